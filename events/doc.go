@@ -1,0 +1,17 @@
+// Package events is for programs that want to know what became of the actions
+// they gave to a bufferedsender.BufferedSender: to checkpoint, to acknowledge a
+// queue, to count, to alarm.
+//
+// Fill in the fields of [Handlers] that you need; the others cost nothing. For
+// one action the order is always
+//
+//	ActionAdded → ActionSent (once per attempt) → ActionCompleted or ActionFailed
+//
+// and an accepted action gets exactly one of the last two. ActionAdded runs on
+// the goroutine that adds, before the action is accepted. All others run on the
+// sender's one publisher goroutine, one at a time, with no lock held: a slow
+// handler slows the sender down, which is the back-pressure that a checkpoint
+// needs. A panic in a handler is recovered, logged and counted, and changes
+// nothing else. Flush and Close from inside a handler return
+// bufferedsender.ErrInCallback.
+package events

@@ -1,0 +1,98 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Handlers are the callbacks of a sender. All fields are optional. The context
+// that a handler gets carries the values of the sender's own context, not a
+// deadline, and is marked so that the sender recognises calls from inside.
+type Handlers[T any] struct {
+	// ActionAdded runs in the adding call, on its goroutine, after the document
+	// was checked and encoded and before it is accepted; many may run at once.
+	// An error refuses the action, and the adding call returns it in an
+	// AddError. If the sender cannot take the action after all (the adding
+	// call's context ends while it waits for room, the sender is closed), no
+	// further event follows and the adding call says so.
+	ActionAdded func(context.Context, *ActionAdded[T]) error
+	// ActionSent runs before each request that carries the action.
+	ActionSent func(context.Context, *ActionSent[T])
+	// ActionCompleted runs when the service has applied the action.
+	ActionCompleted func(context.Context, *ActionCompleted[T])
+	// ActionFailed runs when the action has failed for good.
+	ActionFailed func(context.Context, *ActionFailed[T])
+	// BatchCompleted runs after each request, before the events of its actions.
+	BatchCompleted func(context.Context, *Batch)
+}
+
+// ActionAdded says that an action is about to be accepted.
+type ActionAdded[T any] struct {
+	Action models.IndexDocumentsAction[T]
+	// Key is the key of the document.
+	Key string
+	// Bytes is the size of the encoded action.
+	Bytes int
+}
+
+// ActionSent says that an action is about to travel.
+type ActionSent[T any] struct {
+	Action models.IndexDocumentsAction[T]
+	Key    string
+	// Attempt is 1 for the first request that carries the action. The halves of
+	// a request that was split repeat the number of their whole.
+	Attempt int
+	// BatchID is the client request id of the request.
+	BatchID string
+}
+
+// ActionCompleted says that an action was applied.
+type ActionCompleted[T any] struct {
+	Action models.IndexDocumentsAction[T]
+	Key    string
+	// Result is the service's answer.
+	Result models.IndexingResult
+	// Attempts is how many attempts it took, from 1.
+	Attempts int
+}
+
+// ActionFailed says that an action was given up.
+type ActionFailed[T any] struct {
+	Action models.IndexDocumentsAction[T]
+	Key    string
+	// Err is a *bufferedsender.ActionError that says why.
+	Err error
+	// Result is the service's last answer about this action, or nil if there
+	// was none.
+	Result *models.IndexingResult
+	// Attempts is how many attempts were made; 0 if it was never sent.
+	Attempts int
+	// Unknown is true if a request that carried the action was cut off, so that
+	// it may have been applied all the same.
+	Unknown bool
+}
+
+// Batch describes one request and its reply.
+type Batch struct {
+	// ID is the client request id (x-ms-client-request-id).
+	ID string
+	// RequestID is the service's own id of the request, if it answered.
+	RequestID string
+	// Actions and Bytes are the size of the request, envelope included.
+	Actions int
+	Bytes   int64
+	// Duration is the time from the call to the reply.
+	Duration time.Duration
+	// StatusCode is the HTTP status of the reply, 0 if there was none.
+	StatusCode int
+	// Succeeded, Failed and Retried count what became of the actions. Their sum
+	// is Actions, unless Split is true: then all three are zero.
+	Succeeded, Failed, Retried int
+	// Split is true if the request was refused as a whole and its parts will be
+	// sent again.
+	Split bool
+	// Err is why the request as a whole failed, or nil.
+	Err error
+}

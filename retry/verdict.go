@@ -1,0 +1,157 @@
+package retry
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// Verdict is what to do next about an action or a whole request.
+type Verdict uint8
+
+const (
+	// Fail gives up: sending the same thing again would fail again. It is the
+	// zero value, so that whatever nobody thought of is reported, not repeated.
+	Fail Verdict = iota
+	// Done means that the service has applied the action.
+	Done
+	// Retry means that the same thing may succeed later.
+	Retry
+	// Split means that the request was refused as a whole for what is in it:
+	// its halves may be accepted.
+	Split
+)
+
+// String returns the name of the verdict.
+func (v Verdict) String() string {
+	switch v {
+	case Fail:
+		return "fail"
+	case Done:
+		return "done"
+	case Retry:
+		return "retry"
+	case Split:
+		return "split"
+	}
+	return "unknown"
+}
+
+// Decision is a verdict and what else follows from a status.
+type Decision struct {
+	Verdict Verdict
+	// Pause means that the service, not the document, is in trouble: hold
+	// everything, not only this action.
+	Pause bool
+	// Unknown means that the request may have been applied although no answer
+	// says so.
+	Unknown bool
+	// Hopeless means that no other request to this index will succeed either
+	// until somebody changes something: wrong key, missing role, missing index.
+	Hopeless bool
+	// Learn means that the size of the request is what was refused, so that the
+	// next ones should be smaller.
+	Learn bool
+}
+
+// documentVerdicts is what the status of one document inside a reply means.
+// The statuses and their meaning are those of the service's documentation of
+// its "Documents - Index" operation.
+var documentVerdicts = map[int]Decision{
+	http.StatusOK:                  {Verdict: Done},
+	http.StatusCreated:             {Verdict: Done},
+	http.StatusBadRequest:          {Verdict: Fail},
+	http.StatusNotFound:            {Verdict: Fail}, // merge of a missing document
+	http.StatusConflict:            {Verdict: Retry},
+	http.StatusUnprocessableEntity: {Verdict: Retry}, // index offline for an update
+	http.StatusTooManyRequests:     {Verdict: Fail},  // document quota, not throttling
+	http.StatusServiceUnavailable:  {Verdict: Retry, Pause: true},
+}
+
+// requestVerdicts is what the status of a whole reply means.
+var requestVerdicts = map[int]Decision{
+	http.StatusBadRequest:            {Verdict: Split},
+	http.StatusUnauthorized:          {Verdict: Fail, Hopeless: true},
+	http.StatusForbidden:             {Verdict: Fail, Hopeless: true},
+	http.StatusNotFound:              {Verdict: Fail, Hopeless: true}, // no such index
+	http.StatusRequestTimeout:        {Verdict: Retry, Pause: true},
+	http.StatusConflict:              {Verdict: Retry, Pause: true},
+	http.StatusRequestEntityTooLarge: {Verdict: Split, Learn: true},
+	http.StatusUnprocessableEntity:   {Verdict: Retry, Pause: true},
+	http.StatusTooManyRequests:       {Verdict: Retry, Pause: true},
+	http.StatusInternalServerError:   {Verdict: Retry, Pause: true, Unknown: true},
+	http.StatusBadGateway:            {Verdict: Retry, Pause: true, Unknown: true},
+	http.StatusServiceUnavailable:    {Verdict: Retry, Pause: true},
+	http.StatusGatewayTimeout:        {Verdict: Retry, Pause: true, Unknown: true},
+}
+
+// Document returns what the status of one document inside a reply means. A 5xx
+// that the service does not document is retried; any other unknown status
+// fails the document.
+func Document(status int) Decision {
+	if d, ok := documentVerdicts[status]; ok {
+		return d
+	}
+	if status >= 500 && status <= 599 {
+		return Decision{Verdict: Retry}
+	}
+	return Decision{Verdict: Fail}
+}
+
+// Request returns what the status of a whole reply means when it is not a
+// success. For 200 and 207 look at the documents instead: it answers Done. A
+// 5xx that is not in the table (501, 505) and every other status fails.
+func Request(status int) Decision {
+	if status == http.StatusOK || status == http.StatusMultiStatus {
+		return Decision{Verdict: Done}
+	}
+	return requestVerdicts[status]
+}
+
+// StatusError is implemented by an error that stands for a reply of the
+// service. *search.Error is one; an Indexer of your own should return one too,
+// because an error without a status counts as a broken connection.
+type StatusError interface {
+	error
+	// HTTPStatus returns the status of the reply, for example 503.
+	HTTPStatus() int
+}
+
+// Error returns what an error of a whole request means, and the status it
+// carries, 0 for one that is not a reply: a connection that was refused, reset
+// or timed out. Those are retried, and unless the request certainly never left
+// this machine its outcome is unknown. An error wrapped by backoff.Permanent is
+// never retried.
+func Error(err error) (decision Decision, status int) {
+	var reply StatusError
+	if errors.As(err, &reply) && reply.HTTPStatus() != 0 {
+		return Request(reply.HTTPStatus()), reply.HTTPStatus()
+	}
+	if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) {
+		return Decision{Verdict: Fail}, 0
+	}
+	return Decision{Verdict: Retry, Pause: true, Unknown: !neverSent(err)}, 0
+}
+
+// neverSent reports whether err says that no byte of the request reached the
+// service, because there was no connection to send it on.
+func neverSent(err error) bool {
+	var (
+		dns         *net.DNSError
+		op          *net.OpError
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		record      tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &dns), errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &record):
+		return true
+	case errors.As(err, &op):
+		return op.Op == "dial"
+	}
+	return false
+}
