@@ -1,0 +1,68 @@
+package searchtest
+
+import (
+	"net/http"
+)
+
+// serviceError is a refusal of a whole request in the service's words.
+type serviceError struct {
+	status  int    // HTTP status
+	code    string // often empty: older services never filled it
+	message string
+	details []errorDetail
+
+	// empty means that the reply carries no body at all, which is what the
+	// service does for a document that does not exist.
+	empty bool
+}
+
+// errorDetail is one entry of the details of a serviceError.
+type errorDetail struct {
+	code    string
+	message string
+}
+
+func (e *serviceError) Error() string { return e.message }
+
+// invalidRequest is the 400 that the service gives for a body it cannot accept.
+// reason is what follows "Details: ", without the line end that the service
+// puts behind it.
+func invalidRequest(reason string) *serviceError {
+	return &serviceError{
+		status:  http.StatusBadRequest,
+		message: "The request is invalid. Details: " + reason + "\r\n",
+	}
+}
+
+// appendErrorBody appends the JSON form of e.
+func appendErrorBody(dst []byte, e *serviceError) []byte {
+	dst = append(dst, `{"error":{"code":`...)
+	dst = appendJSONString(dst, e.code)
+	dst = append(dst, `,"message":`...)
+	dst = appendJSONString(dst, e.message)
+	if len(e.details) > 0 {
+		dst = append(dst, `,"details":[`...)
+		for i, d := range e.details {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, `{"code":`...)
+			dst = appendJSONString(dst, d.code)
+			dst = append(dst, `,"message":`...)
+			dst = appendJSONString(dst, d.message)
+			dst = append(dst, '}')
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, `}}`...)
+}
+
+// writeError answers with e, with the headers that the service gives errors.
+func writeError(w http.ResponseWriter, r *http.Request, e *serviceError) {
+	if e.empty {
+		w.WriteHeader(e.status)
+		return
+	}
+	w.Header().Set("Content-Language", "en")
+	writeJSON(w, r, e.status, appendErrorBody(nil, e))
+}
