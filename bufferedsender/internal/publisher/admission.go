@@ -1,0 +1,243 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// entry is an accepted item that the loop has not seen yet.
+type entry[V any] struct {
+	item     Item[V]
+	seq      uint64
+	accepted instant
+}
+
+// adder is one call of Add that waits for room.
+type adder[V any] struct {
+	items    []Item[V] // not accepted yet
+	accepted int
+	now      instant
+	err      error
+	ended    chan struct{} // closed under the lock when items is empty or err is set
+}
+
+// admission decides what is accepted. Accepting and closing happen under its
+// one lock, which is never held while anything blocks: that is what makes "nil
+// means accepted" and "closed means never" true at once.
+type admission[V any] struct {
+	maxItems int
+	maxBytes int64
+
+	mu sync.Mutex
+	// Everything below is guarded by mu. Adders append, the loop takes away.
+	inbox      []entry[V]
+	inboxBytes int64
+	spare      []entry[V] // the previous inbox, to be filled again
+	adders     []*adder[V]
+	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
+
+	// The loop sleeps until the inbox holds this much.
+	wakeItems int
+	wakeBytes int64
+
+	stats   Stats
+	closing bool
+	giveup  bool
+	result  *CloseError
+	ended   bool // result is final
+}
+
+// Stats is a consistent snapshot: Accepted = Completed + Failed + Unsent +
+// Items, always.
+type Stats struct {
+	Accepted, Completed, Failed, Unsent uint64
+
+	Items int   // accepted and not settled
+	Bytes int64 // of their bodies
+
+	InFlight int // requests under way
+	Carried  int // items in them
+	Waiting  int // adders that wait for room
+
+	Requests, Retries, Splits, Pauses uint64
+	BytesSent                         uint64
+	BatchBytes                        int // size limit of a batch now
+}
+
+// Stats returns a snapshot.
+func (p *Publisher[V, R]) Stats() Stats {
+	a := &p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.stats
+	s.Waiting = len(a.adders)
+	return s
+}
+
+// Add accepts items in order and returns how many; the error says why not all.
+// With wait it blocks while the buffer is full, until ctx ends; the rest is
+// then certainly not accepted. Without, or in a hook, it returns ErrFull.
+func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (int, error) {
+	a := &p.admission
+	now := p.now()
+	a.mu.Lock()
+	if a.closing {
+		a.mu.Unlock()
+		return 0, ErrClosed
+	}
+	accepted := 0
+	if len(a.adders) == 0 { // first come, first served
+		accepted = a.accept(items, now)
+	}
+	if accepted == len(items) {
+		wake := a.enough()
+		a.mu.Unlock()
+		if wake {
+			p.signal()
+		}
+		return accepted, nil
+	}
+	a.mu.Unlock()
+	if !wait || p.insideHook(ctx) {
+		p.signal()
+		return accepted, ErrFull
+	}
+	n, err := p.waitForRoom(ctx, items[accepted:])
+	return accepted + n, err
+}
+
+func (p *Publisher[V, R]) waitForRoom(ctx context.Context, items []Item[V]) (int, error) {
+	a := &p.admission
+	call := &adder[V]{items: items, now: p.now(), ended: make(chan struct{})}
+	a.mu.Lock()
+	if a.closing {
+		a.mu.Unlock()
+		return 0, ErrClosed
+	}
+	a.adders = append(a.adders, call)
+	a.admit() // room may have come since we looked
+	a.mu.Unlock()
+	p.signal() // what waits is sent now, however small: somebody needs the room
+
+	select {
+	case <-call.ended:
+	case <-ctx.Done():
+		a.mu.Lock()
+		if i := slices.Index(a.adders, call); i >= 0 {
+			a.adders = slices.Delete(a.adders, i, i+1)
+			call.err = context.Cause(ctx)
+			a.admit() // a smaller one behind it may fit
+		}
+		a.mu.Unlock()
+	}
+	return call.accepted, call.err
+}
+
+// accept takes as many of the items as there is room for.
+func (a *admission[V]) accept(items []Item[V], now instant) int {
+	for i := range items {
+		size := int64(len(items[i].Body))
+		if a.stats.Items >= a.maxItems || a.stats.Bytes+size > a.maxBytes {
+			return i
+		}
+		a.stats.Items++
+		a.stats.Bytes += size
+		a.inboxBytes += size
+		a.stats.Accepted++
+		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
+	}
+	return len(items)
+}
+
+// enough reports whether the inbox holds what the loop waits for.
+func (a *admission[V]) enough() bool {
+	return len(a.inbox) > 0 && (len(a.inbox) >= a.wakeItems || a.inboxBytes >= a.wakeBytes)
+}
+
+// admit gives room to the adders that wait, in the order they came.
+func (a *admission[V]) admit() {
+	for len(a.adders) > 0 {
+		call := a.adders[0]
+		n := a.accept(call.items, call.now)
+		call.items = call.items[n:]
+		call.accepted += n
+		if len(call.items) > 0 {
+			return
+		}
+		close(call.ended)
+		a.adders = slices.Delete(a.adders, 0, 1)
+	}
+}
+
+// flush registers a call of Flush, or returns nil if the publisher is closing.
+func (a *admission[V]) flush() *flush {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closing {
+		return nil
+	}
+	f := &flush{watermark: a.stats.Accepted, released: make(chan struct{})}
+	a.flushes = append(a.flushes, f)
+	return f
+}
+
+// abandon reports whether the caller of f gave up before the loop released it.
+func (a *admission[V]) abandon(f *flush) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if f.done {
+		return false
+	}
+	f.abandoned = true
+	a.flushes = append(a.flushes, f)
+	return true
+}
+
+// shut closes the door. Adders that wait are turned away.
+func (a *admission[V]) shut() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closing {
+		return
+	}
+	a.closing = true
+	for _, call := range a.adders {
+		call.err = ErrClosed
+		close(call.ended)
+	}
+	a.adders = nil
+}
+
+func (a *admission[V]) giveUp() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.giveup = true
+}
+
+func (a *admission[V]) closeResult() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.result == nil {
+		return nil
+	}
+	return a.result
+}
+
+// closeStuck makes the result of a Close that cannot wait for the loop.
+func (a *admission[V]) closeStuck() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.ended {
+		a.ended = true
+		a.result = &CloseError{
+			Unknown: uint64(a.stats.Carried),
+			Unsent:  uint64(a.stats.Items - a.stats.Carried),
+			Stuck:   true,
+		}
+	}
+	if a.result == nil {
+		return nil
+	}
+	return a.result
+}

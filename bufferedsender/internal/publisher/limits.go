@@ -1,0 +1,82 @@
+package publisher
+
+// batchLimits is how much one request may hold.
+type batchLimits struct {
+	actions  int
+	bytes    int
+	envelope int // bytes around all actions
+	comma    int // bytes between two actions
+}
+
+// size returns the size of a request of n actions with the given bytes in all.
+func (l batchLimits) size(n, bytes int) int {
+	return l.envelope + bytes + (n-1)*l.comma
+}
+
+// sizeLimit finds the largest request that the service takes, when that is less
+// than the configured maximum: a proxy in between, or a smaller tier. It is a
+// binary search between the largest request seen to pass and the smallest one
+// seen refused, and it forgets what it learned after a run of successes, so
+// that neither a passing trouble nor one giant document shrinks batches for
+// good.
+type sizeLimit struct {
+	max      int // configured
+	current  int
+	passed   int // largest size accepted that is below refused
+	refused  int // smallest size refused; 0 if none
+	streak   int // requests near the limit that passed since refused last changed
+	patience int // how long a streak it takes to try a refused size again
+	probing  bool
+}
+
+// A refused size is tried again after this many nearly full requests passed,
+// twice as many after each probe that was refused again.
+const (
+	firstPatience = 16
+	lastPatience  = 1024
+)
+
+func newSizeLimit(maximum int) sizeLimit {
+	return sizeLimit{max: maximum, current: maximum, patience: firstPatience}
+}
+
+// refuse notes that a request of several actions and the given size was too
+// large. (A single refused action is itself too large and says nothing about
+// batches.)
+func (s *sizeLimit) refuse(size int) {
+	if s.probing {
+		s.probing = false
+		s.patience = min(2*s.patience, lastPatience)
+	}
+	s.streak = 0
+	if s.refused == 0 || size < s.refused {
+		s.refused = size
+	}
+	if s.passed >= s.refused {
+		s.passed = 0 // the service has become stricter
+	}
+	s.current = min(s.current, max(s.passed, size/2, 1))
+}
+
+// accept notes that a request of the given size passed.
+func (s *sizeLimit) accept(size int) {
+	if s.refused == 0 {
+		return
+	}
+	if size < s.refused {
+		s.passed = max(s.passed, size)
+	}
+	if size < s.current-s.current/4 {
+		return // it was small for other reasons and proves nothing
+	}
+	if s.streak++; s.streak >= s.patience {
+		s.streak, s.probing = 0, true
+		s.refused = min(2*s.refused, s.max)
+	}
+	switch gap := s.refused - s.current; {
+	case gap > s.refused/16:
+		s.current += gap / 2
+	case s.refused >= s.max:
+		*s = newSizeLimit(s.max) // as good as the maximum: forget it all
+	}
+}

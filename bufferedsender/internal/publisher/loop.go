@@ -1,0 +1,316 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// loop is the publisher goroutine. Nothing in it is touched by another
+// goroutine but goroutine (written once, before New returns) and progress.
+type loop[V, R any] struct {
+	p         *Publisher[V, R]
+	goroutine string
+	// progress counts hooks begun and ended, so that Close can tell a hook that
+	// is stuck from one that is followed by many others.
+	progress atomic.Uint64
+
+	pending *pending[V]
+	limit   sizeLimit
+	flushes flushes
+	urgent  uint64 // actions accepted up to here do not wait for a full batch
+
+	// replies has one place per slot, so that a worker never blocks on it, not
+	// even one that Close has left behind.
+	replies  chan *flight[V, R]
+	idle     []*flight[V, R] // one per free slot, reused
+	inFlight []*flight[V, R]
+
+	pausedUntil instant
+	epoch       int    // how many pauses were decided
+	pauses      int    // in a row
+	told        uint64 // actions settled and told
+
+	starved bool // adders wait for room
+	closing bool // no more is accepted
+	giveUp  bool // Close's ctx has ended
+
+	settled  []Settlement[V, R] // of the reply at hand
+	settledR []ref              // the node of each
+
+	abandoned bool // requests were left behind
+	end       CloseError
+}
+
+// flight is a slot and the request in it.
+type flight[V, R any] struct {
+	refs  []ref
+	batch Batch[V]
+	epoch int // of the loop when it started
+	took  time.Duration
+	reply Reply[R]
+}
+
+func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
+	l := &loop[V, R]{
+		p:       p,
+		pending: newPending[V](),
+		limit:   newSizeLimit(p.config.MaxBatchBytes),
+		replies: make(chan *flight[V, R], p.config.MaxInFlight),
+	}
+	p.admission.stats.BatchBytes = l.limit.current
+	return l
+}
+
+func (l *loop[V, R]) run(started chan<- struct{}) {
+	l.goroutine = goroutine()
+	close(started)
+	defer close(l.p.closed)
+	defer l.p.cancel()
+	var timer *time.Timer // nil while nothing waits: an idle sender has none
+	for {
+		l.intake()
+		if l.giveUp {
+			l.abort()
+			return
+		}
+		now := l.p.now()
+		l.pending.promote(now)
+		l.autoFlush(now)
+		for l.ready(now) {
+			l.send()
+			now = l.p.now() // hooks ran
+		}
+		l.release()
+		if l.closing && l.pending.count == 0 {
+			l.finish()
+			return
+		}
+		var expired <-chan time.Time
+		if wait, ok := l.nextWake(now); ok {
+			if timer == nil {
+				timer = time.NewTimer(wait)
+			} else {
+				timer.Reset(wait)
+			}
+			expired = timer.C
+		} else if timer != nil {
+			timer.Stop()
+			timer = nil
+		}
+		if l.mustNotSleep() {
+			continue
+		}
+		select {
+		case f := <-l.replies:
+			l.landed(f)
+		case <-l.p.wake:
+		case <-expired:
+		}
+	}
+}
+
+// intake takes over what adders, Flush and Close have left under the lock.
+func (l *loop[V, R]) intake() {
+	a := &l.p.admission
+	a.mu.Lock()
+	inbox, flushes := a.inbox, a.flushes
+	a.inbox, a.spare, a.inboxBytes, a.flushes = a.spare, nil, 0, nil
+	l.starved, l.closing, l.giveUp = len(a.adders) > 0, a.closing, a.giveup
+	a.mu.Unlock()
+
+	for i := range inbox {
+		l.pending.add(inbox[i].item, inbox[i].seq, inbox[i].accepted)
+	}
+	for _, f := range flushes {
+		if f.arrived { // the second time: its caller gave up
+			l.flushes.drop(f)
+			continue
+		}
+		f.arrived = true
+		// Everything told was accepted before the watermark: what came after it
+		// is in this very inbox at the earliest.
+		l.flushes.add(f, f.watermark-l.told)
+		l.urgent = max(l.urgent, f.watermark)
+	}
+	if l.closing {
+		l.urgent = math.MaxUint64
+	}
+	if cap(inbox) > 0 {
+		clear(inbox)
+		a.mu.Lock()
+		a.spare = inbox[:0]
+		a.mu.Unlock()
+	}
+}
+
+// autoFlush makes everything that waits urgent when the oldest has waited too
+// long.
+func (l *loop[V, R]) autoFlush(now instant) {
+	if deadline, ok := l.autoFlushAt(); ok && now >= deadline {
+		newest := l.p.admission.newest()
+		l.urgent = max(l.urgent, newest)
+	}
+}
+
+// autoFlushAt returns when the timer is to fire for what waits now.
+func (l *loop[V, R]) autoFlushAt() (instant, bool) {
+	if !l.p.config.AutoFlush || l.p.config.Interval <= 0 {
+		return 0, false
+	}
+	seq, accepted, ok := l.pending.oldest()
+	if !ok || seq <= l.urgent {
+		return 0, false
+	}
+	return accepted + l.p.config.Interval, true
+}
+
+func (l *loop[V, R]) limits() batchLimits {
+	c := &l.p.config
+	return batchLimits{actions: c.MaxBatchItems, bytes: l.limit.current, envelope: c.Envelope, comma: c.Comma}
+}
+
+// ready reports whether a request is to be started now.
+func (l *loop[V, R]) ready(now instant) bool {
+	return len(l.inFlight) < l.p.config.MaxInFlight && now >= l.pausedUntil && l.wanted()
+}
+
+// wanted reports whether something is to be sent without waiting for more.
+func (l *loop[V, R]) wanted() bool {
+	if l.pending.retryWaits() {
+		return true
+	}
+	seq, _, ok := l.pending.oldest()
+	return ok && (seq <= l.urgent || l.starved || l.p.config.AutoFlush && l.pending.full(l.limits()))
+}
+
+// nextWake returns how long to sleep at the most; false means until woken.
+func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
+	next, ok := instant(math.MaxInt64), false
+	at := func(t instant) {
+		next, ok = min(next, t), true
+	}
+	if t, waits := l.pending.nextRetry(); waits {
+		at(t)
+	}
+	if l.wanted() {
+		if now < l.pausedUntil {
+			at(l.pausedUntil)
+		}
+	} else if t, waits := l.autoFlushAt(); waits {
+		at(max(t, l.pausedUntil)) // never while paused
+	}
+	return max(next-now, 0), ok
+}
+
+// mustNotSleep tells adders from how much on to wake the loop, and reports
+// whether there is that much already. Waking it for each single item would cost
+// more than everything else that is done for one.
+func (l *loop[V, R]) mustNotSleep() bool {
+	const sortIn = 256 // so that the loop keeps up while adders go on
+	items, bytes := sortIn, int64(math.MaxInt64)
+	switch {
+	case len(l.inFlight) == l.p.config.MaxInFlight, l.wanted(): // could not be sent now anyway
+	case l.pending.waiting == 0: // the first one starts the timer
+		items = 1
+	default: // what a full batch lacks
+		limits := l.limits()
+		items = max(1, min(sortIn, limits.actions-l.pending.waiting))
+		bytes = int64(limits.bytes - limits.size(l.pending.waiting, l.pending.waitingBytes))
+	}
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wakeItems, a.wakeBytes = items, bytes
+	return a.enough()
+}
+
+// send starts the next request.
+func (l *loop[V, R]) send() {
+	f := &flight[V, R]{}
+	if n := len(l.idle); n > 0 {
+		f, l.idle = l.idle[n-1], l.idle[:n-1]
+	}
+	limits := l.limits()
+	f.refs = l.pending.take(f.refs[:0], limits)
+	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
+	bytes, retries := 0, 0
+	for _, r := range f.refs {
+		n := &l.pending.nodes[r]
+		n.item.Attempt++
+		if n.item.Attempt > 1 {
+			retries++
+		}
+		bytes += len(n.item.Body)
+		f.batch.Items = append(f.batch.Items, n.item)
+	}
+	f.batch.Bytes = limits.size(len(f.refs), bytes)
+	f.epoch = l.epoch
+	l.inFlight = append(l.inFlight, f)
+
+	a := &l.p.admission
+	a.mu.Lock()
+	a.stats.Requests++
+	a.stats.Retries += uint64(retries)
+	a.stats.BytesSent += uint64(f.batch.Bytes)
+	a.stats.InFlight++
+	a.stats.Carried += len(f.refs)
+	a.mu.Unlock()
+
+	l.progress.Add(1)
+	l.p.config.Hooks.Sent(&f.batch)
+	l.progress.Add(1)
+	l.p.workers.Go(func() {
+		started := l.p.now()
+		f.reply = l.p.sendBatch(&f.batch)
+		f.took = l.p.now() - started
+		l.replies <- f
+	})
+}
+
+// sendBatch runs on the worker's goroutine.
+func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
+	ctx, cancel := p.requests, context.CancelFunc(func() {})
+	if p.config.RequestTimeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, p.config.RequestTimeout)
+	}
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			err := fmt.Errorf("transport panicked: %v\n%s", v, debug.Stack())
+			reply = Reply[R]{Err: err, Pause: true, RetryAfter: -1, Results: make([]Result[R], len(batch.Items))}
+			for i := range reply.Results {
+				reply.Results[i] = Result[R]{Verdict: Retry, Err: err, Unknown: true}
+			}
+		}
+	}()
+	return p.config.Transport.Send(ctx, batch)
+}
+
+// release lets go the calls of Flush whose actions are all settled and told.
+func (l *loop[V, R]) release() {
+	for f := l.flushes.finished(); f != nil; f = l.flushes.finished() {
+		a := &l.p.admission
+		a.mu.Lock()
+		abandoned := f.abandoned
+		if !abandoned {
+			f.done, f.result = true, f.failed
+		}
+		a.mu.Unlock()
+		if abandoned {
+			l.flushes.restore(&f.failed)
+			continue
+		}
+		close(f.released)
+	}
+}
+
+// newest returns the sequence number of the last accepted action.
+func (a *admission[V]) newest() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stats.Accepted
+}

@@ -1,0 +1,66 @@
+package publisher
+
+// queue is a first-in, first-out ring of refs.
+type queue struct {
+	refs       []ref // its length is a power of two
+	start, end uint  // only ever grow, so that end-start is the count
+}
+
+func (q *queue) len() int   { return int(q.end - q.start) }
+func (q *queue) front() ref { return q.refs[q.start&uint(len(q.refs)-1)] }
+func (q *queue) pop()       { q.start++ }
+
+func (q *queue) push(r ref) {
+	if q.len() == len(q.refs) {
+		bigger := make([]ref, max(64, 2*len(q.refs)))
+		n := q.len()
+		for i := range n {
+			bigger[i] = q.refs[(q.start+uint(i))&uint(len(q.refs)-1)]
+		}
+		q.refs, q.start, q.end = bigger, 0, uint(n)
+	}
+	q.refs[q.end&uint(len(q.refs)-1)] = r
+	q.end++
+}
+
+// refHeap is a binary heap of refs. container/heap would box each ref, which is
+// an allocation for every action of a key that is written more than once.
+type refHeap struct {
+	refs []ref
+	less func(a, b ref) bool
+}
+
+func (h *refHeap) len() int   { return len(h.refs) }
+func (h *refHeap) front() ref { return h.refs[0] }
+
+func (h *refHeap) push(r ref) {
+	h.refs = append(h.refs, r)
+	for i := len(h.refs) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !h.less(h.refs[i], h.refs[parent]) {
+			return
+		}
+		h.refs[i], h.refs[parent] = h.refs[parent], h.refs[i]
+		i = parent
+	}
+}
+
+func (h *refHeap) pop() ref {
+	top, last := h.refs[0], len(h.refs)-1
+	h.refs[0] = h.refs[last]
+	h.refs = h.refs[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			return top
+		}
+		if child+1 < last && h.less(h.refs[child+1], h.refs[child]) {
+			child++
+		}
+		if !h.less(h.refs[child], h.refs[i]) {
+			return top
+		}
+		h.refs[i], h.refs[child] = h.refs[child], h.refs[i]
+		i = child
+	}
+}

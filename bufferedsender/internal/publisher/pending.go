@@ -1,0 +1,250 @@
+package publisher
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// instant is a point in time as the distance from the start of the publisher.
+// It is monotonic, and a third of the size of a time.Time in every node.
+type instant = time.Duration
+
+// ref names a node of pending: an index into its slab. Nodes are linked by
+// index rather than by pointer so that a key seen once costs no allocation.
+type ref = int32
+
+const none ref = -1
+
+// node is one accepted action that is not settled.
+type node[V any] struct {
+	item     Item[V]
+	seq      uint64  // order of acceptance, from 1
+	accepted instant // when
+	due      instant // not before this, while it waits for a retry
+	next     ref     // the action accepted next for the same key; the next free node in the free list
+	unknown  bool    // a request that carried it was cut off
+	err      error   // why its last attempt failed
+}
+
+// pending holds every accepted action that is not settled. It is pure data:
+// the loop alone uses it, and passes the time in.
+//
+// The first unsettled action of each key is in exactly one of five places:
+// ready, freed, delayed, due, or out (in a part or in flight). The later ones
+// hang behind it in its lane and are nowhere else, which is what keeps one
+// action per key in flight and the actions of a key in order.
+type pending[V any] struct {
+	nodes []node[V]
+	free  ref
+	count int            // nodes in use
+	lanes map[string]ref // the last unsettled action of each key
+
+	ready   queue   // never sent, in order of acceptance
+	freed   refHeap // never sent, was behind another action of its key; by seq
+	delayed refHeap // waits for a retry; by due time
+	due     refHeap // its retry is due; by seq
+	parts   [][]ref // halves of refused batches, each to be sent as it is
+
+	waiting      int // actions in ready, freed and due
+	waitingBytes int // their size, without separators
+}
+
+func newPending[V any]() *pending[V] {
+	p := &pending[V]{free: none, lanes: make(map[string]ref)}
+	bySeq := func(a, b ref) bool { return p.nodes[a].seq < p.nodes[b].seq }
+	p.freed.less = bySeq
+	p.due.less = bySeq
+	p.delayed.less = func(a, b ref) bool {
+		if p.nodes[a].due != p.nodes[b].due {
+			return p.nodes[a].due < p.nodes[b].due
+		}
+		return bySeq(a, b)
+	}
+	return p
+}
+
+// add takes in an action, at the end of its key's lane.
+func (p *pending[V]) add(item Item[V], seq uint64, now instant) {
+	r := p.alloc()
+	p.nodes[r] = node[V]{item: item, seq: seq, accepted: now, next: none}
+	p.count++
+	tail, busy := p.lanes[item.Key]
+	p.lanes[item.Key] = r
+	if busy {
+		p.nodes[tail].next = r
+		return
+	}
+	p.ready.push(r)
+	p.waits(r, +1)
+}
+
+func (p *pending[V]) alloc() ref {
+	if p.free == none {
+		p.nodes = append(p.nodes, node[V]{})
+		return ref(len(p.nodes) - 1)
+	}
+	r := p.free
+	p.free = p.nodes[r].next
+	return r
+}
+
+// remove forgets a settled action that is out, and lets the next one of its key
+// go. The node's contents are gone afterwards.
+func (p *pending[V]) remove(r ref) {
+	n := &p.nodes[r]
+	if n.next == none {
+		delete(p.lanes, n.item.Key)
+	} else {
+		p.freed.push(n.next)
+		p.waits(n.next, +1)
+	}
+	*n = node[V]{next: p.free} // drops the document for the garbage collector
+	p.free = r
+	p.count--
+}
+
+// retry puts back an action that is out, to be sent again at the time due.
+func (p *pending[V]) retry(r ref, due instant) {
+	p.nodes[r].due = due
+	p.delayed.push(r)
+}
+
+// split puts back a batch that was refused as a whole, as parts to be sent as
+// they are: merged with anything else, or with each other, they would be
+// refused for ever. suspect is the position of the action that the service
+// blamed, or -1; it gets a part of its own.
+func (p *pending[V]) split(batch []ref, suspect int) {
+	if suspect >= 0 && suspect < len(batch) {
+		p.parts = append(p.parts, []ref{batch[suspect]})
+		batch = slices.Delete(slices.Clone(batch), suspect, suspect+1)
+	}
+	if len(batch) < 2 {
+		if len(batch) == 1 {
+			p.parts = append(p.parts, slices.Clone(batch))
+		}
+		return
+	}
+	// Half of the bytes, not of the actions: one giant among small ones is cut
+	// out in a few steps.
+	total := 0
+	for _, r := range batch {
+		total += len(p.nodes[r].item.Body)
+	}
+	cut, sum := 0, 0
+	for cut < len(batch)-1 && (cut == 0 || sum+len(p.nodes[batch[cut]].item.Body) <= total/2) {
+		sum += len(p.nodes[batch[cut]].item.Body)
+		cut++
+	}
+	p.parts = append(p.parts, slices.Clone(batch[:cut]), slices.Clone(batch[cut:]))
+}
+
+// promote makes the retries whose time has come sendable.
+func (p *pending[V]) promote(now instant) {
+	for p.delayed.len() > 0 && p.nodes[p.delayed.front()].due <= now {
+		r := p.delayed.pop()
+		p.due.push(r)
+		p.waits(r, +1)
+	}
+}
+
+// retryWaits reports whether something is to be sent again now, so that a
+// batch goes out however small.
+func (p *pending[V]) retryWaits() bool { return len(p.parts) > 0 || p.due.len() > 0 }
+
+// full reports whether what waits fills a batch.
+func (p *pending[V]) full(l batchLimits) bool {
+	return p.waiting >= l.actions || p.waiting > 0 && l.size(p.waiting, p.waitingBytes) >= l.bytes
+}
+
+// oldest returns the sendable action that was accepted first and never sent.
+func (p *pending[V]) oldest() (seq uint64, accepted instant, ok bool) {
+	r := p.head()
+	if r == none {
+		return 0, 0, false
+	}
+	return p.nodes[r].seq, p.nodes[r].accepted, true
+}
+
+// head returns the oldest of freed and ready.
+func (p *pending[V]) head() ref {
+	switch {
+	case p.freed.len() == 0 && p.ready.len() == 0:
+		return none
+	case p.freed.len() == 0:
+		return p.ready.front()
+	case p.ready.len() == 0:
+		return p.freed.front()
+	}
+	if f, r := p.freed.front(), p.ready.front(); p.nodes[f].seq < p.nodes[r].seq {
+		return f
+	}
+	return p.ready.front()
+}
+
+// nextRetry returns when the next delayed action is due.
+func (p *pending[V]) nextRetry() (instant, bool) {
+	if p.delayed.len() == 0 {
+		return 0, false
+	}
+	return p.nodes[p.delayed.front()].due, true
+}
+
+// take appends the next batch to out: a part as it is, else retries that are
+// due and then new actions, oldest first, until a limit is reached. A single
+// action is taken whatever its size. The actions taken are out until they are
+// removed, retried or split.
+func (p *pending[V]) take(out []ref, l batchLimits) []ref {
+	if len(p.parts) > 0 {
+		out = append(out, p.parts[0]...)
+		p.parts[0] = nil
+		p.parts = p.parts[1:]
+		return out
+	}
+	bytes := 0
+	for len(out) < l.actions {
+		retried := p.due.len() > 0
+		r := none
+		if retried {
+			r = p.due.front()
+		} else {
+			r = p.head()
+		}
+		if r == none {
+			break
+		}
+		size := len(p.nodes[r].item.Body)
+		if len(out) > 0 && l.size(len(out)+1, bytes+size) > l.bytes {
+			break
+		}
+		switch {
+		case retried:
+			p.due.pop()
+		case p.freed.len() > 0 && p.freed.front() == r:
+			p.freed.pop()
+		default:
+			p.ready.pop()
+		}
+		p.waits(r, -1)
+		bytes += size
+		out = append(out, r)
+	}
+	return out
+}
+
+// all returns every action, in order of acceptance.
+func (p *pending[V]) all() []ref {
+	refs := make([]ref, 0, p.count)
+	for i := range p.nodes {
+		if p.nodes[i].seq != 0 { // a free node has none
+			refs = append(refs, ref(i))
+		}
+	}
+	slices.SortFunc(refs, func(a, b ref) int { return cmp.Compare(p.nodes[a].seq, p.nodes[b].seq) })
+	return refs
+}
+
+func (p *pending[V]) waits(r ref, n int) {
+	p.waiting += n
+	p.waitingBytes += n * len(p.nodes[r].item.Body)
+}

@@ -1,0 +1,260 @@
+package publisher
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// landed judges a reply, settles what is finished and puts back the rest.
+func (l *loop[V, R]) landed(f *flight[V, R]) {
+	now := l.p.now()
+	l.inFlight = slices.DeleteFunc(l.inFlight, func(g *flight[V, R]) bool { return g == f })
+	paused := l.throttle(f, now)
+
+	var n Counts
+	split := f.reply.Split && len(f.refs) > 1
+	if split {
+		l.split(f)
+	} else {
+		n = l.judge(f, now)
+	}
+	l.account(func(s *Stats) {
+		s.InFlight--
+		s.Carried -= len(f.refs)
+		if split {
+			s.Splits++
+		}
+		if paused > 0 {
+			s.Pauses++
+		}
+	})
+	hooks := &l.p.config.Hooks
+	l.progress.Add(1)
+	if paused > 0 {
+		hooks.Paused(paused)
+	}
+	hooks.Replied(&f.batch, &f.reply, f.took, n)
+	l.progress.Add(1)
+	l.tell()
+
+	clear(f.batch.Items) // drops the documents for the garbage collector
+	f.reply = Reply[R]{}
+	l.idle = append(l.idle, f)
+}
+
+// throttle decides whether to hold all sending, and returns for how long.
+// Requests that were already under way when the last pause was decided tell
+// nothing new: eight slots refused at once are one overload, not eight, and one
+// that was let through is no sign of recovery. What they ask for in a header is
+// obeyed all the same.
+func (l *loop[V, R]) throttle(f *flight[V, R], now instant) time.Duration {
+	fresh := f.epoch == l.epoch
+	if !f.reply.Pause {
+		if fresh {
+			l.pauses = 0
+		}
+		return 0
+	}
+	wait := f.reply.RetryAfter
+	switch {
+	case fresh:
+		l.pauses++
+		l.epoch++
+		if wait < 0 {
+			wait = l.p.config.Backoff(l.pauses)
+		}
+	case wait < 0:
+		return 0
+	}
+	until := later(now, wait)
+	if until <= l.pausedUntil {
+		return 0
+	}
+	l.pausedUntil = until
+	return wait
+}
+
+// later returns t+wait, or the end of time if that overflows.
+func later(t instant, wait time.Duration) instant {
+	if wait > math.MaxInt64-t {
+		return math.MaxInt64
+	}
+	return t + wait
+}
+
+// split puts back the parts of a batch that was refused as a whole. No attempt
+// is used.
+func (l *loop[V, R]) split(f *flight[V, R]) {
+	for _, r := range f.refs {
+		l.pending.nodes[r].item.Attempt--
+	}
+	l.pending.split(f.refs, f.reply.Suspect-1)
+	if f.reply.TooLarge {
+		l.limit.refuse(f.batch.Bytes)
+	}
+}
+
+// judge sorts the items of a batch into those that are to be sent again, which
+// it puts back, and those that are settled, which it leaves in settled.
+func (l *loop[V, R]) judge(f *flight[V, R], now instant) (n Counts) {
+	results := f.reply.Results
+	if len(results) != len(f.refs) {
+		results = noResults(&f.reply, len(f.refs))
+	} else if f.reply.Err == nil {
+		l.limit.accept(f.batch.Bytes)
+	}
+	var waits []time.Duration // by attempt: one draw for all, so that they travel together again
+	for i, r := range f.refs {
+		node, result := &l.pending.nodes[r], &results[i]
+		node.unknown = node.unknown || result.Unknown
+		node.err = result.Err
+		end := Settlement[V, R]{Item: &f.batch.Items[i], Result: result, Unknown: node.unknown, Waited: now - node.accepted}
+		switch {
+		case result.Verdict == Done:
+			n.Done++
+			end.Outcome, end.Unknown = Completed, false
+		case result.Verdict == Fail:
+			n.Failed++
+			end.Outcome = Failed
+		case node.item.Attempt >= l.p.config.MaxAttempts:
+			n.Failed++
+			end.Outcome, end.Exhausted = Failed, true
+		default:
+			n.Retried++
+			due := l.pausedUntil
+			if !f.reply.Pause || due <= now {
+				for len(waits) < node.item.Attempt {
+					waits = append(waits, l.p.config.Backoff(len(waits)+1))
+				}
+				due = later(now, waits[node.item.Attempt-1])
+			}
+			l.pending.retry(r, due)
+			continue
+		}
+		l.settled = append(l.settled, end)
+		l.settledR = append(l.settledR, r)
+	}
+	return n
+}
+
+// noResults makes the results of a reply that has none, or the wrong number.
+func noResults[R any](reply *Reply[R], n int) []Result[R] {
+	result := Result[R]{Verdict: Retry, Err: reply.Err, Unknown: true}
+	if reply.Err == nil {
+		result.Err = ErrNoResult
+	}
+	if reply.Split { // of a single item
+		result.Verdict, result.Unknown = Fail, false
+	}
+	return slices.Repeat([]Result[R]{result}, n)
+}
+
+// account gives back the room of what is settled, all under one lock, so that
+// no snapshot of Stats sees an item twice or not at all.
+func (l *loop[V, R]) account(more func(*Stats)) {
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := &a.stats
+	for i := range l.settled {
+		switch l.settled[i].Outcome {
+		case Completed:
+			s.Completed++
+		case Failed:
+			s.Failed++
+		case Unsent:
+			s.Unsent++
+		}
+		s.Bytes -= int64(len(l.settled[i].Item.Body))
+	}
+	s.Items -= len(l.settled)
+	s.BatchBytes = l.limit.current
+	more(s)
+	a.admit()
+}
+
+// tell runs the hook of each settled item, with no lock held.
+func (l *loop[V, R]) tell() {
+	for i := range l.settled {
+		end, r := &l.settled[i], l.settledR[i]
+		l.progress.Add(1)
+		err := l.p.config.Hooks.Settled(end)
+		l.progress.Add(1)
+		l.told++
+		l.flushes.settled(l.pending.nodes[r].seq, err, end.Outcome == Unsent)
+		l.pending.remove(r)
+	}
+	l.progress.Add(1)
+	l.p.config.Hooks.Told()
+	l.progress.Add(1)
+	clear(l.settled)
+	l.settled, l.settledR = l.settled[:0], l.settledR[:0]
+}
+
+// abort ends everything because Close's ctx has ended: it cancels the requests,
+// believes those that still bring an answer, and settles the rest as Unsent.
+func (l *loop[V, R]) abort() {
+	l.p.cancel()
+	patience := time.NewTimer(abandonAfter)
+	defer patience.Stop()
+	for len(l.inFlight) > 0 {
+		select {
+		case f := <-l.replies:
+			l.landed(f)
+		case <-patience.C:
+			l.abandon()
+		}
+	}
+	now := l.p.now()
+	for _, r := range l.pending.all() {
+		n := &l.pending.nodes[r]
+		if n.unknown {
+			l.end.Unknown++
+		} else {
+			l.end.Unsent++
+		}
+		l.settled = append(l.settled, Settlement[V, R]{
+			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Waited: now - n.accepted,
+			Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
+		})
+		l.settledR = append(l.settledR, r)
+	}
+	l.account(func(s *Stats) { s.InFlight, s.Carried = 0, 0 })
+	l.tell()
+	l.finish()
+}
+
+// abandon leaves behind the requests that did not return when they were
+// cancelled. Their workers find a place in replies when they do, and nobody
+// reads it.
+func (l *loop[V, R]) abandon() {
+	for _, f := range l.inFlight {
+		for _, r := range f.refs {
+			l.pending.nodes[r].unknown = true
+		}
+	}
+	l.inFlight = nil
+	l.abandoned = true
+}
+
+// finish lets go the last waiters, makes the result of Close, and joins the
+// workers.
+func (l *loop[V, R]) finish() {
+	l.release()
+	if !l.abandoned {
+		l.p.workers.Wait()
+	}
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l.end.Failed = l.flushes.unreported.count - l.flushes.unreported.unsent
+	l.end.Errors = l.flushes.unreported.errors
+	if a.ended {
+		return // Close could not wait for us
+	}
+	a.ended = true
+	if l.end.Failed+l.end.Unsent+l.end.Unknown > 0 {
+		a.result = &l.end
+	}
+}
