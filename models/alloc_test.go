@@ -1,0 +1,51 @@
+//go:build !race
+
+// The race detector makes sync.Pool drop things on purpose, so allocations are
+// counted without it.
+
+package models_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+func TestAppendActionAllocatesAtMostOnceForAStruct(t *testing.T) {
+	buf := make([]byte, 0, 1<<20)
+	h := benchHotel()
+	for name, c := range map[string]struct {
+		append func() ([]byte, error)
+		most   float64
+	}{
+		"struct":  {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, h) }, 1},
+		"pointer": {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, &h) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := testing.AllocsPerRun(500, func() {
+				if _, err := c.append(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			require.LessOrEqual(t, n, c.most)
+		})
+	}
+}
+
+func TestReadingTheKeyOfAStructDoesNotAllocate(t *testing.T) {
+	k, err := models.KeyFieldOf[hotel]()
+	require.NoError(t, err)
+	p, err := models.KeyFieldOf[*hotel]()
+	require.NoError(t, err)
+	h := benchHotel()
+	require.Zero(t, testing.AllocsPerRun(500, func() {
+		if got, err := k.Get(h); err != nil || got != h.ID {
+			t.Fatal(got, err)
+		}
+		if got, err := p.Get(&h); err != nil || got != h.ID {
+			t.Fatal(got, err)
+		}
+	}))
+}

@@ -1,0 +1,213 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+)
+
+// ErrNotAnObject is in the chain of an EncodeError about a document whose JSON
+// is not an object: a nil pointer or map, a slice, a string.
+var ErrNotAnObject = errors.New("a document must be a JSON object")
+
+// ErrReservedName is in the chain of an EncodeError about a document that has a
+// member whose name starts with "@search.". Such names belong to the service:
+// they carry the action in a request and the score in an answer, so a type that
+// holds both a document and its score needs two types, or `json:"-"`.
+var ErrReservedName = errors.New(`names that start with "@search." belong to the service`)
+
+// AppendAction appends one action as the service reads it,
+//
+//	{"@search.action":"upload",<members of doc>}
+//
+// to dst and returns the extended slice. The members are those that
+// encoding/json writes for doc, with three differences: "<", ">" and "&" stay
+// as they are (escaping them triples the size of HTML), a T whose MarshalJSON
+// has a pointer receiver is asked too, and a panic in such a method is returned
+// as an error. A float32 is written with the digits that a float32 needs.
+//
+// The error is an *EncodeError if typ is not one of the four actions, if the
+// document is not a JSON object, if it has members that start with "@search.",
+// or if it cannot be encoded: NaN and the infinities are refused, with the path
+// of the field. On error dst is returned as it was.
+//
+// AppendAction may be called by many goroutines at once, as long as nobody
+// changes doc meanwhile. It keeps no reference to doc or dst.
+func AppendAction[T any](dst []byte, typ ActionType, doc T) ([]byte, error) {
+	if !typ.Valid() {
+		return dst, &EncodeError{Err: fmt.Errorf("unknown action %q", typ)}
+	}
+	v := encodable(doc)
+	start := len(dst)
+	out := append(dst, `{"@search.action":"`...)
+	out = append(out, typ...)
+	out = append(out, '"')
+	members := len(out)
+	out, err := appendValue(out, v)
+	if err != nil {
+		return dst[:start], explain(v, err)
+	}
+	encoded := out[members:]
+	if encoded[0] != '{' {
+		return dst[:start], &EncodeError{Err: fmt.Errorf("%w, not %s", ErrNotAnObject, jsonKind(encoded))}
+	}
+	if name := reservedName(encoded); name != "" {
+		return dst[:start], &EncodeError{Field: name, Err: ErrReservedName}
+	}
+	if encoded[1] == '}' {
+		return append(out[:members], '}'), nil
+	}
+	encoded[0] = ',' // the object goes on where it would have begun
+	return out, nil
+}
+
+// AppendDelete appends the action that deletes the document with the given key,
+//
+//	{"@search.action":"delete","<keyField>":"<key>"}
+//
+// to dst and returns the extended slice. It does not check the key: package keys
+// does.
+func AppendDelete(dst []byte, keyField, key string) []byte {
+	dst = append(dst, `{"@search.action":"delete",`...)
+	dst = appendString(dst, keyField)
+	dst = append(dst, ':')
+	dst = appendString(dst, key)
+	return append(dst, '}')
+}
+
+// MarshalJSON returns the body of the request, {"value":[<actions>]}, each
+// action as AppendAction writes it. The error names the position of the action
+// and has an *EncodeError in its chain.
+//
+// json.Marshal escapes "<", ">" and "&" in what this method returns. Call it
+// directly, or use a json.Encoder with SetEscapeHTML(false), to keep them.
+func (b IndexDocumentsBatch[T]) MarshalJSON() ([]byte, error) {
+	out := append(make([]byte, 0, 512), `{"value":[`...)
+	for i, a := range b.Actions {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = AppendAction(out, a.Type, a.Document); err != nil {
+			return nil, fmt.Errorf("action %d: %w", i, err)
+		}
+	}
+	return append(out, `]}`...), nil
+}
+
+// encodable returns what to hand to encoding/json for doc: doc itself where it
+// fits an interface without a copy, its address otherwise. The copy is the one
+// allocation of a document in steady state.
+func encodable[T any](doc T) any {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Interface:
+		return doc
+	}
+	return addressOf(doc)
+}
+
+// addressOf is a function of its own so that only documents that need it are
+// moved to the heap.
+func addressOf[T any](doc T) any { return &doc }
+
+// encoder is a json.Encoder that appends to a slice of its caller's.
+type encoder struct {
+	json *json.Encoder
+	out  []byte
+}
+
+func (e *encoder) Write(p []byte) (int, error) {
+	e.out = append(e.out, p...)
+	return len(p), nil
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := new(encoder)
+	e.json = json.NewEncoder(e)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// appendValue appends v as compact JSON without HTML escaping. A panic in a
+// method of the user's becomes an error; the encoder it went through is dropped.
+func appendValue(dst []byte, v any) (out []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = dst, panicError(r)
+		}
+	}()
+	e := encoders.Get().(*encoder)
+	e.out = dst
+	err = e.json.Encode(v)
+	out, e.out = e.out, nil
+	encoders.Put(e)
+	if err != nil {
+		return dst, err
+	}
+	return bytes.TrimSuffix(out, []byte("\n")), nil
+}
+
+func panicError(r any) error {
+	if err, ok := r.(error); ok {
+		return fmt.Errorf("panic while encoding: %w", err)
+	}
+	return fmt.Errorf("panic while encoding: %v", r)
+}
+
+// appendString appends s as a JSON string without HTML escaping.
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			dst, _ = appendValue(dst, s) // a string always encodes
+			return dst
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
+}
+
+// reservedName returns the first top-level member of a compact JSON object whose
+// name starts with "@search.", or "".
+//
+// Such a name starts with the bytes "@ or, where the text comes from a
+// MarshalJSON or a json.RawMessage, with "\u0040. Documents with neither, which
+// is nearly all of them, cost two searches and no parsing.
+func reservedName(object []byte) string {
+	if !bytes.Contains(object, []byte(`"@`)) && !bytes.Contains(object, []byte(`"\u0040`)) {
+		return ""
+	}
+	found := ""
+	_ = eachMember(object, func(name, _ []byte) bool {
+		if s, ok := unquote(name); ok && len(s) >= len(reservedPrefix) && s[:len(reservedPrefix)] == reservedPrefix {
+			found = s
+		}
+		return found == ""
+	})
+	return found
+}
+
+const reservedPrefix = "@search."
+
+// jsonKind names the kind of a JSON value for an error message.
+func jsonKind(encoded []byte) string {
+	if len(encoded) == 0 {
+		return "nothing"
+	}
+	switch encoded[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "a number"
+}

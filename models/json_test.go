@@ -1,0 +1,321 @@
+package models_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+type room struct {
+	Type string             `json:"type"`
+	Rate float64            `json:"rate"`
+	By   map[string]float32 `json:"by,omitempty"`
+}
+
+type hotel struct {
+	ID     string    `json:"hotelId" search:"key"`
+	Name   string    `json:"hotelName"`
+	Rooms  []room    `json:"rooms,omitempty"`
+	Vector []float32 `json:"vector,omitempty"`
+	Any    any       `json:"any,omitempty"`
+}
+
+func TestActionComesFirstThenTheMembersOfTheDocument(t *testing.T) {
+	for name, c := range map[string]struct {
+		got  func() ([]byte, error)
+		want string
+	}{
+		"struct":              {appended(models.ActionUpload, hotel{ID: "1", Name: "a"}), `{"@search.action":"upload","hotelId":"1","hotelName":"a"}`},
+		"pointer":             {appended(models.ActionMerge, &hotel{ID: "1", Name: "a"}), `{"@search.action":"merge","hotelId":"1","hotelName":"a"}`},
+		"map":                 {appended(models.ActionMergeOrUpload, map[string]any{"id": "1", "n": nil}), `{"@search.action":"mergeOrUpload","id":"1","n":null}`},
+		"Document":            {appended(models.ActionDelete, models.Document{"id": "1"}), `{"@search.action":"delete","id":"1"}`},
+		"interface":           {appended[any](models.ActionUpload, hotel{ID: "1"}), `{"@search.action":"upload","hotelId":"1","hotelName":""}`},
+		"raw, with spaces":    {appended(models.ActionUpload, json.RawMessage(" { \"id\" : \"1\",\n\"a\":[ 1 ] } ")), `{"@search.action":"upload","id":"1","a":[1]}`},
+		"raw behind pointer":  {appended(models.ActionUpload, ptr(json.RawMessage(`{"a":1}`))), `{"@search.action":"upload","a":1}`},
+		"empty map":           {appended(models.ActionUpload, map[string]any{}), `{"@search.action":"upload"}`},
+		"empty raw":           {appended(models.ActionUpload, json.RawMessage("{ }")), `{"@search.action":"upload"}`},
+		"empty struct":        {appended(models.ActionUpload, struct{}{}), `{"@search.action":"upload"}`},
+		"pointer to pointer":  {appended(models.ActionUpload, ptr(&hotel{ID: "1"})), `{"@search.action":"upload","hotelId":"1","hotelName":""}`},
+		"pointer marshaler":   {appended(models.ActionUpload, byPointer{"x"}), `{"@search.action":"upload","via":"x"}`},
+		"text in text":        {appended(models.ActionUpload, map[string]string{"a": `{"@search.action":"x"}`}), `{"@search.action":"upload","a":"{\"@search.action\":\"x\"}"}`},
+		"at sign in a value":  {appended(models.ActionUpload, map[string]string{"a": "@search.me"}), `{"@search.action":"upload","a":"@search.me"}`},
+		"at sign in a name":   {appended(models.ActionUpload, map[string]int{"@searching": 1}), `{"@search.action":"upload","@searching":1}`},
+		"reserved name below": {appended(models.ActionUpload, map[string]any{"a": map[string]int{"@search.x": 1}}), `{"@search.action":"upload","a":{"@search.x":1}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := c.got()
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(got))
+		})
+	}
+}
+
+type byPointer struct{ v string }
+
+func (p *byPointer) MarshalJSON() ([]byte, error) { return []byte(`{"via": "` + p.v + `"}`), nil }
+
+func ptr[T any](v T) *T { return &v }
+
+func appended[T any](typ models.ActionType, doc T) func() ([]byte, error) {
+	return func() ([]byte, error) { return models.AppendAction(nil, typ, doc) }
+}
+
+func TestAppendActionKeepsWhatIsThere(t *testing.T) {
+	dst := append(make([]byte, 0, 4096), "before,"...)
+	got, err := models.AppendAction(dst, models.ActionUpload, hotel{ID: "1"})
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(got), `before,{"@search.action":"upload","hotelId"`))
+	got, err = models.AppendAction(got, models.ActionUpload, models.Document{"f": math.NaN()})
+	require.Error(t, err)
+	require.True(t, strings.HasSuffix(string(got), `"hotelName":""}`))
+	got, err = models.AppendAction(dst, "", hotel{})
+	require.Error(t, err)
+	require.Equal(t, "before,", string(got))
+	got, err = models.AppendAction(dst, models.ActionUpload, []int{1})
+	require.Error(t, err)
+	require.Equal(t, "before,", string(got))
+	got, err = models.AppendAction(dst, models.ActionUpload, map[string]int{"@search.score": 1})
+	require.Error(t, err)
+	require.Equal(t, "before,", string(got))
+}
+
+func TestHTMLIsNotEscaped(t *testing.T) {
+	got, err := models.AppendAction(nil, models.ActionUpload, map[string]any{"a": "<b>&</b>", "r": json.RawMessage(`"<&>"`)})
+	require.NoError(t, err)
+	require.Equal(t, `{"@search.action":"upload","a":"<b>&</b>","r":"<&>"}`, string(got))
+}
+
+func TestFloat32KeepsItsDigits(t *testing.T) {
+	got, err := models.AppendAction(nil, models.ActionUpload, hotel{ID: "1", Vector: []float32{0.1, 1.0 / 3, math.MaxFloat32}})
+	require.NoError(t, err)
+	require.Contains(t, string(got), `"vector":[0.1,0.33333334,3.4028235e+38]`)
+}
+
+func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(-1)
+	cyclic := models.Document{"id": "1"}
+	cyclic["self"] = map[string]any{"again": cyclic}
+	for name, c := range map[string]struct {
+		got  func() ([]byte, error)
+		path string
+	}{
+		"float in a struct":          {appended(models.ActionUpload, room{Rate: nan}), "rate"},
+		"float in a slice of struct": {appended(models.ActionUpload, &hotel{Rooms: []room{{}, {}, {Rate: inf}}}), "rooms[2].rate"},
+		"float32 in a vector":        {appended(models.ActionUpload, hotel{Vector: []float32{1, 2, float32(nan)}}), "vector[2]"},
+		"float in a map":             {appended(models.ActionUpload, hotel{Rooms: []room{{By: map[string]float32{"EUR": 1, "USD": float32(inf)}}}}), "rooms[0].by.USD"},
+		"name that needs quotes":     {appended(models.ActionUpload, models.Document{"a b": []any{1, map[string]any{"c.d": nan}}}), `["a b"][1]["c.d"]`},
+		"float behind interface":     {appended(models.ActionUpload, hotel{Any: &room{Rate: nan}}), "any.rate"},
+		"float in an embedded":       {appended(models.ActionUpload, struct{ room }{room{Rate: nan}}), "rate"},
+		"channel":                    {appended(models.ActionUpload, hotel{Any: []any{"x", make(chan int)}}), "any[1]"},
+		"failing MarshalJSON":        {appended(models.ActionUpload, hotel{Any: map[string]any{"x": failing{}}}), "any.x"},
+		"panicking MarshalJSON":      {appended(models.ActionUpload, hotel{Any: []any{panicking{}}}), "any[0]"},
+		"document that panics":       {appended(models.ActionUpload, panicking{}), ""},
+		"document that fails":        {appended(models.ActionUpload, failing{}), ""},
+		"a document within itself":   {appended(models.ActionUpload, cyclic), "self.again"},
+		"int keys":                   {appended(models.ActionUpload, map[string]any{"m": map[int]float64{2: 1, 7: nan}}), `m.7`},
+		"malformed raw":              {appended(models.ActionUpload, hotel{Any: json.RawMessage(`{`)}), "any"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := c.got()
+			var ee *models.EncodeError
+			require.ErrorAs(t, err, &ee)
+			require.Equal(t, c.path, ee.Field)
+			require.Empty(t, got)
+			if c.path != "" {
+				require.ErrorContains(t, err, "field "+c.path+": ")
+			}
+		})
+	}
+}
+
+type failing struct{}
+
+var errFailing = errors.New("cannot")
+
+func (failing) MarshalJSON() ([]byte, error) { return nil, errFailing }
+
+type panicking struct{}
+
+var errPanicking = errors.New("boom")
+
+func (panicking) MarshalJSON() ([]byte, error) { panic(errPanicking) }
+
+func TestCauseOfAnEncodeErrorIsInItsChain(t *testing.T) {
+	_, err := models.AppendAction(nil, models.ActionUpload, failing{})
+	require.ErrorIs(t, err, errFailing)
+	_, err = models.AppendAction(nil, models.ActionUpload, panicking{})
+	require.ErrorIs(t, err, errPanicking)
+	_, err = models.AppendAction(nil, models.ActionUpload, room{Rate: math.NaN()})
+	var unsupported *json.UnsupportedValueError
+	require.ErrorAs(t, err, &unsupported)
+	require.ErrorContains(t, err, "NaN cannot be written in JSON")
+}
+
+func TestPanicLeavesTheEncoderUsable(t *testing.T) {
+	for range 100 {
+		_, err := models.AppendAction(nil, models.ActionUpload, hotel{Name: "half", Any: panicking{}})
+		require.Error(t, err)
+		got, err := models.AppendAction(nil, models.ActionUpload, models.Document{"a": 1})
+		require.NoError(t, err)
+		require.Equal(t, `{"@search.action":"upload","a":1}`, string(got))
+	}
+}
+
+func TestDocumentThatIsNoObjectIsRefused(t *testing.T) {
+	for name, got := range map[string]func() ([]byte, error){
+		"null":           appended[any](models.ActionUpload, nil),
+		"nil pointer":    appended(models.ActionUpload, (*hotel)(nil)),
+		"nil map":        appended(models.ActionUpload, map[string]any(nil)),
+		"nil Document":   appended(models.ActionUpload, models.Document(nil)),
+		"null, raw":      appended(models.ActionUpload, json.RawMessage("null")),
+		"array":          appended(models.ActionUpload, []hotel{{}}),
+		"string":         appended(models.ActionUpload, "{}"),
+		"number":         appended(models.ActionUpload, 7),
+		"boolean":        appended(models.ActionUpload, true),
+		"text marshaler": appended(models.ActionUpload, time.Unix(0, 0)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := got()
+			var ee *models.EncodeError
+			require.ErrorAs(t, err, &ee)
+			require.ErrorIs(t, err, models.ErrNotAnObject)
+		})
+	}
+}
+
+func TestReservedNameIsRefusedHoweverItIsWritten(t *testing.T) {
+	for name, got := range map[string]func() ([]byte, error){
+		"struct": appended(models.ActionUpload, struct {
+			S float64 `json:"@search.score"`
+		}{1}),
+		"map":     appended(models.ActionUpload, models.Document{"@search.score": 1}),
+		"raw":     appended(models.ActionUpload, json.RawMessage(`{"a":"b\\","@search.score":1}`)),
+		"escaped": appended(models.ActionUpload, json.RawMessage(`{"a":{"b":["]"]},"\u0040search.score":1}`)),
+		"half":    appended(models.ActionUpload, json.RawMessage(`{"@s\u0065arch.score":1}`)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := got()
+			var ee *models.EncodeError
+			require.ErrorAs(t, err, &ee)
+			require.ErrorIs(t, err, models.ErrReservedName)
+			require.Equal(t, "@search.score", ee.Field)
+		})
+	}
+}
+
+func TestUnknownActionIsRefused(t *testing.T) {
+	for _, typ := range []models.ActionType{"", "Upload", `upload","x":"`} {
+		_, err := models.AppendAction(nil, typ, hotel{})
+		var ee *models.EncodeError
+		require.ErrorAs(t, err, &ee)
+	}
+}
+
+func TestDeleteNeedsOnlyTheKey(t *testing.T) {
+	require.Equal(t, `x{"@search.action":"delete","hotelId":"1"}`, string(models.AppendDelete([]byte("x"), "hotelId", "1")))
+	require.Equal(t, `{"@search.action":"delete","é\"":"<\\\n>"}`, string(models.AppendDelete(nil, `é"`, "<\\\n>")))
+}
+
+func TestAppendDeleteWritesAnyStringAsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		field, key := rapid.String().Draw(t, "field"), rapid.String().Draw(t, "key")
+		var got struct {
+			Action string `json:"@search.action"`
+		}
+		b := models.AppendDelete(nil, "k"+field, key)
+		require.NoError(t, json.Unmarshal(b, &got))
+		require.Equal(t, "delete", got.Action)
+		var all map[string]string
+		require.NoError(t, json.Unmarshal(b, &all))
+		require.Equal(t, strings.ToValidUTF8(key, "\ufffd"), all[strings.ToValidUTF8("k"+field, "\ufffd")])
+	})
+}
+
+func TestBatchIsTheBodyOfTheRequest(t *testing.T) {
+	b, err := models.NewIndexDocumentsBatch(models.UploadAction(hotel{ID: "1", Name: "<a>"}), models.DeleteAction(hotel{ID: "2"}).WithTag("not sent")).MarshalJSON()
+	require.NoError(t, err)
+	require.Equal(t, `{"value":[{"@search.action":"upload","hotelId":"1","hotelName":"<a>"},{"@search.action":"delete","hotelId":"2","hotelName":""}]}`, string(b))
+	b, err = models.NewIndexDocumentsBatch[hotel]().MarshalJSON()
+	require.NoError(t, err)
+	require.Equal(t, `{"value":[]}`, string(b))
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(models.NewIndexDocumentsBatch(models.UploadAction(hotel{Name: "<a>"}))))
+	require.Contains(t, buf.String(), `"<a>"`)
+}
+
+func TestBatchErrorNamesThePositionAndTheField(t *testing.T) {
+	_, err := json.Marshal(models.NewIndexDocumentsBatch(models.UploadAction(room{}), models.UploadAction(room{Rate: math.NaN()})))
+	var ee *models.EncodeError
+	require.ErrorAs(t, err, &ee)
+	require.Equal(t, "rate", ee.Field)
+	require.ErrorContains(t, err, "action 1")
+}
+
+func TestAppendActionConcurrentSafe(t *testing.T) {
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			var b []byte
+			for i := range 500 {
+				var err error
+				id := fmt.Sprintf("%d-%d", g, i)
+				b, err = models.AppendAction(b[:0], models.ActionUpload, hotel{ID: id})
+				if want := `{"@search.action":"upload","hotelId":"` + id + `","hotelName":""}`; err != nil || string(b) != want {
+					t.Errorf("got %s, %v; want %s", b, err, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// benchHotel is a document of about 650 bytes, the size the project measures
+// with.
+func benchHotel() hotel {
+	h := hotel{ID: "golang.org-x-tools-1234", Name: strings.Repeat("A hotel, plainly written. ", 20)}
+	for i := range 4 {
+		h.Rooms = append(h.Rooms, room{Type: "deluxe", Rate: 100.5 + float64(i)})
+	}
+	return h
+}
+
+func BenchmarkAppendAction(b *testing.B) {
+	vector := make([]float32, 1536)
+	for i := range vector {
+		vector[i] = float32(math.Sin(float64(i)))
+	}
+	h := benchHotel()
+	raw, err := json.Marshal(h)
+	require.NoError(b, err)
+	m := models.Document{"hotelId": h.ID, "hotelName": h.Name, "a": 1, "b": true, "c": []string{"x", "y"}}
+	b.Run("struct of 650 bytes", func(b *testing.B) { benchAppend(b, h) })
+	b.Run("pointer to struct of 650 bytes", func(b *testing.B) { benchAppend(b, &h) })
+	b.Run("map of 600 bytes", func(b *testing.B) { benchAppend(b, m) })
+	b.Run("raw JSON of 650 bytes", func(b *testing.B) { benchAppend(b, json.RawMessage(raw)) })
+	b.Run("vector of 1536", func(b *testing.B) { benchAppend(b, hotel{ID: "1", Vector: vector}) })
+}
+
+func benchAppend[T any](b *testing.B, doc T) {
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		var err error
+		if buf, err = models.AppendAction(buf[:0], models.ActionUpload, doc); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(len(buf)))
+}

@@ -1,0 +1,293 @@
+package models
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// ErrNoKey is in the chain of an EncodeError about a document whose key is
+// missing or null.
+var ErrNoKey = errors.New("the document has no key")
+
+// KeyField knows how to read the key of a T. The zero value knows of no key.
+// It may be used by many goroutines at once.
+type KeyField[T any] struct {
+	// Name is the name of the key field in JSON and in the index, "" in the zero
+	// value.
+	Name string
+
+	field *jsonField // nil: read by name
+	how   keyReading
+}
+
+type keyReading int
+
+const (
+	keyByName  keyReading = iota // maps and raw JSON by their dynamic type, anything else through its encoded form
+	keyString                    // the field is a string, or pointers to one
+	keyEncoded                   // the field writes its own text or JSON
+)
+
+// KeyFieldOf finds the key of T, a struct or pointers to one, by the tag
+// `search:"key"`:
+//
+//	type Hotel struct {
+//		ID string `json:"hotelId" search:"key"`
+//	}
+//
+// Fields of embedded structs count. The key is a string, a type whose kind is
+// string, a type that marshals itself as text (a UUID), or a pointer to one of
+// these.
+//
+// If T has no such tag, or is not a struct, the result is the zero KeyField and
+// no error. Two keys, a key that is not a string and a key that encoding/json
+// does not write are errors that name the type and the fields: *FieldError.
+func KeyFieldOf[T any]() (KeyField[T], error) {
+	t := deref(reflect.TypeFor[T]())
+	if t.Kind() != reflect.Struct {
+		return KeyField[T]{}, nil
+	}
+	if err := unseenKey(t); err != nil {
+		return KeyField[T]{}, err
+	}
+	var keys []jsonField
+	for _, f := range jsonFieldsOf(t) {
+		if hasWord(f.search, "key") {
+			keys = append(keys, f)
+		}
+	}
+	switch len(keys) {
+	case 0:
+		return KeyField[T]{}, nil
+	case 1:
+		return keyFieldFrom[T](t, keys[0])
+	}
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.goName
+	}
+	return KeyField[T]{}, &FieldError{Type: typeName(t), Field: strings.Join(names, ", "), Problem: "a document has exactly one key"}
+}
+
+// KeyFieldByName finds the key of T by its name in JSON, for callers who know it
+// from the definition of the index. It works for structs and pointers to them,
+// maps, Document, json.RawMessage, and for any other type, including those with
+// a MarshalJSON of their own, by encoding each document once more.
+//
+// For a struct the error, a *FieldError, says that no field has this name or
+// that it is not a string. For other types only Get can tell.
+func KeyFieldByName[T any](name string) (KeyField[T], error) {
+	t := deref(reflect.TypeFor[T]())
+	if name == "" {
+		return KeyField[T]{}, &FieldError{Type: typeName(t), Problem: "the name of the key field is empty"}
+	}
+	if t.Kind() != reflect.Struct || marshalsJSON(t) || marshalsText(t) {
+		return KeyField[T]{Name: name}, nil
+	}
+	for _, f := range jsonFieldsOf(t) {
+		if f.name == name {
+			return keyFieldFrom[T](t, f)
+		}
+	}
+	return KeyField[T]{}, &FieldError{Type: typeName(t), Problem: fmt.Sprintf("no field is called %q in JSON, which is the name of the index's key", name)}
+}
+
+// Get returns the key of doc. It does not check that the key is legal: package
+// keys does. The error is an *EncodeError; ErrNoKey is in its chain if the key
+// is missing or null. A key that is a plain string field is read without an
+// allocation.
+func (k KeyField[T]) Get(doc T) (string, error) {
+	switch {
+	case k.Name == "":
+		return "", &EncodeError{Err: fmt.Errorf("%w: its type names none", ErrNoKey)}
+	case k.how == keyString:
+		return keyOfString(doc, k.field)
+	case k.how == keyEncoded:
+		return keyOfMarshalingField(doc, k.field)
+	}
+	return keyByDynamicType(doc, k.Name)
+}
+
+func keyOfString[T any](doc T, f *jsonField) (string, error) {
+	v, ok := pointee(reflect.ValueOf(&doc).Elem())
+	if !ok {
+		return "", noKey(f.name)
+	}
+	if v, ok = pointee(f.value(v)); !ok {
+		return "", noKey(f.name)
+	}
+	return v.String(), nil
+}
+
+func keyOfMarshalingField[T any](doc T, f *jsonField) (string, error) {
+	v, ok := pointee(reflect.ValueOf(&doc).Elem())
+	if !ok {
+		return "", noKey(f.name)
+	}
+	if v = f.value(v); !v.IsValid() {
+		return "", noKey(f.name)
+	}
+	return keyOfMarshaler(v, f.name)
+}
+
+// pointee follows pointers to what they point at. It is false for a nil one and
+// for the zero Value.
+func pointee(v reflect.Value) (reflect.Value, bool) {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return v, v.IsValid()
+}
+
+func keyFieldFrom[T any](t reflect.Type, f jsonField) (KeyField[T], error) {
+	fail := func(problem string) (KeyField[T], error) {
+		return KeyField[T]{}, &FieldError{Type: typeName(t), Field: f.goName, Problem: problem}
+	}
+	kt := deref(f.typ)
+	switch {
+	case f.quoted:
+		return fail(`the key cannot have the option ",string" in its json tag`)
+	case marshalsJSON(kt), marshalsText(kt):
+		return KeyField[T]{Name: f.name, field: &f, how: keyEncoded}, nil
+	case kt.Kind() == reflect.String:
+		return KeyField[T]{Name: f.name, field: &f, how: keyString}, nil
+	}
+	return fail(fmt.Sprintf("the key must be a string, not %s", f.typ))
+}
+
+// unseenKey returns an error if a field tagged as the key is one that
+// encoding/json does not write.
+func unseenKey(t reflect.Type) error {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		if !hasWord(sf.Tag.Get("search"), "key") {
+			continue
+		}
+		if sf.Tag.Get("json") == "-" || !sf.IsExported() && !sf.Anonymous {
+			return &FieldError{Type: typeName(t), Field: sf.Name, Problem: "the key is not written in JSON: the field must be exported and not be tagged `json:\"-\"`"}
+		}
+	}
+	return nil
+}
+
+// hasWord reports whether a `search` tag holds word among its comma-separated
+// words.
+func hasWord(tag, word string) bool {
+	for w := range strings.SplitSeq(tag, ",") {
+		if strings.TrimSpace(w) == word {
+			return true
+		}
+	}
+	return false
+}
+
+func noKey(name string) error { return &EncodeError{Field: name, Err: ErrNoKey} }
+
+func notAString(name, kind string) error {
+	return &EncodeError{Field: name, Err: fmt.Errorf("the key must be a string, not %s", kind)}
+}
+
+func keyByDynamicType[T any](doc T, name string) (string, error) {
+	switch d := any(doc).(type) {
+	case Document:
+		return keyOfMap(d, name)
+	case map[string]any:
+		return keyOfMap(d, name)
+	case map[string]string:
+		key, ok := d[name]
+		if !ok {
+			return "", noKey(name)
+		}
+		return key, nil
+	case *Document:
+		if d != nil {
+			return keyOfMap(*d, name)
+		}
+	case json.RawMessage:
+		return keyOfJSON(d, name)
+	case *json.RawMessage:
+		if d != nil {
+			return keyOfJSON(*d, name)
+		}
+	}
+	v := encodable(doc)
+	encoded, err := appendValue(nil, v)
+	if err != nil {
+		return "", explain(v, err)
+	}
+	return keyOfJSON(encoded, name)
+}
+
+func keyOfMap(m map[string]any, name string) (string, error) {
+	switch v := m[name].(type) {
+	case nil:
+		return "", noKey(name)
+	case string:
+		return v, nil
+	default:
+		return keyOfMarshaler(reflect.ValueOf(v), name)
+	}
+}
+
+// keyOfJSON scans the top level only. A key that appears twice is refused: the
+// service might read the other one.
+func keyOfJSON(object []byte, name string) (string, error) {
+	var value []byte
+	times := 0
+	err := eachMember(object, func(quoted, v []byte) bool {
+		if quotes(quoted, name) {
+			value = v
+			times++
+		}
+		return true
+	})
+	switch {
+	case errors.Is(err, ErrNotAnObject):
+		return "", &EncodeError{Err: fmt.Errorf("%w, not %s", err, jsonKind(object[skipSpace(object, 0):]))}
+	case err != nil:
+		return "", &EncodeError{Err: err}
+	case times == 0 || string(value) == "null":
+		return "", noKey(name)
+	case times > 1:
+		return "", &EncodeError{Field: name, Err: errors.New("the document has two keys")}
+	case value[0] != '"':
+		return "", notAString(name, jsonKind(value))
+	}
+	key, ok := unquote(value)
+	if !ok {
+		return "", &EncodeError{Field: name, Err: errNotJSON}
+	}
+	return key, nil
+}
+
+// keyOfMarshaler returns the string that v is written as.
+func keyOfMarshaler(v reflect.Value, name string) (string, error) {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return "", noKey(name)
+	}
+	x := v.Interface()
+	if _, ok := x.(json.Marshaler); !ok {
+		if v.CanAddr() {
+			x = v.Addr().Interface()
+		} else if v.Kind() == reflect.String {
+			if _, ok := x.(encoding.TextMarshaler); !ok {
+				return v.String(), nil
+			}
+		}
+	}
+	encoded, err := appendValue(nil, x)
+	switch {
+	case err != nil:
+		return "", &EncodeError{Field: name, Err: err}
+	case string(encoded) == "null":
+		return "", noKey(name)
+	case encoded[0] != '"':
+		return "", notAString(name, jsonKind(encoded))
+	}
+	key, _ := unquote(encoded)
+	return key, nil
+}

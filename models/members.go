@@ -1,0 +1,154 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+)
+
+var errNotJSON = errors.New("not valid JSON")
+
+// eachMember calls f with the name (with its quotes) and the value of every
+// top-level member of a JSON object, in order, until f returns false. It builds
+// nothing and decodes nothing.
+//
+// It finds the members of every valid object. In what is not valid JSON it
+// reports what it stumbles over and may miss the rest: it is no validator, and
+// the bytes it is used on go through encoding/json as well.
+func eachMember(b []byte, f func(name, value []byte) bool) error {
+	i := skipSpace(b, 0)
+	if i >= len(b) {
+		return errNotJSON
+	}
+	if b[i] != '{' {
+		return ErrNotAnObject
+	}
+	i = skipSpace(b, i+1)
+	if i < len(b) && b[i] == '}' {
+		return nil
+	}
+	for {
+		nameStart := skipSpace(b, i)
+		nameEnd := skipString(b, nameStart)
+		if nameEnd < 0 {
+			return errNotJSON
+		}
+		i = skipSpace(b, nameEnd)
+		if i >= len(b) || b[i] != ':' {
+			return errNotJSON
+		}
+		valueStart := skipSpace(b, i+1)
+		valueEnd := skipValue(b, valueStart)
+		if valueEnd < 0 {
+			return errNotJSON
+		}
+		if !f(b[nameStart:nameEnd], b[valueStart:valueEnd]) {
+			return nil
+		}
+		i = skipSpace(b, valueEnd)
+		if i >= len(b) {
+			return errNotJSON
+		}
+		switch b[i] {
+		case ',':
+			i++
+		case '}':
+			return nil
+		default:
+			return errNotJSON
+		}
+	}
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the index after the string that starts at i, or -1.
+func skipString(b []byte, i int) int {
+	if i >= len(b) || b[i] != '"' {
+		return -1
+	}
+	i++
+	for {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		end := i + n
+		slashes := 0
+		for end-1-slashes >= i && b[end-1-slashes] == '\\' {
+			slashes++
+		}
+		i = end + 1
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// skipValue returns the index after the value that starts at i, or -1.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		for depth := 0; i < len(b); {
+			switch b[i] {
+			case '"':
+				if i = skipString(b, i); i < 0 {
+					return -1
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return -1
+	}
+	start := i
+	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
+		i++
+	}
+	if i == start {
+		return -1
+	}
+	return i
+}
+
+// unquote returns the string that a JSON string literal stands for.
+func unquote(quoted []byte) (string, bool) {
+	if len(quoted) < 2 {
+		return "", false
+	}
+	inner := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner), true
+	}
+	var s string
+	if err := json.Unmarshal(quoted, &s); err != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// quotes reports whether a JSON string literal stands for s.
+func quotes(quoted []byte, s string) bool {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return len(quoted) == len(s)+2 && string(quoted[1:len(quoted)-1]) == s
+	}
+	u, ok := unquote(quoted)
+	return ok && u == s
+}
