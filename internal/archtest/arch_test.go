@@ -1,0 +1,224 @@
+package archtest
+
+import (
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// root is the root of the module, seen from this package's folder.
+const root = "../.."
+
+// TestPackagesKeepTheImportRules is the rule itself. Foreign systems are
+// listed too, because a file for Windows only is not built here.
+func TestPackagesKeepTheImportRules(t *testing.T) {
+	for _, goos := range []string{"linux", "windows", "darwin"} {
+		t.Run(goos, func(t *testing.T) {
+			pkgs, err := Load(t.Context(), root, goos)
+			require.NoError(t, err)
+			require.NotEmpty(t, pkgs)
+			for _, line := range Check(pkgs) {
+				t.Error(line)
+			}
+		})
+	}
+}
+
+func TestFilesLieWhereTheyBelong(t *testing.T) {
+	broken, err := CheckTree(os.DirFS(root))
+	require.NoError(t, err)
+	for _, line := range broken {
+		t.Error(line)
+	}
+}
+
+// TestEveryRuleCanFail proves the checker on graphs made up here: each row is
+// a mistake and what is said about it, word for word.
+func TestEveryRuleCanFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		pkg  Package
+		says []string
+	}{
+		"models with a dependency":              {imports("models", "github.com/google/uuid"), []string{"models: must not import github.com/google/uuid"}},
+		"models upward":                         {imports("models", Module+"/events"), []string{"models: must not import events"}},
+		"models below models":                   {imports("models/keys", Module+"/retry"), []string{"models/keys: must not import retry"}},
+		"models with HTTP":                      {imports("models", "net/http"), []string{"models: must not import net/http"}},
+		"events upward":                         {imports("events", Module+"/retry"), []string{"events: must not import retry"}},
+		"retry of HTTP errors by azcore":        {imports("retry", "github.com/Azure/azure-sdk-for-go/sdk/azcore"), []string{"retry: must not import github.com/Azure/azure-sdk-for-go/sdk/azcore"}},
+		"retry with another back-off":           {imports("retry", "github.com/cenkalti/backoff/v5"), []string{"retry: must not import github.com/cenkalti/backoff/v5"}},
+		"gobreaker outside the breaker":         {imports("retry", "github.com/sony/gobreaker/v2"), []string{"retry: must not import github.com/sony/gobreaker/v2"}},
+		"search downward to the sender":         {imports("search", Module+"/bufferedsender"), []string{"search: must not import bufferedsender"}},
+		"search with a ready credential":        {imports("search", "github.com/Azure/azure-sdk-for-go/sdk/azidentity"), []string{"search: must not import github.com/Azure/azure-sdk-for-go/sdk/azidentity"}},
+		"client knows its emulator":             {imports("search", Module+"/search/searchtest"), []string{"search: must not import search/searchtest"}},
+		"emulator knows the client":             {imports("search/searchtest", Module+"/search"), []string{"search/searchtest: must not import search"}},
+		"emulator on azcore":                    {imports("search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azcore"), []string{"search/searchtest: must not import github.com/Azure/azure-sdk-for-go/sdk/azcore"}},
+		"emulator reaches azcore":               {reaches("search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"), []string{"search/searchtest: must not depend on github.com/Azure/azure-sdk-for-go/sdk/azcore/policy, which it reaches through another package"}},
+		"sender knows the client":               {imports("bufferedsender", Module+"/search"), []string{"bufferedsender: must not import search"}},
+		"sender reaches the client":             {reaches("bufferedsender", Module+"/search"), []string{"bufferedsender: must not depend on search, which it reaches through another package"}},
+		"sender reaches azcore":                 {reaches("bufferedsender", "github.com/Azure/azure-sdk-for-go/sdk/azcore"), []string{"bufferedsender: must not depend on github.com/Azure/azure-sdk-for-go/sdk/azcore, which it reaches through another package"}},
+		"sender on the SDK of otel":             {imports("bufferedsender", "go.opentelemetry.io/otel/sdk/trace"), []string{"bufferedsender: must not import go.opentelemetry.io/otel/sdk/trace"}},
+		"core with a dependency":                {imports("bufferedsender/internal/publisher", "github.com/google/uuid"), []string{"bufferedsender/internal/publisher: must not import github.com/google/uuid"}},
+		"core knows models":                     {imports("bufferedsender/internal/publisher", Module+"/models"), []string{"bufferedsender/internal/publisher: must not import models"}},
+		"core knows JSON":                       {imports("bufferedsender/internal/publisher", "encoding/json"), []string{"bufferedsender/internal/publisher: must not import encoding/json"}},
+		"core reaches HTTP":                     {reaches("bufferedsender/internal/publisher", "net/http"), []string{"bufferedsender/internal/publisher: must not depend on net/http, which it reaches through another package"}},
+		"queue contract with a back end":        {imports("bufferedsender/queue", Module+"/bufferedsender/queue/memqueue"), []string{"bufferedsender/queue: must not import bufferedsender/queue/memqueue"}},
+		"repair knows the sender":               {imports("bufferedsender/repair", Module+"/bufferedsender"), []string{"bufferedsender/repair: must not import bufferedsender"}},
+		"test library in a build":               {imports("search", "github.com/stretchr/testify/require"), []string{"search: must not import github.com/stretchr/testify/require"}},
+		"mock library in a build":               {imports("search", "github.com/jarcoal/httpmock"), []string{"search: must not import github.com/jarcoal/httpmock"}},
+		"random tests in a build":               {imports("bufferedsender", "pgregory.net/rapid"), []string{"bufferedsender: must not import pgregory.net/rapid"}},
+		"leak detector in a build":              {imports("bufferedsender", "go.uber.org/goleak"), []string{"bufferedsender: must not import go.uber.org/goleak"}},
+		"testkit in a build":                    {imports("search", Module+"/internal/testkit"), []string{"search: must not import internal/testkit"}},
+		"testkit with more":                     {imports("internal/testkit", "github.com/stretchr/testify/require"), []string{"internal/testkit: must not import github.com/stretchr/testify/require"}},
+		"sample on the inside":                  {imports("samples/quickstart", Module+"/internal/testkit"), []string{"samples/quickstart: must not import internal/testkit"}},
+		"command line with two libraries":       {imports("cmd/azsearch", "github.com/spf13/cobra"), []string{"cmd/azsearch: must not import github.com/spf13/cobra"}},
+		"test with an unknown library":          {tests("search", "github.com/onsi/gomega"), []string{"search: its tests must not import github.com/onsi/gomega"}},
+		"test of a library that needs a sample": {tests("bufferedsender", Module+"/samples/quickstart"), []string{"bufferedsender: its tests must not import samples/quickstart"}},
+		"goroutine without a leak check":        {Package{Path: Module + "/retry", StartsGoroutine: true}, []string{"retry: starts a goroutine, so its tests need func TestMain(m *testing.M) { testkit.Main(m) }"}},
+		"folder without a rule":                 {imports("telemetry"), []string{"telemetry: no rule says what it may import; decide and add one to internal/archtest/rules.go"}},
+		"package at the top":                    {Package{Path: Module}, []string{Module + ": outside the folders of the module"}},
+		"empty name":                            {imports("samples/util"), []string{`samples/util: "util" says nothing about what is inside`}},
+		"bbolt away from home": {tests("bufferedsender", "go.etcd.io/bbolt"), []string{
+			"bufferedsender: its tests must not import go.etcd.io/bbolt", "bufferedsender: must not import go.etcd.io/bbolt: only bufferedsender/queue/filequeue does",
+		}},
+		"redis away from home": {imports("bufferedsender/queue/memqueue", "github.com/redis/go-redis/v9"), []string{
+			"bufferedsender/queue/memqueue: must not import github.com/redis/go-redis/v9", "bufferedsender/queue/memqueue: must not import github.com/redis/go-redis/v9: only bufferedsender/queue/redisqueue does",
+		}},
+		"bleve away from home": {imports("search/searchtest", "github.com/blevesearch/bleve/v2"), []string{
+			"search/searchtest: must not import github.com/blevesearch/bleve/v2", "search/searchtest: must not import github.com/blevesearch/bleve/v2: only search/searchtest/internal/textindex does",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.says, Check([]Package{c.pkg}))
+		})
+	}
+}
+
+// TestNeighboursAreLeftAlone is the other half: what the rules mean to allow.
+func TestNeighboursAreLeftAlone(t *testing.T) {
+	for _, p := range []Package{
+		imports("models", "encoding/json", Module+"/models/keys"),
+		imports("retry", "net/http", "github.com/cenkalti/backoff/v4"),
+		imports("search", Module+"/models", "github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"),
+		imports("search/searchtest", "net/http", Module+"/models"),
+		imports("search/searchtest/internal/textindex", "github.com/blevesearch/bleve/v2"),
+		imports("bufferedsender", Module+"/bufferedsender/internal/publisher", "go.opentelemetry.io/otel/metric/noop"),
+		imports("samples/errors", Module+"/search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azidentity"),
+		tests("bufferedsender", Module+"/search", Module+"/internal/testkit", "go.opentelemetry.io/otel/sdk/metric", "pgregory.net/rapid"),
+		{Path: Module + "/samples/quickstart", StartsGoroutine: true},
+		{Path: Module + "/search", StartsGoroutine: true, TestImports: []string{Module + "/internal/testkit"}},
+	} {
+		assert.Empty(t, Check([]Package{p}), p.Path)
+	}
+}
+
+// TestEveryRuleHasItsPlace keeps the tables from naming folders twice.
+func TestEveryRuleHasItsPlace(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Rules {
+		assert.False(t, seen[r.Folder], "two rules for %s", r.Folder)
+		seen[r.Folder] = true
+	}
+	for dependency, home := range homes {
+		r, ok := ruleFor(home)
+		assert.True(t, ok && matchAny(r.May, dependency), "%s may not import %s, which is its home", home, dependency)
+	}
+}
+
+func TestGoStatementsAreSeen(t *testing.T) {
+	for src, want := range map[string]bool{
+		"package p\nfunc f() { func() { go f() }() }": true,
+		"package p\n// go f()\nfunc f() { f() }":      false,
+	} {
+		got, err := startsGoroutine("f.go", src)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, src)
+	}
+}
+
+func TestTreeRulesCanFail(t *testing.T) {
+	proper := func() fstest.MapFS {
+		m := fstest.MapFS{}
+		for _, name := range required {
+			m[name] = &fstest.MapFile{}
+		}
+		return m
+	}
+	long := make([]byte, maxLines+1)
+	for i := range long {
+		long[i] = '\n'
+	}
+	broken, err := CheckTree(proper())
+	require.NoError(t, err)
+	require.Empty(t, broken)
+
+	for name, c := range map[string]struct {
+		change func(fstest.MapFS)
+		says   string
+	}{
+		"stray file":     {func(m fstest.MapFS) { m["notes.txt"] = &fstest.MapFile{} }, "notes.txt: does not belong at the top of the repository"},
+		"stray folder":   {func(m fstest.MapFS) { m["pkg/a.go"] = &fstest.MapFile{} }, "pkg: does not belong at the top of the repository"},
+		"missing file":   {func(m fstest.MapFS) { delete(m, "SECURITY.md") }, "SECURITY.md: missing"},
+		"replaced":       {func(m fstest.MapFS) { m["go.mod"].Data = []byte("module m\n\nreplace a => ../a\n") }, "go.mod: a replace directive is ignored in whoever imports the module, who then gets something untested"},
+		"very long file": {func(m fstest.MapFS) { m["search/all.go"] = &fstest.MapFile{Data: long} }, "search/all.go: 501 lines; split it by idea, or say in internal/archtest/tree.go why it is one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := proper()
+			c.change(m)
+			broken, err := CheckTree(m)
+			require.NoError(t, err)
+			assert.Equal(t, []string{c.says}, broken)
+		})
+	}
+	for name, m := range map[string]fstest.MapFS{
+		"long test":    {"search/all_test.go": {Data: long}},
+		"long data":    {"search/testdata/all.go": {Data: long}},
+		"a profile":    {"cpu.prof": {}},
+		"build output": {"bin/azsearch": {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := proper()
+			for k, v := range m {
+				all[k] = v
+			}
+			broken, err := CheckTree(all)
+			require.NoError(t, err)
+			assert.Empty(t, broken)
+		})
+	}
+}
+
+// TestLoadSeesImportsOfTests keeps the loader honest about this very package.
+func TestLoadSeesImportsOfTests(t *testing.T) {
+	pkgs, err := Load(t.Context(), root, "linux")
+	require.NoError(t, err)
+	for _, p := range pkgs {
+		if p.Path == Module+"/internal/archtest" {
+			assert.Contains(t, p.Imports, "go/parser")
+			assert.Contains(t, p.Deps, "go/token")
+			assert.Contains(t, p.TestImports, "github.com/stretchr/testify/require")
+			assert.NotContains(t, p.Imports, "github.com/stretchr/testify/require")
+			return
+		}
+	}
+	t.Fatal("this package is missing from its own list")
+}
+
+func TestLoadSaysWhatTheGoCommandSaid(t *testing.T) {
+	_, err := Load(t.Context(), t.TempDir(), "linux")
+	require.ErrorContains(t, err, "main module")
+}
+
+func imports(folder string, paths ...string) Package {
+	return Package{Path: Module + "/" + folder, Imports: paths, Deps: paths}
+}
+
+func reaches(folder string, path string) Package {
+	return Package{Path: Module + "/" + folder, Deps: []string{path}}
+}
+
+func tests(folder string, paths ...string) Package {
+	return Package{Path: Module + "/" + folder, TestImports: paths}
+}

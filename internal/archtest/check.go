@@ -1,0 +1,111 @@
+package archtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Package is what the rules look at.
+type Package struct {
+	// Path is the import path.
+	Path string
+	// Imports are the import paths in the files that are no tests, TestImports
+	// those of the tests in the package and beside it.
+	Imports, TestImports []string
+	// Deps is everything that Imports reaches.
+	Deps []string
+	// StartsGoroutine is true if a file that is no test has a go statement.
+	StartsGoroutine bool
+}
+
+// Check returns one line for each thing in pkgs that breaks a rule.
+func Check(pkgs []Package) []string {
+	var broken []string
+	for _, p := range pkgs {
+		broken = append(broken, check(p)...)
+	}
+	slices.Sort(broken)
+	return slices.Compact(broken)
+}
+
+func check(p Package) (broken []string) {
+	folder, ours := strings.CutPrefix(p.Path, Module+"/")
+	if !ours {
+		return []string{fmt.Sprintf("%s: outside the folders of the module", p.Path)}
+	}
+	rule, ok := ruleFor(folder)
+	if !ok {
+		return []string{fmt.Sprintf("%s: no rule says what it may import; decide and add one to internal/archtest/rules.go", folder)}
+	}
+	complain := func(format string, args ...any) {
+		broken = append(broken, folder+": "+fmt.Sprintf(format, args...))
+	}
+	for _, imp := range p.Imports {
+		if (!standard(imp) && !matchAny(rule.May, imp)) || matchAny(rule.Not, imp) || matchAny(rule.Never, imp) {
+			complain("must not import %s", short(imp))
+		}
+	}
+	for _, dep := range p.Deps {
+		if matchAny(rule.Never, dep) && !slices.Contains(p.Imports, dep) {
+			complain("must not depend on %s, which it reaches through another package", short(dep))
+		}
+	}
+	for _, imp := range p.TestImports {
+		if !standard(imp) && imp != p.Path && !matchAny(rule.May, imp) && !matchAny(TestsMay, imp) {
+			complain("its tests must not import %s", short(imp))
+		}
+	}
+	for dependency, home := range homes {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports) {
+			if match(dependency, imp) && folder != home {
+				complain("must not import %s: only %s does", imp, home)
+			}
+		}
+	}
+	if p.StartsGoroutine && !matchAny(noLeakCheck, folder) && !slices.Contains(p.TestImports, Module+"/internal/testkit") {
+		complain("starts a goroutine, so its tests need func TestMain(m *testing.M) { testkit.Main(m) }")
+	}
+	for _, element := range strings.Split(folder, "/") {
+		if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "manager", "misc"}, element) {
+			complain("%q says nothing about what is inside", element)
+		}
+	}
+	return broken
+}
+
+// ruleFor returns the most specific rule of a folder.
+func ruleFor(folder string) (best Rule, found bool) {
+	for _, r := range Rules {
+		if match(r.Folder, folder) && (!found || len(r.Folder) > len(best.Folder)) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// match reports whether path is pattern, or below it if pattern ends in "/...".
+// "./x" in a pattern is folder x of this module.
+func match(pattern, path string) bool {
+	if rest, ours := strings.CutPrefix(pattern, "./"); ours {
+		pattern = Module + "/" + rest
+	}
+	if prefix, below := strings.CutSuffix(pattern, "/..."); below {
+		return path == prefix || strings.HasPrefix(path, prefix+"/")
+	}
+	return path == pattern
+}
+
+func matchAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, path) })
+}
+
+// standard reports whether an import path is the standard library's: its first
+// element has no dot.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// short writes packages of this module as people say them.
+func short(path string) string { return strings.TrimPrefix(path, Module+"/") }

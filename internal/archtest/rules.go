@@ -1,0 +1,121 @@
+package archtest
+
+// Module is the path of the module whose packages are checked.
+const Module = "github.com/go-azsearch/azsearch"
+
+// Rule says what the packages of one folder may import outside their tests.
+// The standard library is always allowed, except for what Not lists.
+type Rule struct {
+	// Folder is where the rule holds, relative to the module; "/..." at the end
+	// takes in everything below. The most specific rule of a package counts.
+	Folder string
+	// May lists import paths: "./x" is a folder of this module, "/..." at the
+	// end takes in everything below.
+	May []string
+	// Not lists import paths that May, or the standard library, would allow.
+	Not []string
+	// Never lists import paths that may not even be reached through others.
+	Never []string
+}
+
+const (
+	azcore   = "github.com/Azure/azure-sdk-for-go/sdk/azcore/..."
+	azure    = "github.com/Azure/..."
+	bleve    = "github.com/blevesearch/..."
+	bbolt    = "go.etcd.io/bbolt/..."
+	goRedis  = "github.com/redis/..."
+	backoff  = "github.com/cenkalti/backoff/v4"
+	breaker  = "github.com/sony/gobreaker/..."
+	goleak   = "go.uber.org/goleak"
+	cli      = "github.com/urfave/cli/v3"
+	uuid     = "github.com/google/uuid"
+	progress = "github.com/schollz/progressbar/v3"
+	humanize = "github.com/dustin/go-humanize"
+	term     = "golang.org/x/term"
+	azid     = "github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	http     = "net/http"
+	sql      = "database/sql/..."
+)
+
+// otelAPI is what a library may import of OpenTelemetry: not the SDK, which is
+// the choice of the program.
+var otelAPI = []string{
+	"go.opentelemetry.io/otel",
+	"go.opentelemetry.io/otel/attribute",
+	"go.opentelemetry.io/otel/codes",
+	"go.opentelemetry.io/otel/metric/...",
+	"go.opentelemetry.io/otel/propagation",
+	"go.opentelemetry.io/otel/semconv/...",
+	"go.opentelemetry.io/otel/trace/...",
+}
+
+// public is what a program that uses the SDK can import of this module.
+var public = []string{"./models/...", "./retry/...", "./events/...", "./search", "./search/searchtest", "./bufferedsender/..."}
+
+// Rules is who may import whom. A package without a rule is refused, so that a
+// new folder begins with a decision about its place.
+var Rules = []Rule{
+	{Folder: "models/...", May: []string{"./models/..."}, Not: []string{http, sql}},
+	{Folder: "events", May: []string{"./models/..."}, Not: []string{http, sql}},
+	{Folder: "retry", May: []string{backoff}, Never: []string{azure}},
+	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
+
+	{Folder: "search", May: []string{"./models/...", "./retry", azcore}, Never: []string{bleve, bbolt, goRedis}},
+	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest/internal/...", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure, bleve}},
+	{Folder: "search/searchtest/internal/textindex", May: []string{"./models/...", "./search/searchtest/internal/...", bleve}},
+
+	{
+		Folder: "bufferedsender",
+		May: append([]string{
+			"./models/...", "./retry/...", "./events", "./bufferedsender/internal/publisher",
+			"./bufferedsender/queue", "./bufferedsender/pool", "./bufferedsender/tuning", uuid,
+		}, otelAPI...),
+		Not:   []string{sql},
+		Never: []string{"./search/...", azure, bleve, bbolt, goRedis},
+	},
+	{
+		Folder: "bufferedsender/internal/publisher",
+		Never:  []string{http, "encoding/json", sql, "./models/..."},
+	},
+	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
+	{Folder: "bufferedsender/pool", Never: []string{http, sql}},
+	{Folder: "bufferedsender/fleet", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/pool"}, Never: []string{"./search/...", azure}},
+	{Folder: "bufferedsender/queue", Never: []string{http, sql}},
+	{Folder: "bufferedsender/queue/queuetest", May: []string{"./bufferedsender/queue"}},
+	{Folder: "bufferedsender/queue/memqueue", May: []string{"./bufferedsender/queue"}},
+	{Folder: "bufferedsender/queue/filequeue", May: []string{"./bufferedsender/queue", bbolt}},
+	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./bufferedsender/queue", goRedis}},
+	{Folder: "bufferedsender/outbox", May: []string{"./models/..."}, Never: []string{http, azure}},
+	{Folder: "bufferedsender/repair", May: []string{"./models/..."}, Never: []string{http, azure}},
+
+	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term}, public...)},
+	{Folder: "cmd/azsearch", May: append([]string{cli}, public...)},
+	{Folder: "internal/testkit", May: []string{goleak}},
+	{Folder: "internal/archtest"},
+}
+
+// TestsMay is what a _test.go file may import beside what its package may, and
+// any package of this module but the programs.
+var TestsMay = []string{
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit",
+	"github.com/stretchr/testify/...",
+	"github.com/jarcoal/httpmock",
+	"pgregory.net/rapid",
+	goleak,
+	"github.com/alicebob/miniredis/...",
+	"go.opentelemetry.io/otel/...",
+	azcore,
+}
+
+// homes are the heavy dependencies that one folder each may import, tests of
+// other folders included: whoever needs one elsewhere wants that folder.
+var homes = map[string]string{
+	bleve:   "search/searchtest/internal/textindex",
+	bbolt:   "bufferedsender/queue/filequeue",
+	goRedis: "bufferedsender/queue/redisqueue",
+}
+
+// noLeakCheck are the folders whose packages may start goroutines without a
+// TestMain that looks for leaks: programs, whose goroutines end with them.
+var noLeakCheck = []string{"samples/..."}
