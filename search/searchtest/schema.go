@@ -1,6 +1,10 @@
 package searchtest
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // edmType is the type of a field, or of the elements of a collection.
 type edmType uint8
@@ -103,8 +107,9 @@ func compileSchema(body []byte, apiVersion string) (*schema, *serviceError) {
 	if err := def.validate(); err != nil {
 		return nil, err
 	}
-	sc := &schema{name: def.name, parsed: def, definition: def.appendEcho(nil)}
-	sc.fields, sc.byName = compileFields(def.fields)
+	sc := &schema{name: def.name, parsed: def}
+	sc.definition = sc.appendDefinition(nil, apiVersion, "")
+	sc.fields, sc.byName = compileFields(def.object.objects("fields"))
 	for _, f := range sc.fields {
 		if f.key {
 			sc.key = f
@@ -114,14 +119,60 @@ func compileSchema(body []byte, apiVersion string) (*schema, *serviceError) {
 }
 
 // compileFields compiles the fields of an index or of a complex field.
-func compileFields(defs []*fieldDefinition) ([]*field, map[string]*field) {
+func compileFields(defs []*object) ([]*field, map[string]*field) {
 	fields := make([]*field, len(defs))
 	byName := make(map[string]*field, len(defs))
 	for i, d := range defs {
-		f := d.compile()
+		f := compileField(d)
 		f.ordinal = i
 		fields[i] = f
 		byName[f.name] = f
 	}
 	return fields, byName
+}
+
+func compileField(d *object) *field {
+	f := &field{name: d.str("name")}
+	f.typ, f.collection, _ = parseTypeName(d.str("type"))
+	if f.typ == edmComplex {
+		// A complex field has no attributes of its own: what can be seen of it is
+		// for its sub-fields to say.
+		f.retrievable, f.stored = true, true
+		f.fields, f.byName = compileFields(d.objects("fields"))
+		return f
+	}
+	f.key = d.boolean("key")
+	f.retrievable = d.boolean("retrievable")
+	f.stored = d.boolean("stored")
+	f.filterable = d.boolean("filterable")
+	f.sortable = d.boolean("sortable")
+	f.facetable = d.boolean("facetable")
+	f.searchable = d.boolean("searchable")
+	if f.vector() {
+		f.dimensions = int(d.number("dimensions"))
+		if d.str("vectorEncoding") == packedBit {
+			f.dimensions /= 8
+		}
+	}
+	return f
+}
+
+// parseTypeName takes a type apart as definitions spell it.
+func parseTypeName(name string) (typ edmType, collection, ok bool) {
+	if inner, found := strings.CutPrefix(name, "Collection("); found {
+		if inner, found = strings.CutSuffix(inner, ")"); !found {
+			return 0, false, false
+		}
+		name, collection = inner, true
+	}
+	i := slices.Index(edmNames[:], name)
+	return edmType(max(i, 0)), collection, i >= 0
+}
+
+// appendDefinition appends the definition as a service of that version writes
+// it, with the members before in front of the others: they end in a comma.
+func (sc *schema) appendDefinition(dst []byte, apiVersion, before string) []byte {
+	start := len(dst)
+	dst = sc.parsed.object.appendTo(dst, definitionVersion(apiVersion))
+	return slices.Insert(dst, start+1, []byte(before)...)
 }

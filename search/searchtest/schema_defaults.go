@@ -1,0 +1,92 @@
+package searchtest
+
+// indexDefinition is the definition of an index as a request wrote it, with the
+// service's defaults filled in.
+type indexDefinition struct {
+	*parser
+	object *object
+	name   string
+}
+
+const packedBit = "packedBit"
+
+// complexField reports whether a field of a definition is complex.
+func complexField(o *object) bool {
+	typ, _, ok := parseTypeName(o.str("type"))
+	return ok && typ == edmComplex
+}
+
+// complete fills in the defaults that depend on other members.
+func (d *indexDefinition) complete() {
+	for _, f := range d.object.objects("fields") {
+		completeField(f, false)
+	}
+	for _, p := range d.object.objects("scoringProfiles") {
+		// Recorded: a profile without functions has no aggregation, one with
+		// functions sums them unless it says otherwise.
+		if p.get("functionAggregation") == nil && len(p.objects("functions")) > 0 {
+			p.set("functionAggregation", "sum")
+		}
+	}
+	for _, f := range d.object.objects("tokenFilters") {
+		// Recorded: the list is English only when there are no words either.
+		if f.shape == tokenFilterShapes[componentType+"StopwordsTokenFilter"] && !f.has("stopwords") && !f.has("stopwordsList") {
+			f.set("stopwordsList", "english")
+		}
+	}
+	if d.object.object("similarity") == nil {
+		sh := similarityShapes[bm25Similarity]
+		d.object.set("similarity", &object{shape: sh, values: []any{bm25Similarity, nil, nil}, given: make([]bool, 3)})
+	}
+	if vs := d.object.object("vectorSearch"); vs != nil {
+		for _, a := range vs.objects("algorithms") {
+			switch {
+			case a.str("kind") == "hnsw" && a.object("hnswParameters") == nil:
+				a.set("hnswParameters", d.defaults(&hnswShape))
+			case a.str("kind") == "exhaustiveKnn" && a.object("exhaustiveKnnParameters") == nil:
+				a.set("exhaustiveKnnParameters", d.defaults(&exhaustiveKnnShape))
+			}
+		}
+		for _, c := range vs.objects("compressions") {
+			if c.str("kind") == "scalarQuantization" && c.object("scalarQuantizationParameters") == nil {
+				c.set("scalarQuantizationParameters", d.defaults(&scalarQuantizationShape))
+			}
+		}
+	}
+}
+
+// defaults is an object of a shape that has no required members, with nothing
+// given.
+func (d *indexDefinition) defaults(sh *shape) *object {
+	o, _ := d.parser.object(&jsonMembers{}, sh)
+	return o
+}
+
+// completeField fills in the attributes that a field does not mention. Below a
+// collection of complex objects nothing can be sorted by.
+func completeField(o *object, below bool) {
+	typ, collection, ok := parseTypeName(o.str("type"))
+	if !ok {
+		return // validate refuses it
+	}
+	if typ == edmComplex {
+		for _, f := range o.objects("fields") {
+			completeField(f, below || collection)
+		}
+		return
+	}
+	vector := typ.vectorElement()
+	for name, def := range map[string]bool{
+		"searchable":  typ == edmString,
+		"filterable":  !vector,
+		"retrievable": !vector,
+		"stored":      true,
+		"sortable":    !vector && !collection && !below,
+		"facetable":   !vector && typ != edmGeographyPoint,
+		"key":         false,
+	} {
+		if o.get(name) == nil {
+			o.set(name, def)
+		}
+	}
+}

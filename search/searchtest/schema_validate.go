@@ -1,0 +1,172 @@
+package searchtest
+
+import (
+	"regexp"
+	"strings"
+)
+
+// validate checks a definition that has been read against the service's rules.
+// Like the service it stops at the first rule that is broken. What the service
+// says is known for some rules only; the texts of the others are our own, in
+// its frame.
+func (d *indexDefinition) validate() *serviceError {
+	if reason := indexNameFault(d.name); reason != "" {
+		return d.refuse("InvalidName", "Invalid index name: "+reason)
+	}
+	for _, check := range []func() *serviceError{
+		d.validateFields,
+		d.validateAnalysis,
+		d.validateSuggesters,
+		d.validateScoring,
+		d.validateCORS,
+		d.validateVectors,
+		d.validateSemantic,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	indexNamePattern     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+	fieldNamePattern     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	identifierPattern    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	componentNamePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 _-]*[A-Za-z0-9])?$`)
+	durationPattern      = regexp.MustCompile(`^-?P(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$`)
+)
+
+// indexNameFault is the rule that the name of an index breaks, "" if none.
+func indexNameFault(name string) string {
+	switch {
+	case len(name) < 2 || len(name) > maxNameLength:
+		return "Index name must have between 2 and 128 characters."
+	case !indexNamePattern.MatchString(name) || strings.HasSuffix(name, "-"):
+		return "Index name must only contain lowercase letters, digits, dashes or underscores, must start with a letter or digit and cannot end with a dash."
+	case strings.Contains(name, "--") || strings.Contains(name, "__") || strings.Contains(name, "-_") || strings.Contains(name, "_-"):
+		return "Index name cannot contain consecutive dashes or underscores."
+	}
+	return ""
+}
+
+// fieldNameFault is the rule that the name of a field breaks, "" if none.
+func fieldNameFault(name string) string {
+	switch {
+	case len(name) == 0 || len(name) > maxNameLength:
+		return "Field name must have between 1 and 128 characters."
+	case strings.HasPrefix(name, "azureSearch"):
+		return "Field name cannot start with 'azureSearch'."
+	case !fieldNamePattern.MatchString(name):
+		return "Field name must start with a letter and only contain letters, digits or underscores."
+	}
+	return ""
+}
+
+// named finds an object of a list by its name.
+func named(list []*object, name string) *object {
+	for _, o := range list {
+		if o.str("name") == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// names checks that the objects of a list have different names, none of them
+// empty or too long.
+func (d *indexDefinition) names(what string, list []*object) *serviceError {
+	seen := make(map[string]bool, len(list))
+	for _, o := range list {
+		name := o.str("name")
+		if name == "" || len(name) > maxNameLength {
+			return d.refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must have between 1 and 128 characters.")
+		}
+		if seen[name] {
+			return d.refuse("DuplicateName", "There are two "+what+" named '"+name+"'. Names must be unique.")
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// identifiers is names for the lists whose names are like those of fields.
+func (d *indexDefinition) identifiers(what string, list []*object) *serviceError {
+	for _, o := range list {
+		if name := o.str("name"); name != "" && !identifierPattern.MatchString(name) {
+			return d.refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must start with a letter and only contain letters, digits or underscores.")
+		}
+	}
+	return d.names(what, list)
+}
+
+func (d *indexDefinition) validateSuggesters() *serviceError {
+	suggesters := d.object.objects("suggesters")
+	if len(suggesters) > maxSuggesters {
+		return d.refuse("TooManySuggesters", "An index can have at most one suggester.")
+	}
+	if err := d.identifiers("suggesters", suggesters); err != nil {
+		return err
+	}
+	for _, s := range suggesters {
+		bad := func(reason string) *serviceError {
+			return d.refuse("InvalidSuggester", "The suggester '"+s.str("name")+"' "+reason)
+		}
+		sources := s.strings("sourceFields")
+		if len(sources) == 0 {
+			return bad("must have at least one source field.")
+		}
+		seen := make(map[string]bool, len(sources))
+		for _, path := range sources {
+			f := d.field(path)
+			switch {
+			case seen[path]:
+				return bad("names the field '" + path + "' twice.")
+			case f == nil:
+				return bad("uses the field '" + path + "' which does not exist.")
+			case !stringField(f) || !f.boolean("searchable"):
+				return bad("uses the field '" + path + "', which is not a searchable string field.")
+			case !suggestible(f):
+				return bad("uses the field '" + path + "', whose analyzer is neither the standard analyzer nor one for a language.")
+			}
+			seen[path] = true
+		}
+	}
+	return nil
+}
+
+// suggestible reports whether a suggester may use the field: its terms have to
+// come from the standard analyzer or one that knows a language.
+func suggestible(f *object) bool {
+	name := f.str("analyzer")
+	if name == "" {
+		name = f.str("indexAnalyzer")
+	}
+	return name == "" || name == "standard.lucene" || languageAnalyzers[name]
+}
+
+// stringField reports whether a field holds strings.
+func stringField(f *object) bool {
+	typ, _, ok := parseTypeName(f.str("type"))
+	return ok && typ == edmString
+}
+
+func (d *indexDefinition) validateCORS() *serviceError {
+	cors := d.object.object("corsOptions")
+	if cors == nil {
+		return nil
+	}
+	origins := cors.strings("allowedOrigins")
+	if len(origins) == 0 {
+		return d.refuse("InvalidCorsOptions", "The property 'allowedOrigins' of 'corsOptions' must have at least one origin.")
+	}
+	for _, origin := range origins {
+		switch {
+		case strings.TrimSpace(origin) == "":
+			return d.refuse("InvalidCorsOptions", "The property 'allowedOrigins' of 'corsOptions' must not have empty origins.")
+		case origin == "*" && len(origins) > 1:
+			return d.refuse("InvalidCorsOptions", "The origin '*' of 'corsOptions' must be the only one.")
+		}
+	}
+	return nil
+}
