@@ -75,6 +75,13 @@ func (p *Publisher[V, R]) Stats() Stats {
 	return s
 }
 
+// Closing reports whether Close was called.
+func (p *Publisher[V, R]) Closing() bool {
+	p.admission.mu.Lock()
+	defer p.admission.mu.Unlock()
+	return p.admission.closing
+}
+
 // Add accepts items in order and returns how many; the error says why not all.
 // With wait it blocks while the buffer is full, until ctx ends; the rest is
 // then certainly not accepted. Without, or in a hook, it returns ErrFull.

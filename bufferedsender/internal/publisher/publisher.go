@@ -84,6 +84,9 @@ type Reply[R any] struct {
 	RetryAfter time.Duration
 	// Err is why the batch as a whole failed, or nil.
 	Err error
+	// Status and RequestID are for the hooks; the publisher does not read them.
+	Status    int
+	RequestID string
 }
 
 // Outcome is how an item ended.

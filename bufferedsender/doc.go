@@ -1,0 +1,38 @@
+// Package bufferedsender is for programs that push documents into an Azure AI
+// Search index and must not lose one, or be told a lie about one.
+//
+// A [BufferedSender] takes actions from any number of goroutines, packs them
+// into batches by count and by bytes, sends them, retries what may succeed
+// later, and reports what became of every single action.
+//
+//	client, err := search.NewClientWithKey(endpoint, "hotels", azcore.NewKeyCredential(key), nil)
+//	if err != nil { … }
+//	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
+//		Handlers: events.Handlers[Hotel]{
+//			ActionFailed: func(_ context.Context, e *events.ActionFailed[Hotel]) { log.Print(e.Err) },
+//		},
+//	})
+//	if err != nil { … }
+//	for hotel := range hotels {
+//		if err := sender.UploadDocuments(ctx, hotel); err != nil { … } // blocks while the buffer is full
+//	}
+//	if err := sender.Close(ctx); err != nil { … } // nil: everything is in the index
+//
+// # What is guaranteed
+//
+//   - Every accepted action is settled exactly once: completed, failed, or, only
+//     by Close, unsent. A failure inside a reply with status 207 is a failure.
+//   - A nil error of an adding call means that all its documents are accepted;
+//     otherwise [AddError] says how many are. Accepted ones will be sent.
+//   - At most one action of a key is in flight, and the actions of a key are
+//     applied and settled in the order in which they were accepted.
+//   - No request exceeds the configured size; memory is bounded by
+//     MaxBufferedActions and MaxBufferedBytes.
+//   - Flush returns after everything accepted before it is settled and told, and
+//     reports what failed. Close does the same and never hangs past its context.
+//
+// Delivery is at least once: a request whose answer was lost is sent again, and
+// may have been applied. For uploads and deletes that makes no difference.
+//
+// DESIGN.md in this folder follows an action through the code.
+package bufferedsender

@@ -1,0 +1,156 @@
+package bufferedsender
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/keys"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The envelope of a request body.
+const (
+	bodyOpen  = `{"value":[`
+	bodyComma = `,`
+	bodyClose = `]}`
+
+	envelopeBytes = len(bodyOpen) + len(bodyClose)
+	// smallestBatch holds the shortest action there can be.
+	smallestBatch = envelopeBytes + len(`{"@search.action":"merge","k":"1"}`)
+)
+
+// A call that adds many documents is cut into chunks. The actions of a chunk
+// are accepted under one lock and share one allocation, which lives until the
+// last of them is settled; hence the small numbers.
+const (
+	chunkActions = 32
+	chunkBytes   = 64 << 10
+)
+
+// payload is what travels with an encoded action.
+type payload[T any] struct {
+	typ models.ActionType
+	// action is kept only if a handler wants it.
+	action *models.IndexDocumentsAction[T]
+	// origin is the span of the adding call, shared by all its actions; nil if
+	// it is not recorded.
+	origin *trace.SpanContext
+}
+
+// chunk collects encoded actions until they are accepted together. Chunks are
+// pooled by their sender.
+type chunk[T any] struct {
+	s       *BufferedSender[T]
+	origin  *trace.SpanContext
+	scratch bytes.Buffer
+	ends    []int // of each body in scratch
+	items   []item[T]
+	actions []models.IndexDocumentsAction[T] // those of items, if a handler wants them
+	size    int                              // of a chunk, in actions
+}
+
+func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T] {
+	c, ok := s.chunks.Get().(*chunk[T])
+	if !ok {
+		c = &chunk[T]{s: s}
+	}
+	c.size = min(expected, chunkActions)
+	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
+		c.origin = &span
+	}
+	return c
+}
+
+// free gives the chunk back, unless one giant document made it so large that
+// keeping it would be waste.
+func (c *chunk[T]) free() {
+	c.origin, c.actions = nil, nil
+	if c.scratch.Cap() <= 1<<20 {
+		c.s.chunks.Put(c)
+	}
+}
+
+func (c *chunk[T]) full() bool {
+	return len(c.items) >= c.size || c.scratch.Len() >= chunkBytes
+}
+
+// add checks and encodes an action and asks the ActionAdded handler. The error
+// is about this action; those before it stay in the chunk.
+func (c *chunk[T]) add(ctx context.Context, action models.IndexDocumentsAction[T]) (key string, err error) {
+	if !action.Type.Valid() {
+		return "", fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type)
+	}
+	key, err = c.s.keyOf.get(ctx, action.Document)
+	if err != nil {
+		return "", err
+	}
+	return key, c.addKeyed(ctx, key, action)
+}
+
+// addKeyed is add for an action whose key is known.
+func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.IndexDocumentsAction[T]) error {
+	if err := keys.Validate(key); err != nil {
+		return err
+	}
+	before := c.scratch.Len()
+	if err := c.encode(key, action); err != nil {
+		return err
+	}
+	size := c.scratch.Len() - before
+	if size+envelopeBytes > c.s.largestBody {
+		c.scratch.Truncate(before)
+		return &DocumentTooLargeError{Size: size + envelopeBytes, Limit: c.s.largestBody}
+	}
+	if err := c.s.observer.added(ctx, &events.ActionAdded[T]{Action: action, Key: key, Bytes: size}); err != nil {
+		c.scratch.Truncate(before)
+		return err
+	}
+	value := payload[T]{typ: action.Type, origin: c.origin}
+	if c.s.observer.wantsActions {
+		if c.actions == nil {
+			c.actions = make([]models.IndexDocumentsAction[T], 0, c.size)
+		}
+		c.actions = append(c.actions, action)
+		value.action = &c.actions[len(c.actions)-1]
+	}
+	c.items = append(c.items, item[T]{Key: key, Value: value})
+	c.ends = append(c.ends, c.scratch.Len())
+	return nil
+}
+
+// encode appends the wire form of an action to scratch.
+func (c *chunk[T]) encode(key string, action models.IndexDocumentsAction[T]) error {
+	buffer := c.scratch.AvailableBuffer()
+	var err error
+	if field := c.s.keyOf.field.Load(); action.Type == models.ActionDelete && field != nil {
+		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
+	} else if buffer, err = models.AppendAction(buffer, action.Type, action.Document); err != nil {
+		return err
+	}
+	c.scratch.Write(buffer)
+	return nil
+}
+
+// accept hands the chunk over to the publisher and returns how many of its
+// actions were accepted. The chunk is empty afterwards.
+func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
+	if len(c.items) == 0 {
+		return 0, nil
+	}
+	body := bytes.Clone(c.scratch.Bytes())
+	start := 0
+	for i, end := range c.ends {
+		c.items[i].Body = body[start:end:end]
+		start = end
+	}
+	n, err := c.s.publisher.Add(ctx, c.items, wait)
+	c.s.observer.telemetry.accepted(n)
+	// The publisher copies items, and only the actions are referred to.
+	clear(c.items)
+	c.items, c.ends, c.actions = c.items[:0], c.ends[:0], nil
+	c.scratch.Reset()
+	return n, translate(err)
+}

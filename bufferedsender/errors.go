@@ -1,0 +1,226 @@
+package bufferedsender
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+var (
+	// ErrClosed says that the sender was closed before the action could be
+	// accepted or, in an ActionError, before it could be sent.
+	ErrClosed = errors.New("the sender is closed")
+	// ErrBufferFull says that there is no room and that the call does not wait
+	// for it: TryIndexDocuments, a sender with DisableAutoFlush, or a call from
+	// inside a callback. Call Flush, or try again later.
+	ErrBufferFull = errors.New("the buffer is full")
+	// ErrInCallback says that Flush or Close was called from inside a callback,
+	// where it would wait for itself.
+	ErrInCallback = errors.New("Flush and Close cannot be called from inside a callback")
+	// ErrNoResult says that the service answered but said nothing, or nothing
+	// sensible, about the action. It may have been applied.
+	ErrNoResult = errors.New("the reply has no result for this document")
+	// ErrDocumentTooLarge says that a document does not fit into a request even
+	// alone.
+	ErrDocumentTooLarge = errors.New("document too large")
+	// ErrNoKeyField says that the sender does not know which field of a document
+	// is its key.
+	ErrNoKeyField = errors.New("the key field is not known")
+)
+
+// AddError says that an adding call did not accept all of its documents.
+type AddError struct {
+	// Accepted is how many were: exactly the first Accepted of the call. They
+	// will be sent; the others certainly will not.
+	Accepted int
+	// Key is the key of the document at position Accepted, if it has one and the
+	// error is about it.
+	Key string
+	// Err is why: ErrClosed, ErrBufferFull, the error of the context,
+	// ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError, the error
+	// of an ActionAdded handler or of a sequence.
+	Err error
+}
+
+func (e *AddError) Error() string {
+	if e.Key != "" {
+		return fmt.Sprintf("document %d (key %q) was not accepted: %v", e.Accepted, e.Key, e.Err)
+	}
+	return fmt.Sprintf("document %d was not accepted: %v", e.Accepted, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *AddError) Unwrap() error { return e.Err }
+
+// DocumentTooLargeError says by how much a document is too large.
+// ErrDocumentTooLarge is in its chain.
+type DocumentTooLargeError struct {
+	Size  int // of a request with this document alone, in bytes
+	Limit int // Options.MaxBatchBytes, or MaxBufferedBytes if that is less
+}
+
+func (e *DocumentTooLargeError) Error() string {
+	return fmt.Sprintf("%v: alone it makes a request of %d bytes, the limit is %d", ErrDocumentTooLarge, e.Size, e.Limit)
+}
+
+// Unwrap returns ErrDocumentTooLarge.
+func (e *DocumentTooLargeError) Unwrap() error { return ErrDocumentTooLarge }
+
+// ActionError says why an action failed for good.
+type ActionError struct {
+	Key  string
+	Type models.ActionType
+	// Status is the status that the service gave the document, or the whole
+	// request if it refused that; 0 if there was no answer.
+	Status int
+	// Message is the service's own explanation, if it gave one.
+	Message string
+	// Attempts is how often the action was sent.
+	Attempts int
+	// Exhausted is true if the last answer allows another try but the attempts
+	// are used up.
+	Exhausted bool
+	// Unknown is true if a request that carried the action was cut off, so that
+	// it may have been applied all the same.
+	Unknown bool
+	// Err is the error of the request, ErrNoResult, ErrClosed, or nil if the
+	// service refused the document alone.
+	Err error
+}
+
+func (e *ActionError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of document %q failed", e.Type, e.Key)
+	if e.Attempts > 1 {
+		fmt.Fprintf(&b, " after %d attempts", e.Attempts)
+	}
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " with status %d", e.Status)
+	}
+	switch {
+	case e.Message != "":
+		b.WriteString(": " + e.Message)
+	case e.Err != nil:
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Unknown {
+		b.WriteString(" (it may have been applied)")
+	}
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *ActionError) Unwrap() error { return e.Err }
+
+// FlushError says that actions accepted before a Flush have failed.
+type FlushError struct {
+	// Count is how many failed and were not reported by an earlier Flush.
+	Count int
+	// Errors holds the first hundred.
+	Errors []*ActionError
+}
+
+func (e *FlushError) Error() string {
+	return fmt.Sprintf("%d %s failed%s", e.Count, plural(e.Count, "action"), first(e.Errors))
+}
+
+// Unwrap returns Errors.
+func (e *FlushError) Unwrap() []error { return unwrapAll(e.Errors) }
+
+// CloseError says that not everything that was accepted is in the index.
+type CloseError struct {
+	// Unsent is how many actions were given up because ctx ended, and were
+	// certainly not applied.
+	Unsent int
+	// Unknown is how many were given up and may have been applied: a request
+	// that carried them was cut off.
+	Unknown int
+	// Failed is how many failed without having been reported by a Flush.
+	Failed int
+	// Errors holds the first hundred of all these.
+	Errors []*ActionError
+	// CallbackStuck is true if a callback did not return, so that Close gave up
+	// waiting for it. Callbacks may then still run after Close, and Errors is
+	// empty.
+	CallbackStuck bool
+}
+
+func (e *CloseError) Error() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{e.Unsent, "unsent"}, {e.Unknown, "with unknown outcome"}, {e.Failed, "failed"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s %s", part.n, plural(part.n, "action"), part.what))
+		}
+	}
+	if e.CallbackStuck {
+		parts = append(parts, "a callback did not return")
+	}
+	return "closed with " + strings.Join(parts, ", ") + first(e.Errors)
+}
+
+// Unwrap returns Errors.
+func (e *CloseError) Unwrap() []error { return unwrapAll(e.Errors) }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func first(errs []*ActionError) string {
+	if len(errs) == 0 {
+		return ""
+	}
+	return "; first: " + errs[0].Error()
+}
+
+func unwrapAll(errs []*ActionError) []error {
+	all := make([]error, len(errs))
+	for i, err := range errs {
+		all[i] = err
+	}
+	return all
+}
+
+// translate turns an error of the publisher into one of this package.
+func translate(err error) error {
+	var flush *publisher.FlushError
+	var closing *publisher.CloseError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, publisher.ErrClosed):
+		return ErrClosed
+	case errors.Is(err, publisher.ErrFull):
+		return ErrBufferFull
+	case errors.Is(err, publisher.ErrInCallback):
+		return ErrInCallback
+	case errors.As(err, &flush):
+		return &FlushError{Count: int(flush.Count), Errors: actionErrors(flush.Errors)}
+	case errors.As(err, &closing):
+		return &CloseError{
+			Unsent: int(closing.Unsent), Unknown: int(closing.Unknown), Failed: int(closing.Failed),
+			Errors: actionErrors(closing.Errors), CallbackStuck: closing.Stuck,
+		}
+	}
+	return err // of a context
+}
+
+// actionErrors is safe: every failure of the publisher comes from
+// observer.settled, which makes *ActionErrors.
+func actionErrors(errs []error) []*ActionError {
+	all := make([]*ActionError, 0, len(errs))
+	for _, err := range errs {
+		if failed := (*ActionError)(nil); errors.As(err, &failed) {
+			all = append(all, failed)
+		}
+	}
+	return all
+}

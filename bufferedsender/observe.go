@@ -1,0 +1,230 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+type (
+	item[T any]       = publisher.Item[payload[T]]
+	batch[T any]      = publisher.Batch[payload[T]]
+	settlement[T any] = publisher.Settlement[payload[T], models.IndexingResult]
+)
+
+// observer tells handlers, logger and telemetry what the publisher does. All
+// but added and accepted runs on the publisher goroutine.
+type observer[T any] struct {
+	handlers     events.Handlers[T]
+	wantsActions bool // some handler wants actions back
+	logger       *slog.Logger
+	telemetry    *telemetry
+	panics       atomic.Int64 // recovered in handlers
+
+	// Written by start, before the sender is handed out.
+	mark func(context.Context) context.Context // see publisher.HookContext
+	ctx  context.Context                       // marked, for handlers
+}
+
+func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
+	h := o.Handlers
+	return &observer[T]{
+		handlers:     h,
+		wantsActions: h.ActionSent != nil || h.ActionCompleted != nil || h.ActionFailed != nil,
+		logger:       o.Logger,
+		telemetry:    t,
+	}
+}
+
+func (o *observer[T]) start(mark func(context.Context) context.Context) {
+	o.mark, o.ctx = mark, mark(context.Background())
+}
+
+func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult] {
+	return publisher.Hooks[payload[T], models.IndexingResult]{
+		Sent:    o.sent,
+		Replied: o.replied,
+		Settled: o.settled,
+		Told:    o.telemetry.flushSettled,
+		Paused:  o.paused,
+	}
+}
+
+// guard calls a handler and contains its panic.
+func (o *observer[T]) guard(handler string, call func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			o.panicked(handler, v)
+		}
+	}()
+	call()
+}
+
+func (o *observer[T]) panicked(handler string, v any) {
+	o.panics.Add(1)
+	o.telemetry.callbackPanicked()
+	o.logger.Error("azsearch: a handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+}
+
+// added asks the ActionAdded handler, on the goroutine of the adding call. A
+// handler that panics refuses the action: it cannot have checkpointed it.
+func (o *observer[T]) added(ctx context.Context, e *events.ActionAdded[T]) (err error) {
+	if o.handlers.ActionAdded == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			o.panicked("ActionAdded", v)
+			err = fmt.Errorf("the ActionAdded handler panicked: %v", v)
+		}
+	}()
+	return o.handlers.ActionAdded(o.mark(ctx), e)
+}
+
+func (o *observer[T]) sent(b *batch[T]) {
+	if o.handlers.ActionSent == nil {
+		return
+	}
+	for i := range b.Items {
+		it := &b.Items[i]
+		o.guard("ActionSent", func() {
+			o.handlers.ActionSent(o.ctx, &events.ActionSent[T]{
+				Action: *it.Value.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID,
+			})
+		})
+	}
+}
+
+func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publisher.Counts) {
+	event := &events.Batch{
+		ID:         b.ID,
+		RequestID:  r.RequestID,
+		Actions:    len(b.Items),
+		Bytes:      int64(b.Bytes),
+		Duration:   took,
+		StatusCode: r.Status,
+		Succeeded:  n.Done,
+		Failed:     n.Failed,
+		Retried:    n.Retried,
+		Split:      n == publisher.Counts{},
+		Err:        r.Err,
+	}
+	o.telemetry.batchCompleted(event)
+	o.log(event)
+	if n.Retried > 0 {
+		o.countRetries(b, r)
+	}
+	if o.handlers.BatchCompleted != nil {
+		o.guard("BatchCompleted", func() { o.handlers.BatchCompleted(o.ctx, event) })
+	}
+}
+
+func (o *observer[T]) log(e *events.Batch) {
+	level, message := slog.LevelDebug, "azsearch: request completed"
+	switch {
+	case e.Split:
+		level, message = slog.LevelWarn, "azsearch: request refused as a whole, sending it in parts"
+	case e.Err != nil:
+		level, message = slog.LevelWarn, "azsearch: request failed"
+	case e.Failed > 0:
+		level, message = slog.LevelWarn, "azsearch: documents refused"
+	}
+	if !o.logger.Enabled(o.ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("batch", e.ID), slog.Int("actions", e.Actions), slog.Int64("bytes", e.Bytes),
+		slog.Duration("took", e.Duration), slog.Int("status", e.StatusCode),
+		slog.Int("succeeded", e.Succeeded), slog.Int("failed", e.Failed), slog.Int("retried", e.Retried),
+	}
+	if e.RequestID != "" {
+		attrs = append(attrs, slog.String("request_id", e.RequestID))
+	}
+	if e.Err != nil {
+		attrs = append(attrs, slog.String("error", e.Err.Error()))
+	}
+	o.logger.LogAttrs(o.ctx, level, message, attrs...)
+}
+
+func (o *observer[T]) countRetries(b *batch[T], r *reply) {
+	if len(r.Results) != len(b.Items) {
+		o.telemetry.retried(r.Status, len(b.Items))
+		return
+	}
+	byStatus := make(map[int]int)
+	for i := range r.Results {
+		if r.Results[i].Verdict == publisher.Retry {
+			byStatus[r.Results[i].Value.StatusCode]++
+		}
+	}
+	for status, n := range byStatus {
+		o.telemetry.retried(status, n)
+	}
+}
+
+func (o *observer[T]) paused(wait time.Duration) {
+	o.telemetry.paused(wait)
+	o.logger.Info("azsearch: sending is held", "for", wait)
+}
+
+// settled tells of the end of an action, and returns its error for Flush and
+// Close.
+func (o *observer[T]) settled(s *settlement[T]) error {
+	o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
+	if s.Outcome == publisher.Completed {
+		if o.handlers.ActionCompleted != nil {
+			o.guard("ActionCompleted", func() {
+				o.handlers.ActionCompleted(o.ctx, &events.ActionCompleted[T]{
+					Action: *s.Item.Value.action, Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
+				})
+			})
+		}
+		return nil
+	}
+	err := failure(s)
+	o.logger.LogAttrs(o.ctx, slog.LevelDebug, "azsearch: action failed", slog.String("key", s.Item.Key), slog.String("error", err.Error()))
+	if o.handlers.ActionFailed != nil {
+		e := &events.ActionFailed[T]{
+			Action: *s.Item.Value.action, Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
+		}
+		if s.Result.Value.StatusCode != 0 && s.Result.Err == nil {
+			answer := s.Result.Value
+			e.Result = &answer
+		}
+		o.guard("ActionFailed", func() { o.handlers.ActionFailed(o.ctx, e) })
+	}
+	return err
+}
+
+// failure says why an action was not completed.
+func failure[T any](s *settlement[T]) *ActionError {
+	cause := s.Result.Err
+	if errors.Is(cause, publisher.ErrNoResult) {
+		cause = ErrNoResult
+	}
+	err := &ActionError{
+		Key:       s.Item.Key,
+		Type:      s.Item.Value.typ,
+		Status:    s.Result.Value.StatusCode,
+		Message:   s.Result.Value.ErrorMessage,
+		Attempts:  s.Item.Attempt,
+		Exhausted: s.Exhausted,
+		Unknown:   s.Unknown,
+		Err:       cause,
+	}
+	if s.Outcome == publisher.Unsent {
+		err.Err = ErrClosed
+		if cause != nil {
+			err.Err = fmt.Errorf("%w; its last attempt: %w", ErrClosed, cause)
+		}
+	}
+	return err
+}

@@ -1,0 +1,149 @@
+package bufferedsender
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/retry"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Limits of the service and defaults of Options.
+const (
+	// ServiceMaxBatchActions is how many actions the service takes in one
+	// request at the most, by its own error message.
+	ServiceMaxBatchActions = 32000
+
+	// DefaultMaxBatchActions is the number that the service's documentation
+	// recommends not to exceed.
+	DefaultMaxBatchActions = 1000
+	// DefaultMaxBatchBytes is the documented limit of a request, 16 MB, in the
+	// stricter reading of "MB".
+	DefaultMaxBatchBytes      = 16_000_000
+	DefaultMaxBufferedActions = 32768
+	DefaultMaxBufferedBytes   = 64 << 20
+	DefaultAutoFlushInterval  = time.Minute
+	DefaultRequestTimeout     = time.Minute
+)
+
+// Options configures a BufferedSender. nil and the zero value are ready to use
+// when the key of T is known, see KeyFieldAccessor.
+type Options[T any] struct {
+	// KeyFieldAccessor returns the key of a document. It is called on the adding
+	// goroutines, many at once. Defaults to the field with the struct tag
+	// `search:"key"`; then KeyField; then the key field of the index definition,
+	// which is fetched on the first add and needs a client that may read it.
+	KeyFieldAccessor func(doc T) string
+	// KeyField is the name of the key field in JSON. DeleteDocumentsByKey needs
+	// it, and documents without a tag. Defaults to what the tag or the index
+	// definition says.
+	KeyField string
+
+	// DisableAutoFlush makes the sender send only when Flush or Close is called.
+	// A call that finds the buffer full then returns ErrBufferFull. Defaults to
+	// sending full batches at once and smaller ones after AutoFlushInterval.
+	DisableAutoFlush bool
+	// AutoFlushInterval is how long an action waits for a full batch at the
+	// most. Defaults to 60 s; negative turns the timer off.
+	AutoFlushInterval time.Duration
+
+	// MaxBatchActions is how many actions a request holds at the most. Defaults
+	// to 1000; at most 32000.
+	MaxBatchActions int
+	// MaxBatchBytes is the size of a request body at the most, envelope
+	// included, in bytes. Defaults to 16,000,000.
+	MaxBatchBytes int
+	// MaxBufferedActions is how many actions may be accepted and not settled;
+	// more have to wait. Defaults to 32768, or 4 full batches if that is more.
+	MaxBufferedActions int
+	// MaxBufferedBytes is the size of these actions at the most, encoded, in
+	// bytes. Defaults to 64 MiB, or 4 full batches if that is more.
+	MaxBufferedBytes int64
+
+	// MaxInFlight is how many requests may be under way at once. Order per key
+	// is kept whatever the number. Defaults to 1.
+	MaxInFlight int
+	// RequestTimeout ends a request that is not answered; it is then retried.
+	// Defaults to 60 s; negative turns it off.
+	RequestTimeout time.Duration
+	// Retry says how often and how patiently actions are sent again.
+	Retry retry.Options
+
+	// Handlers are told what becomes of each action.
+	Handlers events.Handlers[T]
+
+	// Logger gets warnings about refused and retried requests, errors about
+	// panics in handlers, and at debug level one line a request. It never gets
+	// documents, and their keys only at debug level. Defaults to slog.Default().
+	Logger *slog.Logger
+	// TracerProvider makes the spans, one a request. Defaults to the global one
+	// of OpenTelemetry.
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the metrics. Defaults to the global one of
+	// OpenTelemetry.
+	MeterProvider metric.MeterProvider
+}
+
+// withDefaults returns a copy of o with every default filled in, or an error
+// that names every problem at once.
+func (o *Options[T]) withDefaults() (Options[T], error) {
+	var c Options[T]
+	if o != nil {
+		c = *o
+	}
+	var errs []error
+	positive := func(name string, v, standard int64) int64 {
+		if v < 0 {
+			errs = append(errs, fmt.Errorf("%s is %d: use a positive number, or 0 for the default of %d", name, v, standard))
+		}
+		if v == 0 {
+			return standard
+		}
+		return v
+	}
+	c.MaxBatchActions = int(positive("MaxBatchActions", int64(c.MaxBatchActions), DefaultMaxBatchActions))
+	c.MaxBatchBytes = int(positive("MaxBatchBytes", int64(c.MaxBatchBytes), DefaultMaxBatchBytes))
+	c.MaxBufferedActions = int(positive("MaxBufferedActions", int64(c.MaxBufferedActions), int64(max(DefaultMaxBufferedActions, 4*c.MaxBatchActions))))
+	c.MaxBufferedBytes = positive("MaxBufferedBytes", c.MaxBufferedBytes, max(DefaultMaxBufferedBytes, 4*int64(c.MaxBatchBytes)))
+	c.MaxInFlight = int(positive("MaxInFlight", int64(c.MaxInFlight), 1))
+	if c.MaxBatchActions > ServiceMaxBatchActions {
+		errs = append(errs, fmt.Errorf("MaxBatchActions is %d: the service takes at most %d", c.MaxBatchActions, ServiceMaxBatchActions))
+	}
+	if len(errs) == 0 && c.MaxBatchBytes < smallestBatch {
+		errs = append(errs, fmt.Errorf("MaxBatchBytes is %d: no document fits into less than %d", c.MaxBatchBytes, smallestBatch))
+	}
+	if err := c.Retry.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.AutoFlushInterval == 0 {
+		c.AutoFlushInterval = DefaultAutoFlushInterval
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = DefaultRequestTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.TracerProvider == nil {
+		c.TracerProvider = otel.GetTracerProvider()
+	}
+	if c.MeterProvider == nil {
+		c.MeterProvider = otel.GetMeterProvider()
+	}
+	return c, errors.Join(errs...)
+}
+
+// isNil reports whether an interface holds nothing, or a nil pointer.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
+}

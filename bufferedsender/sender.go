@@ -1,0 +1,276 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/google/uuid"
+)
+
+// Indexer is what a sender needs from the service, and nothing more.
+// *search.Client is one.
+//
+// IndexDocumentsRaw sends body, a complete request body, as one request, without
+// retrying it: that is the sender's business. It may be called from MaxInFlight
+// goroutines at once, must return soon after ctx ends, and need not close body.
+// A reply with status 200 or 207 is a result; any other is an error that
+// implements retry.StatusError. An error that does not counts as a broken
+// connection and is retried, unless it is wrapped by backoff.Permanent. A reply
+// that cannot be understood is an error with models.ErrMalformedReply in its
+// chain.
+//
+// An Indexer may have a second method, KeyFieldName(ctx) (string, error), that
+// returns the name of the index's key field, and IndexName() string and
+// Endpoint() string, which name it in telemetry.
+type Indexer interface {
+	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
+}
+
+// BufferedSender sends actions to one index in batches. It is safe for
+// concurrent use. Make one with New, share it, and Close it.
+type BufferedSender[T any] struct {
+	options     Options[T]
+	largestBody int // of a request
+	keyOf       *keyOf[T]
+	observer    *observer[T]
+	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
+	chunks      sync.Pool // of *chunk[T], empty ones
+}
+
+// New returns a sender that sends to indexer, usually a *search.Client. It
+// makes no request. The error names every problem of the options at once. Close
+// the sender to stop its goroutine.
+func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
+	options, err := opts.withDefaults()
+	errs := []error{err}
+	if isNil(indexer) {
+		errs = append(errs, errors.New("indexer is nil: use a *search.Client"))
+	}
+	keyOf, err := newKeyOf(indexer, &options)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, fmt.Errorf("bufferedsender: %w", err)
+	}
+	telemetry, err := newTelemetry(indexer, &options)
+	if err != nil {
+		return nil, fmt.Errorf("bufferedsender: %w", err)
+	}
+	s := &BufferedSender[T]{
+		options:     options,
+		largestBody: int(min(int64(options.MaxBatchBytes), options.MaxBufferedBytes)),
+		keyOf:       keyOf,
+		observer:    newObserver(&options, telemetry),
+	}
+	s.publisher = publisher.New(context.Background(), publisher.Config[payload[T], models.IndexingResult]{
+		Transport:      &transport[T]{indexer: indexer, telemetry: telemetry},
+		Hooks:          s.observer.hooks(),
+		NewID:          uuid.NewString,
+		MaxInFlight:    options.MaxInFlight,
+		MaxBatchItems:  options.MaxBatchActions,
+		MaxBatchBytes:  options.MaxBatchBytes,
+		Envelope:       envelopeBytes,
+		Comma:          len(bodyComma),
+		MaxItems:       options.MaxBufferedActions,
+		MaxBytes:       options.MaxBufferedBytes,
+		AutoFlush:      !options.DisableAutoFlush,
+		Interval:       options.AutoFlushInterval,
+		MaxAttempts:    options.Retry.MaxAttempts(),
+		Backoff:        options.Retry.Wait,
+		RequestTimeout: options.RequestTimeout,
+	})
+	s.observer.start(s.publisher.HookContext)
+	if err := telemetry.observe(s.publisher.Stats, options.MaxBufferedActions, options.MaxBufferedBytes); err != nil {
+		_ = s.publisher.Close(context.Background()) // nothing is in it
+		return nil, fmt.Errorf("bufferedsender: %w", err)
+	}
+	return s, nil
+}
+
+// UploadDocuments adds actions that create or completely replace documents. It
+// encodes each document at once, so docs may be reused afterwards, and waits
+// while the buffer is full. ctx bounds that waiting, not the sending. nil means
+// that all are accepted; otherwise the error is an *AddError.
+func (s *BufferedSender[T]) UploadDocuments(ctx context.Context, docs ...T) error {
+	return s.addDocuments(ctx, models.ActionUpload, docs)
+}
+
+// MergeDocuments adds actions that set the given fields of existing documents.
+// A document that does not exist fails with status 404. It waits and reports
+// like UploadDocuments.
+func (s *BufferedSender[T]) MergeDocuments(ctx context.Context, docs ...T) error {
+	return s.addDocuments(ctx, models.ActionMerge, docs)
+}
+
+// MergeOrUploadDocuments adds actions that merge into existing documents and
+// create the others. It waits and reports like UploadDocuments.
+func (s *BufferedSender[T]) MergeOrUploadDocuments(ctx context.Context, docs ...T) error {
+	return s.addDocuments(ctx, models.ActionMergeOrUpload, docs)
+}
+
+// DeleteDocuments adds actions that delete the documents with the keys of docs;
+// their other fields are ignored. Deleting what does not exist succeeds. It
+// waits and reports like UploadDocuments.
+func (s *BufferedSender[T]) DeleteDocuments(ctx context.Context, docs ...T) error {
+	return s.addDocuments(ctx, models.ActionDelete, docs)
+}
+
+// DeleteDocumentsByKey is DeleteDocuments for callers who have only the keys.
+// The events of these actions carry the key and a zero document. If the name of
+// the key field is not known from the type or the options it is read from the
+// index definition, within ctx. It waits and reports like UploadDocuments.
+func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if _, err := s.keyOf.resolve(ctx); err != nil {
+		return &AddError{Key: keys[0], Err: err}
+	}
+	action := models.IndexDocumentsAction[T]{Type: models.ActionDelete}
+	return s.addAll(ctx, len(keys), true, func(c *chunk[T], i int) (string, error) {
+		return keys[i], c.addKeyed(ctx, keys[i], action)
+	})
+}
+
+// IndexDocuments adds actions of any type, with tags if wanted. It waits and
+// reports like UploadDocuments.
+func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...models.IndexDocumentsAction[T]) error {
+	return s.addAll(ctx, len(actions), true, func(c *chunk[T], i int) (string, error) {
+		return c.add(ctx, actions[i])
+	})
+}
+
+// TryIndexDocuments is IndexDocuments that never waits: when the buffer is full
+// the error is an *AddError with ErrBufferFull in its chain. It may be used in
+// callbacks. Unless the key field is known from the type or the options, the
+// first call of all fetches the index definition.
+func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAction[T]) error {
+	ctx := context.Background()
+	return s.addAll(ctx, len(actions), false, func(c *chunk[T], i int) (string, error) {
+		return c.add(ctx, actions[i])
+	})
+}
+
+// IndexSeq adds the actions of a sequence until it ends, waiting while the
+// buffer is full. An error in the sequence stops it and is returned in an
+// *AddError; everything before it is accepted.
+func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.IndexDocumentsAction[T], error]) error {
+	if s.publisher.Closing() {
+		return &AddError{Err: ErrClosed}
+	}
+	a := adding[T]{s: s, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, chunkActions)}
+	defer a.chunk.free()
+	for action, err := range seq {
+		key := ""
+		if err == nil {
+			key, err = a.chunk.add(ctx, action)
+		}
+		if err != nil {
+			return a.fail(key, err)
+		}
+		if err := a.acceptIfFull(); err != nil {
+			return err
+		}
+	}
+	return a.finish()
+}
+
+// Flush sends everything that was accepted before the call, without waiting for
+// full batches, and returns when all of it is settled and its callbacks have
+// run. It does not wait for later additions; any number of calls may run at
+// once. nil means that all of it is in the index, but for failures that an
+// earlier Flush reported; otherwise the error is a *FlushError. If ctx ends
+// first Flush returns its cause, and the work goes on. After Close it returns
+// what Close returned.
+func (s *BufferedSender[T]) Flush(ctx context.Context) error {
+	return translate(s.publisher.Flush(ctx))
+}
+
+// Close refuses further actions, sends what is left, and returns when all of it
+// is settled, its callbacks have run, and the sender's goroutines have ended.
+// nil means that everything that no Flush has reported is in the index;
+// otherwise the error is a *CloseError. If ctx ends first, Close cancels the
+// requests under way, settles the rest as failed with ErrClosed, runs their
+// callbacks and returns. It may be called more than once; every call returns
+// the same.
+//
+// A callback or an Indexer that does not return cannot be stopped: Close leaves
+// it behind about two seconds after ctx has ended.
+func (s *BufferedSender[T]) Close(ctx context.Context) error {
+	err := s.publisher.Close(ctx)
+	if !errors.Is(err, publisher.ErrInCallback) {
+		s.observer.telemetry.stop()
+	}
+	return translate(err)
+}
+
+// PendingActionCount returns how many actions are accepted and not settled.
+func (s *BufferedSender[T]) PendingActionCount() int {
+	return s.publisher.Stats().Items
+}
+
+func (s *BufferedSender[T]) addDocuments(ctx context.Context, typ models.ActionType, docs []T) error {
+	return s.addAll(ctx, len(docs), true, func(c *chunk[T], i int) (string, error) {
+		return c.add(ctx, models.IndexDocumentsAction[T]{Type: typ, Document: docs[i]})
+	})
+}
+
+// addAll adds n actions, the i-th of which add puts into a chunk.
+func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add func(c *chunk[T], i int) (string, error)) error {
+	if n == 0 {
+		return nil
+	}
+	if s.publisher.Closing() {
+		return &AddError{Err: ErrClosed} // before any handler hears of it
+	}
+	a := adding[T]{s: s, ctx: ctx, wait: wait && !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, n)}
+	defer a.chunk.free()
+	for i := range n {
+		if key, err := add(a.chunk, i); err != nil {
+			return a.fail(key, err)
+		}
+		if err := a.acceptIfFull(); err != nil {
+			return err
+		}
+	}
+	return a.finish()
+}
+
+// adding is one adding call.
+type adding[T any] struct {
+	s        *BufferedSender[T]
+	ctx      context.Context
+	wait     bool
+	chunk    *chunk[T]
+	accepted int
+}
+
+func (a *adding[T]) acceptIfFull() error {
+	if !a.chunk.full() {
+		return nil
+	}
+	return a.finish()
+}
+
+// finish has the chunk accepted.
+func (a *adding[T]) finish() error {
+	n, err := a.chunk.accept(a.ctx, a.wait)
+	a.accepted += n
+	if err != nil {
+		return &AddError{Accepted: a.accepted, Err: err}
+	}
+	return nil
+}
+
+// fail ends the call because of one action, after having those before it
+// accepted.
+func (a *adding[T]) fail(key string, err error) error {
+	if before := a.finish(); before != nil {
+		return before
+	}
+	return &AddError{Accepted: a.accepted, Key: key, Err: err}
+}

@@ -1,0 +1,65 @@
+package bufferedsender
+
+// Stats is a snapshot of a sender. It is consistent: Accepted = Completed +
+// Failed + Unsent + PendingActions in every one.
+type Stats struct {
+	// Accepted counts the actions that adding calls have accepted.
+	Accepted int64
+	// Completed counts those that the service has applied.
+	Completed int64
+	// Failed counts those that failed for good.
+	Failed int64
+	// Unsent counts those that Close gave up, whether certainly not applied or
+	// of unknown outcome.
+	Unsent int64
+
+	// PendingActions is how many are accepted and not settled, and PendingBytes
+	// their encoded size.
+	PendingActions int
+	PendingBytes   int64
+	// BlockedAdders is how many adding calls wait for room.
+	BlockedAdders int
+
+	// Requests counts the requests started, and InFlight those under way.
+	Requests int64
+	InFlight int
+	// BytesSent is the size of all request bodies.
+	BytesSent int64
+	// Retries counts the actions that were sent again after a failed attempt,
+	// once each time.
+	Retries int64
+	// Splits counts the requests that were refused as a whole and sent again in
+	// parts.
+	Splits int64
+	// Pauses counts how often all sending was held because of throttling or a
+	// broken connection.
+	Pauses int64
+	// BatchBytesLimit is how large a request may be now: MaxBatchBytes, or less
+	// after the service refused one as too large.
+	BatchBytesLimit int
+	// CallbackPanics counts the panics recovered in handlers.
+	CallbackPanics int64
+}
+
+// Stats returns a snapshot of the sender's counters. It is cheap and never
+// waits for the service.
+func (s *BufferedSender[T]) Stats() Stats {
+	p := s.publisher.Stats()
+	return Stats{
+		Accepted:        int64(p.Accepted),
+		Completed:       int64(p.Completed),
+		Failed:          int64(p.Failed),
+		Unsent:          int64(p.Unsent),
+		PendingActions:  p.Items,
+		PendingBytes:    p.Bytes,
+		BlockedAdders:   p.Waiting,
+		Requests:        int64(p.Requests),
+		InFlight:        p.InFlight,
+		BytesSent:       int64(p.BytesSent),
+		Retries:         int64(p.Retries),
+		Splits:          int64(p.Splits),
+		Pauses:          int64(p.Pauses),
+		BatchBytesLimit: p.BatchBytes,
+		CallbackPanics:  s.observer.panics.Load(),
+	}
+}

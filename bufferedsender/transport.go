@@ -1,0 +1,146 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+)
+
+// transport sends the batches of the publisher through an Indexer and turns the
+// answers into verdicts, by the table of package retry.
+type transport[T any] struct {
+	indexer   Indexer
+	telemetry *telemetry
+}
+
+type reply = publisher.Reply[models.IndexingResult]
+
+// Send implements publisher.Transport. It runs on the goroutine of a request.
+func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
+	ctx = models.ContextWithClientRequestID(ctx, batch.ID)
+	ctx, span := startBatch(ctx, t.telemetry, batch)
+	result, err := t.indexer.IndexDocumentsRaw(ctx, newBody(batch))
+	r := t.judge(batch, result, err)
+	r.Status, r.RequestID = statusOf(result, err), result.RequestID
+	if known := (interface{ ServiceRequestID() string })(nil); errors.As(err, &known) {
+		r.RequestID = known.ServiceRequestID()
+	}
+	endBatch(span, r.Status, r.RequestID, r.Err)
+	return r
+}
+
+func (t *transport[T]) judge(batch *batch[T], result models.IndexDocumentsResult, err error) reply {
+	if err != nil {
+		return refused(batch.Items, err)
+	}
+	results, strange := associate(batch.Items, result.Results)
+	r := reply{Results: make([]publisher.Result[models.IndexingResult], len(results)), RetryAfter: -1}
+	missing := 0
+	for i, answer := range results {
+		r.Results[i] = judgeDocument(answer, &r)
+		if errors.Is(r.Results[i].Err, ErrNoResult) {
+			missing++
+		}
+	}
+	if missing > 0 || strange > 0 {
+		r.Err = fmt.Errorf("%w: %d documents without a result, %d results too many", models.ErrMalformedReply, missing, strange)
+	}
+	return r
+}
+
+// judgeDocument turns the result of one document into a verdict. A document
+// that was throttled pauses everything.
+func judgeDocument(answer *models.IndexingResult, r *reply) publisher.Result[models.IndexingResult] {
+	if answer == nil {
+		return publisher.Result[models.IndexingResult]{Err: ErrNoResult, Unknown: true}
+	}
+	if err := checkResult(answer); err != nil {
+		return publisher.Result[models.IndexingResult]{Value: *answer, Err: err, Unknown: true}
+	}
+	decision := retry.Document(answer.StatusCode)
+	r.Pause = r.Pause || decision.Pause
+	return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: verdict(decision)}
+}
+
+func verdict(d retry.Decision) publisher.Verdict {
+	switch d.Verdict {
+	case retry.Done:
+		return publisher.Done
+	case retry.Retry:
+		return publisher.Retry
+	default:
+		return publisher.Fail
+	}
+}
+
+// refused judges a batch that got no results at all.
+func refused[T any](items []item[T], err error) reply {
+	decision, status := retry.Error(err)
+	r := reply{
+		Err:        err,
+		Pause:      decision.Pause,
+		RetryAfter: -1,
+		Split:      decision.Verdict == retry.Split,
+		TooLarge:   decision.Learn,
+		Results:    make([]publisher.Result[models.IndexingResult], len(items)),
+	}
+	if errors.Is(err, models.ErrMalformedReply) {
+		// The service answered with success, in a way: whatever it is that
+		// mangles its replies, holding back gives it time to go away.
+		decision = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
+		r.Pause, r.Split = true, false
+		err = fmt.Errorf("%w: %w", ErrNoResult, err)
+	}
+	if hinted := retry.Hinted(nil); errors.As(err, &hinted) && r.Pause {
+		if wait, ok := hinted.RetryAfter(); ok {
+			r.RetryAfter = max(wait, 0)
+		}
+	}
+	if r.Split && status == http.StatusBadRequest {
+		r.Suspect = suspect(err.Error())
+	}
+	for i := range items {
+		r.Results[i] = publisher.Result[models.IndexingResult]{
+			Verdict: verdict(decision),
+			Value:   models.IndexingResult{Key: items[i].Key, StatusCode: status},
+			Err:     err,
+			Unknown: decision.Unknown,
+		}
+	}
+	return r
+}
+
+// actionPosition is how the service names the action it objects to, for example
+// "actions : 0: Document key cannot be missing or empty."
+var actionPosition = regexp.MustCompile(`actions : (\d{1,5}):`)
+
+// suspect returns the position, from 1, of the action that a refusal blames, or
+// 0. It is only where to cut first: the action is sent again alone, and fails
+// only if the service refuses it then too.
+func suspect(message string) int {
+	match := actionPosition.FindStringSubmatch(message)
+	if match == nil {
+		return 0
+	}
+	position, err := strconv.Atoi(match[1])
+	if err != nil {
+		return 0
+	}
+	return position + 1
+}
+
+// statusOf returns the HTTP status of a reply, 0 if there was none.
+func statusOf(result models.IndexDocumentsResult, err error) int {
+	if err == nil {
+		return result.StatusCode
+	}
+	_, status := retry.Error(err)
+	return status
+}
