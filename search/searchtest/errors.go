@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"encoding/json"
 	"net/http"
 )
 
@@ -65,4 +66,20 @@ func writeError(w http.ResponseWriter, r *http.Request, e *serviceError) {
 	}
 	w.Header().Set("Content-Language", "en")
 	writeJSON(w, r, e.status, appendErrorBody(nil, e))
+}
+
+// messageTooLarge is what a body above the limit is refused with.
+const messageTooLarge = "The request is too large. Split the batch and try again."
+
+// errorMessage reads the message out of an error body.
+func errorMessage(body []byte) string {
+	var v struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &v) != nil || v.Error.Message == "" {
+		return string(body)
+	}
+	return v.Error.Message
 }

@@ -1,35 +1,132 @@
 package searchtest
 
 import (
+	"bytes"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Server is an emulated search service. All methods may be called from any
 // number of goroutines.
 type Server struct {
-	opts   Options
-	logger *slog.Logger
+	opts     Options
+	logger   *slog.Logger
+	capacity *bucket // Options.Capacity, nil without a limit
 
-	etags    atomic.Uint64 // last number given out by newETag
-	requests requestLog
-	faults   atomic.Pointer[faultState]
-	capacity *bucket // Options.Capacity, nil when unlimited
+	etags  atomic.Uint64 // the last number given out by newETag
+	serial atomic.Uint64 // the number of the last request
+	faults atomic.Pointer[faultState]
+	log    requestLog
 
 	// mu guards the fields below. Documents have their own lock, one an index:
 	// see index.
-	mu          sync.RWMutex
-	indexes     map[string]*index
-	interceptor []Interceptor
-	listeners   []*listener
-	certs       *x509.CertPool
-	url         string
-	closed      bool
+	mu           sync.RWMutex
+	indexes      map[string]*index
+	interceptors []Interceptor
+	listening    *listening
+	closed       bool
+}
+
+// NewServer returns a service without indexes. Nothing listens and no goroutine
+// runs: requests are served in the goroutine that makes them, through Transport
+// or Do. opts may be nil.
+func NewServer(opts *Options) *Server {
+	o := opts.withDefaults()
+	return &Server{
+		opts:     o,
+		logger:   o.Logger,
+		capacity: newBucket(o.Capacity),
+		log:      requestLog{limit: o.KeepRequests},
+		indexes:  make(map[string]*index),
+	}
+}
+
+// Close stops listening, if the server does, and waits for the requests that
+// came that way. Requests made after it fail as if the service were not there.
+// Documents stay and can still be inspected. Closing twice is harmless.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	l := s.listening
+	s.listening = nil
+	s.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	return l.close()
+}
+
+// URL is the address of the service, without a slash at the end: that of the
+// listener if there is one, otherwise "https://searchtest.search.windows.net"
+// with the name of the service, which only Transport and Do can reach.
+func (s *Server) URL() string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.listening != nil {
+		return s.listening.url
+	}
+	return "https://" + s.opts.ServiceName + ".search.windows.net"
+}
+
+// CertPool holds the certificate of ListenTLS, for the RootCAs of clients. It is
+// nil as long as the server does not listen with TLS.
+func (s *Server) CertPool() *x509.CertPool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.listening == nil {
+		return nil
+	}
+	return s.listening.pool
+}
+
+// CreateIndex creates an index from a definition: []byte, string or
+// json.RawMessage with JSON, or anything that encoding/json turns into one. It
+// is checked like the body of a request with the latest api-version. The error
+// is the service's message.
+func (s *Server) CreateIndex(definition any) error {
+	var body []byte
+	switch d := definition.(type) {
+	case []byte:
+		body = d
+	case string:
+		body = []byte(d)
+	case json.RawMessage:
+		body = d
+	default:
+		var err error
+		if body, err = json.Marshal(definition); err != nil {
+			return fmt.Errorf("index definition: %w", err)
+		}
+	}
+	r, err := http.NewRequest(http.MethodPost, s.URL()+"/indexes", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	w := newReply()
+	s.handleIndexes(w, r, route{op: OpCreateIndex, apiVersion: latestVersion})
+	if w.status != http.StatusCreated {
+		return fmt.Errorf("create index: %s", errorMessage(w.body.Bytes()))
+	}
+	return nil
+}
+
+// SetFaults puts a script in force, from its beginning, or ends the one that is
+// in force if f is nil. The script must not be changed afterwards. It panics if
+// f.Validate reports a problem.
+func (s *Server) SetFaults(f *Faults) {
+	if f == nil {
+		s.faults.Store(nil)
+		return
+	}
+	if err := f.Validate(); err != nil {
+		panic(err)
+	}
+	s.faults.Store(newFaultState(f))
 }
 
 // newETag returns a new entity tag in the bare form, for example
@@ -47,5 +144,3 @@ func (s *Server) lookupIndex(name string) (*index, bool) {
 	ix, ok := s.indexes[name]
 	return ix, ok
 }
-
-var _ = time.Now

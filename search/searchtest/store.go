@@ -3,6 +3,7 @@ package searchtest
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // index is one index of the service: its definition and its documents. Every
@@ -17,13 +18,21 @@ type index struct {
 
 	mu sync.Mutex // guards everything below
 	documents
+	changes changeLog
 }
 
 // newIndex returns an empty index.
 func (s *Server) newIndex(sc *schema) *index {
-	ix := &index{name: sc.name}
+	ix := &index{
+		name:      sc.name,
+		documents: documents{live: make(map[string][]byte), lag: s.opts.VisibilityLag},
+		changes:   changeLog{limit: s.opts.KeepChanges},
+	}
+	ix.visible = ix.live
+	if ix.lag > 0 {
+		ix.visible = make(map[string][]byte)
+	}
 	ix.schema.Store(sc)
-	ix.documents.init(s)
 	return ix
 }
 
@@ -36,7 +45,8 @@ func (ix *index) setSchema(sc *schema) {
 }
 
 // keepOrdinals numbers the fields of next by the numbers that the fields of the
-// same name had in prev.
+// same name had in prev. Fields are never removed from an index, so the numbers
+// stay without gaps.
 func keepOrdinals(prev, next []*field) {
 	byName := make(map[string]*field, len(prev))
 	free := 0
@@ -52,5 +62,92 @@ func keepOrdinals(prev, next []*field) {
 		}
 		f.ordinal = free
 		free++
+	}
+}
+
+// count returns how many documents lookups can see, and how many bytes those
+// that are stored take.
+func (ix *index) count(now time.Time) (visible, bytes int64) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.settle(now)
+	return int64(len(ix.visible)), ix.bytes
+}
+
+// get returns the stored form of a document that lookups can see. It must not
+// be changed.
+func (ix *index) get(key string, now time.Time) ([]byte, bool) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.settle(now)
+	data, ok := ix.visible[key]
+	return data, ok
+}
+
+// documents holds the documents of an index in stored form, by key. What is
+// stored under a key is replaced, never changed, so it may be read without a
+// lock once it was found.
+type documents struct {
+	live  map[string][]byte // what was written
+	bytes int64             // of keys and documents in live
+
+	// visible is what reads see: live itself without a lag, otherwise a copy
+	// that pending writes reach when they are old enough.
+	visible map[string][]byte
+	lag     time.Duration
+	pending []pendingWrite // in order of time
+}
+
+// pendingWrite is a write that reads do not see yet; data is nil for a delete.
+type pendingWrite struct {
+	due  time.Time
+	key  string
+	data []byte
+}
+
+// put stores a document and reports whether it is a new one.
+func (d *documents) put(key string, data []byte, now time.Time) (created bool) {
+	before, found := d.live[key]
+	d.live[key] = data
+	if found {
+		d.bytes += int64(len(data) - len(before))
+	} else {
+		d.bytes += int64(len(key) + len(data))
+	}
+	d.publish(key, data, now)
+	return !found
+}
+
+// remove deletes a document if there is one.
+func (d *documents) remove(key string, now time.Time) {
+	if before, found := d.live[key]; found {
+		delete(d.live, key)
+		d.bytes -= int64(len(key) + len(before))
+		d.publish(key, nil, now)
+	}
+}
+
+// publish makes a write visible after the lag.
+func (d *documents) publish(key string, data []byte, now time.Time) {
+	if d.lag > 0 {
+		d.settle(now)
+		d.pending = append(d.pending, pendingWrite{due: now.Add(d.lag), key: key, data: data})
+	}
+}
+
+// settle makes visible what is due.
+func (d *documents) settle(now time.Time) {
+	n := 0
+	for n < len(d.pending) && !d.pending[n].due.After(now) {
+		w := d.pending[n]
+		if w.data == nil {
+			delete(d.visible, w.key)
+		} else {
+			d.visible[w.key] = w.data
+		}
+		n++
+	}
+	if n > 0 {
+		d.pending = append(d.pending[:0], d.pending[n:]...)
 	}
 }

@@ -1,0 +1,101 @@
+package searchtest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// The messages of actions that fail on their own.
+const (
+	messageNotFound = "Document not found."
+	messageQuota    = "Document quota has been exceeded for this index. You must either delete documents first, or use a higher SKU for additional quota."
+	messageConflict = "The document could not be updated because it was changed by another request at the same time."
+	messageOffline  = "Index is temporarily unavailable because it was updated with the 'allowIndexDowntime' flag set to 'true'. Please try again later."
+	messageBusy     = "The search service is too busy to process this document. Please try again later."
+)
+
+// result is what becomes of one action.
+type result struct {
+	key     string
+	status  int
+	message string // "" if it succeeded
+}
+
+// failed reports whether the action was not applied.
+func (r result) failed() bool { return r.status >= 300 }
+
+// documentMessage is what the service says about a document refused with that
+// status, as far as it always says the same.
+func documentMessage(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return messageNotFound
+	case http.StatusConflict:
+		return messageConflict
+	case http.StatusUnprocessableEntity:
+		return messageOffline
+	case http.StatusTooManyRequests:
+		return messageQuota
+	case http.StatusServiceUnavailable:
+		return messageBusy
+	}
+	return http.StatusText(status) + "."
+}
+
+// applyBatch applies the actions in the order of the request and appends one
+// result for each to results. refused[i], where there is one, is the answer of
+// action i instead of applying it; refused may be nil.
+func (s *Server) applyBatch(ix *index, sc *schema, x *exchange, actions []action, refused []result, results []result) []result {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	now := time.Now()
+	for i := range actions {
+		a := &actions[i]
+		var r result
+		if refused != nil && refused[i].status != 0 {
+			r = refused[i]
+		} else {
+			r.status, r.message = s.apply(ix, sc, a, now)
+		}
+		r.key = a.key
+		results = append(results, r)
+		ix.changes.add(a.key, a.typ, r.status, x.origin)
+	}
+	return results
+}
+
+// apply applies one action. ix.mu must be held.
+func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status int, message string) {
+	if a.typ == models.ActionDelete {
+		ix.remove(a.key, now)
+		return http.StatusOK, ""
+	}
+	if a.itemError != "" {
+		return http.StatusBadRequest, a.itemError
+	}
+	before, found := ix.live[a.key]
+	data := a.data
+	switch {
+	case found && a.typ != models.ActionUpload:
+		merged := make([]byte, 0, len(before)+len(data))
+		merged = mergeObjects(merged, sc.fields, before, data)
+		if n := countElements(sc.fields, merged); n > maxComplexElements {
+			return http.StatusBadRequest, tooManyElements(a.key, n)
+		}
+		data = merged
+	case !found && a.typ == models.ActionMerge:
+		return http.StatusNotFound, messageNotFound
+	case !found && s.opts.DocumentQuota > 0 && int64(len(ix.live)) >= s.opts.DocumentQuota:
+		return http.StatusTooManyRequests, messageQuota
+	}
+	if s.opts.DiscardDocuments {
+		key, _ := findMember(data, sc.key.ordinal)
+		data = append(make([]byte, 0, len(key.whole)), key.whole...)
+	}
+	if ix.put(a.key, data, now) {
+		return http.StatusCreated, ""
+	}
+	return http.StatusOK, ""
+}

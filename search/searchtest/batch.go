@@ -1,0 +1,483 @@
+package searchtest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+const (
+	maxKeyLength       = 1024
+	maxTermBytes       = 32_766 // of a string that is indexed as one term
+	maxComplexElements = 3_000  // objects in all complex collections of a document
+)
+
+// action is one action of a request, checked and ready to be applied.
+type action struct {
+	typ  models.ActionType
+	key  string
+	data []byte // the document in stored form
+	size int    // bytes of the action in the request
+
+	// itemError is what is wrong with the document that the service finds only
+	// while indexing: it fails this action with status 400 and no other.
+	itemError string
+}
+
+// batchParser turns the body of an index-documents request into actions: it
+// checks, types and stores in one pass, without a value per member in between.
+// A batchParser is reused from request to request; what it returned stays valid
+// only as far as noted at actions.
+type batchParser struct {
+	scanner
+	schema     *schema
+	apiVersion string
+	maxActions int
+
+	actions []action // the slice is reused, keys and data are not
+
+	// Of the document being read:
+	buf       []byte // its stored form so far
+	key       string
+	hasKey    bool
+	itemError string
+	elements  int      // objects in complex collections
+	depth     int      // objects and arrays that are open
+	seen      []uint64 // bit sets of the ordinals met, one set per open object
+	name      []byte   // decoded property name
+}
+
+var batchParsers = sync.Pool{New: func() any { return new(batchParser) }}
+
+// newBatchParser takes a parser from the pool. release gives it back.
+func newBatchParser(data []byte, sc *schema, apiVersion string, maxActions int) *batchParser {
+	p := batchParsers.Get().(*batchParser)
+	p.scanner = scanner{data: data}
+	p.schema, p.apiVersion, p.maxActions = sc, apiVersion, maxActions
+	p.actions = p.actions[:0]
+	return p
+}
+
+// release returns the parser to the pool, without the documents it produced.
+func (p *batchParser) release() {
+	clear(p.actions)
+	p.scanner, p.schema = scanner{}, nil
+	batchParsers.Put(p)
+}
+
+// parse reads the whole body.
+func (p *batchParser) parse() *serviceError {
+	if bytesHaveBOM(p.data) {
+		p.pos = 3
+	}
+	if p.peek() != '{' {
+		if p.atEnd() {
+			return p.noActions()
+		}
+		p.fail("an object was expected")
+		return p.malformed()
+	}
+	p.pos++
+	p.depth = 1
+	found := false
+	for first := true; ; first = false {
+		if p.peek() == '}' && first {
+			p.pos++
+			break
+		}
+		if p.peek() != '"' {
+			p.fail("a property name was expected")
+			return p.malformed()
+		}
+		raw, _, ok := p.quoted()
+		if !ok || !p.expect(':') {
+			return p.malformed()
+		}
+		switch {
+		case string(raw) == "value":
+			if found {
+				return parseError("Multiple parameters with the name 'value' were found in the request payload.")
+			}
+			found = true
+			if err := p.value(); err != nil {
+				return err
+			}
+		case len(raw) > 0 && raw[0] == '@':
+			if !p.skip(p.depth) {
+				return p.malformed()
+			}
+		default:
+			return parseError(fmt.Sprintf("The parameter '%s' in the request payload is not a valid parameter for the operation 'search.index'.", raw))
+		}
+		if c := p.peek(); c == '}' {
+			p.pos++
+			break
+		} else if c != ',' {
+			p.fail("a comma or the end of the object was expected")
+			return p.malformed()
+		}
+		p.pos++
+	}
+	if !p.atEnd() {
+		p.fail("more than one value was found")
+		return p.malformed()
+	}
+	if len(p.actions) == 0 {
+		return p.noActions()
+	}
+	if len(p.actions) > p.maxActions {
+		return p.tooManyActions()
+	}
+	return nil
+}
+
+// value reads the array of actions.
+func (p *batchParser) value() *serviceError {
+	switch p.peek() {
+	case '[':
+	case 'n':
+		if !p.literal("null") {
+			return p.malformed()
+		}
+		return nil
+	default:
+		if !p.skip(p.depth) {
+			return p.malformed()
+		}
+		return parseError("The parameter 'value' must be a collection.")
+	}
+	p.pos++
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.peek() == ']' {
+		p.pos++
+		return nil
+	}
+	for {
+		// One action too many is enough to refuse the request, but not before
+		// the rest of it proved to be JSON.
+		if len(p.actions) > p.maxActions {
+			if !p.skip(p.depth) {
+				return p.malformed()
+			}
+			p.actions = append(p.actions, action{})
+		} else if err := p.action(); err != nil {
+			return err
+		}
+		switch p.peek() {
+		case ',':
+			p.pos++
+		case ']':
+			p.pos++
+			return nil
+		default:
+			p.fail("a comma or the end of the array was expected")
+			return p.malformed()
+		}
+	}
+}
+
+// action reads one action. Where among the members its type and its key stand
+// does not matter: SDKs write @search.action first or last.
+func (p *batchParser) action() *serviceError {
+	if c := p.peek(); c != '{' {
+		return p.unexpectedValue("StartObject")
+	}
+	start := p.pos
+	p.buf, p.seen = p.buf[:0], p.seen[:0]
+	p.hasKey, p.itemError, p.elements = false, "", 0
+	a := action{typ: models.ActionUpload}
+	if err := p.object(p.schema.fields, p.schema.byName, &a.typ); err != nil {
+		return err
+	}
+	position := len(p.actions)
+	if !p.hasKey || p.key == "" {
+		return actionError(position, "Document key cannot be missing or empty.")
+	}
+	if err := checkKey(position, p.key); err != nil {
+		return err
+	}
+	a.key, a.size = p.key, p.pos-start
+	if a.typ != models.ActionDelete {
+		if p.elements > maxComplexElements {
+			p.itemError = tooManyElements(a.key, p.elements)
+		}
+		a.itemError = p.itemError
+		a.data = append(make([]byte, 0, len(p.buf)), p.buf...)
+	}
+	p.actions = append(p.actions, a)
+	return nil
+}
+
+// object reads an object whose members are fields and appends its stored form.
+// typ receives @search.action; it is nil below the top level.
+func (p *batchParser) object(fields []*field, byName map[string]*field, typ *models.ActionType) *serviceError {
+	p.pos++
+	p.depth++
+	sets := len(p.seen)
+	for range (len(fields) + 63) / 64 {
+		p.seen = append(p.seen, 0)
+	}
+	defer func() {
+		p.seen = p.seen[:sets]
+		p.depth--
+	}()
+	if p.peek() == '}' {
+		p.pos++
+		return nil
+	}
+	for next := 0; ; {
+		if p.peek() != '"' {
+			p.fail("a property name was expected")
+			return p.malformed()
+		}
+		raw, plain, ok := p.quoted()
+		if !ok || !p.expect(':') {
+			return p.malformed()
+		}
+		if !plain {
+			p.name = appendUnquoted(p.name[:0], raw)
+			raw = p.name
+		}
+		// Members usually come in the order of the definition.
+		var f *field
+		if next < len(fields) && string(raw) == fields[next].name {
+			f = fields[next]
+			next++
+		} else if f = byName[string(raw)]; f != nil {
+			next = 0
+			for fields[next] != f {
+				next++
+			}
+			next++
+		}
+		if f == nil {
+			if err := p.notAField(string(raw), typ); err != nil {
+				return err
+			}
+		} else {
+			set, bit := &p.seen[sets+f.ordinal/64], uint64(1)<<(f.ordinal%64)
+			if *set&bit != 0 {
+				return parseError("Multiple properties with the name '" + f.name + "' were detected in a resource or a complex value. In OData, duplicate property names are not allowed.")
+			}
+			*set |= bit
+			if err := p.member(f, typ != nil); err != nil {
+				return err
+			}
+		}
+		switch p.peek() {
+		case ',':
+			p.pos++
+		case '}':
+			p.pos++
+			return nil
+		default:
+			p.fail("a comma or the end of the object was expected")
+			return p.malformed()
+		}
+	}
+}
+
+// notAField reads the value of a member that is no field: @search.action, an
+// annotation, which the service ignores, or a mistake.
+func (p *batchParser) notAField(name string, typ *models.ActionType) *serviceError {
+	if name == "@search.action" && typ != nil {
+		return p.actionType(typ)
+	}
+	if strings.Contains(name, "@") {
+		if !p.skip(p.depth) {
+			return p.malformed()
+		}
+		return nil
+	}
+	return parseError(fmt.Sprintf("The property '%s' does not exist on type 'search.documentFields' or is not present in the API version '%s'. Make sure to only use property names that are defined by the type.", name, p.apiVersion))
+}
+
+// actionType reads the value of @search.action.
+func (p *batchParser) actionType(typ *models.ActionType) *serviceError {
+	if c := p.peek(); c == 'n' {
+		if !p.literal("null") {
+			return p.malformed()
+		}
+		return nil
+	} else if c != '"' {
+		return p.unexpectedValue("PrimitiveValue")
+	}
+	raw, _, ok := p.quoted()
+	if !ok {
+		return p.malformed()
+	}
+	switch string(raw) {
+	case "upload":
+		*typ = models.ActionUpload
+	case "merge":
+		*typ = models.ActionMerge
+	case "mergeOrUpload":
+		*typ = models.ActionMergeOrUpload
+	case "delete":
+		*typ = models.ActionDelete
+	default:
+		return actionError(len(p.actions), fmt.Sprintf("The value '%s' is not a valid @search.action. Valid values are: upload, merge, mergeOrUpload, delete.", raw))
+	}
+	return nil
+}
+
+// member reads the value of a field and appends it.
+func (p *batchParser) member(f *field, top bool) *serviceError {
+	var body int
+	p.buf, body = openMember(p.buf, f.ordinal)
+	if p.peek() == 'n' {
+		if !p.literal("null") {
+			return p.malformed()
+		}
+		if f.key && top {
+			p.key, p.hasKey = "", true
+		}
+		if !f.collection {
+			nullMember(p.buf, body) // a collection is never null, only empty
+		}
+		return nil
+	}
+	var err *serviceError
+	switch {
+	case f.collection:
+		err = p.collection(f)
+	case f.typ == edmComplex:
+		err = p.complex(f)
+	default:
+		err = p.scalar(f)
+	}
+	if err != nil {
+		return err
+	}
+	closeMember(p.buf, body)
+	if f.key && top {
+		p.key, p.hasKey = string(p.buf[body:]), true
+	}
+	return nil
+}
+
+// complex reads an object and appends its members.
+func (p *batchParser) complex(f *field) *serviceError {
+	if p.peek() != '{' {
+		return p.unexpectedContents(f, "'StartObject' node or 'PrimitiveValue' node with null value")
+	}
+	return p.object(f.fields, f.byName, nil)
+}
+
+// collection reads an array and appends its elements.
+func (p *batchParser) collection(f *field) *serviceError {
+	if p.peek() != '[' {
+		return p.unexpectedContents(f, "'StartArray' node")
+	}
+	p.pos++
+	p.depth++
+	defer func() { p.depth-- }()
+	size, n := fixedSize(f.typ), 0
+	if p.peek() == ']' {
+		p.pos++
+		return p.checkDimensions(f, 0)
+	}
+	for ; ; n++ {
+		if p.peek() == 'n' {
+			if !p.literal("null") {
+				return p.malformed()
+			}
+			return p.nullElement(f)
+		}
+		start := len(p.buf)
+		if size == 0 {
+			p.buf = append(p.buf, 0, 0, 0, 0)
+		}
+		var err *serviceError
+		if f.typ == edmComplex {
+			p.elements++
+			err = p.complex(f)
+		} else {
+			err = p.scalar(f)
+		}
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			binary.LittleEndian.PutUint32(p.buf[start:], uint32(len(p.buf)-start-4))
+		}
+		switch p.peek() {
+		case ',':
+			p.pos++
+		case ']':
+			p.pos++
+			return p.checkDimensions(f, n+1)
+		default:
+			p.fail("a comma or the end of the array was expected")
+			return p.malformed()
+		}
+	}
+}
+
+// checkDimensions refuses vectors of the wrong length.
+func (p *batchParser) checkDimensions(f *field, n int) *serviceError {
+	if !f.vector() || n == f.dimensions {
+		return nil
+	}
+	err := actionError(len(p.actions), fmt.Sprintf("There's a mismatch in vector dimensions. The vector field '%s', with dimension of '%d', expects a length of '%d'. However, the provided vector has a length of '%d'. "+
+		"Please ensure that the vector length matches the expected length of the vector field.",
+		f.name, f.dimensions, f.dimensions, n))
+	err.code = "OperationNotAllowed"
+	return err
+}
+
+// checkKey refuses keys that the service does not take.
+func checkKey(position int, key string) *serviceError {
+	illegal := func(why string) *serviceError {
+		e := actionError(position, why)
+		e.code = "InvalidName"
+		e.details = []errorDetail{{code: "InvalidDocumentKey", message: why}}
+		return e
+	}
+	if len(key) > maxKeyLength {
+		return illegal("Document key cannot be longer than " + strconv.Itoa(maxKeyLength) + " characters.")
+	}
+	if key[0] == '_' {
+		return illegal("Invalid document key: '" + key + "'. Keys cannot start with an underscore (_).")
+	}
+	for i := range len(key) {
+		c := key[i]
+		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '=' {
+			continue
+		}
+		return illegal("Invalid document key: '" + key + "'. Keys can only contain letters, digits, underscore (_), dash (-), or equal sign (=). If the keys in your source data contain other characters, we recommend encoding them with a URL-safe version of Base64 before uploading them to your index.")
+	}
+	return nil
+}
+
+func tooManyElements(key string, n int) string {
+	return fmt.Sprintf("A collection in your document exceeds the maximum elements across all complex collections limit. The document with key '%s' has '%d' objects in collections (JSON arrays). "+
+		"At most '%d' objects are allowed to be in collections across the entire document. Please remove objects from collections and try indexing the document again.", key, n, maxComplexElements)
+}
+
+func (p *batchParser) noActions() *serviceError {
+	e := invalidRequest(fmt.Sprintf("actions : No indexing actions found in the request. Please include between 1 and %d indexing actions in your request.", p.maxActions))
+	e.code = "MissingRequiredParameter"
+	return e
+}
+
+func (p *batchParser) tooManyActions() *serviceError {
+	return invalidRequest(fmt.Sprintf("actions : Too many indexing actions found in the request: %d. Please include between 1 and %d indexing actions in your request.", len(p.actions), p.maxActions))
+}
+
+// actionError is the 400 for a rule that one action breaks.
+func actionError(position int, message string) *serviceError {
+	return invalidRequest(fmt.Sprintf("actions : %d: %s", position, message))
+}
+
+// parseError is the 400 of the service's JSON reader, whose messages end
+// without a line end.
+func parseError(message string) *serviceError {
+	return &serviceError{status: http.StatusBadRequest, message: "The request is invalid. Details: " + message}
+}

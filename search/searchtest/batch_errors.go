@@ -1,0 +1,89 @@
+package searchtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// What the service's JSON reader says about values that do not fit the field
+// that they are for. All of these refuse the whole request.
+
+// malformed is the refusal of a body that is not JSON.
+func (p *batchParser) malformed() *serviceError {
+	return parseError("The request body is not valid JSON: " + p.failure + ".")
+}
+
+// node is the JSON reader's name for what stands at the current position.
+func (p *batchParser) node() string {
+	switch p.peek() {
+	case '{':
+		return "StartObject"
+	case '[':
+		return "StartArray"
+	}
+	return "PrimitiveValue"
+}
+
+// unexpectedNode refuses a value of the wrong shape for a single-valued field.
+func (p *batchParser) unexpectedNode(f *field, found string) *serviceError {
+	if !p.skip(p.depth) {
+		return p.malformed()
+	}
+	return parseError(fmt.Sprintf("An unexpected '%s' node was found for property named '%s' when reading from the JSON reader. A 'PrimitiveValue' node was expected.", found, f.name))
+}
+
+// unexpectedContents refuses a value of the wrong shape for a complex field or
+// a collection.
+func (p *batchParser) unexpectedContents(f *field, expected string) *serviceError {
+	found := p.node()
+	if !p.skip(p.depth) {
+		return p.malformed()
+	}
+	return parseError(fmt.Sprintf("A node of type '%s' was read from the JSON reader when trying to read the contents of the property '%s'; however, a %s was expected.", found, f.name, expected))
+}
+
+// unexpectedValue refuses a value that belongs to no field.
+func (p *batchParser) unexpectedValue(expected string) *serviceError {
+	found := p.node()
+	if !p.skip(p.depth) {
+		return p.malformed()
+	}
+	return parseError(fmt.Sprintf("An unexpected '%s' node was found when reading from the JSON reader. A '%s' node was expected.", found, expected))
+}
+
+// nullElement refuses a null among the elements of a collection.
+func (p *batchParser) nullElement(f *field) *serviceError {
+	typ := f.typ.String()
+	if f.typ == edmComplex {
+		typ = "search.complex." + f.name
+	}
+	return parseError(fmt.Sprintf("A null value was found for the property named '%s', which has the expected type '%s[Nullable=False]'. The expected type '%s[Nullable=False]' does not allow null values.", f.name, typ, typ))
+}
+
+// cannotConvert refuses a scalar of the wrong type or out of its range.
+func (p *batchParser) cannotConvert(f *field, literal string) *serviceError {
+	return parseError(fmt.Sprintf("Cannot convert the literal '%s' of the property '%s' to the expected type '%s'.", literal, f.name, f.typ))
+}
+
+// badPoint refuses a value for an Edm.GeographyPoint.
+func (p *batchParser) badPoint(f *field, why string) *serviceError {
+	return parseError(fmt.Sprintf("The value of the property '%s' is not a valid value of type 'Edm.GeographyPoint': %s.", f.name, why))
+}
+
+// containsEPSG4326 reports whether crs, a JSON value, names the one coordinate
+// reference system that the service knows.
+func containsEPSG4326(crs []byte) bool {
+	// Clients write it one way; anything else may take its time.
+	if string(crs) == `{"type":"name","properties":{"name":"EPSG:4326"}}` {
+		return true
+	}
+	var v struct {
+		Properties struct {
+			Name string `json:"name"`
+		} `json:"properties"`
+	}
+	return json.Unmarshal(crs, &v) == nil && v.Properties.Name == "EPSG:4326"
+}
+
+func bytesHaveBOM(data []byte) bool { return bytes.HasPrefix(data, []byte("\ufeff")) }

@@ -1,0 +1,122 @@
+package searchtest
+
+import (
+	"iter"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Change is one action that reached an index, whether it was applied or not.
+type Change struct {
+	// Seq numbers the actions of an index from 1 in the order in which they were
+	// decided, across requests.
+	Seq uint64
+	// Key is the key of the document.
+	Key string
+	// Action is what was asked for.
+	Action models.ActionType
+	// Status is the status that the action got: 200 and 201 were applied, all
+	// others were not. What the client saw may differ, if a fault changed or cut
+	// the reply.
+	Status int
+	// Request is the number of the request, RequestRecord.Seq.
+	Request uint64
+	// RequestID and ClientRequestID are the ids of the request: the service's and
+	// the one in x-ms-client-request-id.
+	RequestID, ClientRequestID string
+	// Time is when the request arrived.
+	Time time.Time
+}
+
+// Applied reports whether the action changed the index, or would have if there
+// had been a document to delete.
+func (c Change) Applied() bool { return c.Status == 200 || c.Status == 201 }
+
+// origin is the request that changes came with.
+type origin struct {
+	seq       uint64
+	requestID string
+	clientID  string
+	time      time.Time
+}
+
+// changeLog remembers the latest actions of an index: a ring in which the
+// entries of one key are chained, newest first. The index's lock guards it.
+type changeLog struct {
+	limit int // how many are kept; none if negative
+	count uint64
+	ring  []changeEntry
+	heads map[string]uint64 // seq of the latest entry of each key in the ring
+}
+
+type changeEntry struct {
+	key      string
+	seq      uint64
+	previous uint64 // seq of the entry of the same key before, 0 for none
+	origin   *origin
+	typ      models.ActionType
+	status   int
+}
+
+// add notes an action.
+func (l *changeLog) add(key string, typ models.ActionType, status int, from *origin) {
+	l.count++
+	if l.limit < 0 {
+		return
+	}
+	if l.heads == nil {
+		l.heads = make(map[string]uint64)
+	}
+	e := changeEntry{key: key, seq: l.count, previous: l.heads[key], origin: from, typ: typ, status: status}
+	if len(l.ring) < l.limit {
+		l.ring = append(l.ring, e)
+	} else {
+		slot := &l.ring[l.slot(l.count)]
+		if l.heads[slot.key] == slot.seq {
+			delete(l.heads, slot.key)
+		}
+		*slot = e
+	}
+	l.heads[key] = l.count
+}
+
+func (l *changeLog) slot(seq uint64) int { return int((seq - 1) % uint64(l.limit)) }
+
+// oldest is the seq of the oldest entry that is still there.
+func (l *changeLog) oldest() uint64 { return l.count - uint64(len(l.ring)) + 1 }
+
+func (e *changeEntry) change() Change {
+	return Change{
+		Seq: e.seq, Key: e.key, Action: e.typ, Status: e.status,
+		Request: e.origin.seq, RequestID: e.origin.requestID, ClientRequestID: e.origin.clientID, Time: e.origin.time,
+	}
+}
+
+// of returns what is remembered of a key, oldest first.
+func (l *changeLog) of(key string) []Change {
+	var out []Change
+	for seq := l.heads[key]; seq >= l.oldest() && seq != 0; {
+		e := &l.ring[l.slot(seq)]
+		out = append(out, e.change())
+		seq = e.previous
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+// all yields everything that is remembered, oldest first.
+func (l *changeLog) all() iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		if len(l.ring) == 0 {
+			return
+		}
+		for seq := l.oldest(); seq <= l.count; seq++ {
+			if !yield(l.ring[l.slot(seq)].change()) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package searchtest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// indexDocuments answers POST …/docs/search.index.
+func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
+	ix, ok := s.lookupIndex(rt.index)
+	if !ok {
+		writeError(w, r, s.noSuchIndex(rt.index))
+		return
+	}
+	sc := ix.schema.Load()
+	p := newBatchParser(x.body, sc, rt.apiVersion, s.opts.MaxBatchActions)
+	defer p.release()
+	if err := p.parse(); err != nil {
+		writeError(w, r, err)
+		return
+	}
+	x.actions = len(p.actions)
+	refused, err := s.refusals(x, p.actions)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	results := s.applyBatch(ix, sc, x, p.actions, refused, make([]result, 0, len(p.actions)))
+	status := http.StatusOK
+	for _, res := range results {
+		if res.failed() {
+			status = http.StatusMultiStatus
+			break
+		}
+	}
+	results = x.fault.mangleResults(results)
+	body := make([]byte, 0, 160+96*len(results))
+	body = append(body, '{')
+	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.apiVersion, "IndexResult")+")")
+	body = append(body, `"value":[`...)
+	for i, res := range results {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendResult(body, res)
+	}
+	body = append(body, ']', '}')
+	writeJSON(w, r, status, body)
+}
+
+// resourceType is the name of a type of the service, which has the version in
+// it: Microsoft.Azure.Search.V2020_06_30.IndexResult.
+func resourceType(apiVersion, name string) string {
+	return "Microsoft.Azure.Search.V" + strings.ReplaceAll(apiVersion, "-", "_") + "." + name
+}
+
+// appendResult appends one entry of the reply to a batch.
+func appendResult(dst []byte, r result) []byte {
+	dst = append(dst, `{"key":`...)
+	dst = appendJSONString(dst, r.key)
+	if r.failed() {
+		dst = append(dst, `,"status":false,"errorMessage":`...)
+		dst = appendJSONString(dst, r.message)
+	} else {
+		dst = append(dst, `,"status":true,"errorMessage":null`...)
+	}
+	dst = append(dst, `,"statusCode":`...)
+	dst = strconv.AppendInt(dst, int64(r.status), 10)
+	return append(dst, '}')
+}
+
+// getDocument answers GET …/docs('key').
+func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
+	ix, ok := s.lookupIndex(rt.index)
+	if !ok {
+		writeError(w, r, s.noSuchIndex(rt.index))
+		return
+	}
+	sc := ix.schema.Load()
+	var chosen *selection
+	if text := rt.query.Get("$select"); text != "" {
+		var err *serviceError
+		if chosen, err = parseSelection(sc, text); err != nil {
+			writeError(w, r, err)
+			return
+		}
+	}
+	data, ok := ix.get(rt.key, time.Now())
+	if !ok {
+		writeError(w, r, &serviceError{status: http.StatusNotFound, empty: true})
+		return
+	}
+	body := make([]byte, 0, 256+2*len(data))
+	body = append(body, '{')
+	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#docs(*)/$entity")
+	body = appendMembers(body, sc.fields, data, chosen)
+	body = append(body, '}')
+	writeJSON(w, r, http.StatusOK, body)
+}
+
+// countDocuments answers GET …/docs/$count.
+func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route) {
+	ix, ok := s.lookupIndex(rt.index)
+	if !ok {
+		writeError(w, r, s.noSuchIndex(rt.index))
+		return
+	}
+	n, _ := ix.count(time.Now())
+	body := strconv.AppendInt([]byte("\ufeff"), n, 10) // the service puts a byte order mark before it
+	h := w.Header()
+	h.Set("Content-Type", "text/plain")
+	h.Set("OData-Version", "4.0")
+	h.Set("Preference-Applied", `odata.include-annotations="*"`)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body)
+}
+
+// noSuchIndex is the refusal of a request on an index that does not exist.
+func (s *Server) noSuchIndex(name string) *serviceError {
+	return &serviceError{
+		status:  http.StatusNotFound,
+		message: "No index with the name '" + name + "' was found in the service '" + s.opts.ServiceName + "'.",
+	}
+}

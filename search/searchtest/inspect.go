@@ -1,0 +1,179 @@
+package searchtest
+
+import (
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// RequestRecord is one request as the server saw it.
+type RequestRecord struct {
+	// Seq numbers the requests of a server from 1 in the order of their arrival.
+	Seq uint64
+	// Time is when it arrived, Duration how long the reply took.
+	Time     time.Time
+	Duration time.Duration
+	// Operation is what was asked for, Index the index it was about, "" for
+	// none, and Key the document of a lookup.
+	Operation  Operation
+	Index, Key string
+	// Method and URL are those of the request; the URL without an api-key.
+	Method, URL string
+	// Header is a copy of the headers, without api-key and Authorization.
+	Header http.Header
+	// RequestID and ClientRequestID are the service's id of the request and the
+	// client's.
+	RequestID, ClientRequestID string
+	// Actions is how many actions a batch had, 0 if it was not understood.
+	Actions int
+	// BodyBytes is the size of the body, decompressed, and Body the beginning of
+	// it that Options.KeepBodies allows for.
+	BodyBytes int64
+	Body      []byte
+	// Status is that of the reply, whether or not it was delivered.
+	Status int
+	// Fault tells that a rule of the faults script was carried out.
+	Fault bool
+	// Err is why there was no reply: a cut, or the context of the request. Nil
+	// otherwise.
+	Err error
+}
+
+// requestLog is a ring of the latest requests.
+type requestLog struct {
+	limit int
+
+	mu   sync.Mutex // guards the fields below
+	ring []RequestRecord
+	next int // where the next one goes once the ring is full
+}
+
+func (l *requestLog) add(rec RequestRecord) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.ring) < l.limit {
+		l.ring = append(l.ring, rec)
+		return
+	}
+	l.ring[l.next] = rec
+	l.next = (l.next + 1) % l.limit
+}
+
+// record notes a request that is done with.
+func (s *Server) record(r *http.Request, rt route, x *exchange, w *reply, start time.Time, err error) {
+	took := time.Since(start)
+	s.logger.Debug("request", slog.String("method", r.Method), slog.String("operation", string(rt.op)), slog.String("index", rt.index),
+		slog.Int("status", w.status), slog.Int("actions", x.actions), slog.Int64("bytes", x.bodyBytes), slog.Duration("took", took),
+		slog.String("request_id", x.origin.requestID), slog.Any("error", err))
+	if s.log.limit < 0 {
+		return
+	}
+	u := *r.URL
+	if q := u.Query(); q.Has("api-key") {
+		q.Set("api-key", "REDACTED")
+		u.RawQuery = q.Encode()
+	}
+	header := r.Header.Clone()
+	header.Del("Api-Key")
+	header.Del("Authorization")
+	rec := RequestRecord{
+		Seq: x.origin.seq, Time: start, Duration: took,
+		Operation: rt.op, Index: rt.index, Key: rt.key, Method: r.Method, URL: u.String(), Header: header,
+		RequestID: x.origin.requestID, ClientRequestID: x.origin.clientID,
+		Actions: x.actions, BodyBytes: x.bodyBytes, Status: w.status, Fault: x.fault != nil, Err: err,
+	}
+	if keep := min(s.opts.KeepBodies, len(x.body)); keep > 0 {
+		rec.Body = slices.Clone(x.body[:keep])
+	}
+	s.log.add(rec)
+}
+
+// Requests returns the latest requests that were answered or failed, in the
+// order in which that happened; Options.KeepRequests says how many at most.
+func (s *Server) Requests() []RequestRecord {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return append(slices.Clone(s.log.ring[s.log.next:]), s.log.ring[:s.log.next]...)
+}
+
+// IndexNames returns the names of all indexes, sorted.
+func (s *Server) IndexNames() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.indexes))
+}
+
+// Documents returns every document that was written to the index, by key, in the
+// form of a lookup without metadata but with fields that are not retrievable.
+// VisibilityLag does not hide any. It is nil if there is no such index.
+func (s *Server) Documents(index string) map[string]json.RawMessage {
+	ix, ok := s.lookupIndex(index)
+	if !ok {
+		return nil
+	}
+	ix.mu.Lock()
+	live := maps.Clone(ix.live) // what is stored under a key never changes
+	ix.mu.Unlock()
+	sc := ix.schema.Load()
+	out := make(map[string]json.RawMessage, len(live))
+	for key, data := range live {
+		out[key] = wholeDocument(sc, data)
+	}
+	return out
+}
+
+// Document returns one document in the form of Documents.
+func (s *Server) Document(index, key string) (json.RawMessage, bool) {
+	ix, ok := s.lookupIndex(index)
+	if !ok {
+		return nil, false
+	}
+	ix.mu.Lock()
+	data, ok := ix.live[key]
+	ix.mu.Unlock()
+	if !ok {
+		return nil, false
+	}
+	return wholeDocument(ix.schema.Load(), data), true
+}
+
+// DocumentCount returns how many documents were written to the index, 0 if there
+// is no such index. VisibilityLag does not hide any.
+func (s *Server) DocumentCount(index string) int64 {
+	ix, ok := s.lookupIndex(index)
+	if !ok {
+		return 0
+	}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return int64(len(ix.live))
+}
+
+// History returns what happened to a key, oldest first, as far as
+// Options.KeepChanges reaches back: every action that the index decided on,
+// those included that it refused.
+func (s *Server) History(index, key string) []Change {
+	ix, ok := s.lookupIndex(index)
+	if !ok {
+		return nil
+	}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return ix.changes.of(key)
+}
+
+// Changes returns what happened to all keys of an index, oldest first, as far as
+// Options.KeepChanges reaches back.
+func (s *Server) Changes(index string) []Change {
+	ix, ok := s.lookupIndex(index)
+	if !ok {
+		return nil
+	}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return slices.Collect(ix.changes.all())
+}

@@ -1,0 +1,168 @@
+package searchtest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"time"
+)
+
+// listening is a server that can be reached over the network.
+type listening struct {
+	url    string
+	pool   *x509.CertPool // nil without TLS
+	server *http.Server
+	done   chan struct{} // closed when the accepting goroutine has ended
+}
+
+// Listen makes the server reachable over plain HTTP on addr, a TCP address of
+// which the port may be 0 for any free one; URL says where. It returns when
+// clients can connect. Requests are served until Close.
+func (s *Server) Listen(addr string) error { return s.listen(addr, false) }
+
+// ListenTLS is Listen over TLS, HTTP/2 included, with a certificate that it
+// makes for localhost, 127.0.0.1, ::1 and the host in addr. CertPool says how to
+// trust it.
+func (s *Server) ListenTLS(addr string) error { return s.listen(addr, true) }
+
+func (s *Server) listen(addr string, secure bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.New("searchtest: the server is closed")
+	}
+	if s.listening != nil {
+		return errors.New("searchtest: the server is listening on " + s.listening.url + " already")
+	}
+	l := &listening{done: make(chan struct{})}
+	l.server = &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          log.New(io.Discard, "", 0), // cut connections are on purpose
+	}
+	scheme := "http"
+	if secure {
+		scheme = "https"
+		certificate, pool, err := selfSigned(addr)
+		if err != nil {
+			return fmt.Errorf("searchtest: certificate: %w", err)
+		}
+		l.pool = pool
+		l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	}
+	socket, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("searchtest: %w", err)
+	}
+	l.url = scheme + "://" + socket.Addr().String()
+	go func() {
+		defer close(l.done)
+		if secure {
+			_ = l.server.ServeTLS(socket, "", "") // returns when it is closed
+		} else {
+			_ = l.server.Serve(socket)
+		}
+	}()
+	s.listening = l
+	return nil
+}
+
+// close stops accepting, gives requests under way a moment, and waits for the
+// accepting goroutine.
+func (l *listening) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := l.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = l.server.Close()
+	}
+	<-l.done
+	return err
+}
+
+// ServeHTTP makes the server an http.Handler, for listeners of the caller's.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	resp, err := s.answer(r)
+	if err != nil || resp == nil {
+		reset(w)
+	}
+	defer resp.Body.Close()
+	h := w.Header()
+	for name, values := range resp.Header {
+		h[name] = values
+	}
+	w.WriteHeader(resp.StatusCode)
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		_ = http.NewResponseController(w).Flush() // what there is must arrive before the end
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// reset breaks the connection of a request, as abruptly as it can, and does not
+// return.
+func reset(w http.ResponseWriter) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		raw := conn
+		if secure, ok := conn.(*tls.Conn); ok {
+			raw = secure.NetConn()
+		}
+		if tcp, ok := raw.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // RST instead of FIN
+		}
+		_ = conn.Close()
+	}
+	panic(http.ErrAbortHandler) // HTTP/2 cannot be hijacked: this resets the stream
+}
+
+// selfSigned makes a certificate for the loopback and the host of addr.
+func selfSigned(addr string) (tls.Certificate, *x509.CertPool, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{Organization: []string{"azsearch searchtest"}},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().AddDate(1, 0, 0),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	if host, _, err := net.SplitHostPort(addr); err == nil && host != "" {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: parsed}, pool, nil
+}

@@ -1,0 +1,109 @@
+package searchtest
+
+import (
+	"log/slog"
+	"time"
+)
+
+// The keys that a server accepts when its Options name none.
+const (
+	AdminKey = "searchtest-admin-key"
+	QueryKey = "searchtest-query-key"
+)
+
+// maxActionsLimit is the most that MaxBatchActions can be: what the service
+// enforces today.
+const maxActionsLimit = 32_000
+
+// Options says how a Server behaves. The zero value and nil work.
+type Options struct {
+	// ServiceName is the name of the service in addresses and messages.
+	// Defaults to "searchtest".
+	ServiceName string
+
+	// AdminKeys may do everything. Defaults to AdminKey alone.
+	AdminKeys []string
+	// QueryKeys may read documents and nothing else. Defaults to QueryKey alone.
+	QueryKeys []string
+	// Token judges the bearer token of a request without a key; true lets it do
+	// everything. It may be called from many goroutines. Defaults to refusing
+	// every token.
+	Token func(bearer string) bool
+
+	// MaxBatchActions is the most actions in one request; more are refused with
+	// 400. Defaults to 1000, the documented limit; values above 32 000, the limit
+	// that the service enforces, mean 32 000. Negative means 32 000 as well.
+	MaxBatchActions int
+	// MaxBatchBytes is the largest body of one request, in bytes after
+	// decompression; larger ones are refused with 413. Defaults to 16 MiB;
+	// negative turns it off.
+	MaxBatchBytes int64
+
+	// VisibilityLag is how long after a write lookups, counts and statistics
+	// begin to see it. Merges always see every earlier write, as in the service.
+	// Defaults to 0, at once.
+	VisibilityLag time.Duration
+	// Latency is how long a reply is held back after the request was carried
+	// out. Defaults to 0.
+	Latency time.Duration
+	// DocumentQuota is how many documents an index may hold; actions that would
+	// add more fail with a per-document 429. Defaults to no quota.
+	DocumentQuota int64
+	// Capacity limits how fast documents are taken. Defaults to no limit. A
+	// faults script can set another one.
+	Capacity *Capacity
+
+	// KeepRequests is how many of the latest requests Requests returns. Defaults
+	// to 10 000; negative keeps none.
+	KeepRequests int
+	// KeepBodies is how many bytes of the body of each of those are kept.
+	// Defaults to none.
+	KeepBodies int
+	// KeepChanges is how many of the latest actions History and Changes know, in
+	// each index. Defaults to 100 000; negative keeps none.
+	KeepChanges int
+	// DiscardDocuments keeps the keys of documents but not their contents, for
+	// runs with more documents than memory: everything is checked and answered
+	// as usual, statuses and counts are right, and lookups find documents of
+	// nothing but a key.
+	DiscardDocuments bool
+
+	// Logger gets one line a request at debug level, without contents or keys.
+	// Defaults to none.
+	Logger *slog.Logger
+}
+
+// withDefaults returns a copy of o, which may be nil, with every default in.
+func (o *Options) withDefaults() Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	if out.ServiceName == "" {
+		out.ServiceName = "searchtest"
+	}
+	if len(out.AdminKeys) == 0 {
+		out.AdminKeys = []string{AdminKey}
+	}
+	if len(out.QueryKeys) == 0 {
+		out.QueryKeys = []string{QueryKey}
+	}
+	if out.MaxBatchActions == 0 {
+		out.MaxBatchActions = 1000
+	} else if out.MaxBatchActions < 0 || out.MaxBatchActions > maxActionsLimit {
+		out.MaxBatchActions = maxActionsLimit
+	}
+	if out.MaxBatchBytes == 0 {
+		out.MaxBatchBytes = 16 << 20
+	}
+	if out.KeepRequests == 0 {
+		out.KeepRequests = 10_000
+	}
+	if out.KeepChanges == 0 {
+		out.KeepChanges = 100_000
+	}
+	if out.Logger == nil {
+		out.Logger = slog.New(slog.DiscardHandler)
+	}
+	return out
+}

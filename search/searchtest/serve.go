@@ -1,0 +1,247 @@
+package searchtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// exchange is one request on its way through the server.
+type exchange struct {
+	origin  *origin
+	header  http.Header // of the reply
+	body    []byte      // of the request, decompressed; valid until the reply is ready
+	fault   *firing     // nil if nothing goes wrong
+	actions int         // in the batch, if it is one
+
+	buffer    *bytes.Buffer // that body lies in, nil for none
+	bodyBytes int64         // size of the body, also of one that was too large to keep
+}
+
+// reply is a reply being built. It is an http.ResponseWriter so that handlers
+// read like any others.
+type reply struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func newReply() *reply { return &reply{header: make(http.Header, 16)} }
+
+func (w *reply) Header() http.Header { return w.header }
+
+func (w *reply) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *reply) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(p)
+}
+
+// errReset is what a client sees of a connection that was cut.
+func errReset() error {
+	return &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+}
+
+// errRefused is what a client sees of a server that was closed.
+func errRefused() error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+}
+
+// serve answers r in the calling goroutine. An error means that there is no
+// reply: the connection broke, or the context of r ended. It reads the body of r
+// but does not close it.
+func (s *Server) serve(r *http.Request) (*http.Response, error) {
+	s.mu.RLock()
+	closed := s.closed
+	s.mu.RUnlock()
+	if closed {
+		return nil, errRefused()
+	}
+	start := time.Now()
+	seq := s.serial.Add(1)
+	w := newReply()
+	x := &exchange{
+		origin: &origin{
+			seq: seq, requestID: requestID(seq), time: start,
+			clientID: firstOf(r.Header, "X-Ms-Client-Request-Id", "Client-Request-Id"),
+		},
+		header: w.header,
+	}
+	s.commonHeaders(w.header, r, x)
+	rt, err := s.handle(w, r, x)
+	w.header.Set("Elapsed-Time", strconv.FormatInt(time.Since(start).Milliseconds(), 10))
+	var resp *http.Response
+	if err == nil {
+		resp, err = w.response(r, x)
+	}
+	if err == nil && s.opts.Latency > 0 {
+		err = wait(r.Context(), s.opts.Latency)
+	}
+	if err == nil {
+		err = context.Cause(r.Context())
+	}
+	s.record(r, rt, x, w, start, err)
+	releaseBody(x)
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// commonHeaders sets what every reply carries.
+func (s *Server) commonHeaders(h http.Header, r *http.Request, x *exchange) {
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Pragma", "no-cache")
+	h.Set("Expires", "-1")
+	h.Set("Date", x.origin.time.UTC().Format(http.TimeFormat))
+	h.Set("Request-Id", x.origin.requestID)
+	h.Set("Strict-Transport-Security", "max-age=15724800; includeSubDomains")
+	for _, name := range []string{"Client-Request-Id", "X-Ms-Client-Request-Id"} {
+		if id := r.Header.Get(name); id != "" {
+			h.Set(name, id)
+		}
+	}
+}
+
+// requestID makes a GUID out of the number of a request: repeatable, so that
+// two runs can be compared line by line.
+func requestID(seq uint64) string {
+	return fmt.Sprintf("5ea7c4e5-7e57-4000-8000-%012x", seq&0xffffffffffff)
+}
+
+func firstOf(h http.Header, names ...string) string {
+	for _, name := range names {
+		if v := h.Get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// handle carries the request out, with everything that a faults script does to
+// it but damage to the body of the reply.
+func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
+	rt, refusal := parseRoute(r)
+	if refusal == nil {
+		refusal = s.authorize(r, rt)
+	}
+	tooLarge, err := s.readBody(r, x)
+	if err != nil {
+		return rt, err
+	}
+	if refusal == nil {
+		refusal = tooLarge
+	}
+	if refusal != nil {
+		if refusal.status == http.StatusUnauthorized {
+			w.header.Set("WWW-Authenticate", "Bearer")
+		}
+		writeError(w, r, refusal)
+		return rt, nil
+	}
+	r.Body = io.NopCloser(bytes.NewReader(x.body))
+	x.fault = s.faults.Load().choose(r, rt, int64(len(x.body)), func() int { return countActions(x.body) })
+	if f := x.fault; f != nil {
+		if err := wait(r.Context(), time.Duration(f.Delay)); err != nil {
+			return rt, err
+		}
+		if f.Cut == CutBeforeCommit {
+			return rt, errReset()
+		}
+		if f.Status == 0 || f.Commit {
+			s.dispatch(w, r, rt, x)
+		}
+		if f.Cut == CutAfterCommit {
+			return rt, errReset()
+		}
+		if f.Status != 0 {
+			s.overwrite(w, r, f)
+		}
+		return rt, wait(r.Context(), time.Duration(f.ReplyDelay))
+	}
+	s.dispatch(w, r, rt, x)
+	return rt, nil
+}
+
+// dispatch calls the handler of the operation.
+func (s *Server) dispatch(w *reply, r *http.Request, rt route, x *exchange) {
+	switch rt.op {
+	case OpIndexDocuments:
+		s.indexDocuments(w, r, rt, x)
+	case OpGetDocument:
+		s.getDocument(w, r, rt)
+	case OpCountDocuments:
+		s.countDocuments(w, r, rt)
+	case OpCreateIndex, OpCreateOrUpdateIndex, OpGetIndex, OpListIndexes, OpDeleteIndex, OpIndexStatistics, OpServiceStatistics:
+		s.handleIndexes(w, r, rt)
+	default:
+		writeError(w, r, &serviceError{
+			status: http.StatusNotImplemented, code: "NotEmulated",
+			message: "searchtest does not emulate " + rt.feature + " yet.",
+		})
+	}
+}
+
+// overwrite replaces whatever stands in the reply by the status of a fault.
+func (s *Server) overwrite(w *reply, r *http.Request, f *firing) {
+	w.status = 0
+	w.body.Reset()
+	for _, name := range []string{"Etag", "Location", "Content-Length", "Content-Type"} {
+		w.header.Del(name)
+	}
+	setRetryAfter(w.header, time.Duration(f.RetryAfter), f.RetryAfterForm)
+	if f.Status < 300 {
+		w.WriteHeader(f.Status)
+		return
+	}
+	message := f.Message
+	if message == "" {
+		message = faultMessage(f.Status)
+	}
+	writeError(w, r, &serviceError{status: f.Status, code: f.Code, message: message})
+}
+
+// countActions counts the actions in a body for rules about their number; what
+// is no batch has none.
+func countActions(body []byte) int {
+	sc := scanner{data: body}
+	if !sc.expect('{') || sc.peek() != '"' {
+		return 0
+	}
+	name, _, ok := sc.quoted()
+	if !ok || string(name) != "value" || !sc.expect(':') || !sc.expect('[') || sc.peek() == ']' {
+		return 0
+	}
+	for n := 1; ; n++ {
+		if !sc.skip(2) || sc.peek() != ',' {
+			return n
+		}
+		sc.pos++
+	}
+}
+
+// wait holds a request back for d, or until its context ends.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,359 @@
+package searchtest
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"time"
+)
+
+// scalar appends one value of type f.typ, which must be neither null nor
+// complex, to the document being built. It says why if it cannot be one.
+func (p *batchParser) scalar(f *field) *serviceError {
+	c := p.peek()
+	switch c {
+	case '{':
+		if f.typ == edmGeographyPoint {
+			return p.geographyPoint(f)
+		}
+		return p.unexpectedNode(f, "StartObject")
+	case '[':
+		return p.unexpectedNode(f, "StartArray")
+	case '"':
+		raw, plain, ok := p.quoted()
+		if !ok {
+			return p.malformed()
+		}
+		return p.text(f, raw, plain)
+	case 't', 'f':
+		word := "true"
+		if c == 'f' {
+			word = "false"
+		}
+		if !p.literal(word) {
+			return p.malformed()
+		}
+		if f.typ != edmBoolean {
+			return p.cannotConvert(f, word)
+		}
+		b := byte(0)
+		if c == 't' {
+			b = 1
+		}
+		p.buf = append(p.buf, b)
+		return nil
+	default:
+		if c != '-' && (c < '0' || c > '9') {
+			p.fail("a value was expected")
+			return p.malformed()
+		}
+		text, whole, ok := p.number()
+		if !ok {
+			return p.malformed()
+		}
+		if !p.numeric(f.typ, text, whole) {
+			return p.cannotConvert(f, string(text))
+		}
+		return nil
+	}
+}
+
+// text appends the value of a JSON string.
+func (p *batchParser) text(f *field, raw []byte, plain bool) *serviceError {
+	switch f.typ {
+	case edmString:
+		start := len(p.buf)
+		if plain {
+			p.buf = append(p.buf, raw...)
+		} else {
+			p.buf = appendUnquoted(p.buf, raw)
+		}
+		if len(p.buf)-start > maxTermBytes && (f.filterable || f.sortable || f.facetable) && p.itemError == "" {
+			p.itemError = "Field '" + f.name + "' contains a term that is too large to process. The max length for UTF-8 encoded terms is 32766 bytes. " +
+				"The most likely cause of this error is that filtering, sorting, and/or faceting are enabled on this field, which causes the entire field value to be indexed as a single term. " +
+				"Please avoid the use of these options for large fields."
+		}
+		return nil
+	case edmDateTimeOffset:
+		if ms, ok := parseDateTimeOffset(raw); ok && plain {
+			p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ms))
+			return nil
+		}
+	case edmDouble:
+		special := math.NaN()
+		switch string(raw) {
+		case "NaN":
+		case "INF":
+			special = math.Inf(1)
+		case "-INF":
+			special = math.Inf(-1)
+		default:
+			return p.cannotConvert(f, string(appendUnquoted(nil, raw)))
+		}
+		p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(special))
+		return nil
+	}
+	return p.cannotConvert(f, string(appendUnquoted(nil, raw)))
+}
+
+// numeric appends the value of a JSON number and reports whether the type can
+// hold it. Whole numbers never pass through a float64, so Edm.Int64 is exact.
+func (p *batchParser) numeric(t edmType, text []byte, whole bool) bool {
+	width := 0
+	switch t {
+	case edmInt32:
+		width = 32
+	case edmInt64:
+		width = 64
+	case edmInt16:
+		width = 16
+	case edmSByte:
+		width = 8
+	case edmByte:
+		n, err := strconv.ParseUint(string(text), 10, 8)
+		p.buf = append(p.buf, byte(n))
+		return err == nil && whole
+	case edmDouble:
+		n, err := strconv.ParseFloat(string(text), 64)
+		p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(n))
+		return err == nil
+	case edmSingle, edmHalf:
+		n, err := strconv.ParseFloat(string(text), 32)
+		single := float32(n)
+		if t == edmHalf {
+			if math.Abs(n) >= 65520 { // rounds to more than the largest half
+				return false
+			}
+			single = roundToHalf(single)
+		}
+		p.buf = binary.LittleEndian.AppendUint32(p.buf, math.Float32bits(single))
+		return err == nil
+	default:
+		return false
+	}
+	n, err := strconv.ParseInt(string(text), 10, width)
+	if err != nil || !whole {
+		return false
+	}
+	switch width {
+	case 8:
+		p.buf = append(p.buf, byte(n))
+	case 16:
+		p.buf = binary.LittleEndian.AppendUint16(p.buf, uint16(n))
+	case 32:
+		p.buf = binary.LittleEndian.AppendUint32(p.buf, uint32(n))
+	default:
+		p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(n))
+	}
+	return true
+}
+
+// roundToHalf rounds f, which is in range, to the nearest number that 16 bits
+// can hold, ties to even.
+func roundToHalf(f float32) float32 {
+	// Halves have 11 significant bits and, below 2^-14, steps of 2^-24.
+	exponent := max(math.Ilogb(float64(f)), -14)
+	if f == 0 {
+		return f
+	}
+	step := math.Ldexp(1, exponent-10)
+	return float32(math.RoundToEven(float64(f)/step) * step)
+}
+
+// geographyPoint reads {"type":"Point","coordinates":[lon,lat],"crs":…}.
+func (p *batchParser) geographyPoint(f *field) *serviceError {
+	var position [2]float64
+	var isPoint, hasPosition bool
+	p.pos++
+	for first := true; ; first = false {
+		if c := p.peek(); first && c == '}' {
+			p.pos++
+			break
+		} else if c != '"' {
+			p.fail("a property name was expected")
+			return p.malformed()
+		}
+		name, _, ok := p.quoted()
+		if !ok || !p.expect(':') {
+			return p.malformed()
+		}
+		switch string(name) {
+		case "type":
+			if p.peek() != '"' {
+				return p.badPoint(f, "the type must be 'Point'")
+			}
+			value, _, ok := p.quoted()
+			if !ok {
+				return p.malformed()
+			}
+			isPoint = string(value) == "Point"
+		case "coordinates":
+			if hasPosition, ok = p.position(&position); !ok {
+				return p.malformed()
+			}
+		case "crs":
+			if err := p.coordinateSystem(f); err != nil {
+				return err
+			}
+		default:
+			if !p.skip(p.depth + 1) {
+				return p.malformed()
+			}
+		}
+		if p.peek() == '}' {
+			p.pos++
+			break
+		}
+		if !p.expect(',') {
+			return p.malformed()
+		}
+	}
+	lon, lat := position[0], position[1]
+	switch {
+	case !isPoint:
+		return p.badPoint(f, "the type must be 'Point'")
+	case !hasPosition:
+		return p.badPoint(f, "the coordinates must be an array of a longitude and a latitude")
+	case !(lon >= -180 && lon <= 180) || !(lat >= -90 && lat <= 90):
+		return p.badPoint(f, "longitudes are from -180 to 180, latitudes from -90 to 90")
+	}
+	p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(lon))
+	p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(lat))
+	return nil
+}
+
+// position reads the coordinates of a point. valid means that there are at
+// least two and that all are numbers; what follows the second is ignored.
+func (p *batchParser) position(into *[2]float64) (valid, ok bool) {
+	if p.peek() != '[' {
+		return false, p.skip(p.depth + 1)
+	}
+	p.pos++
+	valid = true
+	for n := 0; ; n++ {
+		c := p.peek()
+		switch {
+		case c == ']' && n == 0:
+			p.pos++
+			return false, true
+		case c == '-' || '0' <= c && c <= '9':
+			text, _, ok := p.number()
+			if !ok {
+				return false, false
+			}
+			value, err := strconv.ParseFloat(string(text), 64)
+			if n < len(into) {
+				into[n] = value
+			}
+			valid = valid && err == nil
+		default:
+			valid = false
+			if !p.skip(p.depth + 1) {
+				return false, false
+			}
+		}
+		if p.peek() == ']' {
+			p.pos++
+			return valid && n >= 1, true
+		}
+		if !p.expect(',') {
+			return false, false
+		}
+	}
+}
+
+// coordinateSystem reads the crs of a point. The service knows one.
+func (p *batchParser) coordinateSystem(f *field) *serviceError {
+	p.peek()
+	start := p.pos
+	if !p.skip(p.depth + 1) {
+		return p.malformed()
+	}
+	crs := p.data[start:p.pos]
+	if string(crs) == "null" || containsEPSG4326(crs) {
+		return nil
+	}
+	return p.badPoint(f, "the coordinate reference system must be EPSG:4326")
+}
+
+// parseDateTimeOffset reads an ISO 8601 time with an offset, which must be
+// there, to milliseconds since 1970 in UTC. Digits beyond milliseconds are cut
+// off. Years are 1 to 9999, in UTC too.
+func parseDateTimeOffset(s []byte) (ms int64, ok bool) {
+	// 2006-01-02T15:04
+	if len(s) < len("2006-01-02T15:04Z") || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != 't' || s[13] != ':' {
+		return 0, false
+	}
+	bad := false
+	number := func(from, to int) int {
+		n := 0
+		for _, c := range s[from:to] {
+			bad = bad || c < '0' || c > '9'
+			n = n*10 + int(c-'0')
+		}
+		return n
+	}
+	year, month, day := number(0, 4), number(5, 7), number(8, 10)
+	hour, minute := number(11, 13), number(14, 16)
+	var second, milli int
+	rest := s[16:]
+	if rest[0] == ':' {
+		if len(s) < len("2006-01-02T15:04:05Z") {
+			return 0, false
+		}
+		second = number(17, 19)
+		rest = s[19:]
+		if rest[0] == '.' {
+			i := 1
+			for i < len(rest) && '0' <= rest[i] && rest[i] <= '9' {
+				i++
+			}
+			for d, scale := 1, 100; d < i && scale > 0; d, scale = d+1, scale/10 {
+				milli += int(rest[d]-'0') * scale
+			}
+			if i == 1 || i == len(rest) {
+				return 0, false
+			}
+			rest = rest[i:]
+		}
+	}
+	offset := 0
+	switch {
+	case len(rest) == 1 && (rest[0] == 'Z' || rest[0] == 'z'):
+	case len(rest) == 6 && (rest[0] == '+' || rest[0] == '-') && rest[3] == ':':
+		at := len(s) - 6
+		h, m := number(at+1, at+3), number(at+4, at+6)
+		if offset = h*60 + m; m > 59 || offset > 14*60 {
+			return 0, false
+		}
+		if rest[0] == '-' {
+			offset = -offset
+		}
+	default:
+		return 0, false
+	}
+	if bad || year < 1 || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
+		return 0, false
+	}
+	date := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
+	if date.Day() != day { // February the 30th
+		return 0, false
+	}
+	ms = date.UnixMilli() + int64(milli) - int64(offset)*60_000
+	return ms, ms >= minDateTime && ms <= maxDateTime
+}
+
+// The first and the last instant that an Edm.DateTimeOffset can hold.
+var (
+	minDateTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	maxDateTime = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
+)
+
+// appendDateTime appends ms as the service writes times: in UTC, with the
+// fraction only if there is one, and no zeros at its end.
+func appendDateTime(dst []byte, ms int64) []byte {
+	dst = append(dst, '"')
+	t := time.UnixMilli(ms).UTC()
+	dst = t.AppendFormat(dst, "2006-01-02T15:04:05.999")
+	return append(dst, 'Z', '"')
+}
