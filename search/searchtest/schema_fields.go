@@ -20,6 +20,7 @@ const (
 	minDimensions         = 2
 	maxDimensions         = 4096
 	maxDimensionsFirst    = 2048 // in the versions before 2025-09-01
+	maxComplexObjects     = 3000 // in all collections of one document
 )
 
 // simpleAttributes are the members that only simple fields have.

@@ -180,11 +180,16 @@ func (o *object) objects(name string) []*object {
 
 // appendTo appends o as the service of that version writes it.
 func (o *object) appendTo(dst []byte, version string) []byte {
+	return o.appendSome(dst, version, nil)
+}
+
+// appendSome is appendTo for some members of o; nil means all.
+func (o *object) appendSome(dst []byte, version string, chosen []string) []byte {
 	dst = append(dst, '{')
 	first := true
 	for i := range o.shape.members {
 		m := &o.shape.members[i]
-		if !m.in(version) || o.shape.writes != nil && !o.shape.writes(o, m.name) {
+		if !m.in(version) || o.shape.writes != nil && !o.shape.writes(o, m.name) || chosen != nil && !slices.Contains(chosen, m.name) {
 			continue
 		}
 		if !first {

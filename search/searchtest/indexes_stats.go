@@ -1,0 +1,123 @@
+package searchtest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// indexStatistics answers GET /indexes('x')/search.stats.
+func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt route, now time.Time) {
+	ix, ok := s.lookupIndex(rt.index)
+	if !ok {
+		writeError(w, r, s.noSuchIndex(rt.index))
+		return
+	}
+	documents, bytes := ix.count(now)
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.apiVersion, "IndexStatistics"))
+	body = append(body, `"documentCount":`...)
+	body = strconv.AppendInt(body, documents, 10)
+	body = append(body, `,"storageSize":`...)
+	body = strconv.AppendInt(body, bytes, 10)
+	if definitionVersion(rt.apiVersion) >= version2023 {
+		body = append(body, `,"vectorIndexSize":`...)
+		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
+	}
+	writeJSON(w, r, http.StatusOK, append(body, '}'))
+}
+
+// vectorBytes is how many bytes the vectors of all documents take, each element
+// counted as its type has it.
+func (ix *index) vectorBytes(now time.Time) int64 {
+	sizes := make(map[int]int) // bytes of an element by the ordinal of the field
+	for _, f := range ix.schema.Load().fields {
+		switch f.typ {
+		case edmSingle:
+			sizes[f.ordinal] = 4
+		case edmHalf, edmInt16:
+			sizes[f.ordinal] = 2
+		case edmSByte, edmByte:
+			sizes[f.ordinal] = 1
+		}
+	}
+	if len(sizes) == 0 {
+		return 0
+	}
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.settle(now)
+	var total int64
+	fields := ix.schema.Load().fields
+	for _, document := range ix.visible {
+		for _, f := range fields {
+			if size := sizes[f.ordinal]; size > 0 {
+				if m, ok := findMember(document, f.ordinal); ok && !m.null {
+					total += int64(len(m.value) / fixedSize(f.typ) * size)
+				}
+			}
+		}
+	}
+	return total
+}
+
+// counter is one of the counters of the service; quota 0 means none.
+type counter struct {
+	name  string
+	usage int64
+	quota int64
+}
+
+// serviceStatistics answers GET /servicestats. The emulator has no tiers: it
+// announces a quota only where Options set one. The limits are those that it
+// keeps to.
+func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt route, now time.Time) {
+	s.mu.RLock()
+	indexes := make([]*index, 0, len(s.indexes))
+	for _, ix := range s.indexes {
+		indexes = append(indexes, ix)
+	}
+	s.mu.RUnlock()
+	var documents, bytes, vectors int64
+	for _, ix := range indexes {
+		n, size := ix.count(now)
+		documents += n
+		bytes += size
+		vectors += ix.vectorBytes(now)
+	}
+	version := definitionVersion(rt.apiVersion)
+	counters := []counter{{name: "documentCount", usage: documents}}
+	if version >= version2026 {
+		counters = append(counters, counter{name: "aliasesCount"})
+	}
+	counters = append(counters, counter{name: "indexesCount", usage: int64(len(indexes))}, counter{name: "indexersCount"},
+		counter{name: "dataSourcesCount"}, counter{name: "storageSize", usage: bytes}, counter{name: "synonymMaps"})
+	if version >= version2020 {
+		counters = append(counters, counter{name: "skillsetCount"})
+	}
+	if version >= version2023 {
+		counters = append(counters, counter{name: "vectorIndexSize", usage: vectors})
+	}
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.apiVersion, "ServiceStatistics"))
+	body = append(body, `"counters":{`...)
+	for i, c := range counters {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendJSONString(body, c.name)
+		body = append(body, `:{"usage":`...)
+		body = strconv.AppendInt(body, c.usage, 10)
+		body = append(body, `,"quota":null}`...)
+	}
+	body = append(body, `},"limits":{"maxFieldsPerIndex":`...)
+	body = strconv.AppendInt(body, maxFields, 10)
+	body = append(body, `,"maxFieldNestingDepthPerIndex":`...)
+	body = strconv.AppendInt(body, maxNestingDepth, 10)
+	body = append(body, `,"maxComplexCollectionFieldsPerIndex":`...)
+	body = strconv.AppendInt(body, maxComplexCollections, 10)
+	body = append(body, `,"maxComplexObjectsInCollectionsPerDocument":`...)
+	body = strconv.AppendInt(body, maxComplexObjects, 10)
+	if version >= version2024 {
+		body = append(body, `,"maxStoragePerIndex":null`...)
+	}
+	writeJSON(w, r, http.StatusOK, append(body, "}}"...))
+}

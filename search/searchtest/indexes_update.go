@@ -1,0 +1,154 @@
+package searchtest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// frozenAttributes are the members of a field that an update cannot change:
+// what is stored depends on them. retrievable, searchAnalyzer and synonymMaps
+// matter only to reading and may change at any time.
+var frozenAttributes = []string{
+	"type", "searchable", "filterable", "stored", "sortable", "facetable", "key", "indexAnalyzer", "analyzer", "normalizer",
+	"dimensions", "vectorSearchProfile", "vectorEncoding",
+}
+
+// changeFault is the refusal of a change that an update cannot make, nil if it
+// can make all of them. downtime is whether it may take the index offline.
+func (s *Server) changeFault(prev, next *indexDefinition, downtime bool) *serviceError {
+	added := make(map[string]bool)
+	if err := next.changedFields(prev.object.objects("fields"), next.object.objects("fields"), "", added); err != nil {
+		return err
+	}
+	if err := next.newSuggesters(prev, added); err != nil {
+		return err
+	}
+	if err := next.newVectorStorage(added); err != nil {
+		return err
+	}
+	needsDowntime := false
+	for _, list := range []string{"analyzers", "tokenizers", "tokenFilters", "charFilters", "normalizers"} {
+		before := prev.object.objects(list)
+		for _, c := range next.object.objects(list) {
+			if named(before, c.str("name")) == nil {
+				needsDowntime = true
+			}
+		}
+		for _, c := range before {
+			switch now := named(next.object.objects(list), c.str("name")); {
+			case now == nil:
+				return next.deny("CannotDeleteExistingAnalysisComponent", "The existing component '"+c.str("name")+"' in "+list+" cannot be deleted.")
+			case !equalValues(c, now):
+				return next.deny("CannotChangeExistingAnalysisComponent", "The existing component '"+c.str("name")+"' in "+list+" cannot be changed.")
+			}
+		}
+	}
+	similarity := next.object.object("similarity")
+	switch before := prev.object.object("similarity"); {
+	case before.shape != similarity.shape:
+		return next.deny("CannotChangeSimilarity", "The similarity algorithm of an existing index cannot be changed.")
+	case !equalValues(before, similarity):
+		needsDowntime = true
+	}
+	if needsDowntime && !downtime {
+		return &serviceError{status: http.StatusBadRequest, code: next.denialCode(), message: "An index with the name '" + next.name + "' in service '" + s.opts.ServiceName + "' could not be updated. " + needsDowntimeText}
+	}
+	return nil
+}
+
+// needsDowntimeText is as recorded.
+const needsDowntimeText = "Index update not allowed because it would cause downtime. In order to add new analyzers, tokenizers, token filters, or character filters to an existing index, set the 'allowIndexDowntime' query parameter to 'true' in the index update request. Note that this operation will put your index offline for at least a few seconds, causing your indexing and query requests to fail. Performance and write availability of the index can be impaired for several minutes after the index is updated, or longer for very large indexes."
+
+// denialCode is the code of a refused update, which old versions leave empty.
+func (p *parser) denialCode() string {
+	if p.coded() {
+		return "OperationNotAllowed"
+	}
+	return ""
+}
+
+// changedFields checks that the fields of prev are still there, unchanged, and
+// puts the paths of new ones into added.
+func (d *indexDefinition) changedFields(prev, next []*object, prefix string, added map[string]bool) *serviceError {
+	var gone []string
+	for _, f := range prev {
+		name := f.str("name")
+		if named(next, name) == nil {
+			gone = append(gone, prefix+name)
+		}
+	}
+	if len(gone) > 0 {
+		return d.deny("CannotDeleteExistingFields", "Existing field(s) '"+strings.Join(gone, ", ")+"' cannot be deleted.")
+	}
+	for _, f := range next {
+		path := prefix + f.str("name")
+		before := named(prev, f.str("name"))
+		if before == nil {
+			addPaths(f, path, added)
+			continue
+		}
+		for _, name := range frozenAttributes {
+			if !equalValues(before.get(name), f.get(name)) {
+				return d.deny("CannotChangeExistingField", "Existing field '"+path+"' cannot be changed.")
+			}
+		}
+		if err := d.changedFields(before.objects("fields"), f.objects("fields"), path+"/", added); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPaths puts the path of a new field and of those below it into added.
+func addPaths(f *object, path string, added map[string]bool) {
+	added[path] = true
+	for _, sub := range f.objects("fields") {
+		addPaths(sub, path+"/"+sub.str("name"), added)
+	}
+}
+
+// newSuggesters checks that a suggester which is new, or has new sources, has
+// them among the fields of the same update: documents that are already there
+// were not prepared for it.
+func (d *indexDefinition) newSuggesters(prev *indexDefinition, added map[string]bool) *serviceError {
+	suggesters := d.object.objects("suggesters")
+	for _, before := range prev.object.objects("suggesters") {
+		now := named(suggesters, before.str("name"))
+		if now == nil {
+			continue // a suggester may be given up
+		}
+		for _, path := range before.strings("sourceFields") {
+			if !slices.Contains(now.strings("sourceFields"), path) {
+				return d.deny("CannotChangeExistingSuggester", "The existing suggester '"+now.str("name")+"' cannot be changed.")
+			}
+		}
+	}
+	for _, s := range suggesters {
+		var known []string
+		if before := named(prev.object.objects("suggesters"), s.str("name")); before != nil {
+			known = before.strings("sourceFields")
+		}
+		var old []string
+		for _, path := range s.strings("sourceFields") {
+			if !added[path] && !slices.Contains(known, path) {
+				old = append(old, path)
+			}
+		}
+		if len(old) > 0 {
+			return d.deny("CannotReferenceExistingFieldsInNewSuggester", "Fields that were already present in an index ("+strings.Join(old, ", ")+") cannot be referenced by a new suggester. Only new fields added in the same index update operation are allowed.")
+		}
+	}
+	return nil
+}
+
+// newVectorStorage checks that no new vector field goes without storage, which
+// can be chosen only when the index is created.
+func (d *indexDefinition) newVectorStorage(added map[string]bool) *serviceError {
+	for _, f := range d.object.objects("fields") {
+		if added[f.str("name")] && !complexField(f) && !f.boolean("stored") {
+			return d.deny("CannotAddFieldWithoutStorage", "The new field '"+f.str("name")+"' must be stored: 'stored' can be set to false only when the index is created.")
+		}
+	}
+	return nil
+}
