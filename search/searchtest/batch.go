@@ -1,11 +1,11 @@
 package searchtest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -257,7 +257,7 @@ func (p *batchParser) object(fields []*field, byName map[string]*field, typ *mod
 			next++
 		}
 		if f == nil {
-			if err := p.notAField(string(raw), typ); err != nil {
+			if err := p.notAField(raw, typ); err != nil {
 				return err
 			}
 		} else {
@@ -285,11 +285,11 @@ func (p *batchParser) object(fields []*field, byName map[string]*field, typ *mod
 
 // notAField reads the value of a member that is no field: @search.action, an
 // annotation, which the service ignores, or a mistake.
-func (p *batchParser) notAField(name string, typ *models.ActionType) *serviceError {
-	if name == "@search.action" && typ != nil {
+func (p *batchParser) notAField(name []byte, typ *models.ActionType) *serviceError {
+	if string(name) == "@search.action" && typ != nil {
 		return p.actionType(typ)
 	}
-	if strings.Contains(name, "@") {
+	if bytes.IndexByte(name, '@') >= 0 {
 		if !p.skip(p.depth) {
 			return p.malformed()
 		}

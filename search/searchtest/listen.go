@@ -97,6 +97,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || resp == nil {
 		reset(w)
 	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
 	defer resp.Body.Close()
 	h := w.Header()
 	for name, values := range resp.Header {

@@ -93,6 +93,9 @@ func (s *Server) Do(r *http.Request) (*http.Response, error) {
 	if resp == nil {
 		return nil, errors.New("searchtest: an interceptor returned neither a response nor an error")
 	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
 	resp.Request = r
 	return resp, nil
 }
