@@ -90,10 +90,6 @@ func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status 
 	case !found && s.opts.DocumentQuota > 0 && int64(len(ix.live)) >= s.opts.DocumentQuota:
 		return http.StatusTooManyRequests, messageQuota
 	}
-	if s.opts.DiscardDocuments {
-		key, _ := findMember(data, sc.key.ordinal)
-		data = append(make([]byte, 0, len(key.whole)), key.whole...)
-	}
 	if ix.put(a.key, data, now) {
 		return http.StatusCreated, ""
 	}

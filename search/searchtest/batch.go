@@ -38,6 +38,7 @@ type batchParser struct {
 	schema     *schema
 	apiVersion string
 	maxActions int
+	keysOnly   bool // Options.DiscardDocuments
 
 	actions []action // the slice is reused, keys and data are not
 
@@ -55,10 +56,11 @@ type batchParser struct {
 var batchParsers = sync.Pool{New: func() any { return new(batchParser) }}
 
 // newBatchParser takes a parser from the pool. release gives it back.
-func newBatchParser(data []byte, sc *schema, apiVersion string, maxActions int) *batchParser {
+func newBatchParser(data []byte, sc *schema, apiVersion string, opts *Options) *batchParser {
 	p := batchParsers.Get().(*batchParser)
 	p.scanner = scanner{data: data}
-	p.schema, p.apiVersion, p.maxActions = sc, apiVersion, maxActions
+	p.schema, p.apiVersion = sc, apiVersion
+	p.maxActions, p.keysOnly = opts.MaxBatchActions, opts.DiscardDocuments
 	p.actions = p.actions[:0]
 	return p
 }
@@ -208,7 +210,12 @@ func (p *batchParser) action() *serviceError {
 			p.itemError = tooManyElements(a.key, p.elements)
 		}
 		a.itemError = p.itemError
-		a.data = append(make([]byte, 0, len(p.buf)), p.buf...)
+		stored := p.buf
+		if p.keysOnly {
+			key, _ := findMember(stored, p.schema.key.ordinal)
+			stored = key.whole
+		}
+		a.data = append(make([]byte, 0, len(stored)), stored...)
 	}
 	p.actions = append(p.actions, a)
 	return nil

@@ -122,6 +122,8 @@ func renumber(batch []byte, from int) {
 			return
 		}
 		at += i + len(mark)
-		copy(batch[at:at+8], fmt.Sprintf("%08d", from))
+		for digit, rest := at+7, from; digit >= at; digit, rest = digit-1, rest/10 {
+			batch[digit] = byte('0' + rest%10)
+		}
 	}
 }

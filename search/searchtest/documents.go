@@ -15,7 +15,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 		return
 	}
 	sc := ix.schema.Load()
-	p := newBatchParser(x.body, sc, rt.apiVersion, s.opts.MaxBatchActions)
+	p := newBatchParser(x.body, sc, rt.apiVersion, &s.opts)
 	defer p.release()
 	if err := p.parse(); err != nil {
 		writeError(w, r, err)
