@@ -59,7 +59,8 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 	}
 	c.size = min(expected, chunkActions)
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
-		c.origin = &span
+		origin := span // allocates only here
+		c.origin = &origin
 	}
 	return c
 }
@@ -104,9 +105,11 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 		c.scratch.Truncate(before)
 		return &DocumentTooLargeError{Size: size + envelopeBytes, Limit: c.s.largestBody}
 	}
-	if err := c.s.observer.added(ctx, &events.ActionAdded[T]{Action: action, Key: key, Bytes: size}); err != nil {
-		c.scratch.Truncate(before)
-		return err
+	if c.s.observer.handlers.ActionAdded != nil {
+		if err := c.s.observer.added(ctx, &events.ActionAdded[T]{Action: action, Key: key, Bytes: size}); err != nil {
+			c.scratch.Truncate(before)
+			return err
+		}
 	}
 	value := payload[T]{typ: action.Type, origin: c.origin}
 	if c.s.observer.wantsActions {

@@ -191,11 +191,12 @@ func unwrapAll(errs []*ActionError) []error {
 
 // translate turns an error of the publisher into one of this package.
 func translate(err error) error {
+	if err == nil {
+		return nil
+	}
 	var flush *publisher.FlushError
 	var closing *publisher.CloseError
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, publisher.ErrClosed):
 		return ErrClosed
 	case errors.Is(err, publisher.ErrFull):

@@ -77,9 +77,6 @@ func (o *observer[T]) panicked(handler string, v any) {
 // added asks the ActionAdded handler, on the goroutine of the adding call. A
 // handler that panics refuses the action: it cannot have checkpointed it.
 func (o *observer[T]) added(ctx context.Context, e *events.ActionAdded[T]) (err error) {
-	if o.handlers.ActionAdded == nil {
-		return nil
-	}
 	defer func() {
 		if v := recover(); v != nil {
 			o.panicked("ActionAdded", v)

@@ -76,7 +76,9 @@ func (s *sizeLimit) accept(size int) {
 	switch gap := s.refused - s.current; {
 	case gap > s.refused/16:
 		s.current += gap / 2
-	case s.refused >= s.max:
-		*s = newSizeLimit(s.max) // as good as the maximum: forget it all
+	case s.probing && s.refused >= s.max: // as good as the maximum
+		// Not patience: should the maximum be refused after all, the next probe
+		// comes late.
+		s.current, s.passed, s.refused = s.max, 0, 0
 	}
 }

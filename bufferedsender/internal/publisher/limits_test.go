@@ -1,0 +1,67 @@
+package publisher
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// serve sends n full batches to a service that refuses what is larger than
+// hidden, and returns how many were refused.
+func serve(s *sizeLimit, hidden, n int) (refused int) {
+	for range n {
+		if s.current > hidden {
+			s.refuse(s.current)
+			refused++
+			continue
+		}
+		s.accept(s.current)
+	}
+	return refused
+}
+
+func TestTheSizeLimitFindsAHiddenLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hidden := rapid.IntRange(1000, 15_000_000).Draw(t, "hidden")
+		s := newSizeLimit(16_000_000)
+		serve(&s, hidden, 60)
+		require.LessOrEqual(t, serve(&s, hidden, 2000), 60, "probing costs little")
+		best := 0
+		for range 20 {
+			best = max(best, s.current)
+			serve(&s, hidden, 1)
+		}
+		require.Greater(t, best, hidden-hidden/4, "batches are nearly as large as they may be")
+	})
+}
+
+func TestTheSizeLimitForgetsATroubleThatPassed(t *testing.T) {
+	s := newSizeLimit(16_000_000)
+	assert.NotZero(t, serve(&s, 100_000, 100))
+	serve(&s, 1<<40, 2000)
+	assert.Equal(t, 16_000_000, s.current)
+	assert.Zero(t, s.refused)
+}
+
+func TestOneRefusalDoesNotShrinkBatchesForGood(t *testing.T) {
+	s := newSizeLimit(1_000_000)
+	s.refuse(900_000)
+	s.refuse(450_000)
+	assert.Less(t, s.current, 450_000)
+	assert.Zero(t, serve(&s, 1_000_000, 100))
+	assert.Equal(t, 1_000_000, s.current)
+}
+
+func TestTheSizeLimitNeverLeavesItsRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 1000).Draw(t, "max")
+		s := newSizeLimit(limit)
+		t.Repeat(map[string]func(*rapid.T){
+			"refuse": func(t *rapid.T) { s.refuse(rapid.IntRange(1, limit).Draw(t, "size")) },
+			"accept": func(t *rapid.T) { s.accept(rapid.IntRange(1, limit).Draw(t, "size")) },
+			"":       func(t *rapid.T) { require.True(t, s.current >= 1 && s.current <= limit, "%+v", s) },
+		})
+	})
+}

@@ -1,0 +1,237 @@
+package publisher
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var noLimits = batchLimits{actions: 1 << 20, bytes: 1 << 40, envelope: 2, comma: 1}
+
+// fill adds actions with the given keys, each of one byte, and returns their refs.
+func fill(p *pending[int], keys ...string) {
+	for i, key := range keys {
+		p.add(Item[int]{Key: key, Body: []byte("x"), Value: i}, uint64(p.count+i+1), 0)
+	}
+}
+
+func keysOf(p *pending[int], refs []ref) (keys []string) {
+	for _, r := range refs {
+		keys = append(keys, fmt.Sprint(p.nodes[r].item.Key, p.nodes[r].item.Value))
+	}
+	return keys
+}
+
+// naive is a pending that anybody can check by reading it: a list in order of
+// acceptance.
+type naive struct {
+	actions []*naiveAction
+}
+
+type naiveAction struct {
+	key   string
+	size  int
+	seq   uint64
+	due   instant // while it waits for a retry
+	retry bool
+	out   bool
+}
+
+// first reports whether no older action of its key is unsettled.
+func (n *naive) first(a *naiveAction) bool {
+	for _, b := range n.actions {
+		if b == a {
+			return true
+		}
+		if b.key == a.key {
+			return false
+		}
+	}
+	return false
+}
+
+func (n *naive) take(now instant, l batchLimits) (batch []*naiveAction) {
+	bytes := 0
+	for _, retries := range []bool{true, false} {
+		for _, a := range n.actions {
+			if a.out || a.retry != retries || a.retry && a.due > now || !n.first(a) {
+				continue
+			}
+			if len(batch) == l.actions || len(batch) > 0 && l.size(len(batch)+1, bytes+a.size) > l.bytes {
+				return batch
+			}
+			bytes += a.size
+			batch = append(batch, a)
+		}
+	}
+	return batch
+}
+
+func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, n := newPending[int](), &naive{}
+		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1}
+		var now instant
+		var seq uint64
+		flying := map[ref]*naiveAction{}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				seq++
+				a := &naiveAction{key: rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "key"), size: rapid.IntRange(1, 20).Draw(t, "size"), seq: seq}
+				n.actions = append(n.actions, a)
+				p.add(Item[int]{Key: a.key, Body: make([]byte, a.size)}, seq, now)
+			},
+			"wait": func(t *rapid.T) { now += instant(rapid.IntRange(1, 5).Draw(t, "wait")) },
+			"take": func(t *rapid.T) {
+				want := n.take(now, limits)
+				p.promote(now)
+				require.Equal(t, len(want) > 0, p.waiting > 0)
+				got := p.take(nil, limits)
+				require.Len(t, got, len(want))
+				for i, r := range got {
+					require.Equal(t, want[i].seq, p.nodes[r].seq)
+					want[i].out = true
+					flying[r] = want[i]
+				}
+			},
+			"settle": func(t *rapid.T) {
+				for r, a := range flying {
+					delete(flying, r)
+					n.actions = slices.DeleteFunc(n.actions, func(b *naiveAction) bool { return a == b })
+					p.remove(r)
+					return
+				}
+			},
+			"retry": func(t *rapid.T) {
+				for r, a := range flying {
+					delete(flying, r)
+					a.out, a.retry, a.due = false, true, now+instant(rapid.IntRange(0, 4).Draw(t, "delay"))
+					p.retry(r, a.due)
+					return
+				}
+			},
+			"": func(t *rapid.T) {
+				require.Equal(t, len(n.actions), p.count)
+				require.Len(t, p.all(), len(n.actions))
+				for i, r := range p.all() {
+					require.Equal(t, n.actions[i].seq, p.nodes[r].seq)
+				}
+			},
+		})
+	})
+}
+
+func TestRetriesGoBeforeNewActions(t *testing.T) {
+	p := newPending[int]()
+	fill(p, "a", "b")
+	batch := p.take(nil, batchLimits{actions: 1, bytes: 100})
+	p.retry(batch[0], 5)
+	fill(p, "c")
+	p.promote(4)
+	assert.Equal(t, []string{"b1", "c0"}, keysOf(p, p.take(nil, noLimits)), "not due yet")
+	fill(p, "d")
+	p.promote(5)
+	assert.Equal(t, []string{"a0", "d0"}, keysOf(p, p.take(nil, noLimits)))
+}
+
+func TestAnActionOfABusyKeyKeepsItsPlaceInTheOrder(t *testing.T) {
+	p := newPending[int]()
+	fill(p, "a", "a", "b")
+	first := p.take(nil, noLimits)
+	assert.Equal(t, []string{"a0", "b2"}, keysOf(p, first))
+	fill(p, "c")
+	p.remove(first[0])
+	assert.Equal(t, []string{"a1", "c0"}, keysOf(p, p.take(nil, noLimits)), "a1 was accepted before c")
+}
+
+func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
+	p := newPending[int]()
+	for i, size := range []int{1, 1, 1, 50, 1} {
+		p.add(Item[int]{Key: fmt.Sprint("k", i), Body: make([]byte, size), Value: i}, uint64(i+1), 0)
+	}
+	batch := p.take(nil, noLimits)
+	p.split(batch, -1)
+	fill(p, "new")
+	assert.True(t, p.retryWaits())
+	assert.Equal(t, []string{"k00", "k11", "k22"}, keysOf(p, p.take(nil, noLimits)))
+	giant := p.take(nil, noLimits)
+	assert.Equal(t, []string{"k33", "k44"}, keysOf(p, giant))
+	p.split(giant, -1)
+	assert.Equal(t, []string{"k33"}, keysOf(p, p.take(nil, noLimits)), "isolated after two cuts, not five")
+	assert.Equal(t, []string{"k44"}, keysOf(p, p.take(nil, noLimits)))
+	assert.Equal(t, []string{"new0"}, keysOf(p, p.take(nil, noLimits)))
+}
+
+func TestASplitLosesAndRepeatsNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPending[int]()
+		sizes := rapid.SliceOfN(rapid.IntRange(0, 30), 2, 20).Draw(t, "sizes")
+		for i, size := range sizes {
+			p.add(Item[int]{Key: fmt.Sprint(i), Body: make([]byte, size)}, uint64(i+1), 0)
+		}
+		batch := p.take(nil, noLimits)
+		p.split(batch, rapid.IntRange(-1, len(sizes)+1).Draw(t, "suspect"))
+		var again []ref
+		for len(p.parts) > 0 {
+			part := p.take(nil, noLimits)
+			require.NotEmpty(t, part)
+			require.Less(t, len(part), len(batch))
+			again = append(again, part...)
+		}
+		slices.Sort(again)
+		slices.Sort(batch)
+		require.Equal(t, batch, again)
+	})
+}
+
+func TestTheSuspectOfARefusalTravelsAlone(t *testing.T) {
+	p := newPending[int]()
+	fill(p, "a", "b", "c")
+	p.split(p.take(nil, noLimits), 1)
+	assert.Equal(t, []string{"b1"}, keysOf(p, p.take(nil, noLimits)))
+}
+
+func TestASettledActionIsForgotten(t *testing.T) {
+	p := newPending[int]()
+	for round := range 3 {
+		fill(p, "a", "b", "b")
+		for p.count > 0 {
+			for _, r := range p.take(nil, noLimits) {
+				p.remove(r)
+			}
+		}
+		assert.Len(t, p.nodes, 3, "nodes are reused in round %d", round)
+		for _, n := range p.nodes {
+			assert.Nil(t, n.item.Body)
+		}
+		assert.Empty(t, p.lanes)
+		assert.Zero(t, p.waitingBytes)
+	}
+}
+
+func BenchmarkPendingOfKeysSeenOnce(b *testing.B) {
+	p := newPending[int]()
+	keys := make([]string, 1000)
+	for i := range keys {
+		keys[i] = fmt.Sprint("key-", i)
+	}
+	body := make([]byte, 650)
+	limits := batchLimits{actions: 1000, bytes: 16_000_000}
+	var batch []ref
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		p.add(Item[int]{Key: keys[i%1000], Body: body}, uint64(i+1), time.Duration(i))
+		if i++; i%1000 == 0 {
+			batch = p.take(batch[:0], limits)
+			for _, r := range batch {
+				p.remove(r)
+			}
+		}
+	}
+}
