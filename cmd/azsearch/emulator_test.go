@@ -1,0 +1,173 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+const hotels = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"name","type":"Edm.String"}]}`
+
+func TestEmulatorServesItsEndpointWithTheKeysOfItsFlags(t *testing.T) {
+	e := startEmulator(t, "-api-key", "writer", "--query-key=reader")
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+$`, e.url)
+	c := http.DefaultClient
+
+	status, _, body := e.call(t, c, http.MethodPost, "/indexes", "writer", hotels)
+	require.Equal(t, http.StatusCreated, status, body)
+	status, _, body = e.call(t, c, http.MethodPost, "/indexes('hotels')/docs/search.index", "writer",
+		`{"value":[{"@search.action":"upload","id":"1","name":"Ritz"},{"@search.action":"delete","id":"2"}]}`)
+	require.Equal(t, http.StatusOK, status, body)
+	status, _, body = e.call(t, c, http.MethodGet, "/indexes('hotels')/docs('1')", "reader", "")
+	require.Equal(t, http.StatusOK, status, body)
+	assert.Contains(t, body, `"name":"Ritz"`)
+
+	for _, refused := range []string{"", "reader", searchtest.AdminKey} {
+		status, _, _ = e.call(t, c, http.MethodPost, "/indexes", refused, hotels)
+		assert.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, status, "key %q", refused)
+	}
+}
+
+func TestPortThatIsTakenIsOneLineAndExit2(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	for _, more := range [][]string{nil, {"-tls"}} {
+		got := runToEnd(t, append([]string{"emulator", "-addr", taken.Addr().String()}, more...)...)
+		assertRefused(t, got, "address already in use")
+	}
+}
+
+func TestFaultsFileThatCannotBeUsedIsOneLineAndExit2(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ content, says string }{
+		"not JSON":         {`{"rules": [`, "faults script"},
+		"empty":            {``, "EOF"},
+		"misspelled":       {`{"rules":[{"statsu":503}]}`, "statsu"},
+		"several problems": {`{"rules":[{"operation":"fly","status":503},{"operation":"swim","status":503}]}`, "swim"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, "faults.json")
+			require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
+			got := runToEnd(t, "emulator", "-addr", "127.0.0.1:0", "-faults", path)
+			assertRefused(t, got, c.says)
+			assert.Contains(t, got.stderr, path)
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		assertRefused(t, runToEnd(t, "emulator", "-addr", "127.0.0.1:0", "-faults", filepath.Join(dir, "none")), "none")
+	})
+	t.Run("a folder", func(t *testing.T) {
+		assertRefused(t, runToEnd(t, "emulator", "-addr", "127.0.0.1:0", "-faults", dir), dir)
+	})
+}
+
+func TestBadUsageIsOneLineAndExit2(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"fly"}, `"fly"`},
+		{[]string{"-fly"}, "-fly"},
+		{[]string{"version", "now"}, `"now"`},
+		{[]string{"emulator", "now"}, `"now"`},
+		{[]string{"emulator", "-fly"}, "-fly"},
+		{[]string{"emulator", "-addr"}, "addr"},
+		{[]string{"emulator", "-addr", "nowhere"}, "nowhere"},
+		{[]string{"emulator", "-latency", "soon"}, "soon"},
+		{[]string{"emulator", "-latency", "-1s"}, "negative"},
+		{[]string{"emulator", "-api-key", ""}, "empty"},
+		{[]string{"emulator", "-api-key", "same", "-query-key", "same"}, "differ"},
+		{[]string{"emulator", "-tls-cert-out", "cert.pem"}, "-tls"},
+		{[]string{"emulator", "-tls", "-addr", "127.0.0.1:0", "-tls-cert-out", filepath.Join("no", "such", "folder")}, "no"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			assertRefused(t, runToEnd(t, c.args...), c.says)
+		})
+	}
+}
+
+// assertRefused checks what every refusal has in common. Stdout stays empty:
+// whoever reads the endpoint there must not read anything else.
+func assertRefused(t *testing.T, got ended, says string) {
+	t.Helper()
+	assert.Equal(t, 2, got.code)
+	assert.Empty(t, got.stdout)
+	assert.Equal(t, 1, strings.Count(got.stderr, "\n"), "one line: %q", got.stderr)
+	assert.True(t, strings.HasPrefix(got.stderr, "azsearch: "), "%q", got.stderr)
+	assert.Contains(t, got.stderr, says)
+}
+
+func TestFaultsFileIsCarriedOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "faults.json")
+	script := `{"rules":[{"operation":"createIndex","count":1,"status":503,"retryAfter":"7s"}]}`
+	require.NoError(t, os.WriteFile(path, []byte(script), 0o600))
+	e := startEmulator(t, "-faults", path)
+
+	status, header, _ := e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotels)
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Equal(t, "7", header.Get("Retry-After"))
+	status, _, _ = e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotels)
+	assert.Equal(t, http.StatusCreated, status, "the rule counts to one")
+}
+
+func TestLatencyHoldsRepliesBack(t *testing.T) {
+	const latency = 150 * time.Millisecond
+	e := startEmulator(t, "-latency", latency.String())
+	start := time.Now()
+	e.call(t, http.DefaultClient, http.MethodGet, "/indexes", searchtest.AdminKey, "")
+	assert.GreaterOrEqual(t, time.Since(start), latency)
+}
+
+func TestTLSCertificateThatWasWrittenIsTrustedByClients(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cert.pem")
+	e := startEmulator(t, "-tls", "-tls-cert-out", path)
+	require.Regexp(t, `^https://127\.0\.0\.1:\d+$`, e.url)
+
+	_, err := http.DefaultClient.Get(e.url + "/indexes")
+	var unknown *tls.CertificateVerificationError
+	require.ErrorAs(t, err, &unknown, "a client that was told nothing must not trust it")
+
+	pemBytes, err := os.ReadFile(path)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	require.True(t, pool.AppendCertsFromPEM(pemBytes))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	defer transport.CloseIdleConnections()
+	status, _, body := e.call(t, &http.Client{Transport: transport}, http.MethodGet, "/indexes", searchtest.AdminKey, "")
+	assert.Equal(t, http.StatusOK, status, body)
+}
+
+// TestCertificateIsWrittenForAWildcardAddress: the endpoint of ":0" is no name
+// that a certificate can have.
+func TestCertificateIsWrittenForAWildcardAddress(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cert.pem")
+	startEmulator(t, "-addr", ":0", "-tls", "-tls-cert-out", path)
+	assert.FileExists(t, path)
+}
+
+func TestVersionSaysWhatItWasBuiltWith(t *testing.T) {
+	got := runToEnd(t, "version")
+	assert.Zero(t, got.code)
+	assert.Regexp(t, `^azsearch \S+ go1\.\S+ \w+/\w+\n$`, got.stdout)
+	assert.Empty(t, got.stderr)
+}
+
+func TestHelpListsEveryFlag(t *testing.T) {
+	got := runToEnd(t, "emulator", "-help")
+	assert.Zero(t, got.code)
+	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "faults", "latency", "quiet"} {
+		assert.Contains(t, got.stdout, "--"+flag)
+	}
+}

@@ -1,0 +1,95 @@
+// Command azsearch is for programs in any language that talk to Azure AI
+// Search: it runs the emulator of the service as a process.
+//
+//	azsearch emulator -addr 127.0.0.1:8080
+//	azsearch version
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+)
+
+// The exit codes, beside 0.
+const (
+	exitFailed = 1 // it started and then something went wrong
+	exitUsage  = 2 // it could not start: flags, a file, a port
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// From the first signal on the second one ends the process at once, in case
+	// stopping cleanly takes too long for whoever waits.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run carries out the command line args and returns the exit code. What goes
+// wrong is one line on stderr. The end of ctx stops an emulator.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := newCommand(stdout, stderr).Run(ctx, args)
+	if err == nil {
+		return 0
+	}
+	// Several problems arrive as several lines.
+	fmt.Fprintf(stderr, "azsearch: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+	if failed := (*failure)(nil); errors.As(err, &failed) {
+		return exitFailed
+	}
+	return exitUsage
+}
+
+// failure is an error of something that had started.
+type failure struct{ err error }
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func newCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:      "azsearch",
+		Usage:     "tools for Azure AI Search",
+		Writer:    stdout,
+		ErrWriter: stderr,
+		// Errors are printed by run, once, and nothing but main ends the process.
+		ExitErrHandler: func(context.Context, *cli.Command, error) {},
+		OnUsageError:   usageError,
+		Action:         refuseArguments(cli.ShowAppHelp),
+		Commands: []*cli.Command{
+			newEmulatorCommand(stdout, stderr),
+			{
+				Name:         "version",
+				Usage:        "print the version",
+				OnUsageError: usageError,
+				Action: refuseArguments(func(*cli.Command) error {
+					_, err := fmt.Fprintln(stdout, version())
+					return err
+				}),
+			},
+		},
+	}
+}
+
+// usageError replaces the library's answer, which is the whole help.
+func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
+	return fmt.Errorf("%w (see %s -help)", err, c.FullName())
+}
+
+func refuseArguments(action func(*cli.Command) error) cli.ActionFunc {
+	return func(_ context.Context, c *cli.Command) error {
+		if c.Args().Present() {
+			return fmt.Errorf("unknown argument %q (see %s -help)", c.Args().First(), c.FullName())
+		}
+		return action(c)
+	}
+}
