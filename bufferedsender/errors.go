@@ -195,7 +195,6 @@ func translate(err error) error {
 		return nil
 	}
 	var flush *publisher.FlushError
-	var closing *publisher.CloseError
 	switch {
 	case errors.Is(err, publisher.ErrClosed):
 		return ErrClosed
@@ -205,17 +204,28 @@ func translate(err error) error {
 		return ErrInCallback
 	case errors.As(err, &flush):
 		return &FlushError{Count: int(flush.Count), Errors: actionErrors(flush.Errors)}
-	case errors.As(err, &closing):
-		return &CloseError{
-			Unsent: int(closing.Unsent), Unknown: int(closing.Unknown), Failed: int(closing.Failed),
-			Errors: actionErrors(closing.Errors), CallbackStuck: closing.Stuck,
-		}
 	}
 	return err // of a context
 }
 
-// actionErrors is safe: every failure of the publisher comes from
-// observer.settled, which makes *ActionErrors.
+// translateClose is translate for calls that may return the result of Close,
+// which is the same value for everybody.
+func (s *BufferedSender[T]) translateClose(err error) error {
+	var e *publisher.CloseError
+	if !errors.As(err, &e) {
+		return translate(err)
+	}
+	s.closeOnce.Do(func() {
+		s.closeErr = &CloseError{
+			Unsent: int(e.Unsent), Unknown: int(e.Unknown), Failed: int(e.Failed),
+			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck,
+		}
+	})
+	return s.closeErr
+}
+
+// actionErrors loses nothing: every failure of the publisher was made by
+// observer.settled, and is an *ActionError.
 func actionErrors(errs []error) []*ActionError {
 	all := make([]*ActionError, 0, len(errs))
 	for _, err := range errs {

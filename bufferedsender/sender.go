@@ -41,6 +41,9 @@ type BufferedSender[T any] struct {
 	observer    *observer[T]
 	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
 	chunks      sync.Pool // of *chunk[T], empty ones
+
+	closeOnce sync.Once // guards closeErr
+	closeErr  *CloseError
 }
 
 // New returns a sender that sends to indexer, usually a *search.Client. It
@@ -187,7 +190,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 // first Flush returns its cause, and the work goes on. After Close it returns
 // what Close returned.
 func (s *BufferedSender[T]) Flush(ctx context.Context) error {
-	return translate(s.publisher.Flush(ctx))
+	return s.translateClose(s.publisher.Flush(ctx))
 }
 
 // Close refuses further actions, sends what is left, and returns when all of it
@@ -205,7 +208,7 @@ func (s *BufferedSender[T]) Close(ctx context.Context) error {
 	if !errors.Is(err, publisher.ErrInCallback) {
 		s.observer.telemetry.stop()
 	}
-	return translate(err)
+	return s.translateClose(err)
 }
 
 // PendingActionCount returns how many actions are accepted and not settled.
