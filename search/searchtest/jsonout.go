@@ -90,9 +90,11 @@ func appendJSONSingle(dst []byte, f float32) []byte {
 // back as f and with the more otherwise.
 func appendNumber(dst []byte, f float64, fewer, more, bits int) []byte {
 	var digits, text [40]byte
-	mantissa := strconv.AppendFloat(digits[:0], f, 'e', fewer-1, bits)
+	precision := fewer
+	mantissa := strconv.AppendFloat(digits[:0], f, 'e', precision-1, bits)
 	if back, err := strconv.ParseFloat(string(mantissa), bits); err != nil || back != f {
-		mantissa = strconv.AppendFloat(digits[:0], f, 'e', more-1, bits)
+		precision = more
+		mantissa = strconv.AppendFloat(digits[:0], f, 'e', precision-1, bits)
 	}
 	// mantissa is d.ddddde±xx: take it apart and drop the zeros at the end.
 	out := text[:0]
@@ -111,7 +113,7 @@ func appendNumber(dst []byte, f float64, fewer, more, bits int) []byte {
 		out = out[:len(out)-1]
 	}
 	switch {
-	case exponent < -5 || exponent >= fewer:
+	case exponent < -4 || exponent >= precision:
 		dst = append(dst, out[0])
 		if len(out) > 1 {
 			dst = append(dst, '.')
