@@ -18,6 +18,8 @@ type jsonField struct {
 	search string // the `search` tag
 	tagged bool   // the name comes from the `json` tag
 	quoted bool   // `json:",string"`
+
+	omitZero bool // `json:",omitzero"`
 }
 
 var (
@@ -76,7 +78,8 @@ func collect(t reflect.Type, index []int, path string, through []reflect.Type) [
 		f := jsonField{
 			name: name, goName: goName, index: at, typ: sf.Type,
 			search: sf.Tag.Get("search"), tagged: name != "",
-			quoted: slices.Contains(strings.Split(options, ","), "string"),
+			quoted:   slices.Contains(strings.Split(options, ","), "string"),
+			omitZero: slices.Contains(strings.Split(options, ","), "omitzero"),
 		}
 		if name == "" {
 			f.name = sf.Name

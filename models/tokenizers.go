@@ -1,0 +1,311 @@
+package models
+
+import (
+	"encoding/json"
+)
+
+// Tokenizer is a tokenizer that an index defines, one of the types whose name
+// ends in Tokenizer or TokenizerV2, or UnknownComponent for what a newer service
+// has. Definitions that were read hold values, not pointers.
+type Tokenizer interface{ tokenizer() }
+
+// TokenCharacterKind is a class of characters for the n-gram tokenizers.
+type TokenCharacterKind string
+
+// The classes of characters.
+const (
+	TokenCharacterLetter      TokenCharacterKind = "letter"
+	TokenCharacterDigit       TokenCharacterKind = "digit"
+	TokenCharacterWhitespace  TokenCharacterKind = "whitespace"
+	TokenCharacterPunctuation TokenCharacterKind = "punctuation"
+	TokenCharacterSymbol      TokenCharacterKind = "symbol"
+)
+
+// ClassicTokenizer splits European-language text by grammar.
+type ClassicTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// defaults to 255.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// EdgeNGramTokenizer makes n-grams that start at the edge of the input.
+type EdgeNGramTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MinGram is the length of the shortest n-gram, at most 300 and less than
+	// MaxGram. The service defaults to 1.
+	MinGram *int `json:"minGram,omitzero"`
+	// MaxGram is the length of the longest n-gram, at most 300. The service
+	// defaults to 2.
+	MaxGram *int `json:"maxGram,omitzero"`
+	// TokenChars are the classes of characters to keep in tokens. The service
+	// defaults to all.
+	TokenChars []TokenCharacterKind `json:"tokenChars,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// KeywordTokenizer emits the whole input as one token. New indexes use
+// KeywordTokenizerV2.
+type KeywordTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// BufferSize is the size of the read buffer. The service defaults to 256.
+	BufferSize *int `json:"bufferSize,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// KeywordTokenizerV2 emits the whole input as one token.
+type KeywordTokenizerV2 struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// defaults to 256.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// MicrosoftLanguageTokenizer splits text by the rules of a language.
+type MicrosoftLanguageTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// defaults to 255.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// IsSearchTokenizer is true for a tokenizer of queries and false for one of
+	// documents. The service defaults to false.
+	IsSearchTokenizer *bool `json:"isSearchTokenizer,omitzero"`
+	// Language is the language, such as "english". The service defaults to
+	// English.
+	Language string `json:"language,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// MicrosoftLanguageStemmingTokenizer splits text by the rules of a language and
+// reduces words to their base forms.
+type MicrosoftLanguageStemmingTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// defaults to 255.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// IsSearchTokenizer is true for a tokenizer of queries and false for one of
+	// documents. The service defaults to false.
+	IsSearchTokenizer *bool `json:"isSearchTokenizer,omitzero"`
+	// Language is the language, such as "english". The service defaults to
+	// English.
+	Language string `json:"language,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// NGramTokenizer makes n-grams of the input.
+type NGramTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MinGram is the length of the shortest n-gram, at most 300 and less than
+	// MaxGram. The service defaults to 1.
+	MinGram *int `json:"minGram,omitzero"`
+	// MaxGram is the length of the longest n-gram, at most 300. The service
+	// defaults to 2.
+	MaxGram *int `json:"maxGram,omitzero"`
+	// TokenChars are the classes of characters to keep in tokens. The service
+	// defaults to all.
+	TokenChars []TokenCharacterKind `json:"tokenChars,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// PathHierarchyTokenizerV2 emits a path and each of its parents.
+type PathHierarchyTokenizerV2 struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// Delimiter is the one character between the parts. The service defaults to
+	// "/".
+	Delimiter string `json:"delimiter,omitzero"`
+	// Replacement is the one character to put in its place. The service defaults
+	// to "/".
+	Replacement string `json:"replacement,omitzero"`
+	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// defaults to 300.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// Reverse starts from the end, as domain names want it. The service defaults
+	// to false.
+	Reverse *bool `json:"reverse,omitzero"`
+	// Skip is the number of leading tokens to leave out. The service defaults to
+	// 0.
+	Skip *int `json:"skip,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// PatternTokenizer splits text with a regular expression.
+type PatternTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// Pattern is the regular expression that separates tokens, in the syntax of
+	// Java. The service defaults to \W+.
+	Pattern string `json:"pattern,omitzero"`
+	// Flags are regular expression flags joined with "|", such as
+	// "CASE_INSENSITIVE|COMMENTS".
+	Flags string `json:"flags,omitzero"`
+	// Group is the group of the expression that becomes the token; -1 splits at
+	// the matches. The service defaults to -1.
+	Group *int `json:"group,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// StandardTokenizer splits text at the word boundaries of Unicode. New indexes
+// use StandardTokenizerV2.
+type StandardTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MaxTokenLength is where longer tokens are split. The service defaults to
+	// 255.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// StandardTokenizerV2 splits text at the word boundaries of Unicode.
+type StandardTokenizerV2 struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// defaults to 255.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// UaxURLEmailTokenizer splits text like StandardTokenizerV2 but keeps URLs and
+// e-mail addresses whole.
+type UaxURLEmailTokenizer struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// defaults to 255.
+	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (x ClassicTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *ClassicTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x EdgeNGramTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *EdgeNGramTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x KeywordTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *KeywordTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x KeywordTokenizerV2) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *KeywordTokenizerV2) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x MicrosoftLanguageTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *MicrosoftLanguageTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x MicrosoftLanguageStemmingTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *MicrosoftLanguageStemmingTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x NGramTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *NGramTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x PathHierarchyTokenizerV2) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *PathHierarchyTokenizerV2) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x PatternTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *PatternTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x StandardTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *StandardTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x StandardTokenizerV2) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *StandardTokenizerV2) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x UaxURLEmailTokenizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *UaxURLEmailTokenizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+func (ClassicTokenizer) tokenizer()                   {}
+func (EdgeNGramTokenizer) tokenizer()                 {}
+func (KeywordTokenizer) tokenizer()                   {}
+func (KeywordTokenizerV2) tokenizer()                 {}
+func (MicrosoftLanguageTokenizer) tokenizer()         {}
+func (MicrosoftLanguageStemmingTokenizer) tokenizer() {}
+func (NGramTokenizer) tokenizer()                     {}
+func (PathHierarchyTokenizerV2) tokenizer()           {}
+func (PatternTokenizer) tokenizer()                   {}
+func (StandardTokenizer) tokenizer()                  {}
+func (StandardTokenizerV2) tokenizer()                {}
+func (UaxURLEmailTokenizer) tokenizer()               {}
+
+var tokenizerTypes = []componentType{
+	component[ClassicTokenizer]("ClassicTokenizer"),
+	component[EdgeNGramTokenizer]("EdgeNGramTokenizer"),
+	component[KeywordTokenizer]("KeywordTokenizer"),
+	component[KeywordTokenizerV2]("KeywordTokenizerV2"),
+	component[MicrosoftLanguageTokenizer]("MicrosoftLanguageTokenizer"),
+	component[MicrosoftLanguageStemmingTokenizer]("MicrosoftLanguageStemmingTokenizer"),
+	component[NGramTokenizer]("NGramTokenizer"),
+	component[PathHierarchyTokenizerV2]("PathHierarchyTokenizerV2"),
+	component[PatternTokenizer]("PatternTokenizer"),
+	component[StandardTokenizer]("StandardTokenizer"),
+	component[StandardTokenizerV2]("StandardTokenizerV2"),
+	component[UaxURLEmailTokenizer]("UaxUrlEmailTokenizer"),
+}
