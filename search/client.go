@@ -1,0 +1,70 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+)
+
+// Client reads and writes the documents of one index. It is safe for
+// concurrent use, holds nothing that must be closed, and satisfies what
+// bufferedsender.New asks for.
+type Client struct {
+	conn      *connection
+	indexName string
+	docs      string // the path of the documents, "/indexes('x')/docs"
+	batchURL  string // where batches go; they are the hot path
+
+	keyField atomic.Pointer[string] // written once KeyFieldName has succeeded
+}
+
+// NewClient returns a client for the documents of an index that authenticates
+// with Entra ID, for example with azidentity.NewDefaultAzureCredential. The
+// identity needs the role "Search Index Data Contributor" to write documents
+// and "Search Index Data Reader" to read them.
+//
+// endpoint is the address of the service, "https://NAME.search.windows.net";
+// http is accepted for loopback addresses only. indexName may be the name of an
+// alias. NewClient sends nothing, and reports every problem with its arguments
+// at once.
+func NewClient(endpoint, indexName string, cred azcore.TokenCredential, opts *ClientOptions) (*Client, error) {
+	return newClient(endpoint, indexName, authentication{token: cred}, opts)
+}
+
+// NewClientWithKey is NewClient with an API key: an admin key to write
+// documents, a query key is enough to read them. The key can be rotated while
+// the client is in use, with the Update method of the credential.
+func NewClientWithKey(endpoint, indexName string, cred *azcore.KeyCredential, opts *ClientOptions) (*Client, error) {
+	return newClient(endpoint, indexName, authentication{key: cred}, opts)
+}
+
+func newClient(endpoint, indexName string, auth authentication, opts *ClientOptions) (*Client, error) {
+	conn, err := newConnection(endpoint, auth, opts)
+	if err := errors.Join(err, validateIndexName(indexName)); err != nil {
+		return nil, fmt.Errorf("search: new client: %w", err)
+	}
+	return conn.client(indexName), nil
+}
+
+// client returns a client for an index whose name has been checked.
+func (c *connection) client(indexName string) *Client {
+	docs := "/indexes" + quoted(indexName) + "/docs"
+	return &Client{
+		conn:      c,
+		indexName: indexName,
+		docs:      docs,
+		batchURL:  c.url(docs + "/search.index"),
+	}
+}
+
+// IndexName returns the name of the index.
+func (c *Client) IndexName() string { return c.indexName }
+
+// Endpoint returns the address of the service, without a trailing slash.
+func (c *Client) Endpoint() string { return c.conn.root }
+
+func (c *Client) call(operation string, needs right) call {
+	return call{operation: operation, index: c.indexName, needs: needs}
+}

@@ -1,0 +1,191 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// The two metadata levels that the official SDKs ask for: documents without
+// annotations, definitions with those that name their context.
+const (
+	acceptNone    = "application/json;odata.metadata=none"
+	acceptMinimal = "application/json;odata.metadata=minimal"
+)
+
+// clientRequestIDHeader carries the caller's id of a request.
+const clientRequestIDHeader = "x-ms-client-request-id"
+
+// connection is what all clients of one service share: an address, a pipeline
+// and a tracer. It does not change after newConnection.
+type connection struct {
+	azcore     *azcore.Client
+	endpoint   *url.URL
+	root       string // the endpoint as text, no trailing slash
+	apiVersion string
+	auth       authentication
+	noRetries  policy.RetryOptions
+}
+
+// newConnection checks everything it is given, reports all that is wrong at
+// once, and sends nothing.
+func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*connection, error) {
+	if opts == nil {
+		opts = &ClientOptions{}
+	}
+	var errs []error
+	if err := auth.check(); err != nil {
+		errs = append(errs, err)
+	}
+	address, err := parseEndpoint(endpoint, opts.InsecureAllowCredentialWithHTTP)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	apiVersion, err := opts.version()
+	if err != nil {
+		errs = append(errs, err)
+	}
+	if auth.token != nil {
+		host := ""
+		if address != nil {
+			host = address.Hostname()
+		}
+		if auth.scope, err = opts.tokenScope(host); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+
+	options := opts.ClientOptions
+	options.APIVersion = "" // already part of our URLs
+	if options.Transport == nil {
+		options.Transport = defaultHTTPClient
+	}
+	options.Transport = replyGuard{options.Transport}
+	allowHTTP := address.Scheme == "http" // parseEndpoint has agreed to it
+	client, err := azcore.NewClient(moduleName, moduleVersion, runtime.PipelineOptions{
+		AllowedHeaders:         []string{"elapsed-time", "client-request-id", "Prefer", "Preference-Applied", "OData-Version"},
+		AllowedQueryParameters: []string{"$select", "allowIndexDowntime"},
+		PerCall:                []policy.Policy{runtime.NewRequestIDPolicy()},
+		PerRetry:               append(auth.policies(allowHTTP), attemptBodies{}),
+		Tracing:                runtime.TracingOptions{Namespace: "Microsoft.Search"},
+	}, &options)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{
+		azcore:     client,
+		endpoint:   address,
+		root:       address.String(),
+		apiVersion: apiVersion,
+		auth:       auth,
+		noRetries:  policy.RetryOptions{MaxRetries: -1, TryTimeout: options.Retry.TryTimeout},
+	}, nil
+}
+
+// url returns the address of path, which starts with a slash and is escaped
+// already, with the api-version and the given name and value pairs as query.
+func (c *connection) url(path string, query ...string) string {
+	var b strings.Builder
+	b.WriteString(c.root)
+	b.WriteString(path)
+	b.WriteString("?api-version=")
+	b.WriteString(url.QueryEscape(c.apiVersion))
+	for i := 0; i+1 < len(query); i += 2 {
+		b.WriteByte('&')
+		b.WriteString(url.QueryEscape(query[i]))
+		b.WriteByte('=')
+		b.WriteString(url.QueryEscape(query[i+1]))
+	}
+	return b.String()
+}
+
+// quoted returns s as the OData function form wants it in a path: in quotes
+// and parentheses, its own quotes doubled, all else that is special escaped.
+func quoted(s string) string {
+	s = url.QueryEscape(strings.ReplaceAll(s, "'", "''"))
+	return "('" + strings.ReplaceAll(s, "+", "%20") + "')"
+}
+
+// newRequest returns a request that carries what every request carries.
+func (c *connection) newRequest(ctx context.Context, method, url, accept string) (*policy.Request, error) {
+	req, err := runtime.NewRequest(ctx, method, url)
+	if err != nil {
+		return nil, err
+	}
+	req.Raw().Header.Set("Accept", accept)
+	if id := models.ClientRequestID(ctx); id != "" {
+		req.Raw().Header.Set(clientRequestIDHeader, id)
+	}
+	return req, nil
+}
+
+// send sends req and returns the reply if its status is one of those expected,
+// and an *Error for any other.
+func (c *connection) send(req *policy.Request, call call, expected ...int) (*http.Response, error) {
+	resp, err := c.azcore.Pipeline().Do(req)
+	if err != nil {
+		if resp != nil {
+			_ = resp.Body.Close()
+		}
+		return nil, call.wrap(err)
+	}
+	if !runtime.HasStatusCode(resp, expected...) {
+		return nil, newError(resp, req, call, c)
+	}
+	return resp, nil
+}
+
+// getURL gets something about definitions or statistics.
+func (c *connection) getURL(ctx context.Context, url string, call call) ([]byte, *http.Response, error) {
+	req, err := c.newRequest(ctx, http.MethodGet, url, acceptMinimal)
+	if err != nil {
+		return nil, nil, call.wrap(err)
+	}
+	resp, err := c.send(req, call, http.StatusOK)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := runtime.Payload(resp)
+	if err != nil {
+		return nil, nil, call.wrap(malformed(err, resp))
+	}
+	return trimBOM(body), resp, nil
+}
+
+// span starts the span of one exported operation, a child of the one in ctx.
+// Operations that call one another make one span only: azcore sees to that.
+func (c *connection) span(ctx context.Context, name string) (context.Context, func(error)) {
+	return runtime.StartSpan(ctx, name, c.azcore.Tracer(), nil)
+}
+
+// call says what a request is for, for errors and their hints.
+type call struct {
+	operation string // the exported name, "CreateIndex"
+	index     string // "" if it is about the service
+	needs     right
+}
+
+// String returns for example `GetIndex of index "hotels"`.
+func (c call) String() string {
+	if c.index == "" {
+		return c.operation
+	}
+	return fmt.Sprintf("%s of index %q", c.operation, c.index)
+}
+
+// wrap says what was attempted when err happened.
+func (c call) wrap(err error) error {
+	return fmt.Errorf("search: %s: %w", c, err)
+}

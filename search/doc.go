@@ -1,0 +1,41 @@
+// Package search is for programs that talk to Azure AI Search: it manages the
+// indexes of a service and reads and writes the documents in them, one request
+// a call. To get many documents into an index use package bufferedsender, which
+// batches, retries and accounts for every document, on top of a Client of this
+// package. To test without a service use package search/searchtest.
+//
+// An IndexClient is for a service, a Client for the documents of one index.
+// Both are made with an API key (NewClientWithKey) or with Entra ID
+// (NewClient and any azcore.TokenCredential), and both are safe for concurrent
+// use. Functions that are generic take the Client as an argument: Go has no
+// generic methods.
+//
+//	client, err := search.NewClientWithKey("https://my-service.search.windows.net", "hotels",
+//		azcore.NewKeyCredential(key), nil)
+//	…
+//	_, err = search.UploadDocuments(ctx, client, []Hotel{{ID: "1", Name: "Fancy Stay"}}, nil)
+//	hotel, err := search.GetDocument[Hotel](ctx, client, "1", nil)
+//
+// # Errors
+//
+// An answer that refuses a request is an *Error: the service's own message,
+// code and request id, and a hint about which key, role or index is missing.
+// errors.As finds *azcore.ResponseError in it too, and errors.Is
+// ErrIndexNotFound, ErrDocumentNotFound and ErrPreconditionFailed. A request
+// that was answered but did not index every document is an *IndexingError that
+// names those it did not. Everything that can be checked before a request is
+// made is checked, and all problems are reported at once. No error and no log
+// holds credentials or fields of documents; their keys can appear.
+//
+// # Options of a single call
+//
+// azcore's ways of saying something about one call work with every method:
+// policy.WithRetryOptions, policy.WithHTTPHeader and policy.WithCaptureResponse
+// from azcore/policy, and models.ContextWithClientRequestID for the id under
+// which the service logs the request.
+//
+// # What there is not
+//
+// Queries, suggestions, indexers, skillsets, synonym maps and aliases are not
+// part of this package yet. The clients are not affiliated with Microsoft.
+package search

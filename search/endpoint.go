@@ -1,0 +1,92 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// parseEndpoint checks the address of a service and returns it without a
+// trailing slash. It reports every problem at once.
+func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
+	const example = `, for example "https://my-service.search.windows.net"`
+	if strings.TrimSpace(endpoint) == "" {
+		return nil, errors.New("the endpoint is empty: it is the address of the search service" + example)
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		// The reason without the URL: it may hold a password.
+		if reason := errors.Unwrap(err); reason != nil {
+			err = reason
+		}
+		return nil, fmt.Errorf("the endpoint is not a URL: %w", err)
+	}
+	var errs []error
+	switch {
+	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+		errs = append(errs, fmt.Errorf("the endpoint %s would send credentials unencrypted: use https (http is for loopback addresses only, or set InsecureAllowCredentialWithHTTP)", u.Redacted()))
+	case u.Scheme != "http" && u.Scheme != "https":
+		errs = append(errs, fmt.Errorf("the endpoint %s does not start with https://%s", u.Redacted(), example))
+	case u.Hostname() == "":
+		errs = append(errs, fmt.Errorf("the endpoint %s names no host%s", u.Redacted(), example))
+	}
+	if u.User != nil {
+		errs = append(errs, errors.New("the endpoint holds a user name: credentials are an argument of their own"))
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		errs = append(errs, fmt.Errorf("the endpoint of %s has a query or a fragment: leave out everything from the ? or # on", u.Host))
+	}
+	if strings.Contains(u.Path, "/indexes") {
+		errs = append(errs, fmt.Errorf("the endpoint has the path %s: give the address of the service only, the index has an argument of its own", u.Path))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = strings.TrimRight(u.RawPath, "/")
+	return u, nil
+}
+
+// loopback reports whether host is this machine.
+func loopback(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// validateIndexName checks name against the service's rules for the names of
+// indexes and aliases.
+func validateIndexName(name string) error {
+	if name == "" {
+		return errors.New("the index name is empty")
+	}
+	var broken []string
+	if len(name) < 2 || len(name) > 128 {
+		broken = append(broken, fmt.Sprintf("is %d characters long, not 2 to 128", len(name)))
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !indexNameRune(r) }) {
+		broken = append(broken, "has characters other than lower-case letters, digits, dashes and underscores")
+	}
+	if c := name[0]; c == '-' || c == '_' {
+		broken = append(broken, "does not start with a letter or a digit")
+	}
+	if strings.Contains(name, "--") || strings.Contains(name, "__") {
+		broken = append(broken, "has consecutive dashes or underscores")
+	}
+	if len(broken) > 0 {
+		if len(name) > 128 {
+			name = name[:128] + "…"
+		}
+		return fmt.Errorf("the index name %q %s", name, strings.Join(broken, ", and "))
+	}
+	return nil
+}
+
+func indexNameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+}

@@ -1,0 +1,146 @@
+package search
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// errorReply is what could be made of the body of an error.
+type errorReply struct {
+	code, message string
+	details       []ErrorDetail
+
+	empty   bool // there was no body
+	foreign bool // the body is not the service's: a proxy, another web server
+}
+
+// aboutDocument reports whether a 404 to a lookup is about the document, not
+// about the index. The service leaves the body empty then; other
+// implementations, which some clients cannot do without, say it in words.
+func (r errorReply) aboutDocument() bool {
+	if r.empty {
+		return true
+	}
+	message := strings.ToLower(r.message)
+	return strings.Contains(message, "document") && !strings.Contains(message, "no index")
+}
+
+// maxForeignMessage is how many bytes of a body that is not the service's are
+// quoted.
+const maxForeignMessage = 200
+
+// parseErrorBody never fails: a body that is not what the documentation
+// promises (empty, HTML, cut off) still says something.
+func parseErrorBody(body []byte) errorReply {
+	body = bytes.TrimSpace(trimBOM(body))
+	if len(body) == 0 {
+		return errorReply{empty: true}
+	}
+	if reply, ok := parseServiceError(body); ok {
+		return reply
+	}
+	return errorReply{foreign: true, message: foreignMessage(body)}
+}
+
+// parseServiceError reads the forms {"error":{…}}, {"odata.error":{…}} and the
+// same without the wrapping, member by member, so that one odd member does not
+// cost the others.
+func parseServiceError(body []byte) (errorReply, bool) {
+	var outer map[string]json.RawMessage
+	if json.Unmarshal(body, &outer) != nil || outer == nil {
+		return errorReply{}, false
+	}
+	inner, wrapped := outer, false
+	for _, name := range []string{"error", "odata.error"} {
+		raw, ok := outer[name]
+		if !ok {
+			continue
+		}
+		var object map[string]json.RawMessage
+		if text := stringMember(raw); text != "" {
+			return errorReply{message: text}, true
+		}
+		if json.Unmarshal(raw, &object) == nil && object != nil {
+			inner, wrapped = object, true
+			break
+		}
+	}
+	reply := errorReply{code: stringMember(inner["code"]), message: messageMember(inner["message"])}
+	if reply.message == "" {
+		reply.message = messageMember(inner["Message"]) // API gateways
+	}
+	var details []json.RawMessage
+	_ = json.Unmarshal(inner["details"], &details)
+	for _, raw := range details {
+		var d map[string]json.RawMessage
+		if json.Unmarshal(raw, &d) != nil || d == nil {
+			continue
+		}
+		reply.details = append(reply.details, ErrorDetail{
+			Code:    stringMember(d["code"]),
+			Message: messageMember(d["message"]),
+			Target:  stringMember(d["target"]),
+		})
+	}
+	return reply, wrapped || reply.code != "" || reply.message != "" || len(reply.details) > 0
+}
+
+// stringMember returns the string in raw, "" if it holds anything else.
+func stringMember(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// messageMember returns a message, which old OData services wrap together with
+// its language.
+func messageMember(raw json.RawMessage) string {
+	var wrapped struct{ Value string }
+	if s := stringMember(raw); s != "" {
+		return strings.TrimSpace(s)
+	}
+	if json.Unmarshal(raw, &wrapped) != nil {
+		return ""
+	}
+	return strings.TrimSpace(wrapped.Value)
+}
+
+// foreignMessage quotes the beginning of a body that is not the service's, as
+// text: what a proxy has to say is often the whole explanation.
+func foreignMessage(body []byte) string {
+	var b strings.Builder
+	tag := false
+	for _, r := range string(body[:min(len(body), 8*maxForeignMessage)]) {
+		switch {
+		case r == '<':
+			tag = true
+			b.WriteByte(' ')
+		case r == '>' && tag:
+			tag = false
+		case tag || r == utf8.RuneError:
+		case r < ' ' || r == 0x7f:
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	text := oneLine(b.String())
+	if len(text) > maxForeignMessage {
+		end := maxForeignMessage
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end] + "…"
+	}
+	return text
+}
+
+// trimBOM removes a byte order mark, which the service puts before the reply
+// to a count.
+func trimBOM(body []byte) []byte {
+	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+}

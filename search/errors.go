@@ -1,0 +1,193 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/go-azsearch/azsearch/retry"
+)
+
+// What errors.Is tells apart about an *Error.
+var (
+	// ErrIndexNotFound means that the index does not exist.
+	ErrIndexNotFound = errors.New("search: index not found")
+	// ErrDocumentNotFound means that the index exists, the document does not.
+	ErrDocumentNotFound = errors.New("search: document not found")
+	// ErrPreconditionFailed means that an IfMatch or IfNoneMatch condition did
+	// not hold, so nothing was changed.
+	ErrPreconditionFailed = errors.New("search: precondition failed")
+)
+
+// Error is a reply of the service that says no to a whole request. Take it out
+// of an error with errors.As; errors.As finds an *azcore.ResponseError as well.
+//
+// A connection that could not be made or broke is not an Error but what
+// net/http says about it, wrapped.
+type Error struct {
+	// StatusCode is the HTTP status.
+	StatusCode int
+	// Code is the service's code for the error, for example
+	// "ResourceNotFound". Often empty.
+	Code string
+	// Message is the service's own explanation. Empty if it gave none.
+	Message string
+	// Details is the finer print of the explanation, if there is any.
+	Details []ErrorDetail
+
+	// Operation is the name of the operation, for example "CreateIndex".
+	Operation string
+	// IndexName is the index it was about, or "".
+	IndexName string
+	// Hint says what is likely to help: which role, key or index is missing. It
+	// is ours, not the service's, and may be empty.
+	Hint string
+
+	// RequestID is the service's id of the request, for support cases.
+	RequestID string
+	// ClientRequestID is the id that was sent with the request.
+	ClientRequestID string
+
+	sentinel   error // one of the Err variables, or nil
+	response   *azcore.ResponseError
+	retryAfter time.Duration
+	hinted     bool // retryAfter is what the service asked for
+}
+
+// ErrorDetail is one entry in the details of an Error.
+type ErrorDetail struct {
+	Code, Message, Target string
+}
+
+var (
+	_ retry.StatusError = (*Error)(nil)
+	_ retry.Hinted      = (*Error)(nil)
+)
+
+// Error returns the service's message first, then what was attempted, the
+// status, the code and the request id, then the hint. It is one line and holds
+// neither credentials nor anything of the request's body.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if message := oneLine(e.Message); message != "" {
+		b.WriteString(message)
+	} else {
+		fmt.Fprintf(&b, "the service answered %d %s and did not say why", e.StatusCode, http.StatusText(e.StatusCode))
+	}
+	for i, d := range e.Details {
+		text := oneLine(d.Message)
+		if i == 3 || text == "" || strings.Contains(oneLine(e.Message), text) {
+			continue
+		}
+		b.WriteString(" " + text)
+	}
+	fmt.Fprintf(&b, " (%s: HTTP %d", call{operation: e.Operation, index: e.IndexName}, e.StatusCode)
+	if e.Code != "" {
+		b.WriteString(" " + e.Code)
+	}
+	if e.RequestID != "" {
+		b.WriteString(", request id " + e.RequestID)
+	} else if e.ClientRequestID != "" {
+		b.WriteString(", client request id " + e.ClientRequestID)
+	}
+	b.WriteByte(')')
+	if e.Hint != "" {
+		b.WriteString(": " + e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap returns the *azcore.ResponseError. The request in its RawResponse has
+// neither its body nor its credentials any more.
+func (e *Error) Unwrap() error {
+	if e.response == nil {
+		return nil
+	}
+	return e.response
+}
+
+// Is makes errors.Is work with the Err variables of this package.
+func (e *Error) Is(target error) bool {
+	return e.sentinel != nil && target == e.sentinel
+}
+
+// HTTPStatus returns the HTTP status of the reply.
+func (e *Error) HTTPStatus() int { return e.StatusCode }
+
+// RetryAfter returns how long the service asked to wait before the next
+// request, and whether it did ask. A date was turned into a duration when the
+// reply arrived.
+func (e *Error) RetryAfter() (time.Duration, bool) { return e.retryAfter, e.hinted }
+
+// newError turns a reply into the error that it stands for. Its body has been
+// read by replyGuard.
+func newError(resp *http.Response, req *policy.Request, call call, conn *connection) *Error {
+	body, _ := runtime.Payload(resp)
+	reply := parseErrorBody(body)
+	e := &Error{
+		StatusCode:      resp.StatusCode,
+		Code:            reply.code,
+		Message:         reply.message,
+		Details:         reply.details,
+		Operation:       call.operation,
+		IndexName:       call.index,
+		RequestID:       requestID(resp),
+		ClientRequestID: req.Raw().Header.Get(clientRequestIDHeader),
+		sentinel:        sentinel(resp.StatusCode, reply, call),
+	}
+	e.retryAfter, e.hinted = retry.RetryAfter(resp.Header, time.Now())
+	e.Hint = hint(e, reply, call, conn)
+	resp.Request = withoutSecrets(req.Raw())
+	// The error of an error: azcore cannot fail here, the body is in memory.
+	errors.As(runtime.NewResponseError(resp), &e.response)
+	return e
+}
+
+// withoutSecrets returns a copy of a request that can live as long as an error
+// that somebody keeps: without its body (up to 16 MB of documents) and without
+// its credentials, which a dump of the error would otherwise print.
+func withoutSecrets(req *http.Request) *http.Request {
+	req = req.Clone(req.Context())
+	req.Body, req.GetBody = nil, nil
+	for _, name := range []string{keyHeader, "Authorization"} {
+		if req.Header.Get(name) != "" {
+			req.Header.Set(name, "REDACTED")
+		}
+	}
+	return req
+}
+
+// sentinel returns what errors.Is should find in the error of a reply.
+func sentinel(status int, reply errorReply, call call) error {
+	switch status {
+	case http.StatusPreconditionFailed:
+		return ErrPreconditionFailed
+	case http.StatusNotFound:
+		switch {
+		case reply.foreign || call.index == "":
+			return nil // some other server, or not about an index
+		case call.operation == opGetDocument && reply.aboutDocument():
+			return ErrDocumentNotFound
+		}
+		return ErrIndexNotFound
+	}
+	return nil
+}
+
+// requestID returns the service's id of the request. Gateways in front of it
+// use the other name.
+func requestID(resp *http.Response) string {
+	if id := resp.Header.Get("request-id"); id != "" {
+		return id
+	}
+	return resp.Header.Get("x-ms-request-id")
+}
+
+// oneLine joins the lines of a message: the service ends its own with CRLF.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,94 @@
+package search
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// right is what an operation asks of whoever calls it.
+type right int
+
+const (
+	readDocuments right = iota
+	writeDocuments
+	manageIndexes
+	readKeyField // a right to definitions that only KeyFieldName needs
+)
+
+// role returns the Entra ID role that gives the right, as the service's
+// documentation of role-based access names it.
+func (r right) role() string {
+	switch r {
+	case readDocuments:
+		return "Search Index Data Reader"
+	case writeDocuments:
+		return "Search Index Data Contributor"
+	}
+	return "Search Service Contributor"
+}
+
+// key returns the kind of API key that gives the right.
+func (r right) key() string {
+	if r == readDocuments {
+		return "a query key or an admin key"
+	}
+	return "an admin key (query keys only read documents)"
+}
+
+// hint returns what is likely to help against an error, or "".
+func hint(e *Error, reply errorReply, call call, conn *connection) string {
+	host := conn.endpoint.Host
+	switch e.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return credentialHint(e.StatusCode, call, conn)
+	case http.StatusRequestEntityTooLarge:
+		return "send fewer documents in one request, or use a bufferedsender, which splits its batches"
+	}
+	if reply.foreign && e.StatusCode < http.StatusInternalServerError {
+		// The service's front end answers the statuses above in its own ways, so
+		// only these say that it is not the service.
+		return fmt.Sprintf("this reply does not come from a search service: check the endpoint %s and any proxy on the way", conn.root)
+	}
+	switch e.StatusCode {
+	case http.StatusNotFound:
+		switch e.sentinel {
+		case ErrIndexNotFound:
+			return fmt.Sprintf("the index %q does not exist on %s: check its name and the endpoint, or create it with IndexClient.CreateIndex", call.index, host)
+		case ErrDocumentNotFound:
+			return "the index exists, the document does not; a document just written may take a few seconds to appear"
+		}
+		return fmt.Sprintf("check the endpoint %s and the api-version %s", conn.root, conn.apiVersion)
+	case http.StatusPreconditionFailed:
+		return "the index was changed, created or deleted by somebody else: get it again and repeat the change on the new ETag"
+	case http.StatusBadRequest:
+		if strings.Contains(e.Message, "api-version") {
+			return fmt.Sprintf("this client asked for api-version %s: see ClientOptions.APIVersion", conn.apiVersion)
+		}
+	}
+	if e.StatusCode >= 300 && e.StatusCode < 400 {
+		return fmt.Sprintf("a search service never redirects: check the endpoint %s", conn.root)
+	}
+	return ""
+}
+
+// credentialHint says which role or which key is missing.
+func credentialHint(status int, call call, conn *connection) string {
+	var b strings.Builder
+	switch {
+	case conn.auth.token == nil:
+		fmt.Fprintf(&b, "%s needs %s of this service", call.operation, call.needs.key())
+		if status == http.StatusForbidden {
+			b.WriteString("; the key may also have been rolled since, or the service may accept roles only")
+		}
+	case status == http.StatusUnauthorized:
+		fmt.Fprintf(&b, "the token for %s was refused: check that the service allows role-based access and that the identity has the role %q",
+			strings.TrimSuffix(conn.auth.scope, "/.default"), call.needs.role())
+	default:
+		fmt.Fprintf(&b, "the identity needs the role %q on this service (a new assignment takes some minutes)", call.needs.role())
+	}
+	if call.needs == readKeyField {
+		b.WriteString(`; or name the key field with the struct tag search:"key" or a key accessor, and the definition need not be read`)
+	}
+	return b.String()
+}

@@ -1,0 +1,83 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// IndexingError says that the service answered, and that some documents were
+// not indexed. The others were.
+type IndexingError struct {
+	// Failed holds one entry for each action that is not known to have been
+	// applied, with the status and the message of the service. StatusCode is 0
+	// for an action that the reply says nothing about, which may have been
+	// applied.
+	Failed []models.IndexingResult
+	// Actions is the number of actions that were sent.
+	Actions int
+
+	// Operation is the name of the operation, for example "UploadDocuments".
+	Operation string
+	// IndexName is the index.
+	IndexName string
+	// RequestID is the service's id of the request.
+	RequestID string
+}
+
+// Error gives the count and names the first few documents.
+func (e *IndexingError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d documents were not indexed: %s", len(e.Failed), e.Actions, firstFew(e.Failed, describe))
+	fmt.Fprintf(&b, " (%s", call{operation: e.Operation, index: e.IndexName})
+	if e.RequestID != "" {
+		b.WriteString(", request id " + e.RequestID)
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// describe says what became of one document.
+func describe(r models.IndexingResult) string {
+	message := oneLine(r.ErrorMessage)
+	switch {
+	case r.StatusCode != 0 && message != "":
+		return fmt.Sprintf("key %q: %d %s", r.Key, r.StatusCode, message)
+	case r.StatusCode != 0:
+		return fmt.Sprintf("key %q: %d", r.Key, r.StatusCode)
+	}
+	return fmt.Sprintf("key %q: %s", r.Key, message)
+}
+
+// noResult is the message of an action that the reply does not mention.
+const noResult = "the reply says nothing about this document"
+
+// failures returns what must not be taken for indexed: every result that is not
+// a success in both of its members, and every action without a result. Results
+// pair with actions by key, as often as the key was sent; keys is nil if they
+// are not known, and then only the number of results can be checked.
+func failures(actions int, keys []string, results []models.IndexingResult) []models.IndexingResult {
+	var failed []models.IndexingResult
+	for _, r := range results {
+		if !r.Succeeded || r.StatusCode < 200 || r.StatusCode > 299 {
+			failed = append(failed, r)
+		}
+	}
+	if keys == nil {
+		for range actions - len(results) {
+			failed = append(failed, models.IndexingResult{ErrorMessage: noResult})
+		}
+		return failed
+	}
+	answered := make(map[string]int, len(results))
+	for _, r := range results {
+		answered[r.Key]++
+	}
+	for _, key := range keys {
+		if answered[key]--; answered[key] < 0 {
+			failed = append(failed, models.IndexingResult{Key: key, ErrorMessage: noResult})
+		}
+	}
+	return failed
+}

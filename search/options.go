@@ -1,0 +1,121 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+)
+
+// ServiceName is the name under which a cloud.Configuration may hold the
+// audience of Azure AI Search in a cloud of its own.
+const ServiceName cloud.ServiceName = "azsearch"
+
+// ClientOptions are the options of Client and IndexClient. nil and the zero
+// value are ready to use.
+//
+// The embedded options are those of every Azure client: Transport (your own
+// *http.Client, a proxy, an emulator), Retry, Telemetry, Logging, Cloud,
+// PerCallPolicies, PerRetryPolicies, TracingProvider. Retry applies to every
+// operation but Client.IndexDocumentsRaw.
+type ClientOptions struct {
+	azcore.ClientOptions
+
+	// APIVersion is the version of the REST API to ask for. It hides the member
+	// of the same name of the embedded options, which works as well. Defaults
+	// to DefaultAPIVersion.
+	APIVersion string
+
+	// Audience is the resource that Entra ID tokens are requested for, for
+	// example "https://search.azure.com". It plays no part with an API key.
+	// Defaults to what Cloud says, and without that to the audience of the
+	// cloud that the endpoint belongs to: public, China or US Government.
+	Audience string
+}
+
+// apiVersionPattern is what versions look like: a date, perhaps a preview.
+var apiVersionPattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d(-[A-Za-z]+)?$`)
+
+// version returns the api-version to send.
+func (o *ClientOptions) version() (string, error) {
+	ours, theirs := o.APIVersion, o.ClientOptions.APIVersion
+	switch {
+	case ours != "" && theirs != "" && ours != theirs:
+		return "", fmt.Errorf("APIVersion is %q in the options and %q in the embedded azcore options: set one of them", ours, theirs)
+	case ours == "":
+		ours = theirs
+	}
+	if ours == "" {
+		return DefaultAPIVersion, nil
+	}
+	if !apiVersionPattern.MatchString(ours) {
+		return "", fmt.Errorf("APIVersion %q is not a date like %q", ours, DefaultAPIVersion)
+	}
+	return ours, nil
+}
+
+// The audiences and the endpoints of the clouds, from the service's
+// documentation of keyless connections.
+const (
+	publicAudience     = "https://search.azure.com"
+	chinaAudience      = "https://search.azure.cn"
+	governmentAudience = "https://search.azure.us"
+)
+
+// tokenScope returns the scope to request a token for. What the caller said in
+// so many words wins over what can be derived: a private endpoint or a gateway
+// may have any name.
+func (o *ClientOptions) tokenScope(host string) (string, error) {
+	audience := o.Audience
+	if audience == "" {
+		audience = o.Cloud.Services[ServiceName].Audience
+	}
+	if audience == "" {
+		audience = audienceOfCloud(o.Cloud)
+	}
+	if audience == "" {
+		audience = audienceOfHost(host)
+	}
+	if strings.ContainsAny(audience, " \t\r\n") {
+		return "", fmt.Errorf("audience %q contains white space", audience)
+	}
+	if u, err := url.Parse(audience); err != nil {
+		return "", fmt.Errorf("audience %q: %w", audience, errors.Unwrap(err))
+	} else if u.Scheme == "" {
+		return "", fmt.Errorf("audience %q is not a URL like %q", audience, publicAudience)
+	}
+	if strings.HasSuffix(audience, "/.default") {
+		return audience, nil
+	}
+	return strings.TrimRight(audience, "/") + "/.default", nil
+}
+
+// audienceOfCloud returns the audience in a cloud that the caller configured,
+// "" if it is none of the well-known ones.
+func audienceOfCloud(c cloud.Configuration) string {
+	switch strings.TrimRight(c.ActiveDirectoryAuthorityHost, "/") {
+	case strings.TrimRight(cloud.AzurePublic.ActiveDirectoryAuthorityHost, "/"):
+		return publicAudience
+	case strings.TrimRight(cloud.AzureChina.ActiveDirectoryAuthorityHost, "/"):
+		return chinaAudience
+	case strings.TrimRight(cloud.AzureGovernment.ActiveDirectoryAuthorityHost, "/"):
+		return governmentAudience
+	}
+	return ""
+}
+
+// audienceOfHost returns the audience of the cloud that host belongs to.
+func audienceOfHost(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	switch {
+	case strings.HasSuffix(host, ".azure.cn"):
+		return chinaAudience
+	case strings.HasSuffix(host, ".azure.us"):
+		return governmentAudience
+	}
+	return publicAudience
+}

@@ -1,0 +1,95 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// IndexDocumentsRaw sends a batch that is encoded already, {"value":[…]}, once:
+// the retries of the pipeline are off, because its caller, usually a
+// bufferedsender, has a retry policy of its own. ctx bounds the request. The
+// client request id is models.ClientRequestID(ctx), or a new one.
+//
+// The result of a 200 or a 207 is returned as it is, with the failures of
+// single documents in it and no error. An answer with any other status is an
+// *Error. A reply with status 200 or 207 that cannot be understood is an error
+// with models.ErrMalformedReply in its chain; the batch may have been applied
+// then, and also when the connection broke, which is the error of net/http,
+// wrapped.
+//
+// body is sent from its beginning, whatever its position. It is closed, and not
+// read any more, when IndexDocumentsRaw returns, so that its memory can be used
+// again at once. (net/http alone does not promise that: after an early answer
+// it may still be reading.)
+func (c *Client) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (_ models.IndexDocumentsResult, err error) {
+	ctx, end := c.conn.span(ctx, "Client.IndexDocumentsRaw")
+	defer func() { end(err) }()
+	return c.postBatch(policy.WithRetryOptions(ctx, c.conn.noRetries), body, c.call("IndexDocumentsRaw", writeDocuments))
+}
+
+// postBatch is the one place that sends batches. It closes body.
+func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call call) (models.IndexDocumentsResult, error) {
+	if body == nil {
+		return models.IndexDocumentsResult{}, call.wrap(errors.New("the body is nil"))
+	}
+	lent := &lentBody{body: body}
+	defer lent.takeBack()
+	req, err := c.conn.newRequest(ctx, http.MethodPost, c.batchURL, acceptNone)
+	if err != nil {
+		return models.IndexDocumentsResult{}, call.wrap(err)
+	}
+	if err := req.SetBody(lent, "application/json"); err != nil {
+		return models.IndexDocumentsResult{}, call.wrap(err)
+	}
+	req.SetOperationValue(lent)   // for attemptBodies
+	runtime.SkipBodyDownload(req) // decodeReply reads it into memory that it reuses
+	resp, err := c.conn.send(req, call, http.StatusOK, http.StatusMultiStatus)
+	if err != nil {
+		return models.IndexDocumentsResult{}, err
+	}
+	result := models.IndexDocumentsResult{StatusCode: resp.StatusCode, RequestID: requestID(resp)}
+	result.Results, err = decodeReply(resp)
+	if err != nil {
+		return result, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, result.RequestID))
+	}
+	return result, nil
+}
+
+// replyBuffers holds the memory that replies to batches are read into.
+var replyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooledReply keeps one enormous reply from staying in memory for good. The
+// reply to 32000 actions, the most there can be, is about 3 MB.
+const maxPooledReply = 4 << 20
+
+// decodeReply reads the reply to a batch to its end and closes it.
+func decodeReply(resp *http.Response) ([]models.IndexingResult, error) {
+	buf := replyBuffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= maxPooledReply {
+			buf.Reset()
+			replyBuffers.Put(buf)
+		}
+	}()
+	if n := resp.ContentLength; n > 0 {
+		buf.Grow(int(min(n+bytes.MinRead, maxPooledReply)))
+	}
+	_, err := buf.ReadFrom(newBounded(resp.Body, maxBatchReplyBytes))
+	if closing := resp.Body.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, buf.Len(), err)
+	}
+	return decodeResults(buf.Bytes())
+}

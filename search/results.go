@@ -1,0 +1,251 @@
+package search
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// decodeResults reads the body of a reply to a batch. The results do not refer
+// to body. Every error has models.ErrMalformedReply in its chain.
+//
+// The service writes its replies in one shape, so that is tried first by a
+// scanner that allocates the list and the keys only. Whatever it does not
+// expect (escapes apart) it leaves to encoding/json, which has the last word on
+// what is well formed: a fuzz test holds the two to the same answers.
+func decodeResults(body []byte) ([]models.IndexingResult, error) {
+	body = trimBOM(body)
+	if results, ok := scanResults(body); ok {
+		return results, nil
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, fmt.Errorf("%w: it is empty", models.ErrMalformedReply)
+	}
+	var reply struct {
+		Value *[]models.IndexingResult `json:"value"`
+	}
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return nil, fmt.Errorf("%w: %w", models.ErrMalformedReply, err)
+	}
+	if reply.Value == nil {
+		return nil, fmt.Errorf("%w: it has no list of results", models.ErrMalformedReply)
+	}
+	return *reply.Value, nil
+}
+
+// scanResults reads the shape that the service writes, and says no to any
+// other.
+func scanResults(body []byte) ([]models.IndexingResult, bool) {
+	s := scanner{data: body}
+	if !s.next('{') {
+		return nil, false
+	}
+	if name, ok := s.plain(); !ok {
+		return nil, false
+	} else if string(name) == "@odata.context" { // metadata level minimal
+		if _, ok := s.colonText(); !ok || !s.next(',') {
+			return nil, false
+		}
+		if name, ok = s.plain(); !ok || string(name) != "value" {
+			return nil, false
+		}
+	} else if string(name) != "value" {
+		return nil, false
+	}
+	if !s.next(':') || !s.next('[') {
+		return nil, false
+	}
+	// One member per result has this name; a message that quotes it costs a few
+	// bytes of capacity.
+	results := make([]models.IndexingResult, 0, bytes.Count(body, []byte(`"statusCode"`)))
+	if !s.next(']') {
+		for {
+			var r models.IndexingResult
+			if !s.result(&r) {
+				return nil, false
+			}
+			results = append(results, r)
+			if s.next(']') {
+				break
+			}
+			if !s.next(',') {
+				return nil, false
+			}
+		}
+	}
+	if !s.next('}') {
+		return nil, false
+	}
+	s.space()
+	return results, s.at == len(s.data)
+}
+
+// scanner reads JSON of a known shape. Each method skips white space first and
+// returns false, having read anything or nothing, if the shape is another.
+type scanner struct {
+	data []byte
+	at   int
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.data) {
+		switch s.data[s.at] {
+		case ' ', '\n', '\r', '\t':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// next reads c. If something else is next, it reads nothing.
+func (s *scanner) next(c byte) bool {
+	s.space()
+	if s.at < len(s.data) && s.data[s.at] == c {
+		s.at++
+		return true
+	}
+	return false
+}
+
+// word reads w.
+func (s *scanner) word(w string) bool {
+	s.space()
+	if len(s.data)-s.at >= len(w) && string(s.data[s.at:s.at+len(w)]) == w {
+		s.at += len(w)
+		return true
+	}
+	return false
+}
+
+// plain reads a string of plain ASCII and returns what is between its quotes.
+func (s *scanner) plain() ([]byte, bool) {
+	text, escapes, ok := s.quoted()
+	return text, ok && !escapes
+}
+
+// quoted reads a string and returns what is between its quotes, and whether
+// encoding/json must make sense of it.
+func (s *scanner) quoted() (text []byte, escapes, ok bool) {
+	if !s.next('"') {
+		return nil, false, false
+	}
+	start := s.at
+	for s.at < len(s.data) {
+		switch c := s.data[s.at]; {
+		case c == '"':
+			text = s.data[start:s.at]
+			s.at++
+			return text, escapes, true
+		case c == '\\':
+			escapes = true
+			s.at++ // and whatever follows, a quote perhaps
+		case c < ' ':
+			return nil, false, false
+		case c >= 0x80:
+			escapes = true
+		}
+		s.at++
+	}
+	return nil, false, false
+}
+
+// colonText reads a colon and a string.
+func (s *scanner) colonText() (string, bool) {
+	if !s.next(':') {
+		return "", false
+	}
+	start := s.at
+	text, escapes, ok := s.quoted()
+	switch {
+	case !ok:
+		return "", false
+	case !escapes:
+		return string(text), true
+	}
+	var unescaped string
+	err := json.Unmarshal(s.data[start:s.at], &unescaped)
+	return unescaped, err == nil
+}
+
+// result reads one result, each of its members at most once and in any order.
+func (s *scanner) result(r *models.IndexingResult) bool {
+	if !s.next('{') {
+		return false
+	}
+	seen := 0
+	for {
+		name, ok := s.plain()
+		if !ok {
+			return false
+		}
+		var member int
+		switch string(name) {
+		case "key":
+			member = 1
+			r.Key, ok = s.colonText()
+		case "status":
+			member = 2
+			r.Succeeded, ok = s.boolean()
+		case "errorMessage":
+			member = 4
+			ok = s.message(&r.ErrorMessage)
+		case "statusCode":
+			member = 8
+			r.StatusCode, ok = s.number()
+		default:
+			return false
+		}
+		if !ok || seen&member != 0 {
+			return false
+		}
+		seen |= member
+		if s.next('}') {
+			return true
+		}
+		if !s.next(',') {
+			return false
+		}
+	}
+}
+
+func (s *scanner) boolean() (value, ok bool) {
+	switch {
+	case !s.next(':'):
+		return false, false
+	case s.word("true"):
+		return true, true
+	}
+	return false, s.word("false")
+}
+
+func (s *scanner) message(m *string) bool {
+	at := s.at
+	if s.next(':') && s.word("null") {
+		return true
+	}
+	s.at = at
+	text, ok := s.colonText()
+	*m = text
+	return ok
+}
+
+// number reads a colon and a small whole number, as JSON writes one.
+func (s *scanner) number() (int, bool) {
+	if !s.next(':') {
+		return 0, false
+	}
+	s.space()
+	n, start := 0, s.at
+	for s.at < len(s.data) && s.data[s.at] >= '0' && s.data[s.at] <= '9' {
+		n = n*10 + int(s.data[s.at]-'0')
+		s.at++
+	}
+	digits := s.data[start:s.at]
+	if len(digits) == 0 || len(digits) > 9 || digits[0] == '0' && len(digits) > 1 {
+		return 0, false
+	}
+	return n, true // a fraction or an exponent fails at the next comma
+}
