@@ -89,7 +89,7 @@ func (s *Server) createOrUpdateIndex(w http.ResponseWriter, r *http.Request, rt 
 	case err != nil:
 		writeError(w, r, err)
 	case prefersMinimal(r.Header):
-		setIndexHeaders(w, r, rt, sc, status)
+		setIndexHeaders(w, r, sc, status)
 		w.Header().Set("Preference-Applied", "return=minimal")
 		w.Header().Set("OData-Version", "4.0")
 		w.WriteHeader(http.StatusNoContent)

@@ -10,16 +10,17 @@ func writeIndex(w http.ResponseWriter, r *http.Request, rt route, sc *schema, st
 	before := appendContext(nil, r, "/$metadata#indexes/$entity")
 	before = appendETag(before, sc.etag)
 	body := sc.appendDefinition(nil, rt.apiVersion, string(before))
-	setIndexHeaders(w, r, rt, sc, status)
+	setIndexHeaders(w, r, sc, status)
 	writeJSON(w, r, status, body)
 }
 
 // setIndexHeaders sets the headers that say where an index is and which version
 // of its definition this is.
-func setIndexHeaders(w http.ResponseWriter, r *http.Request, rt route, sc *schema, status int) {
+func setIndexHeaders(w http.ResponseWriter, r *http.Request, sc *schema, status int) {
 	w.Header().Set("ETag", `W/"`+sc.etag+`"`)
 	if status == http.StatusCreated {
-		w.Header().Set("Location", baseURL(r)+"/indexes('"+sc.name+"')?api-version="+rt.apiVersion)
+		// Recorded: with the parameters of the request, as they were written.
+		w.Header().Set("Location", baseURL(r)+"/indexes('"+sc.name+"')?"+r.URL.RawQuery)
 	}
 }
 

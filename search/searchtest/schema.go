@@ -54,7 +54,7 @@ func (t edmType) vectorElement() bool { return t >= edmSingle }
 type schema struct {
 	name   string
 	key    *field
-	fields []*field // in the order of the definition
+	fields []*field // in the order in which documents are written
 	byName map[string]*field
 
 	etag string // bare, without quotes and W/
@@ -81,7 +81,7 @@ type field struct {
 	// bytes. 0 for all other fields.
 	dimensions int
 
-	fields  []*field          // of complex fields
+	fields  []*field          // of complex fields, in the order in which documents are written
 	byName  map[string]*field // of complex fields
 	ordinal int               // place among the fields around it
 }
@@ -120,13 +120,25 @@ func compileSchema(body []byte, apiVersion string) (*schema, *serviceError) {
 
 // compileFields compiles the fields of an index or of a complex field.
 func compileFields(defs []*object) ([]*field, map[string]*field) {
-	fields := make([]*field, len(defs))
+	fields := make([]*field, 0, len(defs))
 	byName := make(map[string]*field, len(defs))
-	for i, d := range defs {
+	for _, d := range defs {
 		f := compileField(d)
-		f.ordinal = i
-		fields[i] = f
+		fields = append(fields, f)
 		byName[f.name] = f
+	}
+	// Recorded: documents have their complex members after all others.
+	slices.SortStableFunc(fields, func(a, b *field) int {
+		switch {
+		case a.typ != edmComplex && b.typ == edmComplex:
+			return -1
+		case a.typ == edmComplex && b.typ != edmComplex:
+			return 1
+		}
+		return 0
+	})
+	for i, f := range fields {
+		f.ordinal = i
 	}
 	return fields, byName
 }

@@ -15,8 +15,7 @@ hu.lucene hu.microsoft hy.lucene id.lucene id.microsoft is.microsoft it.lucene i
 ko.lucene ko.microsoft lt.microsoft lv.lucene lv.microsoft ml.microsoft mr.microsoft ms.microsoft nb.microsoft nl.lucene
 nl.microsoft no.lucene pa.microsoft pl.lucene pl.microsoft pt-BR.lucene pt-BR.microsoft pt-PT.lucene pt-PT.microsoft ro.lucene
 ro.microsoft ru.lucene ru.microsoft sk.microsoft sl.microsoft sr-cyrillic.microsoft sr-latin.microsoft sv.lucene sv.microsoft
-ta.microsoft te.microsoft th.lucene th.microsoft tr.lucene tr.microsoft uk.microsoft ur.microsoft vi.microsoft zh-Hans.lucene zh-
-Hans.microsoft zh-Hant.lucene zh-Hant.microsoft
+ta.microsoft te.microsoft th.lucene th.microsoft tr.lucene tr.microsoft uk.microsoft ur.microsoft vi.microsoft zh-Hans.lucene zh-Hans.microsoft zh-Hant.lucene zh-Hant.microsoft
 `)
 
 var plainAnalyzers = nameSet(`

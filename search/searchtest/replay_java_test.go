@@ -1,0 +1,106 @@
+package searchtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// javaRequest is what a recording of the Java SDK does not have of a request;
+// testdata/NOTICE.md says what the members mean.
+type javaRequest struct {
+	Headers    map[string]string `json:"headers"`
+	Body       json.RawMessage   `json:"body"`
+	Documents  string            `json:"documents"`
+	Generate   int               `json:"generate"`
+	Definition string            `json:"definition"`
+}
+
+// javaRequests are the reconstructed requests by recording and number.
+var javaRequests = sync.OnceValues(func() (map[string]map[string]javaRequest, error) {
+	data, err := os.ReadFile("testdata/requests/java-2019-05-06.json")
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]map[string]javaRequest
+	return out, json.Unmarshal(data, &out)
+})
+
+// bytes is the body that the request had.
+func (j javaRequest) bytes(t *testing.T) []byte {
+	t.Helper()
+	switch {
+	case j.Documents != "":
+		var documents []json.RawMessage
+		require.NoError(t, json.Unmarshal(testdata(t, "recordings/testdata/"+j.Documents), &documents))
+		return batch(t, documents)
+	case j.Generate > 0:
+		var documents []json.RawMessage
+		for i := range j.Generate {
+			documents = append(documents, json.RawMessage(`{"HotelId":"`+strconv.Itoa(i+1)+`"}`))
+		}
+		return batch(t, documents)
+	case j.Definition != "":
+		return testdata(t, "requests/definitions/"+j.Definition+".json")
+	}
+	return j.Body
+}
+
+// batch is a batch of documents without actions, which are uploads.
+func batch(t *testing.T, documents []json.RawMessage) []byte {
+	t.Helper()
+	out, err := json.Marshal(map[string]any{"value": documents})
+	require.NoError(t, err)
+	return out
+}
+
+// loadJava reads a recording of the Java SDK and puts the reconstructed bodies
+// in.
+func loadJava(t *testing.T, file string) recording {
+	t.Helper()
+	var session struct {
+		NetworkCallRecords []struct {
+			Method   string
+			URI      string `json:"Uri"`
+			Headers  map[string]string
+			Response map[string]string
+		} `json:"networkCallRecords"`
+	}
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &session), file)
+	requests, err := javaRequests()
+	require.NoError(t, err)
+	rec := recording{name: recordingName(file)}
+	_, name, _ := strings.Cut(rec.name, "/")
+	for n, call := range session.NetworkCallRecords {
+		x := exchangeRecord{method: call.Method, url: call.URI, header: http.Header{}, replyHeader: http.Header{}}
+		for header, value := range call.Headers {
+			x.header.Set(header, value)
+		}
+		request := requests[name][strconv.Itoa(n)]
+		for header, value := range request.Headers {
+			x.header.Set(header, value)
+		}
+		x.body = request.bytes(t)
+		for header, value := range call.Response {
+			switch header {
+			case "StatusCode":
+				x.status, err = strconv.Atoi(value)
+				require.NoError(t, err)
+			case "Body":
+				x.reply = value
+			default:
+				x.replyHeader.Set(header, value)
+			}
+		}
+		rec.exchanges = append(rec.exchanges, x)
+	}
+	return rec
+}

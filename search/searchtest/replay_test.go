@@ -1,0 +1,413 @@
+package searchtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+)
+
+// exchangeRecord is one request to the real service and its reply.
+type exchangeRecord struct {
+	method, url string
+	header      http.Header
+	body        []byte
+
+	status      int
+	replyHeader http.Header
+	reply       string
+}
+
+// recording is what one live test of an SDK said to the service.
+type recording struct {
+	name      string // file without its ending, with the folder before it
+	exchanges []exchangeRecord
+}
+
+// replayed are the operations that the replay covers; the others are counted.
+var replayed = []Operation{
+	OpIndexDocuments, OpGetDocument, OpCountDocuments, OpCreateIndex, OpCreateOrUpdateIndex, OpGetIndex, OpListIndexes, OpDeleteIndex,
+	OpIndexStatistics, OpServiceStatistics,
+}
+
+// comparedHeaders are the headers of a reply that say something about the
+// service; the rest are those of proxies and clocks.
+var comparedHeaders = []string{"Content-Type", "OData-Version", "Preference-Applied", "Content-Language", "Location", "Cache-Control", "Pragma", "Expires"}
+
+// difference is a place where the emulator answers other than the service did.
+type difference struct{ recording, exchange, where, recorded, emulated string }
+
+// TestRecordedExchangesAreAnsweredAsRecorded sends what was recorded with the
+// real service to the emulator. DIFFERENCES.md lists where the answers differ,
+// and why: a difference that is not in it fails, and so does one that is no more.
+func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
+	var found []difference
+	counts := map[string]int{}
+	for _, rec := range loadRecordings(t) {
+		differs := replay(t, rec, counts)
+		found = append(found, differs...)
+	}
+	listed, listedCounts := readDifferences(t, "DIFFERENCES.md")
+	for _, d := range found {
+		if _, ok := listed[d]; !ok {
+			t.Errorf("not in DIFFERENCES.md:\n| %s | %s | %s | `%s` | `%s` | why? |", d.recording, d.exchange, d.where, d.recorded, d.emulated)
+		}
+	}
+	for d, reason := range listed {
+		if !slices.Contains(found, d) {
+			t.Errorf("in DIFFERENCES.md, but the answers are the same now: %+v", d)
+		}
+		if strings.TrimSpace(reason) == "" {
+			t.Errorf("DIFFERENCES.md gives no reason for %+v", d)
+		}
+	}
+	require.Equal(t, listedCounts, counts, "the counts in DIFFERENCES.md")
+	t.Logf("%v", counts)
+}
+
+// replay sends the requests of a recording to a server of its own and returns
+// what is different. It counts into counts.
+func replay(t *testing.T, rec recording, counts map[string]int) []difference {
+	t.Helper()
+	if len(rec.exchanges) == 0 {
+		counts["recordings without exchanges"]++
+		return nil
+	}
+	first, err := url.Parse(rec.exchanges[0].url)
+	require.NoError(t, err)
+	service, _, _ := strings.Cut(first.Host, ".")
+	srv := NewServer(&Options{ServiceName: service, MaxBatchActions: -1})
+	defer srv.Close()
+	setUp(t, srv, rec)
+	var differs []difference
+	tags := map[string]string{} // of the recording to ours
+	for n, x := range rec.exchanges {
+		op := operationOf(t, x)
+		if !slices.Contains(replayed, op) {
+			counts["not emulated: "+string(op)]++
+			continue
+		}
+		counts["replayed"]++
+		status, header, body := send(t, srv, x, tags)
+		list := compare(x, status, header, body)
+		learnTags(tags, x, header, body)
+		if len(list) == 0 {
+			counts["equal"]++
+			continue
+		}
+		counts["different"]++
+		for _, d := range list {
+			d.recording, d.exchange = rec.name, strconv.Itoa(n)
+			differs = append(differs, d)
+		}
+	}
+	return differs
+}
+
+func operationOf(t *testing.T, x exchangeRecord) Operation {
+	t.Helper()
+	r, err := http.NewRequest(x.method, x.url, nil)
+	require.NoError(t, err)
+	rt, serr := parseRoute(r)
+	require.Nil(t, serr)
+	return rt.op
+}
+
+// definitions of the indexes that existed before a recording began, by name.
+var definitions = map[string]string{
+	"hotels": "HotelsTestsIndexData.json", "books": "BooksIndexData.json", "data-types-tests-index": "DataTypesTestsIndexData.json",
+	"testindex": "ModelWithValueTypesIndexData.json", "non-nullable-index": "NonNullableIndexData.json", "geopoints": "GeoPointsIndexData.json",
+	"drgqefsg": "py_hotel_schema.json",
+}
+
+// setUp creates what existed before the recording began: the index that its
+// first request is about, unless the request creates one, and for the Python
+// tests its documents.
+func setUp(t *testing.T, srv *Server, rec recording) {
+	t.Helper()
+	python := strings.HasPrefix(rec.name, "python")
+	r, err := http.NewRequest(rec.exchanges[0].method, rec.exchanges[0].url, nil)
+	require.NoError(t, err)
+	rt, _ := parseRoute(r)
+	name := rt.index
+	if rec.name == "python-2020-06-30/test_search_index_client_live.test_list_indexes" {
+		name = "drgqefsg"
+	}
+	file, known := definitions[name]
+	documents := slices.ContainsFunc(rec.exchanges, func(x exchangeRecord) bool { return strings.Contains(x.url, "/docs") })
+	if !known || !python && (rt.op == OpCreateOrUpdateIndex || rt.op == OpDeleteIndex || !documents) || python && name != "drgqefsg" {
+		return
+	}
+	definition := testdata(t, "recordings/testdata/"+file)
+	_, serr := srv.addIndex(definition, rt.apiVersion)
+	require.Nil(t, serr, "%s: %s", file, serr)
+	if python && documents {
+		upload := exchangeRecord{
+			method: http.MethodPost, url: "https://" + r.URL.Host + "/indexes('drgqefsg')/docs/search.index?api-version=2020-06-30",
+			body: testdata(t, "recordings/testdata/py_hotel_small.json"),
+		}
+		status, _, body := send(t, srv, upload, nil)
+		require.Equal(t, http.StatusOK, status, "%s", body)
+	}
+}
+
+// send sends a recorded request, with our entity tags in place of the recorded.
+func send(t *testing.T, srv *Server, x exchangeRecord, tags map[string]string) (int, http.Header, string) {
+	t.Helper()
+	body := string(x.body)
+	for theirs, ours := range tags {
+		body = strings.ReplaceAll(body, theirs, ours)
+	}
+	r, err := http.NewRequestWithContext(context.Background(), x.method, x.url, strings.NewReader(body))
+	require.NoError(t, err)
+	for name, values := range x.header {
+		for _, v := range values {
+			for theirs, ours := range tags {
+				v = strings.ReplaceAll(v, theirs, ours)
+			}
+			r.Header.Add(name, v)
+		}
+	}
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	}
+	r.Header.Del("Accept-Encoding")
+	r.Header.Del("Content-Length")
+	r.Header.Set("api-key", AdminKey)
+	resp, err := srv.Transport().RoundTrip(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	reply, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, resp.Header, string(reply)
+}
+
+var tagPattern = regexp.MustCompile(`"@odata\.etag":"\\"(0x[0-9A-F]+)\\""`)
+
+// learnTags remembers which of our entity tags stands for which recorded one.
+func learnTags(tags map[string]string, x exchangeRecord, header http.Header, body string) {
+	theirs, ours := tagPattern.FindAllStringSubmatch(x.reply, -1), tagPattern.FindAllStringSubmatch(body, -1)
+	for i := range min(len(theirs), len(ours)) {
+		tags[theirs[i][1]] = ours[i][1]
+	}
+	if a, b := x.replyHeader.Get("ETag"), header.Get("ETag"); a != "" && b != "" {
+		tags[strings.Trim(a, `W/"`)] = strings.Trim(b, `W/"`)
+	}
+}
+
+// compare lists what is different between the recorded reply and ours.
+func compare(x exchangeRecord, status int, header http.Header, body string) []difference {
+	var out []difference
+	if status != x.status {
+		out = append(out, difference{where: "status", recorded: strconv.Itoa(x.status), emulated: strconv.Itoa(status)})
+	}
+	for _, name := range comparedHeaders {
+		if a, b := x.replyHeader.Get(name), header.Get(name); a != b {
+			out = append(out, difference{where: "header " + name, recorded: a, emulated: b})
+		}
+	}
+	if a, b := x.replyHeader.Get("ETag") != "", header.Get("ETag") != ""; a != b {
+		out = append(out, difference{where: "header ETag", recorded: strconv.FormatBool(a), emulated: strconv.FormatBool(b)})
+	}
+	theirs, ours := tagPattern.ReplaceAllString(x.reply, `"@odata.etag":"TAG"`), tagPattern.ReplaceAllString(body, `"@odata.etag":"TAG"`)
+	if theirs == ours {
+		return out
+	}
+	var a, b any
+	if decode(theirs, &a) != nil || decode(ours, &b) != nil {
+		return append(out, difference{where: "body", recorded: short(theirs), emulated: short(ours)})
+	}
+	list := compareValues("", a, b)
+	if len(list) == 0 { // the same values, written otherwise
+		i := 0
+		for i < min(len(theirs), len(ours)) && theirs[i] == ours[i] {
+			i++
+		}
+		list = []difference{{where: "body from byte " + strconv.Itoa(i), recorded: short(theirs[i:]), emulated: short(ours[i:])}}
+	}
+	return append(out, list...)
+}
+
+func decode(text string, v any) error {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	return dec.Decode(v)
+}
+
+// compareValues lists the paths at which two JSON values differ.
+func compareValues(path string, a, b any) []difference {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok {
+			break
+		}
+		names := slices.Collect(maps.Keys(x))
+		for name := range y {
+			if _, both := x[name]; !both {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		var out []difference
+		for _, name := range names {
+			v, inA := x[name]
+			w, inB := y[name]
+			switch where := "body " + strings.TrimPrefix(path+"."+name, "."); {
+			case !inA:
+				out = append(out, difference{where: where, recorded: "absent", emulated: asText(w)})
+			case !inB:
+				out = append(out, difference{where: where, recorded: asText(v), emulated: "absent"})
+			default:
+				out = append(out, compareValues(path+"."+name, v, w)...)
+			}
+		}
+		return out
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			break
+		}
+		var out []difference
+		for i := range x {
+			out = append(out, compareValues(fmt.Sprintf("%s[%d]", path, i), x[i], y[i])...)
+		}
+		return out
+	}
+	if asText(a) == asText(b) {
+		return nil
+	}
+	return []difference{{where: "body " + strings.TrimPrefix(path, "."), recorded: asText(a), emulated: asText(b)}}
+}
+
+func asText(v any) string {
+	out, _ := json.Marshal(v)
+	return short(string(out))
+}
+
+// short is s as it fits into a table.
+func short(s string) string {
+	s = strings.NewReplacer("\r", `\r`, "\n", `\n`, "|", `¦`, "`", "'").Replace(s)
+	if len(s) > 100 {
+		s = s[:100] + "…"
+	}
+	return s
+}
+
+// readDifferences reads the tables of DIFFERENCES.md: the first has the counts,
+// the second the differences with their reasons.
+func readDifferences(t *testing.T, file string) (map[difference]string, map[string]int) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	listed, counts := map[difference]string{}, map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|--") {
+			continue
+		}
+		var cells []string
+		for cell := range strings.SplitSeq(strings.Trim(strings.TrimSpace(line), "|"), "|") {
+			cells = append(cells, strings.Trim(strings.TrimSpace(cell), "`"))
+		}
+		switch len(cells) {
+		case 2:
+			if n, err := strconv.Atoi(cells[1]); err == nil {
+				counts[cells[0]] = n
+			}
+		case 6:
+			if _, err := strconv.Atoi(cells[1]); err == nil {
+				listed[difference{cells[0], cells[1], cells[2], cells[3], cells[4]}] = cells[5]
+			}
+		}
+	}
+	return listed, counts
+}
+
+func testdata(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return bytes.TrimPrefix(data, []byte("\ufeff"))
+}
+
+// loadRecordings reads all recordings, in the order of their names.
+func loadRecordings(t *testing.T) []recording {
+	t.Helper()
+	var out []recording
+	for _, file := range files(t, "testdata/recordings/java-2019-05-06/*.json") {
+		out = append(out, loadJava(t, file))
+	}
+	for _, file := range files(t, "testdata/recordings/python-2020-06-30/*.yaml") {
+		out = append(out, loadPython(t, file))
+	}
+	return out
+}
+
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	list, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	require.NotEmpty(t, list)
+	slices.Sort(list)
+	return list
+}
+
+// recordingName is the folder and the name of a file without its ending.
+func recordingName(file string) string {
+	return filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+}
+
+// loadPython reads a recording of vcr.py, which has everything.
+func loadPython(t *testing.T, file string) recording {
+	t.Helper()
+	var cassette struct {
+		Interactions []struct {
+			Request struct {
+				Body    string
+				Headers map[string][]string
+				Method  string
+				URI     string
+			}
+			Response struct {
+				Body    struct{ String string }
+				Headers map[string][]string
+				Status  struct{ Code int }
+			}
+		}
+	}
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(data, &cassette), file)
+	rec := recording{name: recordingName(file)}
+	for _, i := range cassette.Interactions {
+		rec.exchanges = append(rec.exchanges, exchangeRecord{
+			method: i.Request.Method, url: i.Request.URI, header: headers(i.Request.Headers), body: []byte(i.Request.Body),
+			status: i.Response.Status.Code, replyHeader: headers(i.Response.Headers), reply: i.Response.Body.String,
+		})
+	}
+	return rec
+}
+
+func headers(in map[string][]string) http.Header {
+	out := http.Header{}
+	for name, values := range in {
+		for _, v := range values {
+			out.Add(name, v)
+		}
+	}
+	return out
+}
