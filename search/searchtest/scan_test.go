@@ -1,0 +1,116 @@
+package searchtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var scannerSeeds = []string{
+	``, ` `, `null`, `true`, `false`, `tru`, `0`, `-0`, `01`, `1.`, `1.5e+10`, `1e`, `-`, `.5`, `"a"`, `"a`, `"\u00e9\ud83d\ude00"`, `"\ud800"`, `"\x"`, `"\u12g4"`,
+	"\"a\nb\"", "\"\xff\"", `{}`, `[]`, `{"a":1,"b":[1,2,{"c":null}]}`, `{"a":1,}`, `[1,]`, `{"a"}`, `{a:1}`, `[1 2]`, `{"a":1 "b":2}`, `1 2`, `{"a":1}}`, "\x00", `"\`, `"\u1`,
+	`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"bbbbbbbbbbbbbbbbb"`, `"0123456\n"`, "\"01234567\x1f\"", " \t\r\n[ 1 , 2 ] ",
+}
+
+// The scanner accepts exactly what encoding/json accepts, and reads strings as
+// it does.
+func FuzzScanner(f *testing.F) {
+	for _, seed := range scannerSeeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := scanner{data: data}
+		accepted := s.skip(0) && s.atEnd()
+		if want := json.Valid(data); accepted != want {
+			t.Fatalf("accepted %v, encoding/json %v (%s)", accepted, want, s.failure)
+		}
+		if !accepted {
+			return
+		}
+		s = scanner{data: data}
+		if s.peek() != '"' {
+			return
+		}
+		raw, plain, ok := s.quoted()
+		require.True(t, ok)
+		var want string
+		require.NoError(t, json.Unmarshal(data, &want))
+		require.Equal(t, want, string(appendUnquoted(nil, raw)))
+		if plain {
+			require.Equal(t, want, string(raw))
+		}
+		// And what goes out is read back by encoding/json as the same text.
+		var back string
+		require.NoError(t, json.Unmarshal(appendJSONString(nil, want), &back))
+		require.Equal(t, want, back)
+	})
+}
+
+func TestScannerAcceptsNestingAsDeepAsEncodingJSON(t *testing.T) {
+	for _, depth := range []int{maxNesting - 1, maxNesting, maxNesting + 1} {
+		data := []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+		s := scanner{data: data}
+		assert.Equal(t, json.Valid(data), s.skip(0) && s.atEnd(), "depth %d", depth)
+	}
+}
+
+// A quote, a backslash, a control character or a high byte ends the fast part of
+// a string wherever among its eight bytes it stands.
+func TestScannerFindsEverySpecialByteAtEveryPlace(t *testing.T) {
+	for place := range 24 {
+		for b := range 256 {
+			text := bytes.Repeat([]byte{'x'}, 24)
+			text[place] = byte(b)
+			data := append(append([]byte{'"'}, text...), '"')
+			s := scanner{data: data}
+			if want := json.Valid(data); want != (s.skip(0) && s.atEnd()) {
+				t.Fatalf("byte %#x at %d: encoding/json says %v", b, place, want)
+			}
+		}
+	}
+}
+
+var batchSeeds = []string{
+	`{"value":[]}`, `{"value":[{"id":"1"}]}`, `{"value":[{"@search.action":"delete","id":"1","s":"x"}]}`,
+	`{"value":[{"id":"1","s":"a","b":true,"i":1,"l":2,"d":"NaN","t":"2020-01-01T00:00:00Z","g":{"type":"Point","coordinates":[1,2]},"c":{"x":"a","n":{"z":"b"}},"ss":["a"],"cs":[{"in":[{}]}],"v":[1,2,3]}]}`,
+	`{"value":[{"id":"1","i":1.5}]}`, `{"value":[{"id":"1"}],"x":1}`, `{"value":[{"id":"1"},]}`, `{"value":null}`, "\ufeff{\"value\":[{\"id\":\"1\",\"@odata.type\":[[]]}]}",
+	`{"value":[{"id":"1","g":{"type":"Point","coordinates":[1,2],"crs":{"type":"name","properties":{"name":"EPSG:4326"}}}}]}`,
+}
+
+// Whatever is sent, the parser does not panic; what it takes is JSON, and can be
+// stored, merged and written again.
+func FuzzBatch(f *testing.F) {
+	for _, seed := range batchSeeds {
+		f.Add([]byte(seed))
+	}
+	for _, seed := range scannerSeeds {
+		f.Add([]byte(`{"value":[{"id":"1","s":` + seed + `}]}`))
+	}
+	sc, fault := compileSchema([]byte(everyType), latestVersion)
+	require.Nil(f, fault)
+	opts := (*Options)(nil).withDefaults()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p := newBatchParser(data, sc, latestVersion, &opts)
+		defer p.release()
+		if fault := p.parse(); fault != nil {
+			require.Equal(t, 400, fault.status)
+			return
+		}
+		require.True(t, json.Valid(bytes.TrimPrefix(data, []byte("\ufeff"))))
+		require.NotEmpty(t, p.actions)
+		for _, a := range p.actions {
+			require.NotEmpty(t, a.key)
+			if a.data == nil {
+				continue
+			}
+			out := wholeDocument(sc, a.data)
+			require.True(t, json.Valid(out), "%s", out)
+			merged := mergeObjects(nil, sc.fields, a.data, a.data)
+			require.JSONEq(t, string(out), string(wholeDocument(sc, merged)), "merging a document into itself must not change it")
+		}
+	})
+}
