@@ -37,6 +37,7 @@ func isFloat(v reflect.Value) bool { return v.IsValid() && v.CanFloat() }
 // v, known to fail, is at path. above holds the pointers, maps and slices that
 // lead to v: meeting one again means that the document contains itself.
 func culprit(v reflect.Value, path string, above []uintptr) string {
+	v = insidePatch(v)
 	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil() {
 		if v.Kind() == reflect.Pointer {
 			if marshalsJSON(v.Type()) || marshalsText(v.Type()) || slices.Contains(above, v.Pointer()) {
@@ -44,7 +45,7 @@ func culprit(v reflect.Value, path string, above []uintptr) string {
 			}
 			above = append(above, v.Pointer())
 		}
-		v = v.Elem()
+		v = insidePatch(v.Elem())
 	}
 	if !v.IsValid() || marshalsJSON(v.Type()) || marshalsText(v.Type()) {
 		return path
@@ -76,6 +77,22 @@ func culprit(v reflect.Value, path string, above []uintptr) string {
 		}
 	}
 	return path
+}
+
+// insidePatch returns the fields of a Patch, which has a MarshalJSON but hides
+// nothing from us, and any other value as it is.
+func insidePatch(v reflect.Value) reflect.Value {
+	if v.IsValid() && v.CanInterface() {
+		switch p := v.Interface().(type) {
+		case Patch:
+			return reflect.ValueOf(p.fields)
+		case *Patch:
+			if p != nil {
+				return reflect.ValueOf(p.fields)
+			}
+		}
+	}
+	return v
 }
 
 // fails reports whether v cannot be encoded on its own.

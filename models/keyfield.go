@@ -197,6 +197,12 @@ func keyByDynamicType[T any](doc T, name string) (string, error) {
 		return keyOfMap(d, name)
 	case map[string]any:
 		return keyOfMap(d, name)
+	case *Patch:
+		if d != nil {
+			return keyOfMap(d.fields, name)
+		}
+	case Patch:
+		return keyOfMap(d.fields, name)
 	case map[string]string:
 		key, ok := d[name]
 		if !ok {
