@@ -3,8 +3,13 @@ package events
 import "context"
 
 // Multi returns handlers that call each of the given ones in order. A field is
-// set only if one of them sets it. ActionAdded stops at the first error: the
-// handlers before it have seen an action that will not be accepted.
+// set only if one of them sets it, so that an event nobody wants costs nothing.
+//
+// A panic in one handler does not keep an event from the others: they run, and
+// it goes on to the sender, which recovers it. If several panic, the sender
+// sees the last. ActionAdded alone stops at the first error or panic, because
+// that refuses the action: the handlers after it never hear of the action, and
+// those before it have seen one that will not be accepted.
 func Multi[T any](handlers ...Handlers[T]) Handlers[T] {
 	var m Handlers[T]
 	for _, h := range handlers {
@@ -20,7 +25,7 @@ func Multi[T any](handlers ...Handlers[T]) Handlers[T] {
 }
 
 // then calls a and b, and b even if a panics: one bad handler must not silence
-// the others. The panic goes on to whoever recovers those of handlers.
+// the others.
 func then[E any](a, b func(context.Context, *E)) func(context.Context, *E) {
 	switch {
 	case a == nil:

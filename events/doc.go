@@ -5,13 +5,14 @@
 // Fill in the fields of [Handlers] that you need; the others cost nothing. For
 // one action the order is always
 //
-//	ActionAdded → ActionSent (once per attempt) → ActionCompleted or ActionFailed
+//	ActionAdded → ActionSent (once per request that carries it) → ActionCompleted or ActionFailed
 //
-// and an accepted action gets exactly one of the last two. ActionAdded runs on
+// and an accepted action gets exactly one of the last two; one that fails
+// without ever being sent, because the sender closes, has no ActionSent. ActionAdded runs on
 // the goroutine that adds, before the action is accepted. All others run on the
 // sender's one publisher goroutine, one at a time, with no lock held: a slow
 // handler slows the sender down, which is the back-pressure that a checkpoint
-// needs. A panic in a handler is recovered, logged and counted, and changes
-// nothing else. Flush and Close from inside a handler return
+// needs. A panic in a handler is recovered, logged and counted. In ActionAdded it
+// refuses the action, as an error does; anywhere else it changes nothing. Flush and Close from inside a handler return
 // bufferedsender.ErrInCallback.
 package events

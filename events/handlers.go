@@ -7,14 +7,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Handlers are the callbacks of a sender. All fields are optional. The context
-// that a handler gets carries the values of the sender's own context, not a
-// deadline, and is marked so that the sender recognises calls from inside.
+// Handlers are the callbacks of a sender. All fields are optional. ActionAdded
+// gets the context of the adding call, the others one that has no deadline and
+// is never cancelled. Both are marked so that the sender recognises calls from
+// inside: pass them on. Handlers of a Multi share the event: only read it.
 type Handlers[T any] struct {
 	// ActionAdded runs in the adding call, on its goroutine, after the document
 	// was checked and encoded and before it is accepted; many may run at once.
-	// An error refuses the action, and the adding call returns it in an
-	// AddError. If the sender cannot take the action after all (the adding
+	// An error or a panic refuses the action, and the adding call returns it in
+	// an AddError. If the sender cannot take the action after all (the adding
 	// call's context ends while it waits for room, the sender is closed), no
 	// further event follows and the adding call says so.
 	ActionAdded func(context.Context, *ActionAdded[T]) error

@@ -22,26 +22,30 @@ type Options struct {
 	// MaxRetries is how many times an action is sent again after its first
 	// attempt. Defaults to 3, so 4 attempts; negative turns retries off.
 	MaxRetries int
-	// Delay is the upper bound of the first delay; it doubles with each
-	// attempt. Defaults to 800 ms; negative turns waiting off.
+	// Delay is the upper bound of the first delay; the bound doubles with each
+	// attempt. Defaults to 800 ms, or MaxDelay if that is shorter; negative
+	// turns waiting off.
 	Delay time.Duration
 	// MaxDelay caps the growth. It does not cap what a Retry-After header asks
-	// for. Defaults to 60 s; negative leaves the growth uncapped.
+	// for. Defaults to 60 s, or Delay if that is longer; negative leaves the
+	// growth uncapped (but for the longest Duration, 292 years).
 	MaxDelay time.Duration
 	// Jitter is the share of the delay that is random: with 1 the delay is
 	// anywhere between zero and its bound ("full jitter"), with 0.2 within the
-	// last fifth of it. Defaults to 1; negative turns jitter off.
+	// last fifth below it. Defaults to 1; negative turns jitter off.
 	Jitter float64
 }
 
-// Validate reports everything that is wrong with the options at once.
+// Validate reports everything that is wrong with the options at once, joined
+// with errors.Join. The methods below can live with options that it refuses:
+// they read a Jitter above 1 as 1, and MaxDelay bounds a longer Delay.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Jitter > 1 || math.IsNaN(o.Jitter) {
 		errs = append(errs, fmt.Errorf("retry: Jitter is %v: use a share between 0 and 1, or a negative number for none", o.Jitter))
 	}
 	if o.MaxDelay > 0 && o.Delay > o.MaxDelay {
-		errs = append(errs, fmt.Errorf("retry: Delay %v is above MaxDelay %v", o.Delay, o.MaxDelay))
+		errs = append(errs, fmt.Errorf("retry: Delay %v is above MaxDelay %v: lower the one or raise the other", o.Delay, o.MaxDelay))
 	}
 	return errors.Join(errs...)
 }
@@ -61,36 +65,36 @@ func (o Options) MaxAttempts() int {
 }
 
 // Wait returns how long to wait after the attempt with the given number, from
-// 1, failed: a random share of Delay·2^(attempt-1), capped by MaxDelay. It is
-// never negative and does not overflow, whatever the number.
+// 1, failed: Delay·2^(attempt-1), capped by MaxDelay, less a random part of its
+// share Jitter. It is never negative and does not overflow, whatever the number
+// (one below 1 counts as 1). Wait itself does not wait.
 func (o Options) Wait(attempt int) time.Duration {
 	bound := o.bound(attempt)
-	if bound <= 0 {
-		return 0
-	}
-	jitter := o.Jitter
+	random := bound // the part of the bound that is left to chance
 	switch {
-	case jitter < 0:
+	case o.Jitter < 0:
 		return bound
-	case jitter == 0 || jitter > 1:
-		jitter = 1
+	case o.Jitter > 0 && o.Jitter < 1:
+		// The product is below 2^63: the largest float64 under 1 leaves 1024 of
+		// room. Near that end float64(bound) may be above bound, hence min.
+		random = min(time.Duration(float64(bound)*o.Jitter), bound)
 	}
-	// backoff draws from [i-r·i, i+r·i]. With i in the middle of the range that
-	// we want, [bound·(1-jitter), bound], and r half of its width over i, that
-	// is the full jitter of the AWS architecture blog when jitter is 1.
-	middle := float64(bound) * (1 - jitter/2)
+	// backoff draws from [i-r·i, i+r·i]. With i in the middle and r = 1 that is
+	// [0, random]; with random = bound the full jitter of the AWS architecture
+	// blog. Only the random part is drawn: an i near the longest Duration, which
+	// a little jitter on a large bound would need, overflows inside backoff.
 	policy := backoff.ExponentialBackOff{
-		InitialInterval:     time.Duration(middle),
-		RandomizationFactor: float64(bound) * jitter / 2 / middle,
+		InitialInterval:     random / 2,
+		RandomizationFactor: 1,
 		Multiplier:          1,
-		MaxInterval:         bound,
+		MaxInterval:         random,
 		Clock:               backoff.SystemClock,
 	}
 	policy.Reset()
-	return min(max(policy.NextBackOff(), 0), bound)
+	return bound - random + min(policy.NextBackOff(), random)
 }
 
-// bound returns the longest possible wait after the given attempt.
+// bound returns the longest possible wait after the given attempt, not negative.
 func (o Options) bound(attempt int) time.Duration {
 	delay, limit := o.Delay, o.MaxDelay
 	if delay == 0 {
@@ -108,8 +112,8 @@ func (o Options) bound(attempt int) time.Duration {
 	// Doubling one step at a time stops at the cap, so that no shift or power
 	// can wrap around (two of the official senders stop waiting at all from the
 	// 23rd and the 34th throttle on).
-	for range attempt - 1 {
-		if delay >= limit/2 {
+	for n := 1; n < attempt; n++ {
+		if delay > limit/2 {
 			return limit
 		}
 		delay *= 2

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -10,9 +11,12 @@ import (
 
 // RetryAfter returns how long the service asks to wait, from the headers
 // retry-after-ms and x-ms-retry-after-ms (milliseconds) and Retry-After
-// (seconds or an HTTP date), in that order: the precise forms first, as the
-// Azure SDKs read them. ok is false if there is none that can be understood. A
-// date in the past is zero, and an absurdly large number the longest Duration.
+// (seconds, or an HTTP date of RFC 9110, counted from now), in that order: the
+// precise forms first, as the Azure SDKs read them. A header that cannot be
+// understood is passed over; ok is false, and wait zero, if there is no other.
+// Numbers may have a fraction, but neither sign nor exponent. wait is never
+// negative: a date in the past is zero, and what is too large for a Duration
+// is the longest one.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	for _, name := range []string{"retry-after-ms", "x-ms-retry-after-ms"} {
 		if wait, ok := number(h.Get(name), time.Millisecond); ok {
@@ -29,16 +33,24 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// number reads a non-negative count of units, with a fraction at the most.
+// number reads a decimal count of units. ParseFloat alone would take "inf" and
+// stop a sender for ever.
 func number(s string, unit time.Duration) (time.Duration, bool) {
-	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if math.IsNaN(n) || n < 0 || err != nil && !math.IsInf(n, 1) {
+	s = strings.TrimSpace(s)
+	if strings.Trim(s, "0123456789.") != "" {
 		return 0, false
 	}
-	if n >= float64(math.MaxInt64)/float64(unit) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	// The product is compared, not n: rounding can lift it to 2^63 although n is
+	// below 2^63/unit, and the conversion of 2^63 is negative on some machines.
+	wait := math.Round(n * float64(unit))
+	if wait >= math.MaxInt64 {
 		return math.MaxInt64, true
 	}
-	return time.Duration(n * float64(unit)), true
+	return time.Duration(wait), true
 }
 
 // Hinted is implemented by an error that knows how long the service asked to

@@ -124,34 +124,54 @@ type StatusError interface {
 // Error returns what an error of a whole request means, and the status it
 // carries, 0 for one that is not a reply: a connection that was refused, reset
 // or timed out. Those are retried, and unless the request certainly never left
-// this machine its outcome is unknown. An error wrapped by backoff.Permanent is
-// never retried.
+// this machine its outcome is unknown. So is the outcome of an error with a
+// status of success, which says that the reply could not be used: it is retried
+// too, never Done. An error wrapped by backoff.Permanent is never retried and
+// never split, whatever its status. nil is Done with status 0: look at the
+// documents.
 func Error(err error) (decision Decision, status int) {
+	if err == nil {
+		return Decision{Verdict: Done}, 0
+	}
+	decision = Decision{Verdict: Retry, Pause: true, Unknown: !neverSent(err)}
 	var reply StatusError
 	if errors.As(err, &reply) && reply.HTTPStatus() != 0 {
-		return Request(reply.HTTPStatus()), reply.HTTPStatus()
+		status = reply.HTTPStatus()
+		if d := Request(status); d.Verdict != Done {
+			decision = d
+		}
 	}
 	if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) {
-		return Decision{Verdict: Fail}, 0
+		// Giving up says nothing about what has become of the request.
+		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, Hopeless: decision.Hopeless}
 	}
-	return Decision{Verdict: Retry, Pause: true, Unknown: !neverSent(err)}, 0
+	return decision, status
 }
 
 // neverSent reports whether err says that no byte of the request reached the
-// service, because there was no connection to send it on.
+// service, because there was no connection to send it on. What it does not know
+// may have been sent.
 func neverSent(err error) bool {
 	var (
 		dns         *net.DNSError
 		op          *net.OpError
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
+		host        x509.HostnameError
 		record      tls.RecordHeaderError
 	)
 	switch {
-	case errors.As(err, &dns), errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &record):
+	case errors.As(err, &dns),
+		errors.As(err, &certificate),
+		errors.As(err, &authority), errors.As(err, &host), // from a tls.Config that verifies by itself
+		errors.Is(err, http.ErrSchemeMismatch):
 		return true
+	case errors.As(err, &record):
+		// Conn is set only when the very first record was no TLS; a broken
+		// record later on comes when the request may have been read.
+		return record.Conn != nil
 	case errors.As(err, &op):
-		return op.Op == "dial"
+		return op.Op == "dial" || op.Op == "proxyconnect"
 	}
 	return false
 }
