@@ -119,6 +119,9 @@ func (e *ActionError) Unwrap() error { return e.Err }
 type FlushError struct {
 	// Count is how many failed and were not reported by an earlier Flush.
 	Count int
+	// Unsent is how many of them were given up by a Close whose context ended
+	// while Flush waited.
+	Unsent int
 	// Errors holds the first hundred.
 	Errors []*ActionError
 }
@@ -203,7 +206,7 @@ func translate(err error) error {
 	case errors.Is(err, publisher.ErrInCallback):
 		return ErrInCallback
 	case errors.As(err, &flush):
-		return &FlushError{Count: int(flush.Count), Errors: actionErrors(flush.Errors)}
+		return &FlushError{Count: int(flush.Count), Unsent: int(flush.Unsent), Errors: actionErrors(flush.Errors)}
 	}
 	return err // of a context
 }

@@ -44,9 +44,9 @@ func TestModel(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
 				intn := func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "n") }
-				var s *schedule
+				s := newSchedule(intn) // rapid's draws may end its goroutine, so not in the bubble
 				synctest.Test(t, func(*testing.T) {
-					s = newSchedule(intn)
+					s.start()
 					s.run()
 					s.check()
 				})
@@ -99,6 +99,7 @@ type schedule struct {
 	callers [][]step
 	closeAt time.Duration
 	closeIn time.Duration // Close's deadline, 0: none
+	hidden  int64         // size limit of the service
 
 	mu          sync.Mutex
 	records     []*record
@@ -142,14 +143,10 @@ func must(err error) {
 func newSchedule(intn func(int) int) *schedule {
 	s := &schedule{intn: intn, rnd: rand.New(rand.NewPCG(uint64(intn(1<<20)), 0)), settleOrder: map[string][]int{}, inFlight: map[string]int{}}
 	pick := func(from ...int) int { return from[intn(len(from))] }
-	hidden := int64(16_000_000)
+	s.hidden = 16_000_000
 	if intn(4) == 0 {
-		hidden = int64(pick(60, 100, 150, 300)) // a limit the sender does not know of
+		s.hidden = int64(pick(60, 100, 150, 300)) // a limit the sender does not know of
 	}
-	s.server = searchtest.NewServer(&searchtest.Options{MaxBatchBytes: hidden})
-	must(s.server.CreateIndex(json.RawMessage(modelIndex)))
-	s.server.Intercept(s.intercept)
-
 	o := &s.options
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.MaxBatchActions = pick(1, 2, 3, 5, 8, 1000)
@@ -185,13 +182,20 @@ func newSchedule(intn func(int) int) *schedule {
 		s.closeIn = time.Duration(pick(1, 20, 500, 5000)) * time.Millisecond
 	}
 
+	return s
+}
+
+// start makes the service and the sender.
+func (s *schedule) start() {
+	s.server = searchtest.NewServer(&searchtest.Options{MaxBatchBytes: s.hidden})
+	must(s.server.CreateIndex(json.RawMessage(modelIndex)))
+	s.server.Intercept(s.intercept)
 	client, err := search.NewClientWithKey(s.server.URL(), "model", azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{
 		ClientOptions: azcore.ClientOptions{Transport: s.server},
 	})
 	must(err)
-	s.sender, err = bufferedsender.New(client, o)
+	s.sender, err = bufferedsender.New(client, &s.options)
 	must(err)
-	return s
 }
 
 func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
@@ -412,11 +416,7 @@ func (s *schedule) flush(ctx context.Context) {
 	defer s.mu.Unlock()
 	if failed != nil {
 		s.reported += failed.Count
-		for _, e := range failed.Errors {
-			if errors.Is(e, bufferedsender.ErrClosed) {
-				s.unsentSeen++
-			}
-		}
+		s.unsentSeen += failed.Unsent
 	}
 	for _, r := range before {
 		if len(r.ended) == 0 {
@@ -467,7 +467,7 @@ func (s *schedule) check() {
 		s.errorf("Close returned %v; %d actions are unsent", s.closeErr, unsent)
 	}
 	if s.reported-s.unsentSeen != failed {
-		s.errorf("Flush and Close reported %d failures of %d", s.reported-s.unsentSeen, failed)
+		s.errorf("Flush and Close reported %d failures (and %d unsent) of %d; Close: %v", s.reported-s.unsentSeen, s.unsentSeen, failed, s.closeErr)
 	}
 	for key, rs := range byKey {
 		var ids []int

@@ -214,6 +214,7 @@ func (e *CloseError) Error() string {
 // FlushError says what failed before a Flush.
 type FlushError struct {
 	Count  uint64
+	Unsent uint64  // of these, given up by Close
 	Errors []error // the first hundred
 }
 
@@ -242,7 +243,7 @@ func (p *Publisher[V, R]) Flush(ctx context.Context) error {
 		<-f.released
 	}
 	if f.result.count > 0 {
-		return &FlushError{Count: f.result.count, Errors: f.result.errors}
+		return &FlushError{Count: f.result.count, Unsent: f.result.unsent, Errors: f.result.errors}
 	}
 	return nil
 }
