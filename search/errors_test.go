@@ -201,7 +201,11 @@ func TestRetryAfterReachesTheCaller(t *testing.T) {
 // TestErrorsKeepNoSecretsAndNoDocuments dumps an error with everything that
 // hangs from it.
 func TestErrorsKeepNoSecretsAndNoDocuments(t *testing.T) {
-	_, err := newClient(t, reply(400, `{"error":{"message":"No."}}`)).IndexDocumentsRaw(t.Context(), newBody(`{"secret":"document content"}`))
+	opts := options(reply(400, `{"error":{"message":"No."}}`))
+	opts.PerCallPolicies = []policy.Policy{ownCredential{}} // of a gateway, for example
+	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
+	require.NoError(t, err)
+	_, err = client.IndexDocumentsRaw(t.Context(), newBody(`{"secret":"document content"}`))
 	var azure *azcore.ResponseError
 	require.ErrorAs(t, err, &azure)
 	req := azure.RawResponse.Request
@@ -212,8 +216,16 @@ func TestErrorsKeepNoSecretsAndNoDocuments(t *testing.T) {
 	require.NoError(t, req.Header.Write(&dump))
 	text := err.Error() + azure.Error() + dump.String() + fmt.Sprintf("%+v", err)
 	assert.NotContains(t, text, testKey)
+	assert.NotContains(t, text, "gateway-secret")
 	assert.NotContains(t, text, "document content")
 	assert.Contains(t, dump.String(), "X-Ms-Client-Request-Id")
+}
+
+type ownCredential struct{}
+
+func (ownCredential) Do(req *policy.Request) (*http.Response, error) {
+	req.Raw().Header.Set("Authorization", "Basic gateway-secret")
+	return req.Next()
 }
 
 // TestConnectionErrorsAreReachable: the buffered sender tells by them whether a

@@ -12,9 +12,10 @@ import (
 // to body. Every error has models.ErrMalformedReply in its chain.
 //
 // The service writes its replies in one shape, so that is tried first by a
-// scanner that allocates the list and the keys only. Whatever it does not
-// expect (escapes apart) it leaves to encoding/json, which has the last word on
-// what is well formed: a fuzz test holds the two to the same answers.
+// scanner that allocates the list, one string for all keys, and messages.
+// Whatever it does not expect (escapes apart) it leaves to encoding/json, which
+// has the last word on what is well formed: a fuzz test holds the two to the
+// same answers.
 func decodeResults(body []byte) ([]models.IndexingResult, error) {
 	body = trimBOM(body)
 	if results, ok := scanResults(body); ok {
@@ -59,14 +60,16 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 	}
 	// One member per result has this name; a message that quotes it costs a few
 	// bytes of capacity.
-	results := make([]models.IndexingResult, 0, bytes.Count(body, []byte(`"statusCode"`)))
+	n := bytes.Count(body, []byte(`"statusCode"`))
+	results := make([]models.IndexingResult, 0, n)
+	ends := make([]int, 0, n) // of the keys in s.keys
 	if !s.next(']') {
 		for {
 			var r models.IndexingResult
 			if !s.result(&r) {
 				return nil, false
 			}
-			results = append(results, r)
+			results, ends = append(results, r), append(ends, len(s.keys))
 			if s.next(']') {
 				break
 			}
@@ -79,7 +82,15 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 		return nil, false
 	}
 	s.space()
-	return results, s.at == len(s.data)
+	if s.at != len(s.data) {
+		return nil, false
+	}
+	keys, start := string(s.keys), 0
+	for i, end := range ends {
+		results[i].Key = keys[start:end]
+		start = end
+	}
+	return results, true
 }
 
 // scanner reads JSON of a known shape. Each method skips white space first and
@@ -87,6 +98,9 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 type scanner struct {
 	data []byte
 	at   int
+
+	keys    []byte // of the results so far, without anything between them
+	message string // the latest: failures come in swarms with the same message
 }
 
 func (s *scanner) space() {
@@ -152,22 +166,25 @@ func (s *scanner) quoted() (text []byte, escapes, ok bool) {
 	return nil, false, false
 }
 
-// colonText reads a colon and a string.
-func (s *scanner) colonText() (string, bool) {
+// colonText reads a colon and a string and returns what the string stands for.
+func (s *scanner) colonText() ([]byte, bool) {
 	if !s.next(':') {
-		return "", false
+		return nil, false
 	}
 	start := s.at
 	text, escapes, ok := s.quoted()
-	switch {
-	case !ok:
-		return "", false
-	case !escapes:
-		return string(text), true
+	if !ok || !escapes {
+		return text, ok
 	}
 	var unescaped string
 	err := json.Unmarshal(s.data[start:s.at], &unescaped)
-	return unescaped, err == nil
+	return []byte(unescaped), err == nil
+}
+
+func (s *scanner) key() bool {
+	key, ok := s.colonText()
+	s.keys = append(s.keys, key...)
+	return ok
 }
 
 // result reads one result, each of its members at most once and in any order.
@@ -185,13 +202,13 @@ func (s *scanner) result(r *models.IndexingResult) bool {
 		switch string(name) {
 		case "key":
 			member = 1
-			r.Key, ok = s.colonText()
+			ok = s.key()
 		case "status":
 			member = 2
 			r.Succeeded, ok = s.boolean()
 		case "errorMessage":
 			member = 4
-			ok = s.message(&r.ErrorMessage)
+			r.ErrorMessage, ok = s.errorMessage()
 		case "statusCode":
 			member = 8
 			r.StatusCode, ok = s.number()
@@ -221,15 +238,18 @@ func (s *scanner) boolean() (value, ok bool) {
 	return false, s.word("false")
 }
 
-func (s *scanner) message(m *string) bool {
+// errorMessage reads a colon and a string or null.
+func (s *scanner) errorMessage() (string, bool) {
 	at := s.at
 	if s.next(':') && s.word("null") {
-		return true
+		return "", true
 	}
 	s.at = at
 	text, ok := s.colonText()
-	*m = text
-	return ok
+	if string(text) != s.message {
+		s.message = string(text)
+	}
+	return s.message, ok
 }
 
 // number reads a colon and a small whole number, as JSON writes one.
