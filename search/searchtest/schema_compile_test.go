@@ -1,0 +1,194 @@
+package searchtest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// compiled is the schema of a definition that must be fine.
+func compiled(t *testing.T, definition, apiVersion string) *schema {
+	t.Helper()
+	sc, err := compileSchema(once(t, definition), apiVersion)
+	require.Nil(t, err, "%v", err)
+	return sc
+}
+
+func TestAttributesNotMentionedDependOnTheType(t *testing.T) {
+	sc := compiled(t, vectorIndex(`{"name":"s","type":"Edm.String"},{"name":"ss","type":"Collection(Edm.String)"},{"name":"n","type":"Edm.Int64"},{"name":"p","type":"Edm.GeographyPoint"},
+		{"name":"c","type":"Collection(Edm.ComplexType)","fields":[{"name":"s","type":"Edm.String"}]},`+vectorField("")), latestVersion)
+	for path, want := range map[string]string{
+		"id": "searchable filterable retrievable stored sortable facetable key",
+		"s":  "searchable filterable retrievable stored sortable facetable",
+		"ss": "searchable filterable retrievable stored facetable",
+		"n":  "filterable retrievable stored sortable facetable",
+		"p":  "filterable retrievable stored sortable",
+		"v":  "searchable stored",
+	} {
+		require.Equal(t, want, attributes(sc.byName[path]), path)
+	}
+	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].byName["s"]))
+	require.True(t, sc.byName["c"].retrievable)
+	require.Same(t, sc.byName["id"], sc.key)
+	require.Equal(t, 3, sc.byName["v"].dimensions)
+	require.True(t, sc.byName["v"].vector() && sc.byName["v"].collection)
+	require.Equal(t, "Collection(Edm.Single)", sc.byName["v"].typeName())
+}
+
+func attributes(f *field) string {
+	var out []string
+	for _, a := range []struct {
+		name string
+		is   bool
+	}{
+		{"searchable", f.searchable}, {"filterable", f.filterable}, {"retrievable", f.retrievable}, {"stored", f.stored},
+		{"sortable", f.sortable}, {"facetable", f.facetable}, {"key", f.key},
+	} {
+		if a.is {
+			out = append(out, a.name)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
+	sc := compiled(t, vectorIndex(strings.NewReplacer("Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":128").Replace(vectorField(""))), latestVersion)
+	require.Equal(t, 16, sc.byName["v"].dimensions)
+	require.Contains(t, string(sc.definition), `"dimensions":128`)
+}
+
+// TestComplexFieldsComeAfterAllOthers: so the service writes documents; see the
+// recording staticallyTypedDateTimesRoundTripAsUtc.
+func TestComplexFieldsComeAfterAllOthers(t *testing.T) {
+	sc := compiled(t, withField(`{"name":"b","type":"Edm.ComplexType","fields":[{"name":"y","type":"Edm.ComplexType","fields":[{"name":"z","type":"Edm.String"}]},{"name":"x","type":"Edm.String"}]},
+		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), latestVersion)
+	require.Equal(t, "id c d b a", fieldNames(sc.fields))
+	require.Equal(t, "x y", fieldNames(sc.byName["b"].fields))
+	for i, f := range sc.fields {
+		require.Equal(t, i, f.ordinal)
+	}
+	require.Less(t, strings.Index(string(sc.definition), `"name":"b"`), strings.Index(string(sc.definition), `"name":"c"`), "the definition keeps its order")
+}
+
+func fieldNames(fields []*field) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem: the members of
+// later versions are neither taken nor shown.
+func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
+	const simple = `"fields":[{"name":"id","type":"Edm.String","key":true}]`
+	for _, c := range []struct{ version, field, index string }{
+		{"2019-05-06", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters"},
+		{"2020-06-30", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity"},
+		{"2023-11-01", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
+		{"2024-07-01", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile vectorEncoding synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
+		{"2024-05-01-preview", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile vectorEncoding synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
+		{"2025-09-01", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer dimensions vectorSearchProfile vectorEncoding synonymMaps",
+			"name description defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
+	} {
+		sc := compiled(t, withMembers(simple), c.version)
+		require.Equal(t, c.index, memberNames(t, sc.definition), c.version)
+		var index struct{ Fields []json.RawMessage }
+		require.NoError(t, json.Unmarshal(sc.definition, &index))
+		require.Equal(t, c.field, memberNames(t, index.Fields[0]), c.version)
+		// The newest definition looks the same to a client of that version.
+		require.Equal(t, string(sc.definition), string(compiled(t, withMembers(simple), latestVersion).appendDefinition(nil, c.version, "")))
+	}
+}
+
+// memberNames are the names of the members of an object, in order.
+func memberNames(t *testing.T, object []byte) string {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(string(object)))
+	tree, err := readJSON(dec, 0)
+	require.NoError(t, err)
+	return strings.Join(tree.(*jsonMembers).names, " ")
+}
+
+func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
+	for version, definition := range map[string]string{
+		"2019-05-06": plain(`"similarity":{"@odata.type":"#Microsoft.Azure.Search.BM25Similarity"}`),
+		"2020-06-30": plain(`"semantic":{"configurations":[]}`),
+		"2023-11-01": withField(`{"name":"x","type":"Edm.String","stored":true}`),
+		"2024-07-01": plain(`"description":"d"`),
+	} {
+		_, err := compileSchema(once(t, definition), version)
+		require.NotNil(t, err, version)
+		require.Regexp(t, "does not exist on type|Cannot find nested property", err.message)
+		require.Contains(t, err.message, "V"+strings.ReplaceAll(version, "-", "_"))
+		compiled(t, definition, latestVersion)
+	}
+	for version, definition := range map[string]string{
+		"2020-06-30": withField(`{"name":"x","type":"Collection(Edm.Single)"}`),
+		"2023-11-01": withField(`{"name":"x","type":"Collection(Edm.Half)"}`),
+		"2025-09-01": plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}]}`),
+	} {
+		_, err := compileSchema(once(t, definition), version)
+		require.NotNil(t, err, version)
+	}
+}
+
+// TestErrorsHaveCodesSince2023: recordings of older versions have none; users
+// of later ones quote them.
+func TestErrorsHaveCodesSince2023(t *testing.T) {
+	bad := once(t, plain(`"suggesters":[{"name":"a","sourceFields":[]}]`))
+	_, old := compileSchema(bad, "2020-06-30")
+	require.Empty(t, old.code)
+	require.Empty(t, old.details)
+	require.Equal(t, "The request is invalid. Details: index : The suggester 'a' must have at least one source field.\r\n", old.message)
+	_, now := compileSchema(bad, "2023-11-01")
+	require.Equal(t, "InvalidRequestParameter", now.code)
+	require.Equal(t, "The request is invalid. Details: definition : The suggester 'a' must have at least one source field.", now.message)
+	require.Equal(t, []errorDetail{{code: "InvalidSuggester", message: "The suggester 'a' must have at least one source field. Parameters: definition"}}, now.details)
+}
+
+func TestSecretsAreNotShownAgain(t *testing.T) {
+	sc := compiled(t, plain(`"encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"https://v","accessCredentials":{"applicationId":"a","applicationSecret":"hush"}},
+		"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"hush"}}]}`), latestVersion)
+	require.NotContains(t, string(sc.definition), "hush")
+	require.Contains(t, string(sc.definition), `"applicationSecret":null`)
+	require.Contains(t, string(sc.definition), `"apiKey":"<redacted>"`)
+}
+
+func TestParametersNotMentionedAreFilledIn(t *testing.T) {
+	sc := compiled(t, plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"tag","fieldName":"tags","boost":2,"tag":{"tagsParameter":"t"}}]},{"name":"q"}],
+		"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"},{"name":"e","kind":"exhaustiveKnn"}],"compressions":[{"name":"c","kind":"scalarQuantization"}]},
+		"suggesters":[{"name":"sg","sourceFields":["title"]}],"tokenFilters":[{"@odata.type":"#Microsoft.Azure.Search.StopwordsTokenFilter","name":"s"}]`), "2024-07-01")
+	for _, want := range []string{
+		`{"name":"p","functionAggregation":"sum","text":null,"functions":[{"fieldName":"tags","interpolation":"linear","type":"tag","boost":2.0,"freshness":null,"magnitude":null,"distance":null,"tag":{"tagsParameter":"t"}}]}`,
+		`{"name":"q","functionAggregation":null,"text":null,"functions":[]}`,
+		`{"name":"a","kind":"hnsw","hnswParameters":{"metric":"cosine","m":4,"efConstruction":400,"efSearch":500},"exhaustiveKnnParameters":null}`,
+		`{"name":"e","kind":"exhaustiveKnn","hnswParameters":null,"exhaustiveKnnParameters":{"metric":"cosine"}}`,
+		`{"name":"c","kind":"scalarQuantization","scalarQuantizationParameters":{"quantizedDataType":"int8"},"rerankWithOriginalVectors":true,"defaultOversampling":null}`,
+		`{"name":"sg","searchMode":"analyzingInfixMatching","sourceFields":["title"]}`,
+		`"stopwords":[],"stopwordsList":"english"`,
+		`"similarity":{"@odata.type":"#Microsoft.Azure.Search.BM25Similarity","k1":null,"b":null}`,
+	} {
+		require.Contains(t, string(sc.definition), want)
+	}
+}
+
+// TestBuiltInNamesAreAllKnown: the numbers are those of the service's published
+// lists.
+func TestBuiltInNamesAreAllKnown(t *testing.T) {
+	require.Len(t, languageAnalyzers, 86)
+	require.Len(t, plainAnalyzers, 7)
+	require.Len(t, builtInTokenizers, 13)
+	require.Len(t, builtInTokenFilters, 34)
+	require.Len(t, builtInNormalizers, 5)
+	for name := range languageAnalyzers {
+		require.Regexp(t, `^[a-z]{2}(-[A-Za-z]+)?\.(lucene|microsoft)$`, name)
+	}
+}
