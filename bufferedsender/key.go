@@ -107,7 +107,7 @@ func (k *keyOf[T]) resolve(ctx context.Context) (*models.KeyField[T], error) {
 			select {
 			case <-fetch.done:
 			case <-ctx.Done():
-				return nil, context.Cause(ctx)
+				return nil, ctx.Err()
 			}
 		}
 		if fetch.err != nil && (leads || !fetch.mine) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -148,6 +149,9 @@ func (o *observer[T]) log(e *events.Batch) {
 	if e.Err != nil {
 		attrs = append(attrs, slog.String("error", e.Err.Error()))
 	}
+	if panicked := (*publisher.PanicError)(nil); errors.As(e.Err, &panicked) {
+		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
+	}
 	o.logger.LogAttrs(o.ctx, level, message, attrs...)
 }
 
@@ -204,8 +208,11 @@ func (o *observer[T]) settled(s *settlement[T]) error {
 // failure says why an action was not completed.
 func failure[T any](s *settlement[T]) *ActionError {
 	cause := s.Result.Err
-	if errors.Is(cause, publisher.ErrNoResult) {
+	switch {
+	case errors.Is(cause, publisher.ErrNoResult):
 		cause = ErrNoResult
+	case s.Result.Value.StatusCode == http.StatusRequestEntityTooLarge:
+		cause = fmt.Errorf("%w for the service: %w", ErrDocumentTooLarge, cause)
 	}
 	err := &ActionError{
 		Key:       s.Item.Key,

@@ -69,7 +69,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		keyOf:       keyOf,
 		observer:    newObserver(&options, telemetry),
 	}
-	s.publisher = publisher.New(context.Background(), publisher.Config[payload[T], models.IndexingResult]{
+	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
 		Transport:      &transport[T]{indexer: indexer, telemetry: telemetry},
 		Hooks:          s.observer.hooks(),
 		NewID:          uuid.NewString,
@@ -165,7 +165,8 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	if s.publisher.Closing() {
 		return &AddError{Err: ErrClosed}
 	}
-	a := adding[T]{s: s, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, chunkActions)}
+	// Chunks of one: nobody knows when the sequence yields the next.
+	a := adding[T]{s: s, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, 1)}
 	defer a.chunk.free()
 	for action, err := range seq {
 		key := ""

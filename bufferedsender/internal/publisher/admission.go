@@ -133,7 +133,7 @@ func (p *Publisher[V, R]) waitForRoom(ctx context.Context, items []Item[V]) (int
 		a.mu.Lock()
 		if i := slices.Index(a.adders, call); i >= 0 {
 			a.adders = slices.Delete(a.adders, i, i+1)
-			call.err = context.Cause(ctx)
+			call.err = contextError(ctx)
 			a.admit() // a smaller one behind it may fit
 		}
 		a.mu.Unlock()

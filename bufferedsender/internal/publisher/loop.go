@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime/debug"
 	"sync/atomic"
@@ -280,11 +279,8 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 	defer cancel()
 	defer func() {
 		if v := recover(); v != nil {
-			err := fmt.Errorf("transport panicked: %v\n%s", v, debug.Stack())
-			reply = Reply[R]{Err: err, Pause: true, RetryAfter: -1, Results: make([]Result[R], len(batch.Items))}
-			for i := range reply.Results {
-				reply.Results[i] = Result[R]{Verdict: Retry, Err: err, Unknown: true}
-			}
+			// Without results every item is retried.
+			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1}
 		}
 	}()
 	return p.config.Transport.Send(ctx, batch)

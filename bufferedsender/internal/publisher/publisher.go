@@ -172,7 +172,7 @@ type Publisher[V, R any] struct {
 }
 
 // New starts a publisher. Close it to stop its goroutine.
-func New[V, R any](ctx context.Context, config Config[V, R]) *Publisher[V, R] {
+func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 	p := &Publisher[V, R]{
 		config: config,
 		start:  time.Now(),
@@ -180,7 +180,7 @@ func New[V, R any](ctx context.Context, config Config[V, R]) *Publisher[V, R] {
 		closed: make(chan struct{}),
 	}
 	p.admission.maxItems, p.admission.maxBytes = config.MaxItems, config.MaxBytes
-	p.requests, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	p.requests, p.cancel = context.WithCancel(context.Background())
 	p.loop = newLoop(p)
 	started := make(chan struct{})
 	go p.loop.run(started)
@@ -238,7 +238,7 @@ func (p *Publisher[V, R]) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 		if p.admission.abandon(f) {
 			p.signal()
-			return context.Cause(ctx)
+			return contextError(ctx)
 		}
 		<-f.released
 	}
@@ -256,11 +256,28 @@ func (p *Publisher[V, R]) join(ctx context.Context) error {
 		select {
 		case <-p.closed:
 		default:
-			return context.Cause(ctx)
+			return contextError(ctx)
 		}
 	}
 	return p.admission.closeResult()
 }
+
+// contextError says why ctx ended, and errors.Is finds both the usual error and
+// the cause that the caller gave.
+func contextError(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return ctx.Err()
+}
+
+// PanicError is the error of a batch whose Transport panicked.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("the client panicked: %v", e.Value) }
 
 // A request that was cancelled has abandonAfter to return, and a hook that runs
 // when Close gave up has stuckAfter; then they are left behind, because Close
