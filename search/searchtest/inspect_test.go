@@ -1,0 +1,197 @@
+package searchtest
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+func TestRequestsShowWhatArrived(t *testing.T) {
+	p := newProbe(t, &Options{KeepBodies: 12})
+	p.send("POST", indexPath, batchOf(3), "X-Ms-Client-Request-Id", "mine")
+	p.rules(Fault{Cut: CutAfterCommit})
+	_, err := p.try(p.request("POST", indexPath, batchOf(2)))
+	require.Error(t, err)
+	p.SetFaults(nil)
+	p.send("GET", "/indexes('types')/docs('1')?api-key=secret", "", "Authorization", "Bearer secret")
+	got := p.Requests()
+	require.Len(t, got, 3)
+	first, second, third := got[0], got[1], got[2]
+	assert.EqualValues(t, 1, first.Seq)
+	assert.Equal(t, OpIndexDocuments, first.Operation)
+	assert.Equal(t, "types", first.Index)
+	assert.Equal(t, "POST", first.Method)
+	assert.Equal(t, 3, first.Actions)
+	assert.EqualValues(t, len(batchOf(3)), first.BodyBytes)
+	assert.Equal(t, batchOf(3)[:12], string(first.Body))
+	assert.Equal(t, 200, first.Status)
+	assert.Equal(t, "mine", first.ClientRequestID)
+	assert.Equal(t, "application/json", first.Header.Get("Content-Type"))
+	assert.False(t, first.Fault)
+	assert.True(t, second.Fault)
+	assert.Error(t, second.Err)
+	assert.Equal(t, 200, second.Status, "what would have been answered")
+	assert.Equal(t, "1", third.Key)
+	assert.NotContains(t, fmt.Sprint(got), "secret")
+	assert.NotContains(t, fmt.Sprint(got), AdminKey)
+}
+
+func TestOnlyTheLatestRequestsAreKept(t *testing.T) {
+	p := newProbe(t, &Options{KeepRequests: 3})
+	for range 5 {
+		p.count()
+	}
+	var seqs []uint64
+	for _, r := range p.Requests() {
+		seqs = append(seqs, r.Seq)
+	}
+	assert.Equal(t, []uint64{3, 4, 5}, seqs)
+	p = newProbe(t, &Options{KeepRequests: -1})
+	p.count()
+	assert.Empty(t, p.Requests())
+}
+
+func TestDocumentsShowEverything(t *testing.T) {
+	p := newProbe(t, nil)
+	p.indexed(`{"id":"1","hidden":"secret"}`, `{"id":"2"}`)
+	docs := p.Documents("types")
+	require.Len(t, docs, 2)
+	assert.Contains(t, string(docs["1"]), `"hidden":"secret"`)
+	one, ok := p.Document("types", "1")
+	assert.True(t, ok)
+	assert.Equal(t, docs["1"], one)
+	_, ok = p.Document("types", "3")
+	assert.False(t, ok)
+	_, ok = p.Document("none", "1")
+	assert.False(t, ok)
+	assert.Nil(t, p.Documents("none"))
+	assert.Zero(t, p.DocumentCount("none"))
+	assert.Nil(t, p.History("none", "1"))
+	assert.Nil(t, p.Changes("none"))
+}
+
+func TestHistoryTellsEveryActionOnAKey(t *testing.T) {
+	p := newProbe(t, nil)
+	p.send("POST", indexPath, `{"value":[{"id":"1"},{"id":"2"}]}`, "X-Ms-Client-Request-Id", "a")
+	p.index(`{"id":"1","@search.action":"delete"}`, `{"id":"1","@search.action":"merge"}`)
+	p.rules(Fault{Documents: []DocumentFault{{Status: 409}}})
+	p.index(`{"id":"1"}`)
+	got := p.History("types", "1")
+	require.Len(t, got, 4)
+	for i, want := range []Change{
+		{Seq: 1, Action: models.ActionUpload, Status: 201, Request: 1},
+		{Seq: 3, Action: models.ActionDelete, Status: 200, Request: 2},
+		{Seq: 4, Action: models.ActionMerge, Status: 404, Request: 2},
+		{Seq: 5, Action: models.ActionUpload, Status: 409, Request: 3},
+	} {
+		assert.Equal(t, want.Seq, got[i].Seq)
+		assert.Equal(t, want.Action, got[i].Action)
+		assert.Equal(t, want.Status, got[i].Status)
+		assert.Equal(t, want.Request, got[i].Request)
+		assert.Equal(t, "1", got[i].Key)
+		assert.Equal(t, want.Status < 300, got[i].Applied())
+	}
+	assert.Equal(t, "a", got[0].ClientRequestID)
+	assert.Equal(t, p.Requests()[0].RequestID, got[0].RequestID)
+	assert.Empty(t, p.History("types", "3"))
+}
+
+// However many changes there are and however few are kept, the history is the
+// end of what happened.
+func TestHistoryIsTheEndOfWhatHappened(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 8).Draw(t, "limit")
+		keys := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 40).Draw(t, "keys")
+		log := changeLog{limit: limit}
+		from := &origin{}
+		for _, key := range keys {
+			log.add(key, models.ActionUpload, 200, from)
+		}
+		kept := keys[max(0, len(keys)-limit):]
+		var all []string
+		for c := range log.all() {
+			all = append(all, c.Key)
+			require.EqualValues(t, len(keys)-len(kept)+len(all), c.Seq)
+		}
+		require.Equal(t, len(kept), len(all))
+		for i := range all {
+			require.Equal(t, kept[i], all[i])
+		}
+		for _, key := range []string{"a", "b", "c"} {
+			var want []uint64
+			for i, k := range kept {
+				if k == key {
+					want = append(want, uint64(len(keys)-len(kept)+i+1))
+				}
+			}
+			var got []uint64
+			for _, c := range log.of(key) {
+				got = append(got, c.Seq)
+			}
+			require.Equal(t, want, got)
+		}
+		require.LessOrEqual(t, len(log.heads), limit)
+	})
+}
+
+func TestChangesCanBeTurnedOff(t *testing.T) {
+	p := newProbe(t, &Options{KeepChanges: -1})
+	p.indexed(`{"id":"1"}`)
+	assert.Empty(t, p.History("types", "1"))
+	assert.Empty(t, p.Changes("types"))
+}
+
+func TestLogNamesNoKeysOfAnyKind(t *testing.T) {
+	var out bytes.Buffer
+	p := newProbe(t, &Options{Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	p.index(`{"id":"private","s":"content"}`)
+	assert.Contains(t, out.String(), "operation=indexDocuments")
+	for _, secret := range []string{AdminKey, "private", "content"} {
+		assert.NotContains(t, out.String(), secret)
+	}
+}
+
+// Run with -race: everything at once, on two indexes, one of them changing.
+func TestServerConcurrentSafe(t *testing.T) {
+	p := newProbe(t, &Options{KeepChanges: 100, KeepRequests: 10})
+	require.NoError(t, p.CreateIndex(strings.Replace(everyType, `"types"`, `"other"`, 1)))
+	p.SetFaults(&Faults{Rules: []Fault{{Every: 5, Documents: []DocumentFault{{Ratio: 0.5, Times: 3}}}}, Capacity: &Capacity{DocumentsPerSecond: 1e6}})
+	grown := func(name string, n int) string {
+		return strings.Replace(strings.Replace(everyType, `"types"`, `"`+name+`"`, 1), `{"name":"s",`, fmt.Sprintf(`{"name":"new%d","type":"Edm.String"},{"name":"s",`, n), 1)
+	}
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			index := []string{"types", "other"}[worker%2]
+			for i := range 50 {
+				p.send("POST", "/indexes('"+index+"')/docs/search.index", fmt.Sprintf(`{"value":[{"id":"%d","s":"a","c":{"x":"b"}},{"@search.action":"merge","id":"%d","c":{"y":1}}]}`, i%7, i%5))
+				p.send("GET", "/indexes('"+index+"')/docs('1')", "")
+				p.send("GET", "/indexes('"+index+"')/docs/$count", "")
+			}
+		})
+	}
+	wg.Go(func() {
+		a := p.send("PUT", "/indexes('types')", grown("types", 1))
+		assert.Equal(t, http.StatusOK, a.status, a.body)
+		for range 20 {
+			p.Documents("types")
+			p.History("types", "1")
+			p.Changes("other")
+			p.Requests()
+			p.URL()
+		}
+	})
+	wg.Wait()
+	assert.EqualValues(t, 7, p.DocumentCount("types"))
+	assert.EqualValues(t, 7, p.DocumentCount("other"))
+}
