@@ -1,0 +1,142 @@
+// Command mutate is for whoever doubts that the tests would notice: it applies
+// each breakage of a MUTANTS.md and checks that the test named there fails.
+//
+//	go run ./internal/mutate bufferedsender/MUTANTS.md
+//
+// A breakage is a fenced block marked "mutant":
+//
+//	file: internal/publisher/pending.go
+//	- 	if busy {
+//	+ 	if false {
+//	test: ./bufferedsender TestModel
+//
+// The file is named from the folder of the MUTANTS.md; the line after "- " must
+// occur in it exactly once. Nothing is written to the tree: the compiler is
+// given the changed file as an overlay. Flags after the package and the test go
+// to go test.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// mutant is one breakage.
+type mutant struct {
+	line     int // in MUTANTS.md
+	file     string
+	old, new string
+	test     []string // package, test, more flags
+}
+
+func main() {
+	only := flag.Int("line", 0, "run only the mutant whose block starts at this line")
+	flag.Parse()
+	survivors := 0
+	for _, list := range flag.Args() {
+		mutants, err := parse(list)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		for _, m := range mutants {
+			if *only != 0 && m.line != *only {
+				continue
+			}
+			if err := m.run(); err != nil {
+				survivors++
+				fmt.Printf("%s:%d: %v\n", list, m.line, err)
+				continue
+			}
+			fmt.Printf("%s:%d: killed by %s\n", list, m.line, m.test[1])
+		}
+	}
+	if survivors > 0 {
+		fmt.Printf("%d mutants survived\n", survivors)
+		os.Exit(1)
+	}
+}
+
+// parse reads the blocks of a MUTANTS.md.
+func parse(list string) (mutants []mutant, err error) {
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return nil, err
+	}
+	var m *mutant
+	for i, line := range strings.Split(string(text), "\n") {
+		switch {
+		case line == "```mutant":
+			m = &mutant{line: i + 1}
+		case m == nil:
+		case line == "```":
+			if m.file == "" || m.old == "" || len(m.test) < 2 {
+				return nil, fmt.Errorf("%s:%d: a mutant needs file, -, + and test", list, m.line)
+			}
+			mutants = append(mutants, *m)
+			m = nil
+		case strings.HasPrefix(line, "file: "):
+			m.file = filepath.Join(filepath.Dir(list), strings.TrimPrefix(line, "file: "))
+		case strings.HasPrefix(line, "test: "):
+			m.test = strings.Fields(strings.TrimPrefix(line, "test: "))
+		case strings.HasPrefix(line, "- "):
+			m.old += strings.TrimPrefix(line, "- ") + "\n"
+		case strings.HasPrefix(line, "+ "):
+			m.new += strings.TrimPrefix(line, "+ ") + "\n"
+		}
+	}
+	return mutants, nil
+}
+
+// run reports whether the test fails, as it should, with the breakage.
+func (m mutant) run() error {
+	source, err := os.ReadFile(m.file)
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(string(source), m.old); n != 1 {
+		return fmt.Errorf("%q occurs %d times in %s", m.old, n, m.file)
+	}
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	changed := filepath.Join(dir, filepath.Base(m.file))
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), m.old, m.new, 1)), 0o600); err != nil {
+		return err
+	}
+	original, err := filepath.Abs(m.file)
+	if err != nil {
+		return err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		return err
+	}
+	replace := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(replace, overlay, 0o600); err != nil {
+		return err
+	}
+	// A mutant may hang; the timeout counts as a failure of the test.
+	args := append([]string{"test", "-count=1", "-timeout=60s", "-overlay=" + replace, "-run=^" + m.test[1] + "$", m.test[0]}, m.test[2:]...)
+	output, err := exec.Command("go", args...).CombinedOutput()
+	var failed *exec.ExitError
+	switch {
+	case err == nil && strings.Contains(string(output), "no tests to run"):
+		return fmt.Errorf("there is no test %s in %s", m.test[1], m.test[0])
+	case err == nil:
+		return fmt.Errorf("survived %s", strings.Join(m.test, " "))
+	case !errors.As(err, &failed):
+		return err
+	case strings.Contains(string(output), "[build failed]") || strings.Contains(string(output), "[setup failed]"):
+		return fmt.Errorf("does not compile:\n%s", output)
+	}
+	return nil
+}
