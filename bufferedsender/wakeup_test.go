@@ -57,7 +57,7 @@ func TestFullInBytesIsSentAtOnce(t *testing.T) {
 		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "small"}))
 		synctest.Wait()
 		assert.Zero(t, index.requests.Load(), "waits for a full batch")
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "large", A: text(9_900)}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "large", A: text(9_930)}))
 		synctest.Wait()
 		assert.EqualValues(t, 1, index.requests.Load(), "the first no longer fits beside the second")
 		require.NoError(t, sender.Close(t.Context()))
