@@ -2,12 +2,15 @@ package searchtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // FuzzCompileSchema: no text panics, every refusal is a 400 that says something,
@@ -20,32 +23,103 @@ func FuzzCompileSchema(f *testing.F) {
 		for _, file := range files {
 			data, err := os.ReadFile(file)
 			require.NoError(f, err)
-			f.Add(data, uint8(len(data)))
+			if len(data) < 2000 { // the engine spends its time on shortening long ones
+				f.Add(data, uint8(len(data)))
+			}
 		}
 	}
 	f.Add([]byte(vectorIndex(vectorField(`,"stored":false`))), uint8(5))
 	f.Add([]byte(plain(`"semantic":{"configurations":[{"name":"a","prioritizedFields":{"titleField":{"fieldName":"title"}}}]},"corsOptions":{"allowedOrigins":["*"]}`)), uint8(5))
 	f.Fuzz(func(t *testing.T, body []byte, n uint8) {
 		version := versions[int(n)%len(versions)]
-		sc, err := compileSchema(body, version)
-		if err != nil {
-			if err.status != 400 || err.message == "" {
-				t.Fatalf("refused with %d %q", err.status, err.message)
-			}
-			return
-		}
-		if !json.Valid(sc.definition) {
-			t.Fatalf("the echo is not JSON: %s", sc.definition)
-		}
-		again, err := compileSchema(sc.definition, version)
-		if err != nil {
-			t.Fatalf("the echo is refused: %v\n%s", err, sc.definition)
-		}
-		if string(again.definition) != string(sc.definition) {
-			t.Fatalf("the echo of the echo is another:\n%s\n%s", sc.definition, again.definition)
-		}
-		if again.name != sc.name || again.key.name != sc.key.name || !reflect.DeepEqual(again.fields, sc.fields) {
-			t.Fatalf("the echo means something else: %s", sc.definition)
+		if reason := echoFault(body, version); reason != "" {
+			t.Fatal(reason)
 		}
 	})
+}
+
+// echoFault is what is wrong with how a definition is taken, "" if nothing.
+func echoFault(body []byte, version string) string {
+	sc, err := compileSchema(body, version)
+	if err != nil {
+		if err.status != 400 || err.message == "" {
+			return fmt.Sprintf("refused with %d %q", err.status, err.message)
+		}
+		return ""
+	}
+	if !json.Valid(sc.definition) {
+		return "the echo is not JSON: " + string(sc.definition)
+	}
+	again, err := compileSchema(sc.definition, version)
+	if err != nil {
+		return fmt.Sprintf("the echo is refused: %v\n%s", err, sc.definition)
+	}
+	if string(again.definition) != string(sc.definition) {
+		return fmt.Sprintf("the echo of the echo is another:\n%s\n%s", sc.definition, again.definition)
+	}
+	if again.name != sc.name || again.key.name != sc.key.name || !reflect.DeepEqual(again.fields, sc.fields) {
+		return "the echo means something else: " + string(sc.definition)
+	}
+	return ""
+}
+
+// TestRandomFieldsAreRefusedOrEchoed draws definitions that are JSON and nearly
+// right, which random bytes hardly ever are.
+func TestRandomFieldsAreRefusedOrEchoed(t *testing.T) {
+	types := append([]string{"Edm.Decimal", "Collection(Edm.ComplexType)"}, edmNames[:]...)
+	for _, name := range edmNames {
+		types = append(types, "Collection("+name+")")
+	}
+	var drawField func(t *rapid.T, depth int) map[string]any
+	drawField = func(t *rapid.T, depth int) map[string]any {
+		f := map[string]any{
+			"name": rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g1", "h_"}).Draw(t, "name"),
+			"type": rapid.SampledFrom(types).Draw(t, "type"),
+		}
+		for _, name := range []string{"searchable", "filterable", "retrievable", "sortable", "facetable", "key", "stored"} {
+			if rapid.IntRange(0, 9).Draw(t, name+"?") == 0 {
+				f[name] = rapid.SampledFrom([]any{true, false, nil}).Draw(t, name)
+			}
+		}
+		if strings.Contains(f["type"].(string), "Complex") && depth < 4 {
+			var fields []any
+			for range rapid.IntRange(1, 3).Draw(t, "sub-fields") {
+				fields = append(fields, drawField(t, depth+1))
+			}
+			f["fields"] = fields
+		}
+		switch rapid.IntRange(0, 12).Draw(t, "more") {
+		case 0:
+			f["analyzer"] = rapid.SampledFrom([]any{"en.lucene", "simple", "none", nil}).Draw(t, "analyzer")
+		case 1:
+			f["indexAnalyzer"], f["searchAnalyzer"] = "simple", "stop"
+		case 2:
+			f["normalizer"] = "lowercase"
+		case 3:
+			f["synonymMaps"] = []string{"m"}
+		case 4, 5, 6:
+			f["dimensions"], f["vectorSearchProfile"], f["searchable"] = 16, "p", true
+		case 7:
+			f["dimensions"], f["vectorSearchProfile"], f["searchable"], f["vectorEncoding"] = 16, "q", true, "packedBit"
+		}
+		return f
+	}
+	taken := 0
+	rapid.Check(t, func(t *rapid.T) {
+		fields := []any{map[string]any{"name": "id", "type": "Edm.String", "key": true}}
+		for range rapid.IntRange(0, 4).Draw(t, "fields") {
+			fields = append(fields, drawField(t, 1))
+		}
+		var vectors any
+		require.NoError(t, json.Unmarshal([]byte("{"+vectorSearch+"}"), &vectors))
+		body, err := json.Marshal(map[string]any{"name": "random", "fields": fields, "vectorSearch": vectors.(map[string]any)["vectorSearch"]})
+		require.NoError(t, err)
+		if reason := echoFault(body, latestVersion); reason != "" {
+			t.Fatal(reason)
+		}
+		if _, serr := compileSchema(body, latestVersion); serr == nil {
+			taken++
+		}
+	})
+	require.Positive(t, taken, "all were refused: that tests little")
 }
