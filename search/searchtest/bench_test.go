@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // benchIndex is the index of the benchmarks: thirteen fields, one of them
@@ -30,23 +31,23 @@ const benchIndex = `{"name":"bench","fields":[
 		{"name":"zip","type":"Edm.String"},{"name":"lat","type":"Edm.Double"},{"name":"lon","type":"Edm.Double"}]}]}`
 
 // benchDocument is one action of about 650 bytes.
-func benchDocument(n int) string {
-	return fmt.Sprintf(`{"@search.action":"upload","id":"doc-%08d","title":"A product of some renown, number %d",`+
+func benchDocument(n int, action string) string {
+	return fmt.Sprintf(`{"@search.action":"%s","id":"doc-%08d","title":"A product of some renown, number %d",`+
 		`"body":"%s","category":"kitchen & dining","tags":["steel","dishwasher-safe","gift","2026"],`+
 		`"price":%d.95,"rating":4.2857142857,"stock":%d,"views":%d,"active":true,`+
 		`"created":"2024-02-29T12:34:56.789Z","updated":"2026-11-21T08:00:00.123456789+01:00",`+
 		`"address":{"street":"1 Main Street","city":"Z\u00fcrich","zip":"8001","lat":47.376886,"lon":8.541694}}`,
-		n, n, strings.Repeat("Lorem ipsum dolor sit amet. ", 7), n%1000, n%500, int64(n)*1_000_003)
+		action, n, n, strings.Repeat("Lorem ipsum dolor sit amet. ", 7), n%1000, n%500, int64(n)*1_000_003)
 }
 
-func benchBatch(from, n int) []byte {
+func benchBatch(from, n int, action string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"value":[`)
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(benchDocument(from + i))
+		b.WriteString(benchDocument(from+i, action))
 	}
 	b.WriteString(`]}`)
 	return b.Bytes()
@@ -57,14 +58,17 @@ func benchBatch(from, n int) []byte {
 // of the body to the bytes of the reply.
 func BenchmarkIndexDocuments(b *testing.B) {
 	for _, test := range []struct {
-		name string
-		opts Options
-		keys int // how many different documents there are
+		name   string
+		action string
+		keys   int // how many different documents there are
+		opts   Options
 	}{
-		{"replace", Options{}, 10_000},
-		{"replace without records", Options{KeepChanges: -1, KeepRequests: -1}, 10_000},
-		{"new", Options{}, 1 << 40},
-		{"discard", Options{DiscardDocuments: true, KeepChanges: -1, KeepRequests: -1}, 1 << 40},
+		{"replace", "upload", 10_000, Options{}},
+		{"replace without records", "upload", 10_000, Options{KeepChanges: -1, KeepRequests: -1}},
+		{"merge", "mergeOrUpload", 10_000, Options{}},
+		{"visibility lag", "upload", 10_000, Options{VisibilityLag: time.Second}},
+		{"new", "upload", 1 << 40, Options{}},
+		{"discard", "upload", 1 << 40, Options{DiscardDocuments: true, KeepChanges: -1, KeepRequests: -1}},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			const size = 1000
@@ -74,7 +78,7 @@ func BenchmarkIndexDocuments(b *testing.B) {
 			}
 			var batches [][]byte
 			for i := range 10 {
-				batches = append(batches, benchBatch(i*size, size))
+				batches = append(batches, benchBatch(i*size, size, test.action))
 			}
 			client := s.Transport()
 			b.SetBytes(int64(len(batches[0])))

@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -24,6 +25,12 @@ type listening struct {
 	pool   *x509.CertPool // nil without TLS
 	server *http.Server
 	done   chan struct{} // closed when the accepting goroutine has ended
+	grace  time.Duration // for requests under way when it is closed
+
+	mu      sync.Mutex    // guards the fields below
+	active  int           // handlers that run
+	closing bool          // no new ones
+	idle    chan struct{} // closed when closing and none is left
 }
 
 // Listen makes the server reachable over plain HTTP on addr, a TCP address of
@@ -45,9 +52,9 @@ func (s *Server) listen(addr string, secure bool) error {
 	if s.listening != nil {
 		return errors.New("searchtest: the server is listening on " + s.listening.url + " already")
 	}
-	l := &listening{done: make(chan struct{})}
+	l := &listening{done: make(chan struct{}), idle: make(chan struct{}), grace: time.Second}
 	l.server = &http.Server{
-		Handler:           s,
+		Handler:           l.handler(s),
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          log.New(io.Discard, "", 0), // cut connections are on purpose
 	}
@@ -78,16 +85,45 @@ func (s *Server) listen(addr string, secure bool) error {
 	return nil
 }
 
-// close stops accepting, gives requests under way a moment, and waits for the
-// accepting goroutine.
+// handler counts the requests that s serves.
+func (l *listening) handler(s *Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		if l.closing {
+			l.mu.Unlock()
+			reset(w)
+		}
+		l.active++
+		l.mu.Unlock()
+		defer func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.active--; l.closing && l.active == 0 {
+				close(l.idle)
+			}
+		}()
+		s.ServeHTTP(w, r)
+	})
+}
+
+// close stops accepting, gives requests under way a moment, breaks the
+// connections of those that take longer, which ends their contexts, and waits
+// for every goroutine. http.Server does not wait for handlers itself.
 func (l *listening) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), l.grace)
 	defer cancel()
 	err := l.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = l.server.Close()
 	}
 	<-l.done
+	l.mu.Lock()
+	l.closing = true
+	if l.active == 0 {
+		close(l.idle)
+	}
+	l.mu.Unlock()
+	<-l.idle
 	return err
 }
 

@@ -138,3 +138,32 @@ func TestCloseWaitsForRequestsAndFreesThePort(t *testing.T) {
 	require.NoError(t, err, "the port is free again")
 	_ = l.Close()
 }
+
+// A request that waits for something must not keep the server from closing, and
+// must have ended when it is closed.
+func TestCloseBreaksRequestsThatTakeTooLong(t *testing.T) {
+	p := newProbe(t, nil)
+	require.NoError(t, p.Listen("127.0.0.1:0"))
+	p.listening.grace = 10 * time.Millisecond
+	entered, left := make(chan struct{}), make(chan struct{})
+	p.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		close(entered)
+		defer close(left)
+		return next(r)
+	})
+	p.rules(Fault{Delay: Duration(time.Hour)})
+	done := make(chan error, 1)
+	go func() {
+		_, err := overNetwork(t, p, "POST", indexPath, batchOf(1))
+		done <- err
+	}()
+	<-entered
+	require.NoError(t, p.Close())
+	select {
+	case <-left:
+	default:
+		t.Error("the request outlived the server")
+	}
+	assert.Error(t, <-done)
+	assert.Zero(t, p.DocumentCount("types"))
+}

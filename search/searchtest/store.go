@@ -96,6 +96,7 @@ type documents struct {
 	visible map[string][]byte
 	lag     time.Duration
 	pending []pendingWrite // in order of time
+	settled int            // how many of pending are visible already
 }
 
 // pendingWrite is a write that reads do not see yet; data is nil for a delete.
@@ -137,17 +138,20 @@ func (d *documents) publish(key string, data []byte, now time.Time) {
 
 // settle makes visible what is due.
 func (d *documents) settle(now time.Time) {
-	n := 0
-	for n < len(d.pending) && !d.pending[n].due.After(now) {
-		w := d.pending[n]
+	for d.settled < len(d.pending) && !d.pending[d.settled].due.After(now) {
+		w := &d.pending[d.settled]
 		if w.data == nil {
 			delete(d.visible, w.key)
 		} else {
 			d.visible[w.key] = w.data
 		}
-		n++
+		*w = pendingWrite{}
+		d.settled++
 	}
-	if n > 0 {
-		d.pending = append(d.pending[:0], d.pending[n:]...)
+	// Moving the rest to the front only now and then keeps a write cheap however
+	// many are waiting.
+	if d.settled > len(d.pending)/2 {
+		d.pending = append(d.pending[:0], d.pending[d.settled:]...)
+		d.settled = 0
 	}
 }

@@ -117,11 +117,15 @@ func findMember(object []byte, ordinal int) (member, bool) {
 // member, and an object without members changes nothing. Vectors that are not
 // stored are lost unless they are sent again: the service has no copy to merge.
 func mergeObjects(dst []byte, fields []*field, old, changes []byte) []byte {
-	byOrdinal := make([]*field, len(fields))
+	var someFields [64]*field // most definitions need no allocation
+	var someReplaced [64]bool
+	byOrdinal, replaced := someFields[:], someReplaced[:]
+	if len(fields) > len(someFields) {
+		byOrdinal, replaced = make([]*field, len(fields)), make([]bool, len(fields))
+	}
 	for _, f := range fields {
 		byOrdinal[f.ordinal] = f
 	}
-	replaced := make([]bool, len(fields))
 	for rest := changes; len(rest) > 0; {
 		var m member
 		m, rest = nextMember(rest)
