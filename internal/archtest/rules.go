@@ -93,6 +93,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch", May: append([]string{cli}, public...)},
 	{Folder: "internal/testkit", May: []string{goleak}},
 	{Folder: "internal/archtest"},
+	{Folder: "internal/mutate"},
 }
 
 // TestsMay is what a _test.go file may import beside what its package may, and
