@@ -89,6 +89,8 @@ func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
 			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters"},
 		{"2020-06-30", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer synonymMaps",
 			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity"},
+		{"2020-06-30-Preview", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity"},
 		{"2023-11-01", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile synonymMaps",
 			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
 		{"2024-07-01", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile vectorEncoding synonymMaps",

@@ -266,7 +266,8 @@ func vectorFieldOf(dimensions string) string {
 }
 
 func TestTextThatIsNotJSONIsRefused(t *testing.T) {
-	for _, text := range []string{"", "{", `{"name":}`, `{"name":"a"} x`, `{"name":"a","name":"b"}`, strings.Repeat("[", 1000), strings.Repeat(`{"fields":[`, 500)} {
+	for _, text := range []string{"", "{", `{"name":}`, `{"name":"a"} x`, `{"name":"a","name":"b"}`, strings.Repeat("[", 1000),
+		`{"fields":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`} {
 		_, err := compileSchema([]byte(text), latestVersion)
 		require.NotNil(t, err, text)
 		require.Equal(t, http.StatusBadRequest, err.status)
