@@ -235,6 +235,19 @@ func TestTermsThatAreTooLongFailTheirActionOnly(t *testing.T) {
 	}
 }
 
+func TestEveryUseOfAWholeTermLimitsIt(t *testing.T) {
+	s := NewServer(nil)
+	require.NoError(t, s.CreateIndex(`{"name":"types","fields":[{"name":"id","type":"Edm.String","key":true},
+		{"name":"f","type":"Edm.String","filterable":true,"sortable":false,"facetable":false},
+		{"name":"s","type":"Edm.String","filterable":false,"sortable":true,"facetable":false},
+		{"name":"c","type":"Edm.String","filterable":false,"sortable":false,"facetable":true},
+		{"name":"n","type":"Edm.String","filterable":false,"sortable":false,"facetable":false}]}`))
+	p := probe{t, s}
+	long := `":"` + strings.Repeat("x", maxTermBytes+1) + `"}`
+	a := p.index(`{"id":"1","f`+long, `{"id":"2","s`+long, `{"id":"3","c`+long, `{"id":"4","n`+long)
+	assert.Equal(t, []int{400, 400, 400, 201}, a.statuses(t))
+}
+
 func TestComplexElementsOfADocumentAreLimited(t *testing.T) {
 	p := newProbe(t, nil)
 	elements := func(n int) string { return `[` + strings.TrimSuffix(strings.Repeat("{},", n), ",") + `]` }
