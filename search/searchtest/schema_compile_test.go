@@ -18,7 +18,7 @@ func compiled(t *testing.T, definition, apiVersion string) *schema {
 
 func TestAttributesNotMentionedDependOnTheType(t *testing.T) {
 	sc := compiled(t, vectorIndex(`{"name":"s","type":"Edm.String"},{"name":"ss","type":"Collection(Edm.String)"},{"name":"n","type":"Edm.Int64"},{"name":"p","type":"Edm.GeographyPoint"},
-		{"name":"c","type":"Collection(Edm.ComplexType)","fields":[{"name":"s","type":"Edm.String"}]},`+vectorField("")), latestVersion)
+		{"name":"c","type":"Collection(Edm.ComplexType)","fields":[{"name":"s","type":"Edm.String"},{"name":"d","type":"Edm.ComplexType","fields":[{"name":"s","type":"Edm.String"}]}]},`+vectorField("")), latestVersion)
 	for path, want := range map[string]string{
 		"id": "searchable filterable retrievable stored sortable facetable key",
 		"s":  "searchable filterable retrievable stored sortable facetable",
@@ -30,6 +30,7 @@ func TestAttributesNotMentionedDependOnTheType(t *testing.T) {
 		require.Equal(t, want, attributes(sc.byName[path]), path)
 	}
 	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].byName["s"]))
+	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].byName["d"].byName["s"]))
 	require.True(t, sc.byName["c"].retrievable)
 	require.Same(t, sc.byName["id"], sc.key)
 	require.Equal(t, 3, sc.byName["v"].dimensions)

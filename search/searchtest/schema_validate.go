@@ -32,7 +32,7 @@ func (d *indexDefinition) validate() *serviceError {
 var (
 	indexNamePattern     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 	fieldNamePattern     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-	identifierPattern    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	identifierPattern    = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 	componentNamePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 _-]*[A-Za-z0-9])?$`)
 	durationPattern      = regexp.MustCompile(`^-?P(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$`)
 )
@@ -90,11 +90,12 @@ func (d *indexDefinition) names(what string, list []*object) *serviceError {
 	return nil
 }
 
-// identifiers is names for the lists whose names are like those of fields.
+// identifiers is names for the lists whose names are nearly like those of
+// fields.
 func (d *indexDefinition) identifiers(what string, list []*object) *serviceError {
 	for _, o := range list {
 		if name := o.str("name"); name != "" && !identifierPattern.MatchString(name) {
-			return d.refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must start with a letter and only contain letters, digits or underscores.")
+			return d.refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must only contain letters, digits or underscores.")
 		}
 	}
 	return d.names(what, list)
