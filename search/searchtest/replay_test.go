@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gopkg.in/yaml.v3"
 )
 
 // exchangeRecord is one request to the real service and its reply.
@@ -342,72 +341,4 @@ func testdata(t *testing.T, name string) []byte {
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	require.NoError(t, err)
 	return bytes.TrimPrefix(data, []byte("\ufeff"))
-}
-
-// loadRecordings reads all recordings, in the order of their names.
-func loadRecordings(t *testing.T) []recording {
-	t.Helper()
-	var out []recording
-	for _, file := range files(t, "testdata/recordings/java-2019-05-06/*.json") {
-		out = append(out, loadJava(t, file))
-	}
-	for _, file := range files(t, "testdata/recordings/python-2020-06-30/*.yaml") {
-		out = append(out, loadPython(t, file))
-	}
-	return out
-}
-
-func files(t *testing.T, pattern string) []string {
-	t.Helper()
-	list, err := filepath.Glob(pattern)
-	require.NoError(t, err)
-	require.NotEmpty(t, list)
-	slices.Sort(list)
-	return list
-}
-
-// recordingName is the folder and the name of a file without its ending.
-func recordingName(file string) string {
-	return filepath.Base(filepath.Dir(file)) + "/" + strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-}
-
-// loadPython reads a recording of vcr.py, which has everything.
-func loadPython(t *testing.T, file string) recording {
-	t.Helper()
-	var cassette struct {
-		Interactions []struct {
-			Request struct {
-				Body    string
-				Headers map[string][]string
-				Method  string
-				URI     string
-			}
-			Response struct {
-				Body    struct{ String string }
-				Headers map[string][]string
-				Status  struct{ Code int }
-			}
-		}
-	}
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(data, &cassette), file)
-	rec := recording{name: recordingName(file)}
-	for _, i := range cassette.Interactions {
-		rec.exchanges = append(rec.exchanges, exchangeRecord{
-			method: i.Request.Method, url: i.Request.URI, header: headers(i.Request.Headers), body: []byte(i.Request.Body),
-			status: i.Response.Status.Code, replyHeader: headers(i.Response.Headers), reply: i.Response.Body.String,
-		})
-	}
-	return rec
-}
-
-func headers(in map[string][]string) http.Header {
-	out := http.Header{}
-	for name, values := range in {
-		for _, v := range values {
-			out.Add(name, v)
-		}
-	}
-	return out
 }

@@ -247,7 +247,9 @@ func appendDefinitionValue(dst []byte, k kind, value any, version string) []byte
 	return append(dst, "null"...)
 }
 
-// equalValues reports whether two values of one member are the same.
+// equalValues reports whether two values of one member are the same. Objects
+// with names of the user's choice are never compared: nothing that an update
+// may not change has one.
 func equalValues(a, b any) bool {
 	switch a := a.(type) {
 	case *object:
@@ -256,9 +258,6 @@ func equalValues(a, b any) bool {
 			return false
 		}
 		return slices.EqualFunc(a.values, b.values, equalValues)
-	case *pairs:
-		b, ok := b.(*pairs)
-		return ok && slices.Equal(a.names, b.names) && slices.EqualFunc(a.values, b.values, equalValues)
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, equalValues)

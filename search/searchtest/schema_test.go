@@ -182,6 +182,11 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"a duration that is none":                 {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"freshness","fieldName":"at","boost":2,"freshness":{"boostingDuration":"P1DT"}}]}]`), "'P1DT', which is not a duration"},
 		"a distance of nothing":                   {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"distance","fieldName":"where","boost":2,"distance":{"referencePointParameter":"x","boostingDistance":0}}]}]`), "not greater than 0"},
 		"an unknown interpolation":                {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"tag","interpolation":"wavy","fieldName":"tags","boost":2,"tag":{"tagsParameter":"t"}}]}]`), "'wavy'"},
+		"tags on a curve":                         {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"tag","interpolation":"quadratic","fieldName":"tags","boost":2,"tag":{"tagsParameter":"t"}}]}]`), "must be 'linear' or 'constant'"},
+		"tags of no parameter":                    {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"tag","fieldName":"tags","boost":2,"tag":{"tagsParameter":""}}]}]`), "empty 'tagsParameter'"},
+		"a distance from nowhere":                 {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"distance","fieldName":"where","boost":2,"distance":{"referencePointParameter":"","boostingDistance":1}}]}]`), "empty 'referencePointParameter'"},
+		"a duration in words":                     {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"freshness","fieldName":"at","boost":2,"freshness":{"boostingDuration":"a year"}}]}]`), "'a year', which is not a duration"},
+		"a duration of nothing":                   {plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"freshness","fieldName":"at","boost":2,"freshness":{"boostingDuration":"P"}}]}]`), "'P', which is not a duration"},
 		"an unknown aggregation":                  {plain(`"scoringProfiles":[{"name":"p","functionAggregation":"median"}]`), "'median'"},
 		"nine functions":                          {plain(`"scoringProfiles":[{"name":"p","functions":[` + many(9, `{"type":"tag","fieldName":"tags","boost":2,"tag":{"tagsParameter":"t%d"}}`) + `]}]`), "At most 8"},
 		"a hundred and one profiles":              {plain(`"scoringProfiles":[` + many(101, `{"name":"p%d"}`) + `]`), "At most 100"},
@@ -201,7 +206,13 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"a semantic configuration of a secret":            {plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{"prioritizedKeywordsFields":[{"fieldName":"secret"}]}}]}`), "'secret'"},
 		"a default semantic configuration that is absent": {plain(`"semantic":{"defaultConfiguration":"s","configurations":[]}`), "'s' does not exist"},
 
+		"a hundred and one semantic configurations": {plain(`"semantic":{"configurations":[` + many(101, `{"name":"s%d","prioritizedFields":{"titleField":{"fieldName":"title"}}}`) + `]}`), "At most 100"},
+
 		// vectors
+		"a vector with sub-fields":                {vectorIndex(vectorField(`,"fields":[{"name":"x","type":"Edm.String"}]`)), "must not have sub-fields"},
+		"numbers with hamming, exhaustively":      {strings.Replace(vectorIndex(vectorField("")), `{"name":"a","kind":"hnsw"}`, `{"name":"a","kind":"exhaustiveKnn","exhaustiveKnnParameters":{"metric":"hamming"}}`, 1), "'hamming'"},
+		"a field's profile without its algorithm": {strings.Replace(vectorIndex(vectorField("")), `"algorithm":"a"`, `"algorithm":"b"`, 1), "algorithm 'b' which is not defined"},
+		"a vectorizer with another's parameters":  {plain(`"vectorSearch":{"vectorizers":[{"name":"a","kind":"customWebApi","azureOpenAIParameters":{}}]}`), "must not have the property 'azureOpenAIParameters'"},
 		"a vector that is filterable":             {vectorIndex(vectorField(`,"filterable":true`)), "'filterable'"},
 		"a vector that is sortable":               {vectorIndex(vectorField(`,"sortable":true`)), "'sortable'"},
 		"a vector that is facetable":              {vectorIndex(vectorField(`,"facetable":true`)), "'facetable'"},
@@ -248,6 +259,9 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"a word in place of a truth":      {withField(`{"name":"x","type":"Edm.String","filterable":"true"}`), "Cannot convert the literal 'true' to the expected type 'Edm.Boolean'."},
 		"a number in place of a word":     {`{"name":1,"fields":[]}`, "Edm.String"},
 		"half a dimension":                {withField(vectorFieldOf("2.5")), "Cannot convert the literal '2.5' to the expected type 'Edm.Int32'."},
+		"a word in a place for numbers":   {plain(`"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw","hnswParameters":{"m":"4"}}]}`), "Edm.Int32"},
+		"a word in place of headers":      {plain(`"vectorSearch":{"vectorizers":[{"name":"a","kind":"customWebApi","customWebApiParameters":{"httpHeaders":"x"}}]}`), "'StartObject'"},
+		"a word in place of an analyzer":  {plain(`"analyzers":["simple"]`), "A 'StartObject' node was expected."},
 		"null in a list":                  {plain(`"suggesters":[null]`), "A null value was found"},
 		"more weights than numbers reach": {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"title":1e999}}}]`), "Edm.Double"},
 	} {
