@@ -60,16 +60,14 @@ func (ix *index) vectorBytes(now time.Time) int64 {
 	return total
 }
 
-// counter is one of the counters of the service; quota 0 means none.
+// counter is one of the counters of the service.
 type counter struct {
 	name  string
 	usage int64
-	quota int64
 }
 
-// serviceStatistics answers GET /servicestats. The emulator has no tiers: it
-// announces a quota only where Options set one. The limits are those that it
-// keeps to.
+// serviceStatistics answers GET /servicestats. The emulator has no tiers and
+// announces no quotas. The limits are those that it keeps to.
 func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt route, now time.Time) {
 	s.mu.RLock()
 	indexes := make([]*index, 0, len(s.indexes))
