@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -125,6 +126,9 @@ func encodeBatch[T any](actions []models.IndexDocumentsAction[T], key models.Key
 		}
 		if names != nil {
 			names = append(names, name)
+		}
+		if i == 0 { // documents of a batch are about as long as each other
+			body = slices.Grow(body, min(len(body)*len(actions)*9/8, DefaultMaxBatchBytes))
 		}
 		if maxBytes > 0 && len(body)+len("]}") > maxBytes {
 			return nil, nil, fmt.Errorf("%w: its first %d of %d actions make %d bytes already, one request may have %d: use a bufferedsender, which makes batches of the right size",

@@ -69,6 +69,8 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 			search.ErrDocumentNotFound},
 		"missing index: lookup": {getDocument, 404, noIndex,
 			noIndexText + `(GetDocument of index "hotels": HTTP 404 ResourceNotFound` + id + noIndexHint, search.ErrIndexNotFound},
+		"missing index: its name is misleading": {getDocument, 404, `{"error":{"message":"No index with the name 'documents' was found in the service 'svc'."}}`,
+			`No index with the name 'documents' was found in the service 'svc'. (GetDocument of index "hotels": HTTP 404` + id + noIndexHint, search.ErrIndexNotFound},
 		"missing index: batch": {raw, 404, noIndex,
 			noIndexText + `(IndexDocumentsRaw of index "hotels": HTTP 404 ResourceNotFound` + id + noIndexHint, search.ErrIndexNotFound},
 		"missing index: definition, empty body": {getIndex, 404, "",

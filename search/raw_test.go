@@ -183,6 +183,8 @@ func TestAttemptsDoNotReadEachOthersBody(t *testing.T) {
 		rest, err := io.ReadAll(req.Body)
 		sent = string(begin) + string(rest)
 		again, _ := req.GetBody()
+		_, late := req.Body.Read(make([]byte, 1))
+		assert.ErrorContains(t, late, "taken back")
 		whole, _ := io.ReadAll(again)
 		assert.Equal(t, sent, string(whole), "net/http repeats requests by itself, too")
 		return response(200, okOne), err
