@@ -75,9 +75,9 @@ func (o Options) Wait(attempt int) time.Duration {
 	case o.Jitter < 0:
 		return bound
 	case o.Jitter > 0 && o.Jitter < 1:
-		// The product is below 2^63: the largest float64 under 1 leaves 1024 of
-		// room. Near that end float64(bound) may be above bound, hence min.
-		random = min(time.Duration(float64(bound)*o.Jitter), bound)
+		// This cannot exceed bound, although float64(bound) may: a factor under 1
+		// takes off at least one unit in the last place, rounding added half.
+		random = time.Duration(float64(bound) * o.Jitter)
 	}
 	// backoff draws from [i-r·i, i+r·i]. With i in the middle and r = 1 that is
 	// [0, random]; with random = bound the full jitter of the AWS architecture
@@ -91,6 +91,7 @@ func (o Options) Wait(attempt int) time.Duration {
 		Clock:               backoff.SystemClock,
 	}
 	policy.Reset()
+	// min keeps the promise of this package independent of backoff's rounding.
 	return bound - random + min(policy.NextBackOff(), random)
 }
 

@@ -188,10 +188,15 @@ func TestWaitStaysWithinItsShareOfTheBound(t *testing.T) {
 func TestALittleJitterOnTheLongestWaitDoesNotOverflow(t *testing.T) {
 	for _, jitter := range []float64{1e-300, 1e-18, 1e-16, 1e-9, 0.2, 0.999, math.Nextafter(1, 0), 1} {
 		o := retry.Options{Delay: longest, MaxDelay: -1, Jitter: jitter}
+		different := make(map[time.Duration]bool)
 		for range 1000 {
 			wait := o.Wait(99)
+			different[wait] = true
 			require.GreaterOrEqual(t, wait, time.Duration(0), "Jitter %g", jitter)
 			require.GreaterOrEqual(t, float64(wait), float64(longest)*(1-jitter)*(1-1e-9), "Jitter %g", jitter)
+		}
+		if jitter >= 1e-9 {
+			require.Greater(t, len(different), 1, "Jitter %g", jitter)
 		}
 	}
 }
@@ -208,7 +213,8 @@ func draws(o retry.Options, attempt int, bound time.Duration) (least, most float
 
 // Each assertion fails by chance once in 0.9^-1000 runs, about 10^45: never.
 func TestFullJitterSpreadsOverTheWholeRange(t *testing.T) {
-	for _, jitter := range []float64{0, 1} {
+	// The last four are refused by Validate, and read as 1 without it.
+	for _, jitter := range []float64{0, 1, 1.5, 1e300, math.Inf(1), math.NaN()} {
 		for attempt, bound := range map[int]time.Duration{1: 800 * time.Millisecond, 3: 3200 * time.Millisecond, 50: time.Minute} {
 			t.Run(fmt.Sprintf("Jitter %g, attempt %d", jitter, attempt), func(t *testing.T) {
 				least, most := draws(retry.Options{Jitter: jitter}, attempt, bound)

@@ -44,8 +44,8 @@ func number(s string, unit time.Duration) (time.Duration, bool) {
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}
-	// The product is compared, not n: rounding can lift it to 2^63 although n is
-	// below 2^63/unit, and the conversion of 2^63 is negative on some machines.
+	// Compared before the conversion, whose result differs from machine to
+	// machine, and is negative on some, for 2^63 and above.
 	wait := math.Round(n * float64(unit))
 	if wait >= math.MaxInt64 {
 		return math.MaxInt64, true

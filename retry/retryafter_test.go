@@ -46,7 +46,7 @@ func TestRetryAfterReadsEveryForm(t *testing.T) {
 		{"zero milliseconds", header(ms, "0"), 0},
 		{"a fraction of seconds", header(seconds, "0.5"), 500 * time.Millisecond},
 		{"a fraction of milliseconds", header(ms, "2.25"), 2250 * time.Microsecond},
-		{"a fraction that no float64 holds exactly", header(seconds, "0.29"), 290 * time.Millisecond},
+		{"a fraction that float64 arithmetic makes 8.199999999", header(seconds, "8.2"), 8200 * time.Millisecond},
 		{"a fraction without its zero", header(seconds, ".5"), 500 * time.Millisecond},
 		{"a fraction below a nanosecond", header(ms, "0.0000004"), 0},
 		{"leading zeros", header(seconds, "007"), 7 * time.Second},
@@ -123,8 +123,8 @@ func TestRetryAfterBeyondTheLongestDurationIsTheLongest(t *testing.T) {
 	}
 }
 
-// Around 2^63 nanoseconds the product can be rounded up to a value that a
-// Duration does not hold although the count was below the limit.
+// Around 2^63 nanoseconds a float64 is rounded by up to half a microsecond: no
+// count there may become a negative wait.
 func TestRetryAfterRoundsNothingIntoAnOverflow(t *testing.T) {
 	for name, unit := range map[string]time.Duration{ms: time.Millisecond, xMS: time.Millisecond, seconds: time.Second} {
 		n := float64(math.MaxInt64) / float64(unit)

@@ -158,12 +158,14 @@ func neverSent(err error) bool {
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
 		host        x509.HostnameError
+		invalid     x509.CertificateInvalidError
 		record      tls.RecordHeaderError
 	)
 	switch {
 	case errors.As(err, &dns),
 		errors.As(err, &certificate),
-		errors.As(err, &authority), errors.As(err, &host), // from a tls.Config that verifies by itself
+		// These come bare from a tls.Config that verifies by itself.
+		errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid),
 		errors.Is(err, http.ErrSchemeMismatch):
 		return true
 	case errors.As(err, &record):
