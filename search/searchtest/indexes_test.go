@@ -208,7 +208,7 @@ func TestListIsSortedAndKnowsTheTags(t *testing.T) {
 func TestListShowsWhatIsSelected(t *testing.T) {
 	c := newCaller(t)
 	c.call("POST", "/indexes", small)
-	for _, query := range []string{"$select=name", "%24select=name", "$select=%20name%20"} {
+	for _, query := range []string{"$select=name", "%24select=name", "$select=%20name%20", "$select=name,name"} {
 		a := c.call("GET", "/indexes?"+query, "")
 		require.Equal(t, `{"@odata.context":"https://searchtest.search.windows.net/$metadata#indexes(name)","value":[{"name":"small"}]}`, a.body, query)
 	}
@@ -240,13 +240,14 @@ func TestMetadataNoneHasNoContext(t *testing.T) {
 
 func TestStatisticsCountWhatIsThere(t *testing.T) {
 	c := newCaller(t)
-	c.call("POST", "/indexes", string(once(t, vectorIndex(vectorField("")+`,`+strings.NewReplacer(`"v"`, `"w"`, "Single", "SByte").Replace(vectorField("")))))).want(t, 201, "")
+	c.call("POST", "/indexes", string(once(t, vectorIndex(vectorField("")+`,`+strings.NewReplacer(`"v"`, `"w"`, "Single", "SByte").Replace(vectorField(""))+`,`+
+		strings.NewReplacer(`"v"`, `"x"`, "Single", "Half").Replace(vectorField("")))))).want(t, 201, "")
 	c.call("POST", "/indexes", small)
 	c.call("GET", "/indexes('index')/search.stats", "").want(t, 200, `IndexStatistics","documentCount":0,"storageSize":0,"vectorIndexSize":0}`)
-	c.call("POST", "/indexes('index')/docs/search.index", `{"value":[{"id":"1","v":[1,2,3],"w":[1,2,3]},{"id":"2","v":[1,2,3]},{"id":"3"}]}`).want(t, 200, "")
+	c.call("POST", "/indexes('index')/docs/search.index", `{"value":[{"id":"1","v":[1,2,3],"w":[1,2,3]},{"id":"2","v":[1,2,3]},{"id":"3","x":[1,2,3]}]}`).want(t, 200, "")
 	c.call("POST", "/indexes('small')/docs/search.index", `{"value":[{"id":"1"}]}`).want(t, 200, "")
 	for _, path := range []string{"/indexes('index')/search.stats", "/indexes/index/stats"} {
-		c.call("GET", path, "").want(t, 200, `"documentCount":3,"storageSize":`).want(t, 200, `"vectorIndexSize":27}`)
+		c.call("GET", path, "").want(t, 200, `"documentCount":3,"storageSize":`).want(t, 200, `"vectorIndexSize":33}`)
 	}
 	require.NotContains(t, c.call("GET", "/indexes('index')/search.stats?api-version=2020-06-30", "").body, "vectorIndexSize")
 	c.call("GET", "/indexes('nope')/search.stats", "").want(t, 404, "No index with the name 'nope' was found in the service 'searchtest'.")
@@ -258,7 +259,7 @@ func TestStatisticsCountWhatIsThere(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(c.call("GET", "/servicestats", "").body), &stats))
 	require.EqualValues(t, 4, stats.Counters["documentCount"].Usage)
 	require.EqualValues(t, 2, stats.Counters["indexesCount"].Usage)
-	require.EqualValues(t, 27, stats.Counters["vectorIndexSize"].Usage)
+	require.EqualValues(t, 33, stats.Counters["vectorIndexSize"].Usage)
 	require.Positive(t, stats.Counters["storageSize"].Usage)
 	require.EqualValues(t, 1000, *stats.Limits["maxFieldsPerIndex"])
 	require.Contains(t, stats.Counters, "aliasesCount")

@@ -133,14 +133,18 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 		require.Contains(t, err.message, "V"+strings.ReplaceAll(version, "-", "_"))
 		compiled(t, definition, latestVersion)
 	}
-	for version, definition := range map[string]string{
-		"2020-06-30": withField(`{"name":"x","type":"Collection(Edm.Single)"}`),
-		"2023-11-01": withField(`{"name":"x","type":"Collection(Edm.Half)"}`),
-		"2025-09-01": plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}]}`),
+	for _, c := range []struct{ version, definition, reason string }{
+		{"2020-06-30", withField(`{"name":"x","type":"Collection(Edm.Single)"}`), "type 'Collection(Edm.Single)' of the field 'x' is not supported"},
+		{"2023-11-01", withField(`{"name":"x","type":"Collection(Edm.Half)"}`), "type 'Collection(Edm.Half)' of the field 'x' is not supported"},
+		{"2025-09-01", plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}]}`), "'rerankWithOriginalVectors' does not exist on type"},
+		{"2024-07-01", vectorIndex(vectorFieldOf("2049")), "must have between 2 and 2048"},
 	} {
-		_, err := compileSchema(once(t, definition), version)
-		require.NotNil(t, err, version)
+		_, err := compileSchema(once(t, c.definition), c.version)
+		require.NotNil(t, err, c.version)
+		require.Contains(t, err.message, c.reason)
 	}
+	compiled(t, vectorIndex(vectorFieldOf("2048")), "2024-07-01")
+	compiled(t, vectorIndex(vectorFieldOf("4096")), "2025-09-01")
 }
 
 // TestErrorsHaveCodesSince2023: recordings of older versions have none; users
