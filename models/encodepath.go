@@ -17,8 +17,8 @@ func isLetterOrDigit(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigi
 // explain finds the field that made encoding v fail with err. It encodes the
 // parts of the document one by one and descends into the one that fails, which
 // is slow, and only happens to a document that is refused.
-func explain(v any, err error) *EncodeError {
-	e := &EncodeError{Err: err}
+func explain(v any, err error) (e *EncodeError) {
+	e = &EncodeError{Err: err}
 	defer func() {
 		// The document may be changing under our hands, or its methods may fail
 		// differently each time. Then the first error is the answer.
@@ -53,7 +53,7 @@ func culprit(v reflect.Value, path string, above []uintptr) string {
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, f := range jsonFieldsOf(v.Type()) {
-			if fv := f.value(v); fails(fv) {
+			if fv := f.value(v); !f.leftOut(fv) && fails(fv) {
 				return culprit(fv, join(path, f.name), above)
 			}
 		}

@@ -169,6 +169,16 @@ func TestReadingReplacesWhatWasThere(t *testing.T) {
 	require.Equal(t, models.SearchField{Name: "new"}, f)
 }
 
+func TestDefinitionDoesNotShareMemoryWithWhatItWasReadFrom(t *testing.T) {
+	in := []byte(`{"name":"i","fields":[],"new":{"a":"b"}}`)
+	var index models.SearchIndex
+	require.NoError(t, json.Unmarshal(in, &index))
+	for i := range in {
+		in[i] = 'x'
+	}
+	require.Equal(t, `{"a":"b"}`, string(index.AdditionalProperties["new"]))
+}
+
 func TestComponentOfANewTypeIsKept(t *testing.T) {
 	const in = `{"name":"i","fields":[],"tokenizers":[{"@odata.type":"#Microsoft.Azure.Search.FutureTokenizer","name":"f","depth":7}],"analyzers":[{"@odata.type":"#Microsoft.Azure.Search.ClassicTokenizer","name":"misplaced"}]}`
 	var index models.SearchIndex

@@ -124,7 +124,13 @@ func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
 		"document that fails":        {appended(models.ActionUpload, failing{}), ""},
 		"a document within itself":   {appended(models.ActionUpload, cyclic), "self.again"},
 		"int keys":                   {appended(models.ActionUpload, map[string]any{"m": map[int]float64{2: 1, 7: nan}}), `m.7`},
-		"malformed raw":              {appended(models.ActionUpload, hotel{Any: json.RawMessage(`{`)}), "any"},
+		"fields left out are innocent": {appended(models.ActionUpload, struct {
+			C chan int       `json:"c,omitempty"`
+			Z *chan int      `json:"z,omitzero"`
+			M map[int]func() `json:"m,omitempty"`
+			F float64        `json:"f"`
+		}{F: nan}), "f"},
+		"malformed raw": {appended(models.ActionUpload, hotel{Any: json.RawMessage(`{`)}), "any"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.got()

@@ -19,7 +19,8 @@ type jsonField struct {
 	tagged bool   // the name comes from the `json` tag
 	quoted bool   // `json:",string"`
 
-	omitZero bool // `json:",omitzero"`
+	omitZero  bool // `json:",omitzero"`
+	omitEmpty bool // `json:",omitempty"`
 }
 
 var (
@@ -78,8 +79,9 @@ func collect(t reflect.Type, index []int, path string, through []reflect.Type) [
 		f := jsonField{
 			name: name, goName: goName, index: at, typ: sf.Type,
 			search: sf.Tag.Get("search"), tagged: name != "",
-			quoted:   slices.Contains(strings.Split(options, ","), "string"),
-			omitZero: slices.Contains(strings.Split(options, ","), "omitzero"),
+			quoted:    slices.Contains(strings.Split(options, ","), "string"),
+			omitZero:  slices.Contains(strings.Split(options, ","), "omitzero"),
+			omitEmpty: slices.Contains(strings.Split(options, ","), "omitempty"),
 		}
 		if name == "" {
 			f.name = sf.Name
@@ -140,6 +142,21 @@ func (f *jsonField) value(v reflect.Value) reflect.Value {
 		v = v.Field(x)
 	}
 	return v
+}
+
+// leftOut reports whether encoding/json leaves the field out for its value. A
+// type's IsZero method is not asked: a value that it calls zero counts as there.
+func (f *jsonField) leftOut(v reflect.Value) bool {
+	if !v.IsValid() {
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice:
+		return f.omitEmpty && v.Len() == 0 || f.omitZero && v.IsNil()
+	case reflect.Struct, reflect.Array:
+		return f.omitZero && v.IsZero()
+	}
+	return (f.omitEmpty || f.omitZero) && v.IsZero()
 }
 
 // deref returns t without its pointers.
