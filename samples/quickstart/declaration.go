@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/keys"
+)
+
+// Declaration is one document: a name that Go source declares at the top level
+// of a package. The tags say what the index is to do with each field.
+type Declaration struct {
+	Key       string `json:"key" search:"key"`
+	Package   string `json:"package" search:"searchable,filterable,sortable,facetable"` // import path
+	Kind      string `json:"kind" search:"filterable,facetable"`                        // func, method, type, const or var
+	Name      string `json:"name" search:"searchable,filterable,sortable"`              // of a method with its type: Client.Do
+	Signature string `json:"signature" search:"searchable"`                             // the declaration without its body
+	Doc       string `json:"doc" search:"analyzer=en.lucene"`
+	File      string `json:"file" search:"filterable"` // relative to the root
+	Line      int32  `json:"line"`
+	Lines     int32  `json:"lines" search:"filterable,sortable,facetable"` // of code, body included
+	Exported  bool   `json:"exported" search:"filterable,facetable"`
+	Test      bool   `json:"test" search:"filterable,facetable"` // declared in a _test.go file
+}
+
+// indexDefinition describes an index for Declarations.
+func indexDefinition(name string) (models.SearchIndex, error) {
+	fields, err := models.FieldsOf[Declaration]()
+	if err != nil {
+		return models.SearchIndex{}, err
+	}
+	return models.SearchIndex{Name: name, Fields: fields}, nil
+}
+
+// setKeys gives each declaration of a package a key of its own that is the same
+// in every run. It stands for
+//
+//	net/http#Client.Do
+//	syscall/zerrors_linux_arm.go#EPERM    where several files declare the name,
+//	                                      usually one per operating system
+//	crypto/crypto.go#init~2               where one file does so, the second time
+//
+// and is encoded, because keys may hold neither slash nor #. No two of these
+// texts can be equal: a name holds no #, and a folder no file that is called
+// like one of its folders.
+func setKeys(importPath string, decls []Declaration, fileNames []string) {
+	type place struct{ name, file string }
+	inPackage := make(map[string]int, len(decls))
+	inFile := make(map[place]int)
+	for i := range decls {
+		inPackage[decls[i].Name]++
+	}
+	for i := range decls {
+		d := &decls[i]
+		text := importPath + "#" + d.Name
+		if inPackage[d.Name] > 1 {
+			at := place{d.Name, fileNames[i]}
+			inFile[at]++
+			text = importPath + "/" + fileNames[i] + "#" + d.Name
+			if n := inFile[at]; n > 1 {
+				text += fmt.Sprintf("~%d", n)
+			}
+		}
+		d.Key = keys.Encode(text)
+		if keys.Validate(d.Key) != nil { // too long to be turned back
+			d.Key = keys.Hash(text)
+		}
+	}
+}

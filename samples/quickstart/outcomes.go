@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+)
+
+const (
+	lookups       = 3 // documents to get by key at the end
+	shownFailures = 5 // failures to describe
+)
+
+// outcomes is what the sender has told about each document. Handlers run one at
+// a time, and none runs after Close, so there is no lock: read it then.
+type outcomes struct {
+	completed int64
+	failed    int64
+	unsent    int64
+	unknown   int64 // of the unsent and the failed: may be in the index all the same
+	failures  []error
+	samples   []sample // of completed documents
+}
+
+// sample is a document to compare with what the service has.
+type sample struct {
+	rank uint64
+	doc  Declaration
+}
+
+func (o *outcomes) handlers(met *survived) events.Handlers[Declaration] {
+	return events.Handlers[Declaration]{
+		ActionCompleted: o.actionCompleted,
+		ActionFailed:    o.actionFailed,
+		BatchCompleted:  met.batch,
+	}
+}
+
+func (o *outcomes) actionCompleted(_ context.Context, e *events.ActionCompleted[Declaration]) {
+	o.completed++
+	// The documents whose keys have the smallest hashes: a random choice that is
+	// the same in every run.
+	h := fnv.New64a()
+	h.Write([]byte(e.Key))
+	rank := h.Sum64()
+	at, _ := slices.BinarySearchFunc(o.samples, rank, func(s sample, rank uint64) int {
+		if s.rank < rank {
+			return -1
+		}
+		return 1
+	})
+	if at < lookups {
+		o.samples = slices.Insert(o.samples, at, sample{rank, e.Action.Document})
+		o.samples = o.samples[:min(len(o.samples), lookups)]
+	}
+}
+
+func (o *outcomes) actionFailed(_ context.Context, e *events.ActionFailed[Declaration]) {
+	if e.Unknown {
+		o.unknown++
+	}
+	if errors.Is(e.Err, bufferedsender.ErrClosed) {
+		o.unsent++
+		return
+	}
+	o.failed++
+	if len(o.failures) < shownFailures {
+		o.failures = append(o.failures, e.Err)
+	}
+}

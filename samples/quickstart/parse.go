@@ -1,0 +1,182 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// parsed is what a folder declares.
+type parsed struct {
+	decls  []Declaration
+	broken []error // one for each file that is not Go
+}
+
+// parseFolder reads the files of a folder. Files that do not parse are left out
+// and reported. The result depends on nothing but the files, order included.
+func parseFolder(f sourceFolder) parsed {
+	var (
+		out       parsed
+		fileNames []string // of out.decls
+	)
+	for _, name := range f.files {
+		decls, err := parseFile(f, name)
+		if err != nil {
+			out.broken = append(out.broken, err)
+			continue
+		}
+		for range decls {
+			fileNames = append(fileNames, name)
+		}
+		out.decls = append(out.decls, decls...)
+	}
+	setKeys(f.importPath, out.decls, fileNames)
+	return out
+}
+
+func parseFile(f sourceFolder, name string) ([]Declaration, error) {
+	src, err := os.ReadFile(filepath.Join(f.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	fset := token.NewFileSet()
+	rel := strings.ToValidUTF8(path.Join(f.rel, name), "?")
+	tree, err := parser.ParseFile(fset, rel, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	r := &fileReader{fset: fset, src: src, like: Declaration{
+		Package: strings.ToValidUTF8(f.importPath, "?"),
+		File:    rel,
+		Test:    strings.HasSuffix(name, "_test.go"),
+	}}
+	for _, decl := range tree.Decls {
+		r.read(decl)
+	}
+	return r.decls, nil
+}
+
+// fileReader collects the declarations of a file.
+type fileReader struct {
+	fset  *token.FileSet
+	src   []byte
+	like  Declaration // what all of them have in common
+	decls []Declaration
+}
+
+func (r *fileReader) read(decl ast.Decl) {
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		d := r.start("func", decl.Name, decl)
+		if decl.Recv != nil && len(decl.Recv.List) > 0 {
+			receiver := typeName(decl.Recv.List[0].Type)
+			d.Kind = "method"
+			d.Name = receiver + "." + d.Name
+			d.Exported = d.Exported && ast.IsExported(receiver)
+		}
+		d.Signature = r.text(decl.Pos(), decl.Type.End())
+		d.Doc = decl.Doc.Text()
+		r.decls = append(r.decls, d)
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			r.readSpec(decl, spec)
+		}
+	}
+}
+
+// readSpec reads one line of a group, or the only one of a declaration without
+// parentheses. The comment above a group is about the group, not about each of
+// its names.
+func (r *fileReader) readSpec(decl *ast.GenDecl, spec ast.Spec) {
+	var node ast.Node = spec
+	var doc *ast.CommentGroup
+	if !decl.Lparen.IsValid() {
+		node, doc = decl, decl.Doc
+	}
+	switch spec := spec.(type) {
+	case *ast.TypeSpec:
+		d := r.start("type", spec.Name, node)
+		d.Doc = firstText(spec.Doc, doc, spec.Comment)
+		switch spec.Type.(type) {
+		case *ast.StructType:
+			d.Signature = "type " + r.text(spec.Pos(), spec.Type.Pos()) + " struct"
+		case *ast.InterfaceType:
+			d.Signature = "type " + r.text(spec.Pos(), spec.Type.Pos()) + " interface"
+		default:
+			d.Signature = "type " + r.text(spec.Pos(), spec.End())
+		}
+		r.decls = append(r.decls, d)
+	case *ast.ValueSpec:
+		for _, name := range spec.Names {
+			d := r.start(decl.Tok.String(), name, node) // const or var
+			d.Doc = firstText(spec.Doc, doc, spec.Comment)
+			d.Signature = decl.Tok.String() + " " + r.text(spec.Pos(), spec.End())
+			r.decls = append(r.decls, d)
+		}
+	}
+}
+
+// start returns a declaration of name that spans node.
+func (r *fileReader) start(kind string, name *ast.Ident, node ast.Node) Declaration {
+	d := r.like
+	d.Kind = kind
+	d.Name = name.Name
+	d.Exported = name.IsExported()
+	// Not Position: cgo and generators say //line, which is about other files.
+	d.Line = int32(r.fset.PositionFor(node.Pos(), false).Line)
+	d.Lines = int32(r.fset.PositionFor(node.End(), false).Line) - d.Line + 1
+	return d
+}
+
+// maxText is where the text of a declaration is cut off, in bytes: some are
+// tables of thousands of lines.
+const maxText = 300
+
+// text returns a piece of the source on one line.
+func (r *fileReader) text(from, to token.Pos) string {
+	file := r.fset.File(from)
+	piece := r.src[file.Offset(from):file.Offset(to)]
+	const enough = 4 * maxText // indentation goes away
+	if len(piece) > enough {
+		piece = piece[:enough]
+	}
+	text := strings.Join(strings.Fields(string(piece)), " ")
+	if len(text) > maxText {
+		text = text[:maxText]
+	}
+	return strings.ToValidUTF8(text, "") // the cuts may have gone through a character
+}
+
+// typeName returns the name of a receiver's type: Map for *Map[K, V].
+func typeName(x ast.Expr) string {
+	for {
+		switch t := x.(type) {
+		case *ast.Ident:
+			return t.Name
+		case *ast.StarExpr:
+			x = t.X
+		case *ast.ParenExpr:
+			x = t.X
+		case *ast.IndexExpr:
+			x = t.X
+		case *ast.IndexListExpr:
+			x = t.X
+		default:
+			return "?" // parses, but no compiler would take it
+		}
+	}
+}
+
+// firstText returns the text of the first comment that has any.
+func firstText(groups ...*ast.CommentGroup) string {
+	for _, g := range groups {
+		if text := g.Text(); text != "" {
+			return text
+		}
+	}
+	return ""
+}
