@@ -121,13 +121,23 @@ type StatusError interface {
 	HTTPStatus() int
 }
 
+// UnsentError is implemented by an error that came before the request could be
+// sent at all: there was no token to send it with. *search.CredentialError is
+// one.
+type UnsentError interface {
+	error
+	// Hopeless reports whether no other request will succeed either until
+	// somebody changes something.
+	Hopeless() bool
+}
+
 // Error returns what an error of a whole request means, and the status it
 // carries, 0 for one that is not a reply: a connection that was refused, reset
 // or timed out. Those are retried, and unless the request certainly never left
 // this machine its outcome is unknown. So is the outcome of an error with a
 // status of success, which says that the reply could not be used: it is retried
 // too, never Done. An error wrapped by backoff.Permanent is never retried and
-// never split, whatever its status. nil is Done with status 0: look at the
+// never split, whatever its status; nor is an UnsentError that is hopeless. nil is Done with status 0: look at the
 // documents.
 func Error(err error) (decision Decision, status int) {
 	if err == nil {
@@ -139,6 +149,12 @@ func Error(err error) (decision Decision, status int) {
 		status = reply.HTTPStatus()
 		if d := Request(status); d.Verdict != Done {
 			decision = d
+		}
+	}
+	if unsent := UnsentError(nil); status == 0 && errors.As(err, &unsent) {
+		decision = Decision{Verdict: Retry, Pause: true}
+		if unsent.Hopeless() {
+			decision = Decision{Verdict: Fail, Hopeless: true}
 		}
 	}
 	if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/go-azsearch/azsearch/retry"
 )
 
 // keyHeader is the header that carries an API key.
@@ -36,7 +39,7 @@ func (a authentication) check() error {
 // policies returns the pipeline policies that authenticate each attempt.
 func (a authentication) policies(allowHTTP bool) []policy.Policy {
 	if a.token != nil {
-		return []policy.Policy{runtime.NewBearerTokenPolicy(a.token, []string{a.scope}, &policy.BearerTokenOptions{
+		return []policy.Policy{runtime.NewBearerTokenPolicy(tokens{a.token}, []string{a.scope}, &policy.BearerTokenOptions{
 			InsecureAllowCredentialWithHTTP: allowHTTP,
 		})}
 	}
@@ -58,21 +61,52 @@ func (keyShape) Do(req *policy.Request) (*http.Response, error) {
 	key := req.Raw().Header.Get(keyHeader)
 	switch {
 	case key == "":
-		return nil, credentialError{"the API key is empty"}
+		return nil, badKey("the API key is empty")
 	case key != strings.TrimSpace(key):
-		return nil, credentialError{"the API key has white space around it, perhaps the line end of the file it came from"}
+		return nil, badKey("the API key has white space around it, perhaps the line end of the file it came from")
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, credentialError{"the API key contains characters that no key has"}
+		return nil, badKey("the API key contains characters that no key has")
 	}
 	return req.Next()
 }
 
-// credentialError is about a credential that no request can be sent with.
-type credentialError struct{ problem string }
-
-func (e credentialError) Error() string {
-	return fmt.Sprintf("%s (set it with azcore.NewKeyCredential or its Update)", e.problem)
+func badKey(problem string) error {
+	return &CredentialError{Err: fmt.Errorf("%s (set it with azcore.NewKeyCredential or its Update)", problem), hopeless: true}
 }
 
-// NonRetriable tells azcore's retry policy that trying again is pointless.
-func (credentialError) NonRetriable() {}
+// tokens marks the errors of a token credential as what they are: they come
+// before the request is sent, and must not pass for a broken connection.
+type tokens struct{ azcore.TokenCredential }
+
+func (t tokens) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	token, err := t.TokenCredential.GetToken(ctx, options)
+	if err != nil {
+		// azcore and azidentity mark what is no use trying again.
+		var final interface{ NonRetriable() }
+		return token, &CredentialError{Err: err, hopeless: errors.As(err, &final)}
+	}
+	return token, nil
+}
+
+// CredentialError says that a request could not be sent because there was
+// nothing to prove with who sends it: no token could be had, or the API key
+// cannot be one.
+type CredentialError struct {
+	// Err is the error of the credential.
+	Err      error
+	hopeless bool
+}
+
+var _ retry.UnsentError = (*CredentialError)(nil)
+
+func (e *CredentialError) Error() string { return "no credential to send: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *CredentialError) Unwrap() error { return e.Err }
+
+// Hopeless reports whether trying again is no use.
+func (e *CredentialError) Hopeless() bool { return e.hopeless }
+
+// NonRetriable tells azcore's retry policy not to repeat a request for which
+// the credential has done its own retries already.
+func (e *CredentialError) NonRetriable() {}

@@ -1,0 +1,58 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+type failingCredential struct{ err error }
+
+func (c failingCredential) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	return azcore.AccessToken{}, c.err
+}
+
+// finalError is marked as the errors of azidentity are.
+type finalError struct{ error }
+
+func (finalError) NonRetriable() {}
+
+func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
+	server := searchtest.NewServer(nil)
+	defer server.Close()
+	options := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: server}}
+	for name, c := range map[string]struct {
+		err  error
+		want retry.Decision
+	}{
+		"for now":  {errors.New("the identity endpoint is busy"), retry.Decision{Verdict: retry.Retry, Pause: true}},
+		"for good": {finalError{errors.New("no such tenant")}, retry.Decision{Verdict: retry.Fail, Hopeless: true}},
+	} {
+		client, err := search.NewClient(server.URL(), "hotels", failingCredential{c.err}, options)
+		require.NoError(t, err)
+		_, err = client.IndexDocumentsRaw(t.Context(), streaming.NopCloser(strings.NewReader(`{"value":[]}`)))
+		require.ErrorIs(t, err, c.err, name)
+		decision, status := retry.Error(err)
+		assert.Equal(t, c.want, decision, name)
+		assert.Zero(t, status)
+	}
+	key, err := search.NewClientWithKey(server.URL(), "hotels", azcore.NewKeyCredential("from a file\n"), options)
+	require.NoError(t, err)
+	_, err = key.IndexDocumentsRaw(t.Context(), streaming.NopCloser(strings.NewReader(`{"value":[]}`)))
+	var bad *search.CredentialError
+	require.ErrorAs(t, err, &bad)
+	decision, _ := retry.Error(err)
+	assert.Equal(t, retry.Decision{Verdict: retry.Fail, Hopeless: true}, decision)
+	assert.Empty(t, server.Requests(), "nothing was sent")
+}
