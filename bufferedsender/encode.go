@@ -66,9 +66,11 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 }
 
 // free gives the chunk back, unless one giant document made it so large that
-// keeping it would be waste.
+// keeping it would be waste. What is still in it was not accepted: a handler or
+// a sequence has ended the goroutine or panicked.
 func (c *chunk[T]) free() {
-	c.origin, c.actions = nil, nil
+	c.clear()
+	c.origin = nil
 	if c.scratch.Cap() <= 1<<20 {
 		c.s.chunks.Put(c)
 	}
@@ -151,9 +153,14 @@ func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
 	}
 	n, err := c.s.publisher.Add(ctx, c.items, wait)
 	c.s.observer.telemetry.accepted(n)
-	// The publisher copies items, and only the actions are referred to.
+	c.clear()
+	return n, translate(err)
+}
+
+// clear empties the chunk. The publisher has copied the items, but goes on
+// using the actions.
+func (c *chunk[T]) clear() {
 	clear(c.items)
 	c.items, c.ends, c.actions = c.items[:0], c.ends[:0], nil
 	c.scratch.Reset()
-	return n, translate(err)
 }

@@ -52,6 +52,7 @@ func (o *observer[T]) start(mark func(context.Context) context.Context) {
 func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult] {
 	return publisher.Hooks[payload[T], models.IndexingResult]{
 		Sent:    o.sent,
+		Explain: func(s *settlement[T]) error { return failure(s) },
 		Replied: o.replied,
 		Settled: o.settled,
 		Told:    o.telemetry.flushSettled,
@@ -72,7 +73,9 @@ func (o *observer[T]) guard(handler string, call func()) {
 func (o *observer[T]) panicked(handler string, v any) {
 	o.panics.Add(1)
 	o.telemetry.callbackPanicked()
-	o.logger.Error("azsearch: a handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	stack := string(debug.Stack())
+	defer func() { _ = recover() }() // a logger that panics too has been counted above
+	o.logger.Error("azsearch: a handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", stack)
 }
 
 // added asks the ActionAdded handler, on the goroutine of the adding call. A
@@ -112,14 +115,14 @@ func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publi
 		Succeeded:  n.Done,
 		Failed:     n.Failed,
 		Retried:    n.Retried,
-		Split:      n == publisher.Counts{},
+		Split:      r.Split && len(b.Items) > 1,
 		Err:        r.Err,
 	}
 	o.telemetry.batchCompleted(event)
-	o.log(event)
 	if n.Retried > 0 {
 		o.countRetries(b, r)
 	}
+	o.guard("Logger", func() { o.log(event) })
 	if o.handlers.BatchCompleted != nil {
 		o.guard("BatchCompleted", func() { o.handlers.BatchCompleted(o.ctx, event) })
 	}
@@ -173,14 +176,13 @@ func (o *observer[T]) countRetries(b *batch[T], r *reply) {
 
 func (o *observer[T]) paused(wait time.Duration) {
 	o.telemetry.paused(wait)
-	o.logger.Info("azsearch: sending is held", "for", wait)
+	o.guard("Logger", func() { o.logger.Info("azsearch: sending is held", "for", wait) })
 }
 
-// settled tells of the end of an action, and returns its error for Flush and
-// Close.
-func (o *observer[T]) settled(s *settlement[T]) error {
+// settled tells of the end of an action. err is its failure, or nil.
+func (o *observer[T]) settled(s *settlement[T], err error) {
 	o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
-	if s.Outcome == publisher.Completed {
+	if err == nil {
 		if o.handlers.ActionCompleted != nil {
 			o.guard("ActionCompleted", func() {
 				o.handlers.ActionCompleted(o.ctx, &events.ActionCompleted[T]{
@@ -188,21 +190,24 @@ func (o *observer[T]) settled(s *settlement[T]) error {
 				})
 			})
 		}
-		return nil
+		return
 	}
-	err := failure(s)
-	o.logger.LogAttrs(o.ctx, slog.LevelDebug, "azsearch: action failed", slog.String("key", s.Item.Key), slog.String("error", err.Error()))
-	if o.handlers.ActionFailed != nil {
-		e := &events.ActionFailed[T]{
-			Action: *s.Item.Value.action, Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
+	o.guard("Logger", func() {
+		if o.logger.Enabled(o.ctx, slog.LevelDebug) {
+			o.logger.LogAttrs(o.ctx, slog.LevelDebug, "azsearch: action failed", slog.String("key", s.Item.Key), slog.String("error", err.Error()))
 		}
-		if s.Result.Value.StatusCode != 0 && s.Result.Err == nil {
-			answer := s.Result.Value
-			e.Result = &answer
-		}
-		o.guard("ActionFailed", func() { o.handlers.ActionFailed(o.ctx, e) })
+	})
+	if o.handlers.ActionFailed == nil {
+		return
 	}
-	return err
+	e := &events.ActionFailed[T]{
+		Action: *s.Item.Value.action, Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
+	}
+	if s.Result.Value.StatusCode != 0 && s.Result.Err == nil {
+		answer := s.Result.Value
+		e.Result = &answer
+	}
+	o.guard("ActionFailed", func() { o.handlers.ActionFailed(o.ctx, e) })
 }
 
 // failure says why an action was not completed.

@@ -231,20 +231,28 @@ func (a *admission[V]) closeResult() error {
 	return a.result
 }
 
-// closeStuck makes the result of a Close that cannot wait for the loop.
+// closeStuck settles everything for a Close that cannot wait for the loop, and
+// makes its result. The loop will tell, when its hook returns, and count no
+// more.
 func (a *admission[V]) closeStuck() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.ended {
 		a.ended = true
-		a.result = &CloseError{
-			Unknown: uint64(a.stats.Carried),
-			Unsent:  uint64(a.stats.Items - a.stats.Carried),
-			Stuck:   true,
-		}
+		s := &a.stats
+		a.result = &CloseError{Unknown: uint64(s.Carried), Unsent: uint64(s.Items - s.Carried), Stuck: true}
+		s.Unsent += uint64(s.Items)
+		s.Items, s.Bytes, s.InFlight, s.Carried = 0, 0, 0, 0
 	}
 	if a.result == nil {
 		return nil
 	}
 	return a.result
+}
+
+// over reports whether a Close has settled everything without the loop.
+func (a *admission[V]) over() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ended
 }

@@ -19,7 +19,11 @@ func (p *Publisher[V, R]) HookContext(ctx context.Context) context.Context {
 // context of its own would hang for ever, so the goroutine counts too. It costs
 // about a microsecond, and only calls that may wait ask.
 func (p *Publisher[V, R]) insideHook(ctx context.Context) bool {
-	return ctx.Value(insideKey{p}) != nil || goroutine() == p.loop.goroutine
+	if ctx.Value(insideKey{p}) != nil {
+		return true
+	}
+	loop := p.loop.goroutine.Load()
+	return loop != nil && goroutine() == *loop
 }
 
 // goroutine returns the number of the calling goroutine, from the first line of

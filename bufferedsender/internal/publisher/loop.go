@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime/debug"
 	"sync/atomic"
@@ -9,10 +10,10 @@ import (
 )
 
 // loop is the publisher goroutine. Nothing in it is touched by another
-// goroutine but goroutine (written once, before New returns) and progress.
+// goroutine but goroutine and progress.
 type loop[V, R any] struct {
 	p         *Publisher[V, R]
-	goroutine string
+	goroutine atomic.Pointer[string] // its number, see insideHook
 	// progress counts hooks begun and ended, so that Close can tell a hook that
 	// is stuck from one that is followed by many others.
 	progress atomic.Uint64
@@ -39,18 +40,21 @@ type loop[V, R any] struct {
 
 	settled  []Settlement[V, R] // of the reply at hand
 	settledR []ref              // the node of each
+	toldN    int                // how many of them are told
 
 	abandoned bool // requests were left behind
+	ended     bool // everything is settled and Close may return
 	end       CloseError
 }
 
 // flight is a slot and the request in it.
 type flight[V, R any] struct {
-	refs  []ref
-	batch Batch[V]
-	epoch int // of the loop when it started
-	took  time.Duration
-	reply Reply[R]
+	refs    []ref
+	batch   Batch[V]
+	epoch   int // of the loop when it started
+	started bool
+	took    time.Duration
+	reply   Reply[R]
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
@@ -64,11 +68,34 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	return l
 }
 
-func (l *loop[V, R]) run(started chan<- struct{}) {
-	l.goroutine = goroutine()
-	close(started)
-	defer close(l.p.closed)
-	defer l.p.cancel()
+// run is the goroutine. A handler may end it (runtime.Goexit, which is what
+// FailNow of a test does); then another one takes over where it was.
+func (l *loop[V, R]) run() {
+	defer func() {
+		if !l.ended {
+			go l.run()
+			return
+		}
+		l.p.cancel()
+		close(l.p.closed)
+	}()
+	number := goroutine()
+	l.goroutine.Store(&number)
+	l.resume()
+	l.rounds()
+}
+
+// resume does what a goroutine that was ended in a hook has left undone.
+func (l *loop[V, R]) resume() {
+	l.tell()
+	for _, f := range l.inFlight {
+		if !f.started {
+			l.start(f)
+		}
+	}
+}
+
+func (l *loop[V, R]) rounds() {
 	var timer *time.Timer // nil while nothing waits: an idle sender has none
 	for {
 		l.intake()
@@ -247,7 +274,7 @@ func (l *loop[V, R]) send() {
 		f.batch.Items = append(f.batch.Items, n.item)
 	}
 	f.batch.Bytes = limits.size(len(f.refs), bytes)
-	f.epoch = l.epoch
+	f.epoch, f.started = l.epoch, false
 	l.inFlight = append(l.inFlight, f)
 
 	a := &l.p.admission
@@ -262,13 +289,24 @@ func (l *loop[V, R]) send() {
 	l.progress.Add(1)
 	l.p.config.Hooks.Sent(&f.batch)
 	l.progress.Add(1)
+	l.start(f)
+}
+
+// start hands a request over to a worker.
+func (l *loop[V, R]) start(f *flight[V, R]) {
+	f.started = true
+	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1} // replaced, unless the worker is ended
 	l.p.workers.Go(func() {
 		started := l.p.now()
+		defer func() {
+			f.took = l.p.now() - started
+			l.replies <- f
+		}()
 		f.reply = l.p.sendBatch(&f.batch)
-		f.took = l.p.now() - started
-		l.replies <- f
 	})
 }
+
+var errGoexit = errors.New("the client has ended its goroutine")
 
 // sendBatch runs on the worker's goroutine.
 func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {

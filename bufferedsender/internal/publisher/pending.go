@@ -203,12 +203,9 @@ func (p *pending[V]) take(out []ref, l batchLimits) []ref {
 	}
 	bytes := 0
 	for len(out) < l.actions {
-		retried := p.due.len() > 0
-		r := none
+		r, retried := p.head(), p.due.len() > 0
 		if retried {
 			r = p.due.front()
-		} else {
-			r = p.head()
 		}
 		if r == none {
 			break

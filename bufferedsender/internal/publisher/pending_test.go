@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var noLimits = batchLimits{actions: 1 << 20, bytes: 1 << 40, envelope: 2, comma: 1}
+var noLimits = batchLimits{actions: 1 << 20, bytes: 1 << 30, envelope: 2, comma: 1}
 
 // fill adds actions with the given keys, each of one byte, and returns their refs.
 func fill(p *pending[int], keys ...string) {

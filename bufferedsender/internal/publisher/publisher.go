@@ -21,6 +21,7 @@ var (
 	ErrFull       = errors.New("buffer is full")
 	ErrInCallback = errors.New("called from inside a callback")
 	ErrNoResult   = errors.New("the reply says nothing about this action")
+	ErrAbandoned  = errors.New("Close could not wait for the reply")
 )
 
 // Item is one action on its way. The publisher reads Key and Body only.
@@ -50,8 +51,9 @@ type Transport[V, R any] interface {
 // Verdict is what is to happen to an item.
 type Verdict uint8
 
+// The verdicts. Retry is the zero value: where nobody has an answer, ask again.
 const (
-	Retry Verdict = iota // the zero value: no answer yet
+	Retry Verdict = iota
 	Done
 	Fail
 )
@@ -92,10 +94,11 @@ type Reply[R any] struct {
 // Outcome is how an item ended.
 type Outcome uint8
 
+// The outcomes. Only Close makes items Unsent, when it gives up.
 const (
 	Completed Outcome = iota
 	Failed
-	Unsent // only when Close gave up
+	Unsent
 )
 
 // Settlement is the end of an item.
@@ -114,15 +117,19 @@ type Settlement[V, R any] struct {
 }
 
 // Hooks are called by the loop, one at a time, with no lock held. They must not
-// keep what they are given. Panics are the hook's own to recover.
+// keep what they are given. Panics are the hook's own to recover; a hook may end
+// its goroutine (runtime.Goexit), but for Explain.
 type Hooks[V, R any] struct {
 	// Sent runs before a batch travels.
 	Sent func(batch *Batch[V])
 	// Replied runs after the batch was judged, before its items are settled.
 	Replied func(batch *Batch[V], reply *Reply[R], took time.Duration, n Counts)
-	// Settled runs once for each accepted item. It returns the error to report
-	// from Flush and Close, or nil if the item was completed.
-	Settled func(s *Settlement[V, R]) error
+	// Explain returns the error of an item that was not completed, to be
+	// reported by Flush or Close.
+	Explain func(s *Settlement[V, R]) error
+	// Settled runs once for each accepted item. err is what Explain returned,
+	// or nil.
+	Settled func(s *Settlement[V, R], err error)
 	// Told runs after the last Settled of a batch.
 	Told func()
 	// Paused runs when all sending is held for a time.
@@ -182,9 +189,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 	p.admission.maxItems, p.admission.maxBytes = config.MaxItems, config.MaxBytes
 	p.requests, p.cancel = context.WithCancel(context.Background())
 	p.loop = newLoop(p)
-	started := make(chan struct{})
-	go p.loop.run(started)
-	<-started // so that the identity of the loop is known to insideHook
+	go p.loop.run()
 	return p
 }
 

@@ -156,6 +156,9 @@ func (l *loop[V, R]) account(more func(*Stats)) {
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.ended {
+		return
+	}
 	s := &a.stats
 	for i := range l.settled {
 		switch l.settled[i].Outcome {
@@ -176,26 +179,42 @@ func (l *loop[V, R]) account(more func(*Stats)) {
 
 // tell runs the hook of each settled item, with no lock held.
 func (l *loop[V, R]) tell() {
-	for i := range l.settled {
-		end, r := &l.settled[i], l.settledR[i]
+	for l.toldN < len(l.settled) {
+		l.tellNext()
+	}
+	if l.toldN > 0 {
+		l.p.config.Hooks.Told()
+	}
+	clear(l.settled)
+	l.settled, l.settledR, l.toldN = l.settled[:0], l.settledR[:0], 0
+}
+
+// tellNext runs the hook of one item. It counts as told even if the hook ends
+// the goroutine, hence defer.
+func (l *loop[V, R]) tellNext() {
+	end, r := &l.settled[l.toldN], l.settledR[l.toldN]
+	var err error
+	if end.Outcome != Completed {
+		err = l.p.config.Hooks.Explain(end)
+	}
+	defer func() {
 		l.progress.Add(1)
-		err := l.p.config.Hooks.Settled(end)
-		l.progress.Add(1)
+		l.toldN++
 		l.told++
 		l.flushes.settled(l.pending.nodes[r].seq, err, end.Outcome == Unsent)
 		l.pending.remove(r)
-	}
+	}()
 	l.progress.Add(1)
-	l.p.config.Hooks.Told()
-	l.progress.Add(1)
-	clear(l.settled)
-	l.settled, l.settledR = l.settled[:0], l.settledR[:0]
+	l.p.config.Hooks.Settled(end, err)
 }
 
 // abort ends everything because Close's ctx has ended: it cancels the requests,
 // believes those that still bring an answer, and settles the rest as Unsent.
 func (l *loop[V, R]) abort() {
 	l.p.cancel()
+	if l.p.admission.over() {
+		l.abandon() // what the requests carry has been reported as unknown
+	}
 	patience := time.NewTimer(abandonAfter)
 	defer patience.Stop()
 	for len(l.inFlight) > 0 {
@@ -229,13 +248,17 @@ func (l *loop[V, R]) abort() {
 // cancelled. Their workers find a place in replies when they do, and nobody
 // reads it.
 func (l *loop[V, R]) abandon() {
-	for _, f := range l.inFlight {
+	for len(l.inFlight) > 0 {
+		f := l.inFlight[0]
+		l.inFlight = l.inFlight[1:]
+		l.abandoned = true
 		for _, r := range f.refs {
 			l.pending.nodes[r].unknown = true
 		}
+		l.progress.Add(1)
+		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrAbandoned}, 0, Counts{})
+		l.progress.Add(1)
 	}
-	l.inFlight = nil
-	l.abandoned = true
 }
 
 // finish lets go the last waiters, makes the result of Close, and joins the
@@ -245,6 +268,7 @@ func (l *loop[V, R]) finish() {
 	if !l.abandoned {
 		l.p.workers.Wait()
 	}
+	l.ended = true
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
