@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -86,8 +87,8 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 
 	switch kind {
 	case "408", "413", "429", "500", "502", "503", "504", "400", "401", "403", "404", "409":
-		var status int
-		fmt.Sscan(kind, &status)
+		status, err := strconv.Atoi(kind)
+		must(err)
 		return answer(status, oops("model says "+kind)), nil
 	case "429 wait":
 		return answer(429, oops("wait"), "Retry-After", "2"), nil
@@ -109,8 +110,9 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	var refusal *result
 	if status, ok := strings.CutPrefix(kind, "doc "); ok {
 		message := "model says " + status
-		refusal = &result{Key: keys[lucky], ErrorMessage: &message}
-		fmt.Sscan(status, &refusal.StatusCode)
+		code, err := strconv.Atoi(status)
+		must(err)
+		refusal = &result{Key: keys[lucky], ErrorMessage: &message, StatusCode: code}
 		value = slices.Delete(slices.Clone(value), lucky, lucky+1)
 	}
 	var resp *http.Response

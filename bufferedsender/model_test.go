@@ -317,7 +317,7 @@ func (s *schedule) run() {
 	})
 	callers.Wait()
 	closing.Wait()
-	if again := s.sender.Close(context.Background()); again != s.closeErr {
+	if again := s.sender.Close(context.Background()); again != s.closeErr { //nolint:errorlint // the very same value is promised
 		s.errorf("a second Close returned %v, not %v", again, s.closeErr)
 	}
 	s.server.Close()

@@ -72,7 +72,7 @@ type (
 		ID string `json:"-" search:"key"`
 	}
 	unexportedKey struct {
-		id string `search:"key"`
+		id string `search:"key"` //nolint:unused // what is tested is that nobody can set it
 	}
 	noKey struct{ ID string }
 )

@@ -245,8 +245,8 @@ func serve(t *testing.T, f func(net.Conn)) (addr string) {
 
 func TestHTTPSToAServerThatTalksSomethingElseWasNeverSent(t *testing.T) {
 	addr := serve(t, func(conn net.Conn) {
-		io.WriteString(conn, "220 mail.example ESMTP\r\n")
-		io.Copy(io.Discard, conn) // until the client gives up
+		_, _ = io.WriteString(conn, "220 mail.example ESMTP\r\n")
+		_, _ = io.Copy(io.Discard, conn) // until the client gives up
 	})
 	err := post(t, &http.Transport{}, "https://"+addr)
 	require.ErrorAs(t, err, new(tls.RecordHeaderError))
@@ -265,7 +265,7 @@ func TestConnectionCutAfterSendingIsUnknown(t *testing.T) {
 					}
 					read += n
 				}
-				conn.(*net.TCPConn).SetLinger(linger)
+				_ = conn.(*net.TCPConn).SetLinger(linger)
 			})
 			err := post(t, &http.Transport{}, "http://"+addr)
 			if linger == 0 {
@@ -282,7 +282,7 @@ func TestDeadlineBeforeTheReplyIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }}
-		go io.Copy(io.Discard, server) // reads everything, answers nothing
+		go func() { _, _ = io.Copy(io.Discard, server) }() // reads everything, answers nothing
 
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()

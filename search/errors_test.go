@@ -129,7 +129,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 			assert.Equal(t, c.status, azure.StatusCode)
 			assert.Equal(t, e.Code, azure.ErrorCode)
 			for _, sentinel := range []error{search.ErrIndexNotFound, search.ErrDocumentNotFound, search.ErrPreconditionFailed} {
-				assert.Equal(t, sentinel == c.is, errors.Is(err, sentinel), "errors.Is %v", sentinel)
+				assert.Equal(t, errors.Is(c.is, sentinel), errors.Is(err, sentinel), "errors.Is %v", sentinel)
 			}
 			var status retry.StatusError
 			require.ErrorAs(t, err, &status)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -52,10 +53,10 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	}
 	switch e.StatusCode {
 	case http.StatusNotFound:
-		switch e.sentinel {
-		case ErrIndexNotFound:
+		switch {
+		case errors.Is(e, ErrIndexNotFound):
 			return fmt.Sprintf("the index %q does not exist on %s: check its name and the endpoint, or create it with IndexClient.CreateIndex", call.index, host)
-		case ErrDocumentNotFound:
+		case errors.Is(e, ErrDocumentNotFound):
 			return "the index exists, the document does not; a document just written may take a few seconds to appear"
 		}
 		return fmt.Sprintf("check the endpoint %s and the api-version %s", conn.root, conn.apiVersion)
