@@ -40,7 +40,7 @@ type (
 
 const hotelIndex = `{"name":"hotels","fields":[
 	{"name":"id","type":"Edm.String","key":true},
-	{"name":"name","type":"Edm.String"},
+	{"name":"name","type":"Edm.String","filterable":false,"sortable":false,"facetable":false},
 	{"name":"rooms","type":"Edm.Int32"}]}`
 
 // hotels returns n documents with the keys prefix-0, prefix-1, …
