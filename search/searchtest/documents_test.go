@@ -263,13 +263,17 @@ func TestMergeCountsTheElementsOfTheResult(t *testing.T) {
 	s := NewServer(nil)
 	require.NoError(t, s.CreateIndex(`{"name":"types","fields":[{"name":"id","type":"Edm.String","key":true},
 		{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},
+		{"name":"n","type":"Collection(Edm.ComplexType)","fields":[{"name":"in","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]}]},
+		{"name":"c","type":"Edm.ComplexType","fields":[{"name":"in","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]}]},
 		{"name":"b","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]}]}`))
 	p := probe{t, s}
 	many := `[` + strings.TrimSuffix(strings.Repeat("{},", 2000), ",") + `]`
-	p.indexed(`{"id":"1","a":` + many + `}`)
-	a := p.index(`{"@search.action":"merge","id":"1","b":` + many + `}`)
-	assert.Equal(t, []int{400}, a.statuses(t))
-	assert.Contains(t, a.body, "has '4000' objects")
+	p.indexed(`{"id":"1","a":`+many+`}`, `{"id":"2","n":[{"in":`+many+`}]}`, `{"id":"3","c":{"in":`+many+`}}`)
+	for key, total := range map[string]string{"1": "4000", "2": "4001", "3": "4000"} {
+		a := p.index(`{"@search.action":"merge","id":"` + key + `","b":` + many + `}`)
+		assert.Equal(t, []int{400}, a.statuses(t))
+		assert.Contains(t, a.body, "has '"+total+"' objects")
+	}
 }
 
 func TestLookupOfAMissingDocumentHasNoBody(t *testing.T) {

@@ -234,6 +234,16 @@ func TestFirstRuleThatMatchesIsCarriedOut(t *testing.T) {
 	assert.Equal(t, 504, p.send("GET", "/indexes('types')/docs/$count", "").status)
 }
 
+func TestHiddenLimitsLetThroughWhatJustFits(t *testing.T) {
+	p := newProbe(t, nil)
+	p.rules(Fault{OverBytes: int64(len(batchOf(3)))}, Fault{OverActions: 2, Status: 400})
+	assert.Equal(t, 200, p.send("POST", indexPath, batchOf(2)).status)
+	assert.Equal(t, 400, p.send("POST", indexPath, batchOf(3)).status)
+	a := p.send("POST", indexPath, batchOf(4))
+	assert.Equal(t, 413, a.status)
+	assert.NotEmpty(t, a.message())
+}
+
 func TestFaultsDoNotHideARefusedKey(t *testing.T) {
 	p := newProbe(t, nil)
 	p.rules(Fault{Status: 503})

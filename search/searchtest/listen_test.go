@@ -149,6 +149,7 @@ func TestCloseBreaksRequestsThatTakeTooLong(t *testing.T) {
 	p.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		close(entered)
 		defer close(left)
+		defer time.Sleep(20 * time.Millisecond) // so that not waiting for it would show
 		return next(r)
 	})
 	p.rules(Fault{Delay: Duration(time.Hour)})

@@ -238,6 +238,44 @@ func TestTransportClosesTheBodyAndLeavesTheRequestAlone(t *testing.T) {
 	assert.Equal(t, io.ReadCloser(body), req.Body)
 }
 
+// The context may end after the request was carried out and before the reply is
+// delivered: the caller learns nothing, as over a network.
+func TestReplyIsLostIfTheContextEndsMeanwhile(t *testing.T) {
+	p := newProbe(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	req := p.request("POST", "/indexes('types')/docs/search.index", "x").WithContext(ctx)
+	req.Body = io.NopCloser(&atEnd{strings.NewReader(`{"value":[{"id":"1"}]}`), cancel})
+	_, err := p.Do(req)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.EqualValues(t, 1, p.DocumentCount("types"))
+}
+
+// atEnd calls f when the reader is exhausted.
+type atEnd struct {
+	io.Reader
+	f func()
+}
+
+func (a *atEnd) Read(p []byte) (int, error) {
+	n, err := a.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		a.f()
+	}
+	return n, err
+}
+
+// A client that is still writing would not see the refusal.
+func TestBodyThatIsTooLargeIsReadToItsEnd(t *testing.T) {
+	p := newProbe(t, &Options{MaxBatchBytes: 10})
+	body := strings.NewReader(strings.Repeat("x", 100_000))
+	req := p.request("POST", "/indexes('types')/docs/search.index", "x")
+	req.Body = io.NopCloser(body)
+	a, err := p.try(req)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, a.status)
+	assert.Zero(t, body.Len())
+}
+
 func TestTransportUnblocksABodyThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbe(t, nil)
