@@ -23,8 +23,6 @@ type errorDetail struct {
 	message string
 }
 
-func (e *serviceError) Error() string { return e.message }
-
 // invalidRequest is the 400 that the service gives for a body it cannot accept.
 // reason is what follows "Details: ", without the line end that the service
 // puts behind it.
