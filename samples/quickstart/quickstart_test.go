@@ -1,0 +1,361 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// outcome is what a run left behind.
+type outcome struct {
+	code           int
+	stdout, stderr string
+	report         report // of the last line, if it was asked for
+}
+
+func start(ctx context.Context, t *testing.T, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	o := outcome{code: run(ctx, args, func(string) string { return "" }, &stdout, &stderr)}
+	o.stdout, o.stderr = stdout.String(), stderr.String()
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	if last := lines[len(lines)-1]; strings.HasPrefix(last, "{") {
+		require.NoError(t, json.Unmarshal([]byte(last), &o.report))
+	}
+	return o
+}
+
+// listen returns an emulator and the flags with which a run reaches it.
+func listen(t *testing.T) (*searchtest.Server, []string) {
+	t.Helper()
+	srv := searchtest.NewServer(nil)
+	require.NoError(t, srv.Listen("127.0.0.1:0"))
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	return srv, []string{"-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", "decls", "-json"}
+}
+
+func tree(t *testing.T, files map[string]string) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, content := range files {
+		name = filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+	return root
+}
+
+// small is a tree with one of everything that can surprise.
+func small(t *testing.T) string {
+	return tree(t, map[string]string{
+		"go.mod":       "module example.com/small\n\ngo 1.26\n",
+		"root.go":      "// Package small is small.\npackage small\n\n// Answer is <b>the</b> answer & more.\nconst Answer = 42\n",
+		"net/list.go":  "package net\n\n// List is a list.\ntype List[T any] struct {\n\titems []T\n}\n\n// Push adds.\nfunc (l *List[T]) Push(\n\titem T,\n) {\n\tl.items = append(l.items, item)\n}\n\nfunc init() {}\n\nfunc init() {}\n",
+		"net/linux.go": "//go:build linux\n\npackage net\n\nconst (\n\tEPERM = 1 // not permitted\n\ta, b  = 2, 3\n)\n",
+		"net/other.go": "//go:build !linux\n\npackage net\n\nconst EPERM = 100\n\nvar _ error\n",
+
+		"net/list_test.go":      "package net_test\n\nfunc TestPush() {}\n",
+		"net/broken.go":         "package net\n\nfunc {",
+		"net/testdata/no.go":    "package no\n\nvar No int\n",
+		"_hidden/no.go":         "package no\n\nvar No int\n",
+		".hidden/no.go":         "package no\n\nvar No int\n",
+		"only/comments/none.go": "// Package none has nothing.\npackage none\n",
+	})
+}
+
+var smallKeys = []string{
+	"example.com/small#Answer",
+	"example.com/small/net#List",
+	"example.com/small/net#List.Push",
+	"example.com/small/net/list.go#init",
+	"example.com/small/net/list.go#init~2",
+	"example.com/small/net/linux.go#EPERM",
+	"example.com/small/net#a",
+	"example.com/small/net#b",
+	"example.com/small/net/other.go#EPERM",
+	"example.com/small/net#_",
+	"example.com/small/net#TestPush",
+}
+
+func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
+	srv, flags := listen(t)
+	o := start(t.Context(), t, append(flags, "-root", small(t))...)
+	require.Equal(t, 0, o.code, o.stdout+o.stderr)
+
+	inIndex := map[string]Declaration{}
+	for key, doc := range srv.Documents("decls") {
+		text, err := keys.Decode(key)
+		require.NoError(t, err)
+		var d Declaration
+		require.NoError(t, json.Unmarshal(doc, &d))
+		inIndex[text] = d
+	}
+	var got []string
+	for text := range inIndex {
+		got = append(got, text)
+	}
+	require.ElementsMatch(t, smallKeys, got)
+
+	require.Equal(t, Declaration{
+		Key: keys.Encode("example.com/small/net#List.Push"), Package: "example.com/small/net", Kind: "method", Name: "List.Push",
+		Signature: "func (l *List[T]) Push( item T, )", Doc: "Push adds.\n", File: "net/list.go", Line: 9, Lines: 5, Exported: true,
+	}, inIndex["example.com/small/net#List.Push"])
+	require.Equal(t, "Answer is <b>the</b> answer & more.\n", inIndex["example.com/small#Answer"].Doc)
+	require.Equal(t, "type List[T any] struct", inIndex["example.com/small/net#List"].Signature)
+	require.Equal(t, "not permitted\n", inIndex["example.com/small/net/linux.go#EPERM"].Doc)
+	require.Equal(t, "const a, b = 2, 3", inIndex["example.com/small/net#b"].Signature)
+	require.True(t, inIndex["example.com/small/net#TestPush"].Test)
+
+	r := o.report
+	require.True(t, r.OK)
+	require.EqualValues(t, len(smallKeys), r.Documents)
+	require.EqualValues(t, len(smallKeys), r.Completed)
+	require.EqualValues(t, len(smallKeys), r.Count)
+	require.Equal(t, 3, r.LookedUp)
+	require.Equal(t, 1, r.BrokenFiles)
+	require.Equal(t, 7, r.Files)
+	require.EqualValues(t, 1, r.Requests)
+	require.Positive(t, r.Bytes)
+	require.Positive(t, r.PeakMemory)
+	require.Positive(t, r.DocumentsPerSecond)
+	require.Contains(t, o.stdout, "11 accepted = 11 completed + 0 failed")
+	require.Contains(t, o.stdout, "net/broken.go:3:6")
+}
+
+func TestSecondRunChangesNothing(t *testing.T) {
+	srv, flags := listen(t)
+	root := small(t)
+	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).code)
+	first := srv.Documents("decls")
+	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).code)
+	require.Equal(t, first, srv.Documents("decls"))
+}
+
+func TestEmulatorNeedsNoConfiguration(t *testing.T) {
+	o := start(t.Context(), t, "-root", small(t))
+	require.Equal(t, 0, o.code, o.stdout+o.stderr)
+	require.NotContains(t, o.stdout, `{"`, "no JSON unless asked for")
+	require.Contains(t, o.stderr, "100%")
+}
+
+// big declares n constants, each about as large as a document of the standard
+// library.
+func big(t *testing.T, n int) string {
+	var src strings.Builder
+	src.WriteString("package big\n\n")
+	for i := range n {
+		fmt.Fprintf(&src, "// C%d is one of many constants that exist to make requests of a size.\nconst C%d = %d\n", i, i, i)
+	}
+	return tree(t, map[string]string{"big.go": src.String()})
+}
+
+func TestFaultsAreSurvivedAndNamed(t *testing.T) {
+	const n = 25_000
+	o := start(t.Context(), t, "-faults", "-json", "-root", big(t, n))
+	require.Equal(t, 0, o.code, o.stdout+o.stderr)
+	r := o.report
+	require.EqualValues(t, n, r.Completed)
+	require.EqualValues(t, n, r.Count)
+	require.Zero(t, r.Failed)
+	for _, kind := range []string{"413", "503", "429", "connection broken before the batch was applied", "connection broken after the batch was applied", "slow reply"} {
+		require.Positive(t, r.RequestFaults[kind], "%s: %v", kind, r.RequestFaults)
+		require.Contains(t, o.stdout, kind)
+	}
+	for _, status := range []string{"503", "409", "422"} {
+		require.Positive(t, r.DocumentFaults[status], status)
+	}
+	require.Positive(t, r.Splits)
+	require.Greater(t, r.Retries, int64(r.DocumentFaults["409"]))
+}
+
+// answering replaces the replies to requests of one kind.
+func answering(srv *searchtest.Server, about func(*http.Request) bool, change func(body string) string) {
+	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		resp, err := next(r)
+		if err != nil || !about(r) {
+			return resp, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		changed := change(string(body))
+		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(changed)), int64(len(changed))
+		resp.Header.Del("Content-Length")
+		return resp, nil
+	})
+}
+
+func TestDifferentDocumentIsExitCode1(t *testing.T) {
+	srv, flags := listen(t)
+	answering(srv, func(r *http.Request) bool {
+		return r.Method == http.MethodGet && strings.Contains(r.URL.Path, "docs('")
+	},
+		func(body string) string { return strings.Replace(body, `"line":`, `"line":7`, 1) })
+	o := start(t.Context(), t, append(flags, "-root", small(t))...)
+	require.Equal(t, exitProblem, o.code)
+	require.Len(t, o.report.Problems, 3)
+	require.Contains(t, o.stdout, "differs: the source says")
+}
+
+func TestDocumentsOfSomebodyElseAreExitCode1(t *testing.T) {
+	srv, flags := listen(t)
+	root := small(t)
+	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).code)
+	answering(srv, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$count") },
+		func(string) string { return "\ufeff12" })
+	cfg, err := parseFlags(append(flags, "-root", root), os.Getenv, io.Discard)
+	require.NoError(t, err)
+	svc, err := connect(cfg)
+	require.NoError(t, err)
+	client, before, err := svc.openIndex(t.Context(), cfg.index)
+	require.NoError(t, err)
+	r := &report{Completed: 11}
+	svc.emulator = srv // which does not count later than it writes, so nobody waits
+	r.verify(t.Context(), cfg, svc, client, before, nil)
+	require.Len(t, r.Problems, 2)
+	require.Contains(t, r.Problems[0], "the service counts 12 documents, 11 were completed")
+	require.Contains(t, r.Problems[1], "held 12 documents before")
+}
+
+func TestFailedDocumentsAreExitCode1(t *testing.T) {
+	srv, flags := listen(t)
+	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+		Operation: searchtest.OpIndexDocuments,
+		Documents: []searchtest.DocumentFault{{Keys: []string{keys.Encode(smallKeys[0])}, Status: 400, Message: "no"}},
+	}}})
+	o := start(t.Context(), t, append(flags, "-root", small(t))...)
+	require.Equal(t, exitProblem, o.code)
+	require.EqualValues(t, 1, o.report.Failed)
+	require.EqualValues(t, len(smallKeys)-1, o.report.Count)
+	require.Equal(t, map[string]int{"400": 1}, o.report.DocumentFaults)
+	require.Contains(t, o.stdout, "11 accepted = 10 completed + 1 failed")
+}
+
+func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
+	srv, _ := listen(t)
+	o := start(t.Context(), t, "-endpoint", srv.URL(), "-api-key", "wrong", "-root", small(t))
+	require.Equal(t, exitProblem, o.code)
+	require.Equal(t, 1, strings.Count(o.stderr, "\n"))
+	require.Contains(t, o.stderr, "admin key")
+	require.NotContains(t, o.stderr, "wrong")
+	require.Empty(t, o.stdout)
+}
+
+func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
+	srv, flags := listen(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	// The first batch is answered; while the second one hangs, Ctrl-C.
+	batches := 0
+	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "search.index") {
+			return next(r)
+		}
+		if batches++; batches == 1 {
+			return next(r)
+		}
+		// net/http notices that the client went away only behind the body.
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return nil, err
+		}
+		interrupt()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	o := start(ctx, t, append(flags, "-root", big(t, 50_000), "-in-flight", "1", "-close-timeout", "100ms")...)
+	require.Equal(t, exitInterrupted, o.code, o.stdout+o.stderr)
+	r := o.report
+	require.True(t, r.Interrupted)
+	require.False(t, r.OK)
+	require.EqualValues(t, 1000, r.Completed)
+	require.EqualValues(t, 1000, r.Unknown, "the batch that hung")
+	require.Equal(t, r.Documents, r.Completed+r.Failed+r.Unsent)
+	require.EqualValues(t, 50_000, r.Documents+int64(r.NotAdded), "all were accepted, or not")
+	require.Positive(t, r.NotAdded, "the buffer does not take all of them")
+	require.EqualValues(t, -1, r.Count)
+	require.Contains(t, o.stdout, "certainly not sent, 1,000 of unknown outcome")
+	require.Contains(t, o.stderr, "interrupted: sending what was accepted")
+}
+
+func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"unknown flag":          {[]string{"-nosuch"}, "-nosuch"},
+		"argument":              {[]string{"somewhere"}, `unknown argument "somewhere"`},
+		"several at once":       {[]string{"-in-flight", "0", "-index", ""}, "-index must not be empty; -in-flight 0"},
+		"no requests":           {[]string{"-in-flight", "0"}, "-in-flight 0"},
+		"no time to close":      {[]string{"-close-timeout", "0"}, "-close-timeout"},
+		"faults for a service":  {[]string{"-faults", "-endpoint", "https://x.search.windows.net"}, "-faults is for the emulator"},
+		"key without a service": {[]string{"-api-key", "secret"}, "-api-key is for -endpoint"},
+		"root is missing":       {[]string{"-root", filepath.Join(file, "no")}, "-root: "},
+		"root is a file":        {[]string{"-root", file}, "is not a folder"},
+		"root without source":   {[]string{"-root", t.TempDir()}, "no Go source"},
+		"endpoint is no URL":    {[]string{"-root", small(t), "-endpoint", "nonsense", "-api-key", "secret"}, "nonsense"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := start(t.Context(), t, c.args...)
+			require.Equal(t, exitUsage, o.code, o.stderr)
+			require.Equal(t, 1, strings.Count(o.stderr, "\n"), o.stderr)
+			require.Contains(t, o.stderr, c.says)
+			require.NotContains(t, o.stderr, "secret")
+			require.Empty(t, o.stdout)
+		})
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	o := start(t.Context(), t, "-help")
+	require.Equal(t, 0, o.code)
+	require.Contains(t, o.stdout, "-in-flight N")
+	require.Empty(t, o.stderr)
+}
+
+func TestEnvironmentNamesTheServiceUnlessFaultsAreAskedFor(t *testing.T) {
+	env := func(name string) string {
+		return map[string]string{"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH_API_KEY": "k"}[name]
+	}
+	c, err := parseFlags(nil, env, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, "https://x.search.windows.net", c.endpoint)
+	require.Equal(t, "k", c.apiKey)
+	c, err = parseFlags([]string{"-faults"}, env, io.Discard)
+	require.NoError(t, err)
+	require.Empty(t, c.endpoint)
+	require.Empty(t, c.apiKey)
+}
+
+func TestServiceWithoutKeyGetsEntraID(t *testing.T) {
+	svc, err := connect(config{endpoint: "https://x.search.windows.net"})
+	require.NoError(t, err)
+	require.Nil(t, svc.emulator)
+	require.Equal(t, "https://x.search.windows.net", svc.indexes.Endpoint())
+}
+
+func TestCountIsAwaited(t *testing.T) {
+	srv := searchtest.NewServer(&searchtest.Options{VisibilityLag: 200 * time.Millisecond})
+	require.NoError(t, srv.Listen("127.0.0.1:0"))
+	defer srv.Close()
+	o := start(t.Context(), t, "-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-root", small(t))
+	require.Equal(t, 0, o.code, o.stdout)
+}
