@@ -47,10 +47,14 @@ func documentMessage(status int) string {
 // applyBatch applies the actions in the order of the request and appends one
 // result for each to results. refused[i], where there is one, is the answer of
 // action i instead of applying it; refused may be nil.
-func (s *Server) applyBatch(ix *index, sc *schema, x *exchange, actions []action, refused []result, results []result) []result {
+//
+// The actions were read by a definition that a PUT may have replaced since. A
+// merge meets documents written by the newer one, so that is what counts here;
+// it knows every field of the older one, by the same ordinal.
+func (s *Server) applyBatch(ix *index, x *exchange, actions []action, refused []result, results []result) []result {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	now := time.Now()
+	sc, now := ix.schema.Load(), time.Now()
 	for i := range actions {
 		a := &actions[i]
 		var r result

@@ -27,7 +27,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 		writeError(w, r, err)
 		return
 	}
-	results := s.applyBatch(ix, sc, x, p.actions, refused, make([]result, 0, len(p.actions)))
+	results := s.applyBatch(ix, x, p.actions, refused, make([]result, 0, len(p.actions)))
 	status := http.StatusOK
 	for _, res := range results {
 		if res.failed() {
