@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestMarkIsTheLastLineBelowWhichAllAreSettled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := checkpoint{Line: rapid.Int64Range(0, 5).Draw(t, "line"), Offset: 100}
+		w := lowWater{at: start}
+		settled := map[int64]bool{}
+		var open []int64
+		added := start.Line
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			if len(open) == 0 || rapid.Bool().Draw(t, "add") {
+				added++
+				w.added(line{number: added, end: 100 + 10*(added-start.Line)})
+				open = append(open, added)
+			} else {
+				i := rapid.IntRange(0, len(open)-1).Draw(t, "which")
+				settled[open[i]] = true
+				w.settled(open[i])
+				open = append(open[:i], open[i+1:]...)
+			}
+			want := start.Line
+			for settled[want+1] {
+				want++
+			}
+			require.Equal(t, checkpoint{Line: want, Offset: 100 + 10*(want-start.Line)}, w.mark())
+		}
+	})
+}
+
+func TestCheckpointComesBackAsItWasWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c")
+	at, err := readCheckpoint(path)
+	require.NoError(t, err, "no file is the beginning")
+	require.Zero(t, at)
+	for _, want := range []checkpoint{{1, 17}, {20, 4000}} {
+		require.NoError(t, writeCheckpoint(path, want))
+		at, err = readCheckpoint(path)
+		require.NoError(t, err)
+		require.Equal(t, want, at)
+	}
+	// What a crash leaves of the next one does not count.
+	require.NoError(t, os.WriteFile(path+".tmp", []byte(`{"li`), 0o644))
+	at, err = readCheckpoint(path)
+	require.NoError(t, err)
+	require.Equal(t, checkpoint{20, 4000}, at)
+	require.NoError(t, writeCheckpoint(path, checkpoint{21, 4001}))
+}
+
+func FuzzReadCheckpoint(f *testing.F) {
+	f.Add(`{"line":1,"offset":5}`)
+	f.Add(`{"line":-1}`)
+	f.Add(`{"line":5,"offset":1}`)
+	f.Add("")
+	path := filepath.Join(f.TempDir(), "c")
+	f.Fuzz(func(t *testing.T, content string) {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+		at, err := readCheckpoint(path)
+		if err != nil {
+			require.Zero(t, at)
+			return
+		}
+		require.GreaterOrEqual(t, at.Line, int64(0))
+		require.GreaterOrEqual(t, at.Offset, at.Line)
+	})
+}
+
+func TestLinesBehindACheckpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "in")
+	require.NoError(t, os.WriteFile(path, []byte("one\r\n\nthree"), 0o644))
+	read := func(at checkpoint) (lines []line, err error) {
+		for l, e := range linesFrom(path, at) {
+			if e != nil {
+				return lines, e
+			}
+			lines = append(lines, l)
+		}
+		return lines, nil
+	}
+	all := []line{{1, 5, "one"}, {2, 6, ""}, {3, 11, "three"}}
+	for i := range 4 {
+		at := checkpoint{}
+		if i > 0 {
+			at = checkpoint{Line: all[i-1].number, Offset: all[i-1].end}
+		}
+		lines, err := read(at)
+		require.NoError(t, err)
+		require.Equal(t, len(all)-i, len(lines))
+		require.Equal(t, all[i:], append([]line{}, lines...))
+	}
+	for _, foreign := range []checkpoint{{1, 3}, {9, 1000}} {
+		_, err := read(foreign)
+		require.ErrorContains(t, err, "does not belong to")
+	}
+}
+
+// load runs a loader on lines of text against srv.
+func load(t *testing.T, srv *searchtest.Server, lines int) (*loader, error) {
+	t.Helper()
+	opts := &search.ClientOptions{}
+	opts.Transport = srv
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	require.NoError(t, err)
+	fields, err := models.FieldsOf[Entry]()
+	require.NoError(t, err)
+	_, err = indexes.CreateOrUpdateIndex(t.Context(), models.SearchIndex{Name: demoIndex, Fields: fields}, nil)
+	require.NoError(t, err)
+	client, err := indexes.Client(demoIndex)
+	require.NoError(t, err)
+	input := filepath.Join(t.TempDir(), "in")
+	require.NoError(t, writeInput(input, lines))
+	l := &loader{input: input, checkpointFile: input + ".checkpoint", refusedFile: input + ".refused", closeTimeout: time.Second}
+	return l, l.load(t.Context(), client, io.Discard)
+}
+
+func failing(status int) *searchtest.Server {
+	srv := searchtest.NewServer(nil)
+	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Keys: []string{"line-3"}, Status: status}},
+	}}})
+	return srv
+}
+
+func TestRefusedLineIsSetAsideAndPassed(t *testing.T) {
+	l, err := load(t, failing(400), 10)
+	require.NoError(t, err)
+	at, err := readCheckpoint(l.checkpointFile)
+	require.NoError(t, err)
+	require.EqualValues(t, 10, at.Line)
+	refused, err := os.ReadFile(l.refusedFile)
+	require.NoError(t, err)
+	require.Contains(t, string(refused), "This is line 3.")
+	require.Equal(t, 1, bytes.Count(refused, []byte("\n")))
+}
+
+func TestMarkStaysBelowALineThatMayStillBeAccepted(t *testing.T) {
+	srv := failing(429) // the quota of the index, which somebody may raise
+	l, err := load(t, srv, 10)
+	require.ErrorContains(t, err, "429")
+	at, readErr := readCheckpoint(l.checkpointFile)
+	require.NoError(t, readErr)
+	require.EqualValues(t, 2, at.Line)
+	require.NoFileExists(t, l.refusedFile)
+}
+
+func TestDeletedIndexStopsTheLoadAndPassesNothing(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: 404}}})
+	l, err := load(t, srv, 1000)
+	require.ErrorContains(t, err, "404")
+	at, readErr := readCheckpoint(l.checkpointFile)
+	require.NoError(t, readErr)
+	require.Zero(t, at.Line)
+	require.NoFileExists(t, l.refusedFile)
+}
+
+func TestCheckpointThatCannotBeWrittenIsAnError(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	l, err := load(t, srv, 10)
+	require.NoError(t, err)
+	l = &loader{input: l.input, checkpointFile: filepath.Join(t.TempDir(), "no", "folder"), closeTimeout: time.Second}
+	opts := &search.ClientOptions{}
+	opts.Transport = srv
+	client, err := search.NewClientWithKey(srv.URL(), demoIndex, azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	require.NoError(t, err)
+	require.ErrorIs(t, l.load(t.Context(), client, io.Discard), os.ErrNotExist)
+}
+
+func TestCommandLineErrorsAreExitCode2(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"unknown flag":       {[]string{"-nosuch"}, "-nosuch"},
+		"argument":           {[]string{"x"}, "unknown argument"},
+		"no input":           {[]string{"-endpoint", "https://x"}, "-in is missing"},
+		"input, no endpoint": {[]string{"-in", "x"}, "-in needs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, 2, run(context.Background(), c.args, &stdout, &stderr))
+			require.Contains(t, stderr.String(), c.says)
+			require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
+		})
+	}
+}
