@@ -20,8 +20,9 @@ const (
 type outcomes struct {
 	completed int64
 	failed    int64
-	unsent    int64
-	unknown   int64 // of the unsent and the failed: may be in the index all the same
+	unsent    int64 // given up by Close
+	unknown   int64 // of the failed and the unsent: may be in the index all the same
+	maybeSent int64 // of the unsent alone: likewise
 	failures  []error
 	samples   []sample // of completed documents
 }
@@ -65,6 +66,9 @@ func (o *outcomes) actionFailed(_ context.Context, e *events.ActionFailed[Declar
 	}
 	if errors.Is(e.Err, bufferedsender.ErrClosed) {
 		o.unsent++
+		if e.Unknown {
+			o.maybeSent++
+		}
 		return
 	}
 	o.failed++

@@ -49,9 +49,10 @@ type report struct {
 	Problems    []string `json:"problems"`
 	OK          bool     `json:"ok"`
 
-	failures []error
-	broken   []error
-	refused  []error
+	maybeSent int64 // of the unsent: of unknown outcome
+	failures  []error
+	broken    []error
+	refused   []error
 }
 
 func (r *report) problem(format string, args ...any) {
@@ -63,7 +64,7 @@ func (r *report) problem(format string, args ...any) {
 func (r *report) account(stats bufferedsender.Stats, told *outcomes, accepted int64) {
 	r.Documents, r.Completed, r.Failed, r.Unsent = stats.Accepted, stats.Completed, stats.Failed, stats.Unsent
 	r.Requests, r.Bytes, r.Retries, r.Splits, r.Pauses = stats.Requests, stats.BytesSent, stats.Retries, stats.Splits, stats.Pauses
-	r.Unknown, r.failures = told.unknown, told.failures
+	r.Unknown, r.maybeSent, r.failures = told.unknown, told.maybeSent, told.failures
 	if stats.Accepted != stats.Completed+stats.Failed+stats.Unsent {
 		r.problem("%d documents were accepted, but %d completed + %d failed + %d unsent", stats.Accepted, stats.Completed, stats.Failed, stats.Unsent)
 	}
@@ -120,7 +121,7 @@ func (r *report) print(w io.Writer) {
 	}
 	if r.Interrupted {
 		line("interrupted", "%s documents accepted and certainly not sent, %s of unknown outcome, %s parsed and not accepted, %s packages not finished",
-			n(max(0, r.Unsent-r.Unknown)), n(r.Unknown), n(int64(r.NotAdded)), n(int64(r.NotParsed)))
+			n(r.Unsent-r.maybeSent), n(r.maybeSent), n(int64(r.NotAdded)), n(int64(r.NotParsed)))
 	}
 	for _, problem := range r.Problems {
 		line("PROBLEM", "%s", problem)
