@@ -22,12 +22,14 @@ const (
 	smallestBatch = envelopeBytes + len(`{"@search.action":"merge","k":"1"}`)
 )
 
-// A call that adds many documents is cut into chunks. The actions of a chunk
-// are accepted under one lock and share one allocation, which lives until the
-// last of them is settled; hence the small numbers.
+// A call that adds many documents is cut into chunks, whose actions are accepted
+// under one lock. The small ones of a chunk share one allocation, which lives
+// until the last of them is settled; hence the small numbers. They bound what an
+// action can keep alive beyond its own size.
 const (
-	chunkActions = 32
+	chunkActions = 16
 	chunkBytes   = 64 << 10
+	smallAction  = 1 << 10
 )
 
 // payload is what travels with an encoded action.
@@ -48,8 +50,7 @@ type chunk[T any] struct {
 	scratch bytes.Buffer
 	ends    []int // of each body in scratch
 	items   []item[T]
-	actions []models.IndexDocumentsAction[T] // those of items, if a handler wants them
-	size    int                              // of a chunk, in actions
+	size    int // of a chunk, in actions
 }
 
 func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T] {
@@ -115,11 +116,8 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 	}
 	value := payload[T]{typ: action.Type, origin: c.origin}
 	if c.s.observer.wantsActions {
-		if c.actions == nil {
-			c.actions = make([]models.IndexDocumentsAction[T], 0, c.size)
-		}
-		c.actions = append(c.actions, action)
-		value.action = &c.actions[len(c.actions)-1]
+		kept := action // allocates only here
+		value.action = &kept
 	}
 	c.items = append(c.items, item[T]{Key: key, Value: value})
 	c.ends = append(c.ends, c.scratch.Len())
@@ -145,22 +143,40 @@ func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
 	if len(c.items) == 0 {
 		return 0, nil
 	}
-	body := bytes.Clone(c.scratch.Bytes())
-	start := 0
-	for i, end := range c.ends {
-		c.items[i].Body = body[start:end:end]
-		start = end
-	}
+	c.copyBodies()
 	n, err := c.s.publisher.Add(ctx, c.items, wait)
 	c.s.observer.telemetry.accepted(n)
 	c.clear()
 	return n, translate(err)
 }
 
-// clear empties the chunk. The publisher has copied the items, but goes on
-// using the actions.
+// copyBodies copies the bodies out of scratch, the small ones into one
+// allocation.
+func (c *chunk[T]) copyBodies() {
+	encoded, small, start := c.scratch.Bytes(), 0, 0
+	for _, end := range c.ends {
+		if end-start <= smallAction {
+			small += end - start
+		}
+		start = end
+	}
+	shared := make([]byte, 0, small)
+	start = 0
+	for i, end := range c.ends {
+		body := encoded[start:end]
+		if start = end; len(body) > smallAction {
+			c.items[i].Body = bytes.Clone(body)
+			continue
+		}
+		at := len(shared)
+		shared = append(shared, body...)
+		c.items[i].Body = shared[at:len(shared):len(shared)]
+	}
+}
+
+// clear empties the chunk.
 func (c *chunk[T]) clear() {
 	clear(c.items)
-	c.items, c.ends, c.actions = c.items[:0], c.ends[:0], nil
+	c.items, c.ends = c.items[:0], c.ends[:0]
 	c.scratch.Reset()
 }

@@ -18,7 +18,9 @@ var (
 	// inside a callback. Call Flush, or try again later.
 	ErrBufferFull = errors.New("the buffer is full")
 	// ErrInCallback says that Flush or Close was called from inside a callback,
-	// where it would wait for itself.
+	// where it would wait for itself: with the context that the callback was
+	// given, or with any other in the callbacks that run on the publisher
+	// goroutine (all but ActionAdded).
 	ErrInCallback = errors.New("Flush and Close cannot be called from inside a callback")
 	// ErrNoResult says that the service answered but said nothing, or nothing
 	// sensible, about the action. It may have been applied.

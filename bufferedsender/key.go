@@ -66,7 +66,7 @@ func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
 // ctx.
 func (k *keyOf[T]) get(ctx context.Context, doc T) (string, error) {
 	if k.accessor != nil {
-		return callAccessor(k.accessor, doc)
+		return k.access(doc)
 	}
 	field, err := k.resolve(ctx)
 	if err != nil {
@@ -75,13 +75,26 @@ func (k *keyOf[T]) get(ctx context.Context, doc T) (string, error) {
 	return field.Get(doc)
 }
 
-func callAccessor[T any](accessor func(T) string, doc T) (key string, err error) {
+// access calls the accessor. A key that is not the one in the document would
+// have its result credited to another action, so the two are compared where
+// that is possible.
+func (k *keyOf[T]) access(doc T) (key string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("KeyFieldAccessor panicked: %v", v)
 		}
 	}()
-	return accessor(doc), nil
+	key = k.accessor(doc)
+	if field := k.field.Load(); field != nil {
+		written, err := field.Get(doc)
+		if err != nil {
+			return key, err
+		}
+		if written != key {
+			return key, fmt.Errorf("KeyFieldAccessor returns %q, but the field %q of the document is %q", key, field.Name, written)
+		}
+	}
+	return key, nil
 }
 
 // resolve returns the key field. It may ask the service, within ctx.
@@ -145,8 +158,9 @@ func (k *keyOf[T]) fetchField(ctx context.Context) (models.KeyField[T], error) {
 	if err != nil {
 		return models.KeyField[T]{}, err
 	}
-	if k.accessor != nil {
-		return models.KeyField[T]{Name: name}, nil // used for deletes by key only
+	field, err := models.KeyFieldByName[T](name)
+	if err != nil && k.accessor != nil {
+		return models.KeyField[T]{Name: name}, nil // read from the JSON
 	}
-	return models.KeyFieldByName[T](name)
+	return field, err
 }

@@ -150,12 +150,21 @@ func (o *observer[T]) log(e *events.Batch) {
 		attrs = append(attrs, slog.String("request_id", e.RequestID))
 	}
 	if e.Err != nil {
-		attrs = append(attrs, slog.String("error", e.Err.Error()))
+		attrs = append(attrs, slog.String("error", o.loggable(e)))
 	}
 	if panicked := (*publisher.PanicError)(nil); errors.As(e.Err, &panicked) {
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 	}
 	o.logger.LogAttrs(o.ctx, level, message, attrs...)
+}
+
+// loggable is what may be said of an error above debug level. The service's
+// explanations quote documents and their keys.
+func (o *observer[T]) loggable(e *events.Batch) string {
+	if e.StatusCode != 0 && !o.logger.Enabled(o.ctx, slog.LevelDebug) || errors.Is(e.Err, models.ErrMalformedReply) {
+		return errorType(e.StatusCode, e.Err)
+	}
+	return e.Err.Error()
 }
 
 func (o *observer[T]) countRetries(b *batch[T], r *reply) {

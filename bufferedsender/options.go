@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"time"
 
@@ -30,13 +31,17 @@ const (
 	DefaultMaxBufferedBytes   = 64 << 20
 	DefaultAutoFlushInterval  = time.Minute
 	DefaultRequestTimeout     = time.Minute
+
+	maxInFlight = 1024
 )
 
 // Options configures a BufferedSender. nil and the zero value are ready to use
 // when the key of T is known, see KeyFieldAccessor.
 type Options[T any] struct {
-	// KeyFieldAccessor returns the key of a document. It is called on the adding
-	// goroutines, many at once. Defaults to the field with the struct tag
+	// KeyFieldAccessor returns the key of a document, the same that its JSON
+	// holds. It is called on the adding goroutines, many at once. Where the name
+	// of the key field is known too, a document is refused if the two differ.
+	// Defaults to the field with the struct tag
 	// `search:"key"`; then KeyField; then the key field of the index definition,
 	// which is fetched on the first add and needs a client that may read it.
 	KeyFieldAccessor func(doc T) string
@@ -63,11 +68,13 @@ type Options[T any] struct {
 	// more have to wait. Defaults to 32768, or 4 full batches if that is more.
 	MaxBufferedActions int
 	// MaxBufferedBytes is the size of these actions at the most, encoded, in
-	// bytes. Defaults to 64 MiB, or 4 full batches if that is more.
+	// bytes. Defaults to 64 MiB, or 4 full batches if that is more. A document
+	// that is larger is refused. Small actions (up to 1 KiB) that were added by
+	// one call share memory, 16 KiB at the most, until the last is settled.
 	MaxBufferedBytes int64
 
 	// MaxInFlight is how many requests may be under way at once. Order per key
-	// is kept whatever the number. Defaults to 1.
+	// is kept whatever the number. Defaults to 1; at most 1024.
 	MaxInFlight int
 	// RequestTimeout ends a request that is not answered; it is then retried.
 	// Defaults to 60 s; negative turns it off.
@@ -112,6 +119,12 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	c.MaxBufferedActions = int(positive("MaxBufferedActions", int64(c.MaxBufferedActions), int64(max(DefaultMaxBufferedActions, 4*c.MaxBatchActions))))
 	c.MaxBufferedBytes = positive("MaxBufferedBytes", c.MaxBufferedBytes, max(DefaultMaxBufferedBytes, 4*int64(c.MaxBatchBytes)))
 	c.MaxInFlight = int(positive("MaxInFlight", int64(c.MaxInFlight), 1))
+	if c.MaxInFlight > maxInFlight {
+		errs = append(errs, fmt.Errorf("MaxInFlight is %d: use at most %d", c.MaxInFlight, maxInFlight))
+	}
+	if c.MaxBufferedActions > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("MaxBufferedActions is %d: use at most %d", c.MaxBufferedActions, math.MaxInt32))
+	}
 	if c.MaxBatchActions > ServiceMaxBatchActions {
 		errs = append(errs, fmt.Errorf("MaxBatchActions is %d: the service takes at most %d", c.MaxBatchActions, ServiceMaxBatchActions))
 	}

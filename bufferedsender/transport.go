@@ -64,6 +64,9 @@ func judgeDocument(answer *models.IndexingResult, r *reply) publisher.Result[mod
 	if err := checkResult(answer); err != nil {
 		return publisher.Result[models.IndexingResult]{Value: *answer, Err: err, Unknown: true}
 	}
+	if answer.Succeeded { // with a 2xx, whichever
+		return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: publisher.Done}
+	}
 	decision := retry.Document(answer.StatusCode)
 	r.Pause = r.Pause || decision.Pause
 	return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: verdict(decision)}

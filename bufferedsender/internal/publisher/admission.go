@@ -37,15 +37,18 @@ type admission[V any] struct {
 	adders     []*adder[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
 
+	refused bool // somebody was turned away since there was room last
+
 	// The loop sleeps until the inbox holds this much.
 	wakeItems int
 	wakeBytes int64
 
-	stats   Stats
-	closing bool
-	giveup  bool
-	result  *CloseError
-	ended   bool // result is final
+	stats    Stats
+	reported uint64 // failures that calls of Flush have returned
+	closing  bool
+	giveup   bool
+	result   *CloseError
+	ended    bool // result is final
 }
 
 // Stats is a consistent snapshot: Accepted = Completed + Failed + Unsent +
@@ -105,9 +108,10 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 		}
 		return accepted, nil
 	}
+	a.refused = p.config.AutoFlush
 	a.mu.Unlock()
 	if !wait || p.insideHook(ctx) {
-		p.signal()
+		p.signal() // as for those who wait: they are told to come again
 		return accepted, ErrFull
 	}
 	n, err := p.waitForRoom(ctx, items[accepted:])
@@ -137,6 +141,7 @@ func (p *Publisher[V, R]) waitForRoom(ctx context.Context, items []Item[V]) (int
 			a.admit() // a smaller one behind it may fit
 		}
 		a.mu.Unlock()
+		p.signal() // of which the loop must hear
 	}
 	return call.accepted, call.err
 }
@@ -164,6 +169,7 @@ func (a *admission[V]) enough() bool {
 
 // admit gives room to the adders that wait, in the order they came.
 func (a *admission[V]) admit() {
+	a.refused = false
 	for len(a.adders) > 0 {
 		call := a.adders[0]
 		n := a.accept(call.items, call.now)
@@ -231,23 +237,40 @@ func (a *admission[V]) closeResult() error {
 	return a.result
 }
 
+// publish makes end the result of Close, unless a Close that could not wait has
+// made its own.
+func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ended {
+		return
+	}
+	a.ended = true
+	if end.Failed+end.Unsent+end.Unknown > 0 {
+		a.result = end
+	}
+	close(closed)
+}
+
 // closeStuck settles everything for a Close that cannot wait for the loop, and
 // makes its result. The loop will tell, when its hook returns, and count no
 // more.
-func (a *admission[V]) closeStuck() error {
+func (a *admission[V]) closeStuck(closed chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.ended {
+		defer close(closed)
 		a.ended = true
 		s := &a.stats
-		a.result = &CloseError{Unknown: uint64(s.Carried), Unsent: uint64(s.Items - s.Carried), Stuck: true}
+		a.result = &CloseError{
+			Unknown: uint64(s.Carried),
+			Unsent:  uint64(s.Items - s.Carried),
+			Failed:  s.Failed - a.reported,
+			Stuck:   true,
+		}
 		s.Unsent += uint64(s.Items)
 		s.Items, s.Bytes, s.InFlight, s.Carried = 0, 0, 0, 0
 	}
-	if a.result == nil {
-		return nil
-	}
-	return a.result
 }
 
 // over reports whether a Close has settled everything without the loop.

@@ -34,7 +34,7 @@ type loop[V, R any] struct {
 	pauses      int    // in a row
 	told        uint64 // actions settled and told
 
-	starved bool // adders wait for room
+	starved bool // adders wait for room, or were turned away
 	closing bool // no more is accepted
 	giveUp  bool // Close's ctx has ended
 
@@ -77,7 +77,7 @@ func (l *loop[V, R]) run() {
 			return
 		}
 		l.p.cancel()
-		close(l.p.closed)
+		l.p.admission.publish(&l.end, l.p.closed)
 	}()
 	number := goroutine()
 	l.goroutine.Store(&number)
@@ -145,7 +145,7 @@ func (l *loop[V, R]) intake() {
 	a.mu.Lock()
 	inbox, flushes := a.inbox, a.flushes
 	a.inbox, a.spare, a.inboxBytes, a.flushes = a.spare, nil, 0, nil
-	l.starved, l.closing, l.giveUp = len(a.adders) > 0, a.closing, a.giveup
+	l.starved, l.closing, l.giveUp = len(a.adders) > 0 || a.refused, a.closing, a.giveup
 	a.mu.Unlock()
 
 	for i := range inbox {
@@ -191,7 +191,7 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 	if !ok || seq <= l.urgent {
 		return 0, false
 	}
-	return accepted + l.p.config.Interval, true
+	return later(accepted, l.p.config.Interval), true
 }
 
 func (l *loop[V, R]) limits() batchLimits {
@@ -201,8 +201,12 @@ func (l *loop[V, R]) limits() batchLimits {
 
 // ready reports whether a request is to be started now.
 func (l *loop[V, R]) ready(now instant) bool {
-	return len(l.inFlight) < l.p.config.MaxInFlight && now >= l.pausedUntil && l.wanted()
+	return len(l.inFlight) < l.p.config.MaxInFlight && now >= l.pausedUntil && !l.cancelled() && l.wanted()
 }
+
+// cancelled reports whether Close has given up. Unlike giveUp it is true at
+// once, also in the middle of a round.
+func (l *loop[V, R]) cancelled() bool { return l.p.requests.Err() != nil }
 
 // wanted reports whether something is to be sent without waiting for more.
 func (l *loop[V, R]) wanted() bool {
@@ -295,6 +299,11 @@ func (l *loop[V, R]) send() {
 // start hands a request over to a worker.
 func (l *loop[V, R]) start(f *flight[V, R]) {
 	f.started = true
+	if l.cancelled() { // while the Sent hook ran: it must not leave any more
+		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
+		l.replies <- f // which has a place for each slot
+		return
+	}
 	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1} // replaced, unless the worker is ended
 	l.p.workers.Go(func() {
 		started := l.p.now()
@@ -332,6 +341,7 @@ func (l *loop[V, R]) release() {
 		abandoned := f.abandoned
 		if !abandoned {
 			f.done, f.result = true, f.failed
+			a.reported += f.failed.count - f.failed.unsent
 		}
 		a.mu.Unlock()
 		if abandoned {

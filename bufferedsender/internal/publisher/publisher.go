@@ -170,7 +170,7 @@ type Publisher[V, R any] struct {
 
 	admission admission[V]
 	wake      chan struct{} // capacity 1: one pending wake-up is as good as many
-	closed    chan struct{} // closed by the loop when it has ended
+	closed    chan struct{} // closed when the result of Close is final
 
 	cancel   context.CancelFunc // ends all requests
 	requests context.Context
@@ -187,7 +187,9 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		closed: make(chan struct{}),
 	}
 	p.admission.maxItems, p.admission.maxBytes = config.MaxItems, config.MaxBytes
-	p.requests, p.cancel = context.WithCancel(context.Background())
+	// Marked: a client that calls Flush in the middle of a request would wait
+	// for that request.
+	p.requests, p.cancel = context.WithCancel(p.HookContext(context.Background()))
 	p.loop = newLoop(p)
 	go p.loop.run()
 	return p
@@ -240,6 +242,12 @@ func (p *Publisher[V, R]) Flush(ctx context.Context) error {
 	p.signal()
 	select {
 	case <-f.released:
+	case <-p.closed:
+		select {
+		case <-f.released:
+		default: // a Close that could not wait for a hook
+			return p.admission.closeResult()
+		}
 	case <-ctx.Done():
 		if p.admission.abandon(f) {
 			p.signal()
@@ -284,12 +292,13 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("the client panicked: %v", e.Value) }
 
-// A request that was cancelled has abandonAfter to return, and a hook that runs
-// when Close gave up has stuckAfter; then they are left behind, because Close
-// has promised to return.
+// When the ctx of Close ends, a request that was cancelled has abandonAfter to
+// return, a hook has stuckAfter, and all hooks together have patience. Then they
+// are left behind, because Close has promised to return.
 const (
 	abandonAfter = time.Second
 	stuckAfter   = 2 * time.Second
+	patience     = 10 * time.Second
 )
 
 // Close refuses further items, sends what is left, and waits until everything
@@ -309,17 +318,26 @@ func (p *Publisher[V, R]) Close(ctx context.Context) error {
 	p.admission.giveUp()
 	p.cancel()
 	p.signal()
-	for seen := p.loop.progress.Load(); ; {
-		patience := time.NewTimer(stuckAfter)
+	p.awaitHooks()
+	return p.admission.closeResult()
+}
+
+// awaitHooks waits until the loop has ended, or makes the result of Close if a
+// hook keeps it.
+func (p *Publisher[V, R]) awaitHooks() {
+	began, seen := p.now(), p.loop.progress.Load()
+	for {
+		look := time.NewTimer(stuckAfter)
 		select {
 		case <-p.closed:
-			patience.Stop()
-			return p.admission.closeResult()
-		case <-patience.C:
+			look.Stop()
+			return
+		case <-look.C:
 		}
 		now := p.loop.progress.Load()
-		if now == seen {
-			return p.admission.closeStuck()
+		if now == seen || p.now()-began >= patience {
+			p.admission.closeStuck(p.closed)
+			return
 		}
 		seen = now
 	}

@@ -49,6 +49,9 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 // that was let through is no sign of recovery. What they ask for in a header is
 // obeyed all the same.
 func (l *loop[V, R]) throttle(f *flight[V, R], now instant) time.Duration {
+	if l.cancelled() {
+		return 0 // what was cut by Close says nothing about the service
+	}
 	fresh := f.epoch == l.epoch
 	if !f.reply.Pause {
 		if fresh {
@@ -117,13 +120,13 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant) (n Counts) {
 		case result.Verdict == Fail:
 			n.Failed++
 			end.Outcome = Failed
-		case node.item.Attempt >= l.p.config.MaxAttempts:
+		case node.item.Attempt >= l.p.config.MaxAttempts && !l.cancelled(): // else Close settles it
 			n.Failed++
 			end.Outcome, end.Exhausted = Failed, true
 		default:
 			n.Retried++
-			due := l.pausedUntil
-			if !f.reply.Pause || due <= now {
+			due := max(l.pausedUntil, now)
+			if !f.reply.Pause || due == now && f.reply.RetryAfter < 0 {
 				for len(waits) < node.item.Attempt {
 					waits = append(waits, l.p.config.Backoff(len(waits)+1))
 				}
@@ -197,6 +200,9 @@ func (l *loop[V, R]) tellNext() {
 	if end.Outcome != Completed {
 		err = l.p.config.Hooks.Explain(end)
 	}
+	if end.Outcome == Unsent && len(l.end.Errors) < keptErrors {
+		l.end.Errors = append(l.end.Errors, err)
+	}
 	defer func() {
 		l.progress.Add(1)
 		l.toldN++
@@ -224,6 +230,9 @@ func (l *loop[V, R]) abort() {
 		case <-patience.C:
 			l.abandon()
 		}
+	}
+	if l.end.Errors == nil {
+		l.end.Errors = slices.Clone(l.flushes.unreported.errors)
 	}
 	now := l.p.now()
 	for _, r := range l.pending.all() {
@@ -261,24 +270,16 @@ func (l *loop[V, R]) abandon() {
 	}
 }
 
-// finish lets go the last waiters, makes the result of Close, and joins the
-// workers.
+// finish lets go the last waiters, joins the workers, and prepares the result
+// of Close.
 func (l *loop[V, R]) finish() {
 	l.release()
 	if !l.abandoned {
 		l.p.workers.Wait()
 	}
-	l.ended = true
-	a := &l.p.admission
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	l.end.Failed = l.flushes.unreported.count - l.flushes.unreported.unsent
-	l.end.Errors = l.flushes.unreported.errors
-	if a.ended {
-		return // Close could not wait for us
+	if l.end.Errors == nil {
+		l.end.Errors = l.flushes.unreported.errors
 	}
-	a.ended = true
-	if l.end.Failed+l.end.Unsent+l.end.Unknown > 0 {
-		a.result = &l.end
-	}
+	l.ended = true
 }
