@@ -112,7 +112,7 @@ func TestBadInputKeyField(t *testing.T) {
 func TestBadInputIllegalKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
-		for key, rule := range map[string]string{"": "empty", "a b": "letters", "_x": "_", strings.Repeat("k", 1025): "1024"} {
+		for key, rule := range map[string]string{"": "empty", "a b": "letters", "_x": "underscore", strings.Repeat("k", 1025): "1024"} {
 			err := r.sender.UploadDocuments(t.Context(), hotel{ID: "earlier-0"}, hotel{ID: "earlier-1"}, hotel{ID: key}, hotel{ID: "later"})
 			var refusal *bufferedsender.AddError
 			var illegal *keys.InvalidKeyError
