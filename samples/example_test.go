@@ -1,0 +1,80 @@
+package samples_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// README.md shows what stands between here and the end of load, word for word.
+
+type Hotel struct {
+	ID     string   `json:"id" search:"key"`
+	Name   string   `json:"name" search:"searchable"`
+	Tags   []string `json:"tags" search:"filterable,facetable"`
+	Rating float64  `json:"rating" search:"filterable,sortable"`
+}
+
+func load(ctx context.Context, endpoint, apiKey string, hotels iter.Seq[Hotel]) error {
+	client, err := search.NewClientWithKey(endpoint, "hotels", azcore.NewKeyCredential(apiKey), nil)
+	if err != nil {
+		return err
+	}
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
+		Handlers: events.Handlers[Hotel]{
+			ActionFailed: func(_ context.Context, e *events.ActionFailed[Hotel]) { log.Print(e.Err) },
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for hotel := range hotels {
+		if err := sender.UploadDocuments(ctx, hotel); err != nil { // waits while the buffer is full
+			return errors.Join(err, sender.Close(ctx))
+		}
+	}
+	return sender.Close(ctx) // nil: everything is in the index
+}
+
+func Example() {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	if err := srv.Listen("127.0.0.1:0"); err != nil {
+		log.Fatal(err)
+	}
+	fields, err := models.FieldsOf[Hotel]()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := srv.CreateIndex(models.SearchIndex{Name: "hotels", Fields: fields}); err != nil {
+		log.Fatal(err)
+	}
+
+	err = load(context.Background(), srv.URL(), searchtest.AdminKey, slices.Values([]Hotel{
+		{ID: "1", Name: "Stay-Kay City Hotel", Tags: []string{"view"}, Rating: 3.6},
+		{ID: "2", Name: "Old Century Hotel", Rating: 3.5},
+	}))
+	fmt.Println(err, srv.DocumentCount("hotels"))
+	// Output: <nil> 2
+}
+
+// transportOfREADME is the piece of README.md about testing.
+func transportOfREADME() (*search.Client, error) {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	opts := &search.ClientOptions{}
+	opts.Transport = srv
+	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	return client, err
+}

@@ -1,0 +1,85 @@
+package samples_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dustin/go-humanize"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(content)
+}
+
+var (
+	goBlock  = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+	indented = regexp.MustCompile(`(?m)^\t*`)
+	link     = regexp.MustCompile(`\]\(([^)#]+)\)`)
+	command  = regexp.MustCompile(`go (?:run|test)[^\n` + "`" + `]* (\./[a-z/]+)`)
+	spaces   = regexp.MustCompile(`\s+`)
+)
+
+// Every Go block of README.md stands in example_test.go, whatever its
+// indentation there: so it compiles, and the first one is run.
+func TestCodeInREADMECompiles(t *testing.T) {
+	flat := func(s string) string { return indented.ReplaceAllString(s, "") }
+	compiled := flat(read(t, "samples/example_test.go"))
+	blocks := goBlock.FindAllStringSubmatch(read(t, "README.md"), -1)
+	require.Len(t, blocks, 2)
+	for _, b := range blocks {
+		require.True(t, strings.Contains(compiled, flat(b[1])), "this block of README.md is not in samples/example_test.go:\n%s", b[1])
+	}
+	client, err := transportOfREADME()
+	require.NoError(t, err)
+	require.Equal(t, "hotels", client.IndexName())
+}
+
+func TestWhatREADMEPointsToExists(t *testing.T) {
+	readme := read(t, "README.md")
+	links := link.FindAllStringSubmatch(readme, -1)
+	require.NotEmpty(t, links)
+	for _, l := range links {
+		require.FileExists(t, filepath.Join("..", filepath.FromSlash(l[1])))
+	}
+	commands := command.FindAllStringSubmatch(readme, -1)
+	require.GreaterOrEqual(t, len(commands), 5)
+	for _, c := range commands {
+		require.DirExists(t, filepath.Join("..", filepath.FromSlash(c[1])), c[0])
+	}
+}
+
+func TestLimitsInREADMEAreThoseOfTheCode(t *testing.T) {
+	// Numbers are written with spaces in the text: 32 768.
+	number := func(n int64) string { return strings.ReplaceAll(humanize.Comma(n), ",", " ") }
+	readme := read(t, "README.md")
+	for _, row := range []string{
+		fmt.Sprintf("| documents in a request | %d | up to %s,", bufferedsender.DefaultMaxBatchActions, number(bufferedsender.ServiceMaxBatchActions)),
+		fmt.Sprintf("| size of a request | %s bytes |", number(bufferedsender.DefaultMaxBatchBytes)),
+		fmt.Sprintf("| buffer | %s documents, %d MiB |", number(bufferedsender.DefaultMaxBufferedActions), bufferedsender.DefaultMaxBufferedBytes>>20),
+		fmt.Sprintf("| wait for a full batch | %.0f s |", bufferedsender.DefaultAutoFlushInterval.Seconds()),
+		fmt.Sprintf("| timeout of a request | %.0f s |", bufferedsender.DefaultRequestTimeout.Seconds()),
+		fmt.Sprintf("| api-version | %s |", search.DefaultAPIVersion),
+		fmt.Sprintf("%d ms of back-off at first and %.0f s at most", retry.DefaultDelay.Milliseconds(), retry.DefaultMaxDelay.Seconds()),
+		"default admin key is `" + searchtest.AdminKey + "`",
+	} {
+		require.Contains(t, spaces.ReplaceAllString(readme, " "), row)
+	}
+	require.Equal(t, 4, retry.Options{}.MaxAttempts())
+	require.Contains(t, readme, "Four attempts for each document by default")
+}
