@@ -1,0 +1,147 @@
+package bufferedsender_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/require"
+)
+
+// declaration is a document of about 650 bytes of JSON with fields of several
+// types, such as programs have.
+type declaration struct {
+	ID        string    `json:"id" search:"key"`
+	Package   string    `json:"package"`
+	Kind      string    `json:"kind"`
+	Name      string    `json:"name"`
+	Signature string    `json:"signature"`
+	Doc       string    `json:"doc"`
+	File      string    `json:"file"`
+	Line      int       `json:"line"`
+	Exported  bool      `json:"exported"`
+	Lines     int       `json:"linesOfCode"`
+	Rating    float64   `json:"rating"`
+	Tags      []string  `json:"tags"`
+	Changed   time.Time `json:"changed"`
+}
+
+// declarations returns n documents that differ in their keys.
+func declarations(n int) []declaration {
+	docs := make([]declaration, n)
+	for i := range docs {
+		docs[i] = declaration{
+			ID: fmt.Sprintf("net_http_Client_%07d", i), Package: "net/http", Kind: "method", Name: "Do",
+			Signature: "func (c *Client) Do(req *Request) (*Response, error)",
+			Doc:       strings.Repeat("Do sends an HTTP request and returns an HTTP response, following policy. ", 4),
+			File:      "src/net/http/client.go", Line: 583 + i, Exported: true, Lines: 3, Rating: 4.75,
+			Tags: []string{"http", "client", "network"}, Changed: time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC),
+		}
+	}
+	return docs
+}
+
+// sink is an Indexer that answers at once: it reads the body, looks for the
+// keys and agrees, after latency. It allocates next to nothing for a document,
+// so that what the benchmark counts is the sender's.
+type sink struct {
+	latency time.Duration
+	bytes   atomic.Int64
+	buffers sync.Pool
+}
+
+func (s *sink) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+	buffer, ok := s.buffers.Get().(*bytes.Buffer)
+	if !ok {
+		buffer = new(bytes.Buffer)
+	}
+	defer s.buffers.Put(buffer)
+	buffer.Reset()
+	n, err := buffer.ReadFrom(body)
+	if err != nil {
+		return models.IndexDocumentsResult{}, err
+	}
+	s.bytes.Add(n)
+	if s.latency > 0 {
+		select {
+		case <-time.After(s.latency):
+		case <-ctx.Done():
+			return models.IndexDocumentsResult{}, ctx.Err()
+		}
+	}
+	const before, width = `"id":"`, len("net_http_Client_0000000")
+	raw := buffer.Bytes()
+	keys := make([]byte, 0, 1000*width)
+	for at := bytes.Index(raw, []byte(before)); at >= 0; at = bytes.Index(raw, []byte(before)) {
+		raw = raw[at+len(before):]
+		keys = append(keys, raw[:width]...)
+	}
+	all := string(keys)
+	result := models.IndexDocumentsResult{StatusCode: 200, Results: make([]models.IndexingResult, len(all)/width)}
+	for i := range result.Results {
+		result.Results[i] = models.IndexingResult{Key: all[i*width : (i+1)*width], Succeeded: true, StatusCode: 200}
+	}
+	return result, nil
+}
+
+// BenchmarkSender measures documents through the sender: encoding, batching,
+// reading the results, settling.
+func BenchmarkSender(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		parallel bool
+		docs     int // of one call
+		opts     bufferedsender.Options[declaration]
+		latency  time.Duration
+	}{
+		{name: "one producer, one document a call", docs: 1},
+		{name: "one producer, 100 documents a call", docs: 100},
+		{name: "parallel producers, one document a call", docs: 1, parallel: true},
+		{name: "parallel producers, 100 documents a call", docs: 100, parallel: true},
+		{name: "a slow service, one request at a time", docs: 100, latency: 10 * time.Millisecond},
+		{name: "a slow service, eight requests at a time", docs: 100, latency: 10 * time.Millisecond, opts: bufferedsender.Options[declaration]{MaxInFlight: 8}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			service := &sink{latency: c.latency}
+			s, err := bufferedsender.New(service, &c.opts)
+			require.NoError(b, err)
+			docs := declarations(100_000) // more than the buffer holds, so that keys seldom meet
+			var next atomic.Int64
+			add := func() {
+				at := int(next.Add(int64(c.docs))-int64(c.docs)) % len(docs)
+				if err := s.UploadDocuments(context.Background(), docs[at:at+c.docs]...); err != nil {
+					b.Error(err)
+				}
+			}
+			b.ReportAllocs()
+			if c.parallel {
+				b.SetParallelism(max(1, 8/runtime.GOMAXPROCS(0)))
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						add()
+					}
+				})
+			} else {
+				for b.Loop() {
+					add()
+				}
+			}
+			require.NoError(b, s.Close(context.Background()))
+			b.StopTimer()
+			stats := s.Stats()
+			require.Equal(b, stats.Accepted, stats.Completed)
+			seconds := b.Elapsed().Seconds()
+			b.ReportMetric(float64(stats.Completed)/seconds, "docs/s")
+			b.ReportMetric(float64(service.bytes.Load())/float64(stats.Completed), "B/doc")
+		})
+	}
+}
