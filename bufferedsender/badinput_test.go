@@ -138,6 +138,7 @@ func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
 		srv := searchtest.NewServer(nil)
 		s, err := bufferedsender.New(newClient(t, srv), &bufferedsender.Options[scored]{MaxBatchBytes: 1000})
 		require.NoError(t, err)
+		closeAtLast(t, s)
 		for field, bad := range map[string]scored{
 			"score":      {ID: "1", Score: math.NaN()},
 			"score ":     {ID: "1", Score: math.Inf(-1)},
@@ -221,6 +222,7 @@ func TestBadInputCallbackThatBlocksForEver(t *testing.T) {
 					return r, err
 				}}, &hotelOptions{Handlers: handlers, Logger: silent})
 				require.NoError(t, err)
+				closeAtLast(t, sender)
 				require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 2)...))
 				began := time.Now()
 				require.ErrorIs(t, sender.Flush(within(t, time.Second)), context.DeadlineExceeded)
@@ -252,6 +254,7 @@ func TestBadInputEndpoint(t *testing.T) {
 			},
 		}})
 		require.NoError(t, err)
+		closeAtLast(t, s)
 		require.NoError(t, s.UploadDocuments(context.Background(), hotel{ID: "1"}))
 		require.Equal(t, 1, closeError(t, s.Close(within(t, time.Minute))).Failed)
 		require.Len(t, failed, 1)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
@@ -143,4 +144,14 @@ func metricSums(t *testing.T, reader *sdkmetric.ManualReader) map[string]int64 {
 		}
 	}
 	return sums
+}
+
+// closeAtLast closes a sender that has no rig when the test ends, also if it
+// fails: what a bubble leaves running ends all tests.
+func closeAtLast(t *testing.T, s interface{ Close(context.Context) error }) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
 }

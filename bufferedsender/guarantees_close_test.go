@@ -259,6 +259,7 @@ func TestG8CloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 			ActionFailed:    func(context.Context, *events.ActionFailed[hotel]) { told++ },
 		}})
 		require.NoError(t, err)
+		closeAtLast(t, sender)
 		require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 5)...))
 		began := time.Now()
 		err = sender.Close(within(t, 5*time.Second))

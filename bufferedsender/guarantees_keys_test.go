@@ -79,6 +79,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen),
 				KeyFieldAccessor: func(d twoIDs) string { return d.ID }})
 			require.NoError(t, err)
+			closeAtLast(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "accessor"}))
 			require.NoError(t, s.Close(t.Context()))
 			assert.Equal(t, []string{"accessor"}, seen)
@@ -91,6 +92,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 			asked := 0
 			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen), Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
+			closeAtLast(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "other"}))
 			require.NoError(t, s.DeleteDocumentsByKey(t.Context(), "by-key"))
 			s.Close(t.Context()) // agree answers about id
@@ -139,6 +141,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, err := bufferedsender.New[models.Document](&fakeIndexer{agree}, &bufferedsender.Options[models.Document]{KeyField: "id"})
 			require.NoError(t, err)
+			closeAtLast(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), models.Document{"id": "1"}))
 			require.NoError(t, s.DeleteDocumentsByKey(t.Context(), "2"))
 			require.NoError(t, s.Close(t.Context()))
@@ -150,6 +153,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 func uploadOne[T any](t *testing.T, srv *searchtest.Server, doc T) error {
 	s, err := bufferedsender.New[T](newClient(t, srv), nil)
 	require.NoError(t, err)
+	closeAtLast(t, s)
 	return errors.Join(s.UploadDocuments(t.Context(), doc), s.TryIndexDocuments(models.MergeAction(doc)), s.Close(t.Context()))
 }
 
@@ -158,6 +162,7 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 	start := func(t *testing.T, asked *int, keyField func(context.Context) (string, error)) sender {
 		s, err := bufferedsender.New[models.Document](catalog(asked, keyField), nil)
 		require.NoError(t, err)
+		closeAtLast(t, s)
 		t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
 		return s
 	}
@@ -252,6 +257,7 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 			srv := searchtest.NewServer(nil)
 			s, err := bufferedsender.New[models.Document](newClient(t, srv), nil)
 			require.NoError(t, err)
+			closeAtLast(t, s)
 			require.ErrorContains(t, s.UploadDocuments(t.Context(), doc(1)), "hotels", "there is no such index yet")
 			require.NoError(t, srv.CreateIndex(hotelIndex))
 			require.NoError(t, s.UploadDocuments(t.Context(), doc(1)))

@@ -179,6 +179,7 @@ func TestG2NilMeansAccepted(t *testing.T) {
 			require.NoError(t, srv.CreateIndex(hotelIndex))
 			sender, err := bufferedsender.New[models.Document](newClient(t, srv), &bufferedsender.Options[models.Document]{KeyField: "id"})
 			require.NoError(t, err)
+			closeAtLast(t, sender)
 			doc := models.Document{"id": "1", "name": "before"}
 			require.NoError(t, sender.UploadDocuments(t.Context(), doc))
 			doc["name"] = "after"

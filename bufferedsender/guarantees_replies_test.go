@@ -208,6 +208,7 @@ func TestG10IndexerThatReturnsNonsense(t *testing.T) {
 					return result, nil
 				}}, &hotelOptions{Retry: retry.Options{MaxRetries: 1}, Logger: slog.New(slog.DiscardHandler)})
 				require.NoError(t, err)
+				closeAtLast(t, sender)
 				require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 2)...))
 				require.Equal(t, 2, flushFailures(t, sender.Flush(t.Context())))
 				require.NoError(t, sender.Close(t.Context()))
@@ -224,6 +225,7 @@ func TestG10IndexerThatReturnsNonsense(t *testing.T) {
 				return agree(ctx, body)
 			}}, &hotelOptions{Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
+			closeAtLast(t, sender)
 			require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 2)...))
 			err = sender.Close(t.Context())
 			s := sender.Stats()

@@ -101,6 +101,7 @@ func TestG9GuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 			require.NoError(t, srv.CreateIndex(hotelIndex))
 			sender, err := bufferedsender.New[models.Document](newClient(t, srv), &bufferedsender.Options[models.Document]{Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
+			closeAtLast(t, sender)
 			for i := range 20 {
 				doc := models.Document{"id": fmt.Sprint(i), "rooms": i}
 				if i == 13 {

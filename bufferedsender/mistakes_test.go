@@ -96,6 +96,7 @@ func TestMistakeDotNetFailedKeyDiscoveryIsCached(t *testing.T) {
 		srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpGetIndex, Count: 1, Status: 403}}})
 		s, err := bufferedsender.New[models.Document](newClient(t, srv), nil)
 		require.NoError(t, err)
+		closeAtLast(t, s)
 		doc := models.Document{"id": "1"}
 		var status retry.StatusError
 		require.ErrorAs(t, s.UploadDocuments(t.Context(), doc), &status)
@@ -297,6 +298,7 @@ func TestMistakeNATSCallbacksDeferredInAnEndlessLoop(t *testing.T) {
 			BatchCompleted: func(context.Context, *events.Batch) { told <- "batch" },
 		}})
 		require.NoError(t, err)
+		closeAtLast(t, sender)
 		require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 20)...))
 		for i := range 20 {
 			assert.Equal(t, "batch", <-told)
