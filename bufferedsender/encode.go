@@ -109,6 +109,10 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 		return &DocumentTooLargeError{Size: size + envelopeBytes, Limit: c.s.largestBody}
 	}
 	if c.s.observer.handlers.ActionAdded != nil {
+		if c.s.publisher.Closing() { // while the document was encoded
+			c.scratch.Truncate(before)
+			return ErrClosed
+		}
 		if err := c.s.observer.added(ctx, &events.ActionAdded[T]{Action: action, Key: key, Bytes: size}); err != nil {
 			c.scratch.Truncate(before)
 			return err
@@ -145,7 +149,6 @@ func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
 	}
 	c.copyBodies()
 	n, err := c.s.publisher.Add(ctx, c.items, wait)
-	c.s.observer.telemetry.accepted(n)
 	c.clear()
 	return n, translate(err)
 }

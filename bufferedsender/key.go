@@ -43,6 +43,9 @@ func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.KeyFieldAccessor != nil {
+		field = models.KeyField[T]{} // it may well read another one
+	}
 	if o.KeyField != "" && field.Name != o.KeyField {
 		if field.Name != "" {
 			return nil, fmt.Errorf("KeyField is %q but the struct tag of %T says %q", o.KeyField, *new(T), field.Name)

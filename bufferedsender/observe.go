@@ -51,11 +51,14 @@ func (o *observer[T]) start(mark func(context.Context) context.Context) {
 
 func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult] {
 	return publisher.Hooks[payload[T], models.IndexingResult]{
+		Accepted: func(n int) {
+			o.guard("MeterProvider", func() { o.telemetry.accepted(n) })
+		},
 		Sent:    o.sent,
-		Explain: func(s *settlement[T]) error { return failure(s) },
+		Explain: o.explain,
 		Replied: o.replied,
 		Settled: o.settled,
-		Told:    o.telemetry.flushSettled,
+		Told:    func() { o.guard("MeterProvider", o.telemetry.flushSettled) },
 		Paused:  o.paused,
 	}
 }
@@ -72,9 +75,9 @@ func (o *observer[T]) guard(handler string, call func()) {
 
 func (o *observer[T]) panicked(handler string, v any) {
 	o.panics.Add(1)
-	o.telemetry.callbackPanicked()
 	stack := string(debug.Stack())
-	defer func() { _ = recover() }() // a logger that panics too has been counted above
+	defer func() { _ = recover() }() // a logger or a meter that panics too has been counted above
+	o.telemetry.callbackPanicked()
 	o.logger.Error("azsearch: a handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", stack)
 }
 
@@ -118,10 +121,12 @@ func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publi
 		Split:      r.Split && len(b.Items) > 1,
 		Err:        r.Err,
 	}
-	o.telemetry.batchCompleted(event)
-	if n.Retried > 0 {
-		o.countRetries(b, r)
-	}
+	o.guard("MeterProvider", func() {
+		o.telemetry.batchCompleted(event)
+		if n.Retried > 0 {
+			o.countRetries(b, r)
+		}
+	})
 	o.guard("Logger", func() { o.log(event) })
 	if o.handlers.BatchCompleted != nil {
 		o.guard("BatchCompleted", func() { o.handlers.BatchCompleted(o.ctx, event) })
@@ -184,13 +189,15 @@ func (o *observer[T]) countRetries(b *batch[T], r *reply) {
 }
 
 func (o *observer[T]) paused(wait time.Duration) {
-	o.telemetry.paused(wait)
+	o.guard("MeterProvider", func() { o.telemetry.paused(wait) })
 	o.guard("Logger", func() { o.logger.Info("azsearch: sending is held", "for", wait) })
 }
 
 // settled tells of the end of an action. err is its failure, or nil.
 func (o *observer[T]) settled(s *settlement[T], err error) {
-	o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
+	o.guard("MeterProvider", func() {
+		o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
+	})
 	if err == nil {
 		if o.handlers.ActionCompleted != nil {
 			o.guard("ActionCompleted", func() {
@@ -217,6 +224,20 @@ func (o *observer[T]) settled(s *settlement[T], err error) {
 		e.Result = &answer
 	}
 	o.guard("ActionFailed", func() { o.handlers.ActionFailed(o.ctx, e) })
+}
+
+// explain is failure for an error of the client whose methods panic.
+func (o *observer[T]) explain(s *settlement[T]) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			o.panicked("error of the client", v)
+			err = &ActionError{
+				Key: s.Item.Key, Type: s.Item.Value.typ, Status: s.Result.Value.StatusCode, Attempts: s.Item.Attempt,
+				Exhausted: s.Exhausted, Unknown: s.Unknown, Err: errors.New("the client's error panicked"),
+			}
+		}
+	}()
+	return failure(s)
 }
 
 // failure says why an action was not completed.

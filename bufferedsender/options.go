@@ -39,9 +39,8 @@ const (
 // when the key of T is known, see KeyFieldAccessor.
 type Options[T any] struct {
 	// KeyFieldAccessor returns the key of a document, the same that its JSON
-	// holds. It is called on the adding goroutines, many at once. Where the name
-	// of the key field is known too, a document is refused if the two differ.
-	// Defaults to the field with the struct tag
+	// holds. It is called on the adding goroutines, many at once. If KeyField
+	// is set too, a document is refused when the two differ. Defaults to the field with the struct tag
 	// `search:"key"`; then KeyField; then the key field of the index definition,
 	// which is fetched on the first add and needs a client that may read it.
 	KeyFieldAccessor func(doc T) string

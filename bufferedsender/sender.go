@@ -130,11 +130,12 @@ func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...st
 	if len(keys) == 0 {
 		return nil
 	}
+	ctx = orBackground(ctx)
 	if _, err := s.keyOf.resolve(ctx); err != nil {
 		return &AddError{Key: keys[0], Err: err}
 	}
 	action := models.IndexDocumentsAction[T]{Type: models.ActionDelete}
-	return s.addAll(ctx, len(keys), true, func(c *chunk[T], i int) (string, error) {
+	return s.addAll(ctx, len(keys), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		return keys[i], c.addKeyed(ctx, keys[i], action)
 	})
 }
@@ -142,7 +143,7 @@ func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...st
 // IndexDocuments adds actions of any type, with tags if wanted. It waits and
 // reports like UploadDocuments.
 func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...models.IndexDocumentsAction[T]) error {
-	return s.addAll(ctx, len(actions), true, func(c *chunk[T], i int) (string, error) {
+	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		return c.add(ctx, actions[i])
 	})
 }
@@ -153,7 +154,7 @@ func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...model
 // first call of all fetches the index definition.
 func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAction[T]) error {
 	ctx := context.Background()
-	return s.addAll(ctx, len(actions), false, func(c *chunk[T], i int) (string, error) {
+	return s.addAll(ctx, len(actions), false, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		return c.add(ctx, actions[i])
 	})
 }
@@ -165,6 +166,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	if s.publisher.Closing() {
 		return &AddError{Err: ErrClosed}
 	}
+	ctx = orBackground(ctx)
 	// Chunks of one: nobody knows when the sequence yields the next.
 	a := adding[T]{s: s, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, 1)}
 	defer a.chunk.free()
@@ -191,6 +193,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 // first Flush returns its cause, and the work goes on. After Close it returns
 // what Close returned.
 func (s *BufferedSender[T]) Flush(ctx context.Context) error {
+	ctx = orBackground(ctx)
 	return s.translateClose(s.publisher.Flush(ctx))
 }
 
@@ -205,6 +208,7 @@ func (s *BufferedSender[T]) Flush(ctx context.Context) error {
 // A callback or an Indexer that does not return cannot be stopped: Close leaves
 // it behind about two seconds after ctx has ended.
 func (s *BufferedSender[T]) Close(ctx context.Context) error {
+	ctx = orBackground(ctx)
 	err := s.publisher.Close(ctx)
 	if !errors.Is(err, publisher.ErrInCallback) {
 		s.observer.telemetry.stop()
@@ -217,24 +221,34 @@ func (s *BufferedSender[T]) PendingActionCount() int {
 	return s.publisher.Stats().Items
 }
 
+// orBackground keeps a nil context from panicking half-way through a call, when
+// part of its documents is accepted.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
 func (s *BufferedSender[T]) addDocuments(ctx context.Context, typ models.ActionType, docs []T) error {
-	return s.addAll(ctx, len(docs), true, func(c *chunk[T], i int) (string, error) {
+	return s.addAll(ctx, len(docs), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		return c.add(ctx, models.IndexDocumentsAction[T]{Type: typ, Document: docs[i]})
 	})
 }
 
 // addAll adds n actions, the i-th of which add puts into a chunk.
-func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add func(c *chunk[T], i int) (string, error)) error {
+func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add func(ctx context.Context, c *chunk[T], i int) (string, error)) error {
 	if n == 0 {
 		return nil
 	}
 	if s.publisher.Closing() {
 		return &AddError{Err: ErrClosed} // before any handler hears of it
 	}
+	ctx = orBackground(ctx)
 	a := adding[T]{s: s, ctx: ctx, wait: wait && !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, n)}
 	defer a.chunk.free()
 	for i := range n {
-		if key, err := add(a.chunk, i); err != nil {
+		if key, err := add(ctx, a.chunk, i); err != nil {
 			return a.fail(key, err)
 		}
 		if err := a.acceptIfFull(); err != nil {

@@ -27,11 +27,10 @@ const maxLinks = 128
 // conventions for database clients; what those have no name for is under
 // azsearch.sender. Every attribute has few values: the index, never a key.
 type telemetry struct {
-	tracer  trace.Tracer
-	index   string
-	common  []attribute.KeyValue
-	base    metric.MeasurementOption // common
-	addBase []metric.AddOption       // base, as a slice that need not be made for each call
+	tracer trace.Tracer
+	index  string
+	common []attribute.KeyValue
+	base   metric.MeasurementOption // common
 
 	operations metric.Float64Histogram
 	added      metric.Int64Counter
@@ -84,7 +83,6 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 		}
 	}
 	t.base = metric.WithAttributeSet(attribute.NewSet(t.common...))
-	t.addBase = []metric.AddOption{t.base}
 	return t, t.makeInstruments()
 }
 
@@ -154,9 +152,7 @@ func (t *telemetry) stop() {
 }
 
 func (t *telemetry) accepted(n int) {
-	if n > 0 {
-		t.added.Add(context.Background(), int64(n), t.addBase...)
-	}
+	t.added.Add(context.Background(), int64(n), t.base)
 }
 
 // settled counts in a map of its own: one addition to a metric for each

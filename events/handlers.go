@@ -17,7 +17,8 @@ type Handlers[T any] struct {
 	// An error or a panic refuses the action, and the adding call returns it in
 	// an AddError. If the sender cannot take the action after all (the adding
 	// call's context ends while it waits for room, the sender is closed), no
-	// further event follows and the adding call says so.
+	// further event follows and the adding call says so. It may run while Close
+	// returns, if an adding call has come that far.
 	ActionAdded func(context.Context, *ActionAdded[T]) error
 	// ActionSent runs before each request that carries the action.
 	ActionSent func(context.Context, *ActionSent[T])

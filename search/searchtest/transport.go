@@ -27,6 +27,13 @@ func (s *Server) Intercept(f func(req *http.Request, next func(*http.Request) (*
 	s.interceptors = append(s.interceptors[:len(s.interceptors):len(s.interceptors)], f)
 }
 
+// intercepted reports whether there are interceptors.
+func (s *Server) intercepted() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.interceptors) > 0
+}
+
 // answer serves r through the interceptors.
 func (s *Server) answer(r *http.Request) (*http.Response, error) {
 	s.mu.RLock()

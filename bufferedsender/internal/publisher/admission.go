@@ -108,42 +108,42 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 		}
 		return accepted, nil
 	}
-	a.refused = p.config.AutoFlush
-	a.mu.Unlock()
-	if !wait || p.insideHook(ctx) {
+	if !wait {
+		a.refused = p.config.AutoFlush
+		a.mu.Unlock()
 		p.signal() // as for those who wait: they are told to come again
 		return accepted, ErrFull
 	}
-	n, err := p.waitForRoom(ctx, items[accepted:])
-	return accepted + n, err
-}
-
-func (p *Publisher[V, R]) waitForRoom(ctx context.Context, items []Item[V]) (int, error) {
-	a := &p.admission
-	call := &adder[V]{items: items, now: p.now(), ended: make(chan struct{})}
-	a.mu.Lock()
-	if a.closing {
-		a.mu.Unlock()
-		return 0, ErrClosed
-	}
+	call := &adder[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
 	a.adders = append(a.adders, call)
-	a.admit() // room may have come since we looked
 	a.mu.Unlock()
 	p.signal() // what waits is sent now, however small: somebody needs the room
 
+	// Asked only now, because it costs more than all of the above, and after the
+	// place in the queue is taken.
+	if p.insideHook(ctx) {
+		a.leave(call, ErrFull)
+		return call.accepted, call.err
+	}
 	select {
 	case <-call.ended:
 	case <-ctx.Done():
-		a.mu.Lock()
-		if i := slices.Index(a.adders, call); i >= 0 {
-			a.adders = slices.Delete(a.adders, i, i+1)
-			call.err = contextError(ctx)
-			a.admit() // a smaller one behind it may fit
-		}
-		a.mu.Unlock()
-		p.signal() // of which the loop must hear
+		a.leave(call, contextError(ctx))
+		p.signal() // of the one behind it that may have been accepted
 	}
 	return call.accepted, call.err
+}
+
+// leave takes an adder out of the queue, unless it was accepted or turned away
+// in the meantime.
+func (a *admission[V]) leave(call *adder[V], err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i := slices.Index(a.adders, call); i >= 0 {
+		a.adders = slices.Delete(a.adders, i, i+1)
+		call.err = err
+		a.admit() // a smaller one behind it may fit
+	}
 }
 
 // accept takes as many of the items as there is room for.

@@ -24,12 +24,12 @@ type sizeLimit struct {
 	current  int
 	passed   int // largest size accepted that is below refused
 	refused  int // smallest size refused; 0 if none
-	streak   int // requests near the limit that passed since refused last changed
+	streak   int // requests cut by the limit that passed since refused last changed
 	patience int // how long a streak it takes to try a refused size again
 	probing  bool
 }
 
-// A refused size is tried again after this many nearly full requests passed,
+// A refused size is tried again after this many requests cut by the limit passed,
 // twice as many after each probe that was refused again.
 const (
 	firstPatience = 16
@@ -58,16 +58,17 @@ func (s *sizeLimit) refuse(size int) {
 	s.current = min(s.current, max(s.passed, size/2, 1))
 }
 
-// accept notes that a request of the given size passed.
-func (s *sizeLimit) accept(size int) {
+// accept notes that a request of the given size passed. cut says that it would
+// have been larger but for the limit; another one proves nothing about it.
+func (s *sizeLimit) accept(size int, cut bool) {
 	if s.refused == 0 {
 		return
 	}
 	if size < s.refused {
 		s.passed = max(s.passed, size)
 	}
-	if size < s.current-s.current/4 {
-		return // it was small for other reasons and proves nothing
+	if !cut {
+		return
 	}
 	if s.streak++; s.streak >= s.patience {
 		s.streak, s.probing = 0, true

@@ -17,7 +17,7 @@ func serve(s *sizeLimit, hidden, n int) (refused int) {
 			refused++
 			continue
 		}
-		s.accept(s.current)
+		s.accept(s.current, true)
 	}
 	return refused
 }
@@ -60,8 +60,19 @@ func TestTheSizeLimitNeverLeavesItsRange(t *testing.T) {
 		s := newSizeLimit(limit)
 		t.Repeat(map[string]func(*rapid.T){
 			"refuse": func(t *rapid.T) { s.refuse(rapid.IntRange(1, limit).Draw(t, "size")) },
-			"accept": func(t *rapid.T) { s.accept(rapid.IntRange(1, limit).Draw(t, "size")) },
+			"accept": func(t *rapid.T) { s.accept(rapid.IntRange(1, limit).Draw(t, "size"), rapid.Bool().Draw(t, "cut")) },
 			"":       func(t *rapid.T) { require.True(t, s.current >= 1 && s.current <= limit, "%+v", s) },
 		})
 	})
+}
+
+func TestOneRefusalDoesNotKeepLargeDocumentsApart(t *testing.T) {
+	const document = 450_000 // two make a request, before the refusal
+	s := newSizeLimit(1_000_000)
+	s.refuse(2 * document)
+	for range 200 {
+		n := max(1, s.current/document)
+		s.accept(n*document, true)
+	}
+	assert.GreaterOrEqual(t, s.current, 2*document)
 }

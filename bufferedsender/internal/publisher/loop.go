@@ -51,7 +51,8 @@ type loop[V, R any] struct {
 type flight[V, R any] struct {
 	refs    []ref
 	batch   Batch[V]
-	epoch   int // of the loop when it started
+	cut     bool // it was the size limit that ended it
+	epoch   int  // of the loop when it started
 	started bool
 	took    time.Duration
 	reply   Reply[R]
@@ -165,11 +166,15 @@ func (l *loop[V, R]) intake() {
 	if l.closing {
 		l.urgent = math.MaxUint64
 	}
+	taken := len(inbox)
 	if cap(inbox) > 0 {
 		clear(inbox)
 		a.mu.Lock()
 		a.spare = inbox[:0]
 		a.mu.Unlock()
+	}
+	if taken > 0 {
+		l.p.config.Hooks.Accepted(taken) // last, because a hook may end the goroutine
 	}
 }
 
@@ -265,7 +270,7 @@ func (l *loop[V, R]) send() {
 		f, l.idle = l.idle[n-1], l.idle[:n-1]
 	}
 	limits := l.limits()
-	f.refs = l.pending.take(f.refs[:0], limits)
+	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
 	bytes, retries := 0, 0
 	for _, r := range f.refs {

@@ -194,12 +194,13 @@ func (p *pending[V]) nextRetry() (instant, bool) {
 // due and then new actions, oldest first, until a limit is reached. A single
 // action is taken whatever its size. The actions taken are out until they are
 // removed, retried or split.
-func (p *pending[V]) take(out []ref, l batchLimits) []ref {
+// cut says that the limit in bytes was what ended it.
+func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	if len(p.parts) > 0 {
 		out = append(out, p.parts[0]...)
 		p.parts[0] = nil
 		p.parts = p.parts[1:]
-		return out
+		return out, false
 	}
 	bytes := 0
 	for len(out) < l.actions {
@@ -212,7 +213,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) []ref {
 		}
 		size := len(p.nodes[r].item.Body)
 		if len(out) > 0 && l.size(len(out)+1, bytes+size) > l.bytes {
-			break
+			return out, true
 		}
 		switch {
 		case retried:
@@ -226,7 +227,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) []ref {
 		bytes += size
 		out = append(out, r)
 	}
-	return out
+	return out, false
 }
 
 // all returns every action, in order of acceptance.

@@ -20,6 +20,12 @@ func fill(p *pending[int], keys ...string) {
 	}
 }
 
+// take is p.take for tests that do not ask what ended the batch.
+func take(p *pending[int], l batchLimits) []ref {
+	batch, _ := p.take(nil, l)
+	return batch
+}
+
 func keysOf(p *pending[int], refs []ref) (keys []string) {
 	for _, r := range refs {
 		keys = append(keys, fmt.Sprint(p.nodes[r].item.Key, p.nodes[r].item.Value))
@@ -91,7 +97,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 				want := n.take(now, limits)
 				p.promote(now)
 				require.Equal(t, len(want) > 0, p.waiting > 0)
-				got := p.take(nil, limits)
+				got := take(p, limits)
 				require.Len(t, got, len(want))
 				for i, r := range got {
 					require.Equal(t, want[i].seq, p.nodes[r].seq)
@@ -129,24 +135,24 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 func TestRetriesGoBeforeNewActions(t *testing.T) {
 	p := newPending[int]()
 	fill(p, "a", "b")
-	batch := p.take(nil, batchLimits{actions: 1, bytes: 100})
+	batch := take(p, batchLimits{actions: 1, bytes: 100})
 	p.retry(batch[0], 5)
 	fill(p, "c")
 	p.promote(4)
-	assert.Equal(t, []string{"b1", "c0"}, keysOf(p, p.take(nil, noLimits)), "not due yet")
+	assert.Equal(t, []string{"b1", "c0"}, keysOf(p, take(p, noLimits)), "not due yet")
 	fill(p, "d")
 	p.promote(5)
-	assert.Equal(t, []string{"a0", "d0"}, keysOf(p, p.take(nil, noLimits)))
+	assert.Equal(t, []string{"a0", "d0"}, keysOf(p, take(p, noLimits)))
 }
 
 func TestAnActionOfABusyKeyKeepsItsPlaceInTheOrder(t *testing.T) {
 	p := newPending[int]()
 	fill(p, "a", "a", "b")
-	first := p.take(nil, noLimits)
+	first := take(p, noLimits)
 	assert.Equal(t, []string{"a0", "b2"}, keysOf(p, first))
 	fill(p, "c")
 	p.remove(first[0])
-	assert.Equal(t, []string{"a1", "c0"}, keysOf(p, p.take(nil, noLimits)), "a1 was accepted before c")
+	assert.Equal(t, []string{"a1", "c0"}, keysOf(p, take(p, noLimits)), "a1 was accepted before c")
 }
 
 func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
@@ -154,17 +160,17 @@ func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
 	for i, size := range []int{1, 1, 1, 50, 1} {
 		p.add(Item[int]{Key: fmt.Sprint("k", i), Body: make([]byte, size), Value: i}, uint64(i+1), 0)
 	}
-	batch := p.take(nil, noLimits)
+	batch := take(p, noLimits)
 	p.split(batch, -1)
 	fill(p, "new")
 	assert.True(t, p.retryWaits())
-	assert.Equal(t, []string{"k00", "k11", "k22"}, keysOf(p, p.take(nil, noLimits)))
-	giant := p.take(nil, noLimits)
+	assert.Equal(t, []string{"k00", "k11", "k22"}, keysOf(p, take(p, noLimits)))
+	giant := take(p, noLimits)
 	assert.Equal(t, []string{"k33", "k44"}, keysOf(p, giant))
 	p.split(giant, -1)
-	assert.Equal(t, []string{"k33"}, keysOf(p, p.take(nil, noLimits)), "isolated after two cuts, not five")
-	assert.Equal(t, []string{"k44"}, keysOf(p, p.take(nil, noLimits)))
-	assert.Equal(t, []string{"new0"}, keysOf(p, p.take(nil, noLimits)))
+	assert.Equal(t, []string{"k33"}, keysOf(p, take(p, noLimits)), "isolated after two cuts, not five")
+	assert.Equal(t, []string{"k44"}, keysOf(p, take(p, noLimits)))
+	assert.Equal(t, []string{"new0"}, keysOf(p, take(p, noLimits)))
 }
 
 func TestASplitLosesAndRepeatsNothing(t *testing.T) {
@@ -174,11 +180,11 @@ func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 		for i, size := range sizes {
 			p.add(Item[int]{Key: fmt.Sprint(i), Body: make([]byte, size)}, uint64(i+1), 0)
 		}
-		batch := p.take(nil, noLimits)
+		batch := take(p, noLimits)
 		p.split(batch, rapid.IntRange(-1, len(sizes)+1).Draw(t, "suspect"))
 		var again []ref
 		for len(p.parts) > 0 {
-			part := p.take(nil, noLimits)
+			part := take(p, noLimits)
 			require.NotEmpty(t, part)
 			require.Less(t, len(part), len(batch))
 			again = append(again, part...)
@@ -192,8 +198,8 @@ func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 func TestTheSuspectOfARefusalTravelsAlone(t *testing.T) {
 	p := newPending[int]()
 	fill(p, "a", "b", "c")
-	p.split(p.take(nil, noLimits), 1)
-	assert.Equal(t, []string{"b1"}, keysOf(p, p.take(nil, noLimits)))
+	p.split(take(p, noLimits), 1)
+	assert.Equal(t, []string{"b1"}, keysOf(p, take(p, noLimits)))
 }
 
 func TestASettledActionIsForgotten(t *testing.T) {
@@ -201,7 +207,7 @@ func TestASettledActionIsForgotten(t *testing.T) {
 	for round := range 3 {
 		fill(p, "a", "b", "b")
 		for p.count > 0 {
-			for _, r := range p.take(nil, noLimits) {
+			for _, r := range take(p, noLimits) {
 				p.remove(r)
 			}
 		}
@@ -228,7 +234,7 @@ func BenchmarkPendingOfKeysSeenOnce(b *testing.B) {
 	for b.Loop() {
 		p.add(Item[int]{Key: keys[i%1000], Body: body}, uint64(i+1), time.Duration(i))
 		if i++; i%1000 == 0 {
-			batch = p.take(batch[:0], limits)
+			batch, _ = p.take(batch[:0], limits)
 			for _, r := range batch {
 				p.remove(r)
 			}

@@ -120,6 +120,8 @@ type Settlement[V, R any] struct {
 // keep what they are given. Panics are the hook's own to recover; a hook may end
 // its goroutine (runtime.Goexit), but for Explain.
 type Hooks[V, R any] struct {
+	// Accepted runs when the loop has taken over n accepted items.
+	Accepted func(n int)
 	// Sent runs before a batch travels.
 	Sent func(batch *Batch[V])
 	// Replied runs after the batch was judged, before its items are settled.

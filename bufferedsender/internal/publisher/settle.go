@@ -105,9 +105,9 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant) (n Counts) {
 	if len(results) != len(f.refs) {
 		results = noResults(&f.reply, len(f.refs))
 	} else if f.reply.Err == nil {
-		l.limit.accept(f.batch.Bytes)
+		l.limit.accept(f.batch.Bytes, f.cut)
 	}
-	var waits []time.Duration // by attempt: one draw for all, so that they travel together again
+	waits := map[int]time.Duration(nil) // by attempt: one draw for all, so that they travel together again
 	for i, r := range f.refs {
 		node, result := &l.pending.nodes[r], &results[i]
 		node.unknown = node.unknown || result.Unknown
@@ -127,10 +127,15 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant) (n Counts) {
 			n.Retried++
 			due := max(l.pausedUntil, now)
 			if !f.reply.Pause || due == now && f.reply.RetryAfter < 0 {
-				for len(waits) < node.item.Attempt {
-					waits = append(waits, l.p.config.Backoff(len(waits)+1))
+				wait, drawn := waits[node.item.Attempt]
+				if !drawn {
+					if waits == nil {
+						waits = make(map[int]time.Duration)
+					}
+					wait = l.p.config.Backoff(node.item.Attempt)
+					waits[node.item.Attempt] = wait
 				}
-				due = later(now, waits[node.item.Attempt-1])
+				due = later(now, wait)
 			}
 			l.pending.retry(r, due)
 			continue
