@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -115,6 +119,11 @@ func TestLinesBehindACheckpoint(t *testing.T) {
 // load runs a loader on lines of text against srv.
 func load(t *testing.T, srv *searchtest.Server, lines int) (*loader, error) {
 	t.Helper()
+	return loadUntil(t.Context(), t, srv, lines, 10*time.Second)
+}
+
+func loadUntil(ctx context.Context, t *testing.T, srv *searchtest.Server, lines int, closeTimeout time.Duration) (*loader, error) {
+	t.Helper()
 	opts := &search.ClientOptions{}
 	opts.Transport = srv
 	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
@@ -127,8 +136,8 @@ func load(t *testing.T, srv *searchtest.Server, lines int) (*loader, error) {
 	require.NoError(t, err)
 	input := filepath.Join(t.TempDir(), "in")
 	require.NoError(t, writeInput(input, lines))
-	l := &loader{input: input, checkpointFile: input + ".checkpoint", refusedFile: input + ".refused", closeTimeout: time.Second}
-	return l, l.load(t.Context(), client, io.Discard)
+	l := &loader{input: input, checkpointFile: input + ".checkpoint", refusedFile: input + ".refused", saveEvery: time.Hour, closeTimeout: closeTimeout}
+	return l, l.load(ctx, client, io.Discard)
 }
 
 func failing(status int) *searchtest.Server {
@@ -137,6 +146,30 @@ func failing(status int) *searchtest.Server {
 		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Keys: []string{"line-3"}, Status: status}},
 	}}})
 	return srv
+}
+
+func TestMarkStaysBelowWhatAnInterruptedRunDidNotSend(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var batches atomic.Int64
+	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "search.index") || batches.Add(1) <= 2 {
+			return next(r)
+		}
+		interrupt()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	l, err := loadUntil(ctx, t, srv, 5000, 50*time.Millisecond)
+	var lost *bufferedsender.CloseError
+	require.ErrorAs(t, err, &lost)
+	require.Positive(t, lost.Unsent+lost.Unknown)
+	at, readErr := readCheckpoint(l.checkpointFile)
+	require.NoError(t, readErr)
+	require.LessOrEqual(t, at.Line, int64(400), "two batches were answered")
+	require.Empty(t, missingLines(srv, at.Line))
+	require.NoFileExists(t, l.refusedFile)
 }
 
 func TestRefusedLineIsSetAsideAndPassed(t *testing.T) {
@@ -149,6 +182,17 @@ func TestRefusedLineIsSetAsideAndPassed(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(refused), "This is line 3.")
 	require.Equal(t, 1, bytes.Count(refused, []byte("\n")))
+}
+
+func TestMarkStaysBelowALineWhoseAttemptsAreUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // or it would wait for the back-off
+		l, err := load(t, failing(409), 10)
+		require.ErrorContains(t, err, "409")
+		at, readErr := readCheckpoint(l.checkpointFile)
+		require.NoError(t, readErr)
+		require.EqualValues(t, 2, at.Line)
+		require.NoFileExists(t, l.refusedFile)
+	})
 }
 
 func TestMarkStaysBelowALineThatMayStillBeAccepted(t *testing.T) {

@@ -61,7 +61,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 		if err := first.Process.Kill(); err != nil {
 			return err
 		}
-		<-died
+		_ = <-died // what killed it is known
 	case err := <-died:
 		return errors.Join(errors.New("the loader ended before it could be killed"), err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models/keys"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -246,6 +247,32 @@ func TestFailedDocumentsAreExitCode1(t *testing.T) {
 	require.EqualValues(t, len(smallKeys)-1, o.report.Count)
 	require.Equal(t, map[string]int{"400": 1}, o.report.DocumentFaults)
 	require.Contains(t, o.stdout, "11 accepted = 10 completed + 1 failed")
+}
+
+func TestRefusedDocumentsDoNotStopTheOthers(t *testing.T) {
+	srv, flags := listen(t)
+	cfg, err := parseFlags(flags, os.Getenv, io.Discard)
+	require.NoError(t, err)
+	svc, err := connect(cfg)
+	require.NoError(t, err)
+	client, _, err := svc.openIndex(t.Context(), cfg.index)
+	require.NoError(t, err)
+	sender, err := newSender(client, cfg, &outcomes{}, newSurvived())
+	require.NoError(t, err)
+	accepted, refused, err := addAll(t.Context(), sender, []Declaration{
+		{Key: "a"}, {Key: "not/legal"}, {Key: "b"}, {Key: "c", Doc: strings.Repeat("large", 4_000_000)}, {Key: ""}, {Key: "d"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, 3, accepted)
+	require.Len(t, refused, 3)
+	require.NoError(t, sender.Close(t.Context()))
+	require.EqualValues(t, 3, srv.DocumentCount(cfg.index))
+
+	// What concerns all the rest as well is not tried document by document.
+	accepted, refused, err = addAll(t.Context(), sender, []Declaration{{Key: "e"}, {Key: "f"}})
+	require.ErrorIs(t, err, bufferedsender.ErrClosed)
+	require.Zero(t, accepted)
+	require.Empty(t, refused)
 }
 
 func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
