@@ -61,7 +61,9 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 		if err := first.Process.Kill(); err != nil {
 			return err
 		}
-		_ = <-died // what killed it is known
+		if err := <-died; err == nil {
+			return errors.New("the loader was through before it could be killed")
+		}
 	case err := <-died:
 		return errors.Join(errors.New("the loader ended before it could be killed"), err)
 	}
