@@ -184,6 +184,19 @@ func TestG5MemoryIsBounded(t *testing.T) {
 			})
 		}
 	})
+	t.Run("also if those who add never wait", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{MaxBufferedActions: 3, AutoFlushInterval: -1})
+			for i := range 10 {
+				for _, d := range hotels(fmt.Sprint("k", i), 3) {
+					require.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(d)))
+				}
+				require.ErrorIs(t, r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "x"})), bufferedsender.ErrBufferFull)
+				synctest.Wait()
+			}
+			assert.Len(t, r.indexed(), 30)
+		})
+	})
 	t.Run("one whose ctx ends makes way for the next", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, &hotelOptions{MaxBatchBytes: 1000, MaxBufferedBytes: 1000, AutoFlushInterval: -1, RequestTimeout: -1})

@@ -81,6 +81,21 @@ func TestG14AutoFlush(t *testing.T) {
 			assert.Zero(t, r.sender.PendingActionCount())
 		})
 	})
+	t.Run("fires for what was accepted when another gave up waiting", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{AutoFlushInterval: 10 * s, MaxBatchBytes: 1000, MaxBufferedBytes: 1000, MaxInFlight: 2, RequestTimeout: -1})
+			r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Hour)})
+			r.upload(sized("k", 600))
+			time.Sleep(20 * s)
+			go func() { assert.Error(t, r.sender.UploadDocuments(within(t, 10*s), sized("large", 900))) }()
+			synctest.Wait()
+			r.upload(sized("small", 300))
+			assert.Equal(t, 30*s, r.now())
+			time.Sleep(10 * s)
+			synctest.Wait()
+			assert.Equal(t, []string{"small"}, r.indexed(), "a slot is free")
+		})
+	})
 	for name, fault := range map[string]searchtest.Fault{
 		"in a reply that refuses documents": {Count: 1, Documents: []searchtest.DocumentFault{{Keys: []string{"a"}, Status: 409}}},
 		"in a reply without results":        {Count: 1, Results: searchtest.ResultsMissing},
