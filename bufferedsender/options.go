@@ -151,11 +151,15 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	return c, errors.Join(errs...)
 }
 
-// isNil reports whether an interface holds nothing, or a nil pointer.
+// isNil reports whether an interface holds nothing, or a nil of its type.
 func isNil(v any) bool {
 	if v == nil {
 		return true
 	}
-	r := reflect.ValueOf(v)
-	return r.Kind() == reflect.Pointer && r.IsNil()
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return r.IsNil()
+	default:
+		return false
+	}
 }

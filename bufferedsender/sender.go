@@ -166,6 +166,9 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	if s.publisher.Closing() {
 		return &AddError{Err: ErrClosed}
 	}
+	if seq == nil {
+		return &AddError{Err: errors.New("the sequence is nil")}
+	}
 	ctx = orBackground(ctx)
 	// Chunks of one: nobody knows when the sequence yields the next.
 	a := adding[T]{s: s, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, 1)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,7 +77,8 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 	}
 	if reachable, ok := indexer.(interface{ Endpoint() string }); ok {
 		if u, err := url.Parse(reachable.Endpoint()); err == nil && u.Hostname() != "" {
-			t.common = append(t.common, attribute.String("server.address", u.Hostname()))
+			service, _, _ := strings.Cut(u.Hostname(), ".")
+			t.common = append(t.common, attribute.String("server.address", u.Hostname()), attribute.String("db.namespace", service))
 			if port, err := strconv.Atoi(u.Port()); err == nil && port != 443 {
 				t.common = append(t.common, attribute.Int("server.port", port))
 			}
@@ -282,8 +284,9 @@ func endBatch(span trace.Span, status int, requestID string, err error) {
 		span.SetAttributes(attribute.String("azure.service.request.id", requestID))
 	}
 	if err != nil {
+		// Not the text: the service's explanations quote documents.
 		span.SetAttributes(attribute.String("error.type", errorType(status, err)))
-		span.SetStatus(codes.Error, err.Error())
+		span.SetStatus(codes.Error, errorType(status, err))
 	}
 	span.End()
 }
