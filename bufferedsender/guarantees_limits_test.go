@@ -63,6 +63,20 @@ func TestG4NoRequestIsOverItsLimits(t *testing.T) {
 			r.flush()
 		})
 	})
+	t.Run("as many requests at once as MaxInFlight says", func(t *testing.T) {
+		for given, want := range map[int]int{0: 1, 1: 1, 3: 3, 7: 7} {
+			synctest.Test(t, func(t *testing.T) { // the rig checks that there are no more
+				r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxInFlight: given})
+				r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
+				r.upload(hotels("k", 42)...)
+				synctest.Wait()
+				assert.Equal(t, want, r.sender.Stats().InFlight)
+				assert.Len(t, r.requests(), want)
+				require.NoError(t, r.flush())
+				assert.Equal(t, time.Duration((21+want-1)/want)*time.Second, r.now())
+			})
+		}
+	})
 	t.Run("the events report the size that was sent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)

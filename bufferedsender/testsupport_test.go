@@ -95,6 +95,7 @@ type rig struct {
 	events    []event
 	wire      []*exchange
 	inFlight  map[string]bool
+	open      int // requests under way
 	answer    answer
 	unstopped bool // the test leaves something behind on purpose: no books
 }
@@ -300,6 +301,8 @@ func (r *rig) intercept(req *http.Request, next func(*http.Request) (*http.Respo
 	r.consistent()
 	r.mu.Lock()
 	r.wire = append(r.wire, x)
+	r.open++
+	assert.LessOrEqual(r.t, r.open, orDefault(r.opts.MaxInFlight, 1), "requests at once")
 	n, decide := len(r.wire), r.answer
 	for _, key := range x.keys {
 		assert.False(r.t, r.inFlight[key], "G3: two actions of %s in flight", key)
@@ -318,6 +321,7 @@ func (r *rig) intercept(req *http.Request, next func(*http.Request) (*http.Respo
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.open--
 	x.end = r.now()
 	if err == nil {
 		x.status = resp.StatusCode
@@ -376,22 +380,4 @@ func (r *rig) books() {
 		assert.Equal(r.t, s.Accepted, sums["added"], "metric of what was accepted")
 		assert.Equal(r.t, s.Completed+s.Failed+s.Unsent, sums["settled"], "metric of what was settled")
 	}
-}
-
-// lockedBuffer collects a log.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
