@@ -87,7 +87,7 @@ func (c *chunk[T]) add(ctx context.Context, action models.IndexDocumentsAction[T
 	if !action.Type.Valid() {
 		return "", fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type)
 	}
-	key, err = c.s.keyOf.get(ctx, action.Document)
+	key, err = c.s.keyOf.get(ctx, action.Type, action.Document)
 	if err != nil {
 		return "", err
 	}

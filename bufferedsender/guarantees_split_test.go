@@ -95,6 +95,37 @@ func TestG9GuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 			})
 		}
 	}
+	t.Run("and is found at once if the service names it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+				if at := slices.Index(x.keys, "k-77"); at >= 0 {
+					return reply(req, 400, refusal(fmt.Sprintf("The request is invalid. Details: actions : %d: Document key cannot be missing or empty.", at))), nil
+				}
+				return next()
+			})
+			r.upload(hotels("k", 1000)...)
+			require.Equal(t, 1, flushFailures(t, r.flush()))
+			assert.Equal(t, 400, r.failure("k-77").Status)
+			assert.Len(t, r.indexed(), 999)
+			assert.LessOrEqual(t, len(r.requests()), 4, "the whole, the guilty one, the rest in halves")
+		})
+	})
+	t.Run("nor does a name that is wrong harm anyone", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+				if slices.Contains(x.keys, "k-7") {
+					return reply(req, 400, refusal(fmt.Sprintf("actions : %d: it was this one", []int{3, 99999, 0}[n%3]))), nil
+				}
+				return next()
+			})
+			r.upload(hotels("k", 20)...)
+			require.Equal(t, 1, flushFailures(t, r.flush()))
+			assert.Equal(t, 400, r.failure("k-7").Status)
+			assert.Len(t, r.indexed(), 19)
+		})
+	})
 	t.Run("which the emulator refuses for a wrong type", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)

@@ -67,9 +67,9 @@ func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
 
 // get returns the key of doc. It may ask the service the first time, within
 // ctx.
-func (k *keyOf[T]) get(ctx context.Context, doc T) (string, error) {
+func (k *keyOf[T]) get(ctx context.Context, typ models.ActionType, doc T) (string, error) {
 	if k.accessor != nil {
-		return k.access(doc)
+		return k.access(typ, doc)
 	}
 	field, err := k.resolve(ctx)
 	if err != nil {
@@ -81,14 +81,14 @@ func (k *keyOf[T]) get(ctx context.Context, doc T) (string, error) {
 // access calls the accessor. A key that is not the one in the document would
 // have its result credited to another action, so the two are compared where
 // that is possible.
-func (k *keyOf[T]) access(doc T) (key string, err error) {
+func (k *keyOf[T]) access(typ models.ActionType, doc T) (key string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("KeyFieldAccessor panicked: %v", v)
 		}
 	}()
 	key = k.accessor(doc)
-	if field := k.field.Load(); field != nil {
+	if field := k.field.Load(); field != nil && typ != models.ActionDelete { // which is written with this key
 		written, err := field.Get(doc)
 		if err != nil {
 			return key, err

@@ -49,6 +49,9 @@ func (t *transport[T]) judge(batch *batch[T], result models.IndexDocumentsResult
 			missing++
 		}
 	}
+	if result.RetryAfter > 0 {
+		r.RetryAfter = result.RetryAfter
+	}
 	if missing > 0 || strange > 0 {
 		r.Err = fmt.Errorf("%w: %d documents without a result, %d results too many", models.ErrMalformedReply, missing, strange)
 	}
@@ -94,7 +97,7 @@ func refused[T any](items []item[T], err error) reply {
 		TooLarge:   decision.Learn,
 		Results:    make([]publisher.Result[models.IndexingResult], len(items)),
 	}
-	if errors.Is(err, models.ErrMalformedReply) {
+	if errors.Is(err, models.ErrMalformedReply) && decision.Verdict != retry.Fail {
 		// The service answered with success, in a way: whatever it is that
 		// mangles its replies, holding back gives it time to go away.
 		decision = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}

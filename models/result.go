@@ -1,6 +1,9 @@
 package models
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // IndexingResult is what became of one action, in the service's words.
 type IndexingResult struct {
@@ -27,6 +30,9 @@ type IndexDocumentsResult struct {
 	StatusCode int `json:"-"`
 	// RequestID is the service's id of the request, for support cases.
 	RequestID string `json:"-"`
+	// RetryAfter is how long the service asked to wait before the next request,
+	// 0 if it did not ask. It matters when documents were refused with 503.
+	RetryAfter time.Duration `json:"-"`
 }
 
 // ErrMalformedReply is in the chain of an error that says that the service

@@ -8,11 +8,13 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 )
 
 // IndexDocumentsRaw sends a batch that is encoded already, {"value":[…]}, once:
@@ -58,6 +60,7 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 		return models.IndexDocumentsResult{}, err
 	}
 	result := models.IndexDocumentsResult{StatusCode: resp.StatusCode, RequestID: requestID(resp)}
+	result.RetryAfter, _ = retry.RetryAfter(resp.Header, time.Now())
 	result.Results, err = decodeReply(resp)
 	if err != nil {
 		return result, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, result.RequestID))

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -119,31 +120,43 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 	a.mu.Unlock()
 	p.signal() // what waits is sent now, however small: somebody needs the room
 
-	// Asked only now, because it costs more than all of the above, and after the
-	// place in the queue is taken.
+	p.await(ctx, call)
+	return call.accepted, call.err
+}
+
+// await waits until call is accepted or turned away, or ctx ends. Whatever ends
+// it, a panic of ctx's own methods too, the call has left the queue then: its
+// items belong to the caller again.
+func (p *Publisher[V, R]) await(ctx context.Context, call *adder[V]) {
+	err := ErrFull
+	defer func() {
+		p.admission.leave(call, err, p.config.AutoFlush)
+		p.signal() // one behind it may have been accepted
+	}()
+	// Asked only now, because it costs more than a place in the queue.
 	if p.insideHook(ctx) {
-		a.leave(call, ErrFull)
-		return call.accepted, call.err
+		return
 	}
 	select {
 	case <-call.ended:
 	case <-ctx.Done():
-		a.leave(call, contextError(ctx))
-		p.signal() // of the one behind it that may have been accepted
+		err = contextError(ctx)
 	}
-	return call.accepted, call.err
 }
 
 // leave takes an adder out of the queue, unless it was accepted or turned away
 // in the meantime.
-func (a *admission[V]) leave(call *adder[V], err error) {
+func (a *admission[V]) leave(call *adder[V], err error, autoFlush bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if i := slices.Index(a.adders, call); i >= 0 {
-		a.adders = slices.Delete(a.adders, i, i+1)
-		call.err = err
-		a.admit() // a smaller one behind it may fit
+	i := slices.Index(a.adders, call)
+	if i < 0 {
+		return
 	}
+	a.adders = slices.Delete(a.adders, i, i+1)
+	call.err = err
+	a.admit() // a smaller one behind it may fit
+	a.refused = autoFlush && errors.Is(err, ErrFull)
 }
 
 // accept takes as many of the items as there is room for.

@@ -125,7 +125,7 @@ func (fs *flushes) finished() *flush {
 		return nil
 	}
 	f := fs.waiting[0]
-	fs.waiting = fs.waiting[1:]
+	fs.waiting = slices.Delete(fs.waiting, 0, 1)
 	return f
 }
 

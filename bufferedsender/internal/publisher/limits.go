@@ -4,8 +4,9 @@ package publisher
 type batchLimits struct {
 	actions  int
 	bytes    int
-	envelope int // bytes around all actions
-	comma    int // bytes between two actions
+	envelope int    // bytes around all actions
+	comma    int    // bytes between two actions
+	newest   uint64 // the last action that may be sent for the first time
 }
 
 // size returns the size of a request of n actions with the given bytes in all.

@@ -201,7 +201,11 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 
 func (l *loop[V, R]) limits() batchLimits {
 	c := &l.p.config
-	return batchLimits{actions: c.MaxBatchItems, bytes: l.limit.current, envelope: c.Envelope, comma: c.Comma}
+	limits := batchLimits{actions: c.MaxBatchItems, bytes: l.limit.current, envelope: c.Envelope, comma: c.Comma, newest: math.MaxUint64}
+	if !c.AutoFlush {
+		limits.newest = l.urgent // nobody has asked for more
+	}
+	return limits
 }
 
 // ready reports whether a request is to be started now.

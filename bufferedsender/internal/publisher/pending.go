@@ -208,7 +208,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 		if retried {
 			r = p.due.front()
 		}
-		if r == none {
+		if r == none || !retried && p.nodes[r].seq > l.newest {
 			break
 		}
 		size := len(p.nodes[r].item.Body)

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var noLimits = batchLimits{actions: 1 << 20, bytes: 1 << 30, envelope: 2, comma: 1}
+var noLimits = batchLimits{actions: 1 << 20, bytes: 1 << 30, envelope: 2, comma: 1, newest: math.MaxUint64}
 
 // fill adds actions with the given keys, each of one byte, and returns their refs.
 func fill(p *pending[int], keys ...string) {
@@ -81,7 +82,7 @@ func (n *naive) take(now instant, l batchLimits) (batch []*naiveAction) {
 func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, n := newPending[int](), &naive{}
-		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1}
+		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1, newest: math.MaxUint64}
 		var now instant
 		var seq uint64
 		flying := map[ref]*naiveAction{}
@@ -135,7 +136,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 func TestRetriesGoBeforeNewActions(t *testing.T) {
 	p := newPending[int]()
 	fill(p, "a", "b")
-	batch := take(p, batchLimits{actions: 1, bytes: 100})
+	batch := take(p, batchLimits{actions: 1, bytes: 100, newest: math.MaxUint64})
 	p.retry(batch[0], 5)
 	fill(p, "c")
 	p.promote(4)
@@ -227,7 +228,7 @@ func BenchmarkPendingOfKeysSeenOnce(b *testing.B) {
 		keys[i] = fmt.Sprint("key-", i)
 	}
 	body := make([]byte, 650)
-	limits := batchLimits{actions: 1000, bytes: 16_000_000}
+	limits := batchLimits{actions: 1000, bytes: 16_000_000, newest: math.MaxUint64}
 	var batch []ref
 	b.ReportAllocs()
 	i := 0
@@ -240,4 +241,16 @@ func BenchmarkPendingOfKeysSeenOnce(b *testing.B) {
 			}
 		}
 	}
+}
+
+func TestWhatNobodyAskedForIsNotSentBesideARetry(t *testing.T) {
+	p := newPending[int]()
+	fill(p, "a", "b")
+	flushed := batchLimits{actions: 10, bytes: 100, newest: 1}
+	batch := take(p, flushed)
+	assert.Equal(t, []string{"a0"}, keysOf(p, batch))
+	p.retry(batch[0], 0)
+	p.promote(0)
+	assert.Equal(t, []string{"a0"}, keysOf(p, take(p, flushed)))
+	assert.Empty(t, take(p, flushed))
 }

@@ -19,7 +19,7 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 	} else {
 		n = l.judge(f, now)
 	}
-	l.account(func(s *Stats) {
+	counted := l.account(func(s *Stats) {
 		s.InFlight--
 		s.Carried -= len(f.refs)
 		if split {
@@ -29,6 +29,9 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 			s.Pauses++
 		}
 	})
+	if !counted {
+		l.disown()
+	}
 	hooks := &l.p.config.Hooks
 	l.progress.Add(1)
 	if paused > 0 {
@@ -159,13 +162,14 @@ func noResults[R any](reply *Reply[R], n int) []Result[R] {
 }
 
 // account gives back the room of what is settled, all under one lock, so that
-// no snapshot of Stats sees an item twice or not at all.
-func (l *loop[V, R]) account(more func(*Stats)) {
+// no snapshot of Stats sees an item twice or not at all. It returns false if a
+// Close that could not wait has settled everything already.
+func (l *loop[V, R]) account(more func(*Stats)) bool {
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended {
-		return
+		return false
 	}
 	s := &a.stats
 	for i := range l.settled {
@@ -183,6 +187,16 @@ func (l *loop[V, R]) account(more func(*Stats)) {
 	s.BatchBytes = l.limit.current
 	more(s)
 	a.admit()
+	return true
+}
+
+// disown tells what a reply has settled as Close has reported it: unknown.
+func (l *loop[V, R]) disown() {
+	for i := range l.settled {
+		end := &l.settled[i]
+		end.Outcome, end.Exhausted, end.Unknown = Unsent, false, true
+		end.Result = &Result[R]{Verdict: Fail, Err: ErrAbandoned, Unknown: true}
+	}
 }
 
 // tell runs the hook of each settled item, with no lock held.
@@ -223,12 +237,13 @@ func (l *loop[V, R]) tellNext() {
 // believes those that still bring an answer, and settles the rest as Unsent.
 func (l *loop[V, R]) abort() {
 	l.p.cancel()
-	if l.p.admission.over() {
-		l.abandon() // what the requests carry has been reported as unknown
-	}
 	patience := time.NewTimer(abandonAfter)
 	defer patience.Stop()
 	for len(l.inFlight) > 0 {
+		if l.p.admission.over() {
+			l.abandon() // what the requests carry has been reported as unknown
+			break
+		}
 		select {
 		case f := <-l.replies:
 			l.landed(f)
