@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -67,8 +68,8 @@ func BenchmarkIndexDocuments(b *testing.B) {
 		{"replace without records", "upload", 10_000, Options{KeepChanges: -1, KeepRequests: -1}},
 		{"merge", "mergeOrUpload", 10_000, Options{}},
 		{"visibility lag", "upload", 10_000, Options{VisibilityLag: time.Second}},
-		{"new", "upload", 1 << 40, Options{}},
-		{"discard", "upload", 1 << 40, Options{DiscardDocuments: true, KeepChanges: -1, KeepRequests: -1}},
+		{"new", "upload", math.MaxInt32, Options{}},
+		{"discard", "upload", math.MaxInt32, Options{DiscardDocuments: true, KeepChanges: -1, KeepRequests: -1}},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			const size = 1000
