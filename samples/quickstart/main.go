@@ -107,6 +107,7 @@ func load(ctx context.Context, cfg config, svc *service, tree sourceTree, stderr
 		_ = sender.Flush(ctx)
 	}
 	if ctx.Err() != nil {
+		stopProgress() // one writer at a time
 		fmt.Fprintf(stderr, "\ninterrupted: sending what was accepted for at most %v more; again to stop at once\n", cfg.closeTimeout)
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.closeTimeout)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -28,7 +29,7 @@ type display interface {
 }
 
 // showProgress draws on w what at says, until stop is called, which waits for
-// the last picture.
+// the last picture. A second call of stop does nothing.
 func showProgress(w io.Writer, at func() position) (stop func()) {
 	var d display = &lines{w: w, started: time.Now()}
 	every := plainInterval
@@ -54,10 +55,10 @@ func show(d display, every time.Duration, at func() position) (stop func()) {
 			}
 		}
 	}()
-	return func() {
+	return sync.OnceFunc(func() {
 		close(quit)
 		<-ended
-	}
+	})
 }
 
 // bar draws on a terminal.
