@@ -281,7 +281,7 @@ func TestG8BooksBalanceWheneverCloseGivesUp(t *testing.T) {
 				r := newRig(t, &hotelOptions{MaxBatchActions: 4, MaxInFlight: 3, MaxBufferedActions: 30})
 				r.faults(searchtest.Fault{Every: 4, Status: 503}, searchtest.Fault{Every: 5, Cut: searchtest.CutAfterCommit},
 					searchtest.Fault{Delay: searchtest.Duration(500 * time.Millisecond), Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 409}, {Ratio: 0.1, Status: 400}}})
-				go r.sender.UploadDocuments(context.Background(), hotels("k", 200)...)
+				go func() { _ = r.sender.UploadDocuments(context.Background(), hotels("k", 200)...) }()
 				time.Sleep(time.Second)
 				s := r.sender.Stats()
 				err := r.sender.Close(within(t, after))

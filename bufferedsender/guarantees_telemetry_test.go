@@ -61,7 +61,7 @@ func by(values map[attribute.Set]int64, key string) map[string]int64 {
 	sums := map[string]int64{}
 	for set, n := range values {
 		v, _ := set.Value(attribute.Key(key))
-		sums[v.Emit()] += n
+		sums[v.String()] += n
 	}
 	return sums
 }
@@ -163,7 +163,7 @@ func batches(spans *tracetest.SpanRecorder) (found []sdktrace.ReadOnlySpan) {
 func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 	values := map[string]string{}
 	for _, a := range s.Attributes() {
-		values[string(a.Key)] = a.Value.Emit()
+		values[string(a.Key)] = a.Value.String()
 	}
 	return values
 }
