@@ -32,7 +32,7 @@ import (
 // outcomes allow. synctest fails it if a goroutine is left, or if everything
 // hangs.
 //
-// CI runs 10,000 schedules; for a soak use, for example,
+// CI runs 10,000 schedules on each of two cores; for a soak use, for example,
 //
 //	go test ./bufferedsender -run TestModel -rapid.checks=500000 -timeout 0
 func TestModel(t *testing.T) {

@@ -58,22 +58,25 @@ type Options[T any] struct {
 	AutoFlushInterval time.Duration
 
 	// MaxBatchActions is how many actions a request holds at the most. Defaults
-	// to 1000; at most 32000.
+	// to 1000; at most 32000; negative is refused.
 	MaxBatchActions int
 	// MaxBatchBytes is the size of a request body at the most, envelope
-	// included, in bytes. Defaults to 16,000,000.
+	// included, in bytes. Defaults to 16,000,000; negative is refused.
 	MaxBatchBytes int
 	// MaxBufferedActions is how many actions may be accepted and not settled;
-	// more have to wait. Defaults to 32768, or 4 full batches if that is more.
+	// more have to wait. Defaults to 32768, or 4 full batches if that is more;
+	// negative is refused.
 	MaxBufferedActions int
 	// MaxBufferedBytes is the size of these actions at the most, encoded, in
-	// bytes. Defaults to 64 MiB, or 4 full batches if that is more. A document
+	// bytes. Defaults to 64 MiB, or 4 full batches if that is more; negative is
+	// refused. A document
 	// that is larger is refused. Small actions (up to 1 KiB) that were added by
 	// one call share memory, 16 KiB at the most, until the last is settled.
 	MaxBufferedBytes int64
 
 	// MaxInFlight is how many requests may be under way at once. Order per key
-	// is kept whatever the number. Defaults to 1; at most 1024.
+	// is kept whatever the number. Defaults to 1; at most 1024; negative is
+	// refused.
 	MaxInFlight int
 	// RequestTimeout ends a request that is not answered; it is then retried.
 	// Defaults to 60 s; negative turns it off.

@@ -38,7 +38,7 @@ type mutant struct {
 func main() {
 	only := flag.Int("line", 0, "run only the mutant whose block starts at this line")
 	flag.Parse()
-	survivors := 0
+	survivors, tried := 0, 0
 	for _, list := range flag.Args() {
 		mutants, err := parse(list)
 		if err != nil {
@@ -49,6 +49,7 @@ func main() {
 			if *only != 0 && m.line != *only {
 				continue
 			}
+			tried++
 			if err := m.run(); err != nil {
 				survivors++
 				fmt.Printf("%s:%d: %v\n", list, m.line, err)
@@ -56,6 +57,10 @@ func main() {
 			}
 			fmt.Printf("%s:%d: killed by %s\n", list, m.line, m.test[1])
 		}
+	}
+	if tried == 0 {
+		fmt.Fprintln(os.Stderr, "no mutants: name a MUTANTS.md with ```mutant blocks, and with -line the line of one")
+		os.Exit(2)
 	}
 	if survivors > 0 {
 		fmt.Printf("%d mutants survived\n", survivors)

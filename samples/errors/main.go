@@ -14,6 +14,10 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 {
+		fmt.Fprintln(os.Stderr, "errors: takes no arguments")
+		os.Exit(2)
+	}
 	if err := show(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "errors:", err)
 		os.Exit(1)

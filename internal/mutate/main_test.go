@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const list = "# Mutants\n\nZero is one.\n\n```mutant\nfile: sub/a.go\n- \treturn 0\n- }\n+ \treturn 1\n+ }\ntest: ./sub TestZero -short\n```\n"
+
+func TestAListIsRead(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "MUTANTS.md")
+	require.NoError(t, os.WriteFile(file, []byte(list), 0o600))
+	mutants, err := parse(file)
+	require.NoError(t, err)
+	assert.Equal(t, []mutant{{
+		line: 5, file: filepath.Join(dir, "sub", "a.go"), old: "\treturn 0\n}\n", new: "\treturn 1\n}\n",
+		test: []string{"./sub", "TestZero", "-short"},
+	}}, mutants)
+}
+
+func TestAMutantWithoutATestIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "MUTANTS.md")
+	require.NoError(t, os.WriteFile(file, []byte("```mutant\nfile: a.go\n- x\n+ y\n```\n"), 0o600))
+	_, err := parse(file)
+	assert.ErrorContains(t, err, ":1: a mutant needs")
+}
+
+func TestALineThatIsNotThereIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.go")
+	require.NoError(t, os.WriteFile(file, []byte("package a\n"), 0o600))
+	err := mutant{file: file, old: "\treturn 0\n", new: "\treturn 1\n", test: []string{".", "TestX"}}.run()
+	assert.ErrorContains(t, err, "occurs 0 times")
+}
