@@ -94,6 +94,13 @@ func (o *observer[T]) added(ctx context.Context, e *events.ActionAdded[T]) (err 
 }
 
 func (o *observer[T]) sent(b *batch[T]) {
+	if o.telemetry.timed {
+		o.guard("MeterProvider", func() {
+			for i := range b.Items {
+				o.telemetry.sent(b.Items[i].Attempt, b.Items[i].Waited)
+			}
+		})
+	}
 	if o.handlers.ActionSent == nil {
 		return
 	}

@@ -87,7 +87,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		RequestTimeout: options.RequestTimeout,
 	})
 	s.observer.start(s.publisher.HookContext)
-	if err := telemetry.observe(s.publisher.Stats, options.MaxBufferedActions, options.MaxBufferedBytes); err != nil {
+	if err := telemetry.observe(s.publisher.Stats, options.MaxBufferedActions, options.MaxBufferedBytes, options.MaxInFlight); err != nil {
 		_ = s.publisher.Close(context.Background()) // nothing is in it
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}

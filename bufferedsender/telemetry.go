@@ -38,13 +38,15 @@ type telemetry struct {
 	settledN   metric.Int64Counter
 	retriedN   metric.Int64Counter
 	settleTime metric.Float64Histogram
+	waitTime   metric.Float64Histogram
 	batchItems metric.Int64Histogram
 	batchBytes metric.Int64Histogram
 	splits     metric.Int64Counter
 	throttles  metric.Float64Histogram
 	panics     metric.Int64Counter
 
-	queueItems, queueBytes, queueCapacity, byteCapacity, inFlight, batchLimit metric.Int64ObservableUpDownCounter
+	queueItems, queueBytes, queueCapacity, byteCapacity, inFlight, concurrency, batchLimit metric.Int64ObservableUpDownCounter
+	oldestAge                                                                              metric.Float64ObservableGauge
 
 	meter      metric.Meter
 	unregister sync.Once
@@ -116,6 +118,7 @@ func (t *telemetry) makeInstruments() error {
 	t.settledN = counter("azsearch.sender.items.settled", "{item}", "Actions settled, by outcome, status and action.")
 	t.retriedN = counter("azsearch.sender.items.retried", "{item}", "Actions to be sent again after a failed attempt, by status.")
 	t.settleTime = seconds("azsearch.sender.item.settle.duration", "Time from acceptance to outcome.")
+	t.waitTime = seconds("azsearch.sender.item.wait.duration", "Time from acceptance to the first request.")
 	t.batchItems = sizes("azsearch.sender.batch.items", "{item}", "Actions in a request.", 1, 10, 50, 100, 250, 500, 1000, 4000, 16000, 32000)
 	t.batchBytes = sizes("azsearch.sender.batch.bytes", "By", "Size of a request body.", 1e3, 1e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 8e6, 16e6)
 	t.splits = counter("azsearch.sender.batch.splits", "{request}", "Requests refused as a whole and sent again in parts.")
@@ -126,13 +129,18 @@ func (t *telemetry) makeInstruments() error {
 	t.queueCapacity = level("azsearch.sender.queue.capacity", "{item}", "Actions the buffer has room for.")
 	t.byteCapacity = level("azsearch.sender.queue.capacity.bytes", "By", "Bytes the buffer has room for.")
 	t.inFlight = level("azsearch.sender.requests.inflight", "{request}", "Requests under way.")
+	t.concurrency = level("azsearch.sender.concurrency.limit", "{request}", "Requests that may be under way at once.")
+	var err error
+	t.oldestAge, err = t.meter.Float64ObservableGauge("azsearch.sender.queue.oldest_age", metric.WithUnit("s"),
+		metric.WithDescription("Age of the oldest action that could be sent and was not."))
+	errs = append(errs, err)
 	t.batchLimit = level("azsearch.sender.batch.limit", "By", "How large a request may be now.")
 	t.timed = t.settleTime.Enabled(context.Background())
 	return errors.Join(errs...)
 }
 
 // observe reports the levels from snapshots until stop is called.
-func (t *telemetry) observe(stats func() publisher.Stats, items int, bytes int64) error {
+func (t *telemetry) observe(stats func() publisher.Stats, items int, bytes int64, inFlight int) error {
 	var err error
 	t.registered, err = t.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		s := stats()
@@ -141,9 +149,11 @@ func (t *telemetry) observe(stats func() publisher.Stats, items int, bytes int64
 		o.ObserveInt64(t.queueCapacity, int64(items), t.base)
 		o.ObserveInt64(t.byteCapacity, bytes, t.base)
 		o.ObserveInt64(t.inFlight, int64(s.InFlight), t.base)
+		o.ObserveInt64(t.concurrency, int64(inFlight), t.base)
 		o.ObserveInt64(t.batchLimit, int64(s.BatchBytes), t.base)
+		o.ObserveFloat64(t.oldestAge, s.OldestAge.Seconds(), t.base)
 		return nil
-	}, t.queueItems, t.queueBytes, t.queueCapacity, t.byteCapacity, t.inFlight, t.batchLimit)
+	}, t.queueItems, t.queueBytes, t.queueCapacity, t.byteCapacity, t.inFlight, t.concurrency, t.batchLimit, t.oldestAge)
 	return err
 }
 
@@ -163,6 +173,14 @@ func (t *telemetry) settled(typ models.ActionType, outcome publisher.Outcome, st
 	t.tally[outcomeKey{typ, outcome, status}]++
 	if t.timed {
 		t.settleTime.Record(context.Background(), waited.Seconds(), t.base)
+	}
+}
+
+// sent records how long the items of a batch that travel for the first time have
+// waited.
+func (t *telemetry) sent(attempt int, waited time.Duration) {
+	if attempt == 1 {
+		t.waitTime.Record(context.Background(), waited.Seconds(), t.base)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestPermanentIsNeverRetriedWhateverItsStatus(t *testing.T) {
 		{"500 may have been applied", replyError(500), retry.Decision{Unknown: true}, 500},
 		{"400 is not cut in halves", replyError(400), fail, 400},
 		{"413 teaches no size", replyError(413), fail, 413},
-		{"403 is as hopeless as ever", replyError(403), hopeless, 403},
+		{"403 is as permanent as ever", replyError(403), permanent, 403},
 		{"an unusable 200", replyError(200), retry.Decision{Unknown: true}, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {

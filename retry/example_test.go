@@ -72,14 +72,14 @@ func ExampleDocument() {
 func ExampleRequest() {
 	for _, status := range []int{207, 400, 403, 413, 429} {
 		decision := retry.Request(status)
-		fmt.Println(status, decision.Verdict, "hopeless:", decision.Hopeless, "learn:", decision.Learn)
+		fmt.Println(status, decision.Verdict, "permanent:", decision.Permanent, "learn:", decision.Learn)
 	}
 	// Output:
-	// 207 done hopeless: false learn: false
-	// 400 split hopeless: false learn: false
-	// 403 fail hopeless: true learn: false
-	// 413 split hopeless: false learn: true
-	// 429 retry hopeless: false learn: false
+	// 207 done permanent: false learn: false
+	// 400 split permanent: false learn: false
+	// 403 fail permanent: true learn: false
+	// 413 split permanent: false learn: true
+	// 429 retry permanent: false learn: false
 }
 
 func ExampleError() {

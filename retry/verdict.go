@@ -50,9 +50,9 @@ type Decision struct {
 	// Unknown means that the request may have been applied although no answer
 	// says so.
 	Unknown bool
-	// Hopeless means that no other request to this index will succeed either
+	// Permanent means that no other request to this index will succeed either
 	// until somebody changes something: wrong key, missing role, missing index.
-	Hopeless bool
+	Permanent bool
 	// Learn means that the size of the request is what was refused, so that the
 	// next ones should be smaller.
 	Learn bool
@@ -75,9 +75,9 @@ var documentVerdicts = map[int]Decision{
 // requestVerdicts is what the status of a whole reply means.
 var requestVerdicts = map[int]Decision{
 	http.StatusBadRequest:            {Verdict: Split},
-	http.StatusUnauthorized:          {Verdict: Fail, Hopeless: true},
-	http.StatusForbidden:             {Verdict: Fail, Hopeless: true},
-	http.StatusNotFound:              {Verdict: Fail, Hopeless: true}, // no such index
+	http.StatusUnauthorized:          {Verdict: Fail, Permanent: true},
+	http.StatusForbidden:             {Verdict: Fail, Permanent: true},
+	http.StatusNotFound:              {Verdict: Fail, Permanent: true}, // no such index
 	http.StatusRequestTimeout:        {Verdict: Retry, Pause: true},
 	http.StatusConflict:              {Verdict: Retry, Pause: true},
 	http.StatusRequestEntityTooLarge: {Verdict: Split, Learn: true},
@@ -126,9 +126,9 @@ type StatusError interface {
 // one.
 type UnsentError interface {
 	error
-	// Hopeless reports whether no other request will succeed either until
+	// Permanent reports whether no other request will succeed either until
 	// somebody changes something.
-	Hopeless() bool
+	Permanent() bool
 }
 
 // Error returns what an error of a whole request means, and the status it
@@ -137,7 +137,8 @@ type UnsentError interface {
 // this machine its outcome is unknown. So is the outcome of an error with a
 // status of success, which says that the reply could not be used: it is retried
 // too, never Done. An error wrapped by backoff.Permanent is never retried and
-// never split, whatever its status; nor is an UnsentError that is hopeless. nil is Done with status 0: look at the
+// never split, whatever its status; nor is an UnsentError that is permanent.
+// nil is Done with status 0: look at the
 // documents.
 func Error(err error) (decision Decision, status int) {
 	if err == nil {
@@ -153,13 +154,13 @@ func Error(err error) (decision Decision, status int) {
 	}
 	if unsent := UnsentError(nil); status == 0 && errors.As(err, &unsent) {
 		decision = Decision{Verdict: Retry, Pause: true}
-		if unsent.Hopeless() {
-			decision = Decision{Verdict: Fail, Hopeless: true}
+		if unsent.Permanent() {
+			decision = Decision{Verdict: Fail, Permanent: true}
 		}
 	}
 	if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) {
 		// Giving up says nothing about what has become of the request.
-		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, Hopeless: decision.Hopeless}
+		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, Permanent: decision.Permanent}
 	}
 	return decision, status
 }

@@ -17,7 +17,7 @@ var (
 	again      = retry.Decision{Verdict: retry.Retry}
 	hold       = retry.Decision{Verdict: retry.Retry, Pause: true}
 	holdUnsure = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
-	hopeless   = retry.Decision{Verdict: retry.Fail, Hopeless: true}
+	permanent  = retry.Decision{Verdict: retry.Fail, Permanent: true}
 	split      = retry.Decision{Verdict: retry.Split}
 	splitLearn = retry.Decision{Verdict: retry.Split, Learn: true}
 )
@@ -64,9 +64,9 @@ var requestRows = []row{
 	{200, "look at the documents", done},
 	{207, "look at the documents", done},
 	{400, "one action may spoil the batch: cut down to it", split},
-	{401, "the key or the token is wrong", hopeless},
-	{403, "the key is a query key, or a role is missing", hopeless},
-	{404, "there is no such index", hopeless},
+	{401, "the key or the token is wrong", permanent},
+	{403, "the key is a query key, or a role is missing", permanent},
+	{404, "there is no such index", permanent},
 	{408, "the service did not wait for the whole request", hold},
 	{409, "the index is being changed", hold},
 	{413, "too large: halve it and remember the size", splitLearn},

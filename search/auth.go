@@ -71,7 +71,7 @@ func (keyShape) Do(req *policy.Request) (*http.Response, error) {
 }
 
 func badKey(problem string) error {
-	return &CredentialError{Err: fmt.Errorf("%s (set it with azcore.NewKeyCredential or its Update)", problem), hopeless: true}
+	return &CredentialError{Err: fmt.Errorf("%s (set it with azcore.NewKeyCredential or its Update)", problem), permanent: true}
 }
 
 // tokens marks the errors of a token credential as what they are: they come
@@ -83,7 +83,7 @@ func (t tokens) GetToken(ctx context.Context, options policy.TokenRequestOptions
 	if err != nil {
 		// azcore and azidentity mark what is no use trying again.
 		var final interface{ NonRetriable() }
-		return token, &CredentialError{Err: err, hopeless: errors.As(err, &final)}
+		return token, &CredentialError{Err: err, permanent: errors.As(err, &final)}
 	}
 	return token, nil
 }
@@ -93,8 +93,8 @@ func (t tokens) GetToken(ctx context.Context, options policy.TokenRequestOptions
 // cannot be one.
 type CredentialError struct {
 	// Err is the error of the credential.
-	Err      error
-	hopeless bool
+	Err       error
+	permanent bool
 }
 
 var _ retry.UnsentError = (*CredentialError)(nil)
@@ -104,8 +104,8 @@ func (e *CredentialError) Error() string { return "no credential to send: " + e.
 // Unwrap returns Err.
 func (e *CredentialError) Unwrap() error { return e.Err }
 
-// Hopeless reports whether trying again is no use.
-func (e *CredentialError) Hopeless() bool { return e.hopeless }
+// Permanent reports whether trying again is no use.
+func (e *CredentialError) Permanent() bool { return e.permanent }
 
 // NonRetriable tells azcore's retry policy not to repeat a request for which
 // the credential has done its own retries already.

@@ -37,7 +37,7 @@ func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
 		want retry.Decision
 	}{
 		"for now":  {errors.New("the identity endpoint is busy"), retry.Decision{Verdict: retry.Retry, Pause: true}},
-		"for good": {finalError{errors.New("no such tenant")}, retry.Decision{Verdict: retry.Fail, Hopeless: true}},
+		"for good": {finalError{errors.New("no such tenant")}, retry.Decision{Verdict: retry.Fail, Permanent: true}},
 	} {
 		client, err := search.NewClient(server.URL(), "hotels", failingCredential{c.err}, options)
 		require.NoError(t, err)
@@ -53,6 +53,6 @@ func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
 	var bad *search.CredentialError
 	require.ErrorAs(t, err, &bad)
 	decision, _ := retry.Error(err)
-	assert.Equal(t, retry.Decision{Verdict: retry.Fail, Hopeless: true}, decision)
+	assert.Equal(t, retry.Decision{Verdict: retry.Fail, Permanent: true}, decision)
 	assert.Empty(t, server.Requests(), "nothing was sent")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // entry is an accepted item that the loop has not seen yet.
@@ -43,6 +44,9 @@ type admission[V any] struct {
 	// The loop sleeps until the inbox holds this much.
 	wakeItems int
 	wakeBytes int64
+	// When it went to sleep, this was the oldest item that could be sent.
+	oldest instant
+	waits  bool // there was one
 
 	stats    Stats
 	reported uint64 // failures that calls of Flush have returned
@@ -64,6 +68,8 @@ type Stats struct {
 	Carried  int // items in them
 	Waiting  int // adders that wait for room
 
+	OldestAge time.Duration // of the oldest item that could be sent and was not
+
 	Requests, Retries, Splits, Pauses uint64
 	BytesSent                         uint64
 	BatchBytes                        int // size limit of a batch now
@@ -76,6 +82,9 @@ func (p *Publisher[V, R]) Stats() Stats {
 	defer a.mu.Unlock()
 	s := a.stats
 	s.Waiting = len(a.adders)
+	if a.waits {
+		s.OldestAge = p.now() - a.oldest
+	}
 	return s
 }
 

@@ -264,11 +264,13 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wakeItems, a.wakeBytes = items, bytes
+	_, a.oldest, a.waits = l.pending.oldest()
 	return a.enough()
 }
 
 // send starts the next request.
 func (l *loop[V, R]) send() {
+	now := l.p.now()
 	f := &flight[V, R]{}
 	if n := len(l.idle); n > 0 {
 		f, l.idle = l.idle[n-1], l.idle[:n-1]
@@ -280,6 +282,7 @@ func (l *loop[V, R]) send() {
 	for _, r := range f.refs {
 		n := &l.pending.nodes[r]
 		n.item.Attempt++
+		n.item.Waited = now - n.accepted
 		if n.item.Attempt > 1 {
 			retries++
 		}

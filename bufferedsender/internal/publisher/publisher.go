@@ -32,6 +32,8 @@ type Item[V any] struct {
 	// Attempt is set by the publisher: 1 when the item travels for the first
 	// time.
 	Attempt int
+	// Waited is set by the publisher: the time from acceptance to this request.
+	Waited time.Duration
 }
 
 // Batch is one request.
