@@ -42,7 +42,7 @@ func (p GeographyPoint) MarshalJSON() ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return json.Marshal(geoJSON{Type: "Point", Coordinates: []float64{p.Longitude, p.Latitude}})
+	return json.Marshal(geoJSON{Type: "Point", Coordinates: []*float64{&p.Longitude, &p.Latitude}})
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It reads GeoJSON points, with the
@@ -66,7 +66,10 @@ func (p *GeographyPoint) UnmarshalJSON(b []byte) error {
 	case g.CRS != nil && (g.CRS.Type != "name" || !isWGS84(g.CRS.Properties.Name)):
 		return fmt.Errorf("%w: its coordinate system is %q", ErrNotAPoint, g.CRS.Properties.Name)
 	}
-	q := GeographyPoint{Longitude: g.Coordinates[0], Latitude: g.Coordinates[1]}
+	if g.Coordinates[0] == nil || g.Coordinates[1] == nil {
+		return fmt.Errorf("%w: a coordinate is null", ErrNotAPoint)
+	}
+	q := GeographyPoint{Longitude: *g.Coordinates[0], Latitude: *g.Coordinates[1]}
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -82,8 +85,8 @@ func (p GeographyPoint) check() error {
 }
 
 type geoJSON struct {
-	Type        string    `json:"type"`
-	Coordinates []float64 `json:"coordinates"`
+	Type        string     `json:"type"`
+	Coordinates []*float64 `json:"coordinates"`
 	CRS         *struct {
 		Type       string `json:"type"`
 		Properties struct {

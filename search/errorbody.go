@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,9 +24,13 @@ func (r errorReply) aboutDocument() bool {
 	if r.empty {
 		return true
 	}
-	message := strings.ToLower(r.message)
-	return strings.Contains(message, "document") && !strings.Contains(message, "no index")
+	message := strings.ToLower(quotedName.ReplaceAllString(r.message, "")) // an index may be called 'documents'
+	document, index := strings.Index(message, "document"), strings.Index(message, "index")
+	return document >= 0 && (index < 0 || document < index)
 }
+
+// quotedName is a name in an explanation.
+var quotedName = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 
 // maxForeignMessage is how many bytes of a body that is not the service's are
 // quoted.

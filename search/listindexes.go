@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"net/url"
 
@@ -47,7 +48,13 @@ func listIndexes[T any](ctx context.Context, c *IndexClient, operation string, q
 	return func(yield func(T, error) bool) {
 		var zero T
 		call := c.call(operation, "")
+		seen := make(map[string]bool)
 		for next := c.conn.url("/indexes", query...); next != ""; {
+			if seen[next] {
+				yield(zero, call.wrap(fmt.Errorf("%w: its pages go round in a circle", models.ErrMalformedReply)))
+				return
+			}
+			seen[next] = true
 			var page []T
 			var err error
 			page, next, err = listPage[T](ctx, c, next, call)
