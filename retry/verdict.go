@@ -138,8 +138,7 @@ type UnsentError interface {
 // status of success, which says that the reply could not be used: it is retried
 // too, never Done. An error wrapped by backoff.Permanent is never retried and
 // never split, whatever its status; nor is an UnsentError that is permanent.
-// nil is Done with status 0: look at the
-// documents.
+// nil is Done with status 0: look at the documents.
 func Error(err error) (decision Decision, status int) {
 	if err == nil {
 		return Decision{Verdict: Done}, 0
