@@ -2,6 +2,7 @@ package models
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 )
@@ -74,7 +75,51 @@ func (p Patch) MarshalJSON() ([]byte, error) {
 	if p.fields == nil {
 		return []byte("{}"), nil
 	}
-	return appendValue(nil, p.fields)
+	fields, err := p.flat(0)
+	if err != nil {
+		return nil, err
+	}
+	return appendValue(nil, fields)
+}
+
+// maxNesting is how deep patches may be inside each other. The service stops at
+// ten.
+const maxNesting = 1000
+
+// flat returns the fields with the patches in them replaced by theirs. Left to
+// encoding/json, each would be encoded by a call of MarshalJSON inside another,
+// and a patch that contains itself would end the process.
+func (p Patch) flat(depth int) (Document, error) {
+	if depth > maxNesting {
+		return nil, errors.New("patches are nested too deep, or one contains itself")
+	}
+	fields, copied := p.fields, false
+	for name, value := range p.fields {
+		var inner Patch
+		switch v := value.(type) {
+		case Patch:
+			inner = v
+		case *Patch:
+			if v == nil {
+				continue
+			}
+			inner = *v
+		default:
+			continue
+		}
+		flat, err := inner.flat(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if flat == nil {
+			flat = Document{}
+		}
+		if !copied {
+			fields, copied = maps.Clone(fields), true
+		}
+		fields[name] = flat
+	}
+	return fields, nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler. The patch then says about every

@@ -77,9 +77,9 @@ func (c *Client) getDocument(ctx context.Context, key string, opts *GetDocumentO
 	return body, nil
 }
 
-// withoutValue takes the value out of a decoding error: encoding/json puts
-// numbers that overflow into it, package time what it cannot read, and our
-// errors hold nothing of a document.
+// withoutValue takes the value out of a decoding error where that is possible:
+// encoding/json puts numbers that overflow into it, and package time what it
+// cannot read. An UnmarshalJSON of the caller's own may still quote its input.
 func withoutValue(err error) error {
 	var (
 		mismatch *json.UnmarshalTypeError
