@@ -26,7 +26,9 @@ func appendMembers(dst []byte, fields []*field, object []byte, chosen *selection
 	for len(object) > 0 {
 		var m member
 		m, object = nextMember(object)
-		byOrdinal[m.ordinal] = m
+		if m.ordinal < len(byOrdinal) { // else of a field that this definition does not know
+			byOrdinal[m.ordinal] = m
+		}
 	}
 	first := true
 	for _, f := range fields {

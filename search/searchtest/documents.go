@@ -78,6 +78,9 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 		writeError(w, r, s.noSuchIndex(rt.index))
 		return
 	}
+	// The definition has to be as new as the document: a PUT and a write that
+	// uses its field may come in between.
+	data, found := ix.get(rt.key, time.Now())
 	sc := ix.schema.Load()
 	var chosen *selection
 	if text := rt.query.Get("$select"); text != "" {
@@ -87,8 +90,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 			return
 		}
 	}
-	data, ok := ix.get(rt.key, time.Now())
-	if !ok {
+	if !found {
 		writeError(w, r, &serviceError{status: http.StatusNotFound, empty: true})
 		return
 	}

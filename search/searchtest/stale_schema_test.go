@@ -1,9 +1,12 @@
 package searchtest
 
 import (
+	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,4 +46,56 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	document, ok := s.Document("stale", "1")
 	require.True(t, ok)
 	assert.JSONEq(t, `{"id":"1","a":"early","b":7}`, string(document))
+}
+
+// manyFields is the definition of an index named stale with n number fields: more
+// than a lookup has room for without an allocation.
+func manyFields(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"name":"stale","fields":[{"name":"id","type":"Edm.String","key":true}`)
+	for i := range n {
+		fmt.Fprintf(&b, `,{"name":"f%d","type":"Edm.Int32"}`, i)
+	}
+	return b.String() + `]}`
+}
+
+func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
+	p := newProbe(t, nil)
+	require.NoError(t, p.CreateIndex(manyFields(40)))
+	ix, _ := p.lookupIndex("stale")
+	ix.mu.Lock()
+	found := make(chan answered, 1)
+	lookup := p.request("GET", "/indexes('stale')/docs('1')", "")
+	go func() {
+		defer close(found) // so that a panic is reported as one
+		if a, err := p.try(lookup); err == nil {
+			found <- a
+		}
+	}()
+	// The lookup is under way once it waits for the lock that is held here.
+	for stacks := make([]byte, 1<<20); len(found) == 0 && !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*index).get("); {
+		runtime.Gosched()
+	}
+	wide, serr := compileSchema([]byte(manyFields(41)), latestVersion)
+	require.Nil(t, serr)
+	ix.setSchema(wide)
+	parser := newBatchParser([]byte(`{"value":[{"id":"1","f40":7}]}`), wide, latestVersion, &p.opts)
+	defer parser.release()
+	require.Nil(t, parser.parse())
+	ix.put("1", parser.actions[0].data, time.Now())
+	ix.mu.Unlock()
+	a := <-found
+	assert.Equal(t, http.StatusOK, a.status, a.body)
+	assert.Contains(t, a.body, `"f40":7`)
+}
+
+func TestFieldsThatADefinitionDoesNotKnowAreNotShown(t *testing.T) {
+	narrow, serr := compileSchema([]byte(manyFields(40)), latestVersion)
+	require.Nil(t, serr)
+	for _, ordinal := range []int{41, 1000} {
+		data, body := openMember(nil, ordinal)
+		data = append(data, 1, 2, 3, 4)
+		closeMember(data, body)
+		assert.NotContains(t, string(wholeDocument(narrow, data)), "67305985") // 0x04030201
+	}
 }
