@@ -33,6 +33,7 @@ type batchParser struct {
 	keysOnly   bool // Options.DiscardDocuments
 
 	actions []action // the slice is reused, keys and data are not
+	surplus int      // actions behind those, which are only counted
 
 	// Of the document being read:
 	buf       []byte // its stored form so far
@@ -42,8 +43,15 @@ type batchParser struct {
 	elements  int      // objects in complex collections
 	depth     int      // objects and arrays that are open
 	seen      []uint64 // bit sets of the ordinals met, one set per open object
-	name      []byte   // decoded property name
+	name      []byte   // decoded property name or literal
 }
+
+// The largest slices that are worth keeping in a pooled parser: those of the
+// service's own limit many times over.
+const (
+	largestPooledActions  = 32_000
+	largestPooledDocument = 1 << 20
+)
 
 var batchParsers = sync.Pool{New: func() any { return new(batchParser) }}
 
@@ -53,7 +61,7 @@ func newBatchParser(data []byte, sc *schema, apiVersion string, opts *Options) *
 	p.scanner = scanner{data: data}
 	p.schema, p.apiVersion = sc, apiVersion
 	p.maxActions, p.keysOnly = opts.MaxBatchActions, opts.DiscardDocuments
-	p.actions = p.actions[:0]
+	p.actions, p.surplus = p.actions[:0], 0
 	return p
 }
 
@@ -61,6 +69,12 @@ func newBatchParser(data []byte, sc *schema, apiVersion string, opts *Options) *
 func (p *batchParser) release() {
 	clear(p.actions)
 	p.scanner, p.schema = scanner{}, nil
+	if cap(p.actions) > largestPooledActions {
+		p.actions = nil
+	}
+	if cap(p.buf)+cap(p.name) > largestPooledDocument {
+		p.buf, p.name = nil, nil
+	}
 	batchParsers.Put(p)
 }
 
@@ -88,9 +102,12 @@ func (p *batchParser) parse() *serviceError {
 			p.fail("a property name was expected")
 			return p.malformed()
 		}
-		raw, _, ok := p.quoted()
+		raw, plain, ok := p.quoted()
 		if !ok || !p.expect(':') {
 			return p.malformed()
+		}
+		if !plain {
+			raw = p.unquoted(raw)
 		}
 		switch {
 		case string(raw) == "value":
@@ -159,7 +176,7 @@ func (p *batchParser) value() *serviceError {
 			if !p.skip(p.depth) {
 				return p.malformed()
 			}
-			p.actions = append(p.actions, action{})
+			p.surplus++
 		} else if err := p.action(); err != nil {
 			return err
 		}
@@ -240,8 +257,7 @@ func (p *batchParser) object(fields []*field, byName map[string]*field, typ *mod
 			return p.malformed()
 		}
 		if !plain {
-			p.name = appendUnquoted(p.name[:0], raw)
-			raw = p.name
+			raw = p.unquoted(raw)
 		}
 		// Members usually come in the order of the definition.
 		var f *field
@@ -282,6 +298,12 @@ func (p *batchParser) object(fields []*field, byName map[string]*field, typ *mod
 	}
 }
 
+// unquoted returns the value of a string with escapes, until the next one.
+func (p *batchParser) unquoted(raw []byte) []byte {
+	p.name = appendUnquoted(p.name[:0], raw)
+	return p.name
+}
+
 // notAField reads the value of a member that is no field: @search.action, an
 // annotation, which the service ignores, or a mistake.
 func (p *batchParser) notAField(name []byte, typ *models.ActionType) *serviceError {
@@ -307,9 +329,12 @@ func (p *batchParser) actionType(typ *models.ActionType) *serviceError {
 	} else if c != '"' {
 		return p.unexpectedValue("PrimitiveValue")
 	}
-	raw, _, ok := p.quoted()
+	raw, plain, ok := p.quoted()
 	if !ok {
 		return p.malformed()
+	}
+	if !plain {
+		raw = p.unquoted(raw)
 	}
 	switch string(raw) {
 	case "upload":

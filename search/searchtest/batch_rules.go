@@ -61,7 +61,7 @@ func (p *batchParser) noActions() *serviceError {
 }
 
 func (p *batchParser) tooManyActions() *serviceError {
-	return invalidRequest(fmt.Sprintf("actions : Too many indexing actions found in the request: %d. Please include between 1 and %d indexing actions in your request.", len(p.actions), p.maxActions))
+	return invalidRequest(fmt.Sprintf("actions : Too many indexing actions found in the request: %d. Please include between 1 and %d indexing actions in your request.", len(p.actions)+p.surplus, p.maxActions))
 }
 
 // actionError is the 400 for a rule that one action breaks.

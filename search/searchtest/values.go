@@ -60,6 +60,9 @@ func (p *batchParser) scalar(f *field) *serviceError {
 
 // text appends the value of a JSON string.
 func (p *batchParser) text(f *field, raw []byte, plain bool) *serviceError {
+	if !plain && f.typ != edmString {
+		raw = p.unquoted(raw) // System.Text.Json writes the + of an offset as \u002B
+	}
 	switch f.typ {
 	case edmString:
 		start := len(p.buf)
@@ -75,7 +78,7 @@ func (p *batchParser) text(f *field, raw []byte, plain bool) *serviceError {
 		}
 		return nil
 	case edmDateTimeOffset:
-		if ms, ok := parseDateTimeOffset(raw); ok && plain {
+		if ms, ok := parseDateTimeOffset(raw); ok {
 			p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ms))
 			return nil
 		}
@@ -88,12 +91,12 @@ func (p *batchParser) text(f *field, raw []byte, plain bool) *serviceError {
 		case "-INF":
 			special = math.Inf(-1)
 		default:
-			return p.cannotConvert(f, string(appendUnquoted(nil, raw)))
+			return p.cannotConvert(f, string(raw))
 		}
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(special))
 		return nil
 	}
-	return p.cannotConvert(f, string(appendUnquoted(nil, raw)))
+	return p.cannotConvert(f, string(raw))
 }
 
 // numeric appends the value of a JSON number and reports whether the type can
@@ -173,18 +176,24 @@ func (p *batchParser) geographyPoint(f *field) *serviceError {
 			p.fail("a property name was expected")
 			return p.malformed()
 		}
-		name, _, ok := p.quoted()
+		name, plain, ok := p.quoted()
 		if !ok || !p.expect(':') {
 			return p.malformed()
+		}
+		if !plain {
+			name = p.unquoted(name)
 		}
 		switch string(name) {
 		case "type":
 			if p.peek() != '"' {
 				return p.badPoint(f, "the type must be 'Point'")
 			}
-			value, _, ok := p.quoted()
+			value, plain, ok := p.quoted()
 			if !ok {
 				return p.malformed()
+			}
+			if !plain {
+				value = p.unquoted(value)
 			}
 			isPoint = string(value) == "Point"
 		case "coordinates":

@@ -200,3 +200,27 @@ func FuzzParseDateTimeOffset(f *testing.F) {
 		}
 	})
 }
+
+func TestEscapesMeanWhatTheyStandFor(t *testing.T) {
+	p := newProbe(t, nil)
+	a := p.send("POST", indexPath, `{"\u0076alue":[{"@search.action":"\u0075pload","id":"1","t":"2024-01-01T00:00:00\u002B01:00","d":"\u0049NF","g":{"\u0074ype":"\u0050oint","coordinates":[1,2]}}]}`)
+	assert.Equal(t, 200, a.status, a.body)
+	assert.Equal(t, `{"d":"INF","t":"2023-12-31T23:00:00Z"}`, p.lookup("1", "d,t"))
+	assert.Contains(t, p.lookup("1", "g"), `"coordinates":[1.0,2.0]`)
+}
+
+func TestActionsAboveTheLimitAreOnlyCounted(t *testing.T) {
+	p := newProbe(t, nil)
+	ix, _ := p.lookupIndex("types")
+	body := `{"value":[{"id":"1"}` + strings.Repeat(`,{"id":"1"}`, 1000) + strings.Repeat(",0", 100_000) + `]}`
+	parser := newBatchParser([]byte(body), ix.schema.Load(), latestVersion, &p.opts)
+	serr := parser.parse()
+	if assert.NotNil(t, serr) {
+		assert.Contains(t, serr.message, "Too many indexing actions found in the request: 101001.")
+	}
+	assert.Less(t, cap(parser.actions), 10_000)
+	parser.actions, parser.buf = make([]action, largestPooledActions+1), make([]byte, largestPooledDocument+1)
+	parser.release()
+	assert.Nil(t, parser.actions)
+	assert.Nil(t, parser.buf)
+}
