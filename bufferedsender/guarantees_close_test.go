@@ -247,6 +247,25 @@ func TestG8CloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 	}
 }
 
+func TestG8CloseThatLeavesACallbackBehindCountsOnlyNewFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, &hotelOptions{MaxBatchActions: 10, Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { <-release }}})
+		r.unstopped = true
+		r.faults(refuseKeys("old-*", "new-*"))
+		r.upload(hotels("old", 4)...)
+		require.Equal(t, 4, flushFailures(t, r.flush()))
+		r.upload(hotels("new", 3)...)
+		time.Sleep(2 * time.Minute)
+		r.upload(hotel{ID: "stuck"})
+		time.Sleep(2 * time.Minute)
+		closed := closeError(t, r.sender.Close(within(t, time.Second)))
+		assert.True(t, closed.CallbackStuck)
+		assert.Equal(t, []int{0, 0, 3}, []int{closed.Unsent, closed.Unknown, closed.Failed}, "Flush has reported the others")
+		close(release)
+	})
+}
+
 func TestG8CloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

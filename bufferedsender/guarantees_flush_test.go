@@ -217,6 +217,34 @@ func TestG7FlushReportsFailures(t *testing.T) {
 			assert.Equal(t, 4, flushFailures(t, r.flush()))
 		})
 	})
+	t.Run("which a Flush that gave up in the last moment has not reported", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{Handlers: hotelHandlers{ActionFailed: func(context.Context, *events.ActionFailed[hotel]) { time.Sleep(10 * time.Second) }}})
+			r.faults(refuseKeys("bad-*"))
+			r.upload(hotels("bad", 3)...)
+			require.ErrorIs(t, r.sender.Flush(within(t, 25*time.Second)), context.DeadlineExceeded) // amid the last callback
+			assert.Equal(t, 25*time.Second, r.now())
+			assert.Equal(t, 3, flushFailures(t, r.flush()))
+		})
+	})
+	t.Run("which a Flush that gave up when all was settled has not reported", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: hotelHandlers{ActionSent: func(_ context.Context, e *events.ActionSent[hotel]) {
+				if e.Key == "later-0" {
+					time.Sleep(10 * time.Second) // the failures are told, and Flush is not yet
+				}
+			}}})
+			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"bad-*"}, Status: 400}}})
+			r.upload(hotels("bad", 3)...)
+			synctest.Wait()
+			gaveUp := make(chan error, 1)
+			go func() { gaveUp <- r.sender.Flush(within(t, 15*time.Second)) }()
+			synctest.Wait()
+			r.upload(hotels("later", 3)...)
+			require.ErrorIs(t, <-gaveUp, context.DeadlineExceeded)
+			assert.Equal(t, 3, flushFailures(t, r.flush()))
+		})
+	})
 	t.Run("and those of retries that ran out", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
