@@ -117,6 +117,11 @@ func (w *reply) response(r *http.Request, x *exchange) (*http.Response, error) {
 		body = nil
 		w.header.Del("Content-Type")
 	}
+	if w.status == http.StatusNoContent || w.status == http.StatusNotModified {
+		body, damage = nil, "" // these have none, and a listener could not send it
+		w.header.Del("Content-Type")
+		w.header.Del("Content-Length")
+	}
 	if len(body) >= compressAbove && acceptsGzip(r.Header) {
 		var out bytes.Buffer
 		zip := gzipWriters.Get().(*gzip.Writer)
@@ -127,7 +132,7 @@ func (w *reply) response(r *http.Request, x *exchange) (*http.Response, error) {
 		body = out.Bytes()
 		w.header.Set("Content-Encoding", "gzip")
 	}
-	if w.status != http.StatusNoContent {
+	if w.status != http.StatusNoContent && w.status != http.StatusNotModified {
 		w.header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	resp := &http.Response{

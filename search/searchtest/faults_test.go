@@ -244,6 +244,27 @@ func TestHiddenLimitsLetThroughWhatJustFits(t *testing.T) {
 	assert.NotEmpty(t, a.message())
 }
 
+func TestHiddenLimitsCountWhateverABatchBeginsWith(t *testing.T) {
+	p := newProbe(t, nil)
+	p.rules(Fault{OverActions: 1})
+	for _, begin := range []string{`{"value"`, "\ufeff" + `{"value"`, `{"@odata.context":"","value"`, `{"\u0076alue"`} {
+		assert.Equal(t, 413, p.send("POST", indexPath, begin+`:[{"id":"1"},{"id":"2"}]}`).status, begin)
+		assert.Equal(t, 200, p.send("POST", indexPath, begin+`:[{"id":"1"}]}`).status, begin)
+	}
+}
+
+func TestRepliesWithoutABodyLeaveTheConnectionWhole(t *testing.T) {
+	p := newProbe(t, nil)
+	for _, fault := range []Fault{{Status: 304}, {Status: 204}, {Operation: OpDeleteIndex, Body: BodyMalformed}, {Operation: OpDeleteIndex, Body: BodyTruncated}} {
+		_ = p.CreateIndex(everyType) // where the one before has deleted it
+		p.rules(fault)
+		a, err := p.try(p.request("DELETE", "/indexes('types')", ""))
+		require.NoError(t, err)
+		assert.Empty(t, a.body)
+		assert.Empty(t, a.header.Get("Content-Length"))
+	}
+}
+
 func TestFaultsDoNotHideARefusedKey(t *testing.T) {
 	p := newProbe(t, nil)
 	p.rules(Fault{Status: 503})

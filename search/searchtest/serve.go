@@ -215,13 +215,27 @@ func (s *Server) overwrite(w *reply, r *http.Request, f *firing) {
 // countActions counts the actions in a body for rules about their number; what
 // is no batch has none.
 func countActions(body []byte) int {
-	sc := scanner{data: body}
-	if !sc.expect('{') || sc.peek() != '"' {
+	sc := scanner{data: bytes.TrimPrefix(body, []byte("\ufeff"))}
+	if !sc.expect('{') {
 		return 0
 	}
-	name, _, ok := sc.quoted()
-	if !ok || string(name) != "value" || !sc.expect(':') || !sc.expect('[') || sc.peek() == ']' {
-		return 0
+	for {
+		if sc.peek() != '"' {
+			return 0
+		}
+		name, _, ok := sc.quoted()
+		if !ok || !sc.expect(':') {
+			return 0
+		}
+		if !bytes.HasPrefix(name, []byte("@")) {
+			if string(appendUnquoted(nil, name)) != "value" || !sc.expect('[') || sc.peek() == ']' {
+				return 0
+			}
+			break
+		}
+		if !sc.skip(1) || !sc.expect(',') {
+			return 0
+		}
 	}
 	for n := 1; ; n++ {
 		if !sc.skip(2) || sc.peek() != ',' {
