@@ -184,15 +184,18 @@ func TestG8CloseTellsUnsentFromUnknownAndFailed(t *testing.T) {
 			require.ErrorAs(t, err, &one)
 		})
 	})
-	t.Run("nothing was sent with a ctx that had ended before", func(t *testing.T) {
+	t.Run("with a ctx that had ended before", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
+			r.respond(hang)
 			r.upload(hotels("k", 4)...)
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
 			closed := closeError(t, r.sender.Close(ended))
 			assert.Equal(t, 4, closed.Unsent+closed.Unknown)
-			assert.Equal(t, closed.Unknown == 0, len(r.requests()) == 0)
+			if len(r.requests()) > 0 { // it may have started one, between the closing of the door and giving up
+				assert.Equal(t, 4, closed.Unknown)
+			}
 			assert.Zero(t, r.now())
 		})
 	})
