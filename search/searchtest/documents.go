@@ -91,7 +91,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 		}
 	}
 	if !found {
-		writeError(w, r, &serviceError{status: http.StatusNotFound, empty: true})
+		writeError(w, r, noSuchDocument(rt.key, rt.apiVersion))
 		return
 	}
 	body := make([]byte, 0, 256+2*len(data))
@@ -119,6 +119,16 @@ func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(body)
+}
+
+// noSuchDocument is the refusal of a lookup. Recorded, all with older versions:
+// no body at all. That makes the JavaScript SDK 13, whose version is 2025-09-01,
+// throw a TypeError instead of its error, so from there on it is said in words.
+func noSuchDocument(key, apiVersion string) *serviceError {
+	if definitionVersion(apiVersion) < version2025 {
+		return &serviceError{status: http.StatusNotFound, empty: true}
+	}
+	return &serviceError{status: http.StatusNotFound, message: "No document with the key '" + key + "' was found."}
 }
 
 // noSuchIndex is the refusal of a request on an index that does not exist.

@@ -276,14 +276,21 @@ func TestMergeCountsTheElementsOfTheResult(t *testing.T) {
 	}
 }
 
-func TestLookupOfAMissingDocumentHasNoBody(t *testing.T) {
+func TestLookupOfAMissingDocumentSaysSoSince2025(t *testing.T) {
 	p := newProbe(t, nil)
-	a := p.send("GET", "/indexes('types')/docs('none')", "")
-	assert.Equal(t, http.StatusNotFound, a.status)
-	assert.Empty(t, a.body)
-	assert.Equal(t, "0", a.header.Get("Content-Length"))
-	assert.Empty(t, a.header.Get("OData-Version"))
-	a = p.send("GET", "/indexes('nope')/docs('none')", "")
+	for _, version := range []string{"2019-05-06", "2020-06-30", "2024-07-01"} {
+		a := p.send("GET", "/indexes('types')/docs('none')?api-version="+version, "")
+		assert.Equal(t, http.StatusNotFound, a.status)
+		assert.Empty(t, a.body)
+		assert.Equal(t, "0", a.header.Get("Content-Length"))
+		assert.Empty(t, a.header.Get("OData-Version"))
+	}
+	for _, version := range []string{"2025-09-01", "2026-04-01"} {
+		a := p.send("GET", "/indexes('types')/docs('none')?api-version="+version, "")
+		assert.Equal(t, http.StatusNotFound, a.status)
+		assert.Equal(t, `{"error":{"code":"","message":"No document with the key 'none' was found."}}`, a.body)
+	}
+	a := p.send("GET", "/indexes('nope')/docs('none')", "")
 	assert.Equal(t, http.StatusNotFound, a.status)
 	assert.Equal(t, "No index with the name 'nope' was found in the service 'searchtest'.", a.message())
 }

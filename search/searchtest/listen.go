@@ -133,11 +133,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.intercepted() {
 		// net/http sees that a client has gone, and ends the context of its
 		// request, only when the body is read. An interceptor may wait for that.
-		body, err := io.ReadAll(r.Body)
+		// What is above the limit of a batch is left where it is.
+		limit := max(s.opts.MaxBatchBytes, 0) + 1
+		body, err := io.ReadAll(io.LimitReader(r.Body, limit))
 		if err != nil {
 			reset(w)
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		if int64(len(body)) < limit {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		} else {
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		}
 	}
 	resp, err := s.answer(r)
 	if err != nil || resp == nil {
