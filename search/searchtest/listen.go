@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"log"
 	"math/big"
 	"net"
@@ -134,7 +135,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// net/http sees that a client has gone, and ends the context of its
 		// request, only when the body is read. An interceptor may wait for that.
 		// What is above the limit of a batch is left where it is.
-		limit := max(s.opts.MaxBatchBytes, 0) + 1
+		limit := s.opts.MaxBatchBytes + 1
+		if limit <= 0 {
+			limit = math.MaxInt64 // none
+		}
 		body, err := io.ReadAll(io.LimitReader(r.Body, limit))
 		if err != nil {
 			reset(w)
