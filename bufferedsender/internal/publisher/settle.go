@@ -237,8 +237,8 @@ func (l *loop[V, R]) tellNext() {
 // believes those that still bring an answer, and settles the rest as Unsent.
 func (l *loop[V, R]) abort() {
 	l.p.cancel()
-	patience := time.NewTimer(abandonAfter)
-	defer patience.Stop()
+	deadline := time.NewTimer(abandonAfter)
+	defer deadline.Stop()
 	for len(l.inFlight) > 0 {
 		if l.p.admission.over() {
 			l.abandon() // what the requests carry has been reported as unknown
@@ -247,7 +247,7 @@ func (l *loop[V, R]) abort() {
 		select {
 		case f := <-l.replies:
 			l.landed(f)
-		case <-patience.C:
+		case <-deadline.C:
 			l.abandon()
 		}
 	}
