@@ -1,0 +1,86 @@
+package tuning
+
+import "time"
+
+// Limits is what a sender keeps to from its next request on.
+type Limits struct {
+	BatchActions int // actions of a request, at least 1
+	BatchBytes   int // bytes of a request, envelope included, at least 1
+	InFlight     int // requests under way at once, at least 1
+	// Interval is the least time between the starts of two requests. A service
+	// that is slower than one small request after the other needs it. 0: none.
+	Interval time.Duration
+}
+
+// Bounds is what the limits of a controller stay within, both ends included.
+type Bounds struct {
+	// Min is the smallest batch, the fewest requests in flight and the shortest
+	// interval. What is below 1 counts as 1, an interval below 0 as 0.
+	Min Limits
+	// Max is the largest batch, the most requests in flight and the longest
+	// interval; a sender takes the first three from its options. What is below
+	// Min counts as Min, but an Interval of 0 as 10 s.
+	Max Limits
+}
+
+// Observation is what became of one request, told when it has ended. Times are
+// on a clock that never goes back, counted from any moment that stays the same.
+type Observation struct {
+	Now       time.Duration // when it ended
+	Started   time.Duration // when it left
+	Actions   int           // actions it carried
+	Bytes     int           // size of its body
+	Done      int           // actions that were applied
+	Throttled int           // actions that were answered with a 503 of their own
+	Refused   bool          // all of it was answered with 429 or 503
+	// Broken: there was no answer about capacity, but a connection error, a
+	// time-out or another 5xx.
+	Broken   bool
+	InFlight int // requests under way when it ended, this one included
+	// Backlog is how many actions wait to be sent. 0 means that the sender has
+	// nothing to do, so that its limits are not what holds it back.
+	Backlog int
+}
+
+// Controller chooses the limits of one sender. It has no goroutine, no timer and
+// no clock of its own, never blocks, and is used by one goroutine.
+type Controller interface {
+	// Limits returns the limits in force.
+	Limits() Limits
+	// Observe is told what became of a request and returns the limits in force
+	// from now on.
+	Observe(o Observation) Limits
+}
+
+// Policy makes the controllers of senders, one each. It is safe for concurrent
+// use and may be shared.
+type Policy interface {
+	New(b Bounds) Controller
+}
+
+// longestInterval is the longest Interval of bounds that name none.
+const longestInterval = 10 * time.Second
+
+// normalized makes bounds that every controller can rely on: all numbers at
+// least 1, intervals not negative, Min not above Max.
+func (b Bounds) normalized() Bounds {
+	if b.Max.Interval <= 0 {
+		b.Max.Interval = longestInterval
+	}
+	b.Min.BatchActions = max(b.Min.BatchActions, 1)
+	b.Min.BatchBytes = max(b.Min.BatchBytes, 1)
+	b.Min.InFlight = max(b.Min.InFlight, 1)
+	b.Min.Interval = max(b.Min.Interval, 0)
+	b.Max.BatchActions = max(b.Max.BatchActions, b.Min.BatchActions)
+	b.Max.BatchBytes = max(b.Max.BatchBytes, b.Min.BatchBytes)
+	b.Max.InFlight = max(b.Max.InFlight, b.Min.InFlight)
+	b.Max.Interval = max(b.Max.Interval, b.Min.Interval)
+	return b
+}
+
+// loosest is the limits that allow the most.
+func (b Bounds) loosest() Limits {
+	l := b.Max
+	l.Interval = b.Min.Interval
+	return l
+}
