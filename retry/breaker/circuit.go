@@ -1,0 +1,71 @@
+package breaker
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// gobreaker wants errors for outcomes.
+var (
+	errFailed  = errors.New("failed")
+	errNeutral = errors.New("neutral")
+)
+
+// newCircuit returns a closed circuit. All its callbacks run with mu held, and
+// only for results that started in the present state.
+func (b *Breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
+	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests: 1,
+		Timeout:     1, // see Breaker.circuit
+		ReadyToTrip: b.full,
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNeutral) },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			b.changed(to)
+		},
+	})
+}
+
+// full reports whether one more failure of a closed circuit is the one that
+// opens it.
+func (b *Breaker) full(counts gobreaker.Counts) bool {
+	inWindow := b.window.add(time.Now())
+	inARow := b.options.InARow > 0 && uint64(counts.ConsecutiveFailures) >= uint64(b.options.InARow)
+	return inWindow || inARow || b.judged.Outcome == Trip
+}
+
+func (b *Breaker) changed(to gobreaker.State) {
+	switch to {
+	case gobreaker.StateOpen:
+		b.move(Open, b.judged.Err)
+	case gobreaker.StateHalfOpen:
+		b.move(HalfOpen, b.status.Err)
+	case gobreaker.StateClosed:
+		b.move(Closed, nil)
+	}
+}
+
+// window remembers the failures of the last stretch of time, one by one: with
+// buckets the n-th failure could open the breaker too early or too late by the
+// length of one.
+type window struct {
+	length time.Duration
+	limit  int // negative: the window is never full
+	times  []time.Time
+}
+
+// add notes a failure and reports whether the window holds as many as it may.
+func (w *window) add(now time.Time) bool {
+	if w.limit < 0 {
+		return false
+	}
+	old := 0
+	for old < len(w.times) && now.Sub(w.times[old]) >= w.length {
+		old++
+	}
+	w.times = append(append(w.times[:0], w.times[old:]...), now)
+	return len(w.times) >= w.limit
+}
+
+func (w *window) clear() { w.times = w.times[:0] }

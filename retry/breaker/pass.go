@@ -1,0 +1,79 @@
+package breaker
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Outcome is what a request says about the service.
+type Outcome uint8
+
+const (
+	// Success: the service works. It is the zero value.
+	Success Outcome = iota
+	// Failure: the service does not work at the moment.
+	Failure
+	// Trip: no other request will succeed either until somebody changes
+	// something. The breaker opens at once.
+	Trip
+	// Neutral says nothing about the service: the request never left, or its
+	// context was canceled. A probe that ends so lets the next one try. Outcomes
+	// without a name count as Neutral.
+	Neutral
+)
+
+// String returns the name of the outcome.
+func (o Outcome) String() string {
+	switch o {
+	case Success:
+		return "success"
+	case Failure:
+		return "failure"
+	case Trip:
+		return "trip"
+	case Neutral:
+		return "neutral"
+	}
+	return "unknown"
+}
+
+// Result is what became of a request.
+type Result struct {
+	Outcome Outcome
+	// RetryAfter is how long the service asked to be left alone, 0 if it did not.
+	// Only a Failure or a Trip has one. If the breaker opens, now or with a later
+	// failure before the next success, it stays open at least until then.
+	RetryAfter time.Duration
+	// Err is the reason that Status and OpenError give if this result opens the
+	// breaker.
+	Err error
+}
+
+// Pass is leave to send one request.
+type Pass struct {
+	breaker    *Breaker
+	generation uint64
+	done       func(error)
+	probe      bool
+	ended      atomic.Bool
+}
+
+// Probe reports whether the breaker is half-open and this is the one request
+// that may try: keep it small.
+func (p *Pass) Probe() bool { return p.probe }
+
+// Done says what became of the request. It must be called exactly once, when
+// the request has ended; only the first call counts. It is ignored if the
+// breaker has changed its state since Allow, or was reset.
+//
+// If Done is never called, a request of a closed breaker counts as nothing. But
+// a probe that hangs keeps the breaker half-open, with all other requests
+// refused, for as long as it hangs: the breaker cannot know that the probe is
+// lost, and a second one would not be one probe any more. So give the probe a
+// time-out, and end it as Neutral if it was not sent at all. Reset frees a
+// breaker whose probe is lost; Status.Probe shows it.
+func (p *Pass) Done(r Result) {
+	if p.ended.CompareAndSwap(false, true) {
+		p.breaker.finish(p, r)
+	}
+}
