@@ -69,7 +69,7 @@ var Rules = []Rule{
 		Folder: "bufferedsender",
 		May: append([]string{
 			"./models/...", "./retry/...", "./events", "./bufferedsender/internal/publisher",
-			"./bufferedsender/queue", "./bufferedsender/pool", "./bufferedsender/tuning", uuid,
+			"./bufferedsender/queue", "./bufferedsender/pool", "./bufferedsender/tuning", "./bufferedsender/deadletter", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
 		Never: []string{"./search/...", azure, bleve, bbolt, goRedis},
@@ -79,6 +79,7 @@ var Rules = []Rule{
 		Never:  []string{http, "encoding/json", sql, "./models/..."},
 	},
 	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
+	{Folder: "bufferedsender/deadletter", May: []string{"./models/..."}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/pool", Never: []string{http, sql}},
 	{Folder: "bufferedsender/fleet", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/pool"}, Never: []string{"./search/...", azure}},
 	{Folder: "bufferedsender/queue", Never: []string{http, sql}},
