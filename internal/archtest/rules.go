@@ -68,7 +68,7 @@ var Rules = []Rule{
 	{
 		Folder: "bufferedsender",
 		May: append([]string{
-			"./models/...", "./retry/...", "./events", "./bufferedsender/internal/publisher",
+			"./models/...", "./retry/...", "./events", "./bufferedsender/internal/publisher", "./bufferedsender/internal/fold",
 			"./bufferedsender/queue", "./bufferedsender/pool", "./bufferedsender/tuning", "./bufferedsender/deadletter", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
@@ -78,6 +78,7 @@ var Rules = []Rule{
 		Folder: "bufferedsender/internal/publisher",
 		Never:  []string{http, "encoding/json", sql, "./models/..."},
 	},
+	{Folder: "bufferedsender/internal/fold", May: []string{"./models/..."}, Never: []string{http}},
 	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
 	{Folder: "bufferedsender/deadletter", May: []string{"./models/..."}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/pool", Never: []string{http, sql}},

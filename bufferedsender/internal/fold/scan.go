@@ -1,0 +1,325 @@
+package fold
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// maxDepth is how many objects and arrays may be inside each other. Indexes nest
+// at most ten complex types, so no document that the service takes comes near.
+const maxDepth = 64
+
+// kind is what a value is, as far as folding cares.
+type kind uint8
+
+const (
+	null kind = iota
+	scalar
+	array
+	object
+)
+
+// member is one member of an object.
+type member struct {
+	name []byte // unescaped
+
+	// Where in the text its quote stands, its value, and what comes after it.
+	start, value, end int
+
+	// next is the place of the member after this one and after all that is
+	// inside this one; i+1 if nothing is.
+	next int
+
+	// pair is, in a, the place of the member of the same name in b plus one; in b
+	// it only has to be other than 0. 0 means that there is none.
+	pair int
+
+	kind kind
+	// annotation means that there is an "@" in the name: it belongs to OData and
+	// is no field.
+	annotation bool
+	// hollow means that somewhere in this object, itself not counted and arrays
+	// left out, there is an empty object or an annotation.
+	hollow bool
+}
+
+// scanner reads compact JSON from left to right, once, and lists the members of
+// objects with those inside them right behind. It checks all that it reads and
+// accepts what encoding/json accepts, but for white space between tokens (there
+// is none in an encoded action) and for nesting beyond maxDepth.
+//
+// The methods return false at the first byte that is not as it should be.
+type scanner struct {
+	text    []byte
+	pos     int
+	members []member
+}
+
+// action reads an action that begins with the first skip bytes of text.
+func (s *scanner) action(text []byte, skip int) bool {
+	s.text, s.pos, s.members = text, skip, s.members[:0]
+	switch s.peek() {
+	case '}':
+		s.pos++
+	case ',':
+		s.pos++
+		if _, ok := s.object(1); !ok {
+			return false
+		}
+	default:
+		return false
+	}
+	return s.pos == len(text)
+}
+
+// peek returns the next byte, 0 at the end of the text. A NUL in the text is no
+// JSON either.
+func (s *scanner) peek() byte {
+	if s.pos < len(s.text) {
+		return s.text[s.pos]
+	}
+	return 0
+}
+
+// object reads the members of an object that has at least one, and its closing
+// brace. The opening brace has been read; depth counts this object.
+func (s *scanner) object(depth int) (hollow, ok bool) {
+	for {
+		i := len(s.members)
+		s.members = append(s.members, member{start: s.pos})
+		name, ok := s.name()
+		if !ok || s.peek() != ':' {
+			return false, false
+		}
+		s.pos++
+		m := member{name: name, start: s.members[i].start, value: s.pos, annotation: bytes.IndexByte(name, '@') >= 0}
+		if m.kind, m.hollow, ok = s.member(depth); !ok {
+			return false, false
+		}
+		m.end, m.next = s.pos, len(s.members)
+		s.members[i] = m
+		hollow = hollow || m.hollow || m.annotation || m.kind == object && m.next == i+1
+		switch s.peek() {
+		case ',':
+			s.pos++
+		case '}':
+			s.pos++
+			return hollow, true
+		default:
+			return false, false
+		}
+	}
+}
+
+// member reads the value of a member of an object at that depth.
+func (s *scanner) member(depth int) (k kind, hollow, ok bool) {
+	switch c := s.peek(); c {
+	case '{':
+		s.pos++
+		if s.peek() == '}' {
+			s.pos++
+			return object, false, depth < maxDepth
+		}
+		if depth >= maxDepth {
+			return object, false, false
+		}
+		hollow, ok = s.object(depth + 1)
+		return object, hollow, ok
+	case '[':
+		return array, false, s.skip(depth)
+	case 'n':
+		return null, false, s.literal("null")
+	default:
+		return scalar, false, s.skip(depth)
+	}
+}
+
+// skip reads any value. depth is how many objects and arrays it is in.
+func (s *scanner) skip(depth int) bool {
+	switch c := s.peek(); c {
+	case '"':
+		_, ok := s.quoted()
+		return ok
+	case '{', '[':
+		return depth < maxDepth && s.skipInside(c, depth+1)
+	case 't':
+		return s.literal("true")
+	case 'f':
+		return s.literal("false")
+	case 'n':
+		return s.literal("null")
+	default:
+		return s.number()
+	}
+}
+
+// skipInside reads an object or an array, which opens with c.
+func (s *scanner) skipInside(c byte, depth int) bool {
+	s.pos++
+	closing := c + 2 // ']' and '}' come two places after their partners
+	if s.peek() == closing {
+		s.pos++
+		return true
+	}
+	for {
+		if c == '{' {
+			if s.peek() != '"' {
+				return false
+			}
+			if _, ok := s.quoted(); !ok || s.peek() != ':' {
+				return false
+			}
+			s.pos++
+		}
+		if !s.skip(depth) {
+			return false
+		}
+		switch s.peek() {
+		case ',':
+			s.pos++
+		case closing:
+			s.pos++
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// literal reads word.
+func (s *scanner) literal(word string) bool {
+	end := s.pos + len(word)
+	if end > len(s.text) || string(s.text[s.pos:end]) != word {
+		return false
+	}
+	s.pos = end
+	return true
+}
+
+// number reads a number.
+func (s *scanner) number() bool {
+	text, i := s.text, s.pos
+	digits := func() bool {
+		first := i
+		for i < len(text) && '0' <= text[i] && text[i] <= '9' {
+			i++
+		}
+		return i > first
+	}
+	if i < len(text) && text[i] == '-' {
+		i++
+	}
+	if i < len(text) && text[i] == '0' {
+		i++
+	} else if !digits() {
+		return false
+	}
+	if i < len(text) && text[i] == '.' {
+		i++
+		if !digits() {
+			return false
+		}
+	}
+	if i < len(text) && text[i]|0x20 == 'e' {
+		i++
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return false
+		}
+	}
+	s.pos = i
+	return true
+}
+
+// name reads a string and returns what it stands for.
+func (s *scanner) name() (name []byte, ok bool) {
+	start := s.pos
+	if s.peek() != '"' {
+		return nil, false
+	}
+	plain, ok := s.quoted()
+	if !ok {
+		return nil, false
+	}
+	if plain {
+		return s.text[start+1 : s.pos-1], true
+	}
+	// No field of an index has such a name, and no encoder escapes letters, so
+	// this may take its time.
+	var unescaped string
+	if err := json.Unmarshal(s.text[start:s.pos], &unescaped); err != nil {
+		return nil, false
+	}
+	return []byte(unescaped), true
+}
+
+// quoted reads a string, whose opening quote must be the next byte. plain means
+// that what stands between the quotes is the value itself: no escapes in it, and
+// valid UTF-8.
+func (s *scanner) quoted() (plain, ok bool) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	text, i := s.text, s.pos+1
+	start, escaped, high := i, false, false
+	for {
+		// Eight bytes at a time as long as none of them is special. The tests may
+		// also flag bytes above a real hit, never below the first one.
+		for i+8 <= len(text) {
+			w := binary.LittleEndian.Uint64(text[i:])
+			quote, slash := w^(ones*'"'), w^(ones*'\\')
+			special := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w | w) & highs
+			if special != 0 {
+				i += bits.TrailingZeros64(special) >> 3
+				break
+			}
+			i += 8
+		}
+		if i >= len(text) {
+			return false, false
+		}
+		switch c := text[i]; {
+		case c == '"':
+			s.pos = i + 1
+			return !escaped && (!high || utf8.Valid(text[start:i])), true
+		case c == '\\':
+			escaped = true
+			n := escapeLength(text[i:])
+			if n == 0 {
+				return false, false
+			}
+			i += n
+		case c < 0x20:
+			return false, false
+		default:
+			high = high || c >= utf8.RuneSelf
+			i++
+		}
+	}
+}
+
+// escapeLength returns the length of the escape sequence that text begins with,
+// 0 if it is none.
+func escapeLength(text []byte) int {
+	if len(text) < 2 {
+		return 0
+	}
+	switch text[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(text) < 6 {
+			return 0
+		}
+		for _, c := range text[2:6] {
+			if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
+}
