@@ -26,8 +26,9 @@ type Breaker struct {
 	// same for every opening and one tick late. So it must not be called while
 	// the state is Open, save by wake. nil while Disabled.
 	circuit *gobreaker.TwoStepCircuitBreaker[struct{}]
-	// generation is that of gobreaker, which cannot be asked for it, and counts
-	// on over the circuits that Reset and Enable put in place of an old one.
+	// generation counts the changes of state and the resets. gobreaker has a
+	// number like it, which cannot be asked for and starts anew with the circuits
+	// that Reset and Enable put in place of an old one.
 	generation uint64
 	status     Status
 	window     window
@@ -130,13 +131,18 @@ func (b *Breaker) Reset() {
 func (b *Breaker) finish(p *Pass, r Result) {
 	b.mu.Lock()
 	defer b.unlock()
+	if p.ended {
+		return
+	}
+	p.ended = true
 	now := time.Now()
 	b.wake(now)
 	failed := r.Outcome == Failure || r.Outcome == Trip
 	if failed {
 		b.status.Counts.Failures++
 	}
-	if p.generation != b.generation || b.status.State == Open {
+	// gobreaker would ignore it too, but would half-open an open circuit first.
+	if p.generation != b.generation {
 		b.status.Counts.Ignored++
 		return
 	}

@@ -58,7 +58,7 @@ func (o *Options) withDefaults() (Options, error) {
 		c.InARow = c.Failures
 	}
 	if c.Window < 0 {
-		errs = append(errs, fmt.Errorf("Window is %v: use a positive time, or 0 for the default of %v", c.Window, DefaultWindow))
+		errs = append(errs, fmt.Errorf("%s is %v: use a positive time, or 0 for the default of %v", "Window", c.Window, DefaultWindow))
 	}
 	if c.Window == 0 {
 		c.Window = DefaultWindow
@@ -67,7 +67,7 @@ func (o *Options) withDefaults() (Options, error) {
 		c.OpenFor = DefaultOpenFor
 	}
 	if c.OpenFor < shortestOpenFor {
-		errs = append(errs, fmt.Errorf("OpenFor is %v: use at least %v, or 0 for the default of %v", c.OpenFor, shortestOpenFor, DefaultOpenFor))
+		errs = append(errs, fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v", "OpenFor", c.OpenFor, shortestOpenFor, DefaultOpenFor))
 	}
 	if c.MaxOpenFor == 0 {
 		c.MaxOpenFor = DefaultMaxOpenFor

@@ -1,20 +1,17 @@
 package breaker
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // Outcome is what a request says about the service.
 type Outcome uint8
 
 const (
-	// Success: the service works. It is the zero value.
+	// Success says that the service works. It is the zero value.
 	Success Outcome = iota
-	// Failure: the service does not work at the moment.
+	// Failure says that the service does not work at the moment.
 	Failure
-	// Trip: no other request will succeed either until somebody changes
-	// something. The breaker opens at once.
+	// Trip says that no other request will succeed either until somebody changes
+	// something: a wrong key, a missing index. The breaker opens at once.
 	Trip
 	// Neutral says nothing about the service: the request never left, or its
 	// context was canceled. A probe that ends so lets the next one try. Outcomes
@@ -55,7 +52,7 @@ type Pass struct {
 	generation uint64
 	done       func(error)
 	probe      bool
-	ended      atomic.Bool
+	ended      bool // guarded by the mutex of the breaker
 }
 
 // Probe reports whether the breaker is half-open and this is the one request
@@ -72,8 +69,4 @@ func (p *Pass) Probe() bool { return p.probe }
 // lost, and a second one would not be one probe any more. So give the probe a
 // time-out, and end it as Neutral if it was not sent at all. Reset frees a
 // breaker whose probe is lost; Status.Probe shows it.
-func (p *Pass) Done(r Result) {
-	if p.ended.CompareAndSwap(false, true) {
-		p.breaker.finish(p, r)
-	}
-}
+func (p *Pass) Done(r Result) { p.breaker.finish(p, r) }
