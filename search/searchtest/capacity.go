@@ -1,7 +1,6 @@
 package searchtest
 
 import (
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -27,89 +26,97 @@ type Capacity struct {
 	RetryAfterForm RetryAfterForm `json:"retryAfterForm,omitempty"`
 }
 
-func (c *Capacity) validate() error {
-	switch {
-	case c.Reply != 0 && c.Reply != http.StatusServiceUnavailable && c.Reply != http.StatusTooManyRequests:
-		return errors.New("reply must be 0, 429 or 503")
-	case c.DocumentsPerSecond < 0 || c.BytesPerSecond < 0 || c.Burst < 0 || c.RetryAfter < 0:
-		return errors.New("numbers and durations must not be negative")
-	}
-	return nil
-}
-
-// bucket is a Capacity in use. A nil one has no limit.
+// bucket is the capacity in force and what of it is left. The zero value has no
+// limit.
 type bucket struct {
-	Capacity
-
-	mu        sync.Mutex // guards the fields below
-	filled    time.Time  // when the levels were right
-	documents float64
-	bytes     float64
+	mu       sync.Mutex // guards the fields below
+	capacity Capacity
+	// What can be taken, as of filled. A level is negative while a request that
+	// was larger than the bucket is paid for, and means nothing without a rate.
+	documents, bytes float64
+	filled           time.Time
 }
 
-// newBucket returns a full bucket.
-func newBucket(c *Capacity) *bucket {
-	if c == nil || c.DocumentsPerSecond <= 0 && c.BytesPerSecond <= 0 {
-		return nil
+// set puts a capacity in force, nil for no limit. What is left is carried over,
+// as far as the new bucket holds it: a change neither refills a bucket that is
+// being drained nor forgives a debt. What had no limit before starts full.
+func (b *bucket) set(c *Capacity, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fill(now)
+	before := b.capacity
+	b.capacity = Capacity{}
+	if c != nil {
+		b.capacity = *c
 	}
-	b := &bucket{Capacity: *c}
-	if b.Burst <= 0 {
-		b.Burst = Duration(time.Second)
+	if b.capacity.Burst <= 0 {
+		b.capacity.Burst = Duration(time.Second)
 	}
-	b.documents, b.bytes = b.full()
-	return b
-}
-
-// full is what the bucket holds at most.
-func (b *bucket) full() (documents, bytes float64) {
-	burst := time.Duration(b.Burst).Seconds()
-	return b.DocumentsPerSecond * burst, b.BytesPerSecond * burst
-}
-
-// fill brings the levels to now.
-func (b *bucket) fill(now time.Time) {
 	documents, bytes := b.full()
-	if !b.filled.IsZero() {
-		passed := now.Sub(b.filled).Seconds()
-		b.documents = min(documents, b.documents+passed*b.DocumentsPerSecond)
-		b.bytes = min(bytes, b.bytes+passed*b.BytesPerSecond)
+	if before.DocumentsPerSecond > 0 {
+		documents = min(documents, b.documents)
 	}
+	if before.BytesPerSecond > 0 {
+		bytes = min(bytes, b.bytes)
+	}
+	b.documents, b.bytes = documents, bytes
+}
+
+// full is what the bucket holds at most. b.mu must be held.
+func (b *bucket) full() (documents, bytes float64) {
+	burst := time.Duration(b.capacity.Burst).Seconds()
+	return b.capacity.DocumentsPerSecond * burst, b.capacity.BytesPerSecond * burst
+}
+
+// fill brings the levels to now. b.mu must be held.
+func (b *bucket) fill(now time.Time) {
+	// A server may have been made outside of the synctest bubble that it is used
+	// in, where it is still the year 2000.
+	passed := max(0, now.Sub(b.filled).Seconds())
+	documents, bytes := b.full()
+	b.documents = min(documents, b.documents+passed*b.capacity.DocumentsPerSecond)
+	b.bytes = min(bytes, b.bytes+passed*b.capacity.BytesPerSecond)
 	b.filled = now
 }
 
 // take charges the bucket for as many of the actions as fit, from the first on,
-// and returns how many those are. all takes every action or none. What is
-// larger than a full bucket is let through when the bucket is full, and leaves
-// it in debt: otherwise it could never be sent at all.
-func (b *bucket) take(actions []action, all bool, now time.Time) int {
+// and returns how many those are and the capacity that decided it, which takes
+// every action or none if it has a Reply. What is larger than a full bucket is
+// let through when the bucket is full, and leaves it in debt: otherwise it could
+// never be sent at all.
+func (b *bucket) take(actions []action, now time.Time) (int, Capacity) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	c := b.capacity
+	if c.DocumentsPerSecond <= 0 && c.BytesPerSecond <= 0 {
+		return len(actions), c
+	}
 	b.fill(now)
 	fullDocuments, fullBytes := b.full()
 	fits := func(documents, bytes float64) bool {
-		return (b.DocumentsPerSecond <= 0 || b.documents >= min(documents, fullDocuments)) &&
-			(b.BytesPerSecond <= 0 || b.bytes >= min(bytes, fullBytes))
+		return (c.DocumentsPerSecond <= 0 || b.documents >= min(documents, fullDocuments)) &&
+			(c.BytesPerSecond <= 0 || b.bytes >= min(bytes, fullBytes))
 	}
-	if all {
+	if c.Reply != 0 {
 		bytes := 0.0
 		for i := range actions {
 			bytes += float64(actions[i].size)
 		}
 		if !fits(float64(len(actions)), bytes) {
-			return 0
+			return 0, c
 		}
 		b.documents -= float64(len(actions))
 		b.bytes -= bytes
-		return len(actions)
+		return len(actions), c
 	}
 	for i := range actions {
 		if !fits(1, float64(actions[i].size)) {
-			return i
+			return i, c
 		}
 		b.documents--
 		b.bytes -= float64(actions[i].size)
 	}
-	return len(actions)
+	return len(actions), c
 }
 
 // refusals decides which actions of a batch are not applied, because of a fault
@@ -123,15 +130,13 @@ func (s *Server) refusals(x *exchange, actions []action) (refused []result, err 
 		}
 		refused[i] = r
 	}
-	if b := s.currentCapacity(); b != nil {
-		n := b.take(actions, b.Reply != 0, time.Now())
-		if n < len(actions) && b.Reply != 0 {
-			setRetryAfter(x.header, time.Duration(b.RetryAfter), b.RetryAfterForm)
-			return nil, &serviceError{status: b.Reply, message: faultMessage(b.Reply)}
-		}
-		for ; n < len(actions); n++ {
-			refuse(n, result{status: http.StatusServiceUnavailable, message: messageBusy})
-		}
+	n, c := s.bucket.take(actions, time.Now())
+	if n < len(actions) && c.Reply != 0 {
+		setRetryAfter(x.header, time.Duration(c.RetryAfter), c.RetryAfterForm)
+		return nil, &serviceError{status: c.Reply, message: faultMessage(c.Reply)}
+	}
+	for ; n < len(actions); n++ {
+		refuse(n, result{status: http.StatusServiceUnavailable, message: messageBusy})
 	}
 	if x.fault != nil && len(x.fault.Documents) > 0 {
 		for i := range actions {
@@ -141,13 +146,4 @@ func (s *Server) refusals(x *exchange, actions []action) (refused []result, err 
 		}
 	}
 	return refused, nil
-}
-
-// currentCapacity is the bucket in force: that of the faults script if it has
-// one, otherwise that of the options.
-func (s *Server) currentCapacity() *bucket {
-	if st := s.faults.Load(); st != nil && st.capacity != nil {
-		return st.capacity
-	}
-	return s.capacity
 }

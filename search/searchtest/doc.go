@@ -51,9 +51,11 @@
 //
 // SetFaults puts a script in force that answers with errors, delays, cuts
 // connections before or after the request was carried out, damages replies,
-// refuses single documents and limits sizes and rates; see Faults. Intercept
-// puts a function around the server. Options has a visibility lag, a latency, a
-// document quota and a capacity.
+// refuses single documents and limits sizes and rates, for as long as it says;
+// see Faults. It can be replaced while requests are under way, and the capacity
+// with it, without a burst in between. Intercept puts a function around the
+// server. Options has a visibility lag, a latency, a document quota and a
+// capacity.
 //
 // # Seeing what happened
 //

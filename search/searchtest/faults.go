@@ -1,12 +1,7 @@
 package searchtest
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"path"
 	"time"
 )
 
@@ -17,7 +12,8 @@ import (
 //	  "seed": 42,
 //	  "rules": [
 //	    {"operation": "indexDocuments", "overBytes": 65536},
-//	    {"operation": "indexDocuments", "every": 7, "status": 503, "retryAfter": "2s"},
+//	    {"operation": "indexDocuments", "from": "60s", "for": "30s", "status": 503, "retryAfter": "2s"},
+//	    {"operation": "indexDocuments", "every": 100, "delay": "5s"},
 //	    {"operation": "indexDocuments", "probability": 0.02, "cut": "afterCommit"},
 //	    {"operation": "indexDocuments", "documents": [{"ratio": 0.05, "status": 503}]}
 //	  ],
@@ -28,13 +24,18 @@ import (
 // and whose turn it is (After, Every, Probability, Count) is carried out; the
 // others do not see the request. Faults happen behind the routing and the check
 // of the key, so a request that is refused for those meets none.
+//
+// A script with a rule that can do nothing, because of a mistake or because an
+// earlier rule takes all its requests, is refused: see Validate.
 type Faults struct {
 	// Seed starts the generator behind Probability and Ratio, and the shuffling
 	// of results. The same requests in the same order get the same faults.
 	Seed uint64 `json:"seed,omitempty"`
 	// Rules are tried in order.
 	Rules []Fault `json:"rules,omitempty"`
-	// Capacity replaces Options.Capacity while the script is in force, if set.
+	// Capacity replaces Options.Capacity while the script is in force, if set. It
+	// must limit something. See Server.SetFaults for what is left of it when the
+	// script changes.
 	Capacity *Capacity `json:"capacity,omitempty"`
 }
 
@@ -57,6 +58,13 @@ type Fault struct {
 	// OverActions does the same for the number of actions of a batch.
 	OverActions int `json:"overActions,omitempty"`
 
+	// From is how long after SetFaults the rule comes into force. Defaults to at
+	// once.
+	From Duration `json:"from,omitempty"`
+	// For is how long it is in force then. Requests before and after that do not
+	// match and are not counted. Defaults to no end.
+	For Duration `json:"for,omitempty"`
+
 	// After passes over that many of the requests that match first.
 	After int `json:"after,omitempty"`
 	// Every then takes the first and every Every-th of the rest. Defaults to 1,
@@ -76,15 +84,17 @@ type Fault struct {
 	Status int `json:"status,omitempty"`
 	// Commit carries the request out before Status is answered.
 	Commit bool `json:"commit,omitempty"`
-	// Code and Message are the error code and message of the answer with Status.
-	// Message defaults to a text that fits the status.
+	// Code and Message are the error code and message of the answer with Status,
+	// which must be one of an error. Message defaults to a text that fits the
+	// status.
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 	// RetryAfter is sent with Status, in the form that RetryAfterForm names.
 	// Defaults to no such header.
 	RetryAfter     Duration       `json:"retryAfter,omitempty"`
 	RetryAfterForm RetryAfterForm `json:"retryAfterForm,omitempty"`
-	// Cut breaks the connection instead of answering.
+	// Cut breaks the connection instead of answering, so it excludes whatever is
+	// about the answer.
 	Cut Cut `json:"cut,omitempty"`
 	// Body damages the body of the reply.
 	Body BodyFault `json:"body,omitempty"`
@@ -159,6 +169,9 @@ const (
 // Duration is a time.Duration that reads and writes JSON as text ("1.5s").
 type Duration time.Duration
 
+// String is the text of the time.Duration.
+func (d Duration) String() string { return time.Duration(d).String() }
+
 // MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
@@ -167,108 +180,6 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	*d = Duration(v)
 	return err
-}
-
-// ParseFaults reads a script in JSON and checks it. Unknown members are an
-// error, so that a misspelled rule does not silently do nothing. All problems
-// are reported at once.
-func ParseFaults(r io.Reader) (*Faults, error) {
-	var f Faults
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
-		return nil, fmt.Errorf("faults script: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("faults script: more than one JSON value")
-	}
-	if err := f.Validate(); err != nil {
-		return nil, err
-	}
-	return &f, nil
-}
-
-// Validate reports everything that is wrong with the script.
-func (f *Faults) Validate() error {
-	var errs []error
-	for i := range f.Rules {
-		for _, err := range f.Rules[i].problems() {
-			errs = append(errs, fmt.Errorf("faults script: rule %d: %w", i, err))
-		}
-	}
-	if f.Capacity != nil {
-		if err := f.Capacity.validate(); err != nil {
-			errs = append(errs, fmt.Errorf("faults script: capacity: %w", err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (f *Fault) problems() []error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if f.Operation != "" && !knownOperations[f.Operation] {
-		bad("unknown operation %q", f.Operation)
-	}
-	for _, pattern := range []string{f.Path, f.Index} {
-		if _, err := path.Match(pattern, ""); err != nil {
-			bad("pattern %q: %w", pattern, err)
-		}
-	}
-	if f.OverBytes < 0 || f.OverActions < 0 || f.After < 0 || f.Every < 0 || f.Count < 0 || f.Delay < 0 || f.ReplyDelay < 0 || f.RetryAfter < 0 {
-		bad("numbers and durations must not be negative")
-	}
-	if f.Probability < 0 || f.Probability > 1 {
-		bad("probability %v is not between 0 and 1", f.Probability)
-	}
-	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {
-		bad("status %d is not between 200 and 599", f.Status)
-	}
-	if f.Commit && f.Status == 0 {
-		bad("commit needs a status")
-	}
-	if f.Cut != "" && f.Status != 0 {
-		bad("a connection cannot be cut and answer with a status")
-	}
-	oneOf := func(what, value string, allowed ...string) {
-		if value == "" {
-			return
-		}
-		for _, a := range allowed {
-			if value == a {
-				return
-			}
-		}
-		bad("unknown %s %q", what, value)
-	}
-	oneOf("retryAfterForm", string(f.RetryAfterForm), string(RetryAfterSeconds), string(RetryAfterDate), string(RetryAfterMS), string(XMSRetryAfterMS))
-	oneOf("cut", string(f.Cut), string(CutBeforeCommit), string(CutAfterCommit))
-	oneOf("body", string(f.Body), string(BodyTruncated), string(BodyMalformed), string(BodyEmpty))
-	oneOf("results", string(f.Results), string(ResultsMissing), string(ResultsExtra), string(ResultsRepeated), string(ResultsShuffled), string(ResultsUnknownKey))
-	for i, d := range f.Documents {
-		if d.Ratio < 0 || d.Ratio > 1 {
-			bad("documents %d: ratio %v is not between 0 and 1", i, d.Ratio)
-		}
-		if d.Status != 0 && (d.Status < 300 || d.Status > 599) {
-			bad("documents %d: status %d is not between 300 and 599", i, d.Status)
-		}
-		if d.Nth < 0 || d.Times < 0 {
-			bad("documents %d: numbers must not be negative", i)
-		}
-		for _, pattern := range d.Keys {
-			if _, err := path.Match(pattern, ""); err != nil {
-				bad("documents %d: pattern %q: %w", i, pattern, err)
-			}
-		}
-	}
-	return errs
-}
-
-var knownOperations = map[Operation]bool{
-	OpIndexDocuments: true, OpGetDocument: true, OpCountDocuments: true,
-	OpCreateIndex: true, OpCreateOrUpdateIndex: true, OpGetIndex: true, OpListIndexes: true, OpDeleteIndex: true,
-	OpIndexStatistics: true, OpServiceStatistics: true,
-	OpSearch: true, OpSuggest: true, OpAutocomplete: true, OpAnalyze: true, OpSynonymMaps: true, OpAliases: true, OpOther: true,
 }
 
 // faultMessage is what an answer with that status says if a rule does not.

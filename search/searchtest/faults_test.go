@@ -94,7 +94,9 @@ func TestFaultCuts(t *testing.T) {
 func TestFaultDamagesBodies(t *testing.T) {
 	p := newProbe(t, nil)
 	send := func(damage BodyFault) (string, error) {
-		p.rules(Fault{Body: damage})
+		if p.SetFaults(nil); damage != "" {
+			p.rules(Fault{Body: damage})
+		}
 		resp, err := p.Do(p.request("POST", indexPath, batchOf(3)))
 		require.NoError(t, err)
 		defer resp.Body.Close()
@@ -126,7 +128,9 @@ func TestFaultDamagesBodies(t *testing.T) {
 func TestFaultDamagesResults(t *testing.T) {
 	p := newProbe(t, nil)
 	keys := func(damage ResultsFault) []string {
-		p.rules(Fault{Results: damage})
+		if p.SetFaults(nil); damage != "" {
+			p.rules(Fault{Results: damage})
+		}
 		a := p.send("POST", indexPath, batchOf(5))
 		var v struct{ Value []struct{ Key string } }
 		require.NoError(t, json.Unmarshal([]byte(a.body), &v))
@@ -281,126 +285,55 @@ func TestFaultDelaysAreKept(t *testing.T) {
 	})
 }
 
-func TestScriptIsReadFromJSON(t *testing.T) {
-	f, err := ParseFaults(strings.NewReader(`{
-		"seed": 42,
-		"rules": [
-			{"operation": "indexDocuments", "overBytes": 65536},
-			{"operation": "indexDocuments", "every": 7, "status": 503, "retryAfter": "2s", "retryAfterForm": "date"},
-			{"operation": "indexDocuments", "probability": 0.02, "cut": "afterCommit"},
-			{"operation": "indexDocuments", "body": "truncated", "results": "shuffled", "delay": "10ms"},
-			{"operation": "indexDocuments", "documents": [{"ratio": 0.05, "status": 503}]}
-		],
-		"capacity": {"documentsPerSecond": 5000, "reply": 503, "retryAfter": "1s"}
-	}`))
-	require.NoError(t, err)
-	assert.EqualValues(t, 42, f.Seed)
-	assert.Len(t, f.Rules, 5)
-	assert.Equal(t, Duration(2*time.Second), f.Rules[1].RetryAfter)
-	assert.Equal(t, 0.05, f.Rules[4].Documents[0].Ratio)
-	text, err := json.Marshal(f)
-	require.NoError(t, err)
-	again, err := ParseFaults(strings.NewReader(string(text)))
-	require.NoError(t, err)
-	assert.Equal(t, f, again)
+func TestOneInSoManyRequestsCanBeSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe(t, &Options{Latency: 10 * time.Millisecond})
+		p.rules(Fault{Every: 4, Delay: Duration(990 * time.Millisecond)}) // a hundred times as long
+		var took []time.Duration
+		for range 6 {
+			start := time.Now()
+			p.send("POST", indexPath, batchOf(1))
+			took = append(took, time.Since(start).Round(time.Millisecond))
+		}
+		const usual, spike = 10 * time.Millisecond, time.Second
+		assert.Equal(t, []time.Duration{spike, usual, usual, usual, spike, usual}, took)
+	})
 }
 
-func TestScriptWithMistakesIsRefusedWithAllOfThem(t *testing.T) {
-	for text, want := range map[string][]string{
-		``:                        {"EOF"},
-		`{"rules":[{"stat":1}]}`:  {"unknown field"},
-		`{} {}`:                   {"more than one"},
-		`{"rules":[{"delay":5}]}`: {"cannot unmarshal"},
-		`{"rules":[{"operation":"indexing","probability":2,"status":42,"cut":"half"},{"retryAfterForm":"x","body":"y","results":"z","path":"[","commit":true,"count":-1}],
-			"capacity":{"reply":500}}`: {"rule 0", "unknown operation", "probability", "status 42", "unknown cut", "rule 1", "unknown retryAfterForm", "unknown body", "unknown results", `pattern "["`, "commit needs", "negative", "capacity"},
-		`{"rules":[{"cut":"afterCommit","status":500,"documents":[{"ratio":-1,"status":200,"nth":-1,"keys":["["]}]}],"capacity":{"burst":"-1s"}}`: {"cut and answer", "ratio", "status 200", "documents 0: numbers", "documents 0: pattern", "capacity"},
-	} {
-		_, err := ParseFaults(strings.NewReader(text))
-		require.Error(t, err, text)
-		for _, part := range want {
-			assert.ErrorContains(t, err, part)
-		}
-	}
-	assert.Panics(t, func() { NewServer(nil).SetFaults(&Faults{Rules: []Fault{{Status: 1}}}) })
-}
-
-func FuzzParseFaults(f *testing.F) {
-	f.Add(`{"seed":1,"rules":[{"operation":"indexDocuments","every":2,"status":503,"retryAfter":"1s","documents":[{"keys":["a*"],"nth":1}]}],"capacity":{"bytesPerSecond":1}}`)
-	f.Add(`{"rules":[{"overActions":1,"probability":0.5,"results":"shuffled","body":"empty"}]}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		script, err := ParseFaults(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		for i := range script.Rules { // waiting is tested elsewhere
-			script.Rules[i].Delay, script.Rules[i].ReplyDelay = 0, 0
-		}
+func TestRuleIsInForceForItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		p := newProbe(t, nil)
-		p.SetFaults(script)
-		for range 3 {
-			if resp, err := p.Do(p.request("POST", indexPath, batchOf(3))); err == nil {
-				_, _ = io.Copy(io.Discard, resp.Body)
-				_ = resp.Body.Close()
+		time.Sleep(time.Hour) // what counts is when the script was set
+		// statuses is what requests at the seconds 0, 5, 10 … are answered with.
+		statuses := func(rules ...Fault) (out []int) {
+			p.rules(rules...)
+			for range 8 {
+				out = append(out, p.send("GET", "/indexes", "").status)
+				time.Sleep(5 * time.Second)
 			}
+			return out
 		}
+		assert.Equal(t, []int{503, 503, 503, 200, 200, 200, 200, 200}, statuses(Fault{Status: 503, For: Duration(15 * time.Second)}), "it ends on the second")
+		assert.Equal(t, []int{200, 200, 503, 503, 503, 503, 503, 503}, statuses(Fault{Status: 503, From: Duration(10 * time.Second)}), "it begins on the second")
+		assert.Equal(t, []int{200, 503, 503, 503, 503, 200, 200, 200}, statuses(Fault{Status: 503, From: Duration(5 * time.Second), For: Duration(20 * time.Second)}))
+		assert.Equal(t, []int{429, 429, 503, 429, 429, 200, 200, 200}, statuses(
+			Fault{Status: 503, From: Duration(10 * time.Second), For: Duration(time.Second)},
+			Fault{Status: 429, For: Duration(25 * time.Second)}), "windows overlap: the first rule that is in force decides")
+		assert.Equal(t, []int{200, 200, 200, 503, 200, 200, 503, 200}, statuses(Fault{Status: 503, From: Duration(10 * time.Second), After: 1, Every: 3}),
+			"requests outside of the window are not counted")
 	})
 }
 
-func TestCapacityRefusesDocumentsThatAreTooMany(t *testing.T) {
+// A server and its script may be older than the bubble of a test, in which it is
+// the year 2000.
+func TestRuleWithoutATimeIsInForceAtAnyTime(t *testing.T) {
+	old := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 2}})
+	old.rules(Fault{Count: 1, Status: 503})
 	synctest.Test(t, func(t *testing.T) {
-		p := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 10}})
-		refused := func(n int) (refused int) {
-			a := p.send("POST", indexPath, batchOf(n))
-			for _, status := range a.statuses(t) {
-				if status == 503 {
-					refused++
-				}
-			}
-			return refused
-		}
-		assert.Equal(t, 5, refused(15), "a full bucket holds one second")
-		assert.Equal(t, 1, refused(1))
-		time.Sleep(500 * time.Millisecond)
-		assert.Equal(t, 2, refused(7))
-		time.Sleep(time.Hour)
-		assert.Equal(t, 1, refused(11), "rest fills it no further")
-	})
-}
-
-func TestCapacityRefusesWholeRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, status := range []int{429, 503} {
-			p := newProbe(t, nil)
-			p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Burst: Duration(2 * time.Second), Reply: status, RetryAfter: Duration(time.Second)}})
-			assert.Equal(t, 200, p.send("POST", indexPath, batchOf(15)).status)
-			a := p.send("POST", indexPath, batchOf(6))
-			assert.Equal(t, status, a.status)
-			assert.Equal(t, "1", a.header.Get("Retry-After"))
-			time.Sleep(100 * time.Millisecond)
-			assert.Equal(t, 200, p.send("POST", indexPath, batchOf(6)).status)
-		}
-	})
-}
-
-func TestCapacityInBytes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProbe(t, &Options{Capacity: &Capacity{BytesPerSecond: 100}})
-		document := func(key string) string { return fmt.Sprintf(`{"id":"%s","s":"%s"}`, key, strings.Repeat("x", 33)) } // 50 bytes
-		require.Len(t, document("1"), 50)
-		assert.Equal(t, []int{201, 201, 503}, p.index(document("1"), document("2"), document("3")).statuses(t))
-		time.Sleep(500 * time.Millisecond)
-		assert.Equal(t, []int{201, 503}, p.index(document("3"), document("4")).statuses(t))
-	})
-}
-
-// A document or a request larger than a full bucket must not wait for ever.
-func TestCapacityLetsThroughWhatCouldNeverFit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 10, Reply: 503}})
-		assert.Equal(t, 200, p.send("POST", indexPath, batchOf(30)).status)
-		time.Sleep(2 * time.Second)
-		assert.Equal(t, 503, p.send("POST", indexPath, batchOf(1)).status, "it is paid for afterwards")
-		time.Sleep(200 * time.Millisecond)
-		assert.Equal(t, 200, p.send("POST", indexPath, batchOf(1)).status)
+		p := probe{TB: t, Server: old.Server}
+		assert.Equal(t, 503, p.send("POST", indexPath, batchOf(3)).status)
+		assert.Equal(t, []int{201, 201, 503}, p.send("POST", indexPath, batchOf(3)).statuses(t))
+		time.Sleep(time.Second)
+		assert.Equal(t, []int{200, 200, 503}, p.send("POST", indexPath, batchOf(3)).statuses(t))
 	})
 }

@@ -12,7 +12,7 @@ import (
 
 // faultState is a script in force: its rules and how often each had its turn.
 type faultState struct {
-	capacity *bucket // nil if the script sets none
+	since time.Time // when the script came into force
 
 	mu    sync.Mutex // guards everything below
 	rules []ruleState
@@ -28,7 +28,7 @@ type ruleState struct {
 
 // newFaultState starts a script. It must not be changed afterwards.
 func newFaultState(f *Faults) *faultState {
-	st := &faultState{rand: rand.New(rand.NewPCG(f.Seed, 0x5ea7c4)), capacity: newBucket(f.Capacity)}
+	st := &faultState{since: time.Now(), rand: rand.New(rand.NewPCG(f.Seed, 0x5ea7c4))}
 	for _, rule := range f.Rules {
 		st.rules = append(st.rules, ruleState{Fault: rule, times: make([]map[string]int, len(rule.Documents))})
 	}
@@ -41,11 +41,12 @@ func (st *faultState) choose(r *http.Request, rt route, bodyBytes int64, actions
 	if st == nil {
 		return nil
 	}
+	age := time.Since(st.since)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for i := range st.rules {
 		rule := &st.rules[i]
-		if !rule.matches(r, rt, bodyBytes, actions) || !rule.takesTurn(st.rand) {
+		if !rule.inForce(age) || !rule.matches(r, rt, bodyBytes, actions) || !rule.takesTurn(st.rand) {
 			continue
 		}
 		f := &firing{Fault: rule.Fault, state: st, rule: i}
@@ -55,6 +56,14 @@ func (st *faultState) choose(r *http.Request, rt route, bodyBytes int64, actions
 		return f
 	}
 	return nil
+}
+
+// inForce reports whether the rule is when its script has been for that long.
+func (f *Fault) inForce(age time.Duration) bool {
+	// The script may have been set outside of the synctest bubble that it is used
+	// in, and then seem to come from the future.
+	age = max(0, age) - time.Duration(f.From)
+	return age >= 0 && (f.For == 0 || age < time.Duration(f.For))
 }
 
 // matches reports whether the rule is about the request.

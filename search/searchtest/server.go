@@ -9,14 +9,15 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Server is an emulated search service. All methods may be called from any
 // number of goroutines.
 type Server struct {
-	opts     Options
-	logger   *slog.Logger
-	capacity *bucket // Options.Capacity, nil without a limit
+	opts   Options
+	logger *slog.Logger
+	bucket bucket // the capacity of the faults script or else of the options
 
 	etags  atomic.Uint64 // the last number given out by newETag
 	serial atomic.Uint64 // the number of the last request
@@ -37,13 +38,14 @@ type Server struct {
 // or Do. opts may be nil.
 func NewServer(opts *Options) *Server {
 	o := opts.withDefaults()
-	return &Server{
-		opts:     o,
-		logger:   o.Logger,
-		capacity: newBucket(o.Capacity),
-		log:      requestLog{limit: o.KeepRequests},
-		indexes:  make(map[string]*index),
+	s := &Server{
+		opts:    o,
+		logger:  o.Logger,
+		log:     requestLog{limit: o.KeepRequests},
+		indexes: make(map[string]*index),
 	}
+	s.bucket.set(o.Capacity, time.Now())
+	return s
 }
 
 // Close stops listening, if the server does, and waits for the requests that
@@ -116,17 +118,34 @@ func (s *Server) CreateIndex(definition any) error {
 }
 
 // SetFaults puts a script in force, from its beginning, or ends the one that is
-// in force if f is nil. The script must not be changed afterwards. It panics if
-// f.Validate reports a problem.
+// in force if f is nil. It may be called at any time, also while requests are
+// under way: those keep the faults that they met. The script must not be changed
+// afterwards. It panics if f.Validate reports a problem.
+//
+// What is left of the capacity is carried over from the one that was in force,
+// whether it came from a script or from Options, in documents and bytes and as
+// far as a full bucket of the new one holds it. So a fall to a tenth lets no
+// burst through beyond what could have been taken anyway, a rise takes up to
+// Burst until all of it can be taken at once, and a new script with the same
+// capacity changes nothing. Where there was no limit before, the bucket is full.
 func (s *Server) SetFaults(f *Faults) {
-	if f == nil {
-		s.faults.Store(nil)
-		return
+	var st *faultState
+	capacity := s.opts.Capacity
+	if f != nil {
+		if err := f.Validate(); err != nil {
+			panic(err)
+		}
+		st = newFaultState(f)
+		if f.Capacity != nil {
+			capacity = f.Capacity
+		}
 	}
-	if err := f.Validate(); err != nil {
-		panic(err)
-	}
-	s.faults.Store(newFaultState(f))
+	// Under the lock, so that two calls at once do not end with the rules of one
+	// and the capacity of the other.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults.Store(st)
+	s.bucket.set(capacity, time.Now())
 }
 
 // newETag returns a new entity tag in the bare form, for example

@@ -1,0 +1,275 @@
+package searchtest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Validate reports everything that is wrong with the script, with the position
+// of the rule, counted from 0, and the field: values out of range, names and
+// patterns that nothing matches, and whatever can do nothing, such as a message
+// without a status or a rule behind one that takes all its requests.
+func (f *Faults) Validate() error {
+	return scriptError(append(f.problems(), f.idle()...))
+}
+
+func scriptError(problems []error) error {
+	for i, err := range problems {
+		problems[i] = fmt.Errorf("faults script: %w", err)
+	}
+	return errors.Join(problems...)
+}
+
+// problems is what is wrong with each rule and the capacity alone.
+func (f *Faults) problems() []error {
+	var all problems
+	for i := range f.Rules {
+		f.Rules[i].check(all.at(position("rules", i)))
+	}
+	if f.Capacity != nil {
+		f.Capacity.check(all.at("capacity: "))
+	}
+	return all
+}
+
+// idle names the rules without an effect and those that an earlier one leaves no
+// request or document.
+func (f *Faults) idle() []error {
+	var all problems
+	for i := range f.Rules {
+		bad := all.at(position("rules", i))
+		if !f.Rules[i].hasEffect() {
+			bad("has no effect: set one of status, cut, delay, replyDelay, body, results, documents, overBytes and overActions")
+		}
+		for j := range i {
+			if f.Rules[j].takesEverythingOf(&f.Rules[i]) {
+				bad("is never reached, because rule %d takes every request that it matches", j)
+				break
+			}
+		}
+		documents := f.Rules[i].Documents
+		if j := slices.IndexFunc(documents, DocumentFault.takesEverything); j >= 0 && j < len(documents)-1 {
+			bad("%sis never reached, because documents %d takes every document", position("documents", j+1), j)
+		}
+	}
+	return all
+}
+
+// takesEverythingOf reports whether f is carried out on every request that other
+// matches.
+func (f *Fault) takesEverythingOf(other *Fault) bool {
+	always := f.From == 0 && f.For == 0 && f.After == 0 && f.Every <= 1 && (f.Probability == 0 || f.Probability == 1) && f.Count == 0
+	return always &&
+		(f.Operation == "" || f.Operation == other.Operation) &&
+		(f.Method == "" || strings.EqualFold(f.Method, other.Method)) &&
+		(f.Path == "" || f.Path == other.Path) &&
+		(f.Index == "" || f.Index == other.Index) &&
+		f.OverBytes <= other.OverBytes && f.OverActions <= other.OverActions
+}
+
+// takesEverything reports whether no document is left for the next rule.
+func (d DocumentFault) takesEverything() bool {
+	return len(d.Keys) == 0 && (d.Ratio == 0 || d.Ratio == 1) && d.Nth == 0 && d.Times == 0
+}
+
+// problems collects what is wrong.
+type problems []error
+
+// report notes a problem; the text begins with the name of the field.
+type report func(format string, args ...any)
+
+// at returns a report that puts where before each problem.
+func (p *problems) at(where string) report {
+	return func(format string, args ...any) { *p = append(*p, fmt.Errorf(where+format, args...)) }
+}
+
+// within reports a number outside of its bounds, NaN included.
+func within[N int | float64](bad report, field string, n, low, high N) {
+	if ok := n >= low && n <= high; !ok {
+		bad("%s: %v is not between %v and %v", field, n, low, high)
+	}
+}
+
+// notNegative reports a negative number.
+func notNegative[N int | int64 | Duration](bad report, field string, n N) {
+	if n < 0 {
+		bad("%s: %v is negative", field, n)
+	}
+}
+
+// among reports a value that is neither empty nor allowed.
+func among[S ~string](bad report, field string, value S, allowed ...S) {
+	if value != "" && !slices.Contains(allowed, value) {
+		bad("%s: %q is unknown: use one of %q", field, value, allowed)
+	}
+}
+
+// check reports everything that is wrong with a rule.
+func (f *Fault) check(bad report) {
+	f.checkRequests(bad)
+	notNegative(bad, "overBytes", f.OverBytes)
+	notNegative(bad, "overActions", f.OverActions)
+	notNegative(bad, "from", f.From)
+	notNegative(bad, "for", f.For)
+	notNegative(bad, "after", f.After)
+	notNegative(bad, "every", f.Every)
+	notNegative(bad, "count", f.Count)
+	notNegative(bad, "delay", f.Delay)
+	notNegative(bad, "replyDelay", f.ReplyDelay)
+	notNegative(bad, "retryAfter", f.RetryAfter)
+	within(bad, "probability", f.Probability, 0, 1)
+	if f.Status != 0 {
+		within(bad, "status", f.Status, 200, 599)
+	}
+	among(bad, "retryAfterForm", f.RetryAfterForm, RetryAfterSeconds, RetryAfterDate, RetryAfterMS, XMSRetryAfterMS)
+	among(bad, "cut", f.Cut, CutBeforeCommit, CutAfterCommit)
+	among(bad, "body", f.Body, BodyTruncated, BodyMalformed, BodyEmpty)
+	among(bad, "results", f.Results, ResultsMissing, ResultsExtra, ResultsRepeated, ResultsShuffled, ResultsUnknownKey)
+	f.checkEffects(bad)
+	for i := range f.Documents {
+		f.Documents[i].check(func(format string, args ...any) { bad(position("documents", i)+format, args...) })
+	}
+}
+
+// checkRequests reports conditions that no request fulfils.
+func (f *Fault) checkRequests(bad report) {
+	method, known := methods[f.Operation]
+	switch {
+	case !known:
+		bad("operation: %q is unknown: use one of %q", f.Operation, slices.Sorted(maps.Keys(methods))[1:])
+	case method != "" && f.Method != "" && !strings.EqualFold(method, f.Method):
+		bad("method: no request for %s is a %s", f.Operation, f.Method)
+	}
+	among(bad, "method", strings.ToUpper(f.Method), http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, http.MethodOptions)
+	checkPattern(bad, "path", f.Path)
+	// Only / and a class in brackets match the / that every path begins with.
+	if f.Path != "" && (!strings.ContainsAny(f.Path[:1], `/*[\`) || !strings.ContainsAny(f.Path, "/[")) {
+		bad("path: %q matches no path: they begin with / and nothing else matches a /", f.Path)
+	}
+	checkPattern(bad, "index", f.Index)
+	switch f.Operation {
+	case OpCreateIndex, OpListIndexes, OpServiceStatistics, OpSynonymMaps, OpAliases:
+		if f.Index != "" && !matchPattern(f.Index, "") {
+			bad("index: the path of %s names none", f.Operation)
+		}
+	}
+	if f.Operation != "" && f.Operation != OpIndexDocuments {
+		batches := nothing{bad, "does nothing, because only batches have them: operation must be " + string(OpIndexDocuments) + " or left out"}
+		batches.with("overActions", f.OverActions != 0)
+		batches.with("results", f.Results != "")
+		batches.with("documents", len(f.Documents) > 0)
+	}
+}
+
+// checkPattern reports a pattern that path.Match refuses.
+func checkPattern(bad report, field, pattern string) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		bad("%s: pattern %q: %w", field, pattern, err)
+	}
+}
+
+// nothing reports fields that are set and do nothing, for one reason.
+type nothing struct {
+	bad report
+	why string
+}
+
+func (n nothing) with(field string, set bool) {
+	if set {
+		n.bad("%s: %s", field, n.why)
+	}
+}
+
+// checkEffects reports effects that cannot show, and a rule without any.
+func (f *Fault) checkEffects(bad report) {
+	status := f.Status
+	if f.limitOnly() {
+		status = http.StatusRequestEntityTooLarge
+	}
+	if status == 0 {
+		without := nothing{bad, "does nothing without a status"}
+		without.with("code", f.Code != "")
+		without.with("message", f.Message != "")
+		without.with("commit", f.Commit)
+		without.with("retryAfter", f.RetryAfter != 0)
+	} else {
+		nothing{bad, "does nothing with a status, which is answered instead"}.with("results", f.Results != "")
+		nothing{bad, "does nothing with a status, unless commit carries the request out"}.with("documents", len(f.Documents) > 0 && !f.Commit)
+	}
+	if empty := status == http.StatusNoContent || status == http.StatusNotModified; empty || status >= 200 && status < 300 {
+		noError := nothing{bad, fmt.Sprintf("does nothing with status %d, which has no body", status)}
+		noError.with("code", f.Code != "")
+		noError.with("message", f.Message != "")
+		noError.with("body", f.Body != "" && (empty || f.Body != BodyMalformed))
+	}
+	nothing{bad, "does nothing without retryAfter"}.with("retryAfterForm", f.RetryAfterForm != "" && f.RetryAfter == 0)
+	if f.Cut != "" {
+		cut := nothing{bad, "does nothing when the connection is cut"}
+		cut.with("status", f.Status != 0)
+		cut.with("replyDelay", f.ReplyDelay != 0)
+		cut.with("body", f.Body != "")
+		cut.with("results", f.Results != "")
+		nothing{bad, "does nothing when the connection is cut before the commit"}.with("documents", f.Cut == CutBeforeCommit && len(f.Documents) > 0)
+	}
+}
+
+// hasEffect reports whether the rule is to do anything, if only in vain.
+func (f *Fault) hasEffect() bool {
+	return f.Status != 0 || f.limitOnly() || f.Cut != "" || f.Delay != 0 || f.ReplyDelay != 0 || f.Body != "" || f.Results != "" || len(f.Documents) > 0 ||
+		f.Code != "" || f.Message != "" || f.Commit || f.RetryAfter != 0 || f.RetryAfterForm != ""
+}
+
+// check reports everything that is wrong with a rule about documents.
+func (d *DocumentFault) check(bad report) {
+	within(bad, "ratio", d.Ratio, 0, 1)
+	notNegative(bad, "nth", d.Nth)
+	notNegative(bad, "times", d.Times)
+	if d.Times > 0 && d.Nth > d.Times {
+		bad("nth: %d never comes, because times ends the rule at %d", d.Nth, d.Times)
+	}
+	if d.Status != 0 {
+		within(bad, "status", d.Status, 300, 599)
+	}
+	for _, pattern := range d.Keys {
+		if checkPattern(bad, "keys", pattern); pattern == "" {
+			bad(`keys: no key is "": leave keys out for all`)
+		}
+	}
+}
+
+// check reports everything that is wrong with a capacity.
+func (c *Capacity) check(bad report) {
+	const most = 1e15 // of which a float64 still counts single ones
+	within(bad, "documentsPerSecond", c.DocumentsPerSecond, 0, most)
+	within(bad, "bytesPerSecond", c.BytesPerSecond, 0, most)
+	if c.DocumentsPerSecond == 0 && c.BytesPerSecond == 0 {
+		bad("does nothing without documentsPerSecond or bytesPerSecond")
+	}
+	notNegative(bad, "burst", c.Burst)
+	notNegative(bad, "retryAfter", c.RetryAfter)
+	if c.Reply != 0 && c.Reply != http.StatusServiceUnavailable && c.Reply != http.StatusTooManyRequests {
+		bad("reply: %d is not 0, 429 or 503", c.Reply)
+	}
+	if c.RetryAfter != 0 && c.Reply == 0 {
+		bad("retryAfter: does nothing without a reply of 429 or 503")
+	}
+	among(bad, "retryAfterForm", c.RetryAfterForm, RetryAfterSeconds, RetryAfterDate, RetryAfterMS, XMSRetryAfterMS)
+	if c.RetryAfterForm != "" && c.RetryAfter == 0 {
+		bad("retryAfterForm: does nothing without retryAfter")
+	}
+}
+
+// methods are the operations that a rule can name, "" for all, with the method
+// of those that have only one.
+var methods = map[Operation]string{
+	"":               "",
+	OpIndexDocuments: http.MethodPost, OpGetDocument: http.MethodGet, OpCountDocuments: http.MethodGet,
+	OpCreateIndex: http.MethodPost, OpCreateOrUpdateIndex: http.MethodPut, OpGetIndex: http.MethodGet, OpListIndexes: http.MethodGet, OpDeleteIndex: http.MethodDelete,
+	OpIndexStatistics: http.MethodGet, OpServiceStatistics: http.MethodGet,
+	OpSearch: "", OpSuggest: "", OpAutocomplete: "", OpAnalyze: "", OpSynonymMaps: "", OpAliases: "", OpOther: "",
+}

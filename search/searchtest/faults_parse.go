@@ -1,0 +1,166 @@
+package searchtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// ParseFaults reads a script in JSON and checks it as Validate does. It refuses
+// three things more, which only the text shows, so that no line of a script
+// silently does nothing or the opposite: members that are unknown, members that
+// are there twice, and an explicit 0 where that would mean the default
+// ("probability": 0 would be always). All problems are reported at once.
+func ParseFaults(r io.Reader) (*Faults, error) {
+	var text json.RawMessage
+	dec := json.NewDecoder(r)
+	if err := dec.Decode(&text); err != nil {
+		return nil, fmt.Errorf("faults script: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("faults script: more than one JSON value")
+	}
+	var f Faults
+	var reader scriptReader
+	reader.object("", text, reflect.ValueOf(&f).Elem())
+	errs := append(reader.problems, f.problems()...)
+	if len(reader.problems) == 0 {
+		// A rule of which something could not be read seems to match more and to
+		// do less than it says.
+		errs = append(errs, f.idle()...)
+	}
+	if err := scriptError(errs); err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// zeroMeans is what the zero value of a member stands for where a reader of the
+// script would expect something else, or anything at all.
+var zeroMeans = map[string]string{
+	"probability":        "always",
+	"ratio":              "every document",
+	"every":              "every request",
+	"count":              "no end",
+	"for":                "no end",
+	"nth":                "every time",
+	"times":              "no end",
+	"overBytes":          "any size",
+	"overActions":        "any number",
+	"status":             "the default",
+	"retryAfter":         "no header",
+	"burst":              "1s",
+	"documentsPerSecond": "no limit",
+	"bytesPerSecond":     "no limit",
+}
+
+// scriptReader turns JSON into a Faults and notes every problem on the way:
+// encoding/json stops at the first and does not say in which rule it is.
+type scriptReader struct{ problems []error }
+
+func (s *scriptReader) bad(where, format string, args ...any) {
+	s.problems = append(s.problems, fmt.Errorf(where+format, args...))
+}
+
+// object reads the members of text into the fields of into, a struct. where is
+// what problems begin with.
+func (s *scriptReader) object(where string, text json.RawMessage, into reflect.Value) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		s.bad(where, "%s is not an object", excerpt(text))
+		return
+	}
+	seen := make(map[string]bool)
+	for dec.More() {
+		// The text is JSON, so neither a name nor a value can be missing.
+		token, _ := dec.Token()
+		var value json.RawMessage
+		_ = dec.Decode(&value)
+		name, field := fieldOf(into, token.(string))
+		switch {
+		case name == "":
+			s.bad(where, "unknown field %q", token)
+		case seen[name]:
+			s.bad(where, "%s: is there twice", name)
+		default:
+			seen[name] = true
+			s.value(where, name, value, field)
+		}
+	}
+}
+
+// fieldOf finds the field of a struct that a member belongs to, and its proper
+// name, "" if there is none. Like encoding/json it does not mind upper case.
+func fieldOf(of reflect.Value, member string) (string, reflect.Value) {
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Type().Field(i).Tag.Get("json"), ",")
+		if strings.EqualFold(name, member) {
+			return name, of.Field(i)
+		}
+	}
+	return "", reflect.Value{}
+}
+
+// value reads one member. null is as good as not being there.
+func (s *scriptReader) value(where, name string, text json.RawMessage, into reflect.Value) {
+	switch typ := into.Type(); {
+	case string(text) == "null":
+	case typ.Kind() == reflect.Pointer:
+		into.Set(reflect.New(typ.Elem()))
+		s.object(where+name+": ", text, into.Elem())
+	case typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.Struct:
+		var elements []json.RawMessage
+		if json.Unmarshal(text, &elements) != nil {
+			s.bad(where, "%s: %s is not a list of objects", name, excerpt(text))
+			return
+		}
+		into.Set(reflect.MakeSlice(typ, len(elements), len(elements)))
+		for i, element := range elements {
+			s.object(where+position(name, i), element, into.Index(i))
+		}
+	case json.Unmarshal(text, into.Addr().Interface()) != nil:
+		into.SetZero() // half of a list may have been read
+		s.bad(where, "%s: %s is not %s", name, excerpt(text), wanted(typ))
+	case into.IsZero() && zeroMeans[name] != "":
+		s.bad(where, "%s: %s would mean %s: leave it out if it is to mean that", name, excerpt(text), zeroMeans[name])
+	}
+}
+
+// position is how problems name the i-th element of a list.
+func position(list string, i int) string {
+	if list == "rules" {
+		list = "rule"
+	}
+	return fmt.Sprintf("%s %d: ", list, i)
+}
+
+// wanted describes what can be read as a field of type t.
+func wanted(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[Duration]():
+		return `a duration in quotes, such as "1.5s"`
+	case t.Kind() == reflect.String:
+		return "a string"
+	case t.Kind() == reflect.Slice:
+		return "a list of strings"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Float64:
+		return "a number"
+	default:
+		return "a whole number"
+	}
+}
+
+// excerpt is the beginning of a value, short enough for a message.
+func excerpt(text json.RawMessage) string {
+	const longest = 40
+	if len(text) > longest {
+		return strings.ToValidUTF8(string(text[:longest]), "") + "…"
+	}
+	return string(text)
+}
