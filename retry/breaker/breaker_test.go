@@ -12,25 +12,406 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-var errDown = errors.New("down")
+var (
+	errDown  = errors.New("down")
+	succeed  = breaker.Result{Outcome: breaker.Success}
+	fail     = breaker.Result{Outcome: breaker.Failure, Err: errDown}
+	trip     = breaker.Result{Outcome: breaker.Trip, Err: errDown}
+	saysNone = breaker.Result{Outcome: breaker.Neutral, Err: errDown}
+)
 
-func TestItHealsByItselfWithoutTraffic(t *testing.T) {
+func newBreaker(t *testing.T, o *breaker.Options) *breaker.Breaker {
+	t.Helper()
+	b, err := breaker.New(o)
+	require.NoError(t, err)
+	return b
+}
+
+func allow(t *testing.T, b *breaker.Breaker) *breaker.Pass {
+	t.Helper()
+	p, err := b.Allow()
+	require.NoError(t, err)
+	return p
+}
+
+// request asks for leave and reports r.
+func request(t *testing.T, b *breaker.Breaker, r breaker.Result) {
+	t.Helper()
+	allow(t, b).Done(r)
+}
+
+func refuses(t *testing.T, b *breaker.Breaker) {
+	t.Helper()
+	_, err := b.Allow()
+	require.ErrorIs(t, err, breaker.ErrOpen)
+}
+
+func state(b *breaker.Breaker) breaker.State { return b.Status().State }
+
+// A fuse of {2, 60 ms} blows on the third melt. Here the number is that of the
+// failure that opens, so 3 behaves as fuse's 2 does, and 2 opens on the second.
+func TestItOpensOnTheNthFailureInTheWindow(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, &breaker.Options{Failures: n, InARow: -1, Window: 60 * time.Millisecond})
+			for range n - 1 {
+				request(t, b, fail)
+				request(t, b, succeed) // does not empty the window
+				request(t, b, saysNone)
+			}
+			assert.Equal(t, breaker.Closed, state(b), n)
+			request(t, b, fail)
+			assert.Equal(t, breaker.Open, state(b), n)
+			refuses(t, b)
+		})
+	}
+}
+
+func TestAFailureExactlyAsOldAsTheWindowIsOutOfIt(t *testing.T) {
+	for age, want := range map[time.Duration]breaker.State{
+		60*time.Millisecond - 1: breaker.Open,
+		60 * time.Millisecond:   breaker.Closed,
+		60*time.Millisecond + 1: breaker.Closed,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, &breaker.Options{Failures: 3, InARow: -1, Window: 60 * time.Millisecond})
+			request(t, b, fail)
+			time.Sleep(age - time.Millisecond)
+			request(t, b, fail)
+			time.Sleep(time.Millisecond)
+			request(t, b, fail)
+			assert.Equal(t, want, state(b), age)
+		})
+	}
+}
+
+// With a window that starts anew each time it is over, these two pairs would
+// fall into two windows.
+func TestTheWindowSlides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, err := breaker.New(nil)
-		require.NoError(t, err)
-		var changes []breaker.Change
-		defer b.Subscribe(func(c breaker.Change) { changes = append(changes, c) })()
+		b := newBreaker(t, &breaker.Options{Failures: 4, InARow: -1, Window: time.Second})
+		time.Sleep(900 * time.Millisecond)
+		request(t, b, fail)
+		request(t, b, fail)
+		time.Sleep(200 * time.Millisecond)
+		request(t, b, fail)
+		request(t, b, fail)
+		assert.Equal(t, breaker.Open, state(b))
+	})
+}
+
+// The moment of a failure is when it is reported, not when it was let through.
+func TestAFailureCountsWhenItIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, &breaker.Options{Failures: 2, InARow: -1, Window: time.Second})
+		first := allow(t, b)
+		time.Sleep(time.Minute)
+		first.Done(fail)
+		request(t, b, fail)
+		assert.Equal(t, breaker.Open, state(b))
+	})
+}
+
+func TestFailuresInARowOpenItHoweverFarApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, &breaker.Options{Failures: 10, InARow: 3})
+		for _, r := range []breaker.Result{fail, fail, succeed, fail, saysNone, fail, saysNone} {
+			request(t, b, r)
+			time.Sleep(time.Hour)
+		}
+		assert.Equal(t, breaker.Closed, state(b), "a success came in between")
+		request(t, b, fail)
+		assert.Equal(t, breaker.Open, state(b), "one that says nothing does not interrupt the row")
+	})
+}
+
+func TestTripOpensItAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		request(t, b, succeed)
+		request(t, b, trip)
+		s := b.Status()
+		assert.Equal(t, breaker.Open, s.State)
+		assert.Equal(t, time.Now().Add(30*time.Second), s.Until)
+		assert.Equal(t, errDown, s.Err)
+	})
+}
+
+// A queue that has stopped makes no calls, so nobody would notice that the time
+// is up.
+func TestItWakesWithoutTraffic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		var heard recorder
+		b.Subscribe(heard.hear)
 		start := time.Now()
 		for range 3 {
-			p, err := b.Allow()
-			require.NoError(t, err)
-			p.Done(breaker.Result{Outcome: breaker.Failure, Err: errDown})
+			request(t, b, fail)
 		}
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
+		time.Sleep(time.Hour)
 		assert.Equal(t, []breaker.Change{
 			{From: breaker.Closed, To: breaker.Open, At: start, Err: errDown},
 			{From: breaker.Open, To: breaker.HalfOpen, At: start.Add(30 * time.Second), Err: errDown},
-		}, changes)
+		}, heard.heard())
+	})
+}
+
+// At the very moment Until a caller may be faster than the timer.
+func TestWhoComesBeforeTheTimerIsNotRefused(t *testing.T) {
+	for name, ask := range map[string]func(t *testing.T, b *breaker.Breaker){
+		"Allow":  func(t *testing.T, b *breaker.Breaker) { assert.True(t, allow(t, b).Probe()) },
+		"Status": func(t *testing.T, b *breaker.Breaker) { assert.Equal(t, breaker.HalfOpen, state(b)) },
+		"Reset":  func(_ *testing.T, b *breaker.Breaker) { b.Reset() },
+		"Disable": func(_ *testing.T, b *breaker.Breaker) {
+			b.Disable()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, nil)
+				var heard recorder
+				b.Subscribe(heard.hear)
+				go func() {
+					time.Sleep(30 * time.Second) // its timer is older than the breaker's
+					ask(t, b)
+				}()
+				synctest.Wait()
+				request(t, b, trip)
+				time.Sleep(time.Minute)
+				assert.Equal(t, breaker.HalfOpen, heard.heard()[1].To)
+			})
+		})
+	}
+}
+
+func TestOnlyOneProbeGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		assert.False(t, allow(t, b).Probe())
+		request(t, b, trip)
+		time.Sleep(30 * time.Second)
+		probe := allow(t, b)
+		assert.True(t, probe.Probe())
+		for range 3 {
+			refuses(t, b)
+		}
+		assert.Equal(t, time.Now(), b.Status().Probe)
+		probe.Done(succeed)
+		assert.Equal(t, breaker.Closed, state(b))
+		assert.False(t, allow(t, b).Probe())
+	})
+}
+
+func TestAProbeThatFailsOpensItAgain(t *testing.T) {
+	for _, r := range []breaker.Result{fail, trip} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, &breaker.Options{Failures: 100})
+			request(t, b, trip)
+			time.Sleep(30 * time.Second)
+			request(t, b, r)
+			s := b.Status()
+			assert.Equal(t, breaker.Open, s.State)
+			assert.Equal(t, time.Now().Add(30*time.Second), s.Until)
+		})
+	}
+}
+
+func TestAHealedBreakerHasForgottenItsFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, &breaker.Options{Window: time.Hour})
+		for range 3 {
+			request(t, b, fail)
+		}
+		time.Sleep(30 * time.Second)
+		request(t, b, succeed)
+		request(t, b, fail)
+		request(t, b, fail)
+		assert.Equal(t, breaker.Closed, state(b))
+	})
+}
+
+func TestAProbeThatSaysNothingLetsTheNextOneTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		request(t, b, trip)
+		time.Sleep(30 * time.Second)
+		for _, o := range []breaker.Outcome{breaker.Neutral, 99} {
+			request(t, b, breaker.Result{Outcome: o})
+			assert.Equal(t, breaker.HalfOpen, state(b))
+			assert.Zero(t, b.Status().Probe)
+		}
+		assert.True(t, allow(t, b).Probe())
+	})
+}
+
+// Of two senders that share a breaker one takes the probe and the other is
+// refused. If the probe says nothing and its sender has no more to send, nothing
+// would ever wake the other.
+func TestThoseRefusedDuringAProbeAreToldWhenItsPlaceIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		request(t, b, trip)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		var heard recorder
+		b.Subscribe(heard.hear)
+		request(t, b, saysNone)
+		assert.Empty(t, heard.heard(), "nobody was refused")
+
+		probe := allow(t, b)
+		refuses(t, b)
+		refuses(t, b)
+		probe.Done(saysNone)
+		assert.Equal(t, []breaker.Change{{From: breaker.HalfOpen, To: breaker.HalfOpen, At: time.Now(), Err: errDown}}, heard.heard())
+		request(t, b, saysNone)
+		assert.Len(t, heard.heard(), 1)
+	})
+}
+
+func TestAProbeThatHangsKeepsItHalfOpenUntilReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		request(t, b, trip)
+		time.Sleep(30 * time.Second)
+		started := time.Now()
+		lost := allow(t, b)
+		time.Sleep(24 * time.Hour)
+		refuses(t, b)
+		assert.Equal(t, started, b.Status().Probe)
+		b.Reset()
+		allow(t, b)
+		for range 5 {
+			lost.Done(trip)
+		}
+		assert.Equal(t, breaker.Closed, state(b))
+	})
+}
+
+func TestOnlyTheFirstDoneCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		p := allow(t, b)
+		for range 10 {
+			p.Done(fail)
+		}
+		assert.Equal(t, breaker.Closed, state(b))
+		assert.EqualValues(t, 1, b.Status().Counts.Failures)
+	})
+}
+
+// Requests that were under way when the service died fail one after the other,
+// the last when it has long recovered.
+func TestALateResultIsIgnored(t *testing.T) {
+	for name, late := range map[string]breaker.Result{"failure": fail, "trip": trip, "success": succeed, "neutral": saysNone} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, &breaker.Options{Failures: 1})
+				var heard recorder
+				b.Subscribe(heard.hear)
+				late.RetryAfter = 5 * time.Minute
+				var passes []*breaker.Pass
+				for range 9 {
+					passes = append(passes, allow(t, b))
+				}
+				end := func(n int) {
+					for range n {
+						passes[0].Done(late)
+						passes = passes[1:]
+					}
+				}
+				passes[0].Done(fail)
+				passes = passes[1:]
+				until := time.Now().Add(30 * time.Second)
+
+				time.Sleep(time.Second)
+				end(2) // open: neither closes it nor lengthens it
+				assert.Equal(t, until, b.Status().Until)
+				time.Sleep(29 * time.Second)
+				end(2) // half-open: is not the probe's result
+				assert.Equal(t, breaker.HalfOpen, state(b))
+				probe := allow(t, b)
+				end(2) // with a probe under way neither
+				assert.Equal(t, breaker.HalfOpen, state(b))
+				refuses(t, b)
+				probe.Done(succeed)
+				end(2) // healed
+				assert.Equal(t, breaker.Closed, state(b))
+				assert.EqualValues(t, 8, b.Status().Counts.Ignored)
+				request(t, b, fail)
+				assert.Equal(t, time.Now().Add(30*time.Second), b.Status().Until, "their Retry-After is ignored too")
+				assert.Len(t, heard.heard(), 4)
+			})
+		})
+	}
+}
+
+func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]struct {
+		options breaker.Options
+		first   time.Duration // of a failure 2 s before the one that opens
+		between breaker.Result
+		last    time.Duration
+		want    time.Duration // from the last on
+	}{
+		"none":                         {want: 30 * s},
+		"shorter":                      {last: 29 * s, want: 30 * s},
+		"longer":                       {last: 31 * s, want: 31 * s},
+		"negative":                     {last: -31 * s, want: 30 * s},
+		"up to the cap":                {last: 601 * s, want: 600 * s},
+		"up to a cap of one's own":     {options: breaker.Options{MaxOpenFor: 40 * s}, last: 601 * s, want: 40 * s},
+		"no cap":                       {options: breaker.Options{MaxOpenFor: -1}, last: 601 * s, want: 601 * s},
+		"a cap below OpenFor":          {options: breaker.Options{MaxOpenFor: 5 * s}, last: 601 * s, want: 30 * s},
+		"longer of an earlier failure": {first: 100 * s, want: 98 * s},
+		"the later moment, not the longer time": {
+			first: 100 * s, last: 99 * s, want: 99 * s},
+		"forgotten after a success":    {first: 100 * s, between: succeed, want: 30 * s},
+		"not forgotten after anything": {first: 100 * s, between: saysNone, want: 98 * s},
+		"of one that says nothing": {
+			between: breaker.Result{Outcome: breaker.Neutral, RetryAfter: 100 * s}, want: 30 * s},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, &c.options)
+				request(t, b, fail)
+				request(t, b, breaker.Result{Outcome: breaker.Failure, RetryAfter: c.first})
+				time.Sleep(s)
+				if c.between != (breaker.Result{}) || name == "forgotten after a success" {
+					request(t, b, c.between)
+				}
+				time.Sleep(s)
+				opened := time.Now()
+				request(t, b, breaker.Result{Outcome: breaker.Failure, RetryAfter: c.last})
+				require.Equal(t, breaker.Open, state(b))
+				assert.Equal(t, c.want, b.Status().Until.Sub(opened))
+				time.Sleep(c.want - time.Nanosecond)
+				refuses(t, b)
+				time.Sleep(time.Nanosecond)
+				assert.True(t, allow(t, b).Probe())
+			})
+		})
+	}
+}
+
+func TestTheRetryAfterOfAProbeCountsAndThenIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		request(t, b, trip)
+		time.Sleep(30 * time.Second)
+		request(t, b, breaker.Result{Outcome: breaker.Failure, RetryAfter: time.Minute})
+		assert.Equal(t, time.Now().Add(time.Minute), b.Status().Until)
+		b.Reset()
+		request(t, b, trip)
+		assert.Equal(t, time.Now().Add(30*time.Second), b.Status().Until)
+	})
+}
+
+func TestTheLongestRetryAfterDoesNotOverflow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, &breaker.Options{MaxOpenFor: -1})
+		request(t, b, breaker.Result{Outcome: breaker.Trip, RetryAfter: 1<<63 - 1})
+		time.Sleep(100 * 365 * 24 * time.Hour)
+		assert.Equal(t, breaker.Open, state(b))
+		b.Reset() // the bubble waits for no timer of centuries
 	})
 }

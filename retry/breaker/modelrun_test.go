@@ -99,7 +99,7 @@ type sequential struct {
 func drawSequential(rt *rapid.T, most int) sequential {
 	s := sequential{options: drawOptions(rt)}
 	kinds := slices.Concat(slices.Repeat([]string{"Request"}, 12), slices.Repeat([]string{"Allow"}, 4), slices.Repeat([]string{"Done"}, 4),
-		slices.Repeat([]string{"Sleep"}, 8), []string{"Status", "Reset", "Disable", "Enable", "Enable", "Enable"})
+		slices.Repeat([]string{"Sleep"}, 8), []string{"Status", "Reset", "Disable"}, slices.Repeat([]string{"Enable"}, 6))
 	slot := rapid.IntRange(0, modelSlots-1)
 	for range rapid.IntRange(1, most).Draw(rt, "ops") {
 		o := drawOp(rt, s.options, kinds, slot)

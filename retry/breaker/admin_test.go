@@ -1,0 +1,150 @@
+package breaker_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// fuse's reset_test: a reset clears the timer, and the counters say 3 melts, 2
+// asks with the answer ok, 1 with the answer blown. Its 2 are one of before and
+// one of after; here each failure needs an ask of its own, so there are 4.
+func TestResetStopsTheTimerAndLeavesTheCountsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, &breaker.Options{Failures: 3, Window: 60 * time.Millisecond, OpenFor: 5 * time.Second})
+		var heard recorder
+		b.Subscribe(heard.hear)
+		for range 3 {
+			request(t, b, fail)
+		}
+		refuses(t, b)
+		b.Reset()
+		allow(t, b)
+		assert.Equal(t, breaker.Counts{Allowed: 4, Refused: 1, Failures: 3, Opened: 1}, b.Status().Counts)
+
+		// A timer left behind would half-open it after 4 s.
+		time.Sleep(time.Second)
+		request(t, b, trip)
+		opened := time.Now()
+		time.Sleep(time.Hour)
+		changes := heard.heard()
+		require.Len(t, changes, 4)
+		assert.Equal(t, breaker.Closed, changes[1].To)
+		assert.Equal(t, opened.Add(5*time.Second), changes[3].At)
+	})
+}
+
+// fuse's remove_test has no counterpart but this: what was counted ends with
+// the breaker.
+func TestANewBreakerStartsAtZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		request(t, newBreaker(t, nil), trip)
+		assert.Equal(t, breaker.Status{State: breaker.Closed, Since: time.Now()}, newBreaker(t, nil).Status())
+	})
+}
+
+// fuse raises an alarm at once and clears it after three looks, a minute apart,
+// that find the fuse whole. The counterpart is that a breaker is closed only by
+// a probe that succeeded, so one that goes up and down with its service tells
+// Open and HalfOpen, and Closed not once.
+func TestTheServiceMustAnswerBeforeItIsCalledHealed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		var heard recorder
+		b.Subscribe(heard.hear)
+		request(t, b, trip)
+		for range 3 {
+			time.Sleep(30 * time.Second)
+			request(t, b, fail)
+		}
+		for i, c := range heard.heard() {
+			assert.Equal(t, []breaker.State{breaker.Open, breaker.HalfOpen}[i%2], c.To)
+		}
+		assert.Len(t, heard.heard(), 7)
+	})
+}
+
+func TestResetForgetsFailuresAndRequestsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		var heard recorder
+		b.Subscribe(heard.hear)
+		under := allow(t, b)
+		request(t, b, fail)
+		request(t, b, fail)
+		b.Reset()
+		under.Done(trip)
+		request(t, b, fail)
+		request(t, b, fail)
+		assert.Equal(t, breaker.Closed, state(b))
+		assert.Empty(t, heard.heard(), "it was closed all the time")
+		request(t, b, fail)
+		assert.Equal(t, breaker.Open, state(b))
+	})
+}
+
+func TestDisableDominatesEverythingUntilEnable(t *testing.T) {
+	for name, before := range map[string]func(t *testing.T, b *breaker.Breaker){
+		"closed":    func(*testing.T, *breaker.Breaker) {},
+		"open":      func(t *testing.T, b *breaker.Breaker) { request(t, b, trip) },
+		"half-open": func(t *testing.T, b *breaker.Breaker) { request(t, b, trip); time.Sleep(30 * time.Second) },
+		"probing": func(t *testing.T, b *breaker.Breaker) {
+			request(t, b, trip)
+			time.Sleep(30 * time.Second)
+			allow(t, b)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, &breaker.Options{Window: time.Hour})
+				under := [3]*breaker.Pass{allow(t, b), allow(t, b), allow(t, b)}
+				request(t, b, fail)
+				request(t, b, fail)
+				before(t, b)
+				was := state(b)
+
+				var heard recorder
+				b.Subscribe(heard.hear)
+				disabled := time.Now()
+				b.Disable()
+				b.Disable()
+				time.Sleep(time.Hour) // its timer is gone
+				b.Reset()
+				under[0].Done(fail)
+				under[1].Done(trip)
+				refuses(t, b)
+				s := b.Status()
+				s.Counts = breaker.Counts{}
+				assert.Equal(t, breaker.Status{State: breaker.Disabled, Since: disabled}, s)
+
+				b.Enable()
+				under[2].Done(trip)
+				request(t, b, fail)
+				request(t, b, fail)
+				assert.Equal(t, breaker.Closed, state(b), "with an empty history")
+				assert.Equal(t, []breaker.Change{
+					{From: was, To: breaker.Disabled, At: disabled},
+					{From: breaker.Disabled, To: breaker.Closed, At: time.Now()},
+				}, heard.heard())
+			})
+		})
+	}
+}
+
+func TestEnableDoesNothingToABreakerThatIsNotDisabled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		request(t, b, fail)
+		request(t, b, fail)
+		b.Enable()
+		request(t, b, fail)
+		assert.Equal(t, breaker.Open, state(b), "the history is kept")
+		b.Enable()
+		assert.Equal(t, breaker.Open, state(b))
+	})
+}

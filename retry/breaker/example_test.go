@@ -1,0 +1,171 @@
+package breaker_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// A loop of one's own: the service goes down, the breaker opens, and the loop
+// sleeps until it is told that a probe may go.
+func Example() {
+	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 20 * time.Millisecond})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	changed := make(chan struct{}, 1) // one signal is enough: the loop looks for itself
+	cancel := b.Subscribe(func(breaker.Change) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	defer cancel()
+
+	answers := []error{nil, busy{}, busy{}, nil, nil} // what the service will say
+	for len(answers) > 0 {
+		pass, err := b.Allow()
+		if err != nil {
+			fmt.Println("wait:", errors.Is(err, breaker.ErrOpen))
+			<-changed // the first signal is of the opening itself
+			if b.Status().State == breaker.Open {
+				<-changed
+			}
+			continue
+		}
+		err, answers = answers[0], answers[1:]
+		pass.Done(breaker.Result{Outcome: outcome(err), Err: err})
+		fmt.Printf("sent: %v, probe %t, now %v\n", err, pass.Probe(), b.Status().State)
+	}
+	// Output:
+	// sent: <nil>, probe false, now closed
+	// sent: busy, probe false, now closed
+	// sent: busy, probe false, now open
+	// wait: true
+	// sent: <nil>, probe true, now closed
+	// sent: <nil>, probe false, now closed
+}
+
+// outcome is what an error of a request to the service means, by the table of
+// package retry.
+func outcome(err error) breaker.Outcome {
+	switch decision, _ := retry.Error(err); {
+	case decision.Permanent:
+		return breaker.Trip
+	case decision.Pause:
+		return breaker.Failure
+	}
+	return breaker.Success // the service answers; what it says is about documents
+}
+
+type busy struct{}
+
+func (busy) Error() string   { return "busy" }
+func (busy) HTTPStatus() int { return 503 }
+
+func ExampleNew() {
+	_, err := breaker.New(&breaker.Options{Window: -time.Second, OpenFor: time.Nanosecond})
+	fmt.Println(err)
+	// Output:
+	// breaker: Window is -1s: use a positive time, or 0 for the default of 5s
+	// OpenFor is 1ns: use at least 1ms, or 0 for the default of 30s
+}
+
+// A refusal says why.
+func ExampleBreaker_Allow() {
+	b, _ := breaker.New(nil)
+	pass, err := b.Allow()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pass.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("403 Forbidden")})
+
+	_, err = b.Allow()
+	var open *breaker.OpenError
+	if errors.As(err, &open) {
+		fmt.Println(open.Status.State, "because of", open.Status.Err)
+		fmt.Println("probe after", open.Status.Until.Sub(open.Status.Since))
+	}
+	// Output:
+	// open because of 403 Forbidden
+	// probe after 30s
+}
+
+// The service may ask for more time than the breaker would give it.
+func ExamplePass_Done() {
+	b, _ := breaker.New(nil)
+	for range 3 {
+		if pass, err := b.Allow(); err == nil {
+			pass.Done(breaker.Result{Outcome: breaker.Failure, RetryAfter: 2 * time.Minute})
+		}
+	}
+	s := b.Status()
+	fmt.Println(s.State, "for", s.Until.Sub(s.Since).Round(time.Second))
+	// Output: open for 2m0s
+}
+
+func ExampleBreaker_Subscribe() {
+	b, _ := breaker.New(&breaker.Options{OpenFor: time.Millisecond})
+	woken := make(chan struct{})
+	cancel := b.Subscribe(func(c breaker.Change) {
+		fmt.Println(c.From, "→", c.To, c.Err)
+		if c.To == breaker.HalfOpen {
+			close(woken)
+		}
+	})
+	if pass, err := b.Allow(); err == nil {
+		pass.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("no such index")})
+	}
+	<-woken // nobody called anything
+	cancel()
+	// Output:
+	// closed → open no such index
+	// open → half-open no such index
+}
+
+// An administrator stops all requests to an index, for example while it is
+// being rebuilt, and lets them go again.
+func ExampleBreaker_Disable() {
+	b, _ := breaker.New(nil)
+	b.Disable()
+	b.Reset() // does not help
+	_, err := b.Allow()
+	fmt.Println(b.Status().State, errors.Is(err, breaker.ErrOpen))
+	b.Enable()
+	_, err = b.Allow()
+	fmt.Println(b.Status().State, err)
+	// Output:
+	// disabled true
+	// closed <nil>
+}
+
+// Whoever has repaired what was wrong need not wait for the probe.
+func ExampleBreaker_Reset() {
+	b, _ := breaker.New(nil)
+	if pass, err := b.Allow(); err == nil {
+		pass.Done(breaker.Result{Outcome: breaker.Trip})
+	}
+	fmt.Println(b.Status().State)
+	b.Reset()
+	fmt.Println(b.Status().State)
+	// Output:
+	// open
+	// closed
+}
+
+func ExampleBreaker_Status() {
+	b, _ := breaker.New(nil)
+	for _, outcome := range []breaker.Outcome{breaker.Success, breaker.Failure, breaker.Trip, breaker.Success} {
+		if pass, err := b.Allow(); err == nil {
+			pass.Done(breaker.Result{Outcome: outcome})
+		}
+	}
+	s := b.Status()
+	fmt.Printf("%v, %+v\n", s.State, s.Counts)
+	// Output: open, {Allowed:3 Refused:1 Failures:2 Ignored:0 Opened:1}
+}

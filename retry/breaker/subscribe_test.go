@@ -1,0 +1,256 @@
+package breaker_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// A lock held, or a delivery that waits for itself, would hang the bubble.
+func TestASubscriberMayCallEverything(t *testing.T) {
+	for name, call := range map[string]func(b *breaker.Breaker, cancel func()){
+		"Allow": func(b *breaker.Breaker, _ func()) {
+			if p, err := b.Allow(); err == nil {
+				p.Done(succeed)
+			}
+		},
+		"Status":    func(b *breaker.Breaker, _ func()) { b.Status() },
+		"Reset":     func(b *breaker.Breaker, _ func()) { b.Reset() },
+		"Disable":   func(b *breaker.Breaker, _ func()) { b.Disable() },
+		"Enable":    func(b *breaker.Breaker, _ func()) { b.Enable() },
+		"Subscribe": func(b *breaker.Breaker, _ func()) { b.Subscribe(func(breaker.Change) {})() },
+		"cancel":    func(_ *breaker.Breaker, cancel func()) { cancel() },
+		"Status elsewhere": func(b *breaker.Breaker, _ func()) {
+			var elsewhere sync.WaitGroup
+			elsewhere.Go(func() { b.Status() })
+			elsewhere.Wait()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, nil)
+				calls := 0
+				var cancel func()
+				cancel = b.Subscribe(func(breaker.Change) { calls++; call(b, cancel) })
+				request(t, b, trip)
+				time.Sleep(time.Minute)
+				b.Disable()
+				b.Enable()
+				assert.Positive(t, calls)
+			})
+		})
+	}
+}
+
+func TestAChangeThatASubscriberCausesIsToldAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		var order []string
+		b.Subscribe(func(c breaker.Change) {
+			order = append(order, "first hears "+c.To.String())
+			if c.To == breaker.Open {
+				b.Reset()
+				order = append(order, "first has reset it")
+			}
+		})
+		b.Subscribe(func(c breaker.Change) { order = append(order, "second hears "+c.To.String()) })
+		request(t, b, trip)
+		assert.Equal(t, []string{
+			"first hears open", "first has reset it", "second hears open", "first hears closed", "second hears closed",
+		}, order)
+	})
+}
+
+func TestASubscriberHearsOnlyWhatComesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		b.Disable()
+		var heard recorder
+		cancel := b.Subscribe(heard.hear)
+		assert.Empty(t, heard.heard())
+		b.Enable()
+		cancel()
+		cancel()
+		b.Disable()
+		assert.Len(t, heard.heard(), 1)
+	})
+}
+
+// What a subscriber was about to be told when it was cancelled, it is not told.
+func TestCancelForgetsWhatWasNotToldYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		var cancel func()
+		b.Subscribe(func(breaker.Change) { cancel() })
+		var heard recorder
+		cancel = b.Subscribe(heard.hear)
+		b.Disable()
+		assert.Empty(t, heard.heard())
+	})
+}
+
+func TestCancelWaitsForACallUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		release := make(chan struct{})
+		var ended, cancelled atomic.Bool
+		cancel := b.Subscribe(func(breaker.Change) { <-release; ended.Store(true) })
+		go b.Disable()
+		synctest.Wait()
+		go func() { cancel(); cancelled.Store(ended.Load()) }()
+		synctest.Wait()
+		assert.False(t, cancelled.Load())
+		close(release)
+		synctest.Wait()
+		assert.True(t, cancelled.Load())
+	})
+}
+
+// Whether cancel is called by a subscriber is seen on the stack, which may be
+// deep.
+func TestCancelFromDeepWithinASubscriberDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		var cancel func()
+		var dive func(depth int)
+		dive = func(depth int) {
+			if depth == 0 {
+				cancel()
+				return
+			}
+			dive(depth - 1)
+		}
+		calls := 0
+		cancel = b.Subscribe(func(breaker.Change) { calls++; dive(500) })
+		b.Disable()
+		b.Enable()
+		assert.Equal(t, 1, calls)
+	})
+}
+
+// The one that runs in front of it may take long: a cancel of another has
+// nothing to wait for.
+func TestCancelDoesNotWaitForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		release := make(chan struct{})
+		b.Subscribe(func(breaker.Change) { <-release })
+		var heard recorder
+		cancel := b.Subscribe(heard.hear)
+		go b.Disable()
+		synctest.Wait()
+		cancel()
+		close(release)
+		synctest.Wait()
+		assert.Empty(t, heard.heard())
+	})
+}
+
+func TestNobodyIsToldAfterCancelReturnedConcurrentSafe(t *testing.T) {
+	b := newBreaker(t, nil)
+	var stop atomic.Bool
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			for !stop.Load() {
+				b.Disable()
+				b.Enable()
+			}
+		})
+	}
+	told := 0
+	for range 2000 {
+		var cancelled bool // not atomic: the race detector looks on
+		cancel := b.Subscribe(func(breaker.Change) {
+			told++
+			if cancelled {
+				t.Error("told after cancel returned")
+			}
+		})
+		b.Disable()
+		b.Enable()
+		cancel()
+		cancelled = true
+	}
+	stop.Store(true)
+	others.Wait()
+	assert.Positive(t, told)
+}
+
+// Every change is told once, in order, one at a time, whoever caused it, so that
+// they make a chain.
+func TestChangesMakeAChainConcurrentSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, &breaker.Options{Failures: 2, OpenFor: time.Millisecond})
+		var inside atomic.Int32
+		var changes []breaker.Change // not guarded: the race detector looks on
+		b.Subscribe(func(c breaker.Change) {
+			if inside.Add(1) != 1 {
+				t.Error("two at the same time")
+			}
+			changes = append(changes, c)
+			inside.Add(-1)
+		})
+		for g := range 4 {
+			go func() {
+				for i := range 3000 {
+					switch p, err := b.Allow(); {
+					case i%64 == g:
+						b.Disable()
+						b.Enable()
+					case i%16 == g:
+						b.Reset()
+					case err != nil:
+						b.Status()
+						time.Sleep(time.Millisecond / 2)
+					default:
+						p.Done([]breaker.Result{succeed, fail, fail, saysNone, trip}[(i+g)%5])
+					}
+				}
+			}()
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+
+		at, seen := breaker.Closed, map[breaker.State]int{}
+		for i, c := range changes {
+			require.Equal(t, at, c.From, i)
+			if i > 0 {
+				require.False(t, c.At.Before(changes[i-1].At), i)
+			}
+			if c.To != breaker.HalfOpen || c.From != breaker.HalfOpen {
+				require.NotEqual(t, c.From, c.To, i)
+				seen[c.To]++
+			}
+			at = c.To
+		}
+		s := b.Status()
+		assert.Equal(t, s.State, at)
+		assert.EqualValues(t, s.Counts.Opened, seen[breaker.Open])
+		assert.Len(t, seen, 4, "every state is reached")
+		assert.EqualValues(t, 4*3000, s.Counts.Allowed+s.Counts.Refused)
+	})
+}
+
+func TestAPanicOfASubscriberGoesUpAndTheOthersAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		var heard recorder
+		cancel := b.Subscribe(func(c breaker.Change) { panic("at " + c.To.String()) })
+		b.Subscribe(heard.hear)
+		require.PanicsWithValue(t, "at disabled", b.Disable)
+		require.PanicsWithValue(t, "at closed", b.Enable)
+		assert.Len(t, heard.heard(), 2)
+		cancel()
+		request(t, b, trip)
+		assert.Len(t, heard.heard(), 3)
+		b.Reset()
+	})
+}
