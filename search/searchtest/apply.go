@@ -55,6 +55,7 @@ func (s *Server) applyBatch(ix *index, x *exchange, actions []action, refused []
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	sc, now := ix.schema.Load(), time.Now()
+	x.origin.decided = now
 	for i := range actions {
 		a := &actions[i]
 		var r result
@@ -65,7 +66,7 @@ func (s *Server) applyBatch(ix *index, x *exchange, actions []action, refused []
 		}
 		r.key = a.key
 		results = append(results, r)
-		ix.changes.add(a.key, a.typ, r.status, x.origin)
+		ix.changes.add(a.key, a.typ, r.status, x.origin, a.data)
 	}
 	return results
 }

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"encoding/json"
 	"iter"
 	"time"
 
@@ -27,6 +28,14 @@ type Change struct {
 	RequestID, ClientRequestID string
 	// Time is when the request arrived.
 	Time time.Time
+	// Decided is when the status was decided and the action, if it succeeded,
+	// applied: at the same time for all of a request, and after Time by as long as
+	// a fault held the request back.
+	Decided time.Time
+	// Document is what was sent, refused actions included: the members that were
+	// there, in their order, with the values that the index read. It is nil unless
+	// Options.KeepContents, and for deletes.
+	Document json.RawMessage
 }
 
 // Applied reports whether the action changed the index, or would have if there
@@ -39,6 +48,7 @@ type origin struct {
 	requestID string
 	clientID  string
 	time      time.Time
+	decided   time.Time // written once, under the lock of the index, before the first change
 }
 
 // changeLog remembers the latest actions of an index: a ring in which the
@@ -48,6 +58,9 @@ type changeLog struct {
 	count uint64
 	ring  []changeEntry
 	heads map[string]uint64 // seq of the latest entry of each key in the ring
+
+	keepContents bool
+	contents     [][]byte // in stored form, slot by slot as in ring; empty unless keepContents
 }
 
 type changeEntry struct {
@@ -59,8 +72,8 @@ type changeEntry struct {
 	status   int
 }
 
-// add notes an action.
-func (l *changeLog) add(key string, typ models.ActionType, status int, from *origin) {
+// add notes an action. data is the document in stored form, nil for a delete.
+func (l *changeLog) add(key string, typ models.ActionType, status int, from *origin, data []byte) {
 	l.count++
 	if l.limit < 0 {
 		return
@@ -71,12 +84,18 @@ func (l *changeLog) add(key string, typ models.ActionType, status int, from *ori
 	e := changeEntry{key: key, seq: l.count, previous: l.heads[key], origin: from, typ: typ, status: status}
 	if len(l.ring) < l.limit {
 		l.ring = append(l.ring, e)
+		if l.keepContents {
+			l.contents = append(l.contents, data)
+		}
 	} else {
 		slot := &l.ring[l.slot(l.count)]
 		if l.heads[slot.key] == slot.seq {
 			delete(l.heads, slot.key)
 		}
 		*slot = e
+		if l.keepContents {
+			l.contents[l.slot(l.count)] = data
+		}
 	}
 	l.heads[key] = l.count
 }
@@ -86,20 +105,26 @@ func (l *changeLog) slot(seq uint64) int { return int((seq - 1) % uint64(l.limit
 // oldest is the seq of the oldest entry that is still there.
 func (l *changeLog) oldest() uint64 { return l.count - uint64(len(l.ring)) + 1 }
 
-func (e *changeEntry) change() Change {
-	return Change{
+// at returns an entry that is still there, with the document in stored form.
+func (l *changeLog) at(seq uint64) Change {
+	e := &l.ring[l.slot(seq)]
+	c := Change{
 		Seq: e.seq, Key: e.key, Action: e.typ, Status: e.status,
-		Request: e.origin.seq, RequestID: e.origin.requestID, ClientRequestID: e.origin.clientID, Time: e.origin.time,
+		Request: e.origin.seq, RequestID: e.origin.requestID, ClientRequestID: e.origin.clientID,
+		Time: e.origin.time, Decided: e.origin.decided,
 	}
+	if l.keepContents {
+		c.Document = l.contents[l.slot(seq)]
+	}
+	return c
 }
 
 // of returns what is remembered of a key, oldest first.
 func (l *changeLog) of(key string) []Change {
 	var out []Change
 	for seq := l.heads[key]; seq >= l.oldest() && seq != 0; {
-		e := &l.ring[l.slot(seq)]
-		out = append(out, e.change())
-		seq = e.previous
+		out = append(out, l.at(seq))
+		seq = l.ring[l.slot(seq)].previous
 	}
 	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
 		out[i], out[j] = out[j], out[i]
@@ -114,7 +139,7 @@ func (l *changeLog) all() iter.Seq[Change] {
 			return
 		}
 		for seq := l.oldest(); seq <= l.count; seq++ {
-			if !yield(l.ring[l.slot(seq)].change()) {
+			if !yield(l.at(seq)) {
 				return
 			}
 		}

@@ -60,6 +60,9 @@
 // # Seeing what happened
 //
 // Requests, Documents, Document, DocumentCount, History and Changes look inside.
+// Changes is every action that an index decided on, in the order in which it did,
+// with the time, the request and the status, and with Options.KeepContents also
+// what was sent: what a test needs that compares its own books with the index.
 //
 // # What is not emulated
 //

@@ -3,6 +3,7 @@ package searchtest
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -11,6 +12,49 @@ func wholeDocument(sc *schema, data []byte) []byte {
 	dst := make([]byte, 0, 64+2*len(data))
 	dst = append(dst, '{')
 	dst = appendMembers(dst, sc.fields, data, everything)
+	return append(dst, '}')
+}
+
+// suppliedDocument is a document with the members that were sent and no others,
+// in their order.
+func suppliedDocument(sc *schema, data []byte) []byte {
+	return appendSupplied(make([]byte, 0, 64+2*len(data)), sc.fields, data)
+}
+
+// appendSupplied appends a stored object, with its braces.
+func appendSupplied(dst []byte, fields []*field, object []byte) []byte {
+	dst = append(dst, '{')
+	for first := true; len(object) > 0; first = false {
+		if !first {
+			dst = append(dst, ',')
+		}
+		var m member
+		m, object = nextMember(object)
+		f := fields[slices.IndexFunc(fields, func(f *field) bool { return f.ordinal == m.ordinal })]
+		dst = appendJSONString(dst, f.name)
+		dst = append(dst, ':')
+		switch {
+		case m.null:
+			dst = append(dst, "null"...)
+		case f.collection && f.typ == edmComplex:
+			dst = append(dst, '[')
+			for i, rest := 0, m.value; len(rest) > 0; i++ {
+				if i > 0 {
+					dst = append(dst, ',')
+				}
+				var element []byte
+				element, rest = nextElement(rest, 0)
+				dst = appendSupplied(dst, f.fields, element)
+			}
+			dst = append(dst, ']')
+		case f.collection:
+			dst = appendCollection(dst, f, m.value, everything)
+		case f.typ == edmComplex:
+			dst = appendSupplied(dst, f.fields, m.value)
+		default:
+			dst = appendValue(dst, f, m.value, everything)
+		}
+	}
 	return append(dst, '}')
 }
 

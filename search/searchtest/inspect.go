@@ -157,23 +157,29 @@ func (s *Server) DocumentCount(index string) int64 {
 // Options.KeepChanges reaches back: every action that the index decided on,
 // those included that it refused.
 func (s *Server) History(index, key string) []Change {
-	ix, ok := s.lookupIndex(index)
-	if !ok {
-		return nil
-	}
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	return ix.changes.of(key)
+	return s.changes(index, func(l *changeLog) []Change { return l.of(key) })
 }
 
 // Changes returns what happened to all keys of an index, oldest first, as far as
-// Options.KeepChanges reaches back.
+// Options.KeepChanges reaches back: if that was not far enough, Seq does not
+// begin at 1.
 func (s *Server) Changes(index string) []Change {
+	return s.changes(index, func(l *changeLog) []Change { return slices.Collect(l.all()) })
+}
+
+func (s *Server) changes(index string, of func(*changeLog) []Change) []Change {
 	ix, ok := s.lookupIndex(index)
 	if !ok {
 		return nil
 	}
 	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	return slices.Collect(ix.changes.all())
+	out := of(&ix.changes)
+	ix.mu.Unlock()
+	sc := ix.schema.Load() // as new as the documents, or newer
+	for i := range out {
+		if stored := out[i].Document; stored != nil {
+			out[i].Document = suppliedDocument(sc, stored)
+		}
+	}
+	return out
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -112,16 +115,17 @@ func TestHistoryIsTheEndOfWhatHappened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")
 		keys := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 40).Draw(t, "keys")
-		log := changeLog{limit: limit}
+		log := changeLog{limit: limit, keepContents: true}
 		from := &origin{}
-		for _, key := range keys {
-			log.add(key, models.ActionUpload, 200, from)
+		for i, key := range keys {
+			log.add(key, models.ActionUpload, 200, from, []byte(strconv.Itoa(i)))
 		}
 		kept := keys[max(0, len(keys)-limit):]
 		var all []string
 		for c := range log.all() {
 			all = append(all, c.Key)
 			require.EqualValues(t, len(keys)-len(kept)+len(all), c.Seq)
+			require.Equal(t, strconv.FormatUint(c.Seq-1, 10), string(c.Document))
 		}
 		require.Equal(t, len(kept), len(all))
 		for i := range all {
@@ -137,11 +141,79 @@ func TestHistoryIsTheEndOfWhatHappened(t *testing.T) {
 			var got []uint64
 			for _, c := range log.of(key) {
 				got = append(got, c.Seq)
+				require.Equal(t, strconv.FormatUint(c.Seq-1, 10), string(c.Document))
 			}
 			require.Equal(t, want, got)
 		}
 		require.LessOrEqual(t, len(log.heads), limit)
 	})
+}
+
+// This is what a test needs that compares what it sent, in its order, with what
+// the index did: which of two sendings came through, when, and with what.
+func TestChangesTellWhatWasSentAndWhenItWasDecided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe(t, &Options{KeepContents: true})
+		began := time.Now()
+		p.rules(Fault{Delay: Duration(3 * time.Second), Documents: []DocumentFault{{Keys: []string{"3"}, Status: 409}}})
+		p.index(`{"l":9007199254740993,"id":"1","s":"a","d":1,"c":{"y":1,"n":{}},"ss":[],"v":[1,2,3],"hidden":"h"}`,
+			`{"id":"1","@search.action":"merge","s":null,"c":{"x":null},"cs":[{"y":2},{},{"x":"b","in":[{"z":"c"}]}],"ss":null}`,
+			`{"id":"2","@search.action":"merge","b":true}`,
+			`{"id":"3","t":"2026-01-02T03:04:05.678+01:00"}`,
+			`{"id":"1","@search.action":"delete","s":"never mind"}`)
+		p.SetFaults(nil)
+		time.Sleep(time.Second)
+		p.indexed(`{"id":"1"}`)
+		type told struct {
+			action   models.ActionType
+			status   int
+			document string
+			decided  time.Duration
+		}
+		var got []told
+		for _, c := range p.Changes("types") {
+			got = append(got, told{c.Action, c.Status, string(c.Document), c.Decided.Sub(began)})
+			if c.Request == 1 {
+				assert.Equal(t, began, c.Time, "the arrival")
+			}
+		}
+		assert.Equal(t, []told{
+			{models.ActionUpload, 201, `{"l":9007199254740993,"id":"1","s":"a","d":1.0,"c":{"y":1,"n":{}},"ss":[],"v":[1.0,2.0,3.0],"hidden":"h"}`, 3 * time.Second},
+			{models.ActionMerge, 200, `{"id":"1","s":null,"c":{"x":null},"cs":[{"y":2},{},{"x":"b","in":[{"z":"c"}]}],"ss":[]}`, 3 * time.Second},
+			{models.ActionMerge, 404, `{"id":"2","b":true}`, 3 * time.Second},
+			{models.ActionUpload, 409, `{"id":"3","t":"2026-01-02T02:04:05.678Z"}`, 3 * time.Second},
+			{models.ActionDelete, 200, ``, 3 * time.Second},
+			{models.ActionUpload, 201, `{"id":"1"}`, 4 * time.Second},
+		}, got)
+		history := p.History("types", "1")
+		require.Len(t, history, 4)
+		assert.Equal(t, `{"id":"1"}`, string(history[3].Document))
+	})
+}
+
+func TestContentsAreKeptOnlyIfAskedFor(t *testing.T) {
+	p := newProbe(t, nil)
+	p.indexed(`{"id":"1","s":"a"}`)
+	assert.Nil(t, p.Changes("types")[0].Document)
+	assert.Nil(t, p.indexes["types"].changes.contents)
+	p = newProbe(t, &Options{KeepContents: true, KeepChanges: 2, DiscardDocuments: true})
+	p.indexed(`{"id":"1","s":"a"}`, `{"id":"2","s":"a"}`, `{"id":"3","s":"a"}`)
+	got := p.Changes("types")
+	require.Len(t, got, 2)
+	assert.Equal(t, `{"id":"2"}`, string(got[0].Document))
+	assert.Equal(t, `{"id":"3"}`, string(got[1].Document))
+}
+
+// A definition may have grown since.
+func TestContentsAreReadByTheDefinitionOfToday(t *testing.T) {
+	p := newProbe(t, &Options{KeepContents: true})
+	p.indexed(`{"id":"1","s":"a"}`)
+	grown := strings.Replace(everyType, `{"name":"s",`, `{"name":"new","type":"Edm.String"},{"name":"s",`, 1)
+	require.Equal(t, 200, p.send("PUT", "/indexes('types')", grown).status)
+	p.indexed(`{"new":"b","id":"1"}`)
+	got := p.History("types", "1")
+	assert.Equal(t, `{"id":"1","s":"a"}`, string(got[0].Document))
+	assert.Equal(t, `{"new":"b","id":"1"}`, string(got[1].Document))
 }
 
 func TestChangesCanBeTurnedOff(t *testing.T) {

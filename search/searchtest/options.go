@@ -62,6 +62,9 @@ type Options struct {
 	// KeepChanges is how many of the latest actions History and Changes know, in
 	// each index. Defaults to 100 000; negative keeps none.
 	KeepChanges int
+	// KeepContents keeps with each of those what was sent: Change.Document. It
+	// costs as much memory as the documents take. Defaults to off.
+	KeepContents bool
 	// DiscardDocuments keeps the keys of documents but not their contents, for
 	// runs with more documents than memory: everything is checked and answered
 	// as usual, statuses and counts are right, and lookups find documents of

@@ -40,7 +40,7 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	late := parse(`{"value":[{"@search.action":"upload","id":"1","a":"late","b":7}]}`)
 	defer late.release()
 	for _, p := range []*batchParser{late, early} {
-		results := s.applyBatch(ix, &exchange{}, p.actions, nil, nil)
+		results := s.applyBatch(ix, &exchange{origin: new(origin)}, p.actions, nil, nil)
 		require.False(t, results[0].failed())
 	}
 	document, ok := s.Document("stale", "1")

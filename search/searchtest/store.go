@@ -26,7 +26,7 @@ func (s *Server) newIndex(sc *schema) *index {
 	ix := &index{
 		name:      sc.name,
 		documents: documents{live: make(map[string][]byte), lag: s.opts.VisibilityLag},
-		changes:   changeLog{limit: s.opts.KeepChanges},
+		changes:   changeLog{limit: s.opts.KeepChanges, keepContents: s.opts.KeepContents},
 	}
 	ix.visible = ix.live
 	if ix.lag > 0 {
