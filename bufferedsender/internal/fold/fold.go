@@ -1,10 +1,6 @@
 package fold
 
-import (
-	"bytes"
-
-	"github.com/go-azsearch/azsearch/models"
-)
+import "github.com/go-azsearch/azsearch/models"
 
 // way is how two actions become one.
 type way uint8
@@ -16,16 +12,16 @@ const (
 	create            // the second one, as an upload
 )
 
-// ways is the table of the package documentation. The columns are upload,
-// mergeOrUpload, merge and delete, as rank has them.
-var ways = map[models.ActionType][4]way{
-	models.ActionUpload:        {second, merged, merged, second},
-	models.ActionMergeOrUpload: {second, merged, merged, second},
-	models.ActionMerge:         {second, never, merged, second},
-	models.ActionDelete:        {second, create, never, second},
+// ways is the table of the package documentation, by the ranks of the two types.
+var ways = [4][4]way{
+	/* upload        */ {second, merged, merged, second},
+	/* mergeOrUpload */ {second, merged, merged, second},
+	/* merge         */ {second, never, merged, second},
+	/* delete        */ {second, create, never, second},
 }
 
-// rank is the column of a type, -1 for a type that the service does not know.
+// rank is the row and the column of a type, -1 for a type that the service does
+// not know.
 func rank(typ models.ActionType) int {
 	switch typ {
 	case models.ActionUpload:
@@ -56,11 +52,11 @@ func rank(typ models.ActionType) int {
 // nor b is written to, and nothing of them is kept after the call. Actions may
 // be called by many goroutines at once.
 func Actions(aType models.ActionType, a []byte, bType models.ActionType, b []byte) (typ models.ActionType, body []byte, ok bool) {
-	column := rank(bType)
-	if column < 0 || !startsAs(a, aType) || !startsAs(b, bType) {
+	row, column := rank(aType), rank(bType)
+	if row < 0 || column < 0 || !startsAs(a, aType) || !startsAs(b, bType) {
 		return "", nil, false
 	}
-	switch ways[aType][column] {
+	switch ways[row][column] {
 	case second:
 		return bType, b, true
 	case create:
@@ -92,12 +88,12 @@ func header(typ models.ActionType) string {
 // startsAs reports whether text begins as an action of that type.
 func startsAs(text []byte, typ models.ActionType) bool {
 	h := header(typ)
-	return h != "" && len(text) > len(h) && string(text[:len(h)]) == h
+	return len(text) > len(h) && string(text[:len(h)]) == h
 }
 
 // retype returns text, which starts as from, as an action of type to.
 func retype(text []byte, from, to models.ActionType) []byte {
-	members := text[len(header(from)):]
-	h := header(to)
-	return bytes.Join([][]byte{[]byte(h), members}, nil)
+	members, h := text[len(header(from)):], header(to)
+	out := make([]byte, 0, len(h)+len(members))
+	return append(append(out, h...), members...)
 }

@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"bytes"
 	"hash/maphash"
 	"math/bits"
 	"sync"
@@ -15,7 +14,7 @@ type merger struct {
 	typ  models.ActionType // of the result
 
 	out   []byte
-	table []int // see pair
+	table []int32 // see pair
 }
 
 // What is larger is not worth keeping in a pooled merger.
@@ -35,16 +34,18 @@ func mergeActions(aType models.ActionType, a []byte, bType models.ActionType, b 
 	}
 	m.typ = aType
 	m.out = append(m.out[:0], header(aType)...)
-	if !m.members(0, len(m.a.members), 0, len(m.b.members)) {
+	if !m.members(0, int32(len(m.a.members)), 0, int32(len(m.b.members))) {
 		return nil, false
 	}
-	return bytes.Clone(m.out), true
+	body = make([]byte, len(m.out)) // it may wait for long, so no spare room
+	copy(body, m.out)
+	return body, true
 }
 
 // release returns the merger to the pool, without the text that it read.
 func (m *merger) release() {
 	for _, s := range []*scanner{&m.a, &m.b} {
-		clear(s.members)
+		clear(s.odd)
 		s.text = nil
 	}
 	if cap(m.out) <= largestPooledText && max(cap(m.a.members), cap(m.b.members)) <= largestPooledMembers {
@@ -56,7 +57,7 @@ func (m *merger) release() {
 // with a comma before it where it is not the first of its object, and the
 // closing brace. Those of a come first and keep their order, then come those
 // that only b has, in theirs.
-func (m *merger) members(aFrom, aTo, bFrom, bTo int) bool {
+func (m *merger) members(aFrom, aTo, bFrom, bTo int32) bool {
 	if !m.pair(aFrom, aTo, bFrom, bTo) {
 		return false
 	}
@@ -154,7 +155,7 @@ var seed = maphash.MakeSeed()
 // pair finds, among the members of two objects, those of the same name. It
 // reports false if a name occurs twice in one object, which the service refuses,
 // or is an annotation.
-func (m *merger) pair(aFrom, aTo, bFrom, bTo int) bool {
+func (m *merger) pair(aFrom, aTo, bFrom, bTo int32) bool {
 	n := 0
 	for i := aFrom; i < aTo; i = m.a.members[i].next {
 		n++
@@ -166,7 +167,7 @@ func (m *merger) pair(aFrom, aTo, bFrom, bTo int) bool {
 	// for one that only b has.
 	size := 1 << bits.Len(uint(2*n))
 	if cap(m.table) < size {
-		m.table = make([]int, size)
+		m.table = make([]int32, size)
 	}
 	table := m.table[:size]
 	clear(table)
@@ -175,9 +176,9 @@ func (m *merger) pair(aFrom, aTo, bFrom, bTo int) bool {
 			var there []byte
 			switch at := table[slot]; {
 			case at > 0:
-				there = m.a.members[at-1].name
+				there = m.a.nameOf(&m.a.members[at-1])
 			case at < 0:
-				there = m.b.members[-at-1].name
+				there = m.b.nameOf(&m.b.members[-at-1])
 			default:
 				return slot
 			}
@@ -188,7 +189,7 @@ func (m *merger) pair(aFrom, aTo, bFrom, bTo int) bool {
 	}
 	for i := aFrom; i < aTo; i = m.a.members[i].next {
 		x := &m.a.members[i]
-		slot := find(x.name)
+		slot := find(m.a.nameOf(x))
 		if table[slot] != 0 || x.annotation {
 			return false
 		}
@@ -196,7 +197,7 @@ func (m *merger) pair(aFrom, aTo, bFrom, bTo int) bool {
 	}
 	for j := bFrom; j < bTo; j = m.b.members[j].next {
 		y := &m.b.members[j]
-		slot := find(y.name)
+		slot := find(m.b.nameOf(y))
 		at := table[slot]
 		switch {
 		case y.annotation, at < 0, at > 0 && m.a.members[at-1].pair != 0:

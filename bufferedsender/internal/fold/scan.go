@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"math"
 	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -22,20 +24,23 @@ const (
 	object
 )
 
-// member is one member of an object.
+// member is one member of an object. There are many of them, so they are small
+// and without pointers.
 type member struct {
-	name []byte // unescaped
-
 	// Where in the text its quote stands, its value, and what comes after it.
-	start, value, end int
+	start, value, end int32
 
 	// next is the place of the member after this one and after all that is
 	// inside this one; i+1 if nothing is.
-	next int
+	next int32
 
 	// pair is, in a, the place of the member of the same name in b plus one; in b
 	// it only has to be other than 0. 0 means that there is none.
-	pair int
+	pair int32
+
+	// odd is the place of its name in scanner.odd plus one, or 0 for a name that
+	// stands in the text as it is.
+	odd int32
 
 	kind kind
 	// annotation means that there is an "@" in the name: it belongs to OData and
@@ -56,11 +61,15 @@ type scanner struct {
 	text    []byte
 	pos     int
 	members []member
+	odd     []string // names with escapes, unescaped
 }
 
 // action reads an action that begins with the first skip bytes of text.
 func (s *scanner) action(text []byte, skip int) bool {
-	s.text, s.pos, s.members = text, skip, s.members[:0]
+	if len(text) > math.MaxInt32 {
+		return false
+	}
+	s.text, s.pos, s.members, s.odd = text, skip, s.members[:0], s.odd[:0]
 	switch s.peek() {
 	case '}':
 		s.pos++
@@ -88,20 +97,25 @@ func (s *scanner) peek() byte {
 // brace. The opening brace has been read; depth counts this object.
 func (s *scanner) object(depth int) (hollow, ok bool) {
 	for {
-		i := len(s.members)
-		s.members = append(s.members, member{start: s.pos})
-		name, ok := s.name()
+		start := s.pos
+		annotation, odd, ok := s.name()
 		if !ok || s.peek() != ':' {
 			return false, false
 		}
 		s.pos++
-		m := member{name: name, start: s.members[i].start, value: s.pos, annotation: bytes.IndexByte(name, '@') >= 0}
-		if m.kind, m.hollow, ok = s.member(depth); !ok {
+		value, i := s.pos, len(s.members)
+		s.members = append(s.members, member{})
+		kind, inside, ok := s.member(depth)
+		if !ok {
 			return false, false
 		}
-		m.end, m.next = s.pos, len(s.members)
-		s.members[i] = m
-		hollow = hollow || m.hollow || m.annotation || m.kind == object && m.next == i+1
+		next := len(s.members)
+		// Field by field: a whole member would be copied, and the copy wait for
+		// the stores before it.
+		m := &s.members[i]
+		m.start, m.value, m.end, m.next, m.odd = int32(start), int32(value), int32(s.pos), int32(next), odd
+		m.kind, m.annotation, m.hollow = kind, annotation, inside
+		hollow = hollow || inside || annotation || kind == object && next == i+1
 		switch s.peek() {
 		case ',':
 			s.pos++
@@ -236,26 +250,35 @@ func (s *scanner) number() bool {
 	return true
 }
 
-// name reads a string and returns what it stands for.
-func (s *scanner) name() (name []byte, ok bool) {
+// name reads the name of a member.
+func (s *scanner) name() (annotation bool, odd int32, ok bool) {
 	start := s.pos
 	if s.peek() != '"' {
-		return nil, false
+		return false, 0, false
 	}
 	plain, ok := s.quoted()
 	if !ok {
-		return nil, false
+		return false, 0, false
 	}
 	if plain {
-		return s.text[start+1 : s.pos-1], true
+		return bytes.IndexByte(s.text[start:s.pos], '@') >= 0, 0, true
 	}
 	// No field of an index has such a name, and no encoder escapes letters, so
 	// this may take its time.
-	var unescaped string
-	if err := json.Unmarshal(s.text[start:s.pos], &unescaped); err != nil {
-		return nil, false
+	var name string
+	if err := json.Unmarshal(s.text[start:s.pos], &name); err != nil {
+		return false, 0, false
 	}
-	return []byte(unescaped), true
+	s.odd = append(s.odd, name)
+	return strings.Contains(name, "@"), int32(len(s.odd)), true
+}
+
+// nameOf returns what the name of m stands for.
+func (s *scanner) nameOf(m *member) []byte {
+	if m.odd > 0 {
+		return []byte(s.odd[m.odd-1])
+	}
+	return s.text[m.start+1 : m.value-2]
 }
 
 // quoted reads a string, whose opening quote must be the next byte. plain means

@@ -1,0 +1,24 @@
+//go:build !race
+
+// The race detector makes sync.Pool forget at random.
+
+package fold_test
+
+import (
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The publisher folds between two requests, and what it keeps waits for long.
+func TestFoldingAllocatesItsResultAndNothingElse(t *testing.T) {
+	a, b := benchAction(t, models.ActionUpload, 3, 0, 4), []byte(merge(`"rating":4,"address":{"zip":"1"},"new":{"x":[1,{}]}`).body)
+	var body []byte
+	allocs := testing.AllocsPerRun(1000, func() { _, body, _ = fold.Actions(models.ActionUpload, a, models.ActionMerge, b) })
+	require.NotNil(t, body)
+	assert.LessOrEqual(t, allocs, 1.0)
+	assert.Equal(t, len(body), cap(body), "spare room")
+}

@@ -1,0 +1,103 @@
+package fold_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryPairOfTypesFoldsAsTheTableSays(t *testing.T) {
+	a, b := `"name":"a","rooms":1`, `"rooms":2,"stars":3`
+	both := `"name":"a","rooms":2,"stars":3`
+	tests := []struct {
+		name       string
+		a, b, want act
+	}{
+		{"upload, upload", upload(a), upload(b), upload(b)},
+		{"upload, mergeOrUpload", upload(a), mergeOrUpload(b), upload(both)},
+		{"upload, merge", upload(a), merge(b), upload(both)},
+		{"upload, delete", upload(a), remove(), remove()},
+		{"mergeOrUpload, upload", mergeOrUpload(a), upload(b), upload(b)},
+		{"mergeOrUpload, mergeOrUpload", mergeOrUpload(a), mergeOrUpload(b), mergeOrUpload(both)},
+		{"mergeOrUpload, merge", mergeOrUpload(a), merge(b), mergeOrUpload(both)},
+		{"mergeOrUpload, delete", mergeOrUpload(a), remove(), remove()},
+		{"merge, upload", merge(a), upload(b), upload(b)},
+		{"merge, merge", merge(a), merge(b), merge(both)},
+		{"merge, delete", merge(a), remove(), remove()},
+		{"delete, upload", remove(), upload(b), upload(b)},
+		{"delete, mergeOrUpload", remove(), mergeOrUpload(b), upload(b)},
+		{"delete, delete", remove(), remove(), remove()},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { requireFolded(t, test.a, test.b, test.want) })
+	}
+}
+
+// On a missing document the merge fails, and the mergeOrUpload creates one that
+// has nothing of the merge. A merge of both would not create it, a mergeOrUpload
+// of both would create too much.
+func TestAMergeIsNeverFoldedWithAMergeOrUpload(t *testing.T) {
+	a, b := merge(`"name":"a"`), mergeOrUpload(`"rooms":2`)
+	requireRefused(t, a, b, merge(`"name":"a","rooms":2`))
+	requireRefused(t, a, b, mergeOrUpload(`"name":"a","rooms":2`))
+	requireRefused(t, a, b, b)
+}
+
+// The merge has to fail, whatever there was before, and the document has to be
+// gone. No single action does both.
+func TestADeleteIsNeverFoldedWithAMerge(t *testing.T) {
+	a, b := remove(), merge(`"rooms":2`)
+	requireRefused(t, a, b, merge(`"rooms":2`))
+	requireRefused(t, a, b, upload(`"rooms":2`))
+	requireRefused(t, a, b, act{})
+
+	// A delete alone would leave the right state, but tell the merge that it had
+	// succeeded.
+	s := newService(t, hotelIndex)
+	s.sendAll(upload(""), a)
+	assert.Equal(t, http.StatusNotFound, s.send(b))
+}
+
+// A merge of a missing document fails in both forms, so both parts are told the
+// truth.
+func TestTwoMergesOfAMissingDocumentFailFoldedToo(t *testing.T) {
+	both, ok := folded(t, merge(`"name":"a"`), merge(`"rooms":2`))
+	require.True(t, ok)
+	s := newService(t, hotelIndex)
+	assert.Equal(t, http.StatusNotFound, s.send(both))
+	assert.Zero(t, s.DocumentCount("hotels"))
+}
+
+func TestWhatReplacesTheFirstActionIsNotCopied(t *testing.T) {
+	a := []byte(upload(`"name":"a"`).body)
+	for _, b := range []act{upload(`"rooms":2`), remove()} {
+		text := []byte(b.body)
+		_, body, ok := fold.Actions(models.ActionUpload, a, b.typ, text)
+		require.True(t, ok)
+		assert.Same(t, &text[0], &body[0])
+	}
+}
+
+func TestUnknownTypesAndOtherTextAreNotFolded(t *testing.T) {
+	good := upload(`"rooms":2`)
+	for name, bad := range map[string]act{
+		"no type":          {"", good.body},
+		"an unknown type":  {"Upload", good.body},
+		"another type":     {models.ActionMergeOrUpload, good.body},
+		"no text":          {models.ActionUpload, ""},
+		"half a header":    {models.ActionUpload, `{"@search.action":"up`},
+		"only a header":    {models.ActionUpload, `{"@search.action":"upload"`},
+		"action elsewhere": {models.ActionUpload, `{"id":"1","@search.action":"upload"}`},
+		"a longer type":    {models.ActionMerge, mergeOrUpload("").body},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireRefused(t, bad, good, act{})
+			requireRefused(t, good, bad, act{})
+			requireRefused(t, mergeOrUpload(""), bad, act{})
+		})
+	}
+}
