@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -84,16 +85,20 @@ func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status 
 	data := a.data
 	switch {
 	case found && a.typ != models.ActionUpload:
-		merged := make([]byte, 0, len(before)+len(data))
-		merged = mergeObjects(merged, sc.fields, before, data)
-		if n := countElements(sc.fields, merged); n > maxComplexElements {
+		ix.merged = mergeObjects(ix.merged[:0], sc.fields, before, data)
+		if n := countElements(sc.fields, ix.merged); n > maxComplexElements {
 			return http.StatusBadRequest, tooManyElements(a.key, n)
 		}
-		data = merged
+		data = slices.Clone(ix.merged)
+		if cap(ix.merged) > largestPooledDocument {
+			ix.merged = nil
+		}
 	case !found && a.typ == models.ActionMerge:
 		return http.StatusNotFound, messageNotFound
 	case !found && s.opts.DocumentQuota > 0 && int64(len(ix.live)) >= s.opts.DocumentQuota:
 		return http.StatusTooManyRequests, messageQuota
+	case a.typ != models.ActionUpload:
+		data = slices.Clone(data) // it is the parser's
 	}
 	if ix.put(a.key, data, now) {
 		return http.StatusCreated, ""

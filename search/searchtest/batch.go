@@ -13,8 +13,12 @@ import (
 type action struct {
 	typ  models.ActionType
 	key  string
-	data []byte // the document in stored form
-	size int    // bytes of the action in the request
+	size int // bytes of the action in the request
+
+	// data is the document in stored form, nil for a delete. That of an upload may
+	// be kept; those of merges lie in memory of the parser, because most of them
+	// are only read once.
+	data []byte
 
 	// itemError is what is wrong with the document that the service finds only
 	// while indexing: it fails this action with status 400 and no other.
@@ -32,8 +36,9 @@ type batchParser struct {
 	maxActions int
 	keysOnly   bool // Options.DiscardDocuments
 
-	actions []action // the slice is reused, keys and data are not
+	actions []action // the slice is reused, keys and the data of uploads are not
 	surplus int      // actions behind those, which are only counted
+	merges  []byte   // the data of merges
 
 	// Of the document being read:
 	buf       []byte // its stored form so far
@@ -51,6 +56,7 @@ type batchParser struct {
 const (
 	largestPooledActions  = 32_000
 	largestPooledDocument = 1 << 20
+	largestPooledMerges   = 16 << 20
 )
 
 var batchParsers = sync.Pool{New: func() any { return new(batchParser) }}
@@ -61,11 +67,12 @@ func newBatchParser(data []byte, sc *schema, apiVersion string, opts *Options) *
 	p.scanner = scanner{data: data}
 	p.schema, p.apiVersion = sc, apiVersion
 	p.maxActions, p.keysOnly = opts.MaxBatchActions, opts.DiscardDocuments
-	p.actions, p.surplus = p.actions[:0], 0
+	p.actions, p.surplus, p.merges = p.actions[:0], 0, p.merges[:0]
 	return p
 }
 
-// release returns the parser to the pool, without the documents it produced.
+// release returns the parser to the pool, without the documents it produced but
+// with the data of merges.
 func (p *batchParser) release() {
 	clear(p.actions)
 	p.scanner, p.schema = scanner{}, nil
@@ -74,6 +81,9 @@ func (p *batchParser) release() {
 	}
 	if cap(p.buf)+cap(p.name) > largestPooledDocument {
 		p.buf, p.name = nil, nil
+	}
+	if cap(p.merges) > largestPooledMerges {
+		p.merges = nil
 	}
 	batchParsers.Put(p)
 }
@@ -224,7 +234,13 @@ func (p *batchParser) action() *serviceError {
 			key, _ := findMember(stored, p.schema.key.ordinal)
 			stored = key.whole
 		}
-		a.data = append(make([]byte, 0, len(stored)), stored...)
+		if a.typ == models.ActionUpload {
+			a.data = append(make([]byte, 0, len(stored)), stored...)
+		} else {
+			start := len(p.merges)
+			p.merges = append(p.merges, stored...)
+			a.data = p.merges[start:len(p.merges):len(p.merges)]
+		}
 	}
 	p.actions = append(p.actions, a)
 	return nil

@@ -3,6 +3,7 @@ package searchtest
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -72,7 +73,8 @@ type changeEntry struct {
 	status   int
 }
 
-// add notes an action. data is the document in stored form, nil for a delete.
+// add notes an action. data is the document in stored form, nil for a delete; that
+// of a merge is copied.
 func (l *changeLog) add(key string, typ models.ActionType, status int, from *origin, data []byte) {
 	l.count++
 	if l.limit < 0 {
@@ -80,6 +82,9 @@ func (l *changeLog) add(key string, typ models.ActionType, status int, from *ori
 	}
 	if l.heads == nil {
 		l.heads = make(map[string]uint64)
+	}
+	if l.keepContents && typ != models.ActionUpload {
+		data = slices.Clone(data)
 	}
 	e := changeEntry{key: key, seq: l.count, previous: l.heads[key], origin: from, typ: typ, status: status}
 	if len(l.ring) < l.limit {

@@ -163,7 +163,7 @@ func TestChangesTellWhatWasSentAndWhenItWasDecided(t *testing.T) {
 			`{"id":"1","@search.action":"delete","s":"never mind"}`)
 		p.SetFaults(nil)
 		time.Sleep(time.Second)
-		p.indexed(`{"id":"1"}`)
+		p.index(`{"id":"1"}`, `{"id":"1","@search.action":"merge","s":"`+strings.Repeat("x", 500)+`"}`)
 		type told struct {
 			action   models.ActionType
 			status   int
@@ -184,9 +184,10 @@ func TestChangesTellWhatWasSentAndWhenItWasDecided(t *testing.T) {
 			{models.ActionUpload, 409, `{"id":"3","t":"2026-01-02T02:04:05.678Z"}`, 3 * time.Second},
 			{models.ActionDelete, 200, ``, 3 * time.Second},
 			{models.ActionUpload, 201, `{"id":"1"}`, 4 * time.Second},
+			{models.ActionMerge, 200, `{"id":"1","s":"` + strings.Repeat("x", 500) + `"}`, 4 * time.Second},
 		}, got)
 		history := p.History("types", "1")
-		require.Len(t, history, 4)
+		require.Len(t, history, 5)
 		assert.Equal(t, `{"id":"1"}`, string(history[3].Document))
 	})
 }

@@ -19,6 +19,7 @@ type index struct {
 	mu sync.Mutex // guards everything below
 	documents
 	changes changeLog
+	merged  []byte // where merges are put together
 }
 
 // newIndex returns an empty index.
