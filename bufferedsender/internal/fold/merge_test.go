@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pair is what the two actions say about one field or a few, and what both say,
-// "" where it must be refused.
+// pair is what two actions say beside their key, and what is wanted of both
+// together, "" where they have to be refused.
 type pair struct{ a, b, want string }
 
-// What upload, mergeOrUpload and merge make of two values, each tried as an
-// action on its own kind and compared with the emulator on every start.
+// check folds the pair as actions of all the types that are merged, compares the
+// result with what is wanted of that type, "" where it has to be refused, and
+// with the emulator on every start.
 func (p pair) check(t *testing.T, asUpload, asMergeOrUpload, asMerge string) {
 	t.Helper()
 	for _, x := range []struct {
@@ -364,7 +365,7 @@ func TestWhatIsNotCompactJSONIsRefused(t *testing.T) {
 		start + `,x:1}`, start + `,"x"}`, start + `,"x" :1}`, start + `,"x": 1}`, start + `,"x":}`, start + `,"x":1 }`, start + `, "x":1}`,
 		start + `,"x":01}`, start + `,"x":-}`, start + `,"x":1.}`, start + `,"x":.1}`, start + `,"x":1e}`, start + `,"x":1e+}`, start + `,"x":+1}`, start + `,"x":0x1}`,
 		start + `,"x":nul}`, start + `,"x":nulls}`, start + `,"x":True}`, start + `,"x":fals`, start + `,"x":NaN}`,
-		start + `,"x":"}`, start + `,"x":"\x"}`, start + `,"x":"\u12g4"}`, start + `,"x":"\u12"}`, start + `,"x":"\`, start + `,"x":"` + "\n" + `"}`, start + `,"x":"` + "\x00" + `"}`,
+		start + `,"x":"}`, start + `,"x":"\x"}`, start + `,"x":"\u12g4"}`, start + `,"x":"\u12"}`, start + `,"x":"\`, start + `,"x":"\u12`, start + `,"x":"` + "\n" + `"}`, start + `,"x":"` + "\x00" + `"}`,
 		start + `,"x":[1,]}`, start + `,"x":[,1]}`, start + `,"x":[1 ]}`, start + `,"x":[1}}`, start + `,"x":{"y":1]}`, start + `,"x":[{"y"}]}`, start + `,"x":[{y:1}]}`,
 		start + `,"x":[{"y":1,}]}`, start + `,"x":{,}}`, start + `,"x\q":1}`, start + `,"\ud800`, start + `,"x":` + "\x00" + `}`,
 	} {
