@@ -1,0 +1,88 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+)
+
+// Discard removes the letters for which give returns true, and returns how many
+// these were. It is for what nobody will ever send again.
+//
+// What was removed before an error or the end of ctx stays removed. A line that
+// is damaged is not a letter and stays: repair or remove it by hand while no
+// File is open. The error is ErrBusy if a Replay or Discard is going on, and
+// ErrClosed if the File is or gets closed.
+func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error) {
+	p, err := f.beginPass(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer p.end()
+	discarded := 0
+	var errs []error
+	for _, stem := range p.stems {
+		n, err := p.discard(stem, give)
+		discarded += n
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if p.err() != nil {
+			break
+		}
+	}
+	return discarded, errors.Join(append(errs, p.err())...)
+}
+
+// discardEntry is how many letters an entry of a journal names.
+const discardEntry = 1000
+
+func (p *pass) discard(stem string, give func(Letter) bool) (discarded int, err error) {
+	j, err := readJournal(p.f.dir, stem)
+	if err != nil {
+		return 0, err
+	}
+	var gone []int64
+	flush := func() error {
+		err := p.record(stem, &j, entry{Done: gone})
+		if err == nil {
+			discarded += len(gone)
+		}
+		gone = nil
+		return err
+	}
+	for r, err := range recordsOf(p.f.dir, stem, &j) {
+		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
+			continue
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			p.forget(stem)
+			return 0, nil
+		}
+		if err != nil {
+			return discarded, errors.Join(err, flush())
+		}
+		if p.err() != nil {
+			break
+		}
+		if !give(r.Letter) {
+			continue
+		}
+		if gone = append(gone, r.N); len(gone) == discardEntry {
+			if err := flush(); err != nil {
+				return discarded, err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return discarded, err
+	}
+	return discarded, p.rewrite(stem)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package deadletter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// entry is a line of a journal: what has become of letters of its file.
+type entry struct {
+	// Done are the numbers of letters that were delivered or discarded.
+	Done []int64 `json:"done,omitempty"`
+	// Again are letters that were refused again.
+	Again []verdict `json:"again,omitempty"`
+}
+
+// verdict is a newer reason for letter N, as it is after it: nothing is added
+// to what was, so that it does no harm to read an entry twice.
+type verdict struct {
+	N         int64     `json:"n"`
+	Status    int       `json:"status,omitempty"`
+	Message   string    `json:"message,omitempty"`
+	RequestID string    `json:"requestId,omitempty"`
+	Attempts  int       `json:"attempts,omitempty"`
+	Unknown   bool      `json:"unknown,omitempty"`
+	Unsent    bool      `json:"unsent,omitempty"`
+	Error     string    `json:"error,omitempty"`
+	Last      time.Time `json:"last"`
+}
+
+// verdictOf says in an entry that letter n, sent attempts times and perhaps
+// applied before, was refused with l.
+func verdictOf(n int64, attempts int, unknown bool, l Letter) verdict {
+	return verdict{
+		N: n, Status: l.Status, Message: l.Message, RequestID: l.RequestID, Attempts: attempts + l.Attempts,
+		Unknown: unknown || l.Unknown, Unsent: l.Unsent, Error: l.Error, Last: l.Last,
+	}
+}
+
+func (v *verdict) apply(l Letter) Letter {
+	l.Status, l.Message, l.RequestID, l.Attempts = v.Status, v.Message, v.RequestID, v.Attempts
+	l.Unknown, l.Unsent, l.Error, l.Last = v.Unknown, v.Unsent, v.Error, v.Last
+	return l
+}
+
+// journal is what has become of the letters of a file.
+type journal struct {
+	done  map[int64]struct{}
+	again map[int64]verdict
+}
+
+func (j *journal) add(e entry) {
+	if j.done == nil {
+		j.done, j.again = make(map[int64]struct{}), make(map[int64]verdict)
+	}
+	for _, n := range e.Done {
+		j.done[n] = struct{}{}
+	}
+	for _, v := range e.Again {
+		j.again[v.N] = v
+	}
+}
+
+// empty reports whether nothing has become of any letter.
+func (j *journal) empty() bool { return len(j.done)+len(j.again) == 0 }
+
+// now returns r as it is by now. there is false if it is gone.
+func (j *journal) now(r record) (current record, there bool) {
+	if _, gone := j.done[r.N]; gone {
+		return record{}, false
+	}
+	if v, ok := j.again[r.N]; ok {
+		r.Letter = v.apply(r.Letter)
+	}
+	return r, true
+}
+
+// readJournal reads the journal of a file. There need not be one. An entry that
+// is torn or damaged is left out: its letters are then there once more, which is
+// better than losing those behind it.
+func readJournal(dir fs.FS, stem string) (journal, error) {
+	var j journal
+	f, err := dir.Open(stem + journalExt)
+	if errors.Is(err, fs.ErrNotExist) {
+		return j, nil
+	}
+	if err != nil {
+		return j, err
+	}
+	defer f.Close()
+	for l, err := range linesOf(f, maxLine) {
+		if err != nil {
+			return j, err
+		}
+		var e entry
+		if l.long || json.Unmarshal(l.raw, &e) != nil {
+			continue
+		}
+		j.add(e)
+	}
+	return j, nil
+}
+
+// appendEntry makes an entry durable.
+func appendEntry(dir folder, stem string, e entry) error {
+	encoded, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	name := stem + journalExt
+	size, last, err := endOf(dir, name)
+	created := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !created {
+		return err
+	}
+	if size > 0 && last != '\n' { // torn: this entry must not become a part of it
+		encoded = append([]byte("\n"), encoded...)
+	}
+	h, err := dir.Append(name)
+	if err != nil {
+		return err
+	}
+	_, err = h.Write(append(encoded, '\n'))
+	if err == nil {
+		err = h.Sync()
+	}
+	if err = errors.Join(err, h.Close()); err == nil && created {
+		err = dir.SyncNames()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot record what has become of letters: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package deadletter
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockBySystem takes an advisory lock, which belongs to the open file: a second
+// open in the same process does not get it either. The file stays: if it were
+// removed, a third process could lock a new one while a second has the old.
+func lockBySystem(path string) (release func() error, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	switch {
+	case err == nil:
+		return f.Close, nil // which ends the lock
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = ErrLocked
+	default:
+		err = &os.PathError{Op: "flock", Path: path, Err: err}
+	}
+	return nil, errors.Join(err, f.Close())
+}

@@ -1,0 +1,190 @@
+package deadletter
+
+import (
+	"bufio"
+	"context"
+	"errors"
+)
+
+// pass goes over all files that were there when it began. It alone removes and
+// rewrites files.
+type pass struct {
+	f      *File
+	ctx    context.Context // ended by Close too
+	cancel context.CancelCauseFunc
+	stems  []string
+	ended  chan struct{}
+}
+
+// beginPass seals what there is. The caller calls end.
+func (f *File) beginPass(ctx context.Context) (*pass, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return nil, ErrClosed
+	case f.pass != nil:
+		return nil, ErrBusy
+	}
+	stems, err := f.sealed()
+	if err != nil {
+		return nil, err
+	}
+	p := &pass{f: f, stems: stems, ended: make(chan struct{})}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	f.pass = p
+	return p, nil
+}
+
+func (p *pass) end() {
+	p.cancel(nil)
+	p.f.mu.Lock()
+	p.f.pass = nil
+	p.f.mu.Unlock()
+	close(p.ended)
+}
+
+// err says why the pass must end early, if it must.
+func (p *pass) err() error { return context.Cause(p.ctx) }
+
+// record makes an entry durable, and adds it to j. Letters that a Write has
+// given a newer reason meanwhile keep that one: it says more.
+func (p *pass) record(stem string, j *journal, e entry) error {
+	if len(e.Done)+len(e.Again) == 0 {
+		return nil
+	}
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	if err := p.f.record(stem, e); err != nil {
+		return err
+	}
+	j.add(e)
+	return nil
+}
+
+// rewrite leaves in a file only what its journal leaves, and then removes the
+// journal. Whatever happens in between, and if it fails, the letters are the
+// same before and after.
+func (p *pass) rewrite(stem string) error {
+	p.f.mu.Lock()
+	_, there := p.f.sizes[stem]
+	entries := p.f.journals[stem]
+	p.f.mu.Unlock()
+	if !there {
+		return nil
+	}
+	j, err := readJournal(p.f.dir, stem)
+	if err != nil || j.empty() {
+		return err
+	}
+	size, err := p.copyRest(stem, &j)
+	if errors.Is(err, errNotRewritten) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	if size > 0 {
+		err = p.f.dir.Rename(stem+rewriteExt, stem+lettersExt)
+	} else {
+		err = p.f.dir.Remove(stem + lettersExt)
+	}
+	if err != nil {
+		return err
+	}
+	p.f.total += size - p.f.sizes[stem]
+	p.f.sizes[stem] = size
+	if size == 0 {
+		delete(p.f.sizes, stem)
+	}
+	if err := p.f.dir.SyncNames(); err != nil {
+		return err
+	}
+	if size > 0 && p.f.journals[stem] != entries {
+		return nil // Write has appended meanwhile; the next pass sees to it
+	}
+	delete(p.f.journals, stem)
+	return p.f.dir.Remove(stem + journalExt)
+}
+
+// errNotRewritten says that a file holds something that cannot be copied.
+var errNotRewritten = errors.New("not rewritten")
+
+// copyRest writes what the journal leaves of a file to another one, durably, and
+// returns its size. If that is 0 there is none. Damaged lines stay as they are,
+// for somebody to look at.
+func (p *pass) copyRest(stem string, j *journal) (size int64, err error) {
+	name := stem + rewriteExt
+	if err := ignoreMissing(p.f.dir.Remove(name)); err != nil {
+		return 0, err // of an earlier pass that failed
+	}
+	h, err := p.f.dir.Create(name)
+	if err != nil {
+		return 0, err
+	}
+	w := bufio.NewWriter(h)
+	for l, lineErr := range linesIn(p.f.dir, stem) {
+		if err = lineErr; err != nil {
+			break
+		}
+		var kept []byte
+		if kept, err = l.rest(stem, j); err != nil {
+			break
+		}
+		size += int64(len(kept))
+		if _, err = w.Write(kept); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = h.Sync()
+	}
+	if err = errors.Join(err, h.Close()); err != nil || size == 0 {
+		return 0, errors.Join(err, p.f.dir.Remove(name))
+	}
+	return size, nil
+}
+
+// rest returns the line as it is by now, with its line feed, or nothing.
+func (l *line) rest(stem string, j *journal) ([]byte, error) {
+	if l.long {
+		return nil, errNotRewritten
+	}
+	r, there, err := l.record(stem, j)
+	if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
+		return append(l.raw, '\n'), nil
+	}
+	if err != nil || !there {
+		return nil, err
+	}
+	if _, changed := j.again[r.N]; !changed {
+		return append(l.raw, '\n'), nil
+	}
+	encoded, err := encodeLetter(r.Letter)
+	if err != nil {
+		return nil, err
+	}
+	return appendRecord(nil, r.N, encoded), nil
+}
+
+// forget drops a file that somebody has removed, with the letters in it.
+func (p *pass) forget(stem string) {
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	p.f.total -= p.f.sizes[stem]
+	delete(p.f.sizes, stem)
+}
+
+// recorded reports whether Write has recorded a newer reason for a letter that
+// was sent.
+func (p *pass) recorded(of *place) bool {
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	return of.recorded
+}

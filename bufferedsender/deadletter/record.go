@@ -1,0 +1,68 @@
+package deadletter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// record is a letter as it lies in a file.
+type record struct {
+	// N is the letter's name within its file. It begins at 1, and is kept when
+	// the file is rewritten.
+	N int64 `json:"n"`
+	Letter
+}
+
+// parseRecord reads a line. An error means that it is not a letter.
+func parseRecord(raw []byte) (record, error) {
+	var r record
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return record{}, err
+	}
+	switch {
+	case r.N < 1:
+		return record{}, errors.New("it has no number")
+	case !r.Action.Valid():
+		return record{}, fmt.Errorf("there is no action %q", r.Action)
+	}
+	if string(r.Document) == "null" {
+		r.Document = nil
+	}
+	return r, nil
+}
+
+// encodeLetter returns the JSON of a letter, with its line feed and without a
+// number: see appendRecord.
+func encodeLetter(l Letter) ([]byte, error) {
+	if !l.Action.Valid() {
+		return nil, fmt.Errorf("there is no action %q", l.Action)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(l); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// appendRecord appends the line of an encoded letter. The number is put in front
+// here because it is known only under the lock, and encoding needs none.
+func appendRecord(dst []byte, n int64, encoded []byte) []byte {
+	dst = append(dst, `{"n":`...)
+	dst = strconv.AppendInt(dst, n, 10)
+	dst = append(dst, ',')
+	return append(dst, encoded[1:]...)
+}
+
+// numberBytes is how much longer appendRecord makes a letter at the most.
+const numberBytes = len(`"n":9223372036854775807,`)
+
+// redact removes what holds, or may quote, the document.
+func redact(l Letter) Letter {
+	l.Document, l.Message, l.Error = nil, "", ""
+	return l
+}

@@ -1,0 +1,86 @@
+package deadletter
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// repair brings a file of letters that a crash has left into order, so that it
+// ends with a line feed, and returns its size. A file in which nothing is left
+// is removed; its size is 0.
+func repair(dir folder, name string) (int64, error) {
+	size, last, err := endOf(dir, name)
+	if err != nil || size > 0 && last == '\n' {
+		return size, err
+	}
+	if size == 0 {
+		return 0, dir.Remove(name)
+	}
+	begin, letter, err := tornEnd(dir, name)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case letter: // which only lacks its line feed
+		return size + 1, endLine(dir, name)
+	case begin == 0:
+		return 0, dir.Remove(name)
+	}
+	return begin, dir.Cut(name, begin)
+}
+
+// endLine appends a line feed.
+func endLine(dir folder, name string) error {
+	h, err := dir.Append(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(h, "\n")
+	return errors.Join(err, h.Sync(), h.Close())
+}
+
+// tornEnd returns where the last line of a file begins, which has no line feed,
+// and whether it is a letter all the same.
+func tornEnd(dir folder, name string) (begin int64, letter bool, err error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return 0, false, err
+	}
+	defer f.Close()
+	for l, err := range linesOf(f, maxLine) {
+		if err != nil {
+			return 0, false, err
+		}
+		if l.ended {
+			begin = l.end
+			continue
+		}
+		_, err := parseRecord(l.raw)
+		letter = err == nil && !l.long
+	}
+	return begin, letter, nil
+}
+
+// endOf returns the size of a file and its last byte.
+func endOf(dir fs.FS, name string) (size int64, last byte, err error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, 0, err
+	}
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return 0, 0, fmt.Errorf("%s: cannot be read from its end", name)
+	}
+	var b [1]byte
+	if _, err := at.ReadAt(b[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+		return 0, 0, err
+	}
+	return info.Size(), b[0], nil
+}

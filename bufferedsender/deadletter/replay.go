@@ -1,0 +1,253 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Indexer is what Replay needs of a sender; a *bufferedsender.BufferedSender[T]
+// is one.
+type Indexer[T any] interface {
+	// IndexDocumentsAndWait sends actions and returns what became of them, in
+	// their order. Without an error all of them were applied. With one it returns
+	// the results of those that it has accepted, which are the first ones; one
+	// with Succeeded was applied. It keeps the order of the actions of a key that
+	// are given to it one call after another.
+	IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error)
+}
+
+// Limits of a Replay's memory.
+const (
+	DefaultReplayActions = 1000
+	DefaultReplayBytes   = 8 << 20
+)
+
+// ReplayOptions configures Replay. nil and the zero value are ready to use.
+type ReplayOptions[T any] struct {
+	// Select says which letters to send. Defaults to all. A letter that is not
+	// selected stays, and holds those behind it of the same key; so select by
+	// index and key rather than by time or status.
+	Select func(l Letter) bool
+	// Document returns what to send for a letter: its document, mended, or what
+	// the source of the documents says of the key by now. The latter is also the
+	// way to replay redacted letters. After an error the letter stays. If the
+	// document is refused, the letter keeps the one it had. Defaults to Decode.
+	Document func(ctx context.Context, l Letter) (T, error)
+	// Kept is told of each letter that stays and why: ErrRedacted,
+	// ErrNotSelected, ErrHeld, *RefusedError, the error of Document, or of the
+	// sender if it did not accept it. Defaults to nobody.
+	Kept func(l Letter, why error)
+	// MaxActions and MaxBytes are how many letters, and of which size in bytes,
+	// are in memory and given to the sender at once. A single larger one is sent
+	// all the same. They default to 1000 and 8 MiB; negative is refused.
+	MaxActions int
+	MaxBytes   int64
+}
+
+// withDefaults returns a copy of o with every default filled in, or an error
+// that names every problem at once.
+func (o *ReplayOptions[T]) withDefaults() (ReplayOptions[T], error) {
+	var c ReplayOptions[T]
+	if o != nil {
+		c = *o
+	}
+	var errs []error
+	if c.MaxActions < 0 {
+		errs = append(errs, fmt.Errorf("MaxActions is %d: use a positive number, or 0 for the default of %d", c.MaxActions, DefaultReplayActions))
+	}
+	if c.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("MaxBytes is %d: use a positive number, or 0 for the default of %d", c.MaxBytes, DefaultReplayBytes))
+	}
+	if c.Select == nil {
+		c.Select = func(Letter) bool { return true }
+	}
+	if c.Document == nil {
+		c.Document = func(_ context.Context, l Letter) (T, error) { return Decode[T](l) }
+	}
+	if c.Kept == nil {
+		c.Kept = func(Letter, error) {}
+	}
+	if c.MaxActions == 0 {
+		c.MaxActions = DefaultReplayActions
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = DefaultReplayBytes
+	}
+	return c, errors.Join(errs...)
+}
+
+// Report says what Replay has done with the letters of its index.
+type Report struct {
+	// Sent is how many the sender has accepted: Delivered, Failed, and those
+	// whose outcome was not known when Replay had to return.
+	Sent int
+	// Delivered is how many were applied. They are no letters any more.
+	Delivered int
+	// Failed is how many were refused again. They stay, with the newer reason.
+	Failed int
+	// Skipped is how many stay without having been sent, and damaged lines.
+	Skipped int
+}
+
+// Replay sends the letters of an index again, oldest first, and removes those
+// that are applied. The others stay, in their place. index is Letter.Index,
+// which is the name of the sender's index.
+//
+// The letters of a key are sent one after the other, each when the one before
+// was applied. If one stays, so do those behind it of the same key: see ErrHeld.
+// Letters that come in meanwhile are left for the next Replay.
+//
+// A letter that was given up long ago replaces what has since been written
+// with the same key. Where that may be, let ReplayOptions.Document read the
+// document again.
+//
+// A nil error means that each letter was dealt with as the Report says. When ctx
+// ends or the File is closed, Replay returns the cause without waiting for what
+// is under way; so it does when ten letters in a row are not accepted. What was
+// not known to be applied is then still there and is sent again by the next
+// Replay: at least once, never lost. The error is ErrBusy if a Replay or Discard
+// is going on.
+//
+// The sender to may have f as its sink, and be in use by others. It must not have
+// another File as its sink, which would keep the refused letters too. The
+// functions in opts are called on the goroutine of the caller.
+func Replay[T any](ctx context.Context, f *File, index string, to Indexer[T], opts *ReplayOptions[T]) (Report, error) {
+	options, err := opts.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	p, err := f.beginPass(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	defer p.end()
+	r := &replay[T]{
+		pass: p, options: options, index: index, to: to,
+		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}),
+	}
+	var errs []error
+	for _, stem := range p.stems {
+		err := r.file(stem)
+		if err == nil {
+			err = p.err()
+		}
+		if err != nil {
+			errs = append(errs, err)
+			break
+		}
+		if err := p.rewrite(stem); err != nil {
+			errs = append(errs, err) // the letters are all right all the same
+		}
+	}
+	return r.report, errors.Join(append(errs, r.notAccepted())...)
+}
+
+// replay is one call of Replay.
+type replay[T any] struct {
+	pass    *pass
+	options ReplayOptions[T]
+	index   string
+	to      Indexer[T]
+	report  Report
+
+	seed maphash.Seed
+	held map[uint64]struct{} // hashes of the keys of letters that stay
+
+	refused   int   // letters that the sender did not accept
+	inARow    int   // of them, without an accepted one in between
+	refusedBy error // why the first was not
+}
+
+// refusedInARow is how many letters the sender may refuse to accept one after
+// the other before it is no longer the letters that are to blame: it is closed,
+// or knows no key field.
+const refusedInARow = 10
+
+// file replays one file. An error ends the Replay.
+func (r *replay[T]) file(stem string) error {
+	j, err := readJournal(r.pass.f.dir, stem)
+	if err != nil {
+		return err
+	}
+	w := window[T]{stem: stem, journal: &j}
+	for rec, err := range recordsOf(r.pass.f.dir, stem, &j) {
+		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
+			r.report.Skipped++
+			r.options.Kept(Letter{}, err)
+			continue
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			r.pass.forget(stem)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Index != r.index {
+			continue
+		}
+		if err := r.pass.err(); err != nil {
+			return err
+		}
+		if !r.take(&w, rec) {
+			continue
+		}
+		if len(w.letters) >= r.options.MaxActions || w.bytes >= r.options.MaxBytes {
+			if err := r.send(&w); err != nil {
+				return err
+			}
+		}
+	}
+	return r.send(&w)
+}
+
+// take puts a letter into the window, or skips it.
+func (r *replay[T]) take(w *window[T], rec record) bool {
+	if r.isHeld(rec.Key) {
+		return r.skip(rec.Letter, ErrHeld)
+	}
+	if !r.options.Select(rec.Letter) {
+		return r.skip(rec.Letter, ErrNotSelected)
+	}
+	document, err := r.options.Document(r.pass.ctx, rec.Letter)
+	if err != nil {
+		return r.skip(rec.Letter, err)
+	}
+	w.add(letter[T]{
+		Letter: rec.Letter,
+		place:  &place{file: r.pass.f, stem: w.stem, n: rec.N, attempts: rec.Attempts, unknown: rec.Unknown},
+		action: models.IndexDocumentsAction[T]{Type: rec.Action, Document: document},
+	})
+	return true
+}
+
+// skip keeps a letter that was not sent. It returns false.
+func (r *replay[T]) skip(l Letter, why error) bool {
+	r.report.Skipped++
+	r.keep(l, why)
+	return false
+}
+
+// keep notes that a letter stays.
+func (r *replay[T]) keep(l Letter, why error) {
+	r.held[maphash.String(r.seed, l.Key)] = struct{}{}
+	r.options.Kept(l, why)
+}
+
+func (r *replay[T]) isHeld(key string) bool {
+	_, held := r.held[maphash.String(r.seed, key)]
+	return held
+}
+
+// notAccepted says that letters were not accepted by the sender.
+func (r *replay[T]) notAccepted() error {
+	if r.refused == 0 {
+		return nil
+	}
+	return fmt.Errorf("the sender did not accept %d letters, the first because: %w", r.refused, r.refusedBy)
+}

@@ -1,0 +1,148 @@
+package deadletter
+
+import (
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// window is a stretch of a file that is in memory.
+type window[T any] struct {
+	stem    string
+	journal *journal
+	letters []letter[T] // oldest first
+	bytes   int64
+}
+
+// letter is one that is to be sent.
+type letter[T any] struct {
+	Letter
+	place  *place
+	action models.IndexDocumentsAction[T]
+}
+
+func (w *window[T]) add(l letter[T]) {
+	l.action.Tag = l.place
+	w.letters = append(w.letters, l)
+	w.bytes += int64(len(l.Document) + len(l.Key) + len(l.Message) + len(l.Error))
+}
+
+// round takes the oldest letter of each key out of the window.
+func (w *window[T]) round() []letter[T] {
+	var round, rest []letter[T]
+	keys := make(map[string]struct{}, len(w.letters))
+	for _, l := range w.letters {
+		if _, taken := keys[l.Key]; taken {
+			rest = append(rest, l)
+			continue
+		}
+		keys[l.Key] = struct{}{}
+		round = append(round, l)
+	}
+	w.letters = rest
+	return round
+}
+
+// send empties the window, round by round. An error ends the Replay.
+func (r *replay[T]) send(w *window[T]) error {
+	for len(w.letters) > 0 {
+		var round []letter[T]
+		for _, l := range w.round() {
+			if r.isHeld(l.Key) { // since it was put into the window
+				r.skip(l.Letter, ErrHeld)
+				continue
+			}
+			round = append(round, l)
+		}
+		for len(round) > 0 {
+			n, err := r.call(w, round)
+			if err != nil {
+				return err
+			}
+			round = round[n:]
+		}
+	}
+	w.bytes = 0
+	return nil
+}
+
+// call gives letters of different keys to the sender, and records what became of
+// them. n is how many are dealt with: all, or fewer if the sender did not accept
+// one. An error ends the Replay.
+func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
+	if err := r.pass.err(); err != nil {
+		return 0, err
+	}
+	actions := make([]models.IndexDocumentsAction[T], len(round))
+	for i, l := range round {
+		actions[i] = l.action
+	}
+	results, sendErr := r.to.IndexDocumentsAndWait(r.pass.ctx, actions...)
+	results = results[:min(len(results), len(round))]
+	ended := r.pass.err()
+
+	var e entry
+	var failed []int // positions in round
+	for i, result := range results {
+		l := &round[i]
+		r.report.Sent++
+		switch {
+		case result.Succeeded || sendErr == nil:
+			e.Done = append(e.Done, l.place.n)
+			r.report.Delivered++
+		case ended != nil && result.StatusCode == 0 && !r.pass.recorded(l.place):
+			// Still under way. If it fails, Write hears of it.
+		default:
+			failed = append(failed, i)
+			r.report.Failed++
+			if !r.pass.recorded(l.place) {
+				e.Again = append(e.Again, verdictOf(l.place.n, l.place.attempts, l.place.unknown, r.reason(result)))
+			}
+		}
+	}
+	if err := r.pass.record(w.stem, w.journal, e); err != nil {
+		return 0, err
+	}
+	for _, i := range failed {
+		r.keep(round[i].Letter, &RefusedError{Result: results[i]})
+	}
+	if ended != nil {
+		return 0, ended
+	}
+	return r.accepted(round, len(results), sendErr)
+}
+
+// accepted deals with the letter behind the accepted ones, if there is one. The
+// sender did not accept it, for the reason err.
+func (r *replay[T]) accepted(round []letter[T], accepted int, err error) (n int, ends error) {
+	if accepted > 0 {
+		r.inARow = 0
+	}
+	if accepted == len(round) {
+		return accepted, nil
+	}
+	if err == nil { // an Indexer that does not do as it should
+		err = errNoResult
+	}
+	if r.refused == 0 {
+		r.refusedBy = err
+	}
+	r.refused++
+	r.skip(round[accepted].Letter, err)
+	if r.inARow++; r.inARow >= refusedInARow {
+		return 0, errGivenUp
+	}
+	return accepted + 1, nil
+}
+
+// reason is what a letter says about a result.
+func (r *replay[T]) reason(result models.IndexingResult) Letter {
+	l := Letter{
+		Status: result.StatusCode, Message: result.ErrorMessage, Attempts: 1,
+		Error: (&RefusedError{Result: result}).Error(), Last: time.Now(),
+	}
+	if r.pass.f.options.Redact {
+		l = redact(l)
+	}
+	return l
+}

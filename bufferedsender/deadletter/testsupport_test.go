@@ -1,0 +1,160 @@
+package deadletter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/require"
+)
+
+// doc is what most letters hold. V tells letters of one key apart.
+type doc struct {
+	ID string `json:"id"`
+	V  int    `json:"v"`
+}
+
+const testIndex = "hotels"
+
+var testTime = time.Date(2026, 11, 21, 12, 4, 27, 123456789, time.UTC)
+
+// letterOf returns a letter about version v of a key.
+func letterOf(key string, v int) Letter {
+	return Letter{
+		Index: testIndex, Key: key, Action: models.ActionUpload,
+		Document: json.RawMessage(fmt.Sprintf(`{"id":%q,"v":%d}`, key, v)),
+		Status:   400, Message: "no", RequestID: "r1", Attempts: 1, Error: "refused: no",
+		First: testTime, Last: testTime.Add(time.Second),
+	}
+}
+
+// lettersOf returns n letters of different keys, versions from.
+func lettersOf(from, n int) []Letter {
+	all := make([]Letter, n)
+	for i := range all {
+		all[i] = letterOf(fmt.Sprintf("k%d", from+i), from+i)
+	}
+	return all
+}
+
+func versionOf(l Letter) int {
+	var d doc
+	if err := json.Unmarshal(l.Document, &d); err != nil {
+		panic(err)
+	}
+	return d.V
+}
+
+// openDisk opens a File on a disk in memory.
+func openDisk(t testing.TB, d *memDisk, opts *FileOptions) *File {
+	t.Helper()
+	options, err := opts.withDefaults()
+	require.NoError(t, err)
+	f, err := open(d, options)
+	require.NoError(t, err)
+	return f
+}
+
+// openDir opens a File in a directory, and closes it with the test.
+func openDir(t testing.TB, dir string, opts *FileOptions) *File {
+	t.Helper()
+	f, err := Open(dir, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// readAll returns what Read returns, which must have no errors.
+func readAll(t testing.TB, dir fs.FS) []Letter {
+	t.Helper()
+	letters, errs := read(dir)
+	require.NoError(t, errors.Join(errs...))
+	return letters
+}
+
+func read(dir fs.FS) (letters []Letter, errs []error) {
+	for l, err := range Read(dir) {
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			letters = append(letters, l)
+		}
+	}
+	return letters, errs
+}
+
+func versionsOf(letters []Letter) []int {
+	versions := []int{}
+	for _, l := range letters {
+		versions = append(versions, versionOf(l))
+	}
+	return versions
+}
+
+// namesIn returns the names of the files in a directory, less the lock's.
+func namesIn(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		if e.Name() != lockName {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// sender is an Indexer.
+type sender[T any] func(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error)
+
+func (s sender[T]) IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
+	return s(ctx, actions...)
+}
+
+var errSomeFailed = errors.New("some failed")
+
+// service is a sender whose service refuses the versions in refused. Like a real
+// sender it tells sink of these, before it returns.
+type service struct {
+	refused map[int]bool
+	message string
+	sink    Sink
+	calls   [][]int // versions
+	applied []int
+}
+
+func (s *service) IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	var err error
+	var results []models.IndexingResult
+	var letters []Letter
+	var call []int
+	for _, a := range actions {
+		call = append(call, a.Document.V)
+		r := models.IndexingResult{Key: a.Document.ID, Succeeded: true, StatusCode: 200}
+		if s.refused[a.Document.V] {
+			r = models.IndexingResult{Key: a.Document.ID, StatusCode: 422, ErrorMessage: s.message}
+			l := letterOf(a.Document.ID, a.Document.V)
+			l.Status, l.Message, l.RequestID, l.Attempts, l.Error = 422, s.message, "r2", 4, "refused: "+s.message
+			l.First, l.Last, l.Tag = testTime.Add(time.Hour), testTime.Add(2*time.Hour), a.Tag
+			letters = append(letters, l)
+			err = errSomeFailed
+		} else {
+			s.applied = append(s.applied, a.Document.V)
+		}
+		results = append(results, r)
+	}
+	s.calls = append(s.calls, call)
+	if s.sink != nil && letters != nil {
+		if err := s.sink.Write(ctx, letters); err != nil {
+			return nil, err
+		}
+	}
+	return results, err
+}
