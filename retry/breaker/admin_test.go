@@ -1,9 +1,11 @@
 package breaker_test
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,21 @@ func TestResetStopsTheTimerAndLeavesTheCountsAlone(t *testing.T) {
 		assert.Equal(t, breaker.Closed, changes[1].To)
 		assert.Equal(t, opened.Add(5*time.Second), changes[3].At)
 	})
+}
+
+// A timer would keep the breaker in memory.
+func TestNoTimerIsLeftWhenItIsNotOpen(t *testing.T) {
+	for name, end := range map[string]func(*breaker.Breaker){"Reset": (*breaker.Breaker).Reset, "Disable": (*breaker.Breaker).Disable} {
+		t.Run(name, func(t *testing.T) {
+			b := newBreaker(t, &breaker.Options{OpenFor: time.Hour})
+			request(t, b, trip)
+			end(b)
+			left := weak.Make(b)
+			runtime.GC()
+			runtime.GC()
+			assert.Nil(t, left.Value())
+		})
+	}
 }
 
 // fuse's remove_test has no counterpart but this: what was counted ends with

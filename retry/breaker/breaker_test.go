@@ -156,28 +156,40 @@ func TestItWakesWithoutTraffic(t *testing.T) {
 	})
 }
 
-// At the very moment Until a caller may be faster than the timer.
+// At the very moment Until some callers are faster than the timer.
 func TestWhoComesBeforeTheTimerIsNotRefused(t *testing.T) {
-	for name, ask := range map[string]func(t *testing.T, b *breaker.Breaker){
-		"Allow":  func(t *testing.T, b *breaker.Breaker) { assert.True(t, allow(t, b).Probe()) },
-		"Status": func(t *testing.T, b *breaker.Breaker) { assert.Equal(t, breaker.HalfOpen, state(b)) },
-		"Reset":  func(_ *testing.T, b *breaker.Breaker) { b.Reset() },
-		"Disable": func(_ *testing.T, b *breaker.Breaker) {
-			b.Disable()
+	for name, ask := range map[string]func(b *breaker.Breaker) breaker.State{
+		"Allow": func(b *breaker.Breaker) breaker.State {
+			_, err := b.Allow()
+			var open *breaker.OpenError
+			if errors.As(err, &open) {
+				return open.Status.State
+			}
+			return breaker.Closed
 		},
+		"Status":  state,
+		"Reset":   func(b *breaker.Breaker) breaker.State { b.Reset(); return breaker.Closed },
+		"Disable": func(b *breaker.Breaker) breaker.State { b.Disable(); return breaker.Disabled },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBreaker(t, nil)
 				var heard recorder
 				b.Subscribe(heard.hear)
-				go func() {
-					time.Sleep(30 * time.Second) // its timer is older than the breaker's
-					ask(t, b)
-				}()
+				ask := func() {
+					time.Sleep(30 * time.Second)
+					assert.NotEqual(t, breaker.Open, ask(b))
+				}
+				for range 20 { // their timers are older than the breaker's
+					go ask()
+				}
 				synctest.Wait()
 				request(t, b, trip)
+				for range 20 {
+					go ask()
+				}
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				assert.Equal(t, breaker.HalfOpen, heard.heard()[1].To)
 			})
 		})

@@ -37,9 +37,13 @@
 //   - Failures: n opens on the n-th failure. A fuse of intensity n blows on the
 //     melt after the n-th.
 //   - A fuse that heals lets everything through again; here one probe goes
-//     first.
+//     first. This is also what there is instead of fuse's alarms, which are
+//     cleared only when three looks in a row have found the fuse whole: Closed is
+//     told when a request has succeeded, not when a time is over.
 //   - A fuse is melted by anybody at any time; here a failure belongs to a
 //     request that was let through, and counts only for the state it started in.
+//   - There are no names, so nothing is installed anew or removed, and no rate
+//     of faults for tests: searchtest injects those where they happen.
 //
 // The moment of a failure is when Done is called. A failure that is exactly as
 // old as the window is outside it.

@@ -17,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	changed := make(chan struct{}, 1) // one signal is enough: the loop looks for itself
+	changed := make(chan struct{}, 1) // one signal is enough: the loop asks again
 	cancel := b.Subscribe(func(breaker.Change) {
 		select {
 		case changed <- struct{}{}:
@@ -30,24 +30,19 @@ func Example() {
 	for len(answers) > 0 {
 		pass, err := b.Allow()
 		if err != nil {
-			fmt.Println("wait:", errors.Is(err, breaker.ErrOpen))
-			<-changed // the first signal is of the opening itself
-			if b.Status().State == breaker.Open {
-				<-changed
-			}
+			<-changed
 			continue
 		}
 		err, answers = answers[0], answers[1:]
 		pass.Done(breaker.Result{Outcome: outcome(err), Err: err})
-		fmt.Printf("sent: %v, probe %t, now %v\n", err, pass.Probe(), b.Status().State)
+		fmt.Printf("probe: %t, answer: %v\n", pass.Probe(), err)
 	}
 	// Output:
-	// sent: <nil>, probe false, now closed
-	// sent: busy, probe false, now closed
-	// sent: busy, probe false, now open
-	// wait: true
-	// sent: <nil>, probe true, now closed
-	// sent: <nil>, probe false, now closed
+	// probe: false, answer: <nil>
+	// probe: false, answer: busy
+	// probe: false, answer: busy
+	// probe: true, answer: <nil>
+	// probe: false, answer: <nil>
 }
 
 // outcome is what an error of a request to the service means, by the table of

@@ -20,7 +20,7 @@ const modelSlots = 6
 
 // modelParts times the number of -rapid.checks, 100 by default, is how many
 // programs each model test runs.
-const modelParts = 40
+const modelParts = 20
 
 func checkModel(t *testing.T, property func(*rapid.T)) {
 	for part := range modelParts {

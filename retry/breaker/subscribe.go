@@ -34,19 +34,23 @@ type delivery struct {
 }
 
 // Subscribe has f called after each change of state from now on: once for each,
-// in order, never twice at the same time, and with no lock held, so f may call
-// every method of the breaker, and its own cancel. f runs on the goroutine whose call caused a change, or on that of the
-// breaker's timer, and must not block: nobody hears of anything while it does. A change that f
-// itself causes, or that comes from another goroutine while f runs, is told
-// after f has returned, and the call that caused it does not wait for that. If
-// f panics, the panic goes up to whoever caused the change, after the others
-// have been told.
+// in order, never twice at the same time, and with no lock of the breaker held,
+// so f may call every method of the breaker and its own cancel. To miss nothing,
+// subscribe first and look at Status then.
 //
-// To miss nothing, subscribe first and look at Status then.
+// f runs on the goroutine whose call caused a change, or on that of the
+// breaker's timer. It must not block, because nobody hears of anything
+// meanwhile: the usual f sends on a channel with room for one, or does nothing.
+// A change that f itself causes, or that another goroutine causes while f runs,
+// is told after f has returned, and the call that caused it does not wait for
+// that.
 //
-// After cancel has returned f is not called any more and does not run, unless
-// a subscriber calls cancel: then the call that is under way ends in its own time. cancel
-// may be called more than once.
+// If f panics, the others are told all the same and then the panic goes up to
+// whoever caused the change; on the timer's goroutine it ends the program.
+//
+// After cancel has returned f is not called any more and does not run: cancel
+// waits for a call that is under way, so do not hold a lock that f takes. Only
+// when a subscriber calls it, it does not wait. It may be called more than once.
 func (b *Breaker) Subscribe(f func(Change)) (cancel func()) {
 	s := &subscriber{f: f}
 	b.mu.Lock()
