@@ -53,7 +53,9 @@
 // connections before or after the request was carried out, damages replies,
 // refuses single documents and limits sizes and rates, for as long as it says;
 // see Faults. It can be replaced while requests are under way, and the capacity
-// with it, without a burst in between. Intercept puts a function around the
+// with it, without a burst in between. StopListening and Listen are a service
+// that dies under load and comes back with its documents; a killed process of
+// "azsearch emulator" comes back empty. Intercept puts a function around the
 // server. Options has a visibility lag, a latency, a document quota and a
 // capacity.
 //

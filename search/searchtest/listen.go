@@ -3,18 +3,13 @@ package searchtest
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"math"
-	"math/big"
 	"net"
 	"net/http"
 	"sync"
@@ -29,21 +24,44 @@ type listening struct {
 	done   chan struct{} // closed when the accepting goroutine has ended
 	grace  time.Duration // for requests under way when it is closed
 
-	mu      sync.Mutex    // guards the fields below
-	active  int           // handlers that run
-	closing bool          // no new ones
-	idle    chan struct{} // closed when closing and none is left
+	mu      sync.Mutex            // guards the fields below
+	active  int                   // handlers that run
+	closing bool                  // no new ones
+	idle    chan struct{}         // closed when closing and none is left
+	conns   map[net.Conn]struct{} // that are open
+	killed  bool                  // no new ones of these either
 }
 
 // Listen makes the server reachable over plain HTTP on addr, a TCP address of
 // which the port may be 0 for any free one; URL says where. It returns when
-// clients can connect. Requests are served until Close.
+// clients can connect. Requests are served until StopListening or Close.
 func (s *Server) Listen(addr string) error { return s.listen(addr, false) }
 
 // ListenTLS is Listen over TLS, HTTP/2 included, with a certificate that it
 // makes for localhost, 127.0.0.1, ::1 and the host in addr. CertPool says how to
-// trust it.
+// trust it. Listening again on the same host uses the same certificate.
 func (s *Server) ListenTLS(addr string) error { return s.listen(addr, true) }
+
+// StopListening takes the server off the network as if its process were killed:
+// new connections are refused and open ones are reset, which ends the contexts of
+// the requests under way. Those may have been carried out or not, as after a
+// crash. It returns when all of them have ended; nothing but an interceptor that
+// does not give up keeps it waiting.
+//
+// Unlike after Close, and after the end of a process, everything else stays:
+// indexes and documents, the faults, what inspection shows. Transport and Do go
+// on, and Listen may be called again with the address that URL had named.
+// Without a listener it does nothing.
+func (s *Server) StopListening() error {
+	s.mu.Lock()
+	l := s.listening
+	s.listening = nil
+	s.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	return l.kill()
+}
 
 func (s *Server) listen(addr string, secure bool) error {
 	s.mu.Lock()
@@ -54,21 +72,22 @@ func (s *Server) listen(addr string, secure bool) error {
 	if s.listening != nil {
 		return errors.New("searchtest: the server is listening on " + s.listening.url + " already")
 	}
-	l := &listening{done: make(chan struct{}), idle: make(chan struct{}), grace: time.Second}
+	l := &listening{done: make(chan struct{}), idle: make(chan struct{}), grace: time.Second, conns: make(map[net.Conn]struct{})}
 	l.server = &http.Server{
 		Handler:           l.handler(s),
+		ConnState:         l.connState,
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          log.New(io.Discard, "", 0), // cut connections are on purpose
 	}
 	scheme := "http"
 	if secure {
 		scheme = "https"
-		certificate, pool, err := selfSigned(addr)
+		id, err := s.identityFor(addr)
 		if err != nil {
 			return fmt.Errorf("searchtest: certificate: %w", err)
 		}
-		l.pool = pool
-		l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+		l.pool = id.pool
+		l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{id.certificate}, MinVersion: tls.VersionTLS12}
 	}
 	socket, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -118,6 +137,39 @@ func (l *listening) close() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = l.server.Close()
 	}
+	l.wait()
+	return err
+}
+
+// kill resets every connection and waits for every goroutine.
+func (l *listening) kill() error {
+	l.mu.Lock()
+	l.killed = true
+	for conn := range l.conns {
+		resetConn(conn)
+	}
+	l.mu.Unlock()
+	err := l.server.Close()
+	l.wait()
+	return err
+}
+
+// connState knows the connections that are open. net/http calls it for each.
+func (l *listening) connState(conn net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if l.conns[conn] = struct{}{}; l.killed {
+			resetConn(conn)
+		}
+	case http.StateClosed, http.StateHijacked:
+		delete(l.conns, conn)
+	}
+}
+
+// wait returns when the server, which was closed, runs no goroutine any more.
+func (l *listening) wait() {
 	<-l.done
 	l.mu.Lock()
 	l.closing = true
@@ -126,7 +178,6 @@ func (l *listening) close() error {
 	}
 	l.mu.Unlock()
 	<-l.idle
-	return err
 }
 
 // ServeHTTP makes the server an http.Handler, for listeners of the caller's.
@@ -172,56 +223,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // return.
 func reset(w http.ResponseWriter) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-		raw := conn
-		if secure, ok := conn.(*tls.Conn); ok {
-			raw = secure.NetConn()
-		}
-		if tcp, ok := raw.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // RST instead of FIN
-		}
-		_ = conn.Close()
+		resetConn(conn)
 	}
 	panic(http.ErrAbortHandler) // HTTP/2 cannot be hijacked: this resets the stream
 }
 
-// selfSigned makes a certificate for the loopback and the host of addr.
-func selfSigned(addr string) (tls.Certificate, *x509.CertPool, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, nil, err
+// resetConn closes a connection without a farewell, of TLS or of TCP.
+func resetConn(conn net.Conn) {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return tls.Certificate{}, nil, err
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // RST instead of FIN
 	}
-	template := &x509.Certificate{
-		SerialNumber:          serial,
-		Subject:               pkix.Name{Organization: []string{"azsearch searchtest"}},
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().AddDate(1, 0, 0),
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-		DNSNames:              []string{"localhost"},
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
-	}
-	if host, _, err := net.SplitHostPort(addr); err == nil && host != "" {
-		if ip := net.ParseIP(host); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-		} else {
-			template.DNSNames = append(template.DNSNames, host)
-		}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: parsed}, pool, nil
+	_ = conn.Close()
 }

@@ -30,6 +30,7 @@ type Server struct {
 	indexes      map[string]*index
 	interceptors []Interceptor
 	listening    *listening
+	identity     *identity // of the last ListenTLS
 	closed       bool
 }
 
@@ -49,8 +50,9 @@ func NewServer(opts *Options) *Server {
 }
 
 // Close stops listening, if the server does, and waits for the requests that
-// came that way. Requests made after it fail as if the service were not there.
-// Documents stay and can still be inspected. Closing twice is harmless.
+// came that way. Requests made after it fail as if the service were not there,
+// and Listen fails: StopListening is for servers that come back. Documents stay
+// and can still be inspected. Closing twice is harmless.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
