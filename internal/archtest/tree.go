@@ -16,6 +16,7 @@ var top = []string{
 	"README.md", "CHANGELOG.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md",
 	".ci", ".golangci.yml", ".gitignore", ".gitattributes",
 	"models", "retry", "events", "search", "bufferedsender", "samples", "cmd", "internal",
+	"bench", // a module of its own
 }
 
 // local is what git does not keep: build output and profiles.

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// producers is how many goroutines add documents, each to keys of its own, so
+// that the order in which the actions of a key were accepted is known.
+const producers = 4
+
+// action is one action that a producer is going to add. Its number, counted from
+// 1, is its place in the plan.
+type action struct {
+	typ  models.ActionType
+	key  int32
+	sets fields
+	size int32 // of the body, in bytes
+}
+
+// plan is everything that a row is going to send, known before it starts: the
+// same for the same row, number of documents and seed.
+type plan struct {
+	text    *text
+	actions []action
+	first   [producers + 1]int // producer p adds actions[first[p]:first[p+1]]
+	keys    int
+	giants  []int32 // keys with one giant document each
+}
+
+// shape is what a plan looks like.
+type shape struct {
+	documents int
+	size      int     // of a body, in bytes
+	hot       float64 // share of the actions that go to one key
+	giants    []int   // bodies of giant documents, in bytes
+	seed      uint64
+}
+
+// text returns the one that the bodies are parts of.
+func (s shape) text() *text {
+	longest := s.size
+	for _, giant := range s.giants {
+		longest = max(longest, giant)
+	}
+	return newText(s.documents, longest)
+}
+
+func newPlan(s shape) *plan {
+	p := &plan{text: s.text(), actions: make([]action, 0, s.documents+len(s.giants))}
+	for i := range producers {
+		p.first[i] = len(p.actions)
+		p.addProducer(i, s)
+	}
+	p.first[producers] = len(p.actions)
+	return p
+}
+
+// addProducer plans the actions of producer i. Merges go only to documents that
+// exist if all before went well, so a 404 is always the consequence of something.
+func (p *plan) addProducer(i int, s shape) {
+	r := rand.New(rand.NewPCG(s.seed, uint64(i)))
+	n := s.documents/producers + btoi(i < s.documents%producers)
+	firstKey, keys := p.keys, max(n/3, 1)
+	p.keys += keys
+	exists := make([]bool, keys)
+	for k := range n {
+		key := r.IntN(keys)
+		if i == 0 && r.Float64() < s.hot*producers {
+			key = 0
+		}
+		a := action{key: int32(firstKey + key), sets: allFields, size: int32(s.size)}
+		draw := r.IntN(10)
+		switch {
+		case !exists[key] && draw < 7, exists[key] && draw < 3:
+			a.typ = models.ActionUpload
+		case !exists[key], draw < 5:
+			a.typ = models.ActionMergeOrUpload
+			a.sets = someFields(r)
+		case draw < 8:
+			a.typ = models.ActionMerge
+			a.sets = someFields(r)
+		default:
+			a.typ, a.sets = models.ActionDelete, 0
+		}
+		exists[key] = a.typ != models.ActionDelete
+		p.actions = append(p.actions, a)
+		if i == 0 && k == n/2 {
+			for _, size := range s.giants {
+				p.actions = append(p.actions, action{typ: models.ActionUpload, key: int32(p.keys), sets: allFields, size: int32(size)})
+				p.giants = append(p.giants, int32(p.keys))
+				p.keys++
+			}
+		}
+	}
+}
+
+// someFields draws a set that is not empty.
+func someFields(r *rand.Rand) fields { return fields(1 + r.IntN(int(allFields))) }
+
+// action returns the action with that number, and whether there is one.
+func (p *plan) action(rev int64) (action, bool) {
+	if rev < 1 || rev > int64(len(p.actions)) {
+		return action{}, false
+	}
+	return p.actions[rev-1], true
+}
+
+// key is the key of a document by its number, and keyNumber the reverse.
+func (p *plan) key(number int32) string { return "d" + strconv.Itoa(int(number)) }
+
+func (p *plan) keyNumber(key string) (int32, bool) {
+	if len(key) < 2 || key[0] != 'd' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(key[1:])
+	return int32(n), err == nil && n >= 0 && n < p.keys && p.key(int32(n)) == key
+}
+
+// send returns the action with that number in the form of the sender.
+func (p *plan) send(rev int64) models.IndexDocumentsAction[document] {
+	a := p.actions[rev-1]
+	return models.IndexDocumentsAction[document]{Type: a.typ, Document: p.text.document(p.key(a.key), a, rev)}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

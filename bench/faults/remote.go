@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// remote is a service in another process, as its row sees it.
+type remote struct {
+	addresses
+	stop func() error
+}
+
+// startProcess runs this program again as a service.
+func startProcess(ctx context.Context, c serviceConfig) (*remote, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	config, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, "serve", string(config))
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	r := &remote{stop: func() error { return errors.Join(stdin.Close(), cmd.Wait()) }}
+	if err := json.NewDecoder(stdout).Decode(&r.addresses); err != nil {
+		return nil, errors.Join(fmt.Errorf("the service did not start: %w", err), r.stop())
+	}
+	return r, nil
+}
+
+func (r *remote) setFaults(ctx context.Context, f *searchtest.Faults) error {
+	if f == nil {
+		f = &searchtest.Faults{}
+	}
+	script, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return r.call(ctx, http.MethodPost, "/faults", script, nil)
+}
+
+func (r *remote) do(ctx context.Context, what string) error {
+	return r.call(ctx, http.MethodPost, "/"+what, nil, nil)
+}
+
+func (r *remote) testimony(ctx context.Context) (*testimony, error) {
+	t := new(testimony)
+	return t, r.call(ctx, http.MethodGet, "/testimony", nil, t)
+}
+
+func (r *remote) call(ctx context.Context, method, path string, body []byte, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, r.Control+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("the service's controls: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		return fmt.Errorf("the service's controls: %s: %s", path, strings.TrimSpace(string(text)))
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// bodyBytes makes documents of about 650 bytes of JSON.
+const bodyBytes = 560
+
+// rows returns all rows of the table, in its order.
+func rows(s setting) []row {
+	all := append(refusals(s), outages(s)...)
+	all = append(all, replies(s)...)
+	all = append(all, loads(s)...)
+	for i := range all {
+		r := &all[i]
+		r.shape.seed = s.seed
+		if r.shape.documents == 0 {
+			r.shape.documents = s.documents
+		}
+		if r.shape.size == 0 {
+			r.shape.size = bodyBytes
+		}
+		r.service.Actions, r.service.Longest = r.shape.documents, r.shape.size
+		for _, giant := range r.shape.giants {
+			r.service.Longest = max(r.service.Longest, giant)
+		}
+		if r.service.Faults != nil {
+			r.service.Faults.Seed = s.seed
+		}
+		if r.limit == 0 {
+			r.limit = 4 * time.Minute
+		}
+	}
+	return all
+}
+
+func faults(rules ...searchtest.Fault) *searchtest.Faults {
+	for i := range rules {
+		rules[i] = batches(rules[i])
+	}
+	return &searchtest.Faults{Rules: rules}
+}
+
+// refusals are rows in which the service says no, to requests or to documents.
+func refusals(s setting) []row {
+	return []row{
+		{
+			name: "none", what: "nothing goes wrong",
+		},
+		{
+			name: "two-429", what: "two requests in a row are answered 429",
+			service:  serviceConfig{Faults: faults(searchtest.Fault{After: 2, Count: 2, Status: 429})},
+			recovery: afterLastFault, needs: map[string]int{"request 429": 2},
+		},
+		{
+			name: "eight-503", what: "eight requests in a row are answered 503; each but the first two waits for the breaker",
+			service:  serviceConfig{Faults: faults(searchtest.Fault{After: 2, Count: 8, Status: 503})},
+			recovery: afterLastFault, needs: map[string]int{"request 503": 8},
+			limit: 6 * time.Minute,
+		},
+		{
+			name: "413", what: fmt.Sprintf("requests above %d bytes are answered 413, a limit that nobody told the sender", s.smallRequest()),
+			service: serviceConfig{Faults: faults(searchtest.Fault{OverBytes: s.smallRequest()})},
+			needs:   map[string]int{"request 413": 1},
+		},
+		{
+			name: "items-429", what: "5 % of the documents are answered 429 once: the quota of the index, so each is a failure and not sent again",
+			service: serviceConfig{Faults: faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.05, Times: 1, Status: 429}}})},
+			needs:   map[string]int{"document 429": s.documents / 100},
+			mayFail: func(_ *plan, _ action, status int) bool { return status == http.StatusTooManyRequests },
+		},
+		{
+			name: "items-503", what: "5 % of the documents are answered 503 once",
+			service: serviceConfig{Faults: faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.05, Times: 1, Status: 503}}})},
+			needs:   map[string]int{"document 503": s.documents / 100},
+		},
+		{
+			name: "items-409-422", what: "5 % of the documents are answered 409 once and 5 % 422",
+			service: serviceConfig{Faults: faults(searchtest.Fault{Documents: []searchtest.DocumentFault{
+				{Ratio: 0.05, Times: 1, Status: 409}, {Ratio: 0.05, Times: 1, Status: 422},
+			}})},
+			needs: map[string]int{"document 409": s.documents / 100, "document 422": s.documents / 100},
+		},
+		{
+			name: "giants", what: "one document of 6 MB, and one of 12 MB where requests above 8 MB are answered 413: it alone must fail",
+			shape:   shape{giants: []int{6_000_000, 12_000_000}},
+			service: serviceConfig{Faults: faults(searchtest.Fault{OverBytes: 8_000_000})},
+			needs:   map[string]int{"request 413": 1},
+			mayFail: func(_ *plan, a action, status int) bool {
+				return a.size == 12_000_000 && status == http.StatusRequestEntityTooLarge
+			},
+		},
+	}
+}
+
+// outages are rows in which nothing works for a while. The producers go on.
+func outages(s setting) []row {
+	return []row{
+		{
+			name: "503-for-30-s", what: "every request is answered 503 for 30 s", spread: 40 * time.Second,
+			phases: []phase{
+				script(4*time.Second, faults(searchtest.Fault{Status: 503})),
+				script(34*time.Second, nil),
+			},
+			recovery: afterPhase, needs: map[string]int{"request 503": 3},
+		},
+		{
+			name: "gone-for-60-s", what: "connections are refused for 60 s, those that are open break; the producers go on until the buffer is full",
+			shape: shape{size: s.wide()}, spread: 30 * time.Second,
+			phases:   []phase{steer(4*time.Second, "off"), steer(64*time.Second, "on")},
+			recovery: afterPhase, needs: map[string]int{"connection broken": 3, "adders blocked": producers},
+		},
+		{
+			name: "key-rotated", what: "every request is answered 401 for 30 s, until the client gets the new key; what the service refused before the breaker opened fails", spread: 40 * time.Second,
+			phases: []phase{
+				steer(4*time.Second, "rotate"),
+				{at: 34 * time.Second, over: true, do: rotateCredential},
+			},
+			recovery: afterPhase, needs: map[string]int{"request 401": 1},
+			mayFail: func(_ *plan, _ action, status int) bool { return status == http.StatusUnauthorized },
+		},
+		{
+			name: "hung", what: "two requests get no reply, until RequestTimeout ends them",
+			service:  serviceConfig{Faults: faults(searchtest.Fault{After: 2, Every: 6, Count: 2, Delay: searchtest.Duration(time.Hour)})},
+			recovery: afterLastFault, needs: map[string]int{"no reply in time": 2},
+		},
+		{
+			name: "rubbish-for-60-s", what: "every batch is applied and every reply cut short, empty or no JSON, for 60 s", spread: 70 * time.Second,
+			phases: []phase{
+				script(4*time.Second, faults(
+					searchtest.Fault{Probability: 0.33, Body: searchtest.BodyTruncated},
+					searchtest.Fault{Probability: 0.5, Body: searchtest.BodyEmpty},
+					searchtest.Fault{Body: searchtest.BodyMalformed},
+				)),
+				script(64*time.Second, nil),
+			},
+			recovery: afterPhase, needs: map[string]int{"malformed reply": 3},
+		},
+		{
+			name: "latency-x100", what: "replies take 10 ms, and 1 s each for 10 s", spread: 20 * time.Second,
+			service: serviceConfig{Latency: searchtest.Duration(10 * time.Millisecond)},
+			phases: []phase{
+				script(4*time.Second, faults(searchtest.Fault{ReplyDelay: searchtest.Duration(s.span(time.Second))})),
+				script(14*time.Second, nil),
+			},
+			recovery: afterPhase, needs: map[string]int{"fault": 3},
+		},
+	}
+}
+
+func rotateCredential(_ context.Context, r *run) error {
+	r.credential.Update(secondKey)
+	return nil
+}
+
+// replies are rows in which the work is done and the answer is lost or wrong.
+func replies(s setting) []row {
+	return []row{
+		{
+			name: "cut-after-commit", what: "one request in ten is applied and its connection cut instead of an answer",
+			shape:   shape{documents: 5 * s.documents},
+			service: serviceConfig{Faults: faults(searchtest.Fault{After: 3, Every: 10, Cut: searchtest.CutAfterCommit})},
+			needs:   map[string]int{"answer lost after the batch was applied": 2},
+		},
+		{
+			name: "wrong-results", what: "a quarter of the replies miss a result, have one too many, one twice, an unknown key, or another order",
+			shape: shape{documents: 5 * s.documents},
+			service: serviceConfig{Faults: faults(
+				searchtest.Fault{Probability: 0.05, Results: searchtest.ResultsMissing},
+				searchtest.Fault{Probability: 0.05, Results: searchtest.ResultsExtra},
+				searchtest.Fault{Probability: 0.05, Results: searchtest.ResultsRepeated},
+				searchtest.Fault{Probability: 0.06, Results: searchtest.ResultsUnknownKey},
+				searchtest.Fault{Probability: 0.06, Results: searchtest.ResultsShuffled},
+			)},
+			needs: map[string]int{"malformed reply": 2, "fault": 10},
+		},
+	}
+}
+
+// loads are rows about how much is asked for, and the end.
+func loads(s setting) []row {
+	n := s.documents
+	return []row{
+		{
+			name: "capacity-to-a-tenth", what: fmt.Sprintf("the service takes %.0f documents/s, for 15 s a tenth of that, answering 503 to the others; producers want 80 %% of the full capacity", s.perSecond(n*5/4, 20*time.Second)),
+			spread:  20 * time.Second,
+			service: serviceConfig{Capacity: s.capacity(n*5/4, 20*time.Second)},
+			phases: []phase{
+				script(5*time.Second, &searchtest.Faults{Capacity: s.capacity(n/8, 20*time.Second)}),
+				script(20*time.Second, nil),
+			},
+			recovery: afterPhase, needs: map[string]int{"document 503": 1},
+		},
+		{
+			name: "producers-x10", what: fmt.Sprintf("producers want to add %.0f documents/s of %d KB and the service takes a tenth", s.perSecond(n, 2*time.Second), s.wide()/1000),
+			shape: shape{size: s.wide()}, spread: 2 * time.Second,
+			service: serviceConfig{Capacity: s.capacity(n, 20*time.Second)},
+			needs:   map[string]int{"adders blocked": 1},
+		},
+		{
+			name: "hot-key", what: "5 % of the actions are for one document; replies take 5 ms",
+			shape:   shape{hot: 0.05},
+			service: serviceConfig{Latency: searchtest.Duration(5 * time.Millisecond)},
+		},
+		{
+			name: "close-in-the-middle", what: "replies take 500 ms and Close, called after 2 s with a deadline of 300 ms, cuts a request", spread: time.Second,
+			service: serviceConfig{Latency: searchtest.Duration(s.span(500 * time.Millisecond))},
+			closeAt: 2200 * time.Millisecond, closeIn: 300 * time.Millisecond,
+			needs: map[string]int{"unsent": 1},
+		},
+		{
+			name: "everything", what: "all kinds of trouble for 45 s, in turn, and no service for 5 s; a document of 2 MB must fail",
+			shape: shape{documents: 3 * n, hot: 0.01, giants: []int{2_000_000}}, spread: 40 * time.Second,
+			service: serviceConfig{Faults: misery(s)},
+			phases: []phase{
+				steer(35*time.Second, "off"),
+				steer(40*time.Second, "on"),
+				script(45*time.Second, nil),
+			},
+			recovery: afterPhase,
+			needs:    map[string]int{"request 413": 1, "request 503": 1, "request 429": 1, "connection broken": 1, "malformed reply": 1, "document 503": 1, "document 409": 1, "document 422": 1},
+			mayFail: func(_ *plan, a action, status int) bool {
+				return a.size == 2_000_000 && status == http.StatusRequestEntityTooLarge
+			},
+		},
+	}
+}
+
+// wide is the size of bodies of which a row has three times as much as the
+// sender may hold.
+func (s setting) wide() int { return 3 * bufferedsender.DefaultMaxBufferedBytes / s.documents }
+
+// smallRequest is a limit, in bytes, below that of a full batch.
+func (s setting) smallRequest() int64 {
+	if s.fast {
+		return 500_000 * fastBatch / bufferedsender.DefaultMaxBatchActions
+	}
+	return 500_000
+}
+
+// capacity is that of a service that takes so many documents in that time.
+func (s setting) capacity(documents int, d time.Duration) *searchtest.Capacity {
+	return &searchtest.Capacity{DocumentsPerSecond: s.perSecond(documents, d), Burst: searchtest.Duration(s.span(time.Second))}
+}
+
+// misery is a service that is never well.
+func misery(s setting) *searchtest.Faults {
+	f := faults(
+		searchtest.Fault{OverBytes: s.smallRequest()},
+		searchtest.Fault{Every: 36, After: 3, Status: 503},
+		searchtest.Fault{Every: 36, After: 8, Body: searchtest.BodyMalformed},
+		searchtest.Fault{Every: 36, After: 13, Status: 429, RetryAfter: searchtest.Duration(s.span(time.Second)), RetryAfterForm: searchtest.RetryAfterMS},
+		searchtest.Fault{Every: 36, After: 18, Cut: searchtest.CutAfterCommit},
+		searchtest.Fault{Every: 36, After: 23, Cut: searchtest.CutBeforeCommit},
+		searchtest.Fault{Every: 36, After: 28, Results: searchtest.ResultsMissing},
+		searchtest.Fault{Every: 36, After: 30, ReplyDelay: searchtest.Duration(s.span(2 * time.Second))},
+		searchtest.Fault{Every: 4, Documents: []searchtest.DocumentFault{
+			{Ratio: 0.01, Times: 2, Status: 503}, {Ratio: 0.01, Times: 2, Status: 409}, {Ratio: 0.01, Times: 2, Status: 422},
+		}},
+	)
+	f.Seed = s.seed
+	return f
+}

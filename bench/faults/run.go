@@ -1,0 +1,326 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// addTogether is how many actions a producer adds in one call.
+const addTogether = 25
+
+// memoryAllowance is what a sender may hold beyond its high-water mark.
+const memoryAllowance = 64_000_000
+
+// result is one line of the table.
+type result struct {
+	Row  string `json:"row"`
+	What string `json:"what"`
+	tally
+
+	Requests    int64          `json:"requests"`
+	MemoryBytes int64          `json:"memoryBytes"` // most that was alive, above the baseline
+	MemoryLimit int64          `json:"memoryLimit"`
+	PeakRSS     int64          `json:"peakRSS,omitempty"` // of the whole process, harness and garbage included
+	Recovered   *float64       `json:"recoveredSeconds,omitempty"`
+	Drained     *float64       `json:"drainedSeconds,omitempty"`
+	Seconds     float64        `json:"seconds"`
+	Met         map[string]int `json:"met"`
+	Failures    map[string]int `json:"failures,omitempty"`
+	Examples    []string       `json:"examples,omitempty"`
+	Problems    []string       `json:"problems,omitempty"` // why the row does not hold
+}
+
+func (r *result) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// run is a row under way.
+type run struct {
+	row
+	setting    setting
+	service    *remote
+	plan       *plan
+	ledger     *ledger
+	credential *azcore.KeyCredential
+	sender     *bufferedsender.BufferedSender[document]
+	started    time.Time
+
+	mu       sync.Mutex // guards the fields below
+	faultEnd time.Time  // zero until then
+	problems []string
+	blocked  int // most adders that were seen waiting at once
+}
+
+// execute runs a row to its end against a service that was made for it. around,
+// which may be nil, is put between the sender and the client: tests lie there.
+func (r row) execute(ctx context.Context, s setting, service *remote, around func(bufferedsender.Indexer) bufferedsender.Indexer) (*result, error) {
+	p := newPlan(r.shape)
+	x := &run{row: r, setting: s, service: service, plan: p, ledger: newLedger(p), credential: azcore.NewKeyCredential(firstKey)}
+	client, err := search.NewClientWithKey(service.Service, indexName, x.credential, nil)
+	if err != nil {
+		return nil, err
+	}
+	var indexer bufferedsender.Indexer = client
+	if around != nil {
+		indexer = around(client)
+	}
+	opts, err := s.options()
+	if err != nil {
+		return nil, err
+	}
+	if r.options != nil {
+		r.options(opts)
+	}
+	opts.Handlers = x.ledger.handlers()
+	watch := newWatch()
+	if x.sender, err = bufferedsender.New(indexer, opts); err != nil {
+		return nil, err
+	}
+	x.started = time.Now()
+	stopWatching := watch.start(x)
+	stopPhases := x.runPhases(ctx)
+	closing := x.closeEarly(ctx)
+	x.produce(ctx)
+	end := x.finish(ctx, closing)
+	took := time.Since(x.started)
+	stopPhases()
+	stopWatching()
+
+	testimony, err := service.testimony(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := check(p, x.ledger, testimony, end, r.mayFail)
+	res := &result{
+		Row: r.name, What: r.what, tally: c.tally,
+		Requests: end.stats.Requests, MemoryBytes: watch.meter.above(), MemoryLimit: highWater(opts) + memoryAllowance, PeakRSS: peakRSS(),
+		Seconds: took.Seconds(), Met: c.met, Failures: x.ledger.failures, Examples: x.ledger.examples, Problems: x.problems,
+	}
+	maps.Copy(res.Met, x.ledger.met)
+	for _, req := range testimony.Requests {
+		res.Met["fault"] += btoi(req.Fault)
+	}
+	res.Met["adders blocked"], res.Met["unsent"] = x.blocked, c.Unsent
+	x.measureRecovery(res, testimony, watch)
+	x.judge(res)
+	maps.DeleteFunc(res.Met, func(_ string, n int) bool { return n == 0 })
+	return res, nil
+}
+
+// options are those of the user who sets none but what the flags say, and with
+// -fast the same on a shorter scale.
+func (s setting) options() (*bufferedsender.Options[document], error) {
+	opts := &bufferedsender.Options[document]{Logger: slog.New(slog.DiscardHandler), MaxInFlight: s.inFlight}
+	if s.adaptive {
+		opts.Tuning = tuning.Adaptive(nil)
+	}
+	if !s.fast {
+		return opts, nil
+	}
+	return opts, s.shorten(opts)
+}
+
+// highWater is the number of bytes that the sender promises not to exceed.
+func highWater(o *bufferedsender.Options[document]) int64 {
+	if o.MaxBufferedBytes > 0 {
+		return o.MaxBufferedBytes
+	}
+	return bufferedsender.DefaultMaxBufferedBytes
+}
+
+// runPhases makes things happen to the service at their times. stop waits for
+// those that have begun; a row that is over needs no further ones.
+func (r *run) runPhases(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for _, ph := range r.phases {
+			if !sleepUntil(ctx, r.started.Add(r.setting.span(ph.at))) {
+				r.problem("the row was over before %v, when its next phase begins", r.setting.span(ph.at))
+				return
+			}
+			if err := ph.do(ctx, r); err != nil {
+				r.problem("phase at %v: %v", ph.at, err)
+			}
+			if ph.over {
+				r.mu.Lock()
+				r.faultEnd = time.Now()
+				r.mu.Unlock()
+			}
+		}
+	})
+	return func() {
+		cancel()
+		group.Wait()
+	}
+}
+
+func (r *run) problem(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+// produce adds everything, each producer its own part, and returns when they are
+// through or the sender is closed.
+func (r *run) produce(ctx context.Context) {
+	var group sync.WaitGroup
+	for p := range producers {
+		group.Go(func() { r.produceOne(ctx, r.plan.first[p], r.plan.first[p+1]) })
+	}
+	group.Wait()
+}
+
+func (r *run) produceOne(ctx context.Context, from, to int) {
+	spread := r.setting.span(r.spread)
+	actions := make([]models.IndexDocumentsAction[document], 0, addTogether)
+	for next := from; next < to; {
+		due := r.started.Add(time.Duration(float64(spread) * float64(next-from) / float64(to-from)))
+		if !sleepUntil(ctx, due) {
+			return
+		}
+		actions = actions[:0]
+		for i := next; i < min(next+addTogether, to); i++ {
+			actions = append(actions, r.plan.send(int64(i)+1))
+		}
+		err := r.sender.IndexDocuments(ctx, actions...)
+		accepted := len(actions)
+		if refused := (*bufferedsender.AddError)(nil); errors.As(err, &refused) {
+			accepted = refused.Accepted
+		}
+		for i := range accepted {
+			r.ledger.accounts[next+i].accepted = true
+		}
+		next += len(actions)
+		switch {
+		case errors.Is(err, bufferedsender.ErrClosed) && r.closeAt > 0:
+			return
+		case err != nil:
+			r.problem("adding was refused: %v", err)
+			return
+		}
+	}
+}
+
+// closeEarly closes the sender in the middle, if that is what the row is about.
+func (r *run) closeEarly(ctx context.Context) (closed <-chan error) {
+	if r.closeAt == 0 {
+		return nil
+	}
+	result := make(chan error, 1)
+	go func() {
+		sleepUntil(ctx, r.started.Add(r.setting.span(r.closeAt)))
+		deadline := r.setting.span(r.closeIn)
+		ctx, cancel := context.WithTimeout(ctx, deadline)
+		defer cancel()
+		began := time.Now()
+		err := r.sender.Close(ctx)
+		if took := time.Since(began); took > deadline+time.Second {
+			r.problem("Close took %v with a deadline of %v", took.Round(time.Millisecond), deadline)
+		}
+		result <- err
+	}()
+	return result
+}
+
+// finish waits until everything is settled and closes the sender.
+func (r *run) finish(ctx context.Context, closing <-chan error) (f final) {
+	var err error
+	if closing == nil {
+		flush, cancel := context.WithDeadline(ctx, r.started.Add(r.limit))
+		if err = r.sender.Flush(flush); err != nil && !errors.As(err, &f.flushErr) {
+			r.problem("not everything was settled within %v: %v", r.limit, err)
+		}
+		cancel()
+		end, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err = r.sender.Close(end)
+		cancel()
+	} else {
+		err = <-closing
+	}
+	if err != nil && !errors.As(err, &f.closeErr) {
+		r.problem("Close returned %v", err)
+	}
+	f.stats = r.sender.Stats()
+	return f
+}
+
+// measureRecovery fills in how long it took from the end of the fault to the
+// first request of which everything was completed, and until everything was
+// settled that had been accepted by then.
+func (r *run) measureRecovery(res *result, t *testimony, w *watch) {
+	end := r.faultEnd
+	if r.recovery == afterLastFault {
+		for _, req := range t.Requests {
+			if req.Fault && req.Ended.After(end) {
+				end = req.Ended
+			}
+		}
+	}
+	if r.recovery == notMeasured || end.IsZero() {
+		return
+	}
+	since := func(t time.Time) *float64 {
+		s := t.Sub(end).Seconds()
+		return &s
+	}
+	if clean, ok := r.ledger.firstClean(end); ok {
+		res.Recovered = since(clean)
+	}
+	if drained, ok := w.drained(end); ok {
+		res.Drained = since(drained)
+	}
+}
+
+// judge says why a row does not hold.
+func (r *run) judge(res *result) {
+	if res.Wrong > 0 {
+		res.problem("%d wrong, the first: %s", res.Wrong, res.Errors[0])
+	}
+	if res.Lost > 0 {
+		res.problem("%d actions failed that should not have: %v", res.Lost, res.Failures)
+	}
+	if res.Unsent > 0 && r.closeAt == 0 {
+		res.problem("%d actions were not sent", res.Unsent)
+	}
+	if res.MemoryBytes > res.MemoryLimit {
+		res.problem("%d MB of memory, more than the high-water mark and 64 MB, which is %d MB", res.MemoryBytes/1e6, res.MemoryLimit/1e6)
+	}
+	if r.recovery != notMeasured && (res.Recovered == nil || res.Drained == nil) {
+		res.problem("no recovery was seen")
+	}
+	for _, what := range slices.Sorted(maps.Keys(r.needs)) {
+		if got, want := res.Met[what], r.needs[what]; got < want {
+			res.problem("the row proves nothing: %q was met %d times, it takes %d", what, got, want)
+		}
+	}
+}
+
+// sleepUntil returns at t, or false if ctx ends first.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	d := time.Until(t)
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

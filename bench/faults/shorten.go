@@ -1,0 +1,27 @@
+package main
+
+import (
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// fastBatch is the number of actions in a batch with -fast, so that there are
+// enough requests in a tenth of the time.
+const fastBatch = 100
+
+// shorten divides the times of the default options, as -fast does with those of
+// the rows.
+func (s setting) shorten(o *bufferedsender.Options[document]) error {
+	o.MaxBatchActions = fastBatch
+	o.AutoFlushInterval = s.span(bufferedsender.DefaultAutoFlushInterval)
+	o.RequestTimeout = s.span(bufferedsender.DefaultRequestTimeout)
+	o.Retry = retry.Options{Delay: s.span(retry.DefaultDelay), MaxDelay: s.span(retry.DefaultMaxDelay)}
+	var err error
+	o.Breaker, err = breaker.New(&breaker.Options{
+		Window:     s.span(breaker.DefaultWindow),
+		OpenFor:    s.span(breaker.DefaultOpenFor),
+		MaxOpenFor: s.span(breaker.DefaultMaxOpenFor),
+	})
+	return err
+}

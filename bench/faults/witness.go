@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// testimony is what the service has to say when a row is over: what arrived,
+// what it decided, and what it holds. It knows nothing of the sender.
+type testimony struct {
+	Requests []received       `json:"requests"` // in the order of their arrival
+	Index    map[string]state `json:"index"`
+	Problems []string         `json:"problems,omitempty"` // documents that nobody wrote
+}
+
+// received is one request as it arrived.
+type received struct {
+	ID      string    `json:"id"` // the client's
+	Arrived time.Time `json:"arrived"`
+	Ended   time.Time `json:"ended"`
+	Status  int       `json:"status"` // of the reply, delivered or not
+	Broken  bool      `json:"broken"` // there was no reply
+	Fault   bool      `json:"fault"`  // the script had its hand in it
+	Carried []carried `json:"carried"`
+}
+
+// carried is one action in a request.
+type carried struct {
+	Key    string            `json:"key"`
+	Action models.ActionType `json:"action"`
+	Rev    int64             `json:"rev,omitempty"` // 0 for a delete, which is only a key
+	Sets   fields            `json:"sets,omitempty"`
+	// Status is what was decided about it, 0 if the request never came that far,
+	// and Seq the place of that among all decisions.
+	Status int    `json:"status,omitempty"`
+	Seq    uint64 `json:"seq,omitempty"`
+}
+
+func (c *carried) applied() bool { return c.Status == 200 || c.Status == 201 }
+
+// mark is a header by which a request that the witness read is found in the
+// records of the emulator.
+const mark = "X-Witness"
+
+// witness reads every batch on its way into the emulator.
+type witness struct {
+	text   *text
+	number atomic.Int64
+
+	mu       sync.Mutex // guards everything below
+	seen     map[int64][]carried
+	problems []string
+}
+
+func newWitness(t *text) *witness { return &witness{text: t, seen: map[int64][]carried{}} }
+
+// intercept is a searchtest.Interceptor.
+func (w *witness) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if req.Method != http.MethodPost || req.Body == nil {
+		return next(req)
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	number := w.number.Add(1)
+	req.Header.Set(mark, strconv.FormatInt(number, 10))
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	actions, problems := w.read(body)
+	w.mu.Lock()
+	w.seen[number] = actions
+	if len(w.problems) < maxProblems {
+		w.problems = append(w.problems, problems...)
+	}
+	w.mu.Unlock()
+	return next(req)
+}
+
+// read takes a request body apart, with the standard library instead of the
+// project's own reading and writing.
+func (w *witness) read(body []byte) (actions []carried, problems []string) {
+	var batch struct {
+		Value []struct {
+			Action models.ActionType `json:"@search.action"`
+			document
+		} `json:"value"`
+	}
+	if err := json.Unmarshal(body, &batch); err != nil {
+		return nil, []string{fmt.Sprintf("a body of %d bytes is not JSON: %v", len(body), err)}
+	}
+	for i := range batch.Value {
+		v := &batch.Value[i]
+		c := carried{Key: v.ID, Action: v.Action, Rev: v.Rev}
+		if v.Action != models.ActionDelete {
+			var err error
+			if c.Sets, err = w.text.sets(&v.document); err != nil {
+				problems = append(problems, "on the wire: "+err.Error())
+			}
+		}
+		actions = append(actions, c)
+	}
+	return actions, problems
+}
+
+// testify joins what was read with what the emulator recorded and decided. It is
+// called when no request is under way.
+func (w *witness) testify(srv *searchtest.Server) *testimony {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := &testimony{Index: map[string]state{}, Problems: w.problems}
+	byKey := make(map[uint64]map[string]*carried) // by the emulator's number of the request
+	records := srv.Requests()
+	t.Requests = make([]received, 0, len(records))
+	for i := range records {
+		r := &records[i]
+		number, err := strconv.ParseInt(r.Header.Get(mark), 10, 64)
+		if err != nil || r.Operation != searchtest.OpIndexDocuments {
+			continue
+		}
+		rec := received{
+			ID: r.ClientRequestID, Arrived: r.Time, Ended: r.Time.Add(r.Duration),
+			Status: r.Status, Broken: r.Err != nil, Fault: r.Fault, Carried: w.seen[number],
+		}
+		keys := make(map[string]*carried, len(rec.Carried))
+		for j := range rec.Carried {
+			c := &rec.Carried[j]
+			if keys[c.Key] != nil {
+				t.Problems = append(t.Problems, fmt.Sprintf("request %s carries document %s twice", rec.ID, c.Key))
+			}
+			keys[c.Key] = c
+		}
+		byKey[r.Seq] = keys
+		t.Requests = append(t.Requests, rec)
+	}
+	for _, change := range srv.Changes(indexName) {
+		c := byKey[change.Request][change.Key]
+		if c == nil {
+			t.Problems = append(t.Problems, fmt.Sprintf("the emulator decided on a %s of document %s in request %s, where nobody saw it", change.Action, change.Key, change.ClientRequestID))
+			continue
+		}
+		c.Status, c.Seq = change.Status, change.Seq
+	}
+	slices.SortFunc(t.Requests, func(a, b received) int { return a.Arrived.Compare(b.Arrived) })
+	for key, raw := range srv.Documents(indexName) {
+		var d document
+		err := json.Unmarshal(raw, &d)
+		s, strange := w.text.read(&d)
+		if err == nil {
+			err = strange
+		}
+		if err != nil {
+			t.Problems = append(t.Problems, "in the index: "+err.Error())
+		}
+		t.Index[key] = s
+	}
+	return t
+}
