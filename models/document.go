@@ -81,8 +81,9 @@ func (d Document) Bool(field string) (bool, error) {
 }
 
 // Int64 returns a field that holds an Edm.Int64 or Edm.Int32, exactly: a number
-// that is not an integer of 64 bits, or that went through a float64 and is too
-// big to have survived that, is an error.
+// that is not an integer of 64 bits is an error, and so is a float64 from 2⁵³ on,
+// which may stand for several. How an integer is written does not matter: 5, 5.0
+// and 0.5e1 are the same.
 func (d Document) Int64(field string) (int64, error) {
 	n, err := toInt64(d[field])
 	if err != nil {
@@ -311,15 +312,7 @@ func toObject(v any) (Document, bool) {
 func toInt64(v any) (int64, error) {
 	switch n := v.(type) {
 	case json.Number:
-		i, err := n.Int64()
-		if err == nil {
-			return i, nil
-		}
-		f, ferr := n.Float64()
-		if ferr != nil {
-			return 0, err
-		}
-		return toInt64(f) // 1e3 and 5.0 are integers, too
+		return integer(string(n))
 	case int:
 		return int64(n), nil
 	case int8:
