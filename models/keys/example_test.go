@@ -28,3 +28,12 @@ func ExampleValidate() {
 	fmt.Println(keys.Validate("hotel 7"))
 	// Output: invalid document key "hotel 7": a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)
 }
+
+func ExampleDecode() {
+	fmt.Println(keys.Decode("b64-YmxvYnMvMjAyNi9hIGIucGRm"))
+	_, err := keys.Decode(keys.Hash("an address that was too long"))
+	fmt.Println(err)
+	// Output:
+	// blobs/2026/a b.pdf <nil>
+	// decode document key: the key is a hash
+}
