@@ -245,7 +245,7 @@ func TestBadInputEndpoint(t *testing.T) {
 		t.Helper()
 		require.NoError(t, err)
 		var failed []*bufferedsender.ActionError
-		s, err := bufferedsender.New(client, &hotelOptions{Retry: quick, Logger: silent, Handlers: hotelHandlers{
+		s, err := bufferedsender.New(client, &hotelOptions{DisableBreaker: true, Retry: quick, Logger: silent, Handlers: hotelHandlers{
 			ActionFailed: func(_ context.Context, e *events.ActionFailed[hotel]) {
 				var failure *bufferedsender.ActionError
 				if assert.ErrorAs(t, e.Err, &failure) {

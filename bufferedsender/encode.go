@@ -40,6 +40,9 @@ type payload[T any] struct {
 	// origin is the span of the adding call, shared by all its actions; nil if
 	// it is not recorded.
 	origin *trace.SpanContext
+	// waiter is told of the end, nil if nobody waits for this very action.
+	waiter  *waiter
+	version int64 // see Options.Version; 0: none
 }
 
 // chunk collects encoded actions until they are accepted together. Chunks are
@@ -50,7 +53,8 @@ type chunk[T any] struct {
 	scratch bytes.Buffer
 	ends    []int // of each body in scratch
 	items   []item[T]
-	size    int // of a chunk, in actions
+	size    int      // of a chunk, in actions
+	waiters []waiter // of the actions to come, in order; nil if nobody waits
 }
 
 func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T] {
@@ -71,7 +75,7 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 // a sequence has ended the goroutine or panicked.
 func (c *chunk[T]) free() {
 	c.clear()
-	c.origin = nil
+	c.origin, c.waiters = nil, nil
 	if c.scratch.Cap() <= 1<<20 {
 		c.s.chunks.Put(c)
 	}
@@ -99,14 +103,15 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 	if err := keys.Validate(key); err != nil {
 		return err
 	}
+	version := c.s.options.version(action)
 	before := c.scratch.Len()
 	if err := c.encode(key, action); err != nil {
 		return err
 	}
 	size := c.scratch.Len() - before
-	if size+envelopeBytes > c.s.largestBody {
+	if limit := int(c.s.largestBody.Load()); size+envelopeBytes > limit {
 		c.scratch.Truncate(before)
-		return &DocumentTooLargeError{Size: size + envelopeBytes, Limit: c.s.largestBody}
+		return &DocumentTooLargeError{Size: size + envelopeBytes, Limit: limit}
 	}
 	if c.s.observer.handlers.ActionAdded != nil {
 		if c.s.publisher.Closing() { // while the document was encoded
@@ -118,7 +123,10 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 			return err
 		}
 	}
-	value := payload[T]{typ: action.Type, origin: c.origin}
+	value := payload[T]{typ: action.Type, origin: c.origin, version: version}
+	if len(c.waiters) > 0 {
+		value.waiter, c.waiters = &c.waiters[0], c.waiters[1:]
+	}
 	if c.s.observer.wantsActions {
 		kept := action // allocates only here
 		value.action = &kept
@@ -136,9 +144,21 @@ func (c *chunk[T]) encode(key string, action models.IndexDocumentsAction[T]) err
 		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
 	} else if buffer, err = models.AppendAction(buffer, action.Type, action.Document); err != nil {
 		return err
+	} else if action.Type == models.ActionMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
+		buffer = widen(buffer, 0)
 	}
 	c.scratch.Write(buffer)
 	return nil
+}
+
+// documentOf returns the JSON of the document in an encoded action: what follows
+// the member that names the action.
+func documentOf(action []byte) []byte {
+	at := bytes.IndexByte(action, ',')
+	if at < 0 {
+		return []byte("{}")
+	}
+	return append([]byte("{"), action[at+1:]...)
 }
 
 // accept hands the chunk over to the publisher and returns how many of its

@@ -28,6 +28,18 @@ var (
 	// ErrDocumentTooLarge says that a document does not fit into a request even
 	// alone.
 	ErrDocumentTooLarge = errors.New("document too large")
+	// ErrCircuitOpen says that the circuit breaker is not closed: the service did
+	// not work when it was tried last. It is in the error of a Flush, a Close or
+	// an adding call whose context ended while the breaker was the reason to wait.
+	// The chain also holds a *breaker.OpenError with the details, and what the
+	// service answered.
+	ErrCircuitOpen = errors.New("the circuit is open")
+	// ErrPaused says that Pause was called and Resume was not. It is where
+	// ErrCircuitOpen would be.
+	ErrPaused = publisher.ErrPaused
+	// ErrPurged says that an accepted action was given up to make room for newer
+	// ones, as Options.Overload allows.
+	ErrPurged = errors.New("purged to make room")
 	// ErrNoKeyField says that the sender does not know which field of a document
 	// is its key.
 	ErrNoKeyField = errors.New("the key field is not known")
@@ -88,8 +100,8 @@ type ActionError struct {
 	// Unknown is true if a request that carried the action was cut off, so that
 	// it may have been applied all the same.
 	Unknown bool
-	// Err is the error of the request, ErrNoResult, ErrClosed, or nil if the
-	// service refused the document alone.
+	// Err is the error of the request, ErrNoResult, ErrClosed, ErrPurged, or nil
+	// if the service refused the document alone.
 	Err error
 }
 
@@ -147,6 +159,8 @@ type CloseError struct {
 	Failed int
 	// Errors holds the first hundred of all these.
 	Errors []*ActionError
+	// Handlers is the error of the Closed handler, or nil.
+	Handlers error
 	// CallbackStuck is true if a callback did not return, so that Close gave up
 	// waiting for it. Callbacks may then still run after Close, and Errors is
 	// empty.
@@ -166,11 +180,20 @@ func (e *CloseError) Error() string {
 	if e.CallbackStuck {
 		parts = append(parts, "a callback did not return")
 	}
+	if e.Handlers != nil {
+		parts = append(parts, "a handler that says: "+e.Handlers.Error())
+	}
 	return "closed with " + strings.Join(parts, ", ") + first(e.Errors)
 }
 
-// Unwrap returns Errors.
-func (e *CloseError) Unwrap() []error { return unwrapAll(e.Errors) }
+// Unwrap returns Errors and Handlers.
+func (e *CloseError) Unwrap() []error {
+	all := unwrapAll(e.Errors)
+	if e.Handlers != nil {
+		all = append(all, e.Handlers)
+	}
+	return all
+}
 
 func plural(n int, noun string) string {
 	if n == 1 {
@@ -200,9 +223,12 @@ func translate(err error) error {
 		return nil
 	}
 	var flush *publisher.FlushError
+	var full *publisher.FullError
 	switch {
 	case errors.Is(err, publisher.ErrClosed):
 		return ErrClosed
+	case errors.As(err, &full):
+		return fmt.Errorf("%w: %w", ErrBufferFull, full.Held)
 	case errors.Is(err, publisher.ErrFull):
 		return ErrBufferFull
 	case errors.Is(err, publisher.ErrInCallback):
@@ -223,7 +249,7 @@ func (s *BufferedSender[T]) translateClose(err error) error {
 	s.closeOnce.Do(func() {
 		s.closeErr = &CloseError{
 			Unsent: int(e.Unsent), Unknown: int(e.Unknown), Failed: int(e.Failed),
-			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck,
+			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck, Handlers: e.Hook,
 		}
 	})
 	return s.closeErr

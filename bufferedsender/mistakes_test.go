@@ -293,7 +293,7 @@ func TestMistakeNATSCallbacksDeferredInAnEndlessLoop(t *testing.T) {
 		sender, err := bufferedsender.New[hotel](&fakeIndexer{func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			time.Sleep(time.Second)
 			return models.IndexDocumentsResult{}, statusError(404)
-		}}, &hotelOptions{MaxBatchActions: 1, Logger: silent, Handlers: hotelHandlers{
+		}}, &hotelOptions{MaxBatchActions: 1, DisableBreaker: true, Logger: silent, Handlers: hotelHandlers{
 			ActionFailed:   func(_ context.Context, e *events.ActionFailed[hotel]) { told <- e.Key },
 			BatchCompleted: func(context.Context, *events.Batch) { told <- "batch" },
 		}})

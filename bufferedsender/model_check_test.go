@@ -82,9 +82,19 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 		for _, r := range rs {
 			next := map[docState]bool{}
 			for st := range states {
-				applied, possible := st.apply(r.action)
-				if r.ended[0] != "completed" || r.unknown {
+				action := r.action
+				if s.options.OnMergeMissing == bufferedsender.MergeMissingUpload && action.Type == models.ActionMerge {
+					action.Type = models.ActionMergeOrUpload
+				}
+				applied, possible := st.apply(action)
+				switch ignored := s.options.OnMergeMissing == bufferedsender.MergeMissingIgnore; {
+				case r.ended[0] != "completed", r.unknown, r.dropped:
 					next[st] = true
+				case !possible && (ignored || r.folded): // folded with what replaces it
+					next[st] = true
+				}
+				if r.dropped {
+					continue
 				}
 				if (r.ended[0] == "completed" || r.unknown) && possible {
 					next[applied] = true

@@ -174,7 +174,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 func (s *schedule) enter(raw []byte, value []map[string]json.RawMessage) (keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(raw) > s.options.MaxBatchBytes || len(value) > s.options.MaxBatchActions || len(value) == 0 {
+	if len(raw) > s.largest.MaxBatchBytes || len(value) > s.largest.MaxBatchActions || len(value) == 0 {
 		s.errorf("a request has %d actions and %d bytes", len(value), len(raw))
 	}
 	for _, v := range value {
@@ -187,7 +187,7 @@ func (s *schedule) enter(raw []byte, value []map[string]json.RawMessage) (keys [
 			s.errorf("two actions of key %s are in flight", key)
 		}
 	}
-	if st := s.sender.Stats(); st.PendingActions > s.options.MaxBufferedActions || st.PendingBytes > s.options.MaxBufferedBytes {
+	if st := s.sender.Stats(); st.PendingActions > s.largest.MaxBufferedActions || st.PendingBytes > s.largest.MaxBufferedBytes {
 		s.errorf("over the high-water mark: %+v", st)
 	} else if st.Accepted != st.Completed+st.Failed+st.Unsent+int64(st.PendingActions) {
 		s.errorf("an inconsistent snapshot: %+v", st)

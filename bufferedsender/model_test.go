@@ -16,6 +16,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
@@ -69,7 +70,8 @@ const modelIndex = `{"name":"model","fields":[
 
 // step is one thing that a caller does.
 type step struct {
-	kind    string // add, try, seq, deleteKeys, flush, sleep
+	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker
+	limits  bufferedsender.Limits
 	actions []models.IndexDocumentsAction[modelDoc]
 	wait    time.Duration // of sleep; deadline of the others, 0: none
 }
@@ -85,6 +87,8 @@ type record struct {
 	accepted bool
 	ended    []string // terminal events
 	unknown  bool
+	folded   bool
+	dropped  bool // superseded
 }
 
 type schedule struct {
@@ -95,8 +99,9 @@ type schedule struct {
 	sender  *bufferedsender.BufferedSender[modelDoc]
 	callers [][]step
 	closeAt time.Duration
-	closeIn time.Duration // Close's deadline, 0: none
-	hidden  int64         // size limit of the service
+	closeIn time.Duration         // Close's deadline, 0: none
+	hidden  int64                 // size limit of the service
+	largest bufferedsender.Limits // that were ever in force; guarded by mu
 
 	mu          sync.Mutex
 	records     []*record
@@ -112,8 +117,8 @@ type schedule struct {
 
 func (s *schedule) String() string {
 	o := &s.options
-	return fmt.Sprintf("%d callers, batch %d/%d, buffer %d/%d, in flight %d, auto flush %t %v, timeout %v, retry %+v, close at %v in %v, faults %q",
-		len(s.callers), o.MaxBatchActions, o.MaxBatchBytes, o.MaxBufferedActions, o.MaxBufferedBytes, o.MaxInFlight, !o.DisableAutoFlush,
+	return fmt.Sprintf("%d callers, breaker %t, overload %d, fold %t versions %t, merge missing %d, tuning %T, batch %d/%d, buffer %d/%d, in flight %d, auto flush %t %v, timeout %v, retry %+v, close at %v in %v, faults %q",
+		len(s.callers), !o.DisableBreaker, o.Overload, o.Fold, o.Version != nil, o.OnMergeMissing, o.Tuning, o.MaxBatchActions, o.MaxBatchBytes, o.MaxBufferedActions, o.MaxBufferedBytes, o.MaxInFlight, !o.DisableAutoFlush,
 		o.AutoFlushInterval, o.RequestTimeout, o.Retry, s.closeAt, s.closeIn, s.faults[:min(len(s.faults), s.requests)])
 }
 
@@ -158,6 +163,24 @@ func newSchedule(intn func(int) int) *schedule {
 	if intn(2) == 0 {
 		o.Retry.Jitter = -1
 	}
+	if o.DisableBreaker = intn(3) == 0; !o.DisableBreaker && !o.DisableAutoFlush {
+		o.Overload = bufferedsender.Overload(intn(4))
+		o.AllowLoss = o.Overload >= bufferedsender.OverloadPurgeOne
+	}
+	if o.Fold = intn(2) == 0; o.Fold && intn(2) == 0 {
+		o.Version = func(doc modelDoc) int64 {
+			if doc.B == nil {
+				return 0
+			}
+			return *doc.B%7 + 1
+		}
+	}
+	o.OnMergeMissing = bufferedsender.MergeMissing(intn(3))
+	o.Tuning = []tuning.Policy{nil, nil, tuning.Adaptive(nil), erratic(intn(1 << 20))}[intn(4)]
+	s.largest = bufferedsender.Limits{
+		MaxBatchActions: o.MaxBatchActions, MaxBatchBytes: o.MaxBatchBytes, MaxInFlight: o.MaxInFlight,
+		MaxBufferedActions: o.MaxBufferedActions, MaxBufferedBytes: o.MaxBufferedBytes,
+	}
 	o.Handlers = s.handlers()
 
 	severity := pick(0, 1, 1, 3, 10) // how many of ten requests are troubled
@@ -197,9 +220,14 @@ func (s *schedule) start() {
 
 func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 	for range 1 + s.intn(12) {
-		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "deleteKeys", "flush", "sleep"}[s.intn(9)]}
+		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker"}[s.intn(13)]}
 		switch st.kind {
-		case "sleep":
+		case "limits":
+			st.limits = bufferedsender.Limits{
+				MaxBatchActions: pick(0, 1, 3, 100), MaxBatchBytes: pick(0, 150, 2000), MaxInFlight: pick(0, 1, 2, 9),
+				MaxBufferedActions: pick(0, 1, 10, 2000), MaxBufferedBytes: int64(pick(0, 300, 1<<20)),
+			}
+		case "sleep", "pause", "breaker":
 			st.wait = time.Duration(pick(1, 10, 100, 3000)) * time.Millisecond
 		case "flush":
 			st.wait = time.Duration(pick(0, 0, 1, 100, 10_000)) * time.Millisecond
@@ -252,13 +280,13 @@ func (s *schedule) handlers() events.Handlers[modelDoc] {
 		}
 		return nil
 	}
-	end := func(r *record, key, how string, unknown bool) {
+	end := func(r *record, key, how string, unknown, folded, superseded bool) {
 		if r == nil {
 			s.errorf("%s of an action of key %q that nobody added", how, key)
 			return
 		}
 		r.ended = append(r.ended, how)
-		r.unknown = unknown
+		r.unknown, r.folded, r.dropped = unknown, folded, superseded
 		s.settleOrder[key] = append(s.settleOrder[key], r.id)
 	}
 	return events.Handlers[modelDoc]{
@@ -268,14 +296,14 @@ func (s *schedule) handlers() events.Handlers[modelDoc] {
 			if r, ok := e.Action.Tag.(*record); ok {
 				r.sent++
 			}
-			if limit := s.options.Retry.MaxAttempts(); e.Attempt < 1 || e.Attempt > limit {
+			if limit := s.options.Retry.MaxAttempts() + 100; e.Attempt < 1 || e.Attempt > limit {
 				s.errorf("attempt %d of %d", e.Attempt, limit)
 			}
 		},
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[modelDoc]) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			end(find(e.Action, e.Key), e.Key, "completed", false)
+			end(find(e.Action, e.Key), e.Key, "completed", false, e.Folded, e.Superseded)
 		},
 		ActionFailed: func(_ context.Context, e *events.ActionFailed[modelDoc]) {
 			s.mu.Lock()
@@ -284,7 +312,10 @@ func (s *schedule) handlers() events.Handlers[modelDoc] {
 			if errors.Is(e.Err, bufferedsender.ErrClosed) {
 				how = "unsent"
 			}
-			end(find(e.Action, e.Key), e.Key, how, e.Unknown)
+			if e.Unsent != (how == "unsent") {
+				s.errorf("Unsent is %t: %v", e.Unsent, e.Err)
+			}
+			end(find(e.Action, e.Key), e.Key, how, e.Unknown, e.Folded, e.Superseded)
 		},
 	}
 }
@@ -336,6 +367,21 @@ func (s *schedule) do(st step) {
 	case "flush":
 		s.flush(ctx)
 		return
+	case "pause":
+		s.sender.Pause()
+		time.Sleep(st.wait)
+		s.sender.Resume()
+		return
+	case "breaker":
+		if b := s.sender.Breaker(); b != nil {
+			b.Disable()
+			time.Sleep(st.wait)
+			b.Enable()
+		}
+		return
+	case "limits":
+		s.setLimits(st.limits)
+		return
 	}
 	s.mu.Lock()
 	mine := make([]*record, len(st.actions))
@@ -351,6 +397,8 @@ func (s *schedule) do(st step) {
 	switch st.kind {
 	case "add":
 		err = s.sender.IndexDocuments(ctx, st.actions...)
+	case "wait":
+		err = s.addAndWait(ctx, st.actions, mine)
 	case "try":
 		err = s.sender.TryIndexDocuments(st.actions...)
 	case "seq":
@@ -380,6 +428,7 @@ func (s *schedule) do(st step) {
 		case errors.Is(err, bufferedsender.ErrClosed), errors.Is(err, context.DeadlineExceeded),
 			errors.Is(err, bufferedsender.ErrDocumentTooLarge):
 		case errors.Is(err, bufferedsender.ErrBufferFull) && (st.kind == "try" || s.options.DisableAutoFlush):
+		case errors.Is(err, bufferedsender.ErrBufferFull) && errors.Is(err, bufferedsender.ErrCircuitOpen) && s.options.Overload == bufferedsender.OverloadFail:
 		default:
 			s.fail("%s was refused: %v", st.kind, err)
 		}
@@ -391,6 +440,90 @@ func (s *schedule) do(st step) {
 			r.added = 0
 		}
 	}
+}
+
+func (s *schedule) setLimits(l bufferedsender.Limits) {
+	s.mu.Lock()
+	s.largest.MaxBatchActions = max(s.largest.MaxBatchActions, l.MaxBatchActions)
+	s.largest.MaxBatchBytes = max(s.largest.MaxBatchBytes, l.MaxBatchBytes)
+	s.largest.MaxBufferedActions = max(s.largest.MaxBufferedActions, l.MaxBufferedActions)
+	s.largest.MaxBufferedBytes = max(s.largest.MaxBufferedBytes, l.MaxBufferedBytes)
+	s.mu.Unlock()
+	if _, err := s.sender.SetLimits(l); err != nil {
+		s.fail("SetLimits: %v", err)
+	}
+}
+
+// addAndWait returns nil or the error of adding, and checks the rest.
+func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumentsAction[modelDoc], mine []*record) error {
+	results, err := s.sender.IndexDocumentsAndWait(ctx, actions...)
+	var incomplete *bufferedsender.WaitError
+	if err != nil && !errors.As(err, &incomplete) {
+		s.fail("IndexDocumentsAndWait returned %T", err)
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var failed, unsettled int
+	for i, result := range results {
+		r := mine[i]
+		switch {
+		case result.Key != r.key:
+			s.errorf("result %d is about %q, not %q", i, result.Key, r.key)
+		case len(r.ended) == 0 && result.StatusCode == 0 && incomplete != nil:
+			unsettled++
+		case len(r.ended) == 0:
+			s.errorf("a result %+v of an action that is not settled", result)
+		case r.ended[0] == "completed":
+			if !result.Succeeded && s.options.OnMergeMissing != bufferedsender.MergeMissingIgnore {
+				s.errorf("a completed action has the result %+v", result)
+			}
+		default:
+			failed++
+		}
+	}
+	if incomplete == nil {
+		if len(results) != len(actions) || failed+unsettled > 0 {
+			s.errorf("no error, %d results of %d, %d failed, %d unsettled", len(results), len(actions), failed, unsettled)
+		}
+		return nil
+	}
+	// An action may end between the look of the call and the one above.
+	if incomplete.Failed > failed || incomplete.Failed != len(incomplete.Errors) || incomplete.Unsettled < unsettled {
+		s.errorf("%+v says %d failed and %d are unsettled; %d and %d are", incomplete, incomplete.Failed, incomplete.Unsettled, failed, unsettled)
+	}
+	var refusal *bufferedsender.AddError
+	if errors.As(incomplete.Err, &refusal) {
+		if len(results) != refusal.Accepted {
+			s.errorf("%d results, %d accepted", len(results), refusal.Accepted)
+		}
+		return incomplete.Err
+	}
+	if len(results) != len(actions) {
+		s.errorf("%d results of %d", len(results), len(actions))
+	}
+	return nil
+}
+
+// erratic is a tuning policy without sense.
+type erratic int
+
+func (e erratic) New(tuning.Bounds) tuning.Controller {
+	return &erraticController{rnd: rand.New(rand.NewPCG(uint64(e), 0))}
+}
+
+type erraticController struct {
+	rnd    *rand.Rand
+	limits tuning.Limits
+}
+
+func (e *erraticController) Limits() tuning.Limits { return e.limits }
+
+func (e *erraticController) Observe(tuning.Observation) tuning.Limits {
+	e.limits = tuning.Limits{
+		BatchActions: e.rnd.IntN(5), BatchBytes: e.rnd.IntN(500), InFlight: e.rnd.IntN(4), Interval: time.Duration(e.rnd.IntN(3)) * 50 * time.Millisecond,
+	}
+	return e.limits
 }
 
 func (s *schedule) flush(ctx context.Context) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
@@ -28,7 +29,14 @@ type observer[T any] struct {
 	wantsActions bool // some handler wants actions back
 	logger       *slog.Logger
 	telemetry    *telemetry
+	deadLetters  deadletter.Sink // or nil
+	onPurged     func(context.Context, []string)
+	index        string
 	panics       atomic.Int64 // recovered in handlers
+	letters      atomic.Int64 // that deadLetters has taken
+	letterErrors atomic.Int64 // that it could not take
+
+	requestID string // of the reply that is being told; of the publisher goroutine
 
 	// Written by start, before the sender is handed out.
 	mark func(context.Context) context.Context // see publisher.HookContext
@@ -39,9 +47,12 @@ func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
 	h := o.Handlers
 	return &observer[T]{
 		handlers:     h,
-		wantsActions: h.ActionSent != nil || h.ActionCompleted != nil || h.ActionFailed != nil,
+		wantsActions: h.ActionSent != nil || h.ActionCompleted != nil || h.ActionFailed != nil || o.DeadLetters != nil,
 		logger:       o.Logger,
 		telemetry:    t,
+		deadLetters:  o.DeadLetters,
+		onPurged:     o.OnPurged,
+		index:        t.index,
 	}
 }
 
@@ -60,6 +71,10 @@ func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult]
 		Settled: o.settled,
 		Told:    func() { o.guard("MeterProvider", o.telemetry.flushSettled) },
 		Paused:  o.paused,
+		Ending:  o.ending,
+		Changed: o.changed,
+		Purged:  o.purged,
+		Closed:  o.closed,
 	}
 }
 
@@ -106,15 +121,26 @@ func (o *observer[T]) sent(b *batch[T]) {
 	}
 	for i := range b.Items {
 		it := &b.Items[i]
-		o.guard("ActionSent", func() {
-			o.handlers.ActionSent(o.ctx, &events.ActionSent[T]{
-				Action: *it.Value.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID,
+		tell := func(v *payload[T]) {
+			o.guard("ActionSent", func() {
+				o.handlers.ActionSent(o.ctx, &events.ActionSent[T]{
+					Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID,
+				})
 			})
-		})
+		}
+		if it.Parts == nil {
+			tell(&it.Value)
+		}
+		for j := range it.Parts {
+			if !it.Parts[j].Superseded {
+				tell(&it.Parts[j].Value)
+			}
+		}
 	}
 }
 
 func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publisher.Counts) {
+	o.requestID = r.RequestID
 	event := &events.Batch{
 		ID:         b.ID,
 		RequestID:  r.RequestID,
@@ -200,16 +226,99 @@ func (o *observer[T]) paused(wait time.Duration) {
 	o.guard("Logger", func() { o.logger.Info("azsearch: sending is held", "for", wait) })
 }
 
+func (o *observer[T]) changed(from, to publisher.Condition) {
+	change := &events.HealthChange{From: healthStates[from.State], To: healthStates[to.State], At: to.Since, Err: to.Err}
+	o.guard("MeterProvider", func() { o.telemetry.healthChanged(change.To) })
+	o.guard("Logger", func() {
+		level := slog.LevelDebug
+		switch {
+		case to.State == publisher.Held:
+			level = slog.LevelWarn
+		case from.State == publisher.Held:
+			level = slog.LevelInfo
+		}
+		o.logger.Log(o.ctx, level, "azsearch: the sender is "+change.To.String(), "was", change.From.String())
+	})
+	if o.handlers.HealthChanged != nil {
+		o.guard("HealthChanged", func() { o.handlers.HealthChanged(o.ctx, change) })
+	}
+}
+
+func (o *observer[T]) purged(keys []string) {
+	o.guard("Logger", func() {
+		o.logger.Warn("azsearch: actions were purged to make room", "actions", len(keys))
+	})
+	if o.onPurged != nil {
+		o.guard("OnPurged", func() { o.onPurged(o.ctx, keys) })
+	}
+}
+
+func (o *observer[T]) closed(ctx context.Context) (err error) {
+	if o.handlers.Closed != nil {
+		err = errors.New("the Closed handler panicked")
+		o.guard("Closed", func() { err = o.handlers.Closed(ctx) })
+	}
+	return err
+}
+
+// ending writes the dead letters of the actions that have failed, before anybody
+// is told of them.
+func (o *observer[T]) ending(all []settlement[T]) {
+	if o.deadLetters == nil {
+		return
+	}
+	var letters []deadletter.Letter
+	for i := range all {
+		if all[i].Outcome != publisher.Completed {
+			letters = append(letters, o.letter(&all[i]))
+		}
+	}
+	if len(letters) == 0 {
+		return
+	}
+	err := errors.New("DeadLetters panicked")
+	o.guard("DeadLetters", func() { err = o.deadLetters.Write(o.ctx, letters) })
+	o.guard("MeterProvider", func() { o.telemetry.deadLetters(len(letters), err == nil) })
+	if err == nil {
+		o.letters.Add(int64(len(letters)))
+		return
+	}
+	o.letterErrors.Add(int64(len(letters)))
+	o.guard("Logger", func() {
+		o.logger.Error("azsearch: dead letters could not be written", "letters", len(letters), "error", err)
+	})
+}
+
+func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
+	now := time.Now()
+	err, ok := o.explain(s).(*ActionError) //nolint:errorlint // explain returns nothing else
+	if !ok {
+		err = &ActionError{}
+	}
+	requestID := o.requestID
+	if s.Purged || s.Outcome == publisher.Unsent {
+		requestID = "" // no reply has ended it
+	}
+	return deadletter.Letter{
+		Index: o.index, Key: s.Item.Key, Action: s.Item.Value.typ, Document: documentOf(s.Item.Body),
+		Status: err.Status, Message: err.Message, RequestID: requestID, Attempts: s.Item.Attempt,
+		Unknown: s.Unknown, Unsent: s.Outcome == publisher.Unsent, Error: err.Error(),
+		First: now.Add(-s.Waited), Last: now, Tag: s.Item.Value.action.Tag,
+	}
+}
+
 // settled tells of the end of an action. err is its failure, or nil.
 func (o *observer[T]) settled(s *settlement[T], err error) {
 	o.guard("MeterProvider", func() {
 		o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
 	})
+	defer o.endWaiter(s, err)
 	if err == nil {
 		if o.handlers.ActionCompleted != nil {
 			o.guard("ActionCompleted", func() {
 				o.handlers.ActionCompleted(o.ctx, &events.ActionCompleted[T]{
 					Action: *s.Item.Value.action, Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
+					Folded: s.Folded, Superseded: s.Superseded,
 				})
 			})
 		}
@@ -225,12 +334,32 @@ func (o *observer[T]) settled(s *settlement[T], err error) {
 	}
 	e := &events.ActionFailed[T]{
 		Action: *s.Item.Value.action, Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
+		Unsent: s.Outcome == publisher.Unsent, Folded: s.Folded, Superseded: s.Superseded,
 	}
 	if s.Result.Value.StatusCode != 0 && s.Result.Err == nil {
 		answer := s.Result.Value
 		e.Result = &answer
 	}
 	o.guard("ActionFailed", func() { o.handlers.ActionFailed(o.ctx, e) })
+}
+
+// endWaiter tells IndexDocumentsAndWait of the end of an action, after everybody
+// else.
+func (o *observer[T]) endWaiter(s *settlement[T], err error) {
+	w := s.Item.Value.waiter
+	if w == nil {
+		return
+	}
+	result := s.Result.Value
+	result.Key = s.Item.Key
+	var failure *ActionError
+	if err != nil {
+		result.Succeeded = false
+		if !errors.As(err, &failure) {
+			failure = &ActionError{Key: s.Item.Key, Type: s.Item.Value.typ, Err: err}
+		}
+	}
+	w.end(result, failure)
 }
 
 // explain is failure for an error of the client whose methods panic.
@@ -253,6 +382,8 @@ func failure[T any](s *settlement[T]) *ActionError {
 	switch {
 	case errors.Is(cause, publisher.ErrNoResult):
 		cause = ErrNoResult
+	case s.Purged:
+		cause = ErrPurged
 	case s.Result.Value.StatusCode == http.StatusRequestEntityTooLarge:
 		cause = fmt.Errorf("%w for the service: %w", ErrDocumentTooLarge, cause)
 	}
@@ -268,8 +399,11 @@ func failure[T any](s *settlement[T]) *ActionError {
 	}
 	if s.Outcome == publisher.Unsent {
 		err.Err = ErrClosed
+		if s.Held != nil {
+			err.Err = fmt.Errorf("%w while %w", err.Err, s.Held)
+		}
 		if cause != nil {
-			err.Err = fmt.Errorf("%w; its last attempt: %w", ErrClosed, cause)
+			err.Err = fmt.Errorf("%w; its last attempt: %w", err.Err, cause)
 		}
 	}
 	return err

@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,8 +9,11 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -31,6 +35,7 @@ const (
 	DefaultMaxBufferedBytes   = 64 << 20
 	DefaultAutoFlushInterval  = time.Minute
 	DefaultRequestTimeout     = time.Minute
+	DefaultWaitInterval       = 5 * time.Millisecond
 
 	maxInFlight = 1024
 )
@@ -83,6 +88,55 @@ type Options[T any] struct {
 	RequestTimeout time.Duration
 	// Retry says how often and how patiently actions are sent again.
 	Retry retry.Options
+	// Breaker stops sending while the service does not work, so that no action
+	// uses up its attempts in vain, and finds out when it works again. Share one
+	// among the senders of an index, never between indexes. Defaults to a new
+	// one with default options.
+	Breaker *breaker.Breaker
+	// DisableBreaker sends every request, whatever became of the others: when
+	// the service is gone or the key is wrong, all actions fail soon, instead of
+	// waiting. That suits a program that somebody watches. Defaults to a breaker.
+	DisableBreaker bool
+	// Tuning finds out how large batches may be and how many may be in flight,
+	// within the limits above. Defaults to tuning.Fixed(): the limits as they
+	// are.
+	Tuning tuning.Policy
+
+	// Overload says what happens to adding calls when the buffer is full while
+	// Breaker is not closed. Defaults to OverloadBlock: they wait. The policies
+	// that purge give up actions that were accepted, so New refuses them unless
+	// OnPurged or AllowLoss is set; and with DisableAutoFlush, which never waits
+	// for room.
+	Overload Overload
+	// OnPurged gets the keys of purged actions, after their ActionFailed events,
+	// so that they can be repaired. It runs like the Handlers. A key can occur
+	// more than once.
+	OnPurged func(ctx context.Context, keys []string)
+	// AllowLoss says that it does not matter if purged actions are lost.
+	AllowLoss bool
+
+	// Fold merges actions of one key while they wait, so that a key that changes
+	// often is written less often. The index ends in the same state. Each action
+	// still has its own outcome, that of the request which carried it.
+	Fold bool
+	// Version returns the version of a document, the higher the newer. With it
+	// an upload or a merge that is older than an action of its key that is not
+	// settled yet is not sent: it settles with that one, as superseded. 0 means
+	// that the document has none; deletes never have one. It needs Fold. Defaults
+	// to no versions: what comes later is newer.
+	Version func(doc T) int64
+
+	// OnMergeMissing says what becomes of a merge when there is no such document.
+	// Defaults to MergeMissingFail.
+	OnMergeMissing MergeMissing
+	// DeadLetters takes the actions that have failed, and those that Close gives
+	// up. Its Write is called on the publisher goroutine, before the events that
+	// tell of them. Defaults to none.
+	DeadLetters deadletter.Sink
+	// WaitInterval is how long an action of IndexDocumentsAndWait waits for others
+	// that can share its request. Defaults to 5 ms; negative turns it off: it is
+	// sent as soon as there is a slot.
+	WaitInterval time.Duration
 
 	// Handlers are told what becomes of each action.
 	Handlers events.Handlers[T]
@@ -136,6 +190,31 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	if err := c.Retry.Validate(); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, c.checkOverload())
+	if c.Version != nil && !c.Fold {
+		errs = append(errs, errors.New("Version is set but Fold is not: set Fold, or leave Version out"))
+	}
+	if c.OnMergeMissing > MergeMissingUpload {
+		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", c.OnMergeMissing))
+	}
+	if c.DisableBreaker && c.Breaker != nil {
+		errs = append(errs, errors.New("Breaker and DisableBreaker are both set: leave one of them out"))
+	}
+	if c.Breaker == nil && !c.DisableBreaker {
+		var err error
+		if c.Breaker, err = breaker.New(nil); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if isNil(c.Tuning) {
+		c.Tuning = tuning.Fixed()
+	}
+	if isNil(c.DeadLetters) {
+		c.DeadLetters = nil
+	}
+	if c.WaitInterval == 0 {
+		c.WaitInterval = DefaultWaitInterval
+	}
 	if c.AutoFlushInterval == 0 {
 		c.AutoFlushInterval = DefaultAutoFlushInterval
 	}
@@ -152,6 +231,14 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 		c.MeterProvider = otel.GetMeterProvider()
 	}
 	return c, errors.Join(errs...)
+}
+
+// limits returns the limits to begin with.
+func (o *Options[T]) limits() Limits {
+	return Limits{
+		MaxBatchActions: o.MaxBatchActions, MaxBatchBytes: o.MaxBatchBytes, MaxInFlight: o.MaxInFlight,
+		MaxBufferedActions: o.MaxBufferedActions, MaxBufferedBytes: o.MaxBufferedBytes,
+	}
 }
 
 // isNil reports whether an interface holds nothing, or a nil of its type.

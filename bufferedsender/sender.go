@@ -7,9 +7,11 @@ import (
 	"io"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/google/uuid"
 )
 
@@ -36,11 +38,13 @@ type Indexer interface {
 // concurrent use. Make one with New, share it, and Close it.
 type BufferedSender[T any] struct {
 	options     Options[T]
-	largestBody int // of a request
+	largestBody atomic.Int64 // of a request; changed by SetLimits only
 	keyOf       *keyOf[T]
 	observer    *observer[T]
 	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
-	chunks      sync.Pool // of *chunk[T], empty ones
+	newLimits   atomic.Pointer[Limits] // for Options.Tuning
+	chunks      sync.Pool              // of *chunk[T], empty ones
+	unsubscribe func()                 // from the breaker
 
 	closeOnce sync.Once // guards closeErr
 	closeErr  *CloseError
@@ -64,22 +68,25 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
 	s := &BufferedSender[T]{
-		options:     options,
-		largestBody: int(min(int64(options.MaxBatchBytes), options.MaxBufferedBytes)),
-		keyOf:       keyOf,
-		observer:    newObserver(&options, telemetry),
+		options:  options,
+		keyOf:    keyOf,
+		observer: newObserver(&options, telemetry),
 	}
+	limits := options.limits()
+	s.largestBody.Store(int64(limits.largestBody()))
+	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
 	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
-		Transport:      &transport[T]{indexer: indexer, telemetry: telemetry},
+		Transport:      &transport[T]{indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing},
 		Hooks:          s.observer.hooks(),
 		NewID:          uuid.NewString,
-		MaxInFlight:    options.MaxInFlight,
-		MaxBatchItems:  options.MaxBatchActions,
-		MaxBatchBytes:  options.MaxBatchBytes,
+		Limits:         limits.forPublisher(),
 		Envelope:       envelopeBytes,
 		Comma:          len(bodyComma),
-		MaxItems:       options.MaxBufferedActions,
-		MaxBytes:       options.MaxBufferedBytes,
+		Gate:           newGate(options.Breaker),
+		Tuner:          tuner,
+		Tuned:          tuned,
+		Overload:       overloadPolicies[options.Overload],
+		Fold:           options.folder(),
 		AutoFlush:      !options.DisableAutoFlush,
 		Interval:       options.AutoFlushInterval,
 		MaxAttempts:    options.Retry.MaxAttempts(),
@@ -87,7 +94,11 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		RequestTimeout: options.RequestTimeout,
 	})
 	s.observer.start(s.publisher.HookContext)
-	if err := telemetry.observe(s.publisher.Stats, options.MaxBufferedActions, options.MaxBufferedBytes, options.MaxInFlight); err != nil {
+	s.unsubscribe = func() {}
+	if options.Breaker != nil {
+		s.unsubscribe = options.Breaker.Subscribe(func(breaker.Change) { s.publisher.Wake() })
+	}
+	if err := telemetry.observe(s.publisher.Stats, options.Breaker); err != nil {
 		_ = s.publisher.Close(context.Background()) // nothing is in it
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
@@ -215,6 +226,7 @@ func (s *BufferedSender[T]) Close(ctx context.Context) error {
 	err := s.publisher.Close(ctx)
 	if !errors.Is(err, publisher.ErrInCallback) {
 		s.observer.telemetry.stop()
+		s.unsubscribe()
 	}
 	return s.translateClose(err)
 }

@@ -1,5 +1,7 @@
 package bufferedsender
 
+import "time"
+
 // Stats is a snapshot of a sender. It is consistent: Accepted = Completed +
 // Failed + Unsent + PendingActions in every one.
 type Stats struct {
@@ -7,8 +9,10 @@ type Stats struct {
 	Accepted int64
 	// Completed counts those that the service has applied.
 	Completed int64
-	// Failed counts those that failed for good.
+	// Failed counts those that failed for good, and Purged those of them that were
+	// given up to make room.
 	Failed int64
+	Purged int64
 	// Unsent counts those that Close gave up, whether certainly not applied or
 	// of unknown outcome.
 	Unsent int64
@@ -28,6 +32,15 @@ type Stats struct {
 	// Retries counts the actions that were sent again after a failed attempt,
 	// once each time.
 	Retries int64
+	// Folded counts the actions that travelled as part of another of their key, and
+	// Superseded those that did not travel because a newer version did.
+	Folded     int64
+	Superseded int64
+	// Throttled counts the documents that were refused with status 503 inside a
+	// reply, once each time.
+	Throttled int64
+	// Flushes counts the calls of Flush, and how often AutoFlushInterval was up.
+	Flushes int64
 	// Splits counts the requests that were refused as a whole and sent again in
 	// parts.
 	Splits int64
@@ -37,6 +50,16 @@ type Stats struct {
 	// BatchBytesLimit is how large a request may be now: MaxBatchBytes, or less
 	// after the service refused one as too large.
 	BatchBytesLimit int
+	// BatchActionsLimit and InFlightLimit are how many actions a request may have
+	// now and how many requests may be under way, and RequestInterval is the
+	// least time between the starts of two. Options.Tuning chooses them.
+	BatchActionsLimit int
+	InFlightLimit     int
+	RequestInterval   time.Duration
+	// DeadLetters counts the actions that Options.DeadLetters has taken, and
+	// DeadLetterErrors those it could not take.
+	DeadLetters      int64
+	DeadLetterErrors int64
 	// CallbackPanics counts the panics recovered in handlers.
 	CallbackPanics int64
 }
@@ -49,6 +72,7 @@ func (s *BufferedSender[T]) Stats() Stats {
 		Accepted:        int64(p.Accepted),
 		Completed:       int64(p.Completed),
 		Failed:          int64(p.Failed),
+		Purged:          int64(p.Purged),
 		Unsent:          int64(p.Unsent),
 		PendingActions:  p.Items,
 		PendingBytes:    p.Bytes,
@@ -60,6 +84,16 @@ func (s *BufferedSender[T]) Stats() Stats {
 		Splits:          int64(p.Splits),
 		Pauses:          int64(p.Pauses),
 		BatchBytesLimit: p.BatchBytes,
-		CallbackPanics:  s.observer.panics.Load(),
+
+		Folded:            int64(p.Folded),
+		Superseded:        int64(p.Superseded),
+		Throttled:         int64(p.Throttled),
+		Flushes:           int64(p.Flushes),
+		BatchActionsLimit: p.BatchItems,
+		InFlightLimit:     p.Slots,
+		RequestInterval:   p.Interval,
+		DeadLetters:       s.observer.letters.Load(),
+		DeadLetterErrors:  s.observer.letterErrors.Load(),
+		CallbackPanics:    s.observer.panics.Load(),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
@@ -44,9 +45,14 @@ type telemetry struct {
 	splits     metric.Int64Counter
 	throttles  metric.Float64Histogram
 	panics     metric.Int64Counter
+	changes    metric.Int64Counter
+	letters    metric.Int64Counter
 
-	queueItems, queueBytes, queueCapacity, byteCapacity, inFlight, concurrency, batchLimit metric.Int64ObservableUpDownCounter
-	oldestAge                                                                              metric.Float64ObservableGauge
+	queueItems, queueBytes, queueCapacity, byteCapacity, blocked metric.Int64ObservableUpDownCounter
+	inFlight, concurrency, batchLimit, actionsLimit              metric.Int64ObservableUpDownCounter
+	foldedN, supersededN, purgedN, throttledN, flushesN          metric.Int64ObservableCounter
+	breakerState                                                 metric.Int64ObservableGauge
+	oldestAge, interval                                          metric.Float64ObservableGauge
 
 	meter      metric.Meter
 	unregister sync.Once
@@ -130,7 +136,27 @@ func (t *telemetry) makeInstruments() error {
 	t.byteCapacity = level("azsearch.sender.queue.capacity.bytes", "By", "Bytes the buffer has room for.")
 	t.inFlight = level("azsearch.sender.requests.inflight", "{request}", "Requests under way.")
 	t.concurrency = level("azsearch.sender.concurrency.limit", "{request}", "Requests that may be under way at once.")
+	t.actionsLimit = level("azsearch.sender.batch.actions.limit", "{item}", "How many actions a request may have now.")
+	t.blocked = level("azsearch.sender.adders.blocked", "{call}", "Adding calls that wait for room.")
+	total := func(name, unit, text string) metric.Int64ObservableCounter {
+		c, err := t.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
+		errs = append(errs, err)
+		return c
+	}
+	t.foldedN = total("azsearch.sender.items.folded", "{item}", "Actions that travelled as part of another of their key.")
+	t.supersededN = total("azsearch.sender.items.superseded", "{item}", "Actions that did not travel because a newer version did.")
+	t.purgedN = total("azsearch.sender.items.purged", "{item}", "Actions given up to make room; they are settled as failed.")
+	t.throttledN = total("azsearch.sender.items.throttled", "{item}", "Documents refused with status 503 inside a reply.")
+	t.flushesN = total("azsearch.sender.flushes", "{flush}", "Calls of Flush, and times that the interval was up.")
+	t.changes = counter("azsearch.sender.health.changes", "{change}", "Changes of the condition of the sender, by the new one.")
+	t.letters = counter("azsearch.sender.dead_letters", "{item}", "Actions handed to the dead letters, by whether they were taken.")
 	var err error
+	t.breakerState, err = t.meter.Int64ObservableGauge("azsearch.sender.breaker.state", metric.WithUnit("{state}"),
+		metric.WithDescription("0 closed, 1 half-open, 2 open, 3 disabled."))
+	errs = append(errs, err)
+	t.interval, err = t.meter.Float64ObservableGauge("azsearch.sender.request.interval", metric.WithUnit("s"),
+		metric.WithDescription("Least time between the starts of two requests now."))
+	errs = append(errs, err)
 	t.oldestAge, err = t.meter.Float64ObservableGauge("azsearch.sender.queue.oldest_age", metric.WithUnit("s"),
 		metric.WithDescription("Age of the oldest action that could be sent and was not."))
 	errs = append(errs, err)
@@ -140,20 +166,32 @@ func (t *telemetry) makeInstruments() error {
 }
 
 // observe reports the levels from snapshots until stop is called.
-func (t *telemetry) observe(stats func() publisher.Stats, items int, bytes int64, inFlight int) error {
+func (t *telemetry) observe(stats func() publisher.Stats, b *breaker.Breaker) error {
 	var err error
 	t.registered, err = t.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		s := stats()
 		o.ObserveInt64(t.queueItems, int64(s.Items), t.base)
 		o.ObserveInt64(t.queueBytes, s.Bytes, t.base)
-		o.ObserveInt64(t.queueCapacity, int64(items), t.base)
-		o.ObserveInt64(t.byteCapacity, bytes, t.base)
+		o.ObserveInt64(t.queueCapacity, int64(s.Limits.Items), t.base)
+		o.ObserveInt64(t.byteCapacity, s.Limits.Bytes, t.base)
 		o.ObserveInt64(t.inFlight, int64(s.InFlight), t.base)
-		o.ObserveInt64(t.concurrency, int64(inFlight), t.base)
+		o.ObserveInt64(t.concurrency, int64(s.Slots), t.base)
 		o.ObserveInt64(t.batchLimit, int64(s.BatchBytes), t.base)
+		o.ObserveInt64(t.actionsLimit, int64(s.BatchItems), t.base)
+		o.ObserveInt64(t.blocked, int64(s.Waiting), t.base)
+		o.ObserveInt64(t.foldedN, int64(s.Folded), t.base)
+		o.ObserveInt64(t.supersededN, int64(s.Superseded), t.base)
+		o.ObserveInt64(t.purgedN, int64(s.Purged), t.base)
+		o.ObserveInt64(t.throttledN, int64(s.Throttled), t.base)
+		o.ObserveInt64(t.flushesN, int64(s.Flushes), t.base)
+		if b != nil {
+			o.ObserveInt64(t.breakerState, int64(b.Status().State), t.base)
+		}
+		o.ObserveFloat64(t.interval, s.Interval.Seconds(), t.base)
 		o.ObserveFloat64(t.oldestAge, s.OldestAge.Seconds(), t.base)
 		return nil
-	}, t.queueItems, t.queueBytes, t.queueCapacity, t.byteCapacity, t.inFlight, t.concurrency, t.batchLimit, t.oldestAge)
+	}, t.queueItems, t.queueBytes, t.queueCapacity, t.byteCapacity, t.inFlight, t.concurrency, t.batchLimit, t.actionsLimit, t.blocked,
+		t.foldedN, t.supersededN, t.purgedN, t.throttledN, t.flushesN, t.breakerState, t.interval, t.oldestAge)
 	return err
 }
 
@@ -213,6 +251,19 @@ func (t *telemetry) retried(status, n int) {
 
 func (t *telemetry) paused(wait time.Duration) {
 	t.throttles.Record(context.Background(), wait.Seconds(), t.base)
+}
+
+func (t *telemetry) healthChanged(to events.HealthState) {
+	t.changes.Add(context.Background(), 1, t.base, metric.WithAttributes(attribute.String("azsearch.health", to.String())))
+}
+
+// deadLetters counts letters that were written, or could not be.
+func (t *telemetry) deadLetters(n int, written bool) {
+	outcome := "written"
+	if !written {
+		outcome = "lost"
+	}
+	t.letters.Add(context.Background(), int64(n), t.base, metric.WithAttributes(attribute.String("azsearch.outcome", outcome)))
 }
 
 func (t *telemetry) callbackPanicked() { t.panics.Add(context.Background(), 1, t.base) }
@@ -280,18 +331,23 @@ func operationName[T any](b *batch[T]) string {
 // origins returns a link for each adding call, up to maxLinks.
 func origins[T any](b *batch[T]) (links []trace.Link) {
 	var last *trace.SpanContext
-	for i := range b.Items {
-		origin := b.Items[i].Value.origin
+	add := func(origin *trace.SpanContext) {
 		if origin == nil || origin == last {
-			continue // actions of one call mostly lie side by side
+			return // actions of one call mostly lie side by side
 		}
 		last = origin
 		links = append(links, trace.Link{SpanContext: *origin})
+	}
+	for i := range b.Items {
 		if len(links) == maxLinks {
 			break
 		}
+		add(b.Items[i].Value.origin)
+		for j := range b.Items[i].Parts {
+			add(b.Items[i].Parts[j].Value.origin)
+		}
 	}
-	return links
+	return links[:min(len(links), maxLinks)]
 }
 
 func endBatch(span trace.Span, status int, requestID string, err error) {

@@ -123,6 +123,7 @@ func newRigOn(t *testing.T, service *searchtest.Options, opts *hotelOptions) *ri
 	if r.opts.MeterProvider == nil {
 		r.opts.MeterProvider = meters
 	}
+	r.opts.DisableBreaker = r.opts.Breaker == nil // the tests of the breaker bring their own
 	var err error
 	r.sender, err = bufferedsender.New(r.client, &r.opts)
 	require.NoError(t, err)

@@ -16,8 +16,9 @@ import (
 // transport sends the batches of the publisher through an Indexer and turns the
 // answers into verdicts, by the table of package retry.
 type transport[T any] struct {
-	indexer   Indexer
-	telemetry *telemetry
+	indexer      Indexer
+	telemetry    *telemetry
+	mergeMissing MergeMissing
 }
 
 type reply = publisher.Reply[models.IndexingResult]
@@ -41,16 +42,22 @@ func (t *transport[T]) judge(batch *batch[T], result models.IndexDocumentsResult
 		return refused(batch.Items, err)
 	}
 	results, strange := associate(batch.Items, result.Results)
-	r := reply{Results: make([]publisher.Result[models.IndexingResult], len(results)), RetryAfter: -1}
+	r := reply{Results: make([]publisher.Result[models.IndexingResult], len(results)), RetryAfter: -1, Service: publisher.ServiceSound}
 	missing := 0
 	for i, answer := range results {
 		r.Results[i] = judgeDocument(answer, &r)
+		if t.mergeMissing != MergeMissingFail && r.Results[i].Verdict == publisher.Fail && missingDocument(batch.Items[i].Value.typ, answer) {
+			r.Results[i] = t.mergeMissing.judge(batch.Items[i].Body, r.Results[i])
+		}
 		if errors.Is(r.Results[i].Err, ErrNoResult) {
 			missing++
 		}
 	}
 	if result.RetryAfter > 0 {
 		r.RetryAfter = result.RetryAfter
+	}
+	if r.Throttled > 0 {
+		r.Service = publisher.ServiceThrottles
 	}
 	if missing > 0 || strange > 0 {
 		r.Err = fmt.Errorf("%w: %d documents without a result, %d results too many", models.ErrMalformedReply, missing, strange)
@@ -71,8 +78,11 @@ func judgeDocument(answer *models.IndexingResult, r *reply) publisher.Result[mod
 		return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: publisher.Done}
 	}
 	decision := retry.Document(answer.StatusCode)
-	r.Pause = r.Pause || decision.Pause
-	return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: verdict(decision)}
+	if decision.Pause {
+		r.Pause = true
+		r.Throttled++
+	}
+	return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: verdict(decision), Throttled: decision.Pause}
 }
 
 func verdict(d retry.Decision) publisher.Verdict {
@@ -95,13 +105,15 @@ func refused[T any](items []item[T], err error) reply {
 		RetryAfter: -1,
 		Split:      decision.Verdict == retry.Split,
 		TooLarge:   decision.Learn,
+		Service:    service(decision, status),
+		Refused:    status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable,
 		Results:    make([]publisher.Result[models.IndexingResult], len(items)),
 	}
 	if errors.Is(err, models.ErrMalformedReply) && decision.Verdict != retry.Fail {
 		// The service answered with success, in a way: whatever it is that
 		// mangles its replies, holding back gives it time to go away.
 		decision = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
-		r.Pause, r.Split = true, false
+		r.Pause, r.Split, r.Service = true, false, publisher.ServiceFails
 		err = fmt.Errorf("%w: %w", ErrNoResult, err)
 	}
 	if hinted := retry.Hinted(nil); errors.As(err, &hinted) && r.Pause {
@@ -121,6 +133,21 @@ func refused[T any](items []item[T], err error) reply {
 		}
 	}
 	return r
+}
+
+// service returns what the failure of a whole request says about the service.
+func service(d retry.Decision, status int) publisher.Service {
+	switch {
+	case d.Permanent:
+		return publisher.ServiceRefuses
+	case status == http.StatusTooManyRequests:
+		return publisher.ServiceThrottles
+	case d.Verdict == retry.Split, status == http.StatusConflict, status == http.StatusUnprocessableEntity:
+		return publisher.ServiceSound // it works; it does not like this request
+	case d.Pause:
+		return publisher.ServiceFails
+	}
+	return publisher.ServiceUnclear
 }
 
 // actionPosition is how the service names the action it objects to, for example

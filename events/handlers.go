@@ -28,6 +28,13 @@ type Handlers[T any] struct {
 	ActionFailed func(context.Context, *ActionFailed[T])
 	// BatchCompleted runs after each request, before the events of its actions.
 	BatchCompleted func(context.Context, *Batch)
+	// HealthChanged runs when the condition of the sender has changed, on the
+	// same goroutine as the others and in order with them. What lasts so short a
+	// time that it is over when the sender comes to it is not told.
+	HealthChanged func(context.Context, *HealthChange)
+	// Closed runs once, after the last event. Close waits for it and returns its
+	// error in a CloseError. Its context ends a second after that of Close.
+	Closed func(context.Context) error
 }
 
 // ActionAdded says that an action is about to be accepted.
@@ -56,8 +63,15 @@ type ActionCompleted[T any] struct {
 	Key    string
 	// Result is the service's answer.
 	Result models.IndexingResult
-	// Attempts is how many attempts it took, from 1.
+	// Attempts is how many attempts it took, from 1. Tries while the circuit
+	// breaker is not closed do not count.
 	Attempts int
+	// Folded is true if the action travelled together with others of its key, as
+	// one that does what they all do.
+	Folded bool
+	// Superseded is true if nothing of it travelled, because a newer version of
+	// the document was on its way. Folded is then true too.
+	Superseded bool
 }
 
 // ActionFailed says that an action was given up.
@@ -74,6 +88,48 @@ type ActionFailed[T any] struct {
 	// Unknown is true if a request that carried the action was cut off, so that
 	// it may have been applied all the same.
 	Unknown bool
+	// Unsent is true if Close has given the action up: ErrClosed is in the chain
+	// of Err. It says nothing about the document.
+	Unsent bool
+	// Folded and Superseded are as in ActionCompleted.
+	Folded, Superseded bool
+}
+
+// HealthState is a condition of a sender.
+type HealthState uint8
+
+const (
+	// Healthy: it sends what there is to send.
+	Healthy HealthState = iota
+	// Throttled: the last reply asked for less. The sender slows down and goes on.
+	Throttled
+	// CircuitOpen: the circuit breaker is not closed, because the service does not
+	// work. Nothing is sent but a probe now and then.
+	CircuitOpen
+	// Paused: nothing is sent until Resume.
+	Paused
+	// Closing: Close was called, and there is something left to send.
+	Closing
+	// Closed: everything is settled and told.
+	Closed
+)
+
+// String returns the name of the state.
+func (s HealthState) String() string {
+	names := [...]string{"healthy", "throttled", "circuit open", "paused", "closing", "closed"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return "unknown"
+}
+
+// HealthChange says that the condition of a sender has changed.
+type HealthChange struct {
+	From, To HealthState
+	// At is when.
+	At time.Time
+	// Err is why, nil when there is nothing wrong.
+	Err error
 }
 
 // Batch describes one request and its reply.

@@ -28,11 +28,9 @@ type adder[V any] struct {
 // one lock, which is never held while anything blocks: that is what makes "nil
 // means accepted" and "closed means never" true at once.
 type admission[V any] struct {
-	maxItems int
-	maxBytes int64
-
 	mu sync.Mutex
 	// Everything below is guarded by mu. Adders append, the loop takes away.
+	limits     Limits
 	inbox      []entry[V]
 	inboxBytes int64
 	spare      []entry[V] // the previous inbox, to be filled again
@@ -47,6 +45,11 @@ type admission[V any] struct {
 	// When it went to sleep, this was the oldest item that could be sent.
 	oldest instant
 	waits  bool // there was one
+
+	paused    bool
+	condition Condition // written by the loop
+	hastened  uint64    // actions accepted up to here are not to wait longer
+	hastenAt  instant   // than until here; 0: none are
 
 	stats    Stats
 	reported uint64 // failures that calls of Flush have returned
@@ -71,8 +74,17 @@ type Stats struct {
 	OldestAge time.Duration // of the oldest item that could be sent and was not
 
 	Requests, Retries, Splits, Pauses uint64
+	Flushes                           uint64 // calls of Flush, and firings of the timer
 	BytesSent                         uint64
-	BatchBytes                        int // size limit of a batch now
+	Purged                            uint64 // of Failed
+	Folded, Superseded                uint64 // items that did not travel by themselves
+	Throttled                         uint64 // items refused because the service is busy
+
+	// How large a batch may be now, and how many may be under way.
+	BatchItems, BatchBytes, Slots int
+	Interval                      time.Duration // between the starts of two requests
+
+	Limits Limits // as configured, or set since
 }
 
 // Stats returns a snapshot.
@@ -81,7 +93,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.stats
-	s.Waiting = len(a.adders)
+	s.Waiting, s.Limits = len(a.adders), a.limits
 	if a.waits {
 		s.OldestAge = p.now() - a.oldest
 	}
@@ -143,13 +155,13 @@ func (p *Publisher[V, R]) await(ctx context.Context, call *adder[V]) {
 		p.signal() // one behind it may have been accepted
 	}()
 	// Asked only now, because it costs more than a place in the queue.
-	if p.insideHook(ctx) {
+	if p.InsideHook(ctx) {
 		return
 	}
 	select {
 	case <-call.ended:
 	case <-ctx.Done():
-		err = contextError(ctx)
+		err = p.WaitError(ctx)
 	}
 }
 
@@ -172,8 +184,8 @@ func (a *admission[V]) leave(call *adder[V], err error, autoFlush bool) {
 func (a *admission[V]) accept(items []Item[V], now instant) int {
 	for i := range items {
 		size := int64(len(items[i].Body))
-		if a.stats.Items >= a.maxItems || a.stats.Bytes+size > a.maxBytes {
-			return i
+		if a.stats.Items >= a.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.limits.Bytes {
+			return i // an empty buffer takes anything: SetLimits can make it smaller than an item that waits
 		}
 		a.stats.Items++
 		a.stats.Bytes += size
@@ -212,6 +224,7 @@ func (a *admission[V]) flush() *flush {
 	if a.closing {
 		return nil
 	}
+	a.stats.Flushes++
 	f := &flush{watermark: a.stats.Accepted, released: make(chan struct{})}
 	a.flushes = append(a.flushes, f)
 	return f
@@ -268,7 +281,7 @@ func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
 		return
 	}
 	a.ended = true
-	if end.Failed+end.Unsent+end.Unknown > 0 {
+	if end.Failed+end.Unsent+end.Unknown > 0 || end.Hook != nil {
 		a.result = end
 	}
 	close(closed)
@@ -292,7 +305,26 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 		}
 		s.Unsent += uint64(s.Items)
 		s.Items, s.Bytes, s.InFlight, s.Carried = 0, 0, 0, 0
+		a.condition = Condition{State: Closed, Since: time.Now()}
 	}
+}
+
+// turnAway refuses all adders that wait.
+func (a *admission[V]) turnAway(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, call := range a.adders {
+		call.err = err
+		close(call.ended)
+	}
+	a.adders, a.refused = nil, false
+}
+
+// lacks reports whether somebody waits for room.
+func (a *admission[V]) lacks() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.adders) > 0 || a.refused
 }
 
 // over reports whether a Close has settled everything without the loop.

@@ -14,11 +14,11 @@ func (p *Publisher[V, R]) HookContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insideKey{p}, true)
 }
 
-// insideHook reports whether the caller is a hook, which would wait for itself.
+// InsideHook reports whether the caller is a hook, which would wait for itself.
 // The mark of HookContext says so; but a handler that calls Flush with a
 // context of its own would hang for ever, so the goroutine counts too. It costs
 // about a microsecond, and only calls that may wait ask.
-func (p *Publisher[V, R]) insideHook(ctx context.Context) bool {
+func (p *Publisher[V, R]) InsideHook(ctx context.Context) bool {
 	if ctx.Value(insideKey{p}) != nil {
 		return true
 	}

@@ -7,6 +7,7 @@ type batchLimits struct {
 	envelope int    // bytes around all actions
 	comma    int    // bytes between two actions
 	newest   uint64 // the last action that may be sent for the first time
+	probe    bool   // one action, see takeProbe
 }
 
 // size returns the size of a request of n actions with the given bytes in all.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -23,28 +25,48 @@ type loop[V, R any] struct {
 	flushes flushes
 	urgent  uint64 // actions accepted up to here do not wait for a full batch
 
-	// replies has one place per slot, so that a worker never blocks on it, not
-	// even one that Close has left behind.
-	replies  chan *flight[V, R]
-	idle     []*flight[V, R] // one per free slot, reused
+	landings landings[V, R]
+	idle     []*flight[V, R] // reused
 	inFlight []*flight[V, R]
 
 	pausedUntil instant
-	epoch       int    // how many pauses were decided
-	pauses      int    // in a row
-	told        uint64 // actions settled and told
+	epoch       int   // how many pauses were decided
+	pauses      int   // in a row
+	throttledBy error // the last of them
+	shut        error // why the gate holds requests back, or nil
+	blocked     bool  // it lets none through at all
+	pass        Pass  // for the next request, if the gate has given leave
+	tuned       Tuned
+	lastStart   instant // of a request
+	started     bool    // there was one
+	told        uint64  // actions settled and told
 
-	starved bool // adders wait for room, or were turned away
-	closing bool // no more is accepted
-	giveUp  bool // Close's ctx has ended
+	configured Limits // as of this round
+	hastened   uint64 // these become urgent
+	hastenAt   instant
+	paused     bool // by Pause
+	starved    bool // adders wait for room, or were turned away
+	closing    bool // no more is accepted
+	giveUp     bool // Close's ctx has ended
 
-	settled  []Settlement[V, R] // of the reply at hand
-	settledR []ref              // the node of each
-	toldN    int                // how many of them are told
+	settled []Settlement[V, R] // of the reply at hand
+	endings []ending           // more about each
+	toldN   int                // how many of them are told
+	ending  bool               // the Ending hook has seen them
+	purged  []string           // keys that the Purged hook is to be told of
 
-	abandoned bool // requests were left behind
-	ended     bool // everything is settled and Close may return
-	end       CloseError
+	abandoned  bool // requests were left behind
+	drained    bool // everything is settled
+	closedTold bool // the Closed hook was called
+	ended      bool // Close may return
+	end        CloseError
+}
+
+// ending is what the loop knows of a settlement and nobody else needs.
+type ending struct {
+	seq   uint64
+	bytes int // to be given back
+	node  ref // to be removed, or none
 }
 
 // flight is a slot and the request in it.
@@ -53,19 +75,54 @@ type flight[V, R any] struct {
 	batch   Batch[V]
 	cut     bool // it was the size limit that ended it
 	epoch   int  // of the loop when it started
+	pass    Pass // of the gate, or nil
+	left    instant
 	started bool
 	took    time.Duration
 	reply   Reply[R]
+}
+
+// landings are the requests that have ended. A worker that brings one never
+// blocks, not even one that Close has left behind.
+type landings[V, R any] struct {
+	mu      sync.Mutex
+	flights []*flight[V, R] // guarded by mu; workers append, the loop takes away
+}
+
+func (q *landings[V, R]) add(f *flight[V, R]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flights = append(q.flights, f)
+}
+
+// next removes and returns the first, or nil.
+func (q *landings[V, R]) next() *flight[V, R] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.flights) == 0 {
+		return nil
+	}
+	f := q.flights[0]
+	q.flights = slices.Delete(q.flights, 0, 1)
+	return f
+}
+
+func (q *landings[V, R]) any() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.flights) > 0
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	l := &loop[V, R]{
 		p:       p,
 		pending: newPending[V](),
-		limit:   newSizeLimit(p.config.MaxBatchBytes),
-		replies: make(chan *flight[V, R], p.config.MaxInFlight),
+		limit:   newSizeLimit(p.config.Limits.BatchBytes),
+		tuned:   p.config.Tuned,
 	}
-	p.admission.stats.BatchBytes = l.limit.current
+	l.configured = p.config.Limits
+	l.publishLimits(&p.admission.stats)
+	p.admission.condition.Since = time.Now()
 	return l
 }
 
@@ -99,6 +156,9 @@ func (l *loop[V, R]) resume() {
 func (l *loop[V, R]) rounds() {
 	var timer *time.Timer // nil while nothing waits: an idle sender has none
 	for {
+		if f := l.landings.next(); f != nil {
+			l.landed(f)
+		}
 		l.intake()
 		if l.giveUp {
 			l.abort()
@@ -107,11 +167,14 @@ func (l *loop[V, R]) rounds() {
 		now := l.p.now()
 		l.pending.promote(now)
 		l.autoFlush(now)
-		for l.ready(now) {
+		l.look()
+		l.overload()
+		for l.ready(now) && l.enter() {
 			l.send()
 			now = l.p.now() // hooks ran
 		}
 		l.release()
+		l.note()
 		if l.closing && l.pending.count == 0 {
 			l.finish()
 			return
@@ -128,16 +191,33 @@ func (l *loop[V, R]) rounds() {
 			timer.Stop()
 			timer = nil
 		}
-		if l.mustNotSleep() {
+		if l.mustNotSleep() || l.landings.any() {
 			continue
 		}
 		select {
-		case f := <-l.replies:
-			l.landed(f)
-		case <-l.p.wake:
+		case <-l.p.wake: // whoever lands, adds, flushes or changes something signals
 		case <-expired:
 		}
 	}
+}
+
+// look finds out whether the gate lets requests through.
+func (l *loop[V, R]) look() {
+	if gate := l.p.config.Gate; gate != nil {
+		l.shut, l.blocked = gate.Shut()
+	}
+}
+
+// enter asks the gate for leave to start a request.
+func (l *loop[V, R]) enter() bool {
+	gate := l.p.config.Gate
+	if gate == nil {
+		return true
+	}
+	pass, ok := gate.Enter()
+	l.pass = pass
+	l.look()
+	return ok
 }
 
 // intake takes over what adders, Flush and Close have left under the lock.
@@ -147,11 +227,23 @@ func (l *loop[V, R]) intake() {
 	inbox, flushes := a.inbox, a.flushes
 	a.inbox, a.spare, a.inboxBytes, a.flushes = a.spare, nil, 0, nil
 	l.starved, l.closing, l.giveUp = len(a.adders) > 0 || a.refused, a.closing, a.giveup
+	l.paused, l.hastened, l.hastenAt = a.paused, a.hastened, a.hastenAt
+	if l.configured.BatchBytes != a.limits.BatchBytes {
+		l.limit = newSizeLimit(a.limits.BatchBytes)
+	}
+	if l.configured != a.limits {
+		l.configured = a.limits
+		l.publishLimits(&a.stats)
+	}
 	a.mu.Unlock()
 
+	var fold folds
 	for i := range inbox {
-		l.pending.add(inbox[i].item, inbox[i].seq, inbox[i].accepted)
+		if !l.fold(&inbox[i], &fold) {
+			l.pending.add(inbox[i].item, inbox[i].seq, inbox[i].accepted)
+		}
 	}
+	fold.account(a)
 	for _, f := range flushes {
 		if f.arrived { // the second time: its caller gave up
 			l.flushes.drop(f)
@@ -182,8 +274,12 @@ func (l *loop[V, R]) intake() {
 // long.
 func (l *loop[V, R]) autoFlush(now instant) {
 	if deadline, ok := l.autoFlushAt(); ok && now >= deadline {
-		newest := l.p.admission.newest()
+		newest := l.p.admission.timerFired()
 		l.urgent = max(l.urgent, newest)
+	}
+	if l.hastened != 0 && now >= l.hastenAt {
+		l.urgent = max(l.urgent, l.p.admission.takeHastened())
+		l.hastened = 0
 	}
 }
 
@@ -201,16 +297,45 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 
 func (l *loop[V, R]) limits() batchLimits {
 	c := &l.p.config
-	limits := batchLimits{actions: c.MaxBatchItems, bytes: l.limit.current, envelope: c.Envelope, comma: c.Comma, newest: math.MaxUint64}
+	limits := batchLimits{
+		actions: atMost(l.tuned.BatchItems, l.configured.BatchItems), bytes: atMost(l.tuned.BatchBytes, l.limit.current),
+		envelope: c.Envelope, comma: c.Comma, newest: math.MaxUint64,
+	}
 	if !c.AutoFlush {
 		limits.newest = l.urgent // nobody has asked for more
 	}
 	return limits
 }
 
-// ready reports whether a request is to be started now.
+// atMost returns limit, or wish if that is narrower.
+func atMost(wish, limit int) int {
+	if wish > 0 {
+		return min(wish, limit)
+	}
+	return limit
+}
+
+// slots is how many requests may be under way.
+func (l *loop[V, R]) slots() int { return atMost(l.tuned.InFlight, l.configured.InFlight) }
+
+// notBefore is when the next request may start.
+func (l *loop[V, R]) notBefore() instant {
+	if l.started && l.tuned.Interval > 0 {
+		return max(l.pausedUntil, later(l.lastStart, l.tuned.Interval))
+	}
+	return l.pausedUntil
+}
+
+// publishLimits copies the limits in force for Stats. admission.mu is held, or
+// nothing runs yet.
+func (l *loop[V, R]) publishLimits(s *Stats) {
+	limits := l.limits()
+	s.BatchItems, s.BatchBytes, s.Slots, s.Interval = limits.actions, limits.bytes, l.slots(), l.tuned.Interval
+}
+
+// ready reports whether a request is to be started now, if the gate gives leave.
 func (l *loop[V, R]) ready(now instant) bool {
-	return len(l.inFlight) < l.p.config.MaxInFlight && now >= l.pausedUntil && !l.cancelled() && l.wanted()
+	return len(l.inFlight) < l.slots() && !l.paused && now >= l.notBefore() && !l.cancelled() && l.wanted()
 }
 
 // cancelled reports whether Close has given up. Unlike giveUp it is true at
@@ -232,15 +357,23 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 	at := func(t instant) {
 		next, ok = min(next, t), true
 	}
+	if l.paused || l.blocked {
+		return 0, false // Resume and the gate wake the loop
+	}
 	if t, waits := l.pending.nextRetry(); waits {
 		at(t)
 	}
 	if l.wanted() {
-		if now < l.pausedUntil {
-			at(l.pausedUntil)
+		if now < l.notBefore() {
+			at(l.notBefore())
 		}
-	} else if t, waits := l.autoFlushAt(); waits {
-		at(max(t, l.pausedUntil)) // never while paused
+	} else {
+		if t, waits := l.autoFlushAt(); waits {
+			at(max(t, l.pausedUntil)) // never while paused
+		}
+		if l.hastened != 0 {
+			at(max(l.hastenAt, l.pausedUntil))
+		}
 	}
 	return max(next-now, 0), ok
 }
@@ -252,7 +385,7 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	const sortIn = 256 // so that the loop keeps up while adders go on
 	items, bytes := sortIn, int64(math.MaxInt64)
 	switch {
-	case len(l.inFlight) == l.p.config.MaxInFlight, l.wanted(): // could not be sent now anyway
+	case len(l.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway
 	case l.pending.waiting == 0: // the first one starts the timer
 		items = 1
 	default: // what a full batch lacks
@@ -276,6 +409,11 @@ func (l *loop[V, R]) send() {
 		f, l.idle = l.idle[n-1], l.idle[:n-1]
 	}
 	limits := l.limits()
+	f.pass, l.pass = l.pass, nil
+	if f.pass != nil && f.pass.Probe() {
+		limits.actions = 1
+		limits.probe = true
+	}
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
 	bytes, retries := 0, 0
@@ -283,6 +421,7 @@ func (l *loop[V, R]) send() {
 		n := &l.pending.nodes[r]
 		n.item.Attempt++
 		n.item.Waited = now - n.accepted
+		n.sent = true
 		if n.item.Attempt > 1 {
 			retries++
 		}
@@ -290,7 +429,8 @@ func (l *loop[V, R]) send() {
 		f.batch.Items = append(f.batch.Items, n.item)
 	}
 	f.batch.Bytes = limits.size(len(f.refs), bytes)
-	f.epoch, f.started = l.epoch, false
+	f.epoch, f.started, f.left = l.epoch, false, now
+	l.lastStart, l.started = now, true
 	l.inFlight = append(l.inFlight, f)
 
 	a := &l.p.admission
@@ -313,15 +453,16 @@ func (l *loop[V, R]) start(f *flight[V, R]) {
 	f.started = true
 	if l.cancelled() { // while the Sent hook ran: it must not leave any more
 		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
-		l.replies <- f // which has a place for each slot
+		l.landings.add(f)
 		return
 	}
-	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1} // replaced, unless the worker is ended
+	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1, Service: ServiceFails} // replaced, unless the worker is ended
 	l.p.workers.Go(func() {
 		started := l.p.now()
 		defer func() {
 			f.took = l.p.now() - started
-			l.replies <- f
+			l.landings.add(f)
+			l.p.signal()
 		}()
 		f.reply = l.p.sendBatch(&f.batch)
 	})
@@ -339,7 +480,7 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 	defer func() {
 		if v := recover(); v != nil {
 			// Without results every item is retried.
-			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1}
+			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1, Service: ServiceFails}
 		}
 	}()
 	return p.config.Transport.Send(ctx, batch)
@@ -364,9 +505,19 @@ func (l *loop[V, R]) release() {
 	}
 }
 
-// newest returns the sequence number of the last accepted action.
-func (a *admission[V]) newest() uint64 {
+// takeHastened returns what is not to wait any longer.
+func (a *admission[V]) takeHastened() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer func() { a.hastened = 0 }()
+	return a.hastened
+}
+
+// timerFired counts a flush by the timer, and returns the sequence number of the
+// last accepted action.
+func (a *admission[V]) timerFired() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stats.Flushes++
 	return a.stats.Accepted
 }

@@ -35,7 +35,28 @@ func (h *refHeap) front() ref { return h.refs[0] }
 
 func (h *refHeap) push(r ref) {
 	h.refs = append(h.refs, r)
-	for i := len(h.refs) - 1; i > 0; {
+	h.up(len(h.refs) - 1)
+}
+
+func (h *refHeap) pop() ref {
+	top := h.refs[0]
+	h.remove(0)
+	return top
+}
+
+// remove removes the ref at position i.
+func (h *refHeap) remove(i int) {
+	last := len(h.refs) - 1
+	h.refs[i] = h.refs[last]
+	h.refs = h.refs[:last]
+	if i < last {
+		h.down(i)
+		h.up(i)
+	}
+}
+
+func (h *refHeap) up(i int) {
+	for i > 0 {
 		parent := (i - 1) / 2
 		if !h.less(h.refs[i], h.refs[parent]) {
 			return
@@ -45,20 +66,17 @@ func (h *refHeap) push(r ref) {
 	}
 }
 
-func (h *refHeap) pop() ref {
-	top, last := h.refs[0], len(h.refs)-1
-	h.refs[0] = h.refs[last]
-	h.refs = h.refs[:last]
-	for i := 0; ; {
+func (h *refHeap) down(i int) {
+	for {
 		child := 2*i + 1
-		if child >= last {
-			return top
+		if child >= len(h.refs) {
+			return
 		}
-		if child+1 < last && h.less(h.refs[child+1], h.refs[child]) {
+		if child+1 < len(h.refs) && h.less(h.refs[child+1], h.refs[child]) {
 			child++
 		}
 		if !h.less(h.refs[child], h.refs[i]) {
-			return top
+			return
 		}
 		h.refs[i], h.refs[child] = h.refs[child], h.refs[i]
 		i = child

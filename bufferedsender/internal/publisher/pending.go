@@ -24,6 +24,9 @@ type node[V any] struct {
 	due      instant // not before this, while it waits for a retry
 	next     ref     // the action accepted next for the same key; the next free node in the free list
 	unknown  bool    // a request that carried it was cut off
+	sent     bool    // it is or was in a request
+	counted  bool    // in waiting and waitingBytes
+	probes   uint8   // probes that carried it in vain
 	err      error   // why its last attempt failed
 }
 
@@ -54,7 +57,14 @@ func newPending[V any]() *pending[V] {
 	p := &pending[V]{free: none, lanes: make(map[string]ref)}
 	bySeq := func(a, b ref) bool { return p.nodes[a].seq < p.nodes[b].seq }
 	p.freed.less = bySeq
-	p.due.less = bySeq
+	p.due.less = func(a, b ref) bool {
+		// One that was a probe in vain lets others try first: it may be what the
+		// service cannot digest.
+		if p.nodes[a].probes != p.nodes[b].probes {
+			return p.nodes[a].probes < p.nodes[b].probes
+		}
+		return bySeq(a, b)
+	}
 	p.delayed.less = func(a, b ref) bool {
 		if p.nodes[a].due != p.nodes[b].due {
 			return p.nodes[a].due < p.nodes[b].due
@@ -196,6 +206,9 @@ func (p *pending[V]) nextRetry() (instant, bool) {
 // removed, retried or split.
 // cut says that the limit in bytes was what ended it.
 func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
+	if l.probe {
+		return append(out, p.takeProbe()), false
+	}
 	if len(p.parts) > 0 {
 		out = append(out, p.parts[0]...)
 		p.parts[0] = nil
@@ -230,6 +243,85 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	return out, false
 }
 
+// takeProbe takes one action to find out with whether the service works: if it
+// can be, one that no probe has carried in vain.
+func (p *pending[V]) takeProbe() ref {
+	r := p.head()
+	switch {
+	case p.due.len() > 0 && (r == none || p.nodes[p.due.front()].probes == 0):
+		r = p.due.pop()
+	case r == none: // then there is a part
+		part := p.parts[0]
+		if p.parts[0] = part[1:]; len(part) == 1 {
+			p.parts = p.parts[1:]
+		}
+		return part[0]
+	case p.freed.len() > 0 && p.freed.front() == r:
+		p.freed.pop()
+	default:
+		p.ready.pop()
+	}
+	p.waits(r, -1)
+	return r
+}
+
+// tail returns the last unsettled action of a key.
+func (p *pending[V]) tail(key string) (ref, bool) {
+	r, ok := p.lanes[key]
+	return r, ok
+}
+
+// replace gives an action that was never sent another body.
+func (p *pending[V]) replace(r ref, body []byte) {
+	n := &p.nodes[r]
+	if n.counted {
+		p.waitingBytes += len(body) - len(n.item.Body)
+	}
+	n.item.Body = body
+}
+
+// takeOldest takes the action that was accepted first of those that are the
+// first of their key and not in flight, or returns none.
+func (p *pending[V]) takeOldest() ref {
+	oldest, from, at := p.head(), (*refHeap)(nil), -1
+	consider := func(r ref, h *refHeap, i int) {
+		if oldest == none || p.nodes[r].seq < p.nodes[oldest].seq {
+			oldest, from, at = r, h, i
+		}
+	}
+	for _, h := range []*refHeap{&p.due, &p.delayed} {
+		for i, r := range h.refs {
+			consider(r, h, i)
+		}
+	}
+	for i, part := range p.parts {
+		for _, r := range part {
+			consider(r, nil, i)
+		}
+	}
+	switch {
+	case oldest == none:
+		return none
+	case from == &p.delayed:
+		from.remove(at)
+		return oldest
+	case from != nil:
+		from.remove(at)
+	case at >= 0:
+		part := slices.DeleteFunc(slices.Clone(p.parts[at]), func(r ref) bool { return r == oldest })
+		if p.parts[at] = part; len(part) == 0 {
+			p.parts = slices.Delete(p.parts, at, at+1)
+		}
+		return oldest
+	case p.freed.len() > 0 && p.freed.front() == oldest:
+		p.freed.pop()
+	default:
+		p.ready.pop()
+	}
+	p.waits(oldest, -1)
+	return oldest
+}
+
 // all returns every action, in order of acceptance.
 func (p *pending[V]) all() []ref {
 	refs := make([]ref, 0, p.count)
@@ -245,4 +337,5 @@ func (p *pending[V]) all() []ref {
 func (p *pending[V]) waits(r ref, n int) {
 	p.waiting += n
 	p.waitingBytes += n * len(p.nodes[r].item.Body)
+	p.nodes[r].counted = n > 0
 }

@@ -22,6 +22,8 @@ var (
 	ErrInCallback = errors.New("called from inside a callback")
 	ErrNoResult   = errors.New("the reply says nothing about this action")
 	ErrAbandoned  = errors.New("Close could not wait for the reply")
+	ErrPaused     = errors.New("sending is paused")
+	ErrPurged     = errors.New("purged")
 )
 
 // Item is one action on its way. The publisher reads Key and Body only.
@@ -34,6 +36,17 @@ type Item[V any] struct {
 	Attempt int
 	// Waited is set by the publisher: the time from acceptance to this request.
 	Waited time.Duration
+	// Parts is set by the publisher: the items that were folded into this one,
+	// oldest first, itself among them. It is nil if none was.
+	Parts []Part[V]
+}
+
+// Part is an item that was folded into another.
+type Part[V any] struct {
+	Value      V
+	Superseded bool // nothing of it is in the body
+	seq        uint64
+	accepted   instant
 }
 
 // Batch is one request.
@@ -66,7 +79,65 @@ type Result[R any] struct {
 	Value   R
 	Err     error // why it is not Done
 	Unknown bool  // it may have been applied although Verdict is not Done
+	// Throttled says that it was refused only because the service is busy.
+	Throttled bool
+	// Body replaces the body of an item whose Verdict is Retry: it is sent again
+	// at once, and no attempt is used. It has the length of the old one.
+	Body []byte
 }
+
+// Service is what a reply says about the service as a whole.
+type Service uint8
+
+// The states of health of a service.
+const (
+	ServiceUnclear   Service = iota // the reply says nothing
+	ServiceSound                    // it works, whatever it thinks of these items
+	ServiceThrottles                // it works, and wants less
+	ServiceFails                    // it does not work
+	ServiceRefuses                  // it will not work until somebody changes something
+)
+
+// Gate can hold all requests back while the service is thought not to work. The
+// loop calls it, and looks again when Wake is called.
+type Gate interface {
+	// Enter asks leave for one request that is ready to go.
+	Enter() (Pass, bool)
+	// Shut returns why requests are held back, or nil if they are not. blocked
+	// says that not even a probe may leave.
+	Shut() (why error, blocked bool)
+}
+
+// Pass is the leave for one request.
+type Pass interface {
+	// Probe reports whether this is the one request that may find out whether
+	// the service works again. It is then kept small.
+	Probe() bool
+	// Done says what became of it. retryAfter is negative if nothing was said.
+	Done(health Service, retryAfter time.Duration, err error)
+}
+
+// Sample is a request that has ended, for a Tuner. Times are distances from the
+// start of the publisher.
+type Sample struct {
+	Now, Started    time.Duration
+	Items, Bytes    int // what it carried
+	Done, Throttled int // items
+	Service         Service
+	Refused         bool // as a whole, because the service is busy
+	InFlight        int  // requests under way, this one included
+	Backlog         int  // items that could be sent and were not
+}
+
+// Tuned is how much a Tuner wants to be sent. It narrows the limits and cannot
+// widen them; 0 leaves a limit as it is.
+type Tuned struct {
+	BatchItems, BatchBytes, InFlight int
+	Interval                         time.Duration // between the starts of two requests
+}
+
+// Tuner finds out how much the service takes. The loop alone calls it.
+type Tuner func(Sample) Tuned
 
 // Reply is the answer to a batch.
 type Reply[R any] struct {
@@ -86,6 +157,12 @@ type Reply[R any] struct {
 	// that grows with each pause.
 	Pause      bool
 	RetryAfter time.Duration
+	// Service is what the reply says about the service, and Throttled how many
+	// items were refused only because it is busy.
+	Service   Service
+	Throttled int
+	// Refused says that the batch as a whole was refused because it is busy.
+	Refused bool
 	// Err is why the batch as a whole failed, or nil.
 	Err error
 	// Status and RequestID are for the hooks; the publisher does not read them.
@@ -114,6 +191,13 @@ type Settlement[V, R any] struct {
 	// Unknown is true if some request that carried the item was cut off, so
 	// that it may have been applied.
 	Unknown bool
+	// Purged is true if the item was given up to make room.
+	Purged bool
+	// Held is why sending was held when Close gave the item up, or nil.
+	Held error
+	// Folded is true if the item travelled, or was to travel, together with
+	// others of its key; Superseded if nothing of it travelled.
+	Folded, Superseded bool
 	// Waited is the time from acceptance until now.
 	Waited time.Duration
 }
@@ -128,6 +212,8 @@ type Hooks[V, R any] struct {
 	Sent func(batch *Batch[V])
 	// Replied runs after the batch was judged, before its items are settled.
 	Replied func(batch *Batch[V], reply *Reply[R], took time.Duration, n Counts)
+	// Ending runs before the ends of items are explained and told one by one.
+	Ending func(all []Settlement[V, R])
 	// Explain returns the error of an item that was not completed, to be
 	// reported by Flush or Close.
 	Explain func(s *Settlement[V, R]) error
@@ -138,6 +224,45 @@ type Hooks[V, R any] struct {
 	Told func()
 	// Paused runs when all sending is held for a time.
 	Paused func(wait time.Duration)
+	// Changed runs when the condition of the publisher has changed.
+	Changed func(from, to Condition)
+	// Purged runs after items with these keys were purged.
+	Purged func(keys []string)
+	// Closed runs last of all. Close waits for it, and returns its error in a
+	// CloseError. ctx ends a second after Close has given up.
+	Closed func(ctx context.Context) error
+}
+
+// Overload says what to do when items wait for room that will not come, because
+// the gate is shut.
+type Overload uint8
+
+// The policies.
+const (
+	Block    Overload = iota // let them wait
+	Refuse                   // turn them away
+	PurgeOne                 // give up the oldest that waits, as many as need be
+	PurgeAll                 // give up all that wait
+)
+
+// Folding is what may be done with a newer item when an older one of its key
+// has not ended.
+type Folding uint8
+
+// The kinds of folding.
+const (
+	Apart    Folding = iota // send both, one after the other
+	Folded                  // send one that does what both do
+	Outdated                // drop the newer one: what it holds is older
+)
+
+// Limits are the limits that can be changed while a publisher runs.
+type Limits struct {
+	BatchItems int
+	BatchBytes int // envelope and commas included
+	InFlight   int
+	Items      int   // accepted and unsettled, high-water mark
+	Bytes      int64 // of their bodies
 }
 
 // Counts is what became of the items of a batch.
@@ -150,14 +275,19 @@ type Config[V, R any] struct {
 	Hooks     Hooks[V, R]
 	NewID     func() string // of a batch
 
-	MaxInFlight   int
-	MaxBatchItems int
-	MaxBatchBytes int
-	Envelope      int // bytes around the bodies of a batch
-	Comma         int // bytes between two bodies
+	Limits   Limits
+	Envelope int // bytes around the bodies of a batch
+	Comma    int // bytes between two bodies
 
-	MaxItems int   // accepted and unsettled, high-water mark
-	MaxBytes int64 // of their bodies
+	Gate     Gate  // or nil
+	Tuner    Tuner // or nil
+	Tuned    Tuned // what the Tuner begins with
+	Overload Overload
+	// Fold decides about newer, and returns what to send instead of older if the
+	// answer is Folded: its body is not longer than both together. sent says that
+	// older was or is in a request, so that it cannot be changed any more. Fold
+	// may be nil.
+	Fold func(older, newer *Item[V], sent bool) (Folding, Item[V])
 
 	AutoFlush bool          // send full batches without being asked
 	Interval  time.Duration // and what waits longer than this; not positive: never
@@ -190,7 +320,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		wake:   make(chan struct{}, 1),
 		closed: make(chan struct{}),
 	}
-	p.admission.maxItems, p.admission.maxBytes = config.MaxItems, config.MaxBytes
+	p.admission.limits = config.Limits
 	// Marked: a client that calls Flush in the middle of a request would wait
 	// for that request.
 	p.requests, p.cancel = context.WithCancel(p.HookContext(context.Background()))
@@ -200,6 +330,13 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 }
 
 func (p *Publisher[V, R]) now() instant { return time.Since(p.start) }
+
+// Wake makes the loop look again at what has changed around it, for example the
+// Gate. It never blocks.
+func (p *Publisher[V, R]) Wake() { p.signal() }
+
+// Done returns a channel that is closed when the result of Close is final.
+func (p *Publisher[V, R]) Done() <-chan struct{} { return p.closed }
 
 // signal wakes the loop.
 func (p *Publisher[V, R]) signal() {
@@ -216,6 +353,7 @@ type CloseError struct {
 	Failed  uint64  // failed, and not reported by a Flush
 	Errors  []error // the first hundred of all
 	Stuck   bool    // a hook did not return
+	Hook    error   // of the Closed hook
 }
 
 func (e *CloseError) Error() string {
@@ -236,7 +374,7 @@ func (e *FlushError) Error() string { return fmt.Sprintf("%d failed", e.Count) }
 // of it failed, ctx.Err() if ctx ends first, and after Close what Close
 // returned.
 func (p *Publisher[V, R]) Flush(ctx context.Context) error {
-	if p.insideHook(ctx) {
+	if p.InsideHook(ctx) {
 		return ErrInCallback
 	}
 	f := p.admission.flush()
@@ -255,7 +393,7 @@ func (p *Publisher[V, R]) Flush(ctx context.Context) error {
 	case <-ctx.Done():
 		if p.admission.abandon(f) {
 			p.signal()
-			return contextError(ctx)
+			return p.WaitError(ctx)
 		}
 		<-f.released
 	}
@@ -273,10 +411,18 @@ func (p *Publisher[V, R]) join(ctx context.Context) error {
 		select {
 		case <-p.closed:
 		default:
-			return contextError(ctx)
+			return p.WaitError(ctx)
 		}
 	}
 	return p.admission.closeResult()
+}
+
+// WaitError says why ctx ended and, if sending is held, what it waited for.
+func (p *Publisher[V, R]) WaitError(ctx context.Context) error {
+	if held := p.Condition().Held(); held != nil {
+		return fmt.Errorf("%w while sending was held: %w", contextError(ctx), held)
+	}
+	return contextError(ctx)
 }
 
 // contextError says why ctx ended, and errors.Is finds both the usual error and
@@ -309,7 +455,7 @@ const (
 // is settled and told. If ctx ends first it cancels the requests and settles
 // the rest as Unsent. Every call returns the same: nil or a *CloseError.
 func (p *Publisher[V, R]) Close(ctx context.Context) error {
-	if p.insideHook(ctx) {
+	if p.InsideHook(ctx) {
 		return ErrInCallback
 	}
 	p.admission.shut()

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"context"
 	"math"
 	"slices"
 	"time"
@@ -9,18 +10,35 @@ import (
 // landed judges a reply, settles what is finished and puts back the rest.
 func (l *loop[V, R]) landed(f *flight[V, R]) {
 	now := l.p.now()
+	carrying := len(l.inFlight)
 	l.inFlight = slices.DeleteFunc(l.inFlight, func(g *flight[V, R]) bool { return g == f })
-	paused := l.throttle(f, now)
+	whole := len(f.reply.Results) == len(f.refs)
+	if !whole {
+		f.reply.Results = noResults(&f.reply, len(f.refs))
+	}
+	progress := slices.ContainsFunc(f.reply.Results, func(r Result[R]) bool { return r.Verdict == Done })
+	l.report(f, progress)
+	paused := l.throttle(f, now, progress)
 
 	var n Counts
 	split := f.reply.Split && len(f.refs) > 1
 	if split {
 		l.split(f)
 	} else {
-		n = l.judge(f, now)
+		if whole && f.reply.Err == nil {
+			l.limit.accept(f.batch.Bytes, f.cut)
+		}
+		n = l.judge(f, now, progress)
+	}
+	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() {
+		l.tuned = tuner(Sample{
+			Now: now, Started: f.left, Items: len(f.refs), Bytes: f.batch.Bytes, Done: n.Done, Throttled: f.reply.Throttled,
+			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting + n.Retried,
+		})
 	}
 	counted := l.account(func(s *Stats) {
 		s.InFlight--
+		s.Throttled += uint64(f.reply.Throttled)
 		s.Carried -= len(f.refs)
 		if split {
 			s.Splits++
@@ -46,12 +64,33 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 	l.idle = append(l.idle, f)
 }
 
+// report tells the gate what became of a request.
+func (l *loop[V, R]) report(f *flight[V, R], progress bool) {
+	if f.pass == nil {
+		return
+	}
+	health := f.reply.Service
+	switch {
+	case l.cancelled():
+		health = ServiceUnclear // what was cut by Close says nothing about the service
+	case health == ServiceThrottles && progress:
+		health = ServiceSound
+	case health == ServiceThrottles && l.pauses > 0 && f.epoch == l.epoch:
+		health = ServiceFails // slowing down has not helped
+	}
+	f.pass.Done(health, f.reply.RetryAfter, f.reply.Err)
+	l.look()
+}
+
 // throttle decides whether to hold all sending, and returns for how long.
 // Requests that were already under way when the last pause was decided tell
 // nothing new: eight slots refused at once are one overload, not eight, and one
 // that was let through is no sign of recovery. What they ask for in a header is
 // obeyed all the same.
-func (l *loop[V, R]) throttle(f *flight[V, R], now instant) time.Duration {
+//
+// While the gate is shut it decides when to try again. A Tuner slows down by
+// itself when only a part of the items was refused.
+func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.Duration {
 	if l.cancelled() {
 		return 0 // what was cut by Close says nothing about the service
 	}
@@ -63,6 +102,10 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant) time.Duration {
 		return 0
 	}
 	wait := f.reply.RetryAfter
+	if l.shut != nil || progress && wait < 0 && l.p.config.Tuner != nil {
+		return 0
+	}
+	l.throttledBy = f.reply.Err
 	switch {
 	case fresh:
 		l.pauses++
@@ -103,18 +146,24 @@ func (l *loop[V, R]) split(f *flight[V, R]) {
 
 // judge sorts the items of a batch into those that are to be sent again, which
 // it puts back, and those that are settled, which it leaves in settled.
-func (l *loop[V, R]) judge(f *flight[V, R], now instant) (n Counts) {
+func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Counts) {
 	results := f.reply.Results
-	if len(results) != len(f.refs) {
-		results = noResults(&f.reply, len(f.refs))
-	} else if f.reply.Err == nil {
-		l.limit.accept(f.batch.Bytes, f.cut)
-	}
-	waits := map[int]time.Duration(nil) // by attempt: one draw for all, so that they travel together again
+	probe := f.pass != nil && f.pass.Probe()
+	unpaid := l.shut != nil && f.reply.Service != ServiceSound // the gate held it against the service
+	waits := map[int]time.Duration(nil)                        // by attempt: one draw for all, so that they travel together again
 	for i, r := range f.refs {
 		node, result := &l.pending.nodes[r], &results[i]
 		node.unknown = node.unknown || result.Unknown
 		node.err = result.Err
+		if unpaid && (result.Verdict == Retry || probe && f.reply.Service == ServiceRefuses) {
+			node.item.Attempt--
+			if probe && node.probes < math.MaxUint8 {
+				node.probes++ // let another one try next time
+			}
+			n.Retried++
+			l.pending.retry(r, now)
+			continue
+		}
 		end := Settlement[V, R]{Item: &f.batch.Items[i], Result: result, Unknown: node.unknown, Waited: now - node.accepted}
 		switch {
 		case result.Verdict == Done:
@@ -123,13 +172,20 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant) (n Counts) {
 		case result.Verdict == Fail:
 			n.Failed++
 			end.Outcome = Failed
-		case node.item.Attempt >= l.p.config.MaxAttempts && !l.cancelled(): // else Close settles it
+		case len(result.Body) == len(node.item.Body) && result.Body != nil:
+			n.Retried++
+			node.item.Body = result.Body
+			node.item.Attempt--
+			l.pending.retry(r, now)
+			continue
+		case node.item.Attempt >= l.p.config.MaxAttempts && !l.patient(node, result, progress) && !l.cancelled(): // else Close settles it
 			n.Failed++
 			end.Outcome, end.Exhausted = Failed, true
 		default:
 			n.Retried++
 			due := max(l.pausedUntil, now)
-			if !f.reply.Pause || due == now && f.reply.RetryAfter < 0 {
+			paced := l.p.config.Tuner != nil && progress && result.Throttled
+			if !paced && (!f.reply.Pause || due == now && f.reply.RetryAfter < 0) {
 				wait, drawn := waits[node.item.Attempt]
 				if !drawn {
 					if waits == nil {
@@ -143,10 +199,42 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant) (n Counts) {
 			l.pending.retry(r, due)
 			continue
 		}
-		l.settled = append(l.settled, end)
-		l.settledR = append(l.settledR, r)
+		l.settle(end, r)
 	}
 	return n
+}
+
+// patient reports whether an item may be sent once more although its attempts
+// are used up: the service is only busy, and others of the same request went
+// through. Something must bound it, or an item that is refused for ever in this
+// way would keep its Flush waiting for ever.
+func (l *loop[V, R]) patient(n *node[V], result *Result[R], progress bool) bool {
+	const most = 100 // attempts beyond the configured ones
+	return result.Throttled && progress && n.item.Attempt < l.p.config.MaxAttempts+most
+}
+
+// settle prepares the end of an item, and of those that were folded into it.
+func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
+	n := &l.pending.nodes[r]
+	if n.item.Parts == nil {
+		l.settled = append(l.settled, end)
+		l.endings = append(l.endings, ending{n.seq, len(n.item.Body), r})
+		return
+	}
+	accepted := n.accepted
+	for i, part := range n.item.Parts {
+		item := *end.Item
+		item.Value, item.Parts = part.Value, nil
+		end := end
+		end.Item, end.Folded, end.Superseded = &item, true, part.Superseded
+		end.Waited -= part.accepted - accepted
+		e := ending{seq: part.seq, node: none}
+		if i == len(n.item.Parts)-1 {
+			e.bytes, e.node = len(n.item.Body), r
+		}
+		l.settled = append(l.settled, end)
+		l.endings = append(l.endings, e)
+	}
 }
 
 // noResults makes the results of a reply that has none, or the wrong number.
@@ -178,13 +266,16 @@ func (l *loop[V, R]) account(more func(*Stats)) bool {
 			s.Completed++
 		case Failed:
 			s.Failed++
+			if l.settled[i].Purged {
+				s.Purged++
+			}
 		case Unsent:
 			s.Unsent++
 		}
-		s.Bytes -= int64(len(l.settled[i].Item.Body))
+		s.Bytes -= int64(l.endings[i].bytes)
 	}
 	s.Items -= len(l.settled)
-	s.BatchBytes = l.limit.current
+	l.publishLimits(s)
 	more(s)
 	a.admit()
 	return true
@@ -201,6 +292,12 @@ func (l *loop[V, R]) disown() {
 
 // tell runs the hook of each settled item, with no lock held.
 func (l *loop[V, R]) tell() {
+	if len(l.settled) > 0 && !l.ending {
+		l.ending = true // also if the hook ends the goroutine
+		l.progress.Add(1)
+		l.p.config.Hooks.Ending(l.settled)
+		l.progress.Add(1)
+	}
 	for l.toldN < len(l.settled) {
 		l.tellNext()
 	}
@@ -208,13 +305,19 @@ func (l *loop[V, R]) tell() {
 		l.p.config.Hooks.Told()
 	}
 	clear(l.settled)
-	l.settled, l.settledR, l.toldN = l.settled[:0], l.settledR[:0], 0
+	l.settled, l.endings, l.toldN, l.ending = l.settled[:0], l.endings[:0], 0, false
+	if keys := l.purged; len(keys) > 0 {
+		l.purged = nil
+		l.progress.Add(1)
+		l.p.config.Hooks.Purged(keys)
+		l.progress.Add(1)
+	}
 }
 
 // tellNext runs the hook of one item. It counts as told even if the hook ends
 // the goroutine, hence defer.
 func (l *loop[V, R]) tellNext() {
-	end, r := &l.settled[l.toldN], l.settledR[l.toldN]
+	end, e := &l.settled[l.toldN], l.endings[l.toldN]
 	var err error
 	if end.Outcome != Completed {
 		err = l.p.config.Hooks.Explain(end)
@@ -226,8 +329,10 @@ func (l *loop[V, R]) tellNext() {
 		l.progress.Add(1)
 		l.toldN++
 		l.told++
-		l.flushes.settled(l.pending.nodes[r].seq, err, end.Outcome == Unsent)
-		l.pending.remove(r)
+		l.flushes.settled(e.seq, err, end.Outcome == Unsent)
+		if e.node != none {
+			l.pending.remove(e.node)
+		}
 	}()
 	l.progress.Add(1)
 	l.p.config.Hooks.Settled(end, err)
@@ -244,9 +349,12 @@ func (l *loop[V, R]) abort() {
 			l.abandon() // what the requests carry has been reported as unknown
 			break
 		}
-		select {
-		case f := <-l.replies:
+		if f := l.landings.next(); f != nil {
 			l.landed(f)
+			continue
+		}
+		select {
+		case <-l.p.wake:
 		case <-deadline.C:
 			l.abandon()
 		}
@@ -254,19 +362,20 @@ func (l *loop[V, R]) abort() {
 	if l.end.Errors == nil {
 		l.end.Errors = slices.Clone(l.flushes.unreported.errors)
 	}
+	l.look()
+	_, held := l.state()
 	now := l.p.now()
 	for _, r := range l.pending.all() {
 		n := &l.pending.nodes[r]
-		if n.unknown {
-			l.end.Unknown++
+		if items := uint64(max(1, len(n.item.Parts))); n.unknown {
+			l.end.Unknown += items
 		} else {
-			l.end.Unsent++
+			l.end.Unsent += items
 		}
-		l.settled = append(l.settled, Settlement[V, R]{
-			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Waited: now - n.accepted,
+		l.settle(Settlement[V, R]{
+			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Held: held, Waited: now - n.accepted,
 			Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
-		})
-		l.settledR = append(l.settledR, r)
+		}, r)
 	}
 	l.account(func(s *Stats) { s.InFlight, s.Carried = 0, 0 })
 	l.tell()
@@ -283,6 +392,9 @@ func (l *loop[V, R]) abandon() {
 		l.abandoned = true
 		for _, r := range f.refs {
 			l.pending.nodes[r].unknown = true
+		}
+		if f.pass != nil {
+			f.pass.Done(ServiceUnclear, -1, ErrAbandoned)
 		}
 		l.progress.Add(1)
 		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrAbandoned}, 0, Counts{})
@@ -301,5 +413,30 @@ func (l *loop[V, R]) finish() {
 	if l.end.Errors == nil {
 		l.end.Errors = l.flushes.unreported.errors
 	}
+	l.drained = true
+	l.note()
+	if !l.closedTold {
+		l.closedTold = true // also if the hook ends the goroutine
+		l.end.Hook = l.tellClosed()
+	}
 	l.ended = true
+}
+
+// tellClosed runs the Closed hook.
+func (l *loop[V, R]) tellClosed() error {
+	ctx, cancel := context.WithCancel(l.p.HookContext(context.Background()))
+	defer cancel()
+	stop := context.AfterFunc(l.p.requests, func() { // Close has given up
+		grace := time.NewTimer(abandonAfter)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	defer stop()
+	l.progress.Add(1)
+	defer l.progress.Add(1)
+	return l.p.config.Hooks.Closed(ctx)
 }

@@ -1,0 +1,135 @@
+package bufferedsender
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/events"
+)
+
+// Pause holds all sending until Resume. Requests under way go on, actions are
+// accepted as long as there is room, and Flush and Close wait: when their
+// context ends, ErrPaused is in the chain of their error. Pausing twice is the
+// same as once.
+func (s *BufferedSender[T]) Pause() { s.publisher.Pause() }
+
+// Resume ends a Pause.
+func (s *BufferedSender[T]) Resume() { s.publisher.Resume() }
+
+// Limits are the limits that can be changed while a sender runs. They mean what
+// the fields of Options with the same names mean.
+type Limits struct {
+	MaxBatchActions    int
+	MaxBatchBytes      int
+	MaxInFlight        int
+	MaxBufferedActions int
+	MaxBufferedBytes   int64
+}
+
+// Limits returns the limits in force, which Options.Tuning may narrow.
+func (s *BufferedSender[T]) Limits() Limits { return limitsOf(s.publisher.Limits()) }
+
+// SetLimits changes limits and returns the old ones. A field that is 0 stays as
+// it is. If a number cannot be used nothing is changed, and the error names
+// every problem. The new limits count from the next request on. What was accepted
+// under wider ones stays accepted: a document that is larger than the new
+// MaxBatchBytes is still sent, alone.
+func (s *BufferedSender[T]) SetLimits(l Limits) (old Limits, err error) {
+	before, err := s.publisher.SetLimits(func(p publisher.Limits) (publisher.Limits, error) {
+		limits := limitsOf(p)
+		set(&limits.MaxBatchActions, l.MaxBatchActions)
+		set(&limits.MaxBatchBytes, l.MaxBatchBytes)
+		set(&limits.MaxInFlight, l.MaxInFlight)
+		set(&limits.MaxBufferedActions, l.MaxBufferedActions)
+		set(&limits.MaxBufferedBytes, l.MaxBufferedBytes)
+		if err := limits.validate(); err != nil {
+			return p, err
+		}
+		s.largestBody.Store(int64(limits.largestBody()))
+		s.newLimits.Store(&limits)
+		return limits.forPublisher(), nil
+	})
+	if err != nil {
+		return limitsOf(before), fmt.Errorf("bufferedsender: %w", err)
+	}
+	return limitsOf(before), nil
+}
+
+func set[N int | int64](limit *N, value N) {
+	if value != 0 {
+		*limit = value
+	}
+}
+
+// validate names every problem of limits without zeros.
+func (l Limits) validate() error {
+	var errs []error
+	between := func(name string, v, low, high int64, why string) {
+		if v < low || v > high {
+			errs = append(errs, fmt.Errorf("%s is %d: use a number from %d to %d%s", name, v, low, high, why))
+		}
+	}
+	between("MaxBatchActions", int64(l.MaxBatchActions), 1, ServiceMaxBatchActions, ", the most that the service takes")
+	between("MaxBatchBytes", int64(l.MaxBatchBytes), int64(smallestBatch), math.MaxInt, "; no document fits into less")
+	between("MaxInFlight", int64(l.MaxInFlight), 1, maxInFlight, "")
+	between("MaxBufferedActions", int64(l.MaxBufferedActions), 1, math.MaxInt32, "")
+	between("MaxBufferedBytes", l.MaxBufferedBytes, 1, math.MaxInt64, "")
+	return errors.Join(errs...)
+}
+
+// largestBody is the size of a request with one document at the most.
+func (l Limits) largestBody() int { return int(min(int64(l.MaxBatchBytes), l.MaxBufferedBytes)) }
+
+func (l Limits) forPublisher() publisher.Limits {
+	return publisher.Limits{
+		BatchItems: l.MaxBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
+		Items: l.MaxBufferedActions, Bytes: l.MaxBufferedBytes,
+	}
+}
+
+func limitsOf(p publisher.Limits) Limits {
+	return Limits{
+		MaxBatchActions: p.BatchItems, MaxBatchBytes: p.BatchBytes, MaxInFlight: p.InFlight,
+		MaxBufferedActions: p.Items, MaxBufferedBytes: p.Bytes,
+	}
+}
+
+// Health is what a sender does, or what keeps it from doing it.
+type Health struct {
+	// State is the condition; of several that are true the last in the order of
+	// their constants.
+	State events.HealthState
+	// Since is when the sender came into it.
+	Since time.Time
+	// Reason says in words why, "" if there is nothing to say.
+	Reason string
+	// Err is the reason as an error, for errors.Is: ErrCircuitOpen, ErrPaused, or
+	// what the service answered. It is nil when the sender is healthy.
+	Err error
+}
+
+// Health returns how the sender is. It is cheap and never waits.
+func (s *BufferedSender[T]) Health() Health { return healthOf(s.publisher.Condition()) }
+
+var healthStates = map[publisher.State]events.HealthState{
+	publisher.Sending:   events.Healthy,
+	publisher.Throttled: events.Throttled,
+	publisher.Held:      events.CircuitOpen,
+	publisher.Paused:    events.Paused,
+	publisher.Closing:   events.Closing,
+	publisher.Closed:    events.Closed,
+}
+
+func healthOf(c publisher.Condition) Health {
+	h := Health{State: healthStates[c.State], Since: c.Since, Err: c.Err}
+	switch {
+	case h.Err != nil:
+		h.Reason = h.Err.Error()
+	case h.State == events.Throttled:
+		h.Reason = "the service asks for less"
+	}
+	return h
+}

@@ -1,0 +1,136 @@
+package publisher
+
+import "time"
+
+// State is what a publisher does, or what keeps it from doing it.
+type State uint8
+
+// The states. Of several that are true the last one counts.
+const (
+	Sending   State = iota
+	Throttled       // the last reply asked for less
+	Held            // the gate is shut
+	Paused          // by Pause
+	Closing         // draining
+	Closed
+)
+
+// Condition is a state and how it came to be.
+type Condition struct {
+	State State
+	Since time.Time
+	// Err is why: of a throttled reply, or of the gate. A publisher that is
+	// closing while it is paused or held has that reason here.
+	Err error
+}
+
+// Held returns why no request may leave until somebody does something, or nil.
+func (c Condition) Held() error {
+	if c.State == Throttled {
+		return nil // it goes on by itself
+	}
+	return c.Err
+}
+
+// Condition returns the condition of the publisher.
+func (p *Publisher[V, R]) Condition() Condition {
+	p.admission.mu.Lock()
+	defer p.admission.mu.Unlock()
+	return p.admission.condition
+}
+
+// Pause holds all sending until Resume. Requests under way go on.
+func (p *Publisher[V, R]) Pause() { p.setPaused(true) }
+
+// Resume ends a Pause.
+func (p *Publisher[V, R]) Resume() { p.setPaused(false) }
+
+func (p *Publisher[V, R]) setPaused(paused bool) {
+	a := &p.admission
+	a.mu.Lock()
+	a.paused = paused
+	a.mu.Unlock()
+	p.signal()
+}
+
+// Limits returns the limits in force.
+func (p *Publisher[V, R]) Limits() Limits {
+	p.admission.mu.Lock()
+	defer p.admission.mu.Unlock()
+	return p.admission.limits
+}
+
+// SetLimits replaces the limits and returns the old ones. change is called with
+// a lock held; it returns the new limits. They count from the next batch on; what was
+// accepted under wider limits stays accepted.
+func (p *Publisher[V, R]) SetLimits(change func(old Limits) (Limits, error)) (old Limits, err error) {
+	a := &p.admission
+	a.mu.Lock()
+	defer func() {
+		a.mu.Unlock()
+		p.signal()
+	}()
+	old = a.limits
+	limits, err := change(old)
+	if err != nil {
+		return old, err
+	}
+	a.limits = limits
+	a.admit()
+	return old, nil
+}
+
+// Hasten makes the loop send everything accepted so far after the given time at
+// the latest, without waiting for full batches.
+func (p *Publisher[V, R]) Hasten(after time.Duration) {
+	a := &p.admission
+	now := p.now()
+	a.mu.Lock()
+	if a.hastened == 0 {
+		a.hastenAt = later(now, after)
+	} else {
+		a.hastenAt = min(a.hastenAt, later(now, after))
+	}
+	a.hastened = a.stats.Accepted
+	a.mu.Unlock()
+	p.signal()
+}
+
+// note makes the condition known when it has changed.
+func (l *loop[V, R]) note() {
+	state, err := l.state()
+	a := &l.p.admission
+	a.mu.Lock()
+	from := a.condition
+	if from.State == state || a.ended { // a Close that could not wait has closed it
+		a.condition.Err = err
+		a.mu.Unlock()
+		return
+	}
+	to := Condition{State: state, Since: time.Now(), Err: err}
+	a.condition = to
+	a.mu.Unlock()
+	l.progress.Add(1)
+	l.p.config.Hooks.Changed(from, to)
+	l.progress.Add(1)
+}
+
+func (l *loop[V, R]) state() (State, error) {
+	held := l.shut
+	if l.paused {
+		held = ErrPaused
+	}
+	switch {
+	case l.drained:
+		return Closed, nil
+	case l.closing:
+		return Closing, held
+	case l.paused:
+		return Paused, held
+	case l.shut != nil:
+		return Held, held
+	case l.pauses > 0:
+		return Throttled, l.throttledBy
+	}
+	return Sending, nil
+}

@@ -1,0 +1,76 @@
+package bufferedsender
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// MergeMissing is what becomes of a merge that the service answers with status
+// 404, because there is no such document.
+type MergeMissing uint8
+
+const (
+	// MergeMissingFail fails it: nothing was changed.
+	MergeMissingFail MergeMissing = iota
+	// MergeMissingIgnore completes it: a document that was deleted in the
+	// meantime needs no change. Its Result has status 404.
+	MergeMissingIgnore
+	// MergeMissingUpload sends it again as mergeOrUpload, which creates the
+	// document from the fields that the merge has. It uses no attempt.
+	MergeMissingUpload
+)
+
+// A merge is encoded with room for the longer name, so that it keeps its size
+// when it becomes a mergeOrUpload: what was admitted with one size must not
+// grow. Blanks between tokens mean nothing in JSON.
+const (
+	actionName = `{"@search.action":"`
+	mergeRoom  = len(models.ActionMergeOrUpload) - len(models.ActionMerge)
+)
+
+var (
+	mergeHead  = []byte(actionName + string(models.ActionMerge) + `"`)
+	wideHead   = append(bytes.Clone(mergeHead), bytes.Repeat([]byte(" "), mergeRoom)...)
+	upsertHead = []byte(actionName + string(models.ActionMergeOrUpload) + `"`)
+)
+
+// widen makes room for the longer name in the encoded merge at the end of buf.
+func widen(buf []byte, start int) []byte {
+	if !bytes.HasPrefix(buf[start:], mergeHead) || bytes.HasPrefix(buf[start:], wideHead) {
+		return buf
+	}
+	at := start + len(mergeHead)
+	return slices.Insert(buf, at, wideHead[len(mergeHead):]...)
+}
+
+// narrow undoes widen, for those who expect no blanks.
+func narrow(action []byte) []byte {
+	if !bytes.HasPrefix(action, wideHead) {
+		return action
+	}
+	return append(bytes.Clone(mergeHead), action[len(wideHead):]...)
+}
+
+// judge decides about a merge of a document that does not exist.
+func (m MergeMissing) judge(action []byte, r publisher.Result[models.IndexingResult]) publisher.Result[models.IndexingResult] {
+	switch m {
+	case MergeMissingIgnore:
+		r.Verdict = publisher.Done
+	case MergeMissingUpload:
+		if bytes.HasPrefix(action, wideHead) {
+			r.Verdict, r.Body = publisher.Retry, bytes.Clone(action)
+			copy(r.Body, upsertHead)
+		}
+	}
+	return r
+}
+
+// missingDocument reports whether a result is about a merge of a document that
+// does not exist.
+func missingDocument(typ models.ActionType, answer *models.IndexingResult) bool {
+	return typ == models.ActionMerge && answer.StatusCode == http.StatusNotFound
+}

@@ -1,0 +1,45 @@
+package bufferedsender
+
+import (
+	"sync/atomic"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+)
+
+// tuner returns a controller as the publisher sees it, and what it begins with.
+// There is none for a policy that never changes anything: then the publisher
+// slows down by itself. guard contains the panics of a controller. New limits
+// are sent to widened; they make a new controller.
+func (o *Options[T]) tuner(limits Limits, widened *atomic.Pointer[Limits], guard func(string, func())) (publisher.Tuner, publisher.Tuned) {
+	if o.Tuning == tuning.Fixed() {
+		return nil, publisher.Tuned{}
+	}
+	var controller tuning.Controller
+	var now publisher.Tuned
+	begin := func(l Limits) {
+		guard("Tuning", func() {
+			controller = o.Tuning.New(tuning.Bounds{Max: tuning.Limits{
+				BatchActions: l.MaxBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
+			}})
+			now = tunedBy(controller.Limits())
+		})
+	}
+	begin(limits)
+	return func(s publisher.Sample) publisher.Tuned {
+		if l := widened.Swap(nil); l != nil {
+			begin(*l)
+		}
+		guard("Tuning", func() {
+			now = tunedBy(controller.Observe(tuning.Observation{
+				Now: s.Now, Started: s.Started, Actions: s.Items, Bytes: s.Bytes, Done: s.Done, Throttled: s.Throttled,
+				Refused: s.Refused, Broken: s.Service == publisher.ServiceFails && !s.Refused, InFlight: s.InFlight, Backlog: s.Backlog,
+			}))
+		})
+		return now
+	}, now
+}
+
+func tunedBy(l tuning.Limits) publisher.Tuned {
+	return publisher.Tuned{BatchItems: l.BatchActions, BatchBytes: l.BatchBytes, InFlight: l.InFlight, Interval: l.Interval}
+}
