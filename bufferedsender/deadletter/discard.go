@@ -38,7 +38,7 @@ func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error)
 const discardEntry = 1000
 
 func (p *pass) discard(stem string, give func(Letter) bool) (discarded int, err error) {
-	j, err := readJournal(p.f.dir, stem)
+	j, err := p.journal(stem)
 	if err != nil {
 		return 0, err
 	}

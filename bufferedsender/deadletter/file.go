@@ -22,7 +22,7 @@ type File struct {
 	sizes    map[string]int64 // of all files with letters, by stem
 	total    int64            // sum of sizes
 	newest   string           // stem; the next one is greater
-	journals map[string]int   // entries appended to a journal by this File, by stem
+	journals map[string]int   // entries that this File has appended, by stem; 0: they may not be durable
 	written  int64            // letters
 	pass     *pass            // the one that is going on
 	closed   bool
@@ -107,10 +107,15 @@ func open(dir folder, options FileOptions) (*File, error) {
 			return nil, err
 		}
 	}
-	for _, stem := range orphans {
-		if _, ok := f.sizes[stem]; ok {
-			continue
+	orphans = slices.DeleteFunc(orphans, func(stem string) bool { return f.sizes[stem] > 0 })
+	if len(orphans) > 0 {
+		// Only the process may have crashed, behind R6: the file must not come
+		// back without its journal if next the machine does.
+		if err := dir.SyncNames(); err != nil {
+			return nil, err
 		}
+	}
+	for _, stem := range orphans {
 		if err := dir.Remove(stem + journalExt); err != nil {
 			return nil, err
 		}

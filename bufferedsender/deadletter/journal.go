@@ -3,8 +3,9 @@ package deadletter
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -63,6 +64,11 @@ func (j *journal) add(e entry) {
 	}
 }
 
+// entry returns all of it.
+func (j *journal) entry() entry {
+	return entry{Done: slices.Sorted(maps.Keys(j.done)), Again: slices.Collect(maps.Values(j.again))}
+}
+
 // empty reports whether nothing has become of any letter.
 func (j *journal) empty() bool { return len(j.done)+len(j.again) == 0 }
 
@@ -103,7 +109,8 @@ func readJournal(dir fs.FS, stem string) (journal, error) {
 	return j, nil
 }
 
-// appendEntry makes an entry durable.
+// appendEntry appends an entry to a journal, which it makes if there is none, and
+// syncs it, but not its name.
 func appendEntry(dir folder, stem string, e entry) error {
 	encoded, err := json.Marshal(e)
 	if err != nil {
@@ -111,8 +118,7 @@ func appendEntry(dir folder, stem string, e entry) error {
 	}
 	name := stem + journalExt
 	size, last, err := endOf(dir, name)
-	created := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !created {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if size > 0 && last != '\n' { // torn: this entry must not become a part of it
@@ -126,11 +132,5 @@ func appendEntry(dir folder, stem string, e entry) error {
 	if err == nil {
 		err = h.Sync()
 	}
-	if err = errors.Join(err, h.Close()); err == nil && created {
-		err = dir.SyncNames()
-	}
-	if err != nil {
-		return fmt.Errorf("cannot record what has become of letters: %w", err)
-	}
-	return nil
+	return errors.Join(err, h.Close())
 }

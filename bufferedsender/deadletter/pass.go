@@ -47,6 +47,20 @@ func (p *pass) end() {
 // err says why the pass must end early, if it must.
 func (p *pass) err() error { return context.Cause(p.ctx) }
 
+// journal returns what has become of the letters of a file, for certain: what
+// was not written by this File, or was followed by a failure, may be in memory
+// only. If letters were sent because an older one is done, and a crash brought
+// that one back, it would be sent after them.
+func (p *pass) journal(stem string) (journal, error) {
+	p.f.mu.Lock()
+	defer p.f.mu.Unlock()
+	j, err := readJournal(p.f.dir, stem)
+	if err == nil && !j.empty() && p.f.journals[stem] == 0 {
+		err = p.f.record(stem, j.entry())
+	}
+	return j, err
+}
+
 // record makes an entry durable, and adds it to j. Letters that a Write has
 // given a newer reason meanwhile keep that one: it says more.
 func (p *pass) record(stem string, j *journal, e entry) error {

@@ -170,7 +170,7 @@ const refusedInARow = 10
 
 // file replays one file. An error ends the Replay.
 func (r *replay[T]) file(stem string) error {
-	j, err := readJournal(r.pass.f.dir, stem)
+	j, err := r.pass.journal(stem)
 	if err != nil {
 		return err
 	}

@@ -190,10 +190,19 @@ func (f *File) again(letters []Letter) {
 	}
 }
 
-// record appends an entry to a journal. The caller has the lock.
+// record appends an entry to a journal, durably. The caller has the lock.
 func (f *File) record(stem string, e entry) error {
+	err := appendEntry(f.dir, stem, e)
+	if err == nil && f.journals[stem] == 0 {
+		// Also if the journal was there: whoever made it may have failed here.
+		err = f.dir.SyncNames()
+	}
+	if err != nil {
+		f.journals[stem] = 0
+		return fmt.Errorf("cannot record what has become of letters: %w", err)
+	}
 	f.journals[stem]++
-	return appendEntry(f.dir, stem, e)
+	return nil
 }
 
 // place says in the tag of an action which letter it was made of.

@@ -1,0 +1,540 @@
+package deadletter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// filled returns a File on a disk in memory with letters in it.
+func filled(t testing.TB, opts *FileOptions, letters ...Letter) (*memDisk, *File) {
+	t.Helper()
+	d := newDisk()
+	f := openDisk(t, d, opts)
+	require.NoError(t, f.Write(t.Context(), letters))
+	return d, f
+}
+
+// kept collects what Replay says of the letters that stay.
+type kept map[int]error
+
+func (k kept) note(l Letter, why error) { k[versionOf(l)] = why }
+
+func TestReplayEmptiesWhatIsDelivered(t *testing.T) {
+	dir := t.TempDir()
+	f := openDir(t, dir, &FileOptions{MaxFileBytes: 1000})
+	require.NoError(t, f.Write(t.Context(), lettersOf(1, 10)))
+	service := &service{}
+	report, err := Replay(t.Context(), f, testIndex, service, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 10, Delivered: 10}, report)
+	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, service.applied)
+	require.Empty(t, namesIn(t, dir))
+	require.Equal(t, Stats{Written: 10}, f.Stats())
+
+	report, err = Replay(t.Context(), f, testIndex, service, nil)
+	require.NoError(t, err)
+	require.Zero(t, report)
+}
+
+// Whoever the sender tells of its failures, there is one letter afterwards, in
+// its old place, with the newer reason.
+func TestALetterThatIsRefusedAgainStaysOnceWithTheNewerReason(t *testing.T) {
+	for name, sameSink := range map[string]bool{"the sender has the File as its sink": true, "it has none": false} {
+		t.Run(name, func(t *testing.T) {
+			first := letterOf("k2", 2)
+			first.Unknown = true
+			d, f := filled(t, nil, letterOf("k1", 1), first, letterOf("k3", 3))
+			service := &service{refused: map[int]bool{2: true}, message: "still no"}
+			if sameSink {
+				service.sink = f
+			}
+			k := kept{}
+			for round := 1; round <= 2; round++ {
+				report, err := Replay(t.Context(), f, testIndex, service, &ReplayOptions[doc]{Kept: k.note})
+				require.NoError(t, err)
+				want := Report{Sent: 1, Failed: 1}
+				if round == 1 {
+					want = Report{Sent: 3, Delivered: 2, Failed: 1}
+				}
+				require.Equal(t, want, report)
+				var refused *RefusedError
+				require.ErrorAs(t, k[2], &refused)
+				require.Equal(t, models.IndexingResult{Key: "k2", StatusCode: 422, ErrorMessage: "still no"}, refused.Result)
+				require.EqualError(t, refused, "refused again with status 422: still no")
+
+				letters := readAll(t, d)
+				require.Len(t, letters, 1)
+				l := letters[0]
+				assert.Equal(t, first.Document, l.Document)
+				assert.Equal(t, first.First, l.First)
+				assert.Equal(t, 422, l.Status)
+				assert.Equal(t, "still no", l.Message)
+				assert.True(t, l.Unknown, "the first time it may have been applied, and that stays so")
+				if sameSink {
+					assert.Equal(t, 1+4*round, l.Attempts)
+					assert.Equal(t, "r2", l.RequestID)
+					assert.Equal(t, "refused: still no", l.Error)
+					assert.Equal(t, testTime.Add(2*time.Hour), l.Last)
+				} else {
+					assert.Equal(t, 1+round, l.Attempts)
+					assert.Empty(t, l.RequestID, "of another request")
+					assert.Equal(t, "refused again with status 422: still no", l.Error)
+					assert.WithinDuration(t, time.Now(), l.Last, time.Minute)
+				}
+			}
+			require.Equal(t, int64(3), f.Stats().Written, "it is no new letter")
+			service.refused = nil
+			report, err := Replay(t.Context(), f, testIndex, service, nil)
+			require.NoError(t, err)
+			require.Equal(t, Report{Sent: 1, Delivered: 1}, report)
+			require.Empty(t, d.files())
+		})
+	}
+}
+
+func TestLettersOfAKeyAreSentInTheirOrderOneAtATime(t *testing.T) {
+	_, f := filled(t, nil,
+		letterOf("a", 1), letterOf("b", 2), letterOf("a", 3), letterOf("c", 4), letterOf("a", 5), letterOf("b", 6))
+	service := &service{}
+	report, err := Replay(t.Context(), f, testIndex, service, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 6, Delivered: 6}, report)
+	require.Equal(t, [][]int{{1, 2, 4}, {3, 6}, {5}}, service.calls)
+}
+
+func TestALetterThatStaysHoldsThoseBehindItOfItsKey(t *testing.T) {
+	why := errors.New("not this one")
+	for name, c := range map[string]struct {
+		first   func(*Letter)
+		options ReplayOptions[doc]
+		refused map[int]bool
+		reason  func(error) bool
+		report  Report
+	}{
+		"refused again": {
+			refused: map[int]bool{1: true},
+			reason:  func(err error) bool { return errors.As(err, new(*RefusedError)) },
+			report:  Report{Sent: 2, Delivered: 1, Failed: 1, Skipped: 2},
+		},
+		"not selected": {
+			options: ReplayOptions[doc]{Select: func(l Letter) bool { return versionOf(l) != 1 }},
+			reason:  func(err error) bool { return errors.Is(err, ErrNotSelected) },
+			report:  Report{Sent: 1, Delivered: 1, Skipped: 3},
+		},
+		"no document": {
+			options: ReplayOptions[doc]{Document: func(_ context.Context, l Letter) (doc, error) {
+				if versionOf(l) == 1 {
+					return doc{}, why
+				}
+				return Decode[doc](l)
+			}},
+			reason: func(err error) bool { return errors.Is(err, why) },
+			report: Report{Sent: 1, Delivered: 1, Skipped: 3},
+		},
+		"not decodable": {
+			first:  func(l *Letter) { l.Document = json.RawMessage(`{"id":"a","v":1,"more":2}`) },
+			reason: func(err error) bool { return errors.Is(err, ErrChanged) },
+			report: Report{Sent: 1, Delivered: 1, Skipped: 3},
+		},
+	} {
+		for _, actions := range []int{1, 2, 100} {
+			t.Run(fmt.Sprintf("%s, %d at a time", name, actions), func(t *testing.T) {
+				first := letterOf("a", 1)
+				if c.first != nil {
+					c.first(&first)
+				}
+				d, f := filled(t, &FileOptions{MaxFileBytes: 700}, first, letterOf("a", 2), letterOf("b", 3), letterOf("a", 4))
+				service := &service{refused: c.refused}
+				k := kept{}
+				options := c.options
+				options.MaxActions, options.Kept = actions, k.note
+				report, err := Replay(t.Context(), f, testIndex, service, &options)
+				require.NoError(t, err)
+				require.Equal(t, c.report, report)
+				require.Equal(t, []int{3}, service.applied)
+				require.Equal(t, []int{1, 2, 4}, versionsOf(readAll(t, d)))
+				require.True(t, c.reason(k[1]), "%v", k[1])
+				require.ErrorIs(t, k[2], ErrHeld)
+				require.ErrorIs(t, k[4], ErrHeld)
+
+				n, err := f.Discard(t.Context(), func(l Letter) bool { return versionOf(l) == 1 })
+				require.NoError(t, err)
+				require.Equal(t, 1, n)
+				report, err = Replay(t.Context(), f, testIndex, service, &options)
+				require.NoError(t, err)
+				require.Equal(t, Report{Sent: 2, Delivered: 2}, report, "nothing holds them any more")
+				require.Equal(t, []int{3, 2, 4}, service.applied)
+			})
+		}
+	}
+}
+
+func TestReplayLeavesTheLettersOfOtherIndexesAlone(t *testing.T) {
+	other := letterOf("a", 1)
+	other.Index = "motels"
+	d, f := filled(t, nil, other, letterOf("a", 2))
+	service := &service{}
+	report, err := Replay(t.Context(), f, testIndex, service, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 1, Delivered: 1}, report)
+	require.Equal(t, []int{2}, service.applied)
+	require.Equal(t, []Letter{other}, readAll(t, d))
+	report, err = Replay(t.Context(), f, "motels", service, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 1, Delivered: 1}, report)
+}
+
+func TestRedactedLettersAreReportedAndStayUnlessTheirDocumentIsRead(t *testing.T) {
+	d, f := filled(t, &FileOptions{Redact: true}, lettersOf(1, 2)...)
+	service := &service{}
+	reasons := 0
+	report, err := Replay(t.Context(), f, testIndex, service, &ReplayOptions[doc]{Kept: func(_ Letter, why error) {
+		assert.ErrorIs(t, why, ErrRedacted)
+		reasons++
+	}})
+	require.NoError(t, err)
+	require.Equal(t, Report{Skipped: 2}, report)
+	require.Equal(t, 2, reasons)
+	require.Len(t, readAll(t, d), 2)
+
+	report, err = Replay(t.Context(), f, testIndex, service, &ReplayOptions[doc]{
+		Document: func(_ context.Context, l Letter) (doc, error) { return doc{ID: l.Key, V: 7}, nil },
+	})
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 2, Delivered: 2}, report)
+	require.Equal(t, []int{7, 7}, service.applied)
+	require.Empty(t, d.files())
+}
+
+func TestReplayTakesNoMoreIntoMemoryThanItMay(t *testing.T) {
+	letters := lettersOf(1, 10)
+	large := letterOf("large", 11)
+	large.Document = json.RawMessage(`{"id":"large","v":11}` + strings.Repeat(" ", 5000))
+	size := int64(len(letters[0].Document) + len(letters[0].Key) + len(letters[0].Message) + len(letters[0].Error))
+	for name, c := range map[string]struct {
+		options ReplayOptions[doc]
+		calls   []int
+	}{
+		"by number":           {ReplayOptions[doc]{MaxActions: 4}, []int{4, 4, 3}},
+		"by size":             {ReplayOptions[doc]{MaxBytes: 3 * size}, []int{3, 3, 3, 2}},
+		"less than a letter":  {ReplayOptions[doc]{MaxBytes: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		"as much as it takes": {ReplayOptions[doc]{}, []int{11}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, f := filled(t, nil, append(letters, large)...)
+			service := &service{}
+			_, err := Replay(t.Context(), f, testIndex, service, &c.options)
+			require.NoError(t, err)
+			var calls []int
+			for _, call := range service.calls {
+				calls = append(calls, len(call))
+			}
+			require.Equal(t, c.calls, calls)
+		})
+	}
+}
+
+func TestLettersThatComeInMeanwhileAreLeftForTheNextReplay(t *testing.T) {
+	d, f := filled(t, nil, lettersOf(1, 2)...)
+	next := 3
+	to := sender[doc](func(c context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		require.NoError(t, f.Write(c, lettersOf(next, 1)))
+		next++
+		return make([]models.IndexingResult, len(actions)), nil
+	})
+	report, err := Replay(t.Context(), f, testIndex, to, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 2, Delivered: 2}, report)
+	require.Equal(t, []int{3}, versionsOf(readAll(t, d)))
+}
+
+// The sender goes on without Replay when its context ends. What it then tells
+// the sink is about letters that are there.
+func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T) {
+	d, f := filled(t, nil, lettersOf(1, 4)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var tags []any
+	report, err := Replay(ctx, f, testIndex, sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		for _, a := range actions {
+			tags = append(tags, a.Tag)
+		}
+		cancel()
+		return []models.IndexingResult{{Succeeded: true, StatusCode: 200}, {}, {}, {}}, context.Canceled
+	}), nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, Report{Sent: 4, Delivered: 1}, report)
+	require.Equal(t, []int{2, 3, 4}, versionsOf(readAll(t, d)))
+
+	late := func(v int) {
+		l := letterOf(fmt.Sprintf("k%d", v), v)
+		l.Message, l.Tag = "late", tags[v-1]
+		require.NoError(t, f.Write(t.Context(), []Letter{l}))
+	}
+	message := func(v int) string {
+		for _, l := range readAll(t, d) {
+			if versionOf(l) == v {
+				return l.Message
+			}
+		}
+		return "gone"
+	}
+	late(2)
+	require.Equal(t, []int{2, 3, 4}, versionsOf(readAll(t, d)))
+	require.Equal(t, "late", message(2))
+
+	n, err := f.Discard(t.Context(), func(l Letter) bool { return versionOf(l) == 2 })
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	late(3) // the file has been rewritten by now
+	require.Equal(t, "late", message(3))
+	late(2)
+	require.Equal(t, "gone", message(2), "it is what somebody has discarded")
+
+	service := &service{}
+	_, err = Replay(t.Context(), f, testIndex, service, nil)
+	require.NoError(t, err)
+	late(4)
+	require.Empty(t, readAll(t, d), "it has been delivered by another action")
+
+	require.NoError(t, openDisk(t, newDisk(), nil).Write(t.Context(), []Letter{{Action: models.ActionUpload, Tag: tags[0]}}))
+	other, otherFile := filled(t, nil)
+	l := letterOf("k2", 2)
+	l.Tag = tags[1]
+	require.NoError(t, otherFile.Write(t.Context(), []Letter{l}))
+	require.Len(t, readAll(t, other), 1, "to another File it is a new letter")
+}
+
+func TestReplayEndsWithItsContextAndLosesNothing(t *testing.T) {
+	d, f := filled(t, nil, lettersOf(1, 5)...)
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	service := &service{}
+	calls := 0
+	report, err := Replay(ctx, f, testIndex, sender[doc](func(c context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		if calls++; calls == 2 {
+			cancel(cause) // while this call succeeds all the same
+		}
+		return service.IndexDocumentsAndWait(c, actions...)
+	}), &ReplayOptions[doc]{MaxActions: 2})
+	require.ErrorIs(t, err, cause)
+	require.Equal(t, Report{Sent: 4, Delivered: 4}, report)
+	require.Equal(t, []int{5}, versionsOf(readAll(t, d)))
+
+	report, err = Replay(ctx, f, testIndex, service, nil)
+	require.ErrorIs(t, err, cause)
+	require.Zero(t, report)
+	_, err = f.Discard(ctx, func(Letter) bool { return true })
+	require.ErrorIs(t, err, cause)
+	require.Equal(t, []int{5}, versionsOf(readAll(t, d)))
+}
+
+// A sender that accepts no more than what is before a bad document.
+func accepting(service *service, bad func(v int) bool, why error) sender[doc] {
+	return func(ctx context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		for i, a := range actions {
+			if bad(a.Document.V) {
+				results, _ := service.IndexDocumentsAndWait(ctx, actions[:i]...)
+				return results, why
+			}
+		}
+		return service.IndexDocumentsAndWait(ctx, actions...)
+	}
+}
+
+func TestALetterThatTheSenderDoesNotAcceptDoesNotKeepTheOthersBack(t *testing.T) {
+	tooLarge := errors.New("too large")
+	d, f := filled(t, nil, append(lettersOf(1, 5), letterOf("k2", 6))...)
+	service := &service{}
+	k := kept{}
+	report, err := Replay(t.Context(), f, testIndex, accepting(service, func(v int) bool { return v == 2 || v == 4 }, tooLarge), &ReplayOptions[doc]{Kept: k.note})
+	require.ErrorIs(t, err, tooLarge)
+	require.ErrorContains(t, err, "did not accept 2 letters")
+	require.Equal(t, Report{Sent: 3, Delivered: 3, Skipped: 3}, report)
+	require.Equal(t, []int{1, 3, 5}, service.applied)
+	require.Equal(t, []int{2, 4, 6}, versionsOf(readAll(t, d)))
+	require.ErrorIs(t, k[2], tooLarge)
+	require.ErrorIs(t, k[4], tooLarge)
+	require.ErrorIs(t, k[6], ErrHeld)
+	require.Equal(t, "no", readAll(t, d)[0].Message, "the service has not refused it")
+}
+
+func TestReplayGivesUpOnASenderThatAcceptsNothing(t *testing.T) {
+	closed := errors.New("closed")
+	d, f := filled(t, nil, lettersOf(1, 100)...)
+	calls := 0
+	report, err := Replay(t.Context(), f, testIndex, sender[doc](func(context.Context, ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		calls++
+		return nil, closed
+	}), nil)
+	require.ErrorIs(t, err, closed)
+	require.Equal(t, refusedInARow, calls)
+	require.Equal(t, Report{Skipped: refusedInARow}, report)
+	require.Len(t, readAll(t, d), 100)
+
+	service := &service{} // which accepts every tenth
+	report, err = Replay(t.Context(), f, testIndex, accepting(service, func(v int) bool { return v%10 != 0 }, closed), nil)
+	require.ErrorIs(t, err, closed)
+	require.Equal(t, Report{Sent: 10, Delivered: 10, Skipped: 90}, report)
+}
+
+func TestAnIndexerThatAnswersNonsenseLosesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		results []models.IndexingResult
+		err     error
+		report  Report
+		left    []int
+	}{
+		"nothing at all":          {nil, nil, Report{Skipped: 3}, []int{1, 2, 3}},
+		"too few":                 {make([]models.IndexingResult, 1), nil, Report{Sent: 2, Delivered: 2, Skipped: 1}, []int{2}},
+		"too many":                {make([]models.IndexingResult, 9), nil, Report{Sent: 3, Delivered: 3}, []int{}},
+		"failures without status": {make([]models.IndexingResult, 3), errSomeFailed, Report{Sent: 3, Failed: 3}, []int{1, 2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, f := filled(t, nil, lettersOf(1, 3)...)
+			report, err := Replay(t.Context(), f, testIndex, sender[doc](func(context.Context, ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+				return c.results, c.err
+			}), nil)
+			if c.report.Skipped > 0 {
+				require.ErrorContains(t, err, "neither a result nor an error")
+			} else {
+				require.NoError(t, err)
+			}
+			require.Equal(t, c.report, report)
+			require.Equal(t, c.left, versionsOf(readAll(t, d)))
+		})
+	}
+}
+
+func TestADamagedLineIsReportedAndKept(t *testing.T) {
+	d := newDisk()
+	d.put(stemA+lettersExt, lineOf(1)+"damage\n"+lineOf(2)+`{"n":0,"action":"upload"}`+"\n"+`{"n":5,"action":"replace"}`+"\n")
+	letters, errs := read(d)
+	require.Equal(t, []int{1, 2}, versionsOf(letters))
+	require.Len(t, errs, 3)
+	var damaged *DamagedError
+	require.ErrorAs(t, errs[0], &damaged)
+	require.Equal(t, stemA+lettersExt, damaged.File)
+	require.Equal(t, 2, damaged.Line)
+	require.ErrorContains(t, errs[0], stemA+".jsonl:2 is not a letter: ")
+	require.ErrorContains(t, errs[1], ":4 is not a letter: it has no number")
+	require.ErrorContains(t, errs[2], `:5 is not a letter: there is no action "replace"`)
+
+	f := openDisk(t, d, nil)
+	var reasons []error
+	report, err := Replay(t.Context(), f, testIndex, &service{refused: map[int]bool{2: true}, message: "again"}, &ReplayOptions[doc]{
+		Kept: func(_ Letter, why error) { reasons = append(reasons, why) },
+	})
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 2, Delivered: 1, Failed: 1, Skipped: 3}, report)
+	require.Len(t, reasons, 4)
+	n, err := f.Discard(t.Context(), func(Letter) bool { return true })
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, map[string]string{
+		stemA + lettersExt: "damage\n" + `{"n":0,"action":"upload"}` + "\n" + `{"n":5,"action":"replace"}` + "\n",
+	}, d.files(), "word for word")
+}
+
+func TestADiskThatFailsLosesNothingThatWasNotDelivered(t *testing.T) {
+	for at := 0; ; at++ {
+		d, f := filled(t, &FileOptions{MaxFileBytes: 900}, lettersOf(1, 5)...)
+		n := 0
+		failed := ""
+		d.fail = func(op, name string) error {
+			if n++; n == at+1 {
+				failed = op + " of " + name
+				return fmt.Errorf("%s: %w", failed, errDisk)
+			}
+			return nil
+		}
+		service := &service{refused: map[int]bool{2: true}, message: "again"}
+		report, err := Replay(t.Context(), f, testIndex, service, nil)
+		d.fail = nil
+		if failed == "" {
+			require.NoError(t, err)
+			require.Greater(t, at, 10)
+			return
+		}
+		require.ErrorIs(t, err, errDisk, failed)
+		require.Equal(t, len(service.applied), report.Delivered, failed)
+		for v := 1; v <= 5; v++ {
+			if !slices.Contains(service.applied, v) {
+				require.Contains(t, versionsOf(readAll(t, d)), v, "%s: lost", failed)
+			}
+		}
+		service.refused = nil
+		_, err = Replay(t.Context(), f, testIndex, service, nil)
+		require.NoError(t, err, failed)
+		require.Empty(t, readAll(t, d), failed)
+	}
+}
+
+func TestAFileThatSomebodyRemovedIsForgotten(t *testing.T) {
+	dir := t.TempDir()
+	f := openDir(t, dir, &FileOptions{MaxFileBytes: 1})
+	require.NoError(t, f.Write(t.Context(), lettersOf(1, 3)))
+	require.NoError(t, os.Remove(filepath.Join(dir, namesIn(t, dir)[1])))
+	service := &service{}
+	report, err := Replay(t.Context(), f, testIndex, service, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 2, Delivered: 2}, report)
+	require.Equal(t, Stats{Written: 3}, f.Stats())
+}
+
+func TestAPanicInAFunctionOfTheCallerEndsTheReplayOnly(t *testing.T) {
+	_, f := filled(t, nil, lettersOf(1, 3)...)
+	require.PanicsWithValue(t, "select", func() {
+		_, _ = Replay(t.Context(), f, testIndex, &service{}, &ReplayOptions[doc]{Select: func(Letter) bool { panic("select") }})
+	})
+	require.PanicsWithValue(t, "give", func() {
+		_, _ = f.Discard(t.Context(), func(Letter) bool { panic("give") })
+	})
+	report, err := Replay(t.Context(), f, testIndex, &service{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, Report{Sent: 3, Delivered: 3}, report)
+}
+
+func TestDiscardRemovesWhatItIsTold(t *testing.T) {
+	d, f := filled(t, &FileOptions{MaxFileBytes: 100_000}, lettersOf(1, 3*discardEntry)...)
+	n, err := f.Discard(t.Context(), func(l Letter) bool { return versionOf(l)%5 != 0 })
+	require.NoError(t, err)
+	require.Equal(t, 3*discardEntry*4/5, n)
+	letters := readAll(t, d)
+	require.Len(t, letters, 3*discardEntry/5)
+	for i, l := range letters {
+		require.Equal(t, 5*(i+1), versionOf(l))
+	}
+	var total int64
+	for name, content := range d.files() {
+		require.True(t, strings.HasSuffix(name, lettersExt), name)
+		total += int64(len(content))
+	}
+	require.Equal(t, total, f.Stats().Bytes)
+}
+
+func TestALetterIsFoundUnderItsNumberAfterManyRewrites(t *testing.T) {
+	d, f := filled(t, nil, lettersOf(1, 20)...)
+	for v := 20; v > 0; v-- {
+		service := &service{refused: map[int]bool{1: true}, message: fmt.Sprint("without ", v)}
+		_, err := Replay(t.Context(), f, testIndex, service, &ReplayOptions[doc]{Select: func(l Letter) bool {
+			return versionOf(l) == v || versionOf(l) == 1
+		}})
+		require.NoError(t, err)
+		letters := readAll(t, d)
+		require.Len(t, letters, max(v-1, 1))
+		require.Equal(t, fmt.Sprint("without ", v), letters[0].Message)
+	}
+}

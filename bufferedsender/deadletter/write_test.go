@@ -1,0 +1,400 @@
+package deadletter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEverythingOfALetterIsKept(t *testing.T) {
+	letter := Letter{
+		Index: "hotels", Key: "7", Action: models.ActionMergeOrUpload,
+		Document: json.RawMessage(`{"id":"7","html":"<b>&\u2028","n":9007199254740993,"x":null}`),
+		Status:   422, Message: `"quoted" <and> broken` + "\n", RequestID: "abc", Attempts: 4,
+		Unknown: true, Unsent: true, Error: "mergeOrUpload of document \"7\" failed",
+		First: testTime, Last: testTime.Add(time.Minute), Tag: "not stored",
+	}
+	dir := t.TempDir()
+	require.NoError(t, openDir(t, dir, nil).Write(t.Context(), []Letter{letter}))
+	letter.Tag = nil
+	require.Equal(t, []Letter{letter}, readAll(t, os.DirFS(dir)))
+}
+
+func TestLettersAreOneReadableLineEach(t *testing.T) {
+	dir := t.TempDir()
+	f := openDir(t, dir, nil)
+	pretty := letterOf("7", 1)
+	pretty.Document = json.RawMessage("{\n  \"id\": \"7\",\n  \"v\": 1\n}")
+	require.NoError(t, f.Write(t.Context(), []Letter{pretty, letterOf("8", 2)}))
+	names := namesIn(t, dir)
+	require.Len(t, names, 1)
+	content, err := os.ReadFile(filepath.Join(dir, names[0]))
+	require.NoError(t, err)
+	require.Equal(t, `{"n":1,"index":"hotels","key":"7","action":"upload","document":{"id":"7","v":1},"status":400,"message":"no","requestId":"r1","attempts":1,"error":"refused: no","first":"2026-11-21T12:04:27.123456789Z","last":"2026-11-21T12:04:28.123456789Z"}
+{"n":2,"index":"hotels","key":"8","action":"upload","document":{"id":"8","v":2},"status":400,"message":"no","requestId":"r1","attempts":1,"error":"refused: no","first":"2026-11-21T12:04:27.123456789Z","last":"2026-11-21T12:04:28.123456789Z"}
+`, string(content))
+}
+
+func TestFilesAreForTheirOwnerOnly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // which has no such modes
+	}
+	dir := filepath.Join(t.TempDir(), "new", "letters")
+	f := openDir(t, dir, nil)
+	require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
+	service := &service{refused: map[int]bool{1: true}}
+	_, err := Replay(t.Context(), f, testIndex, service, &ReplayOptions[doc]{Kept: func(Letter, error) {
+		require.NoError(t, f.Write(t.Context(), lettersOf(3, 1)))
+	}})
+	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := e.Info()
+		require.NoError(t, err)
+		want := fs.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		}
+		assert.Equal(t, want, info.Mode().Perm(), path)
+		return nil
+	}))
+}
+
+func TestNamesSortByTimeEvenIfTheClockGoesBack(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 4, 27, 5, time.FixedZone("", 3600))
+	first := stemAfter("", at)
+	require.Equal(t, "letters-20261121T110427.000000005Z", first)
+	stems := []string{first}
+	for _, step := range []time.Duration{time.Second, 0, -time.Hour, -time.Hour, time.Hour, time.Nanosecond} {
+		at = at.Add(step)
+		stems = append(stems, stemAfter(stems[len(stems)-1], at))
+	}
+	require.True(t, slices.IsSorted(stems), "%q", stems)
+	require.Len(t, slices.Compact(slices.Clone(stems)), len(stems))
+	for _, stem := range stems {
+		got, ext, ok := stemOf(stem + lettersExt)
+		require.True(t, ok)
+		require.Equal(t, []string{stem, lettersExt}, []string{got, ext})
+	}
+}
+
+func TestAFileIsNoLargerThanMaxFileBytesUnlessOneLetterIs(t *testing.T) {
+	line := int64(len(lineOf(1)))
+	for _, limit := range []int64{1, line - 1, line, line + 1, 3 * line, 3*line + 1} {
+		dir := t.TempDir()
+		f := openDir(t, dir, &FileOptions{MaxFileBytes: limit})
+		require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
+		require.NoError(t, f.Write(t.Context(), lettersOf(3, 7)))
+		require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, versionsOf(readAll(t, os.DirFS(dir))))
+		perFile := max(1, limit/line)
+		require.Equal(t, int((9+perFile-1)/perFile), f.Stats().Files, "limit %d", limit)
+		var total int64
+		for _, name := range namesIn(t, dir) {
+			info, err := os.Stat(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.LessOrEqual(t, info.Size(), max(limit, line))
+			total += info.Size()
+		}
+		require.Equal(t, Stats{Files: f.Stats().Files, Bytes: total, Written: 9}, f.Stats())
+	}
+}
+
+func TestAnOldFileIsNotWrittenAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := openDisk(t, newDisk(), &FileOptions{MaxFileAge: time.Hour})
+		write := func() int {
+			require.NoError(t, f.Write(t.Context(), lettersOf(1, 1)))
+			return f.Stats().Files
+		}
+		assert.Equal(t, 1, write())
+		time.Sleep(time.Hour - 1)
+		assert.Equal(t, 1, write())
+		time.Sleep(1)
+		assert.Equal(t, 2, write())
+		time.Sleep(24 * time.Hour)
+		assert.Equal(t, 3, write())
+	})
+}
+
+func TestFullDeadLettersRefuseAndRemoveNothing(t *testing.T) {
+	line := int64(len(lineOf(1)))
+	d := newDisk()
+	f := openDisk(t, d, &FileOptions{MaxTotalBytes: 3*line + line/2, MaxFileBytes: 2 * line})
+	require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
+	err := f.Write(t.Context(), lettersOf(3, 3))
+	require.ErrorIs(t, err, ErrFull)
+	require.ErrorContains(t, err, "2 of 3 letters are not kept")
+	require.Equal(t, []int{1, 2, 3}, versionsOf(readAll(t, d)), "as many as fit")
+	before := d.files()
+	require.ErrorIs(t, f.Write(t.Context(), lettersOf(6, 1)), ErrFull)
+	require.Equal(t, before, d.files())
+
+	again := openDisk(t, d, &FileOptions{MaxTotalBytes: 3*line + line/2})
+	require.ErrorIs(t, again.Write(t.Context(), lettersOf(6, 1)), ErrFull, "what was there counts")
+	n, err := again.Discard(t.Context(), func(l Letter) bool { return versionOf(l) == 1 })
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.NoError(t, again.Write(t.Context(), lettersOf(6, 1)), "there is room again")
+
+	unlimited := openDisk(t, newDisk(), &FileOptions{MaxTotalBytes: -1})
+	require.NoError(t, unlimited.Write(t.Context(), lettersOf(1, 100)))
+}
+
+func TestRedactedLettersHoldNothingOfTheDocument(t *testing.T) {
+	const secret = "4711-0815"
+	d := newDisk()
+	f := openDisk(t, d, &FileOptions{Redact: true})
+	letter := letterOf("7", 1)
+	letter.Document = json.RawMessage(`{"card":"` + secret + `"}`)
+	letter.Message = "bad value '" + secret + "'"
+	letter.Error = "upload failed: " + letter.Message
+	require.NoError(t, f.Write(t.Context(), []Letter{letter}))
+
+	quoting := sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		if len(actions) == 1 && actions[0].Document.V == 2 { // as a sender with f as its sink does
+			again := letter
+			again.Tag = actions[0].Tag
+			require.NoError(t, f.Write(t.Context(), []Letter{again}))
+		}
+		return []models.IndexingResult{{StatusCode: 400, ErrorMessage: letter.Message}}, errSomeFailed
+	})
+	for v := range 3 {
+		_, err := Replay(t.Context(), f, testIndex, quoting, &ReplayOptions[doc]{
+			Document: func(_ context.Context, l Letter) (doc, error) { return doc{ID: l.Key, V: v}, nil },
+			Kept: func(Letter, error) {
+				for name, content := range d.files() {
+					assert.NotContains(t, content, secret, name)
+				}
+			},
+		})
+		require.NoError(t, err)
+		for name, content := range d.files() {
+			assert.NotContains(t, content, secret, name)
+		}
+	}
+	letters := readAll(t, d)
+	require.Len(t, letters, 1)
+	assert.Equal(t, "7", letters[0].Key)
+	assert.Equal(t, 400, letters[0].Status)
+	assert.Nil(t, letters[0].Document)
+}
+
+func TestALetterThatCannotBeWrittenDoesNotKeepTheOthersOut(t *testing.T) {
+	d := newDisk()
+	f := openDisk(t, d, nil)
+	noJSON, noAction := letterOf("secret-key", 2), letterOf("k3", 3)
+	noJSON.Document, noAction.Action = json.RawMessage(`{"id":`), "replace"
+	err := f.Write(t.Context(), []Letter{letterOf("k1", 1), noJSON, noAction, letterOf("k4", 4)})
+	require.ErrorContains(t, err, "2 of 4 letters are not kept")
+	require.ErrorContains(t, err, `no action "replace"`)
+	require.NotContains(t, err.Error(), "secret-key", "senders log the error, and keys are not for logs")
+	require.Equal(t, []int{1, 4}, versionsOf(readAll(t, d)))
+}
+
+// Whatever fails once, the next Write works, and leaves no litter.
+func TestAWriteThatFailedDoesNotHarmTheNext(t *testing.T) {
+	for _, op := range []string{"create", "write", "sync", "sync names"} {
+		for _, before := range []int{0, 1} {
+			t.Run(fmt.Sprintf("%s, %d letters before", op, before), func(t *testing.T) {
+				d := newDisk()
+				f := openDisk(t, d, nil)
+				require.NoError(t, f.Write(t.Context(), lettersOf(1, before)))
+				if op == "create" || op == "sync names" {
+					f = openDisk(t, d, nil) // which begins a file of its own
+				}
+				written := f.Stats().Written
+				want := versionsOf(lettersOf(1, before))
+				files := d.files()
+				d.fail = func(o, name string) error {
+					if o == op {
+						return errDisk
+					}
+					return nil
+				}
+				for range 3 {
+					require.ErrorIs(t, f.Write(t.Context(), lettersOf(2, 2)), errDisk)
+				}
+				require.Equal(t, files, d.files())
+				d.fail = nil
+				require.NoError(t, f.Write(t.Context(), lettersOf(4, 2)))
+				require.Equal(t, append(want, 4, 5), versionsOf(readAll(t, d)))
+				require.Equal(t, written+2, f.Stats().Written)
+			})
+		}
+	}
+}
+
+func TestNoSyncSyncsNothing(t *testing.T) {
+	d := newDisk()
+	var syncs int
+	d.fail = func(op, _ string) error {
+		if strings.HasPrefix(op, "sync") {
+			syncs++
+		}
+		return nil
+	}
+	require.NoError(t, openDisk(t, d, &FileOptions{NoSync: true}).Write(t.Context(), lettersOf(1, 3)))
+	require.Zero(t, syncs)
+	require.NoError(t, openDisk(t, d, nil).Write(t.Context(), lettersOf(4, 3)))
+	require.Equal(t, 2, syncs, "the file and its name")
+	require.Len(t, readAll(t, d), 6)
+}
+
+func TestClosedDeadLettersTakeNothing(t *testing.T) {
+	f := openDisk(t, newDisk(), nil)
+	require.NoError(t, f.Write(t.Context(), lettersOf(1, 1)))
+	require.NoError(t, f.Close())
+	require.NoError(t, f.Close())
+	require.ErrorIs(t, f.Write(t.Context(), lettersOf(2, 1)), ErrClosed)
+	_, err := f.Discard(t.Context(), func(Letter) bool { return true })
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = Replay(t.Context(), f, testIndex, &service{}, nil)
+	require.ErrorIs(t, err, ErrClosed)
+}
+
+func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
+	_, err := Open(t.TempDir(), &FileOptions{MaxFileBytes: -1, MaxFileAge: -1})
+	require.ErrorContains(t, err, "MaxFileBytes is -1")
+	require.ErrorContains(t, err, "MaxFileAge is -1ns")
+	_, err = Replay(t.Context(), openDisk(t, newDisk(), nil), testIndex, &service{}, &ReplayOptions[doc]{MaxActions: -1, MaxBytes: -2})
+	require.ErrorContains(t, err, "MaxActions is -1")
+	require.ErrorContains(t, err, "MaxBytes is -2")
+}
+
+func TestADirectoryThatCannotBeUsedIsAnErrorOfOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	_, err := Open(path, nil)
+	require.Error(t, err)
+
+	d := newDisk()
+	d.put(stemA+lettersExt, lineOf(1)+"torn")
+	d.fail = func(string, string) error { return errDisk }
+	_, err = open(d, FileOptions{})
+	require.ErrorIs(t, err, errDisk)
+}
+
+func TestManySendersWriteReplayAndReadConcurrentSafe(t *testing.T) {
+	const writers, writes = 4, 25
+	dir := t.TempDir()
+	f := openDir(t, dir, &FileOptions{MaxFileBytes: 2000, NoSync: true})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[int]int{} // how often each version was delivered or discarded
+	note := func(v int) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[v]++
+	}
+	done := make(chan struct{})
+	for w := range writers {
+		wg.Go(func() {
+			for i := range writes {
+				assert.NoError(t, f.Write(t.Context(), []Letter{
+					letterOf(fmt.Sprintf("w%d", w), w*1000+2*i), letterOf(fmt.Sprintf("w%d", w), w*1000+2*i+1),
+				}))
+			}
+		})
+	}
+	var others sync.WaitGroup
+	until := func(do func()) {
+		others.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					do()
+				}
+			}
+		})
+	}
+	to := sender[doc](func(c context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		results := make([]models.IndexingResult, len(actions))
+		var err error
+		for i, a := range actions {
+			if results[i].Succeeded = a.Document.V%3 != 0; results[i].Succeeded {
+				note(a.Document.V)
+				continue
+			}
+			err = errSomeFailed
+			l := letterOf(a.Document.ID, a.Document.V)
+			l.Tag = a.Tag
+			assert.NoError(t, f.Write(c, []Letter{l}))
+		}
+		return results, err
+	})
+	until(func() {
+		if _, err := Replay(t.Context(), f, testIndex, to, nil); !errors.Is(err, ErrBusy) {
+			assert.NoError(t, err)
+		}
+	})
+	until(func() {
+		_, err := f.Discard(t.Context(), func(l Letter) bool {
+			if v := versionOf(l); v%3 == 0 && v%2 == 0 {
+				note(v)
+				return true
+			}
+			return false
+		})
+		if !errors.Is(err, ErrBusy) {
+			assert.NoError(t, err)
+		}
+	})
+	until(func() {
+		for _, err := range Read(os.DirFS(dir)) {
+			assert.NoError(t, err)
+		}
+		f.Stats()
+	})
+	wg.Wait()
+	close(done)
+	others.Wait()
+	for l, err := range Read(os.DirFS(dir)) {
+		require.NoError(t, err)
+		note(versionOf(l))
+	}
+	require.Len(t, seen, writers*writes*2)
+	for v, n := range seen {
+		require.Equal(t, 1, n, "version %d", v)
+	}
+}
+
+func TestCloseEndsAReplayThatWaitsConcurrentSafe(t *testing.T) {
+	f := openDisk(t, newDisk(), nil)
+	require.NoError(t, f.Write(t.Context(), lettersOf(1, 3)))
+	sending := make(chan struct{})
+	ended := make(chan error)
+	go func() {
+		_, err := Replay(t.Context(), f, testIndex, sender[doc](func(c context.Context, _ ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+			close(sending)
+			<-c.Done()
+			return make([]models.IndexingResult, 3), c.Err()
+		}), nil)
+		ended <- err
+	}()
+	<-sending
+	_, err := Replay(t.Context(), f, testIndex, &service{}, nil)
+	require.ErrorIs(t, err, ErrBusy)
+	_, err = f.Discard(t.Context(), func(Letter) bool { return true })
+	require.ErrorIs(t, err, ErrBusy)
+	closed := make(chan error)
+	go func() { closed <- f.Close() }()
+	require.ErrorIs(t, <-ended, ErrClosed)
+	require.NoError(t, <-closed)
+}
