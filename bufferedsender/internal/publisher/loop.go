@@ -1,12 +1,7 @@
 package publisher
 
 import (
-	"context"
-	"errors"
 	"math"
-	"runtime/debug"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -67,50 +62,6 @@ type ending struct {
 	seq   uint64
 	bytes int // to be given back
 	node  ref // to be removed, or none
-}
-
-// flight is a slot and the request in it.
-type flight[V, R any] struct {
-	refs    []ref
-	batch   Batch[V]
-	cut     bool // it was the size limit that ended it
-	epoch   int  // of the loop when it started
-	pass    Pass // of the gate, or nil
-	left    instant
-	started bool
-	took    time.Duration
-	reply   Reply[R]
-}
-
-// landings are the requests that have ended. A worker that brings one never
-// blocks, not even one that Close has left behind.
-type landings[V, R any] struct {
-	mu      sync.Mutex
-	flights []*flight[V, R] // guarded by mu; workers append, the loop takes away
-}
-
-func (q *landings[V, R]) add(f *flight[V, R]) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.flights = append(q.flights, f)
-}
-
-// next removes and returns the first, or nil.
-func (q *landings[V, R]) next() *flight[V, R] {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.flights) == 0 {
-		return nil
-	}
-	f := q.flights[0]
-	q.flights = slices.Delete(q.flights, 0, 1)
-	return f
-}
-
-func (q *landings[V, R]) any() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.flights) > 0
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
@@ -295,44 +246,6 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 	return later(accepted, l.p.config.Interval), true
 }
 
-func (l *loop[V, R]) limits() batchLimits {
-	c := &l.p.config
-	limits := batchLimits{
-		actions: atMost(l.tuned.BatchItems, l.configured.BatchItems), bytes: atMost(l.tuned.BatchBytes, l.limit.current),
-		envelope: c.Envelope, comma: c.Comma, newest: math.MaxUint64,
-	}
-	if !c.AutoFlush {
-		limits.newest = l.urgent // nobody has asked for more
-	}
-	return limits
-}
-
-// atMost returns limit, or wish if that is narrower.
-func atMost(wish, limit int) int {
-	if wish > 0 {
-		return min(wish, limit)
-	}
-	return limit
-}
-
-// slots is how many requests may be under way.
-func (l *loop[V, R]) slots() int { return atMost(l.tuned.InFlight, l.configured.InFlight) }
-
-// notBefore is when the next request may start.
-func (l *loop[V, R]) notBefore() instant {
-	if l.started && l.tuned.Interval > 0 {
-		return max(l.pausedUntil, later(l.lastStart, l.tuned.Interval))
-	}
-	return l.pausedUntil
-}
-
-// publishLimits copies the limits in force for Stats. admission.mu is held, or
-// nothing runs yet.
-func (l *loop[V, R]) publishLimits(s *Stats) {
-	limits := l.limits()
-	s.BatchItems, s.BatchBytes, s.Slots, s.Interval = limits.actions, limits.bytes, l.slots(), l.tuned.Interval
-}
-
 // ready reports whether a request is to be started now, if the gate gives leave.
 func (l *loop[V, R]) ready(now instant) bool {
 	return len(l.inFlight) < l.slots() && !l.paused && now >= l.notBefore() && !l.cancelled() && l.wanted()
@@ -399,91 +312,6 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	a.wakeItems, a.wakeBytes = items, bytes
 	_, a.oldest, a.waits = l.pending.oldest()
 	return a.enough()
-}
-
-// send starts the next request.
-func (l *loop[V, R]) send() {
-	now := l.p.now()
-	f := &flight[V, R]{}
-	if n := len(l.idle); n > 0 {
-		f, l.idle = l.idle[n-1], l.idle[:n-1]
-	}
-	limits := l.limits()
-	f.pass, l.pass = l.pass, nil
-	if f.pass != nil && f.pass.Probe() {
-		limits.actions = 1
-		limits.probe = true
-	}
-	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
-	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
-	bytes, retries := 0, 0
-	for _, r := range f.refs {
-		n := &l.pending.nodes[r]
-		n.item.Attempt++
-		n.item.Waited = now - n.accepted
-		n.sent = true
-		if n.item.Attempt > 1 {
-			retries++
-		}
-		bytes += len(n.item.Body)
-		f.batch.Items = append(f.batch.Items, n.item)
-	}
-	f.batch.Bytes = limits.size(len(f.refs), bytes)
-	f.epoch, f.started, f.left = l.epoch, false, now
-	l.lastStart, l.started = now, true
-	l.inFlight = append(l.inFlight, f)
-
-	a := &l.p.admission
-	a.mu.Lock()
-	a.stats.Requests++
-	a.stats.Retries += uint64(retries)
-	a.stats.BytesSent += uint64(f.batch.Bytes)
-	a.stats.InFlight++
-	a.stats.Carried += len(f.refs)
-	a.mu.Unlock()
-
-	l.progress.Add(1)
-	l.p.config.Hooks.Sent(&f.batch)
-	l.progress.Add(1)
-	l.start(f)
-}
-
-// start hands a request over to a worker.
-func (l *loop[V, R]) start(f *flight[V, R]) {
-	f.started = true
-	if l.cancelled() { // while the Sent hook ran: it must not leave any more
-		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
-		l.landings.add(f)
-		return
-	}
-	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1, Service: ServiceFails} // replaced, unless the worker is ended
-	l.p.workers.Go(func() {
-		started := l.p.now()
-		defer func() {
-			f.took = l.p.now() - started
-			l.landings.add(f)
-			l.p.signal()
-		}()
-		f.reply = l.p.sendBatch(&f.batch)
-	})
-}
-
-var errGoexit = errors.New("the client has ended its goroutine")
-
-// sendBatch runs on the worker's goroutine.
-func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
-	ctx, cancel := p.requests, context.CancelFunc(func() {})
-	if p.config.RequestTimeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, p.config.RequestTimeout)
-	}
-	defer cancel()
-	defer func() {
-		if v := recover(); v != nil {
-			// Without results every item is retried.
-			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1, Service: ServiceFails}
-		}
-	}()
-	return p.config.Transport.Send(ctx, batch)
 }
 
 // release lets go the calls of Flush whose actions are all settled and told.

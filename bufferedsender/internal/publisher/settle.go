@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"context"
 	"math"
 	"slices"
 	"time"
@@ -336,107 +335,4 @@ func (l *loop[V, R]) tellNext() {
 	}()
 	l.progress.Add(1)
 	l.p.config.Hooks.Settled(end, err)
-}
-
-// abort ends everything because Close's ctx has ended: it cancels the requests,
-// believes those that still bring an answer, and settles the rest as Unsent.
-func (l *loop[V, R]) abort() {
-	l.p.cancel()
-	deadline := time.NewTimer(abandonAfter)
-	defer deadline.Stop()
-	for len(l.inFlight) > 0 {
-		if l.p.admission.over() {
-			l.abandon() // what the requests carry has been reported as unknown
-			break
-		}
-		if f := l.landings.next(); f != nil {
-			l.landed(f)
-			continue
-		}
-		select {
-		case <-l.p.wake:
-		case <-deadline.C:
-			l.abandon()
-		}
-	}
-	if l.end.Errors == nil {
-		l.end.Errors = slices.Clone(l.flushes.unreported.errors)
-	}
-	l.look()
-	_, held := l.state()
-	now := l.p.now()
-	for _, r := range l.pending.all() {
-		n := &l.pending.nodes[r]
-		if items := uint64(max(1, len(n.item.Parts))); n.unknown {
-			l.end.Unknown += items
-		} else {
-			l.end.Unsent += items
-		}
-		l.settle(Settlement[V, R]{
-			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Held: held, Waited: now - n.accepted,
-			Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
-		}, r)
-	}
-	l.account(func(s *Stats) { s.InFlight, s.Carried = 0, 0 })
-	l.tell()
-	l.finish()
-}
-
-// abandon leaves behind the requests that did not return when they were
-// cancelled. Their workers find a place in replies when they do, and nobody
-// reads it.
-func (l *loop[V, R]) abandon() {
-	for len(l.inFlight) > 0 {
-		f := l.inFlight[0]
-		l.inFlight = l.inFlight[1:]
-		l.abandoned = true
-		for _, r := range f.refs {
-			l.pending.nodes[r].unknown = true
-		}
-		if f.pass != nil {
-			f.pass.Done(ServiceUnclear, -1, ErrAbandoned)
-		}
-		l.progress.Add(1)
-		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrAbandoned}, 0, Counts{})
-		l.progress.Add(1)
-	}
-}
-
-// finish lets go the last waiters, joins the workers, and prepares the result
-// of Close.
-func (l *loop[V, R]) finish() {
-	l.release()
-	if !l.abandoned {
-		l.p.workers.Wait()
-	}
-	l.end.Failed = l.flushes.unreported.count - l.flushes.unreported.unsent
-	if l.end.Errors == nil {
-		l.end.Errors = l.flushes.unreported.errors
-	}
-	l.drained = true
-	l.note()
-	if !l.closedTold {
-		l.closedTold = true // also if the hook ends the goroutine
-		l.end.Hook = l.tellClosed()
-	}
-	l.ended = true
-}
-
-// tellClosed runs the Closed hook.
-func (l *loop[V, R]) tellClosed() error {
-	ctx, cancel := context.WithCancel(l.p.HookContext(context.Background()))
-	defer cancel()
-	stop := context.AfterFunc(l.p.requests, func() { // Close has given up
-		grace := time.NewTimer(abandonAfter)
-		defer grace.Stop()
-		select {
-		case <-grace.C:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	defer stop()
-	l.progress.Add(1)
-	defer l.progress.Add(1)
-	return l.p.config.Hooks.Closed(ctx)
 }

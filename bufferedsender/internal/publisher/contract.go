@@ -1,0 +1,277 @@
+package publisher
+
+import (
+	"context"
+	"time"
+)
+
+// Item is one action on its way. The publisher reads Key and Body only.
+type Item[V any] struct {
+	Key   string // at most one item with this key is in flight
+	Body  []byte // what counts towards the limits; not to be changed any more
+	Value V
+	// Attempt is set by the publisher: 1 when the item travels for the first
+	// time.
+	Attempt int
+	// Waited is set by the publisher: the time from acceptance to this request.
+	Waited time.Duration
+	// Parts is set by the publisher: the items that were folded into this one,
+	// oldest first, itself among them. It is nil if none was.
+	Parts []Part[V]
+}
+
+// Part is an item that was folded into another.
+type Part[V any] struct {
+	Value      V
+	Superseded bool // nothing of it is in the body
+	seq        uint64
+	accepted   instant
+}
+
+// Batch is one request.
+type Batch[V any] struct {
+	ID    string
+	Items []Item[V]
+	Bytes int // envelope and commas included
+}
+
+// Transport sends a batch and says what became of each item. It may be called
+// from MaxInFlight goroutines at once, and should return soon after ctx ends.
+// A panic counts as a lost connection.
+type Transport[V, R any] interface {
+	Send(ctx context.Context, batch *Batch[V]) Reply[R]
+}
+
+// Verdict is what is to happen to an item.
+type Verdict uint8
+
+// The verdicts. Retry is the zero value: where nobody has an answer, ask again.
+const (
+	Retry Verdict = iota
+	Done
+	Fail
+)
+
+// Result is the answer about one item.
+type Result[R any] struct {
+	Verdict Verdict
+	Value   R
+	Err     error // why it is not Done
+	Unknown bool  // it may have been applied although Verdict is not Done
+	// Throttled says that it was refused only because the service is busy.
+	Throttled bool
+	// Body replaces the body of an item whose Verdict is Retry: it is sent again
+	// at once, and no attempt is used. It has the length of the old one.
+	Body []byte
+}
+
+// Service is what a reply says about the service as a whole.
+type Service uint8
+
+// The states of health of a service.
+const (
+	ServiceUnclear   Service = iota // the reply says nothing
+	ServiceSound                    // it works, whatever it thinks of these items
+	ServiceThrottles                // it works, and wants less
+	ServiceFails                    // it does not work
+	ServiceRefuses                  // it will not work until somebody changes something
+)
+
+// Gate can hold all requests back while the service is thought not to work. The
+// loop calls it, and looks again when Wake is called.
+type Gate interface {
+	// Enter asks leave for one request that is ready to go.
+	Enter() (Pass, bool)
+	// Shut returns why requests are held back, or nil if they are not. blocked
+	// says that not even a probe may leave.
+	Shut() (why error, blocked bool)
+}
+
+// Pass is the leave for one request.
+type Pass interface {
+	// Probe reports whether this is the one request that may find out whether
+	// the service works again. It is then kept small.
+	Probe() bool
+	// Done says what became of it. retryAfter is negative if nothing was said.
+	Done(health Service, retryAfter time.Duration, err error)
+}
+
+// Sample is a request that has ended, for a Tuner. Times are distances from the
+// start of the publisher.
+type Sample struct {
+	Now, Started    time.Duration
+	Items, Bytes    int // what it carried
+	Done, Throttled int // items
+	Service         Service
+	Refused         bool // as a whole, because the service is busy
+	InFlight        int  // requests under way, this one included
+	Backlog         int  // items that could be sent and were not
+}
+
+// Tuned is how much a Tuner wants to be sent. It narrows the limits and cannot
+// widen them; 0 leaves a limit as it is.
+type Tuned struct {
+	BatchItems, BatchBytes, InFlight int
+	Interval                         time.Duration // between the starts of two requests
+}
+
+// Tuner finds out how much the service takes. The loop alone calls it.
+type Tuner func(Sample) Tuned
+
+// Reply is the answer to a batch.
+type Reply[R any] struct {
+	// Results[i] is about batch.Items[i]. If the lengths differ, every item is
+	// retried with ErrNoResult.
+	Results []Result[R]
+	// Split says that the batch was refused as a whole for what is in it. Its
+	// parts are sent again and no attempt is used. If it held one item only,
+	// the item fails with Err. Results are ignored.
+	Split bool
+	// Suspect is the position, from 1, of the item that was blamed for the
+	// refusal; 0 if nobody was.
+	Suspect int
+	// TooLarge says that the size of the batch was the reason.
+	TooLarge bool
+	// Pause holds all sending for RetryAfter, or if that is negative for a time
+	// that grows with each pause.
+	Pause      bool
+	RetryAfter time.Duration
+	// Service is what the reply says about the service, and Throttled how many
+	// items were refused only because it is busy.
+	Service   Service
+	Throttled int
+	// Refused says that the batch as a whole was refused because it is busy.
+	Refused bool
+	// Err is why the batch as a whole failed, or nil.
+	Err error
+	// Status and RequestID are for the hooks; the publisher does not read them.
+	Status    int
+	RequestID string
+}
+
+// Outcome is how an item ended.
+type Outcome uint8
+
+// The outcomes. Only Close makes items Unsent, when it gives up.
+const (
+	Completed Outcome = iota
+	Failed
+	Unsent
+)
+
+// Settlement is the end of an item.
+type Settlement[V, R any] struct {
+	Item    *Item[V]
+	Outcome Outcome
+	// Result is the last answer, or nil if the item was given up without one.
+	Result *Result[R]
+	// Exhausted is true if the item failed because its attempts are used up.
+	Exhausted bool
+	// Unknown is true if some request that carried the item was cut off, so
+	// that it may have been applied.
+	Unknown bool
+	// Purged is true if the item was given up to make room.
+	Purged bool
+	// Held is why sending was held when Close gave the item up, or nil.
+	Held error
+	// Folded is true if the item travelled, or was to travel, together with
+	// others of its key; Superseded if nothing of it travelled.
+	Folded, Superseded bool
+	// Waited is the time from acceptance until now.
+	Waited time.Duration
+}
+
+// Hooks are called by the loop, one at a time, with no lock held. They must not
+// keep what they are given. Panics are the hook's own to recover; a hook may end
+// its goroutine (runtime.Goexit), but for Explain.
+type Hooks[V, R any] struct {
+	// Accepted runs when the loop has taken over n accepted items.
+	Accepted func(n int)
+	// Sent runs before a batch travels.
+	Sent func(batch *Batch[V])
+	// Replied runs after the batch was judged, before its items are settled.
+	Replied func(batch *Batch[V], reply *Reply[R], took time.Duration, n Counts)
+	// Ending runs before the ends of items are explained and told one by one.
+	Ending func(all []Settlement[V, R])
+	// Explain returns the error of an item that was not completed, to be
+	// reported by Flush or Close.
+	Explain func(s *Settlement[V, R]) error
+	// Settled runs once for each accepted item. err is what Explain returned,
+	// or nil.
+	Settled func(s *Settlement[V, R], err error)
+	// Told runs after the last Settled of a batch.
+	Told func()
+	// Paused runs when all sending is held for a time.
+	Paused func(wait time.Duration)
+	// Changed runs when the condition of the publisher has changed.
+	Changed func(from, to Condition)
+	// Purged runs after items with these keys were purged.
+	Purged func(keys []string)
+	// Closed runs last of all. Close waits for it, and returns its error in a
+	// CloseError. ctx ends a second after Close has given up.
+	Closed func(ctx context.Context) error
+}
+
+// Overload says what to do when items wait for room that will not come, because
+// the gate is shut.
+type Overload uint8
+
+// The policies.
+const (
+	Block    Overload = iota // let them wait
+	Refuse                   // turn them away
+	PurgeOne                 // give up the oldest that waits, as many as need be
+	PurgeAll                 // give up all that wait
+)
+
+// Folding is what may be done with a newer item when an older one of its key
+// has not ended.
+type Folding uint8
+
+// The kinds of folding.
+const (
+	Apart    Folding = iota // send both, one after the other
+	Folded                  // send one that does what both do
+	Outdated                // drop the newer one: what it holds is older
+)
+
+// Limits are the limits that can be changed while a publisher runs.
+type Limits struct {
+	BatchItems int
+	BatchBytes int // envelope and commas included
+	InFlight   int
+	Items      int   // accepted and unsettled, high-water mark
+	Bytes      int64 // of their bodies
+}
+
+// Counts is what became of the items of a batch.
+type Counts struct{ Done, Failed, Retried int }
+
+// Config is what a publisher needs. All fields must be set; the sender checks
+// them.
+type Config[V, R any] struct {
+	Transport Transport[V, R]
+	Hooks     Hooks[V, R]
+	NewID     func() string // of a batch
+
+	Limits   Limits
+	Envelope int // bytes around the bodies of a batch
+	Comma    int // bytes between two bodies
+
+	Gate     Gate  // or nil
+	Tuner    Tuner // or nil
+	Tuned    Tuned // what the Tuner begins with
+	Overload Overload
+	// Fold decides about newer, and returns what to send instead of older if the
+	// answer is Folded: its body is not longer than both together. sent says that
+	// older was or is in a request, so that it cannot be changed any more. Fold
+	// may be nil.
+	Fold func(older, newer *Item[V], sent bool) (Folding, Item[V])
+
+	AutoFlush bool          // send full batches without being asked
+	Interval  time.Duration // and what waits longer than this; not positive: never
+
+	MaxAttempts    int
+	Backoff        func(attempt int) time.Duration
+	RequestTimeout time.Duration
+}

@@ -1,0 +1,139 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+// flight is a slot and the request in it.
+type flight[V, R any] struct {
+	refs    []ref
+	batch   Batch[V]
+	cut     bool // it was the size limit that ended it
+	epoch   int  // of the loop when it started
+	pass    Pass // of the gate, or nil
+	left    instant
+	started bool
+	took    time.Duration
+	reply   Reply[R]
+}
+
+// landings are the requests that have ended. A worker that brings one never
+// blocks, not even one that Close has left behind.
+type landings[V, R any] struct {
+	mu      sync.Mutex
+	flights []*flight[V, R] // guarded by mu; workers append, the loop takes away
+}
+
+func (q *landings[V, R]) add(f *flight[V, R]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flights = append(q.flights, f)
+}
+
+// next removes and returns the first, or nil.
+func (q *landings[V, R]) next() *flight[V, R] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.flights) == 0 {
+		return nil
+	}
+	f := q.flights[0]
+	q.flights = slices.Delete(q.flights, 0, 1)
+	return f
+}
+
+func (q *landings[V, R]) any() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.flights) > 0
+}
+
+// send starts the next request.
+func (l *loop[V, R]) send() {
+	now := l.p.now()
+	f := &flight[V, R]{}
+	if n := len(l.idle); n > 0 {
+		f, l.idle = l.idle[n-1], l.idle[:n-1]
+	}
+	limits := l.limits()
+	f.pass, l.pass = l.pass, nil
+	if f.pass != nil && f.pass.Probe() {
+		limits.actions = 1
+		limits.probe = true
+	}
+	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
+	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
+	bytes, retries := 0, 0
+	for _, r := range f.refs {
+		n := &l.pending.nodes[r]
+		n.item.Attempt++
+		n.item.Waited = now - n.accepted
+		n.sent = true
+		if n.item.Attempt > 1 {
+			retries++
+		}
+		bytes += len(n.item.Body)
+		f.batch.Items = append(f.batch.Items, n.item)
+	}
+	f.batch.Bytes = limits.size(len(f.refs), bytes)
+	f.epoch, f.started, f.left = l.epoch, false, now
+	l.lastStart, l.started = now, true
+	l.inFlight = append(l.inFlight, f)
+
+	a := &l.p.admission
+	a.mu.Lock()
+	a.stats.Requests++
+	a.stats.Retries += uint64(retries)
+	a.stats.BytesSent += uint64(f.batch.Bytes)
+	a.stats.InFlight++
+	a.stats.Carried += len(f.refs)
+	a.mu.Unlock()
+
+	l.progress.Add(1)
+	l.p.config.Hooks.Sent(&f.batch)
+	l.progress.Add(1)
+	l.start(f)
+}
+
+// start hands a request over to a worker.
+func (l *loop[V, R]) start(f *flight[V, R]) {
+	f.started = true
+	if l.cancelled() { // while the Sent hook ran: it must not leave any more
+		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
+		l.landings.add(f)
+		return
+	}
+	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1, Service: ServiceFails} // replaced, unless the worker is ended
+	l.p.workers.Go(func() {
+		started := l.p.now()
+		defer func() {
+			f.took = l.p.now() - started
+			l.landings.add(f)
+			l.p.signal()
+		}()
+		f.reply = l.p.sendBatch(&f.batch)
+	})
+}
+
+var errGoexit = errors.New("the client has ended its goroutine")
+
+// sendBatch runs on the worker's goroutine.
+func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
+	ctx, cancel := p.requests, context.CancelFunc(func() {})
+	if p.config.RequestTimeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, p.config.RequestTimeout)
+	}
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			// Without results every item is retried.
+			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1, Service: ServiceFails}
+		}
+	}()
+	return p.config.Transport.Send(ctx, batch)
+}
