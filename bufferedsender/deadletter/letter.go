@@ -25,11 +25,13 @@ type Letter struct {
 	// Status is the status that the service gave the document, or the whole
 	// request if it refused that; 0 if there was no answer.
 	Status int `json:"status,omitempty"`
-	// Message is the service's own explanation, if it gave one. It may quote the
-	// document.
+	// Message is what the service says about the document, if it does. It may
+	// quote it. What it says about a request that it refused as a whole is in
+	// Error.
 	Message string `json:"message,omitempty"`
-	// RequestID is the service's id of the last request that carried the action,
-	// for support cases; empty if there was no answer.
+	// RequestID is the service's id of the request that ended the action, for
+	// support cases; empty if there was no answer, or one that the sender was not
+	// told the id of.
 	RequestID string `json:"requestId,omitempty"`
 	// Attempts is how often the action was sent. Replay adds its own.
 	Attempts int `json:"attempts,omitempty"`

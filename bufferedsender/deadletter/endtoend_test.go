@@ -1,0 +1,249 @@
+package deadletter_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// world is an emulated service, dead letters, and senders between the two.
+type world struct {
+	t   *testing.T
+	srv *searchtest.Server
+	dir string
+	f   *deadletter.File
+}
+
+const schema = `{"name":"hotels","fields":[
+	{"name":"id","type":"Edm.String","key":true},
+	{"name":"name","type":"Edm.String"}]}`
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, srv: searchtest.NewServer(&searchtest.Options{KeepContents: true}), dir: t.TempDir()}
+	require.NoError(t, w.srv.CreateIndex(schema))
+	f, err := deadletter.Open(w.dir, nil)
+	require.NoError(t, err)
+	w.f = f
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return w
+}
+
+func senderOf[T any](w *world, opts bufferedsender.Options[T]) *bufferedsender.BufferedSender[T] {
+	w.t.Helper()
+	client, err := search.NewClientWithKey(w.srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey),
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: w.srv}})
+	require.NoError(w.t, err)
+	opts.KeyField, opts.DeadLetters = "id", w.f
+	opts.Logger = slog.New(slog.DiscardHandler)
+	sender, err := bufferedsender.New(client, &opts)
+	require.NoError(w.t, err)
+	return sender
+}
+
+// addField changes the index so that it takes what it has refused.
+func (w *world) addField(field models.SearchField) {
+	w.t.Helper()
+	indexes, err := search.NewIndexClientWithKey(w.srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey),
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: w.srv}})
+	require.NoError(w.t, err)
+	index, err := indexes.GetIndex(w.t.Context(), "hotels", nil)
+	require.NoError(w.t, err)
+	index.Fields = append(index.Fields, field)
+	_, err = indexes.CreateOrUpdateIndex(w.t.Context(), index, nil)
+	require.NoError(w.t, err)
+}
+
+func (w *world) letters() (all []deadletter.Letter) {
+	w.t.Helper()
+	for l, err := range deadletter.Read(os.DirFS(w.dir)) {
+		require.NoError(w.t, err)
+		all = append(all, l)
+	}
+	return all
+}
+
+func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing.T) {
+	w := newWorld(t)
+	sender := senderOf(w, bufferedsender.Options[models.Document]{})
+	began := time.Now()
+	for i := range 1000 {
+		d := models.Document{"id": fmt.Sprint(i), "name": fmt.Sprint("Hotel ", i)}
+		if i == 500 {
+			d["stars"] = 5 // which the index does not know
+		}
+		require.NoError(t, sender.UploadDocuments(t.Context(), d))
+	}
+	var failed *bufferedsender.FlushError
+	require.ErrorAs(t, sender.Flush(t.Context()), &failed)
+	require.Equal(t, 1, failed.Count)
+	require.Equal(t, int64(999), w.srv.DocumentCount("hotels"))
+
+	letters := w.letters()
+	require.Len(t, letters, 1)
+	l := letters[0]
+	assert.Equal(t, "hotels", l.Index)
+	assert.Equal(t, "500", l.Key)
+	assert.Equal(t, models.ActionUpload, l.Action)
+	assert.JSONEq(t, `{"id":"500","name":"Hotel 500","stars":5}`, string(l.Document))
+	assert.Equal(t, 400, l.Status)
+	assert.Contains(t, l.Error, "stars")
+	assert.False(t, l.Unsent)
+	assert.WithinRange(t, l.First, began, l.Last)
+	assert.WithinRange(t, l.Last, l.First, time.Now())
+	assert.Equal(t, int64(1), sender.Stats().DeadLetters)
+
+	// Nothing is mended yet: the letter stays, once.
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	require.NoError(t, err)
+	require.Equal(t, deadletter.Report{Sent: 1, Failed: 1}, report)
+	again := w.letters()
+	require.Len(t, again, 1)
+	assert.Equal(t, l.Document, again[0].Document)
+	assert.Equal(t, 2*l.Attempts, again[0].Attempts)
+	assert.True(t, again[0].First.Equal(l.First))
+	assert.True(t, again[0].Last.After(l.Last))
+
+	w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
+	report, err = deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	require.NoError(t, err)
+	require.Equal(t, deadletter.Report{Sent: 1, Delivered: 1}, report)
+	require.Empty(t, w.letters())
+	require.Equal(t, int64(1000), w.srv.DocumentCount("hotels"))
+	document, ok := w.srv.Document("hotels", "500")
+	require.True(t, ok)
+	require.JSONEq(t, `{"id":"500","name":"Hotel 500","stars":5}`, string(document))
+	entries, err := os.ReadDir(w.dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "the lock is all that is left")
+	require.Error(t, sender.Close(t.Context()), "it reports the failure of the first Replay")
+}
+
+// Close gives actions up when its context ends. They are letters, and the next
+// run sends them.
+func TestWhatCloseGivesUpIsReplayedByTheNextRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(time.Hour)}}})
+		sender := senderOf(w, bufferedsender.Options[json.RawMessage]{MaxBatchActions: 2, RequestTimeout: -1})
+		for i := range 6 {
+			require.NoError(t, sender.UploadDocuments(t.Context(), json.RawMessage(fmt.Sprintf(`{"id":"%d","name":null}`, i))))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var left *bufferedsender.CloseError
+		require.ErrorAs(t, sender.Close(ctx), &left)
+		require.Equal(t, 6, left.Unsent+left.Unknown)
+		letters := w.letters()
+		require.Len(t, letters, 6)
+		unknown := 0
+		for _, l := range letters {
+			assert.True(t, l.Unsent)
+			assert.Equal(t, fmt.Sprintf(`{"id":"%s","name":null}`, l.Key), string(l.Document))
+			if l.Unknown {
+				unknown++
+			}
+		}
+		require.Equal(t, left.Unknown, unknown)
+
+		w.srv.SetFaults(nil)
+		next := senderOf(w, bufferedsender.Options[json.RawMessage]{})
+		report, err := deadletter.Replay(t.Context(), w.f, "hotels", next, nil)
+		require.NoError(t, err)
+		require.Equal(t, deadletter.Report{Sent: 6, Delivered: 6}, report)
+		require.NoError(t, next.Close(t.Context()))
+		require.Equal(t, int64(6), w.srv.DocumentCount("hotels"))
+		require.Empty(t, w.letters())
+	})
+}
+
+// A Replay that is abandoned while its request is under way: the sender goes on,
+// and what then fails is the letter that is there already.
+func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
+	for name, applied := range map[string]bool{"applied": true, "refused": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				require.NoError(t, w.f.Write(t.Context(), []deadletter.Letter{{
+					Index: "hotels", Key: "7", Action: models.ActionUpload, Document: json.RawMessage(`{"id":"7"}`), Message: "first",
+				}}))
+				rule := searchtest.Fault{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(time.Minute)}
+				if !applied {
+					rule.Documents = []searchtest.DocumentFault{{Status: 400, Message: "second"}}
+				}
+				w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{rule}})
+				sender := senderOf(w, bufferedsender.Options[models.Document]{RequestTimeout: -1, Retry: retry.Options{Delay: -1}})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				report, err := deadletter.Replay(ctx, w.f, "hotels", sender, nil)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.Equal(t, deadletter.Report{Sent: 1}, report)
+				if err := sender.Close(t.Context()); applied {
+					require.NoError(t, err)
+				} else {
+					require.Error(t, err)
+				}
+				letters := w.letters()
+				require.Len(t, letters, 1, "it was not recorded as delivered")
+				if applied {
+					require.Equal(t, "first", letters[0].Message)
+				} else {
+					require.Equal(t, "second", letters[0].Message)
+				}
+			})
+		})
+	}
+}
+
+// The letters of a key, and what the application sends of it meanwhile.
+func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
+	w := newWorld(t)
+	w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Status: 400}},
+	}}})
+	sender := senderOf(w, bufferedsender.Options[models.Document]{})
+	for i := range 5 {
+		require.NoError(t, sender.IndexDocuments(t.Context(),
+			models.UploadAction(models.Document{"id": "a", "name": fmt.Sprint(i)}),
+			models.MergeOrUploadAction(models.Document{"id": fmt.Sprint("b", i), "name": "x"}),
+			models.DeleteAction(models.Document{"id": "c"})))
+	}
+	require.Error(t, sender.Flush(t.Context()))
+	letters := w.letters()
+	require.Len(t, letters, 15)
+	for _, l := range letters {
+		require.NotEmpty(t, l.RequestID)
+		require.NotEmpty(t, l.Message)
+		require.Contains(t, l.Error, l.Message)
+	}
+	w.srv.SetFaults(nil)
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	require.NoError(t, err)
+	require.Equal(t, deadletter.Report{Sent: 15, Delivered: 15}, report)
+	var names []string
+	for _, change := range w.srv.History("hotels", "a") {
+		if !change.Applied() {
+			continue
+		}
+		var d models.Document
+		require.NoError(t, json.Unmarshal(change.Document, &d))
+		names = append(names, fmt.Sprint(d["name"]))
+	}
+	require.Equal(t, []string{"0", "1", "2", "3", "4"}, names)
+	require.NoError(t, sender.Close(t.Context()))
+}

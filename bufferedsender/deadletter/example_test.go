@@ -1,0 +1,308 @@
+package deadletter_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// Hotel is what the examples index.
+type Hotel struct {
+	ID     string `json:"id" search:"key"`
+	Rating int    `json:"rating"`
+}
+
+// hotels returns an emulated service with an index of hotels, and a client for
+// it.
+func hotels() (*searchtest.Server, *search.Client) {
+	srv := searchtest.NewServer(nil)
+	must(srv.CreateIndex(`{"name":"hotels","fields":[
+		{"name":"id","type":"Edm.String","key":true},
+		{"name":"rating","type":"Edm.Int32"}]}`))
+	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey),
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
+	must(err)
+	return srv, client
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// temporary returns a directory for an example. A program has a fixed one:
+// letters are for the next run, too.
+func temporary() (dir string, remove func()) {
+	dir, err := os.MkdirTemp("", "letters")
+	must(err)
+	return dir, func() { must(os.RemoveAll(dir)) }
+}
+
+// refuse makes the service refuse a hotel.
+func refuse(srv *searchtest.Server, key, message string) {
+	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+		Operation: searchtest.OpIndexDocuments,
+		Documents: []searchtest.DocumentFault{{Keys: []string{key}, Status: 400, Message: message}},
+	}}})
+}
+
+// someLetters returns a File with letters about the hotels 1, 2 and 3.
+func someLetters(dir string, opts *deadletter.FileOptions) *deadletter.File {
+	letters, err := deadletter.Open(dir, opts)
+	must(err)
+	for i := 1; i <= 3; i++ {
+		must(letters.Write(context.Background(), []deadletter.Letter{{
+			Index: "hotels", Key: fmt.Sprint(i), Action: models.ActionUpload,
+			Document: json.RawMessage(fmt.Sprintf(`{"id":"%d","rating":%d}`, i, i+3)),
+			Status:   400, Message: "The rating is not allowed.", Attempts: 1,
+			First: time.Now(), Last: time.Now(),
+		}}))
+	}
+	return letters
+}
+
+// What the service refuses is kept on the disk.
+func ExampleOpen() {
+	srv, client := hotels()
+	refuse(srv, "2", "The rating is not allowed.")
+	ctx := context.Background()
+	dir, remove := temporary()
+	defer remove()
+
+	letters, err := deadletter.Open(dir, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
+		DeadLetters: letters,
+		Logger:      slog.New(slog.DiscardHandler), // it would warn of the refusal
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := sender.UploadDocuments(ctx, Hotel{"1", 4}, Hotel{"2", 11}, Hotel{"3", 5}); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(sender.Close(ctx))
+	fmt.Println(letters.Close()) // after the sender
+
+	for letter, err := range deadletter.Read(os.DirFS(dir)) {
+		fmt.Println(letter.Index, letter.Action, letter.Key, string(letter.Document), letter.Status, letter.Message, err)
+	}
+	// Output:
+	// closed with 1 action failed; first: upload of document "2" failed with status 400: The rating is not allowed.
+	// <nil>
+	// hotels upload 2 {"id":"2","rating":11} 400 The rating is not allowed. <nil>
+}
+
+func ExampleRead() {
+	dir, remove := temporary()
+	defer remove()
+	defer someLetters(dir, nil).Close() // who has it does not matter to Read
+
+	for letter, err := range deadletter.Read(os.DirFS(dir)) {
+		if err != nil { // about one line or one file; the next letters follow
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(letter.Key, letter.Message)
+	}
+	// Output:
+	// 1 The rating is not allowed.
+	// 2 The rating is not allowed.
+	// 3 The rating is not allowed.
+}
+
+// After the index was changed so that it takes what it had refused, the letters
+// are sent again.
+func ExampleReplay() {
+	_, client := hotels()
+	ctx := context.Background()
+	dir, remove := temporary()
+	defer remove()
+	letters := someLetters(dir, nil)
+	defer letters.Close()
+
+	// Documents of a type that holds any document go through as they are.
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[json.RawMessage]{KeyField: "id", DeadLetters: letters})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer sender.Close(ctx)
+	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[json.RawMessage]{
+		Kept: func(l deadletter.Letter, why error) { fmt.Println("stays:", l.Key, why) },
+	})
+	fmt.Printf("%+v %v\n", report, err)
+	// Output:
+	// {Sent:3 Delivered:3 Failed:0 Skipped:0} <nil>
+}
+
+// The documents are at fault: they are mended on their way. The same function
+// could read them again from where they came from, which is right also if they
+// have changed meanwhile, or were redacted.
+func ExampleReplay_document() {
+	srv, client := hotels()
+	ctx := context.Background()
+	dir, remove := temporary()
+	defer remove()
+	letters := someLetters(dir, nil)
+	defer letters.Close()
+
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{DeadLetters: letters})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer sender.Close(ctx)
+	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[Hotel]{
+		Document: func(_ context.Context, l deadletter.Letter) (Hotel, error) {
+			hotel, err := deadletter.Decode[Hotel](l)
+			hotel.Rating = min(hotel.Rating, 5)
+			return hotel, err
+		},
+	})
+	fmt.Printf("%+v %v\n", report, err)
+	document, _ := srv.Document("hotels", "3")
+	fmt.Println(string(document))
+	// Output:
+	// {Sent:3 Delivered:3 Failed:0 Skipped:0} <nil>
+	// {"id":"3","rating":5}
+}
+
+// A letter that is refused again stays, once, with the newer reason.
+func ExampleRefusedError() {
+	srv, client := hotels()
+	refuse(srv, "2", "There is no such hotel.")
+	ctx := context.Background()
+	dir, remove := temporary()
+	defer remove()
+	letters := someLetters(dir, nil)
+	defer letters.Close()
+
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
+		DeadLetters: letters,
+		Logger:      slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer sender.Close(ctx)
+	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[Hotel]{
+		Kept: func(l deadletter.Letter, why error) {
+			var refused *deadletter.RefusedError
+			if errors.As(why, &refused) {
+				fmt.Println("hotel", l.Key, "status", refused.Result.StatusCode)
+			}
+		},
+	})
+	fmt.Printf("%+v %v\n", report, err)
+	for letter := range deadletter.Read(os.DirFS(dir)) {
+		fmt.Println(letter.Key, letter.Attempts, letter.Message)
+	}
+	// Output:
+	// hotel 2 status 400
+	// {Sent:3 Delivered:2 Failed:1 Skipped:0} <nil>
+	// 2 2 There is no such hotel.
+}
+
+// Nobody will send these again.
+func ExampleFile_Discard() {
+	dir, remove := temporary()
+	defer remove()
+	letters := someLetters(dir, nil)
+	defer letters.Close()
+
+	n, err := letters.Discard(context.Background(), func(l deadletter.Letter) bool {
+		return l.Key == "1" || time.Since(l.Last) > 30*24*time.Hour
+	})
+	fmt.Println(n, err)
+	for letter := range deadletter.Read(os.DirFS(dir)) {
+		fmt.Println(letter.Key)
+	}
+	// Output:
+	// 1 <nil>
+	// 2
+	// 3
+}
+
+// Programs write letters too: about documents that a sender did not accept.
+func ExampleFile_Write() {
+	dir, remove := temporary()
+	defer remove()
+	letters, err := deadletter.Open(dir, &deadletter.FileOptions{Redact: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer letters.Close()
+	now := time.Now()
+	err = letters.Write(context.Background(), []deadletter.Letter{{
+		Index: "hotels", Key: "7", Action: models.ActionUpload, Document: json.RawMessage(`{"id":"7","guest":"J. Doe"}`),
+		Error: "document too large", Unsent: true, First: now, Last: now,
+	}})
+	fmt.Println(err)
+	for letter := range deadletter.Read(os.DirFS(dir)) {
+		fmt.Printf("%s %s %q\n", letter.Action, letter.Key, letter.Document)
+	}
+	// Output:
+	// <nil>
+	// upload 7 ""
+}
+
+func ExampleFile_Stats() {
+	dir, remove := temporary()
+	defer remove()
+	letters := someLetters(dir, &deadletter.FileOptions{MaxFileBytes: 500}) // two letters
+	defer letters.Close()
+
+	stats := letters.Stats()
+	fmt.Println(stats.Files, stats.Written, stats.Bytes > 500)
+	// Output:
+	// 2 3 true
+}
+
+func ExampleFile_Close() {
+	dir, remove := temporary()
+	defer remove()
+	letters := someLetters(dir, nil)
+
+	_, err := deadletter.Open(dir, nil)
+	fmt.Println(errors.Is(err, deadletter.ErrLocked))
+	fmt.Println(letters.Close())
+	letters, err = deadletter.Open(dir, nil)
+	fmt.Println(err)
+	fmt.Println(letters.Close())
+	// Output:
+	// true
+	// <nil>
+	// <nil>
+	// <nil>
+}
+
+func ExampleDecode() {
+	letter := deadletter.Letter{Action: models.ActionMerge, Document: json.RawMessage(`{"id":"7","rating":4,"pool":null}`)}
+
+	_, err := deadletter.Decode[Hotel](letter)
+	fmt.Println(err)
+	document, err := deadletter.Decode[models.Document](letter)
+	fmt.Println(len(document), err)
+	// Output:
+	// the document does not survive its type deadletter_test.Hotel: field "pool" differs
+	// 3 <nil>
+}
