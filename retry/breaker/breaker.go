@@ -53,7 +53,7 @@ func New(opts *Options) (*Breaker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("breaker: %w", err)
 	}
-	b := &Breaker{options: o, window: window{length: o.Window, limit: o.Failures}}
+	b := &Breaker{options: o, window: window{length: o.Window, limit: o.Failures, share: o.Share}}
 	b.status.Since = time.Now()
 	b.circuit = b.newCircuit()
 	return b, nil
@@ -154,6 +154,7 @@ func (b *Breaker) finish(p *Pass, r Result) {
 		b.judged = Result{}
 	case r.Outcome == Success:
 		b.notBefore = time.Time{}
+		b.window.passed++
 		p.done(nil)
 	default:
 		p.done(errNeutral)

@@ -85,6 +85,24 @@ func TestAFailureExactlyAsOldAsTheWindowIsOutOfIt(t *testing.T) {
 	}
 }
 
+func TestFailuresThatAreFewAmongTheResultsDoNotOpenIt(t *testing.T) {
+	for successes, want := range map[int]breaker.State{3: breaker.Open, 4: breaker.Closed} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, nil)
+			for range 50 {
+				request(t, b, succeed) // before the first failure: it does not matter
+			}
+			request(t, b, fail)
+			for range successes {
+				request(t, b, succeed)
+			}
+			request(t, b, fail)
+			request(t, b, fail)
+			assert.Equal(t, want, state(b), "3 failures among %d results", 3+successes)
+		})
+	}
+}
+
 // With a window that starts anew each time it is over, these two pairs would
 // fall into two windows.
 func TestTheWindowSlides(t *testing.T) {

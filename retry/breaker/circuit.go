@@ -46,13 +46,19 @@ func (b *Breaker) changed(to gobreaker.State) {
 	}
 }
 
-// window remembers the failures of the last stretch of time, one by one: with
-// buckets the n-th failure could open the breaker too early or too late by the
-// length of one.
+// window remembers the last failures, one by one: with buckets the n-th failure
+// could open the breaker too early or too late by the length of one.
 type window struct {
-	length time.Duration
-	limit  int // negative: the window is never full
-	times  []time.Time
+	length   time.Duration
+	limit    int     // negative: the window is never full
+	share    float64 // negative: the successes do not matter
+	failures []failure
+	passed   uint64 // results that were no failure
+}
+
+type failure struct {
+	at     time.Time
+	passed uint64 // results before it that were none
 }
 
 // add notes a failure and reports whether the window holds as many as it may.
@@ -60,12 +66,16 @@ func (w *window) add(now time.Time) bool {
 	if w.limit < 0 {
 		return false
 	}
-	old := 0
-	for old < len(w.times) && now.Sub(w.times[old]) >= w.length {
-		old++
+	if len(w.failures) == w.limit {
+		w.failures = append(w.failures[:0], w.failures[1:]...)
 	}
-	w.times = append(append(w.times[:0], w.times[old:]...), now)
-	return len(w.times) >= w.limit
+	w.failures = append(w.failures, failure{now, w.passed})
+	first := w.failures[0]
+	if len(w.failures) < w.limit || now.Sub(first.at) >= w.length {
+		return false
+	}
+	all := float64(w.limit) + float64(w.passed-first.passed)
+	return float64(w.limit) >= w.share*all
 }
 
-func (w *window) clear() { w.times = w.times[:0] }
+func (w *window) clear() { w.failures = w.failures[:0] }

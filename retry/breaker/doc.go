@@ -3,8 +3,9 @@
 // one [Breaker] for an index; use it directly around requests of your own.
 //
 // A breaker is Closed while all is well. It becomes Open on the n-th failure in
-// a sliding window of time, or on the n-th in a row, or at once on a result
-// that says that no other request will succeed either. Open, it refuses every
+// a sliding window of time unless most requests succeed all the same, or on the
+// n-th in a row, or at once on a result that says that no other request will
+// succeed either. Open, it refuses every
 // request until its time is up or the service's Retry-After is, if that is
 // later. Then it becomes HalfOpen and lets exactly one request through, the
 // probe, whose result closes it or opens it again. An administrator can take it
@@ -36,6 +37,9 @@
 //
 //   - Failures: n opens on the n-th failure. A fuse of intensity n blows on the
 //     melt after the n-th.
+//   - A fuse is blown by the number of failures alone. Here they must also be a
+//     share of the results, so that a service of which one reply in ten is lost
+//     is not left alone half of the time.
 //   - A fuse that heals lets everything through again; here one probe goes
 //     first. This is also what there is instead of fuse's alarms, which are
 //     cleared only when three looks in a row have found the fuse whole: Closed is

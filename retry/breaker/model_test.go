@@ -136,13 +136,24 @@ func (m *model) full() bool {
 	for _, l := range m.log {
 		if failed(l.result) {
 			inARow++
-			if l.at.Add(m.options.Window).After(m.now) {
-				inWindow++
-			}
 		}
 		if l.result.Outcome == breaker.Success {
 			inARow = 0
 		}
+	}
+	passed := 0 // since the first of the last failures
+	for _, l := range slices.Backward(m.log) {
+		if inWindow == m.options.Failures || !l.at.Add(m.options.Window).After(m.now) {
+			break
+		}
+		if failed(l.result) {
+			inWindow++
+		} else if l.result.Outcome == breaker.Success {
+			passed++
+		}
+	}
+	if float64(inWindow) < m.options.Share*float64(inWindow+passed) {
+		inWindow = 0
 	}
 	return m.options.Failures > 0 && inWindow >= m.options.Failures || m.options.InARow > 0 && inARow >= m.options.InARow
 }

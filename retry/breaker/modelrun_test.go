@@ -38,6 +38,7 @@ func drawOptions(rt *rapid.T) breaker.Options {
 		Failures:   rapid.SampledFrom([]int{-1, 1, 2, 3, 4}).Draw(rt, "failures"),
 		InARow:     rapid.SampledFrom([]int{-1, -1, 1, 2, 3, 5}).Draw(rt, "in a row"),
 		Window:     ms("window", 1, 20),
+		Share:      rapid.SampledFrom([]float64{-1, 0.25, 0.5, 0.75, 1}).Draw(rt, "share"),
 		OpenFor:    ms("open for", 1, 20),
 		MaxOpenFor: ms("max open for", 1, 40),
 	}

@@ -3,6 +3,7 @@ package breaker
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -10,6 +11,7 @@ import (
 const (
 	DefaultFailures   = 3
 	DefaultWindow     = 5 * time.Second
+	DefaultShare      = 0.5
 	DefaultOpenFor    = 30 * time.Second
 	DefaultMaxOpenFor = 10 * time.Minute
 
@@ -28,6 +30,11 @@ type Options struct {
 	// counts is the distance between the first of n failures and the last, which
 	// must be shorter. Defaults to 5 s; negative is refused.
 	Window time.Duration
+	// Share is how many of the results since the first of those n failures, from 0
+	// to 1, must be failures too. Where one connection in ten breaks, three
+	// failures soon fall into a window, and the service still works. Defaults to
+	// 0.5; negative turns it off: only the number counts.
+	Share float64
 	// InARow opens the breaker too: on the n-th failure without a success in
 	// between, however far apart they are. Requests that time out after 60 s one
 	// after the other never share a window of 5 s. Defaults to Failures; negative
@@ -62,6 +69,12 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if c.Window == 0 {
 		c.Window = DefaultWindow
+	}
+	if c.Share > 1 || math.IsNaN(c.Share) {
+		errs = append(errs, fmt.Errorf("Share is %v: use a share up to 1, 0 for the default of %v, or a negative number for none", c.Share, DefaultShare))
+	}
+	if c.Share == 0 {
+		c.Share = DefaultShare
 	}
 	if c.OpenFor == 0 {
 		c.OpenFor = DefaultOpenFor

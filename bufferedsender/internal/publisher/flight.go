@@ -73,7 +73,10 @@ func (l *loop[V, R]) send() {
 		n := &l.pending.nodes[r]
 		n.item.Attempt++
 		n.item.Waited = now - n.accepted
-		n.sent = true
+		if !n.sent {
+			n.sent, n.first, n.last = true, now, now
+		}
+		n.before, n.last = n.last, now
 		if n.item.Attempt > 1 {
 			retries++
 		}

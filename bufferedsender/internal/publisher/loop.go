@@ -25,8 +25,10 @@ type loop[V, R any] struct {
 	inFlight []*flight[V, R]
 
 	pausedUntil instant
-	epoch       int   // how many pauses were decided
-	pauses      int   // in a row
+	epoch       int // how many pauses were decided
+	pauses      int // in a row
+	stalls      int // of these, in a row and without any item applied
+	lastApplied instant
 	throttledBy error // the last of them
 	shut        error // why the gate holds requests back, or nil
 	blocked     bool  // it lets none through at all
@@ -66,10 +68,11 @@ type ending struct {
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	l := &loop[V, R]{
-		p:       p,
-		pending: newPending[V](),
-		limit:   newSizeLimit(p.config.Limits.BatchBytes),
-		tuned:   p.config.Tuned,
+		p:           p,
+		pending:     newPending[V](),
+		limit:       newSizeLimit(p.config.Limits.BatchBytes),
+		tuned:       p.config.Tuned,
+		lastApplied: -1,
 	}
 	l.configured = p.config.Limits
 	l.publishLimits(&p.admission.stats)

@@ -22,6 +22,9 @@ type node[V any] struct {
 	seq      uint64  // order of acceptance, from 1
 	accepted instant // when
 	due      instant // not before this, while it waits for a retry
+	first    instant // when it was sent first
+	last     instant // when it was sent last
+	before   instant // and when before that
 	next     ref     // the action accepted next for the same key; the next free node in the free list
 	unknown  bool    // a request that carried it was cut off
 	sent     bool    // it is or was in a request

@@ -16,6 +16,9 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 		f.reply.Results = noResults(&f.reply, len(f.refs))
 	}
 	progress := slices.ContainsFunc(f.reply.Results, func(r Result[R]) bool { return r.Verdict == Done })
+	if progress {
+		l.lastApplied = now
+	}
 	l.report(f, progress)
 	paused := l.throttle(f, now, progress)
 
@@ -74,7 +77,7 @@ func (l *loop[V, R]) report(f *flight[V, R], progress bool) {
 		health = ServiceUnclear // what was cut by Close says nothing about the service
 	case health == ServiceThrottles && progress:
 		health = ServiceSound
-	case health == ServiceThrottles && l.pauses > 0 && f.epoch == l.epoch:
+	case health == ServiceThrottles && l.stalls > 0 && f.epoch == l.epoch:
 		health = ServiceFails // slowing down has not helped
 	}
 	f.pass.Done(health, f.reply.RetryAfter, f.reply.Err)
@@ -96,18 +99,25 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.
 	fresh := f.epoch == l.epoch
 	if !f.reply.Pause {
 		if fresh {
-			l.pauses = 0
+			l.pauses, l.stalls = 0, 0
 		}
 		return 0
 	}
 	wait := f.reply.RetryAfter
+	if progress {
+		l.stalls = 0
+	} else if fresh {
+		l.stalls++
+	}
 	if l.shut != nil || progress && wait < 0 && l.p.config.Tuner != nil {
 		return 0
 	}
 	l.throttledBy = f.reply.Err
 	switch {
 	case fresh:
-		l.pauses++
+		if l.pauses++; progress {
+			l.pauses = 1 // a part of it got through: no reason to wait longer and longer
+		}
 		l.epoch++
 		if wait < 0 {
 			wait = l.p.config.Backoff(l.pauses)
@@ -177,7 +187,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			node.item.Attempt--
 			l.pending.retry(r, now)
 			continue
-		case node.item.Attempt >= l.p.config.MaxAttempts && !l.patient(node, result, progress) && !l.cancelled(): // else Close settles it
+		case node.item.Attempt >= l.p.config.MaxAttempts && !l.patient(node, result, now) && !l.cancelled(): // else Close settles it
 			n.Failed++
 			end.Outcome, end.Exhausted = Failed, true
 		default:
@@ -203,13 +213,14 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 	return n
 }
 
-// patient reports whether an item may be sent once more although its attempts
-// are used up: the service is only busy, and others of the same request went
-// through. Something must bound it, or an item that is refused for ever in this
-// way would keep its Flush waiting for ever.
-func (l *loop[V, R]) patient(n *node[V], result *Result[R], progress bool) bool {
-	const most = 100 // attempts beyond the configured ones
-	return result.Throttled && progress && n.item.Attempt < l.p.config.MaxAttempts+most
+// patient reports whether an item that has used up its attempts is sent once
+// more all the same: the service is only busy, and has applied others since the
+// item was sent before. Which items are turned away is chance then. Some time
+// must be enough, or one that is refused for ever in this way would keep its
+// Flush waiting for ever.
+func (l *loop[V, R]) patient(n *node[V], result *Result[R], now instant) bool {
+	const enough = 5 * time.Minute
+	return result.Throttled && l.lastApplied >= n.before && now-n.first < enough
 }
 
 // settle prepares the end of an item, and of those that were folded into it.
