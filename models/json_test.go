@@ -106,6 +106,11 @@ func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(-1)
 	cyclic := models.Document{"id": "1"}
 	cyclic["self"] = map[string]any{"again": cyclic}
+	type link struct {
+		Next *link `json:"next,omitempty"`
+	}
+	ring := new(link)
+	ring.Next = ring
 	for name, c := range map[string]struct {
 		got  func() ([]byte, error)
 		path string
@@ -123,6 +128,7 @@ func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
 		"document that panics":       {appended(models.ActionUpload, panicking{}), ""},
 		"document that fails":        {appended(models.ActionUpload, failing{}), ""},
 		"a document within itself":   {appended(models.ActionUpload, cyclic), "self.again"},
+		"a struct within itself":     {appended(models.ActionUpload, ring), "next"},
 		"int keys":                   {appended(models.ActionUpload, map[string]any{"m": map[int]float64{2: 1, 7: nan}}), `m.7`},
 		"fields left out are innocent": {appended(models.ActionUpload, struct {
 			C chan int       `json:"c,omitempty"`
