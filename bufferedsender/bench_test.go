@@ -145,3 +145,25 @@ func BenchmarkSender(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkInFlight measures what requests in parallel are worth when each takes
+// 100 ms, as one to a distant or busy service does.
+func BenchmarkInFlight(b *testing.B) {
+	for _, n := range []int{1, 2, 4, 8, 16} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := bufferedsender.New(&sink{latency: 100 * time.Millisecond}, &bufferedsender.Options[declaration]{MaxInFlight: n})
+			require.NoError(b, err)
+			docs := declarations(100_000)
+			const call = 1000
+			at := 0
+			for b.Loop() {
+				if err := s.UploadDocuments(context.Background(), docs[at:at+call]...); err != nil {
+					b.Error(err)
+				}
+				at = (at + call) % len(docs)
+			}
+			require.NoError(b, s.Close(context.Background()))
+			b.ReportMetric(float64(s.Stats().Completed)/b.Elapsed().Seconds(), "docs/s")
+		})
+	}
+}

@@ -31,6 +31,24 @@
 //   - Flush returns after everything accepted before it is settled and told, and
 //     reports what failed. Close does the same and never hangs past its context.
 //
+// # When the service is slow, throttles, or is gone
+//
+// A reply that asks for less makes the sender wait, with jitter, or as long as
+// Retry-After says; [Options.Tuning] can find the right pace instead. Failures
+// in a row open the circuit breaker ([Options.Breaker]): nothing is sent but one
+// action now and then as a probe, no action uses up its attempts, and the sender
+// goes on by itself when the service is back. Meanwhile the buffer fills and
+// adding calls wait, or do what [Options.Overload] says; Flush and Close wait
+// until their contexts end, and then [ErrCircuitOpen] is in their error. So give
+// Close a deadline. [BufferedSender.Health] and the HealthChanged event tell when
+// to stop reading from upstream.
+//
+// # Who waits for what
+//
+// [BufferedSender.UploadDocuments] and its like return when the documents are
+// accepted, [BufferedSender.IndexDocumentsAndWait] when its own documents are
+// settled, [BufferedSender.Flush] when everything accepted before it is.
+//
 // Delivery is at least once: a request whose answer was lost is sent again, and
 // may have been applied. For uploads and deletes that makes no difference.
 //

@@ -69,8 +69,8 @@ type Options[T any] struct {
 	// included, in bytes. Defaults to 16,000,000; negative is refused.
 	MaxBatchBytes int
 	// MaxBufferedActions is how many actions may be accepted and not settled;
-	// more have to wait. Defaults to 32768, or 4 full batches if that is more;
-	// negative is refused.
+	// more have to wait. Defaults to 32768, or if that is more to 4 full batches,
+	// or 2 for each request that may be in flight; negative is refused.
 	MaxBufferedActions int
 	// MaxBufferedBytes is the size of these actions at the most, encoded, in
 	// bytes. Defaults to 64 MiB, or 4 full batches if that is more; negative is
@@ -172,9 +172,10 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	}
 	c.MaxBatchActions = int(positive("MaxBatchActions", int64(c.MaxBatchActions), DefaultMaxBatchActions))
 	c.MaxBatchBytes = int(positive("MaxBatchBytes", int64(c.MaxBatchBytes), DefaultMaxBatchBytes))
-	c.MaxBufferedActions = int(positive("MaxBufferedActions", int64(c.MaxBufferedActions), int64(max(DefaultMaxBufferedActions, 4*c.MaxBatchActions))))
 	c.MaxBufferedBytes = positive("MaxBufferedBytes", c.MaxBufferedBytes, max(DefaultMaxBufferedBytes, 4*int64(c.MaxBatchBytes)))
 	c.MaxInFlight = int(positive("MaxInFlight", int64(c.MaxInFlight), 1))
+	roomy := max(DefaultMaxBufferedActions, max(4, 2*c.MaxInFlight)*c.MaxBatchActions)
+	c.MaxBufferedActions = int(positive("MaxBufferedActions", int64(c.MaxBufferedActions), int64(roomy)))
 	if c.MaxInFlight > maxInFlight {
 		errs = append(errs, fmt.Errorf("MaxInFlight is %d: use at most %d", c.MaxInFlight, maxInFlight))
 	}
