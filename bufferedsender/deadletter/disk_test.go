@@ -19,7 +19,7 @@ type memDisk struct {
 	names   map[string]*inode
 	durable map[string]*inode
 	pending []nameChange
-	// fail, if set, is asked before each change of the disk.
+	// fail, if set, is asked before each change of the disk, without a lock.
 	fail func(op, name string) error
 }
 
@@ -81,11 +81,11 @@ func (d *memDisk) crash(choose func(what string, n int) int) {
 }
 
 func (d *memDisk) Create(name string) (handle, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := d.ask("create", name); err != nil {
 		return nil, err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if _, ok := d.names[name]; ok {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
 	}
@@ -105,11 +105,11 @@ func (d *memDisk) Append(name string) (handle, error) {
 }
 
 func (d *memDisk) Cut(name string, size int64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := d.ask("cut", name); err != nil {
 		return err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	f := d.names[name]
 	f.data = slices.Clone(f.data[:size])
 	f.synced = f.data
@@ -117,11 +117,11 @@ func (d *memDisk) Cut(name string, size int64) error {
 }
 
 func (d *memDisk) Rename(from, to string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := d.ask("rename", from); err != nil {
 		return err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	f, ok := d.names[from]
 	if !ok {
 		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
@@ -131,11 +131,11 @@ func (d *memDisk) Rename(from, to string) error {
 }
 
 func (d *memDisk) Remove(name string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := d.ask("remove", name); err != nil {
 		return err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if _, ok := d.names[name]; !ok {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
 	}
@@ -144,11 +144,11 @@ func (d *memDisk) Remove(name string) error {
 }
 
 func (d *memDisk) SyncNames() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := d.ask("sync names", "."); err != nil {
 		return err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, c := range d.pending {
 		c.apply(d.durable)
 	}
@@ -201,9 +201,9 @@ type memHandle struct {
 
 // Write writes a half if it fails.
 func (h *memHandle) Write(p []byte) (int, error) {
+	err := h.d.ask("write", h.name)
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
-	err := h.d.ask("write", h.name)
 	if err != nil {
 		p = p[:len(p)/2]
 	}
@@ -212,11 +212,11 @@ func (h *memHandle) Write(p []byte) (int, error) {
 }
 
 func (h *memHandle) Sync() error {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
 	if err := h.d.ask("sync", h.name); err != nil {
 		return err
 	}
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
 	h.f.synced = h.f.data
 	return nil
 }

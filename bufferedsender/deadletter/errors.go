@@ -33,11 +33,15 @@ var (
 
 // RefusedError says that a letter was refused again.
 type RefusedError struct {
-	// Result is what the service says about it.
+	// Result is what the service says about it. Its status is 0 if there was no
+	// answer, or none about this document.
 	Result models.IndexingResult
 }
 
 func (e *RefusedError) Error() string {
+	if e.Result.StatusCode == 0 {
+		return "given up again without an answer"
+	}
 	if e.Result.ErrorMessage == "" {
 		return fmt.Sprintf("refused again with status %d", e.Result.StatusCode)
 	}

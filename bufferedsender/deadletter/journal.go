@@ -31,12 +31,17 @@ type verdict struct {
 	Last      time.Time `json:"last"`
 }
 
-// verdictOf says in an entry that letter n, sent attempts times and perhaps
-// applied before, was refused with l.
-func verdictOf(n int64, attempts int, unknown bool, l Letter) verdict {
+// verdictOf says in an entry that letter n, which was old, was given up again
+// with l. If l gives no reason, because the sender was closed or there was no
+// answer, the older one stays.
+func verdictOf(n int64, old, l Letter) verdict {
+	attempts, unknown := old.Attempts+l.Attempts, old.Unknown || l.Unknown
+	if l.Unsent || l.Status == 0 && l.Error == "" {
+		l = old
+	}
 	return verdict{
-		N: n, Status: l.Status, Message: l.Message, RequestID: l.RequestID, Attempts: attempts + l.Attempts,
-		Unknown: unknown || l.Unknown, Unsent: l.Unsent, Error: l.Error, Last: l.Last,
+		N: n, Status: l.Status, Message: l.Message, RequestID: l.RequestID, Attempts: attempts,
+		Unknown: unknown, Unsent: l.Unsent, Error: l.Error, Last: l.Last,
 	}
 }
 

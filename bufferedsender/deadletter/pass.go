@@ -56,13 +56,12 @@ func (p *pass) journal(stem string) (journal, error) {
 	defer p.f.mu.Unlock()
 	j, err := readJournal(p.f.dir, stem)
 	if err == nil && !j.empty() && p.f.journals[stem] == 0 {
-		err = p.f.record(stem, j.entry())
+		err = p.f.record(stem, entry{}) // which repeats what is there
 	}
 	return j, err
 }
 
-// record makes an entry durable, and adds it to j. Letters that a Write has
-// given a newer reason meanwhile keep that one: it says more.
+// record makes an entry durable, and adds it to j.
 func (p *pass) record(stem string, j *journal, e entry) error {
 	if len(e.Done)+len(e.Again) == 0 {
 		return nil

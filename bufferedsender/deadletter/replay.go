@@ -40,7 +40,9 @@ type ReplayOptions[T any] struct {
 	Document func(ctx context.Context, l Letter) (T, error)
 	// Kept is told of each letter that stays and why: ErrRedacted,
 	// ErrNotSelected, ErrHeld, *RefusedError, the error of Document, or of the
-	// sender if it did not accept it. Defaults to nobody.
+	// sender if it did not accept it; and of damaged lines, with an empty letter
+	// and a *DamagedError. Not of letters to which Replay did not get, or whose
+	// outcome it did not wait for. Defaults to nobody.
 	Kept func(l Letter, why error)
 	// MaxActions and MaxBytes are how many letters, and of which size in bytes,
 	// are in memory and given to the sender at once. A single larger one is sent
@@ -114,8 +116,10 @@ type Report struct {
 // is going on.
 //
 // The sender to may have f as its sink, and be in use by others. It must not have
-// another File as its sink, which would keep the refused letters too. The
-// functions in opts are called on the goroutine of the caller.
+// another File as its sink, which would keep the refused letters too. Its
+// handlers are told of the actions as of any other; their Tag is Replay's, not
+// the one of the action that was given up. The functions in opts are called on
+// the goroutine of the caller.
 func Replay[T any](ctx context.Context, f *File, index string, to Indexer[T], opts *ReplayOptions[T]) (Report, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
@@ -218,10 +222,11 @@ func (r *replay[T]) take(w *window[T], rec record) bool {
 	if err != nil {
 		return r.skip(rec.Letter, err)
 	}
+	p := &place{file: r.pass.f, stem: w.stem, n: rec.N, letter: rec.Letter}
+	p.letter.Document = nil
 	w.add(letter[T]{
-		Letter: rec.Letter,
-		place:  &place{file: r.pass.f, stem: w.stem, n: rec.N, attempts: rec.Attempts, unknown: rec.Unknown},
-		action: models.IndexDocumentsAction[T]{Type: rec.Action, Document: document},
+		Letter: rec.Letter, place: p,
+		action: models.IndexDocumentsAction[T]{Type: rec.Action, Document: document, Tag: p},
 	})
 	return true
 }

@@ -48,6 +48,34 @@ func TestReplayEmptiesWhatIsDelivered(t *testing.T) {
 	require.Zero(t, report)
 }
 
+// What says nothing does not replace what says something.
+func TestALetterThatIsGivenUpWithoutAnAnswerKeepsItsReason(t *testing.T) {
+	for name, sink := range map[string]func(f *File, l Letter) error{
+		"the sender was closed": func(f *File, l Letter) error {
+			l.Status, l.Message, l.Error, l.Unsent, l.Unknown = 0, "", "the sender is closed", true, true
+			return f.Write(t.Context(), []Letter{l})
+		},
+		"nobody says anything": func(*File, Letter) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := letterOf("k", 1)
+			d, f := filled(t, nil, first)
+			var why error
+			report, err := Replay(t.Context(), f, testIndex, sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+				l := letterOf("k", 1)
+				l.Tag = actions[0].Tag
+				require.NoError(t, sink(f, l))
+				return []models.IndexingResult{{Key: "k"}}, errSomeFailed
+			}), &ReplayOptions[doc]{Kept: func(_ Letter, err error) { why = err }})
+			require.NoError(t, err)
+			require.Equal(t, Report{Sent: 1, Failed: 1}, report)
+			require.EqualError(t, why, "given up again without an answer")
+			first.Attempts, first.Unknown = 2, true
+			require.Equal(t, []Letter{first}, readAll(t, d))
+		})
+	}
+}
+
 // Whoever the sender tells of its failures, there is one letter afterwards, in
 // its old place, with the newer reason.
 func TestALetterThatIsRefusedAgainStaysOnceWithTheNewerReason(t *testing.T) {
@@ -179,6 +207,21 @@ func TestALetterThatStaysHoldsThoseBehindItOfItsKey(t *testing.T) {
 			})
 		}
 	}
+}
+
+// It may have to be fetched.
+func TestTheDocumentOfALetterThatIsHeldIsNotAskedFor(t *testing.T) {
+	_, f := filled(t, nil, letterOf("a", 1), letterOf("a", 2), letterOf("b", 3), letterOf("a", 4))
+	var asked []int
+	_, err := Replay(t.Context(), f, testIndex, &service{refused: map[int]bool{1: true}}, &ReplayOptions[doc]{
+		MaxActions: 1,
+		Document: func(_ context.Context, l Letter) (doc, error) {
+			asked = append(asked, versionOf(l))
+			return Decode[doc](l)
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 3}, asked)
 }
 
 func TestReplayLeavesTheLettersOfOtherIndexesAlone(t *testing.T) {

@@ -22,7 +22,6 @@ type letter[T any] struct {
 }
 
 func (w *window[T]) add(l letter[T]) {
-	l.action.Tag = l.place
 	w.letters = append(w.letters, l)
 	w.bytes += int64(len(l.Document) + len(l.Key) + len(l.Message) + len(l.Error))
 }
@@ -96,7 +95,7 @@ func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
 			failed = append(failed, i)
 			r.report.Failed++
 			if !r.pass.recorded(l.place) {
-				e.Again = append(e.Again, verdictOf(l.place.n, l.place.attempts, l.place.unknown, r.reason(result)))
+				e.Again = append(e.Again, verdictOf(l.place.n, l.place.letter, r.reason(result)))
 			}
 		}
 	}
@@ -135,11 +134,12 @@ func (r *replay[T]) accepted(round []letter[T], accepted int, err error) (n int,
 	return accepted + 1, nil
 }
 
-// reason is what a letter says about a result.
+// reason is what a letter says about a result: nothing if there was no answer,
+// except that it may have been applied.
 func (r *replay[T]) reason(result models.IndexingResult) Letter {
-	l := Letter{
-		Status: result.StatusCode, Message: result.ErrorMessage, Attempts: 1,
-		Error: (&RefusedError{Result: result}).Error(), Last: time.Now(),
+	l := Letter{Status: result.StatusCode, Message: result.ErrorMessage, Attempts: 1, Last: time.Now()}
+	if l.Unknown = l.Status == 0; !l.Unknown {
+		l.Error = (&RefusedError{Result: result}).Error()
 	}
 	if r.pass.f.options.Redact {
 		l = redact(l)

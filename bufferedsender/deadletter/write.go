@@ -176,7 +176,7 @@ func (f *File) again(letters []Letter) {
 			e = new(entry)
 			entries[p.stem] = e
 		}
-		e.Again = append(e.Again, verdictOf(p.n, p.attempts, p.unknown, l))
+		e.Again = append(e.Again, verdictOf(p.n, p.letter, l))
 	}
 	for _, stem := range slices.Sorted(maps.Keys(entries)) {
 		if f.record(stem, *entries[stem]) != nil {
@@ -191,28 +191,38 @@ func (f *File) again(letters []Letter) {
 }
 
 // record appends an entry to a journal, durably. The caller has the lock.
+//
+// The first entry of this File, and the first after a failure, repeats what is
+// in the journal already. It can be read, but it may be in memory only: a sync
+// that succeeds says nothing about what one before has failed to write.
 func (f *File) record(stem string, e entry) error {
+	entries := f.journals[stem]
+	f.journals[stem] = 0 // until this one is durable
+	if entries == 0 {
+		j, err := readJournal(f.dir, stem)
+		if err != nil {
+			return err
+		}
+		before := j.entry()
+		e.Done, e.Again = append(before.Done, e.Done...), append(before.Again, e.Again...)
+	}
 	err := appendEntry(f.dir, stem, e)
-	if err == nil && f.journals[stem] == 0 {
-		// Also if the journal was there: whoever made it may have failed here.
+	if err == nil && entries == 0 {
 		err = f.dir.SyncNames()
 	}
 	if err != nil {
-		f.journals[stem] = 0
 		return fmt.Errorf("cannot record what has become of letters: %w", err)
 	}
-	f.journals[stem]++
+	f.journals[stem] = entries + 1
 	return nil
 }
 
 // place says in the tag of an action which letter it was made of.
 type place struct {
-	file     *File
-	stem     string
-	n        int64
-	attempts int  // of the letter before
-	unknown  bool // likewise
+	file   *File
+	stem   string
+	n      int64
+	letter Letter // as it was, without its document
 
 	recorded bool // a newer reason is; guarded by File.mu
 }
-

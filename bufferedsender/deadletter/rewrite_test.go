@@ -1,0 +1,152 @@
+package deadletter
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// failOn lets a disk fail when it does op with a file whose name ends in suffix.
+func failOn(d *memDisk, op, suffix string) {
+	d.fail = func(o, name string) error {
+		if o == op && strings.HasSuffix(name, suffix) {
+			return errDisk
+		}
+		return nil
+	}
+}
+
+func discardVersion(v int) func(Letter) bool {
+	return func(l Letter) bool { return versionOf(l) == v }
+}
+
+func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
+	for _, op := range []string{"create", "write", "sync", "rename"} {
+		t.Run(op, func(t *testing.T) {
+			d, f := filled(t, nil, lettersOf(1, 2)...)
+			var tag any
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := Replay(ctx, f, testIndex, sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+				tag = actions[1].Tag
+				cancel()
+				return make([]models.IndexingResult, 2), ctx.Err()
+			}), nil)
+			require.ErrorIs(t, err, context.Canceled)
+
+			told := make(chan struct{})
+			d.fail = func(o, name string) error {
+				if o == op && strings.HasSuffix(name, rewriteExt) {
+					d.fail = nil
+					late := letterOf("k2", 2)
+					late.Message, late.Tag = "late", tag
+					go func() { // behind a rename there is the lock of the File
+						defer close(told)
+						assert.NoError(t, f.Write(t.Context(), []Letter{late}))
+					}()
+					if op != "rename" {
+						<-told
+					}
+				}
+				return nil
+			}
+			n, err := f.Discard(t.Context(), discardVersion(1))
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			<-told
+			letters := readAll(t, d)
+			require.Equal(t, []int{2}, versionsOf(letters))
+			require.Equal(t, "late", letters[0].Message)
+			_, err = f.Discard(t.Context(), discardVersion(3))
+			require.NoError(t, err)
+			require.Equal(t, letters, readAll(t, d))
+			for name := range d.files() {
+				require.NotContains(t, name, journalExt, "the next pass has seen to it")
+			}
+		})
+	}
+}
+
+// The process crashes when the removal of a file is not durable yet, then the
+// machine does.
+func TestOpenDoesNotForgetWhatTheDiskMayBringBack(t *testing.T) {
+	d, f := filled(t, nil, lettersOf(1, 1)...)
+	d.fail = func(op, name string) error {
+		if op == "remove" && strings.HasSuffix(name, lettersExt) {
+			failOn(d, "sync names", ".")
+		}
+		return nil
+	}
+	_, err := f.Discard(t.Context(), discardVersion(1))
+	require.ErrorIs(t, err, errDisk)
+	d.fail = nil
+	openDisk(t, d, nil)
+	d.crash(func(what string, n int) int {
+		if strings.Contains(what, lettersExt) {
+			return 0
+		}
+		return n - 1
+	})
+	openDisk(t, d, nil)
+	require.Empty(t, readAll(t, d))
+}
+
+// An entry whose sync has failed can be read, and a crash can undo it. Nothing
+// may be sent because of it, or the letter that comes back would come after it.
+func TestAnEntryThatMayBeLostIsNotBelieved(t *testing.T) {
+	for _, failing := range []string{"sync", "sync names"} {
+		t.Run(failing, func(t *testing.T) {
+			d, f := filled(t, nil, letterOf("a", 1), letterOf("a", 2))
+			suffix := journalExt
+			if failing == "sync names" {
+				suffix = "."
+			}
+			failOn(d, failing, suffix)
+			_, err := f.Discard(t.Context(), discardVersion(1))
+			require.ErrorIs(t, err, errDisk)
+			d.fail = nil
+			service := &service{}
+			_, err = Replay(t.Context(), f, testIndex, sender[doc](func(c context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+				d.fail = func(string, string) error { return errDisk } // the crash
+				return service.IndexDocumentsAndWait(c, actions...)
+			}), nil)
+			require.ErrorIs(t, err, errDisk)
+			require.Equal(t, []int{2}, service.applied)
+			d.crash(func(string, int) int { return 0 })
+			openDisk(t, d, nil)
+			require.Equal(t, []int{2}, versionsOf(readAll(t, d)))
+		})
+	}
+}
+
+// hooked calls hook before the second file is opened.
+type hooked struct {
+	fs.ReadDirFS
+	opened int
+	hook   func()
+}
+
+func (h *hooked) Open(name string) (fs.File, error) {
+	if h.opened++; h.opened == 2 {
+		h.hook()
+	}
+	return h.ReadDirFS.Open(name)
+}
+
+func TestReadDuringARewriteFindsNothingThatWasGoneBefore(t *testing.T) {
+	d, f := filled(t, nil, lettersOf(1, 2)...)
+	failOn(d, "rename", rewriteExt)
+	_, err := f.Discard(t.Context(), discardVersion(1))
+	require.ErrorIs(t, err, errDisk)
+	d.fail = nil
+	require.Equal(t, []int{2}, versionsOf(readAll(t, d)))
+	require.Equal(t, []int{2}, versionsOf(readAll(t, &hooked{ReadDirFS: d, hook: func() {
+		_, err := f.Discard(t.Context(), discardVersion(3))
+		require.NoError(t, err)
+	}})))
+	require.Len(t, d.files(), 1, "it was rewritten")
+}
