@@ -2,11 +2,11 @@ package bufferedsender
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
@@ -14,7 +14,6 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -22,58 +21,58 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/go-azsearch/azsearch/bufferedsender"
 
-// maxLinks is how many adding spans the span of a batch is linked to.
-const maxLinks = 128
-
-// telemetry holds the instruments of a sender. The names follow OpenTelemetry's
-// conventions for database clients; what those have no name for is under
-// azsearch.sender. Every attribute has few values: the index, never a key.
+// telemetry records the metrics of a sender and makes its spans. The names
+// follow OpenTelemetry's conventions for database clients; what those have no
+// name for is under azsearch.sender. Every attribute has few values: the index,
+// never a key.
+//
+// What a snapshot of the publisher tells is not counted a second time while
+// documents pass: it is looked up when somebody collects.
 type telemetry struct {
+	instruments
 	tracer trace.Tracer
+	meter  metric.Meter
 	index  string
 	common []attribute.KeyValue
 	base   metric.MeasurementOption // common
+	alone  []metric.RecordOption    // base, for durations of single actions
 
-	operations metric.Float64Histogram
-	added      metric.Int64Counter
-	settledN   metric.Int64Counter
-	retriedN   metric.Int64Counter
-	settleTime metric.Float64Histogram
-	waitTime   metric.Float64Histogram
-	batchItems metric.Int64Histogram
-	batchBytes metric.Int64Histogram
-	splits     metric.Int64Counter
-	throttles  metric.Float64Histogram
-	panics     metric.Int64Counter
-	changes    metric.Int64Counter
-	letters    metric.Int64Counter
-
-	queueItems, queueBytes, queueCapacity, byteCapacity, blocked metric.Int64ObservableUpDownCounter
-	inFlight, concurrency, batchLimit, actionsLimit              metric.Int64ObservableUpDownCounter
-	foldedN, supersededN, purgedN, throttledN, flushesN          metric.Int64ObservableCounter
-	breakerState                                                 metric.Int64ObservableGauge
-	oldestAge, interval                                          metric.Float64ObservableGauge
-
-	meter      metric.Meter
+	health     atomic.Uint32          // the events.HealthState
+	stats      func() publisher.Stats // written by observe, before the sender is handed out
+	registered metric.Registration    // likewise
 	unregister sync.Once
-	registered metric.Registration
 
-	// Of the publisher goroutine: what was settled since flushSettled.
-	tally map[outcomeKey]int64
-	timed bool
+	mu       sync.Mutex
+	reported publisher.Stats // guarded by mu; the totals that were told last
+
+	// Of the publisher goroutine.
+	timed bool                   // somebody wants the durations of single actions
+	tally map[outcomeKey]*ending // of the actions settled
+	last  outcomeKey             // how the last one ended,
+	run   int64                  // and that many before it, which tally lacks
+	ended [3]ending              // by publisher.Outcome, for durations
 }
 
+// outcomeKey is a way in which actions end.
 type outcomeKey struct {
 	typ     models.ActionType
 	outcome publisher.Outcome
 	status  int
 }
 
+// ending is what the actions have in common that end in one way. The options
+// are made once, so that nothing is made for each action.
+type ending struct {
+	untold   int64 // such actions that the counter lacks
+	counting []metric.AddOption
+	timing   []metric.RecordOption
+}
+
 func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 	t := &telemetry{
 		tracer: o.TracerProvider.Tracer(scope),
 		meter:  o.MeterProvider.Meter(scope),
-		tally:  make(map[outcomeKey]int64),
+		tally:  make(map[outcomeKey]*ending),
 		common: []attribute.KeyValue{
 			attribute.String("db.system.name", "azure.search"),
 			attribute.String("azure.resource_provider.namespace", "Microsoft.Search"),
@@ -92,145 +91,142 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 			}
 		}
 	}
-	t.base = metric.WithAttributeSet(attribute.NewSet(t.common...))
-	return t, t.makeInstruments()
-}
-
-func (t *telemetry) makeInstruments() error {
-	var errs []error
-	counter := func(name, unit, text string) metric.Int64Counter {
-		c, err := t.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(text))
-		errs = append(errs, err)
-		return c
+	t.base = t.with()
+	t.alone = []metric.RecordOption{t.base}
+	for outcome := range t.ended {
+		name := outcomeName(publisher.Outcome(outcome))
+		t.ended[outcome].timing = []metric.RecordOption{t.with(attribute.String("azsearch.outcome", name))}
 	}
-	seconds := func(name, text string) metric.Float64Histogram {
-		h, err := t.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(text),
-			metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60))
-		errs = append(errs, err)
-		return h
-	}
-	sizes := func(name, unit, text string, bounds ...float64) metric.Int64Histogram {
-		h, err := t.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(text), metric.WithExplicitBucketBoundaries(bounds...))
-		errs = append(errs, err)
-		return h
-	}
-	level := func(name, unit, text string) metric.Int64ObservableUpDownCounter {
-		u, err := t.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
-		errs = append(errs, err)
-		return u
-	}
-	t.operations = seconds("db.client.operation.duration", "Duration of requests to index documents.")
-	t.added = counter("azsearch.sender.items.added", "{item}", "Actions accepted.")
-	t.settledN = counter("azsearch.sender.items.settled", "{item}", "Actions settled, by outcome, status and action.")
-	t.retriedN = counter("azsearch.sender.items.retried", "{item}", "Actions to be sent again after a failed attempt, by status.")
-	t.settleTime = seconds("azsearch.sender.item.settle.duration", "Time from acceptance to outcome.")
-	t.waitTime = seconds("azsearch.sender.item.wait.duration", "Time from acceptance to the first request.")
-	t.batchItems = sizes("azsearch.sender.batch.items", "{item}", "Actions in a request.", 1, 10, 50, 100, 250, 500, 1000, 4000, 16000, 32000)
-	t.batchBytes = sizes("azsearch.sender.batch.bytes", "By", "Size of a request body.", 1e3, 1e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 8e6, 16e6)
-	t.splits = counter("azsearch.sender.batch.splits", "{request}", "Requests refused as a whole and sent again in parts.")
-	t.throttles = seconds("azsearch.sender.throttle.delay", "How long sending was held after throttling or a broken connection.")
-	t.panics = counter("azsearch.sender.callback.panics", "{panic}", "Panics recovered in handlers.")
-	t.queueItems = level("azsearch.sender.queue.items", "{item}", "Actions accepted and not settled.")
-	t.queueBytes = level("azsearch.sender.queue.bytes", "By", "Size of the actions accepted and not settled.")
-	t.queueCapacity = level("azsearch.sender.queue.capacity", "{item}", "Actions the buffer has room for.")
-	t.byteCapacity = level("azsearch.sender.queue.capacity.bytes", "By", "Bytes the buffer has room for.")
-	t.inFlight = level("azsearch.sender.requests.inflight", "{request}", "Requests under way.")
-	t.concurrency = level("azsearch.sender.concurrency.limit", "{request}", "Requests that may be under way at once.")
-	t.actionsLimit = level("azsearch.sender.batch.actions.limit", "{item}", "How many actions a request may have now.")
-	t.blocked = level("azsearch.sender.adders.blocked", "{call}", "Adding calls that wait for room.")
-	total := func(name, unit, text string) metric.Int64ObservableCounter {
-		c, err := t.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
-		errs = append(errs, err)
-		return c
-	}
-	t.foldedN = total("azsearch.sender.items.folded", "{item}", "Actions that travelled as part of another of their key.")
-	t.supersededN = total("azsearch.sender.items.superseded", "{item}", "Actions that did not travel because a newer version did.")
-	t.purgedN = total("azsearch.sender.items.purged", "{item}", "Actions given up to make room; they are settled as failed.")
-	t.throttledN = total("azsearch.sender.items.throttled", "{item}", "Documents refused with status 503 inside a reply.")
-	t.flushesN = total("azsearch.sender.flushes", "{flush}", "Calls of Flush, and times that the interval was up.")
-	t.changes = counter("azsearch.sender.health.changes", "{change}", "Changes of the condition of the sender, by the new one.")
-	t.letters = counter("azsearch.sender.dead_letters", "{item}", "Actions handed to the dead letters, by whether they were taken.")
 	var err error
-	t.breakerState, err = t.meter.Int64ObservableGauge("azsearch.sender.breaker.state", metric.WithUnit("{state}"),
-		metric.WithDescription("0 closed, 1 half-open, 2 open, 3 disabled."))
-	errs = append(errs, err)
-	t.interval, err = t.meter.Float64ObservableGauge("azsearch.sender.request.interval", metric.WithUnit("s"),
-		metric.WithDescription("Least time between the starts of two requests now."))
-	errs = append(errs, err)
-	t.oldestAge, err = t.meter.Float64ObservableGauge("azsearch.sender.queue.oldest_age", metric.WithUnit("s"),
-		metric.WithDescription("Age of the oldest action that could be sent and was not."))
-	errs = append(errs, err)
-	t.batchLimit = level("azsearch.sender.batch.limit", "By", "How large a request may be now.")
-	t.timed = t.settleTime.Enabled(context.Background())
-	return errors.Join(errs...)
+	t.instruments, err = newInstruments(t.meter)
+	return t, err
 }
 
-// observe reports the levels from snapshots until stop is called.
+// with returns the option of a measurement that has these attributes beside the
+// common ones.
+func (t *telemetry) with(attrs ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(append(attrs, t.common...)...))
+}
+
+// observe reports levels and totals until stop is called.
 func (t *telemetry) observe(stats func() publisher.Stats, b *breaker.Breaker) error {
+	t.stats = stats
 	var err error
 	t.registered, err = t.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		s := stats()
-		o.ObserveInt64(t.queueItems, int64(s.Items), t.base)
-		o.ObserveInt64(t.queueBytes, s.Bytes, t.base)
-		o.ObserveInt64(t.queueCapacity, int64(s.Limits.Items), t.base)
-		o.ObserveInt64(t.byteCapacity, s.Limits.Bytes, t.base)
-		o.ObserveInt64(t.inFlight, int64(s.InFlight), t.base)
-		o.ObserveInt64(t.concurrency, int64(s.Slots), t.base)
-		o.ObserveInt64(t.batchLimit, int64(s.BatchBytes), t.base)
-		o.ObserveInt64(t.actionsLimit, int64(s.BatchItems), t.base)
-		o.ObserveInt64(t.blocked, int64(s.Waiting), t.base)
-		o.ObserveInt64(t.foldedN, int64(s.Folded), t.base)
-		o.ObserveInt64(t.supersededN, int64(s.Superseded), t.base)
-		o.ObserveInt64(t.purgedN, int64(s.Purged), t.base)
-		o.ObserveInt64(t.throttledN, int64(s.Throttled), t.base)
-		o.ObserveInt64(t.flushesN, int64(s.Flushes), t.base)
-		if b != nil {
-			o.ObserveInt64(t.breakerState, int64(b.Status().State), t.base)
-		}
-		o.ObserveFloat64(t.interval, s.Interval.Seconds(), t.base)
-		o.ObserveFloat64(t.oldestAge, s.OldestAge.Seconds(), t.base)
+		s := t.tellTotals()
+		t.observeLevels(o, &s, b)
 		return nil
-	}, t.queueItems, t.queueBytes, t.queueCapacity, t.byteCapacity, t.inFlight, t.concurrency, t.batchLimit, t.actionsLimit, t.blocked,
-		t.foldedN, t.supersededN, t.purgedN, t.throttledN, t.flushesN, t.breakerState, t.interval, t.oldestAge)
+	}, t.levels()...)
 	return err
 }
 
-// stop ends the reporting of levels, so that a closed sender can be collected.
-// The only error there can be is that the provider was shut down before.
+// stop ends the reporting, so that a closed sender can be collected. The only
+// error of Unregister is that the provider was shut down before.
 func (t *telemetry) stop() {
-	t.unregister.Do(func() { _ = t.registered.Unregister() })
+	t.unregister.Do(func() {
+		defer func() { _ = recover() }() // a meter that panics must not keep Close from returning
+		_ = t.registered.Unregister()
+		t.tellTotals()
+	})
 }
 
-func (t *telemetry) accepted(n int) {
-	t.added.Add(context.Background(), int64(n), t.base)
+// tellTotals adds to the counters what has happened since the last time, and
+// returns the snapshot. These are no observable counters because those forget
+// what a sender has done when it is closed. Zeros are added too: of a series
+// that begins with its first event nobody can tell the rate.
+func (t *telemetry) tellTotals() publisher.Stats {
+	t.mu.Lock()
+	now, before := t.stats(), t.reported
+	t.reported = now
+	t.mu.Unlock()
+	ctx := context.Background()
+	t.itemsAdded.Add(ctx, int64(now.Accepted-before.Accepted), t.base)
+	t.itemsFolded.Add(ctx, int64(now.Folded-before.Folded), t.base)
+	t.itemsSuperseded.Add(ctx, int64(now.Superseded-before.Superseded), t.base)
+	t.itemsPurged.Add(ctx, int64(now.Purged-before.Purged), t.base)
+	t.itemsThrottled.Add(ctx, int64(now.Throttled-before.Throttled), t.base)
+	t.batchSplits.Add(ctx, int64(now.Splits-before.Splits), t.base)
+	t.flushes.Add(ctx, int64(now.Flushes-before.Flushes), t.base)
+	t.callbackPanics.Add(ctx, 0, t.base)
+	return now
 }
 
-// settled counts in a map of its own: one addition to a metric for each
-// combination in a batch, not one for each action.
+// observeLevels reports how things are.
+func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *breaker.Breaker) {
+	o.ObserveInt64(t.queueItems, int64(s.Items), t.base)
+	o.ObserveInt64(t.queueBytes, s.Bytes, t.base)
+	o.ObserveInt64(t.queueCapacity, int64(s.Limits.Items), t.base)
+	o.ObserveInt64(t.queueCapacityBytes, s.Limits.Bytes, t.base)
+	o.ObserveFloat64(t.queueOldestAge, s.OldestAge.Seconds(), t.base)
+	o.ObserveInt64(t.addersBlocked, int64(s.Waiting), t.base)
+	o.ObserveInt64(t.requestsInFlight, int64(s.InFlight), t.base)
+	o.ObserveInt64(t.concurrencyLimit, int64(s.Slots), t.base)
+	o.ObserveInt64(t.batchLimitItems, int64(s.BatchItems), t.base)
+	o.ObserveInt64(t.batchLimitBytes, int64(s.BatchBytes), t.base)
+	o.ObserveFloat64(t.requestInterval, s.Interval.Seconds(), t.base)
+	if b != nil {
+		o.ObserveInt64(t.breakerState, int64(b.Status().State), t.base)
+	}
+	for health := events.Healthy; health < events.Closed; health++ {
+		is := int64(0)
+		if health == events.HealthState(t.health.Load()) {
+			is = 1
+		}
+		o.ObserveInt64(t.healthState, is, t.with(healthAttribute(health)))
+	}
+}
+
+// accepted runs when the publisher has taken over some actions. It finds out
+// what is wanted, because a provider may be set when the sender runs already.
+func (t *telemetry) accepted(int) {
+	ctx := context.Background()
+	t.timed = t.settleDuration.Enabled(ctx) || t.waitDuration.Enabled(ctx)
+}
+
+// settled counts by itself: one addition to a metric for each way in which the
+// actions of a batch end, not one for each action.
 func (t *telemetry) settled(typ models.ActionType, outcome publisher.Outcome, status int, waited time.Duration) {
-	t.tally[outcomeKey{typ, outcome, status}]++
+	if key := (outcomeKey{typ, outcome, status}); key != t.last {
+		t.tallyRun()
+		t.last = key
+	}
+	t.run++
 	if t.timed {
-		t.settleTime.Record(context.Background(), waited.Seconds(), t.base)
+		t.settleDuration.Record(context.Background(), waited.Seconds(), t.ended[outcome].timing...)
 	}
 }
 
-// sent records how long the items of a batch that travel for the first time have
-// waited.
-func (t *telemetry) sent(attempt int, waited time.Duration) {
-	if attempt == 1 {
-		t.waitTime.Record(context.Background(), waited.Seconds(), t.base)
+// tallyRun moves run into tally.
+func (t *telemetry) tallyRun() {
+	if t.run == 0 {
+		return
 	}
+	e := t.tally[t.last]
+	if e == nil {
+		e = &ending{counting: []metric.AddOption{t.with(
+			attribute.String("azsearch.action", string(t.last.typ)),
+			attribute.String("azsearch.outcome", outcomeName(t.last.outcome)),
+			statusAttribute(t.last.status),
+		)}}
+		t.tally[t.last] = e
+	}
+	e.untold += t.run
+	t.run = 0
 }
 
+// flushSettled adds to the counter, or keeps the numbers for a provider to come.
 func (t *telemetry) flushSettled() {
-	for k, n := range t.tally {
-		t.settledN.Add(context.Background(), n, t.base, metric.WithAttributes(
-			attribute.String("azsearch.action", string(k.typ)),
-			attribute.String("azsearch.outcome", outcomeName(k.outcome)),
-			attribute.String("db.response.status_code", strconv.Itoa(k.status)),
-		))
+	t.tallyRun()
+	ctx := context.Background()
+	if !t.itemsSettled.Enabled(ctx) {
+		return
 	}
-	clear(t.tally)
+	for _, e := range t.tally {
+		if e.untold > 0 {
+			t.itemsSettled.Add(ctx, e.untold, e.counting...)
+			e.untold = 0
+		}
+	}
 }
 
 func outcomeName(o publisher.Outcome) string {
@@ -244,17 +240,29 @@ func outcomeName(o publisher.Outcome) string {
 	}
 }
 
+// sent records how long the items of a batch that travel for the first time have
+// waited.
+func (t *telemetry) sent(attempt int, waited time.Duration) {
+	if attempt == 1 {
+		t.waitDuration.Record(context.Background(), waited.Seconds(), t.alone...)
+	}
+}
+
 func (t *telemetry) retried(status, n int) {
-	t.retriedN.Add(context.Background(), int64(n), t.base,
-		metric.WithAttributes(attribute.String("db.response.status_code", strconv.Itoa(status))))
+	t.itemsRetried.Add(context.Background(), int64(n), t.with(statusAttribute(status)))
 }
 
 func (t *telemetry) paused(wait time.Duration) {
-	t.throttles.Record(context.Background(), wait.Seconds(), t.base)
+	t.throttleDelay.Record(context.Background(), wait.Seconds(), t.base)
 }
 
 func (t *telemetry) healthChanged(to events.HealthState) {
-	t.changes.Add(context.Background(), 1, t.base, metric.WithAttributes(attribute.String("azsearch.health", to.String())))
+	t.health.Store(uint32(to))
+	t.healthChanges.Add(context.Background(), 1, t.with(healthAttribute(to)))
+}
+
+func healthAttribute(s events.HealthState) attribute.KeyValue {
+	return attribute.String("azsearch.health", strings.ReplaceAll(s.String(), " ", "_"))
 }
 
 // deadLetters counts letters that were written, or could not be.
@@ -263,104 +271,27 @@ func (t *telemetry) deadLetters(n int, written bool) {
 	if !written {
 		outcome = "lost"
 	}
-	t.letters.Add(context.Background(), int64(n), t.base, metric.WithAttributes(attribute.String("azsearch.outcome", outcome)))
+	t.letters.Add(context.Background(), int64(n), t.with(attribute.String("azsearch.dead_letter.outcome", outcome)))
 }
 
-func (t *telemetry) callbackPanicked() { t.panics.Add(context.Background(), 1, t.base) }
+func (t *telemetry) callbackPanicked() { t.callbackPanics.Add(context.Background(), 1, t.base) }
 
 func (t *telemetry) batchCompleted(e *events.Batch) {
 	ctx := context.Background()
 	t.batchItems.Record(ctx, int64(e.Actions), t.base)
 	t.batchBytes.Record(ctx, e.Bytes, t.base)
-	if e.Split {
-		t.splits.Add(ctx, 1, t.base)
-	}
 	attrs := []attribute.KeyValue{attribute.String("db.operation.name", "BATCH")}
 	if e.StatusCode != 0 {
-		attrs = append(attrs, attribute.String("db.response.status_code", strconv.Itoa(e.StatusCode)))
+		attrs = append(attrs, statusAttribute(e.StatusCode))
 	}
 	if e.Err != nil {
 		attrs = append(attrs, attribute.String("error.type", errorType(e.StatusCode, e.Err)))
 	}
-	t.operations.Record(ctx, e.Duration.Seconds(), t.base, metric.WithAttributes(attrs...))
+	t.operationDuration.Record(ctx, e.Duration.Seconds(), t.with(attrs...))
 }
 
-// errorType names an error with few values: the status, or what kind of trouble
-// there was instead of a reply.
-func errorType(status int, err error) string {
-	switch {
-	case errors.Is(err, models.ErrMalformedReply):
-		return "malformed_reply"
-	case status != 0:
-		return strconv.Itoa(status)
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	default:
-		return "connection"
-	}
-}
-
-// startBatch starts the span of a request. It is a root: a batch has no single
-// parent among the calls that added its actions, so it is linked to them.
-func startBatch[T any](ctx context.Context, t *telemetry, b *batch[T]) (context.Context, trace.Span) {
-	name := operationName(b)
-	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name)}, t.common...)
-	if len(b.Items) > 1 {
-		attrs = append(attrs, attribute.Int("db.operation.batch.size", len(b.Items)))
-	}
-	if t.index != "" {
-		name += " " + t.index
-	}
-	return t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attrs...), trace.WithLinks(origins(b)...))
-}
-
-// operationName is "BATCH upload" for a batch of uploads only, and "BATCH" for
-// a mixed one.
-func operationName[T any](b *batch[T]) string {
-	for i := range b.Items {
-		if b.Items[i].Value.typ != b.Items[0].Value.typ {
-			return "BATCH"
-		}
-	}
-	return "BATCH " + string(b.Items[0].Value.typ)
-}
-
-// origins returns a link for each adding call, up to maxLinks.
-func origins[T any](b *batch[T]) (links []trace.Link) {
-	var last *trace.SpanContext
-	add := func(origin *trace.SpanContext) {
-		if origin == nil || origin == last {
-			return // actions of one call mostly lie side by side
-		}
-		last = origin
-		links = append(links, trace.Link{SpanContext: *origin})
-	}
-	for i := range b.Items {
-		if len(links) == maxLinks {
-			break
-		}
-		add(b.Items[i].Value.origin)
-		for j := range b.Items[i].Parts {
-			add(b.Items[i].Parts[j].Value.origin)
-		}
-	}
-	return links[:min(len(links), maxLinks)]
-}
-
-func endBatch(span trace.Span, status int, requestID string, err error) {
-	if status != 0 {
-		span.SetAttributes(attribute.String("db.response.status_code", strconv.Itoa(status)))
-	}
-	if requestID != "" {
-		span.SetAttributes(attribute.String("azure.service.request.id", requestID))
-	}
-	if err != nil {
-		// Not the text: the service's explanations quote documents.
-		span.SetAttributes(attribute.String("error.type", errorType(status, err)))
-		span.SetStatus(codes.Error, errorType(status, err))
-	}
-	span.End()
+// statusAttribute is the status of an answer as the conventions want it: as
+// text. It is "0" where an attribute must not be missing.
+func statusAttribute(status int) attribute.KeyValue {
+	return attribute.String("db.response.status_code", strconv.Itoa(status))
 }

@@ -1,0 +1,115 @@
+//go:build !race
+
+// The race detector makes sync.Pool forget at random, and everything slow.
+
+package bufferedsender_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+func observing(t testing.TB, n int, meters metric.MeterProvider) func() {
+	t.Helper()
+	observe, err := bufferedsender.ObservingABatch(&hotelOptions{Logger: silent, MeterProvider: meters}, n)
+	require.NoError(t, err)
+	observe() // what is made once is made now
+	return observe
+}
+
+func TestTelemetryAllocatesForEachBatchAndNotForEachDocument(t *testing.T) {
+	for name, meters := range map[string]metric.MeterProvider{
+		"without a provider": nil,
+		"with a provider":    sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
+	} {
+		t.Run(name, func(t *testing.T) {
+			few, many := observing(t, 2, meters), observing(t, 1000, meters)
+			assert.Equal(t, testing.AllocsPerRun(100, few), testing.AllocsPerRun(100, many))
+		})
+	}
+}
+
+// costs measures what a document costs a sender, and what it costs to watch
+// both when nobody does. The two take turns, so that a machine that is busy for a
+// while is busy for both.
+func costs(t testing.TB, rounds int) (sending, watching time.Duration) {
+	t.Helper()
+	const docs, batch, call = 10_000, 1000, 100
+	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{Logger: silent, MaxBatchActions: batch})
+	require.NoError(t, err)
+	defer s.Close(context.Background())
+	observe := observing(t, batch, nil)
+	all := declarations(docs)
+	sending, watching = time.Hour, time.Hour
+	for range rounds {
+		began := time.Now()
+		for at := 0; at < docs; at += call {
+			require.NoError(t, s.UploadDocuments(t.Context(), all[at:at+call]...))
+		}
+		require.NoError(t, s.Flush(t.Context()))
+		sent := time.Now()
+		for range docs / batch {
+			observe()
+		}
+		// The fastest round of each is the one that was disturbed least.
+		sending, watching = min(sending, sent.Sub(began)/docs), min(watching, time.Since(sent)/docs)
+	}
+	return sending, watching
+}
+
+func TestTelemetryWithoutProvidersTakesNoMoreThanTwoPercent(t *testing.T) {
+	sending, watching := costs(t, 10)
+	assert.LessOrEqual(t, float64(watching), 0.02*float64(sending), "%s of %s for each document", watching, sending)
+}
+
+// BenchmarkTelemetry is what it costs to watch a document on its way. The share
+// is of all that is done for a document when the service answers at once; the
+// longer it takes, the smaller the share.
+func BenchmarkTelemetry(b *testing.B) {
+	const batch = 1000
+	for _, c := range []struct {
+		name   string
+		meters metric.MeterProvider
+	}{
+		{"without providers", nil},
+		{"with a meter provider", sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			observe := observing(b, batch, c.meters)
+			b.ReportAllocs()
+			for b.Loop() {
+				observe()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/doc")
+		})
+	}
+	b.Run("as a share of all", func(b *testing.B) {
+		sending, watching := time.Hour, time.Hour
+		for b.Loop() {
+			s, w := costs(b, 1)
+			sending, watching = min(sending, s), min(watching, w)
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(sending), "ns-sending/doc")
+		b.ReportMetric(float64(watching), "ns-watching/doc")
+		b.ReportMetric(100*float64(watching)/float64(sending), "%-of-all")
+	})
+	b.Run("in a trace that is sampled", func(b *testing.B) {
+		provider := sdktrace.NewTracerProvider()
+		observe, err := bufferedsender.ObservingABatch(&hotelOptions{Logger: silent, TracerProvider: provider}, batch)
+		require.NoError(b, err)
+		b.ReportAllocs()
+		for b.Loop() {
+			observe()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/doc")
+	})
+}

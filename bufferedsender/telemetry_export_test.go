@@ -1,0 +1,58 @@
+package bufferedsender
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// ObservingABatch returns a function that does for one batch of n uploads what
+// a sender does only so that others can watch, from the n adding calls to the n
+// outcomes. There is more in it than telemetry, because the calls are those of
+// the publisher: what an observer does that has nobody to tell.
+func ObservingABatch[T any](opts *Options[T], n int) (func(), error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	telemetry, err := newTelemetry(nil, &o)
+	if err != nil {
+		return nil, err
+	}
+	observer := newObserver(&o, telemetry)
+	observer.start(func(ctx context.Context) context.Context { return ctx })
+	hooks := observer.hooks()
+
+	b := &batch[T]{ID: "id", Bytes: 600 * n}
+	answers := make([]publisher.Result[models.IndexingResult], n)
+	ends := make([]settlement[T], n)
+	for i := range n {
+		b.Items = append(b.Items, item[T]{Key: fmt.Sprint("k-", i), Value: payload[T]{typ: models.ActionUpload}, Attempt: 1, Waited: time.Second})
+		answers[i].Value = models.IndexingResult{Key: b.Items[i].Key, Succeeded: true, StatusCode: 200}
+	}
+	for i := range n {
+		ends[i] = settlement[T]{Item: &b.Items[i], Result: &answers[i], Waited: time.Second}
+	}
+	answer := &reply{Results: answers, Status: 200, RequestID: "id"}
+	return func() {
+		ctx := context.Background()
+		for range n {
+			if trace.SpanContextFromContext(ctx).IsSampled() { // as newChunk does
+				panic("not in a trace")
+			}
+		}
+		hooks.Accepted(n)
+		hooks.Sent(b)
+		_, span := startBatch(ctx, telemetry, b)
+		endBatch(span, answer.Status, answer.RequestID, nil)
+		hooks.Replied(b, answer, time.Second, publisher.Counts{Done: n})
+		for i := range ends {
+			hooks.Settled(&ends[i], nil)
+		}
+		hooks.Told()
+	}, nil
+}

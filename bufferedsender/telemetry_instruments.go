@@ -1,0 +1,134 @@
+package bufferedsender
+
+import (
+	"errors"
+
+	"go.opentelemetry.io/otel/metric"
+)
+
+// instruments are the metrics of a sender. TELEMETRY.md says for users what they
+// mean; a test compares the two.
+type instruments struct {
+	// Histograms of requests.
+	operationDuration      metric.Float64Histogram
+	batchItems, batchBytes metric.Int64Histogram
+	throttleDelay          metric.Float64Histogram
+	// Histograms of actions.
+	waitDuration, settleDuration metric.Float64Histogram
+
+	// Totals that snapshots tell.
+	itemsAdded, itemsFolded, itemsSuperseded, itemsPurged, itemsThrottled metric.Int64Counter
+	batchSplits, flushes                                                  metric.Int64Counter
+	// Totals that are counted as things happen, because they have attributes.
+	itemsSettled, itemsRetried             metric.Int64Counter
+	letters, callbackPanics, healthChanges metric.Int64Counter
+
+	// Levels that can be added up over the senders of an index.
+	queueItems, queueBytes, queueCapacity, queueCapacityBytes metric.Int64ObservableUpDownCounter
+	addersBlocked, requestsInFlight, concurrencyLimit         metric.Int64ObservableUpDownCounter
+	healthState                                               metric.Int64ObservableUpDownCounter
+	// Levels that cannot.
+	batchLimitItems, batchLimitBytes, breakerState metric.Int64ObservableGauge
+	queueOldestAge, requestInterval                metric.Float64ObservableGauge
+}
+
+// The bounds of histograms. Those of a request are what the conventions ask for.
+// An action can wait a minute for a full batch, and as long as an outage lasts.
+var (
+	requestSeconds = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10}
+	actionSeconds  = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 900, 3600}
+	delaySeconds   = []float64{0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
+	batchActions   = []float64{1, 10, 50, 100, 250, 500, 1000, 4000, 16_000, 32_000}
+	bodySizes      = []float64{1e3, 1e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 8e6, 16e6}
+)
+
+func newInstruments(meter metric.Meter) (instruments, error) {
+	m := maker{meter: meter}
+	i := instruments{
+		operationDuration: m.seconds("db.client.operation.duration", requestSeconds, "Duration of requests to index documents."),
+		batchItems:        m.sizes("azsearch.sender.batch.items", "{item}", batchActions, "Actions in a request."),
+		batchBytes:        m.sizes("azsearch.sender.batch.bytes", "By", bodySizes, "Size of a request body."),
+		throttleDelay:     m.seconds("azsearch.sender.throttle.delay", delaySeconds, "How long all sending was held after throttling or a broken connection."),
+		waitDuration:      m.seconds("azsearch.sender.item.wait.duration", actionSeconds, "Time from acceptance to the first request."),
+		settleDuration:    m.seconds("azsearch.sender.item.settle.duration", actionSeconds, "Time from acceptance to the outcome."),
+
+		itemsAdded:      m.counter("azsearch.sender.items.added", "{item}", "Actions accepted."),
+		itemsSettled:    m.counter("azsearch.sender.items.settled", "{item}", "Actions settled, by outcome, status and type of action."),
+		itemsRetried:    m.counter("azsearch.sender.items.retried", "{item}", "Actions put back to be sent again, by the status that caused it."),
+		itemsThrottled:  m.counter("azsearch.sender.items.throttled", "{item}", "Actions refused with status 503 inside a reply."),
+		itemsFolded:     m.counter("azsearch.sender.items.folded", "{item}", "Actions that travelled as part of another of their key."),
+		itemsSuperseded: m.counter("azsearch.sender.items.superseded", "{item}", "Actions that did not travel because a newer version did."),
+		itemsPurged:     m.counter("azsearch.sender.items.purged", "{item}", "Actions given up to make room; they are settled as failed."),
+		batchSplits:     m.counter("azsearch.sender.batch.splits", "{request}", "Requests refused as a whole and sent again in parts."),
+		flushes:         m.counter("azsearch.sender.flushes", "{flush}", "Calls of Flush, and times that the interval was up."),
+		letters:         m.counter("azsearch.sender.dead_letters", "{item}", "Actions handed to the dead letters, by whether they were taken."),
+		callbackPanics:  m.counter("azsearch.sender.callback.panics", "{panic}", "Panics recovered in handlers."),
+		healthChanges:   m.counter("azsearch.sender.health.changes", "{change}", "Changes of the condition of the sender, by the new one."),
+
+		queueItems:         m.level("azsearch.sender.queue.items", "{item}", "Actions accepted and not settled."),
+		queueBytes:         m.level("azsearch.sender.queue.bytes", "By", "Size of the actions accepted and not settled."),
+		queueCapacity:      m.level("azsearch.sender.queue.capacity", "{item}", "Actions the buffer has room for."),
+		queueCapacityBytes: m.level("azsearch.sender.queue.capacity_bytes", "By", "Bytes the buffer has room for."),
+		addersBlocked:      m.level("azsearch.sender.adders.blocked", "{call}", "Adding calls that wait for room."),
+		requestsInFlight:   m.level("azsearch.sender.requests.inflight", "{request}", "Requests under way."),
+		concurrencyLimit:   m.level("azsearch.sender.concurrency.limit", "{request}", "Requests that may be under way at once now."),
+		healthState:        m.level("azsearch.sender.health.state", "{sender}", "Senders in each condition: of one sender 1 for its own, 0 for the others."),
+
+		batchLimitItems: m.gauge("azsearch.sender.batch.limit.items", "{item}", "How many actions a request may have now."),
+		batchLimitBytes: m.gauge("azsearch.sender.batch.limit.bytes", "By", "How large a request may be now."),
+		breakerState:    m.gauge("azsearch.sender.breaker.state", "{state}", "0 closed, 1 half-open, 2 open, 3 disabled."),
+		requestInterval: m.secondsGauge("azsearch.sender.request.interval", "Least time between the starts of two requests now."),
+		queueOldestAge:  m.secondsGauge("azsearch.sender.queue.oldest_age", "Age of the oldest action that could be sent and was not."),
+	}
+	return i, errors.Join(m.errs...)
+}
+
+// levels are the instruments that are asked for their values.
+func (i *instruments) levels() []metric.Observable {
+	return []metric.Observable{
+		i.queueItems, i.queueBytes, i.queueCapacity, i.queueCapacityBytes, i.queueOldestAge, i.addersBlocked, i.requestsInFlight,
+		i.concurrencyLimit, i.batchLimitItems, i.batchLimitBytes, i.requestInterval, i.breakerState, i.healthState,
+	}
+}
+
+// maker makes instruments and collects the errors.
+type maker struct {
+	meter metric.Meter
+	errs  []error
+}
+
+func (m *maker) counter(name, unit, text string) metric.Int64Counter {
+	c, err := m.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(text))
+	m.errs = append(m.errs, err)
+	return c
+}
+
+func (m *maker) seconds(name string, bounds []float64, text string) metric.Float64Histogram {
+	h, err := m.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(text), metric.WithExplicitBucketBoundaries(bounds...))
+	m.errs = append(m.errs, err)
+	return h
+}
+
+func (m *maker) sizes(name, unit string, bounds []float64, text string) metric.Int64Histogram {
+	h, err := m.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(text), metric.WithExplicitBucketBoundaries(bounds...))
+	m.errs = append(m.errs, err)
+	return h
+}
+
+func (m *maker) level(name, unit, text string) metric.Int64ObservableUpDownCounter {
+	u, err := m.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
+	m.errs = append(m.errs, err)
+	return u
+}
+
+func (m *maker) gauge(name, unit, text string) metric.Int64ObservableGauge {
+	g, err := m.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
+	m.errs = append(m.errs, err)
+	return g
+}
+
+func (m *maker) secondsGauge(name, text string) metric.Float64ObservableGauge {
+	g, err := m.meter.Float64ObservableGauge(name, metric.WithUnit("s"), metric.WithDescription(text))
+	m.errs = append(m.errs, err)
+	return g
+}

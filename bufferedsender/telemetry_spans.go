@@ -1,0 +1,132 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// maxLinks is how many adding spans the span of a batch is linked to.
+const maxLinks = 128
+
+// startBatch starts the span of a request. It is a root: a batch has no single
+// parent among the calls that added its actions, so it is linked to them.
+func startBatch[T any](ctx context.Context, t *telemetry, b *batch[T]) (context.Context, trace.Span) {
+	name := operationName(b)
+	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name)}, t.common...)
+	if len(b.Items) > 1 {
+		attrs = append(attrs, attribute.Int("db.operation.batch.size", len(b.Items)))
+	}
+	if t.index != "" {
+		name += " " + t.index
+	}
+	return t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attrs...), trace.WithLinks(origins(b)...))
+}
+
+// operationName is "BATCH upload" for a batch of uploads only, "BATCH" for a
+// mixed one, and "upload" for a single one: the conventions call only two or
+// more a batch.
+func operationName[T any](b *batch[T]) string {
+	if len(b.Items) == 1 {
+		return string(b.Items[0].Value.typ)
+	}
+	for i := range b.Items {
+		if b.Items[i].Value.typ != b.Items[0].Value.typ {
+			return "BATCH"
+		}
+	}
+	return "BATCH " + string(b.Items[0].Value.typ)
+}
+
+// origins returns a link to each span that added actions of a batch, up to
+// maxLinks.
+func origins[T any](b *batch[T]) []trace.Link {
+	var links linkSet
+	for i := range b.Items {
+		if it := &b.Items[i]; it.Parts == nil {
+			links.add(it.Value.origin)
+		}
+		for j := range b.Items[i].Parts {
+			links.add(b.Items[i].Parts[j].Value.origin)
+		}
+		if len(links.links) == maxLinks {
+			break
+		}
+	}
+	return links.links
+}
+
+// linkSet holds links to different spans.
+type linkSet struct {
+	links []trace.Link
+	last  *trace.SpanContext
+	seen  map[spanKey]bool
+}
+
+type spanKey struct {
+	trace trace.TraceID
+	span  trace.SpanID
+}
+
+// add adds a link unless it is there, or there are enough. One call adds many
+// actions, and one span may make many calls.
+func (s *linkSet) add(origin *trace.SpanContext) {
+	if origin == nil || origin == s.last || len(s.links) == maxLinks {
+		return
+	}
+	s.last = origin
+	key := spanKey{origin.TraceID(), origin.SpanID()}
+	if s.seen[key] {
+		return
+	}
+	if s.seen == nil {
+		s.seen = make(map[spanKey]bool)
+	}
+	s.seen[key] = true
+	s.links = append(s.links, trace.Link{SpanContext: *origin})
+}
+
+func endBatch(span trace.Span, status int, requestID string, err error) {
+	if status != 0 {
+		span.SetAttributes(statusAttribute(status))
+	}
+	if requestID != "" {
+		span.SetAttributes(attribute.String("azure.service.request.id", requestID))
+	}
+	if err != nil {
+		// Not the text: the service's explanations quote documents.
+		span.SetAttributes(attribute.String("error.type", errorType(status, err)))
+		span.SetStatus(codes.Error, errorType(status, err))
+	}
+	span.End()
+}
+
+// errorType names an error with few values: the status, or what kind of trouble
+// there was instead of a reply.
+func errorType(status int, err error) string {
+	timeout := (interface{ Timeout() bool })(nil)
+	panicked := (*publisher.PanicError)(nil)
+	switch {
+	case errors.Is(err, models.ErrMalformedReply):
+		return "malformed_reply"
+	case status != 0:
+		return strconv.Itoa(status)
+	case errors.Is(err, publisher.ErrAbandoned):
+		return "abandoned"
+	case errors.As(err, &panicked):
+		return "panic"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.As(err, &timeout) && timeout.Timeout(): // context.DeadlineExceeded is one
+		return "timeout"
+	default:
+		return "connection"
+	}
+}
