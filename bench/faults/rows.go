@@ -162,6 +162,8 @@ func rotateCredential(_ context.Context, r *run) error {
 
 // replies are rows in which the work is done and the answer is lost or wrong.
 func replies(s setting) []row {
+	// With all results alike it would not matter whose is whose.
+	some := []searchtest.DocumentFault{{Ratio: 0.02, Times: 1, Status: 409}}
 	return []row{
 		{
 			name: "cut-after-commit", what: "one request in ten is applied and its connection cut instead of an answer",
@@ -170,14 +172,14 @@ func replies(s setting) []row {
 			needs:   map[string]int{"answer lost after the batch was applied": 2},
 		},
 		{
-			name: "wrong-results", what: "a quarter of the replies miss a result, have one too many, one twice, an unknown key, or another order",
+			name: "wrong-results", what: "a quarter of the replies to more than ten actions miss a result, have one too many, one twice, an unknown key, or another order, and have a 409 for 2 % of the documents",
 			shape: shape{documents: 5 * s.documents},
 			service: serviceConfig{Faults: faults(
-				searchtest.Fault{Probability: 0.05, Results: searchtest.ResultsMissing},
-				searchtest.Fault{Probability: 0.05, Results: searchtest.ResultsExtra},
-				searchtest.Fault{Probability: 0.05, Results: searchtest.ResultsRepeated},
-				searchtest.Fault{Probability: 0.06, Results: searchtest.ResultsUnknownKey},
-				searchtest.Fault{Probability: 0.06, Results: searchtest.ResultsShuffled},
+				searchtest.Fault{OverActions: 10, Probability: 0.05, Results: searchtest.ResultsMissing, Documents: some},
+				searchtest.Fault{OverActions: 10, Probability: 0.05, Results: searchtest.ResultsExtra, Documents: some},
+				searchtest.Fault{OverActions: 10, Probability: 0.05, Results: searchtest.ResultsRepeated, Documents: some},
+				searchtest.Fault{OverActions: 10, Probability: 0.06, Results: searchtest.ResultsUnknownKey, Documents: some},
+				searchtest.Fault{OverActions: 10, Probability: 0.06, Results: searchtest.ResultsShuffled, Documents: some},
 			)},
 			needs: map[string]int{"malformed reply": 2, "fault": 10},
 		},
@@ -210,10 +212,11 @@ func loads(s setting) []row {
 			service: serviceConfig{Latency: searchtest.Duration(5 * time.Millisecond)},
 		},
 		{
-			name: "close-in-the-middle", what: "replies take 500 ms and Close, called after 2 s with a deadline of 300 ms, cuts a request", spread: time.Second,
+			name: "close-in-the-middle", what: fmt.Sprintf("replies take 500 ms, adding waits for room in a buffer of %d actions (MaxBufferedActions), and Close, called after 2.2 s with a deadline of 300 ms, cuts a request", n/8),
+			options: func(o *bufferedsender.Options[document]) { o.MaxBufferedActions = n / 8 },
 			service: serviceConfig{Latency: searchtest.Duration(s.span(500 * time.Millisecond))},
 			closeAt: 2200 * time.Millisecond, closeIn: 300 * time.Millisecond,
-			needs: map[string]int{"unsent": 1},
+			needs: map[string]int{"unsent": 1, "adders blocked": producers, "not accepted": 1},
 		},
 		{
 			name: "everything", what: "all kinds of trouble for 45 s, in turn, and no service for 5 s; a document of 2 MB must fail",

@@ -113,7 +113,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 	for _, req := range testimony.Requests {
 		res.Met["fault"] += btoi(req.Fault)
 	}
-	res.Met["adders blocked"], res.Met["unsent"] = x.blocked, c.Unsent
+	res.Met["adders blocked"], res.Met["unsent"], res.Met["not accepted"] = x.blocked, c.Unsent, len(p.actions)-c.Accepted
 	x.measureRecovery(res, testimony, watch)
 	x.judge(res)
 	maps.DeleteFunc(res.Met, func(_ string, n int) bool { return n == 0 })
@@ -207,7 +207,7 @@ func (r *run) produceOne(ctx context.Context, from, to int) {
 		next += len(actions)
 		switch {
 		case errors.Is(err, bufferedsender.ErrClosed) && r.closeAt > 0:
-			return
+			// Goes on: the door must stay shut.
 		case err != nil:
 			r.problem("adding was refused: %v", err)
 			return
