@@ -15,7 +15,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
@@ -23,56 +22,29 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-func TestMarkIsTheLastLineBelowWhichAllAreSettled(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		start := checkpoint{Line: rapid.Int64Range(0, 5).Draw(t, "line"), Offset: 100}
-		w := lowWater{at: start}
-		settled := map[int64]bool{}
-		var open []int64
-		added := start.Line
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			if len(open) == 0 || rapid.Bool().Draw(t, "add") {
-				added++
-				w.added(line{number: added, end: 100 + 10*(added-start.Line)})
-				open = append(open, added)
-			} else {
-				i := rapid.IntRange(0, len(open)-1).Draw(t, "which")
-				settled[open[i]] = true
-				w.settled(open[i])
-				open = append(open[:i], open[i+1:]...)
-			}
-			want := start.Line
-			for settled[want+1] {
-				want++
-			}
-			require.Equal(t, checkpoint{Line: want, Offset: 100 + 10*(want-start.Line)}, w.mark())
-		}
-	})
-}
-
 func TestCheckpointComesBackAsItWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c")
 	at, err := readCheckpoint(path)
 	require.NoError(t, err, "no file is the beginning")
 	require.Zero(t, at)
-	for _, want := range []checkpoint{{1, 17}, {20, 4000}} {
+	for _, want := range []checkpoint{{17}, {4000}} {
 		require.NoError(t, writeCheckpoint(path, want))
 		at, err = readCheckpoint(path)
 		require.NoError(t, err)
 		require.Equal(t, want, at)
 	}
 	// What a crash leaves of the next one does not count.
-	require.NoError(t, os.WriteFile(path+".tmp", []byte(`{"li`), 0o644))
+	require.NoError(t, os.WriteFile(path+".tmp", []byte(`{"of`), 0o644))
 	at, err = readCheckpoint(path)
 	require.NoError(t, err)
-	require.Equal(t, checkpoint{20, 4000}, at)
-	require.NoError(t, writeCheckpoint(path, checkpoint{21, 4001}))
+	require.Equal(t, checkpoint{4000}, at)
+	require.NoError(t, writeCheckpoint(path, checkpoint{4001}))
 }
 
 func FuzzReadCheckpoint(f *testing.F) {
-	f.Add(`{"line":1,"offset":5}`)
-	f.Add(`{"line":-1}`)
-	f.Add(`{"line":5,"offset":1}`)
+	f.Add(`{"offset":5}`)
+	f.Add(`{"offset":-1}`)
+	f.Add(`{"offset":1e3}`)
 	f.Add("")
 	path := filepath.Join(f.TempDir(), "c")
 	f.Fuzz(func(t *testing.T, content string) {
@@ -82,15 +54,14 @@ func FuzzReadCheckpoint(f *testing.F) {
 			require.Zero(t, at)
 			return
 		}
-		require.GreaterOrEqual(t, at.Line, int64(0))
-		require.GreaterOrEqual(t, at.Offset, at.Line)
+		require.GreaterOrEqual(t, at.Offset, int64(0))
 	})
 }
 
 func TestLinesBehindACheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
 	require.NoError(t, os.WriteFile(path, []byte("one\r\n\nthree"), 0o644))
-	read := func(at checkpoint) (lines []line, err error) {
+	read := func(at int64) (lines []line, err error) {
 		for l, e := range linesFrom(path, at) {
 			if e != nil {
 				return lines, e
@@ -99,18 +70,14 @@ func TestLinesBehindACheckpoint(t *testing.T) {
 		}
 		return lines, nil
 	}
-	all := []line{{1, 5, "one"}, {2, 6, ""}, {3, 11, "three"}}
-	for i := range 4 {
-		at := checkpoint{}
-		if i > 0 {
-			at = checkpoint{Line: all[i-1].number, Offset: all[i-1].end}
-		}
+	all := []line{{0, 5, "one"}, {5, 6, ""}, {6, 11, "three"}}
+	for i, at := range []int64{0, 5, 6, 11} {
 		lines, err := read(at)
 		require.NoError(t, err)
 		require.Equal(t, len(all)-i, len(lines))
 		require.Equal(t, all[i:], append([]line{}, lines...))
 	}
-	for _, foreign := range []checkpoint{{1, 3}, {9, 1000}} {
+	for _, foreign := range []int64{3, 1000} {
 		_, err := read(foreign)
 		require.ErrorContains(t, err, "does not belong to")
 	}
@@ -140,10 +107,14 @@ func loadUntil(ctx context.Context, t *testing.T, srv *searchtest.Server, lines 
 	return l, l.load(ctx, client, io.Discard)
 }
 
+// lineEnd is where line n of the input ends, if n is below 10.
+func lineEnd(n int64) int64 { return n * int64(len("This is line 1.\n")) }
+
+// failing refuses the third line, which starts at byte 32.
 func failing(status int) *searchtest.Server {
 	srv := searchtest.NewServer(nil)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
-		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Keys: []string{"line-3"}, Status: status}},
+		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Keys: []string{"byte-32"}, Status: status}},
 	}}})
 	return srv
 }
@@ -167,8 +138,10 @@ func TestMarkStaysBelowWhatAnInterruptedRunDidNotSend(t *testing.T) {
 	require.Positive(t, lost.Unsent+lost.Unknown)
 	at, readErr := readCheckpoint(l.checkpointFile)
 	require.NoError(t, readErr)
-	require.LessOrEqual(t, at.Line, int64(400), "two batches were answered")
-	require.Empty(t, missingLines(srv, at.Line))
+	missing, lines, readErr := missingLines(srv, l.input, at.Offset)
+	require.NoError(t, readErr)
+	require.LessOrEqual(t, lines, 400, "two batches were answered")
+	require.Empty(t, missing)
 	require.NoFileExists(t, l.refusedFile)
 }
 
@@ -177,7 +150,7 @@ func TestRefusedLineIsSetAsideAndPassed(t *testing.T) {
 	require.NoError(t, err)
 	at, err := readCheckpoint(l.checkpointFile)
 	require.NoError(t, err)
-	require.EqualValues(t, 10, at.Line)
+	require.EqualValues(t, lineEnd(9)+int64(len("This is line 10.\n")), at.Offset)
 	refused, err := os.ReadFile(l.refusedFile)
 	require.NoError(t, err)
 	require.Contains(t, string(refused), "This is line 3.")
@@ -190,7 +163,7 @@ func TestMarkStaysBelowALineWhoseAttemptsAreUsedUp(t *testing.T) {
 		require.ErrorContains(t, err, "409")
 		at, readErr := readCheckpoint(l.checkpointFile)
 		require.NoError(t, readErr)
-		require.EqualValues(t, 2, at.Line)
+		require.EqualValues(t, lineEnd(2), at.Offset)
 		require.NoFileExists(t, l.refusedFile)
 	})
 }
@@ -201,7 +174,7 @@ func TestMarkStaysBelowALineThatMayStillBeAccepted(t *testing.T) {
 	require.ErrorContains(t, err, "429")
 	at, readErr := readCheckpoint(l.checkpointFile)
 	require.NoError(t, readErr)
-	require.EqualValues(t, 2, at.Line)
+	require.EqualValues(t, lineEnd(2), at.Offset)
 	require.NoFileExists(t, l.refusedFile)
 }
 
@@ -212,7 +185,7 @@ func TestDeletedIndexStopsTheLoadAndPassesNothing(t *testing.T) {
 	require.ErrorContains(t, err, "404")
 	at, readErr := readCheckpoint(l.checkpointFile)
 	require.NoError(t, readErr)
-	require.Zero(t, at.Line)
+	require.Zero(t, at.Offset)
 	require.NoFileExists(t, l.refusedFile)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -72,15 +73,20 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	missing := missingLines(srv, at.Line)
-	fmt.Fprintf(stdout, "Killed. The index has %d documents, the checkpoint says line %d; below it %d lines are missing.\n",
-		srv.DocumentCount(demoIndex), at.Line, len(missing))
+	missing, below, err := missingLines(srv, input, at.Offset)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "Killed. The index has %d documents, the checkpoint stands behind line %d; before it %d lines are missing.\n",
+		srv.DocumentCount(demoIndex), below, len(missing))
 
 	fmt.Fprintln(stdout, "The same command again:")
 	if err := child().Run(); err != nil {
 		return fmt.Errorf("the second run: %w", err)
 	}
-	missing = append(missing, missingLines(srv, demoLines)...)
+	if missing, _, err = missingLines(srv, input, math.MaxInt64); err != nil {
+		return err
+	}
 	fmt.Fprintf(stdout, "The index has %d documents of %d lines, %d are missing.\n", srv.DocumentCount(demoIndex), demoLines, len(missing))
 	if len(missing) > 0 {
 		return fmt.Errorf("lines are missing: %v", missing[:min(10, len(missing))])
@@ -117,13 +123,21 @@ func whenHalf(srv *searchtest.Server) <-chan struct{} {
 	return reached
 }
 
-// missingLines returns those of the first n lines that are not in the index.
-func missingLines(srv *searchtest.Server, n int64) (missing []int64) {
+// missingLines returns those of the input's lines that end at byte upTo or before
+// it and are not in the index, and how many lines that are in all.
+func missingLines(srv *searchtest.Server, input string, upTo int64) (missing []line, of int, err error) {
 	docs := srv.Documents(demoIndex)
-	for i := int64(1); i <= n; i++ {
-		if _, ok := docs[entryOf(line{number: i}).Key]; !ok {
-			missing = append(missing, i)
+	for l, err := range linesFrom(input, 0) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if l.end > upTo {
+			break
+		}
+		of++
+		if _, ok := docs[entryOf(l).Key]; !ok {
+			missing = append(missing, l)
 		}
 	}
-	return missing
+	return missing, of, nil
 }

@@ -3,20 +3,25 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -43,8 +48,8 @@ func program(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-// stages are the moments of a batch at which the loader is killed.
-var stages = []string{"before the batch is applied", "after it, before the answer", "some time after the answer"}
+// stages are the moments at which the loader is killed.
+var stages = []string{"before a batch is applied", "after it, before the answer", "some time after the answer", "at any time"}
 
 // The promise of the sample: killed anywhere, any number of times, and run again,
 // it leaves no gap; and at no time is the checkpoint above what is in the index.
@@ -53,91 +58,141 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 
-	const lines, kills = 40_000, 12
+	// A run that is to be killed gets no answer after its third batch of 200 lines:
+	// so there are always lines left for the next one.
+	const kills, batches = 50, 3
+	const lines = (kills + 1) * batches * 200
 	dir := t.TempDir()
 	input := filepath.Join(dir, "input.txt")
 	require.NoError(t, writeInput(input, lines))
-	srv := searchtest.NewServer(nil)
+	refusedLine := int64(0)
+	for l, err := range linesFrom(input, 0) {
+		require.NoError(t, err)
+		if l.text == "This is line 777." {
+			refusedLine = l.start
+			break
+		}
+	}
+	require.Positive(t, refusedLine)
+	srv := searchtest.NewServer(&searchtest.Options{KeepChanges: -1})
 	require.NoError(t, srv.Listen("127.0.0.1:0"))
 	defer srv.Close()
 	// Retries and refused documents in between, so that lines settle far out of
-	// order, and line 77 never.
-	srv.SetFaults(&searchtest.Faults{Seed: seed, Rules: []searchtest.Fault{
-		{Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{
-			{Keys: []string{"line-77"}, Status: 400, Message: "not this one"},
-			{Ratio: 0.001, Times: 1, Status: 422},
-		}},
-	}})
-	args := []string{"-in", input, "-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", demoIndex, "-save-every", "1ms"}
-
-	complete := func(upTo int64) {
-		t.Helper()
-		for _, number := range missingLines(srv, upTo) {
-			require.EqualValues(t, 77, number, "this line is not in the index, and the checkpoint says it is settled")
-		}
+	// order, and one never.
+	disturb := func(n int) {
+		srv.SetFaults(&searchtest.Faults{Seed: seed + uint64(n), Rules: []searchtest.Fault{
+			{Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{
+				{Keys: []string{fmt.Sprint("byte-", refusedLine)}, Status: 400, Message: "not this one"},
+				{Ratio: 0.002, Times: 1, Status: 422},
+			}},
+		}})
 	}
-	killed, last := 0, int64(0)
-	for range kills {
-		cmd, out := program(t, args...)
-		batch, stage := 1+random.IntN(12), random.IntN(len(stages))
-		delay := time.Duration(random.IntN(20)) * time.Millisecond
+	args := []string{"-in", input, "-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", demoIndex, "-save-every"}
+
+	// complete checks that what the checkpoint promises is in the index, and takes
+	// out the rest, which nobody promises: it would hide what a later run passes
+	// over.
+	complete := func(upTo int64) int {
+		t.Helper()
+		srv.Intercept(nil)
+		srv.SetFaults(nil)
+		docs := srv.Documents(demoIndex)
+		lines := 0
+		for l, err := range linesFrom(input, 0) {
+			require.NoError(t, err)
+			if l.end > upTo {
+				break
+			}
+			lines++
+			key := entryOf(l).Key
+			if _, ok := docs[key]; !ok && l.start != refusedLine {
+				require.Fail(t, "the checkpoint says that this line is settled, and it is not in the index", "%+v", l)
+			}
+			delete(docs, key)
+		}
+		opts := &search.ClientOptions{}
+		opts.Transport = srv
+		client, err := search.NewClientWithKey(srv.URL(), demoIndex, azcore.NewKeyCredential(searchtest.AdminKey), opts)
+		require.NoError(t, err)
+		for some := range slices.Chunk(slices.Collect(maps.Keys(docs)), 1000) {
+			_, err = search.DeleteDocumentsByKey(t.Context(), client, "key", some, nil)
+			require.NoError(t, err)
+		}
+		return lines
+	}
+	last := int64(0)
+	for n := range kills {
+		disturb(n)
+		// With 1ns the checkpoint is written after every single line.
+		saveEvery := []string{"1ns", "1ms"}[random.IntN(2)]
+		cmd, out := program(t, append(args, saveEvery)...)
+		batch, stage := int64(1+random.IntN(batches)), random.IntN(len(stages))
+		delay := time.Duration(random.IntN(20_000)) * time.Microsecond
 		var seen atomic.Int64
 		kill := func() { _ = cmd.Process.Kill() } // SIGKILL
 		started := make(chan struct{})
 		srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 			<-started // cmd.Process is set
-			if !strings.HasSuffix(r.URL.Path, "search.index") || seen.Add(1) != int64(batch) {
+			if !strings.HasSuffix(r.URL.Path, "search.index") {
 				return next(r)
 			}
-			if stage == 0 {
+			this := seen.Add(1)
+			switch {
+			case this > batches:
+				<-r.Context().Done() // the client has died
+				return nil, r.Context().Err()
+			case this != batch || stage == 3:
+				return next(r)
+			case stage == 0:
 				kill()
-				return nil, fmt.Errorf("killed")
+				return nil, errors.New("killed")
 			}
 			resp, err := next(r)
 			if stage == 1 {
 				kill()
-				return nil, fmt.Errorf("killed")
+				return nil, errors.New("killed")
 			}
 			time.AfterFunc(delay, kill) // somewhere in the handlers, or while the checkpoint is written
 			return resp, err
 		})
 		require.NoError(t, cmd.Start())
 		close(started)
-		err := cmd.Wait()
-		if err == nil {
-			break // it was through before its time had come
+		if stage == 3 { // while it starts, perhaps
+			time.AfterFunc(4*delay, kill)
 		}
-		killed++
+		err := cmd.Wait()
+		require.ErrorContains(t, err, "killed", "%s", out)
 		at, readErr := readCheckpoint(input + ".checkpoint")
 		require.NoError(t, readErr)
-		t.Logf("killed at batch %d, %s: line %d (%v)", batch, stages[stage], at.Line, err)
-		require.GreaterOrEqual(t, at.Line, last, "the checkpoint went back: %s", out)
-		last = at.Line
-		complete(at.Line)
+		t.Logf("%d: saving every %s, killed %s, batch %d, delay %v: byte %d, line %d", n+1, saveEvery, stages[stage], batch, delay, at.Offset, complete(at.Offset))
+		require.GreaterOrEqual(t, at.Offset, last, "the checkpoint went back: %s", out)
+		last = at.Offset
 	}
-	require.Greater(t, killed, 3)
-	srv.Intercept(nil)
+	require.Positive(t, last, "no run got anywhere")
+	disturb(kills)
 
-	cmd, out := program(t, args...)
+	cmd, out := program(t, append(args, "1ms")...)
 	require.NoError(t, cmd.Run(), "%s", out)
 	at, err := readCheckpoint(input + ".checkpoint")
 	require.NoError(t, err)
-	require.EqualValues(t, lines, at.Line)
-	complete(lines)
+	info, err := os.Stat(input)
+	require.NoError(t, err)
+	require.Equal(t, info.Size(), at.Offset)
+	require.Equal(t, lines, complete(at.Offset))
 	require.EqualValues(t, lines-1, srv.DocumentCount(demoIndex))
 
 	refused, err := os.ReadFile(input + ".refused")
 	require.NoError(t, err)
 	for record := range bytes.SplitSeq(bytes.TrimSpace(refused), []byte("\n")) {
-		var r struct{ Line, Status int }
+		var r struct{ Byte, Status int64 }
 		require.NoError(t, json.Unmarshal(record, &r))
-		require.Equal(t, 77, r.Line)
-		require.Equal(t, 400, r.Status)
+		require.Equal(t, refusedLine, r.Byte)
+		require.EqualValues(t, 400, r.Status)
 	}
 
 	// Nothing is left to do, and nothing is done.
 	before := len(srv.Requests())
-	cmd, out = program(t, args...)
+	cmd, out = program(t, append(args, "1ms")...)
 	require.NoError(t, cmd.Run(), "%s", out)
 	for _, r := range srv.Requests()[before:] {
 		require.NotEqual(t, searchtest.OpIndexDocuments, r.Operation)
@@ -148,5 +203,5 @@ func TestDemonstrationRuns(t *testing.T) {
 	cmd, out := program(t)
 	require.NoError(t, cmd.Run(), "%s", out)
 	require.Contains(t, out.String(), "The index has 20000 documents of 20000 lines, 0 are missing.")
-	require.Contains(t, out.String(), "below it 0 lines are missing")
+	require.Contains(t, out.String(), "before it 0 lines are missing")
 }

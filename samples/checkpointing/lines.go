@@ -12,14 +12,13 @@ import (
 
 // line is one line of the input.
 type line struct {
-	number int64 // from 1
-	end    int64 // where the next one begins, in bytes
-	text   string
+	start, end int64 // in bytes; the next one starts at end
+	text       string
 }
 
-// linesFrom yields the lines of a file behind a checkpoint. A last line without
-// a newline counts, too: the file must not grow while it is read.
-func linesFrom(path string, at checkpoint) iter.Seq2[line, error] {
+// linesFrom yields the lines of a file that start at byte at or behind it. A last
+// line without a newline counts, too: the file must not grow while it is read.
+func linesFrom(path string, at int64) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
@@ -32,7 +31,7 @@ func linesFrom(path string, at checkpoint) iter.Seq2[line, error] {
 			return
 		}
 		r := bufio.NewReader(f)
-		l := line{number: at.Line, end: at.Offset}
+		l := line{end: at}
 		for {
 			text, err := r.ReadString('\n')
 			if err != nil && !errors.Is(err, io.EOF) {
@@ -42,8 +41,7 @@ func linesFrom(path string, at checkpoint) iter.Seq2[line, error] {
 			if text == "" {
 				return
 			}
-			l.number++
-			l.end += int64(len(text))
+			l.start, l.end = l.end, l.end+int64(len(text))
 			l.text = strings.TrimRight(text, "\r\n")
 			if !yield(l, nil) {
 				return
@@ -52,26 +50,26 @@ func linesFrom(path string, at checkpoint) iter.Seq2[line, error] {
 	}
 }
 
-// seekTo refuses a checkpoint that does not belong to the file as it is now.
-func seekTo(f *os.File, at checkpoint) error {
-	if at.Offset == 0 {
+// seekTo refuses a position that does not belong to the file as it is now.
+func seekTo(f *os.File, at int64) error {
+	if at == 0 {
 		return nil
 	}
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	foreign := fmt.Errorf("the checkpoint (line %d, byte %d) does not belong to %s: it was replaced or cut off", at.Line, at.Offset, f.Name())
-	if at.Offset > info.Size() {
+	foreign := fmt.Errorf("the checkpoint (byte %d) does not belong to %s: it was replaced or cut off", at, f.Name())
+	if at > info.Size() {
 		return foreign
 	}
 	before := make([]byte, 1)
-	if _, err := f.ReadAt(before, at.Offset-1); err != nil {
+	if _, err := f.ReadAt(before, at-1); err != nil {
 		return err
 	}
-	if before[0] != '\n' && at.Offset != info.Size() {
+	if before[0] != '\n' && at != info.Size() {
 		return foreign
 	}
-	_, err = f.Seek(at.Offset, io.SeekStart)
+	_, err = f.Seek(at, io.SeekStart)
 	return err
 }

@@ -17,15 +17,15 @@ import (
 
 // Entry is one document: a line of the input.
 type Entry struct {
-	Key    string `json:"key" search:"key"`
-	Number int64  `json:"number" search:"filterable,sortable"`
-	Text   string `json:"text" search:"searchable"`
+	Key   string `json:"key" search:"key"`
+	Start int64  `json:"start" search:"filterable,sortable"`
+	Text  string `json:"text" search:"searchable"`
 }
 
 func entryOf(l line) Entry {
 	// The key must be the same in every run: that is why sending a line twice
 	// does no harm.
-	return Entry{Key: fmt.Sprintf("line-%d", l.number), Number: l.number, Text: strings.ToValidUTF8(l.text, string(utf8.RuneError))}
+	return Entry{Key: fmt.Sprintf("byte-%d", l.start), Start: l.start, Text: strings.ToValidUTF8(l.text, string(utf8.RuneError))}
 }
 
 // loader sends the lines of a file and keeps a checkpoint.
@@ -34,7 +34,9 @@ type loader struct {
 	saveEvery                          time.Duration
 	closeTimeout                       time.Duration
 
-	water   lowWater
+	// water knows up to which byte all lines are settled. A line's position is its
+	// end; the bytes between are gaps, which mean nothing.
+	water   events.LowWatermark[int64]
 	saved   checkpoint // on disk; publisher goroutine, and load before and after it
 	savedAt time.Time  // likewise
 	refused int        // likewise
@@ -50,19 +52,21 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 	if err != nil {
 		return err
 	}
-	l.water.at, l.saved = at, at
-	fmt.Fprintf(progress, "starting behind line %d\n", at.Line)
+	l.saved = at
+	fmt.Fprintf(progress, "starting at byte %d\n", at.Offset)
 
 	ctx, l.stop = context.WithCancel(ctx)
 	defer l.stop()
 	sender, err := bufferedsender.New(indexer, &bufferedsender.Options[Entry]{
 		MaxInFlight:     2, // so that lines do settle out of order
 		MaxBatchActions: 200,
-		Handlers: events.Handlers[Entry]{
-			ActionAdded:     l.actionAdded,
-			ActionCompleted: l.actionCompleted,
-			ActionFailed:    l.actionFailed,
-		},
+		Handlers: events.Multi(
+			events.Track(l.positionOf, &events.TrackOptions[Entry]{Pass: l.pass}),
+			events.Handlers[Entry]{ // behind it, when the mark has moved
+				ActionCompleted: func(context.Context, *events.ActionCompleted[Entry]) { l.settled() },
+				ActionFailed:    func(context.Context, *events.ActionFailed[Entry]) { l.settled() },
+			},
+		),
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -78,70 +82,62 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 		return closeErr // a handler may still run: leave its fields alone
 	}
 	if lost != nil && lost.Unsent+lost.Unknown == 0 {
-		closeErr = nil // lines that failed: actionFailed has decided about them
+		closeErr = nil // lines that failed: pass has decided about them
 	}
 	err = errors.Join(l.err, addErr, closeErr, l.save())
-	fmt.Fprintf(progress, "stopped behind line %d, %d refused\n", l.saved.Line, l.refused)
+	fmt.Fprintf(progress, "stopped at byte %d, %d lines refused\n", l.saved.Offset, l.refused)
 	return err
 }
 
 func (l *loader) addLines(ctx context.Context, sender *bufferedsender.BufferedSender[Entry], at checkpoint) error {
-	for ln, err := range linesFrom(l.input, at) {
+	for ln, err := range linesFrom(l.input, at.Offset) {
 		if err != nil {
 			return err
 		}
 		action := models.UploadAction(entryOf(ln)).WithTag(ln)
 		if err := sender.IndexDocuments(ctx, action); err != nil {
 			// Also a line that the sender itself refuses, as one that is larger
-			// than a request: passing it over in silence would be the gap.
-			return fmt.Errorf("line %d: %w", ln.number, err)
+			// than a request: passing it over in silence would be the gap. It stays
+			// unsettled and the mark below it, which is the truth.
+			return fmt.Errorf("the line at byte %d: %w", ln.start, err)
 		}
 	}
 	return nil
 }
 
-// actionAdded runs before a line is accepted, on the one goroutine that adds:
-// in the order of the input. Should the sender not accept it after all, it stays
-// unsettled and the mark below it, which is the truth.
-func (l *loader) actionAdded(_ context.Context, e *events.ActionAdded[Entry]) error {
-	l.water.added(lineOf(e.Action))
-	return nil
+// positionOf tells Track where a line stands. Lines are added by one goroutine,
+// so in the order of their positions.
+func (l *loader) positionOf(tag any) (*events.LowWatermark[int64], int64, bool) {
+	return &l.water, tag.(line).end, true
 }
 
-func (l *loader) actionCompleted(_ context.Context, e *events.ActionCompleted[Entry]) {
-	l.settled(lineOf(e.Action))
-}
-
-// actionFailed moves the mark over lines that will never be accepted, once they
-// are on record. Everything else, such as a service that does not answer, a wrong key
-// or the end of this run, says nothing about the line: it keeps its place above
-// the mark and is sent again by the next run.
-func (l *loader) actionFailed(_ context.Context, e *events.ActionFailed[Entry]) {
+// pass lets the mark pass lines that will never be accepted, once they are on
+// record. Everything else, such as a service that does not answer or a wrong key,
+// says nothing about the line: it keeps its place above the mark and is sent again
+// by the next run. It is not asked about lines that this run has not sent.
+func (l *loader) pass(_ context.Context, e *events.ActionFailed[Entry]) bool {
 	var failed *bufferedsender.ActionError
 	if !errors.As(e.Err, &failed) || failed.Err != nil || failed.Exhausted || failed.Status == 429 {
-		if !errors.Is(e.Err, bufferedsender.ErrClosed) {
-			l.fail(e.Err)
-		}
-		return
+		l.fail(e.Err)
+		return false
 	}
-	ln := lineOf(e.Action)
+	ln := e.Action.Tag.(line)
 	record := struct {
-		Line          int64
+		Byte          int64
 		Status        int
 		Message, Text string
-	}{ln.number, failed.Status, failed.Message, ln.text}
+	}{ln.start, failed.Status, failed.Message, ln.text}
 	if err := setAside(l.refusedFile, record); err != nil {
 		l.fail(err)
-		return
+		return false
 	}
 	l.refused++
-	l.settled(ln)
+	return true
 }
 
 // settled runs on the sender's goroutine. Writing the checkpoint there holds the
 // sender up, which is right: it must not run away from its checkpoint.
-func (l *loader) settled(ln line) {
-	l.water.settled(ln.number)
+func (l *loader) settled() {
 	if time.Since(l.savedAt) < l.saveEvery {
 		return
 	}
@@ -151,8 +147,9 @@ func (l *loader) settled(ln line) {
 }
 
 func (l *loader) save() error {
-	at := l.water.mark()
-	if at == l.saved {
+	mark, ok := l.water.Mark()
+	at := checkpoint{Offset: mark}
+	if !ok || at == l.saved {
 		return nil
 	}
 	if err := writeCheckpoint(l.checkpointFile, at); err != nil {
@@ -169,5 +166,3 @@ func (l *loader) fail(err error) {
 	}
 	l.stop()
 }
-
-func lineOf(a models.IndexDocumentsAction[Entry]) line { return a.Tag.(line) }
