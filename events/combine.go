@@ -1,6 +1,9 @@
 package events
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Multi returns handlers that call each of the given ones in order. A field is
 // set only if one of them sets it, so that an event nobody wants costs nothing.
@@ -9,7 +12,8 @@ import "context"
 // it goes on to the sender, which recovers it. If several panic, the sender
 // sees the last. ActionAdded alone stops at the first error or panic, because
 // that refuses the action: the handlers after it never hear of the action, and
-// those before it have seen one that will not be accepted.
+// those before it have seen one that will not be accepted. Closed runs them all
+// and joins their errors.
 func Multi[T any](handlers ...Handlers[T]) Handlers[T] {
 	var m Handlers[T]
 	for _, h := range handlers {
@@ -20,6 +24,8 @@ func Multi[T any](handlers ...Handlers[T]) Handlers[T] {
 		m.ActionCompleted = then(m.ActionCompleted, h.ActionCompleted)
 		m.ActionFailed = then(m.ActionFailed, h.ActionFailed)
 		m.BatchCompleted = then(m.BatchCompleted, h.BatchCompleted)
+		m.HealthChanged = then(m.HealthChanged, h.HealthChanged)
+		m.Closed = thenClosed(m.Closed, h.Closed)
 	}
 	return m
 }
@@ -48,5 +54,18 @@ func thenAdded[T any](a, b func(context.Context, *ActionAdded[T]) error) func(co
 			return err
 		}
 		return b(ctx, e)
+	}
+}
+
+func thenClosed(a, b func(context.Context) error) func(context.Context) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(ctx context.Context) (err error) {
+		defer func() { err = errors.Join(err, b(ctx)) }()
+		return a(ctx)
 	}
 }

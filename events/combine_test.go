@@ -37,7 +37,18 @@ var raisers = map[string]func(events.Handlers[doc], context.Context){
 	"BatchCompleted": func(h events.Handlers[doc], ctx context.Context) {
 		h.BatchCompleted(ctx, &events.Batch{ID: "k"})
 	},
+	"HealthChanged": func(h events.Handlers[doc], ctx context.Context) {
+		h.HealthChanged(ctx, &events.HealthChange{Err: errors.New("k")})
+	},
+	"Closed": func(h events.Handlers[doc], ctx context.Context) {
+		if err := h.Closed(ctx); err != nil {
+			panic(err)
+		}
+	},
 }
+
+// closedEvent stands for the event that Closed does not have.
+var closedEvent = &struct{ Key string }{"k"}
 
 // recorder returns handlers that all do the same: call f with the field's name
 // and the event.
@@ -51,6 +62,11 @@ func recorder(f func(ctx context.Context, field string, event any)) events.Handl
 		ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[doc]) { f(ctx, "ActionCompleted", e) },
 		ActionFailed:    func(ctx context.Context, e *events.ActionFailed[doc]) { f(ctx, "ActionFailed", e) },
 		BatchCompleted:  func(ctx context.Context, e *events.Batch) { f(ctx, "BatchCompleted", e) },
+		HealthChanged:   func(ctx context.Context, e *events.HealthChange) { f(ctx, "HealthChanged", e) },
+		Closed: func(ctx context.Context) error {
+			f(ctx, "Closed", closedEvent)
+			return nil
+		},
 	}
 }
 
@@ -139,6 +155,22 @@ func TestActionAddedStopsAtTheFirstError(t *testing.T) {
 			assert.Equal(t, c.callees, calls)
 		})
 	}
+}
+
+func TestClosedAsksAllAndJoinsTheirErrors(t *testing.T) {
+	first, last := errors.New("first"), errors.New("last")
+	calls := 0
+	handler := func(err error) events.Handlers[doc] {
+		return events.Handlers[doc]{Closed: func(context.Context) error {
+			calls++
+			return err
+		}}
+	}
+	err := events.Multi(handler(first), handler(nil), handler(last)).Closed(t.Context())
+	require.ErrorIs(t, err, first)
+	require.ErrorIs(t, err, last)
+	require.Equal(t, 3, calls)
+	require.NoError(t, events.Multi(handler(nil), handler(nil)).Closed(t.Context()))
 }
 
 func TestActionAddedStopsAtAPanic(t *testing.T) {

@@ -15,4 +15,12 @@
 // needs. A panic in a handler is recovered, logged and counted. In ActionAdded it
 // refuses the action, as an error does; anywhere else it changes nothing. Flush and Close from inside a handler return
 // bufferedsender.ErrInCallback.
+//
+// Three things are made of handlers here. [Multi] calls several of them. [Async]
+// runs them on goroutines of their own, behind a bounded queue, for those that
+// are slow. [Track] moves a [LowWatermark], the position up to which all is
+// settled, for those who read from Kafka, a replication slot or a file and must
+// not commit too much. Together they go like this: what must be done before the
+// mark may pass an action stands before Track or is its Pass, and all of it in
+// one Async.
 package events

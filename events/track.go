@@ -1,0 +1,74 @@
+package events
+
+import (
+	"context"
+	"fmt"
+)
+
+// TrackOptions configures Track. nil and the zero value work.
+type TrackOptions[T any] struct {
+	// Pass is asked about each action that failed: true lets the mark pass it.
+	// This is the place to write a dead letter, and to answer true when that is
+	// safe. If it answers false, panics or does not return, the action holds the
+	// mark. It is not asked about actions that the sender's Close has given up
+	// (ActionFailed.Unsent): these hold the mark always. Defaults to false: what
+	// nobody has taken care of must come again.
+	Pass func(context.Context, *ActionFailed[T]) bool
+	// Begun says that the program calls Begin or BeginN itself, before it adds
+	// the action; then Track only settles. It is needed where several actions
+	// share a position.
+	Begun bool
+}
+
+// Track returns handlers that move the marks of watermarks: Begin when an action
+// is added, Settle when it is completed, or failed and [TrackOptions].Pass says
+// so. of finds watermark and position in the tag of an action
+// (models.IndexDocumentsAction.Tag); what it answers false for is not tracked.
+// Tags that hold a pointer to their watermark need no table of partitions, and
+// after a rebalance the ends of old actions go to the old watermark.
+//
+// Actions of one watermark must be added in the order of their positions, so by
+// one goroutine, and each position by one action; otherwise the action is
+// refused with ErrPositionOrder. If the adding call refuses an action for any
+// other reason, see [LowWatermark.Forget].
+//
+// Handlers that must have seen the end of an action before the mark passes it
+// stand before Track in a Multi; and if they are in an Async, so must Track be:
+//
+//	events.NewAsync(events.Multi(audit, events.Track(of, nil)), nil)
+func Track[T any, P Position](of func(tag any) (*LowWatermark[P], P, bool), opts *TrackOptions[T]) Handlers[T] {
+	var o TrackOptions[T]
+	if opts != nil {
+		o = *opts
+	}
+	settle := func(tag any) {
+		if w, pos, ok := of(tag); ok {
+			w.Settle(pos)
+		}
+	}
+	h := Handlers[T]{
+		ActionAdded: func(_ context.Context, e *ActionAdded[T]) error {
+			w, pos, ok := of(e.Action.Tag)
+			switch {
+			case !ok:
+				return nil
+			case w == nil:
+				return fmt.Errorf("events: position %v has no LowWatermark", pos)
+			}
+			return w.Begin(pos)
+		},
+		ActionCompleted: func(_ context.Context, e *ActionCompleted[T]) {
+			settle(e.Action.Tag)
+		},
+		ActionFailed: func(ctx context.Context, e *ActionFailed[T]) {
+			if e.Unsent || o.Pass == nil || !o.Pass(ctx, e) {
+				return
+			}
+			settle(e.Action.Tag)
+		},
+	}
+	if o.Begun {
+		h.ActionAdded = nil
+	}
+	return h
+}

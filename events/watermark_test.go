@@ -1,0 +1,261 @@
+package events_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/events"
+)
+
+// naiveMark remembers everything and looks through all of it each time.
+type naiveMark struct {
+	begun []int64
+	left  map[int64]int
+	mark  int64
+	ok    bool
+}
+
+func (m *naiveMark) begin(pos int64, n int) bool {
+	if len(m.begun) > 0 && pos <= m.begun[len(m.begun)-1] {
+		return false
+	}
+	m.begun = append(m.begun, pos)
+	m.left[pos] = n
+	return true
+}
+
+func (m *naiveMark) settle(pos int64) bool {
+	if m.left[pos] == 0 {
+		return false
+	}
+	m.left[pos]--
+	return true
+}
+
+func (m *naiveMark) forget(from int64) (forgotten int) {
+	cut := len(m.begun)
+	for i := len(m.begun) - 1; i >= 0 && m.begun[i] >= from; i-- {
+		if m.left[m.begun[i]] > 0 {
+			cut = i
+			forgotten++
+		}
+	}
+	for _, pos := range m.begun[cut:] {
+		delete(m.left, pos)
+	}
+	m.begun = m.begun[:cut]
+	return forgotten
+}
+
+// look returns the mark, the oldest unsettled position, and how many there are.
+func (m *naiveMark) look() (oldest int64, held bool, open int) {
+	for _, pos := range m.begun {
+		if m.left[pos] > 0 {
+			if !held {
+				oldest, held = pos, true
+			}
+			open++
+		} else if !held {
+			m.mark, m.ok = pos, true
+		}
+	}
+	return oldest, held, open
+}
+
+func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var w events.LowWatermark[int64]
+		model := naiveMark{left: map[int64]int{}}
+		next := rapid.SampledFrom([]int64{math.MinInt64, -3, 0, 1 << 40}).Draw(t, "start")
+		advanced := w.Advanced()
+		var told int64
+		toldOK := false
+		inOrder := rapid.Bool().Draw(t, "mostly in order")
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			switch op := rapid.IntRange(0, 20).Draw(t, "op"); {
+			case op < 9:
+				n := rapid.SampledFrom([]int{1, 1, 1, 1, 2, 3, 0}).Draw(t, "n")
+				require.Equal(t, model.begin(next, n), w.BeginN(next, n) == nil)
+				next += rapid.SampledFrom([]int64{1, 1, 1, 2, 1000}).Draw(t, "gap")
+			case op == 9: // not above the last
+				if len(model.begun) == 0 {
+					continue
+				}
+				pos := rapid.SampledFrom(model.begun).Draw(t, "again")
+				require.ErrorIs(t, w.Begin(pos), events.ErrPositionOrder)
+			case op < 19:
+				if len(model.begun) == 0 {
+					continue
+				}
+				last := len(model.begun) - 1
+				if oldest, held, _ := model.look(); inOrder && held && op < 17 {
+					require.Equal(t, model.settle(oldest), w.Settle(oldest))
+					continue
+				}
+				pos := rapid.SampledFrom(model.begun[max(0, last-40):]).Draw(t, "settle")
+				require.Equal(t, model.settle(pos), w.Settle(pos))
+			case op == 19:
+				require.False(t, w.Settle(next), "never begun")
+			default:
+				from := next - rapid.SampledFrom([]int64{0, 1, 2, 3, 10, 100_000}).Draw(t, "from")
+				if from > next {
+					from = math.MinInt64 // it has overflowed
+				}
+				require.Equal(t, model.forget(from), w.Forget(from))
+				if n := len(model.begun); n > 0 {
+					next = max(model.begun[n-1]+1, from)
+				} else {
+					next = from
+				}
+			}
+			oldest, held, open := model.look()
+			mark, ok := w.Mark()
+			require.Equal(t, []any{model.mark, model.ok}, []any{mark, ok}, "mark")
+			gotOldest, gotHeld := w.Oldest()
+			require.Equal(t, []any{oldest, held, open}, []any{gotOldest, gotHeld, w.Outstanding()})
+			if rapid.Bool().Draw(t, "receive") {
+				moved := ok && (!toldOK || mark != told)
+				select {
+				case <-advanced:
+					require.True(t, moved, "a message, and the mark has not moved")
+				default:
+					require.False(t, moved, "the mark has moved, and no message")
+				}
+				told, toldOK = mark, ok
+			}
+		}
+	})
+}
+
+func TestPositionsMayBeUnsigned(t *testing.T) {
+	type lsn uint64
+	var w events.LowWatermark[lsn]
+	require.NoError(t, w.Begin(math.MaxUint64-1))
+	require.NoError(t, w.Begin(math.MaxUint64))
+	require.ErrorIs(t, w.Begin(0), events.ErrPositionOrder)
+	require.True(t, w.Settle(math.MaxUint64-1))
+	mark, ok := w.Mark()
+	require.True(t, ok)
+	require.Equal(t, lsn(math.MaxUint64-1), mark)
+}
+
+func TestPositionOfNoActionsIsSettled(t *testing.T) {
+	var w events.LowWatermark[int64]
+	require.NoError(t, w.BeginN(7, 0))
+	mark, ok := w.Mark()
+	require.True(t, ok)
+	require.EqualValues(t, 7, mark)
+	require.ErrorContains(t, w.BeginN(8, -1), "-1 actions")
+	require.NoError(t, w.Begin(8), "the refused call has changed nothing")
+}
+
+func TestWhoeverAsksLateForAdvancedHearsOfTheMark(t *testing.T) {
+	var w events.LowWatermark[int64]
+	require.Empty(t, w.Advanced())
+	require.NoError(t, w.BeginN(1, 0))
+	require.Len(t, w.Advanced(), 1)
+
+	var late events.LowWatermark[int64]
+	require.NoError(t, late.BeginN(1, 0))
+	require.Len(t, late.Advanced(), 1)
+	require.Equal(t, late.Advanced(), late.Advanced())
+}
+
+// One goroutine begins, several settle in any order, and whoever looks sees no
+// position at or below the mark that is not settled, and no mark that goes back.
+func TestMarkIsNeverAboveWhatIsOpenConcurrentSafe(t *testing.T) {
+	const positions, settlers = 20_000, 4
+	var w events.LowWatermark[int64]
+	var settled [positions]atomic.Bool
+	work := make(chan int64, 300)
+	var all sync.WaitGroup
+	for range settlers {
+		all.Go(func() {
+			var mine []int64
+			flush := func() {
+				rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+				for _, pos := range mine {
+					settled[pos].Store(true)
+					if !w.Settle(pos) {
+						t.Errorf("%d was not on its way", pos)
+					}
+				}
+				mine = mine[:0]
+			}
+			for pos := range work {
+				if mine = append(mine, pos); len(mine) == 50 {
+					flush()
+				}
+			}
+			flush()
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		last := int64(-1)
+		for last < positions-1 {
+			<-w.Advanced()
+			mark, ok := w.Mark()
+			if !assert.True(t, ok) || !assert.GreaterOrEqual(t, mark, last) {
+				return
+			}
+			for pos := last + 1; pos <= mark; pos++ {
+				if !settled[pos].Load() {
+					t.Errorf("the mark is %d, and %d is not settled", mark, pos)
+				}
+			}
+			last = mark
+		}
+	}()
+	for pos := range int64(positions) {
+		assert.NoError(t, w.Begin(pos))
+		work <- pos
+	}
+	close(work)
+	all.Wait()
+	<-done
+	require.Zero(t, w.Outstanding())
+}
+
+func BenchmarkLowWatermark(b *testing.B) {
+	for name, window := range map[string]int64{"in order": 1, "1000 outstanding": 1000, "32768 outstanding": 32768} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var w events.LowWatermark[int64]
+			shuffled := rand.New(rand.NewPCG(1, 2)).Perm(int(window))
+			next, i := int64(0), len(shuffled)
+			base := int64(0)
+			for b.Loop() { // one position begun, one settled
+				if i == len(shuffled) {
+					base, i = next, 0
+					for range window {
+						_ = w.Begin(next)
+						next++
+					}
+				}
+				w.Settle(base + int64(shuffled[i]))
+				i++
+			}
+		})
+	}
+	// A position that failed holds the mark while millions pass it by.
+	b.Run("held", func(b *testing.B) {
+		b.ReportAllocs()
+		var w events.LowWatermark[int64]
+		_ = w.Begin(0)
+		next := int64(1)
+		for b.Loop() {
+			_ = w.Begin(next)
+			w.Settle(next)
+			next++
+		}
+	})
+}
