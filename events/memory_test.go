@@ -59,3 +59,18 @@ func TestQueueGivesUpWhatItHandedOut(t *testing.T) {
 	}
 	require.Equal(t, 10, alive)
 }
+
+func TestEmptyQueueGivesThePeakBack(t *testing.T) {
+	var q fifo[int]
+	for range 2 {
+		for i := range 10_000 {
+			q.push(i)
+		}
+		for i := range 10_000 {
+			got, ok := q.pop()
+			require.True(t, ok)
+			require.Equal(t, i, got)
+		}
+		require.LessOrEqual(t, cap(q.items), 1024)
+	}
+}
