@@ -1,50 +1,215 @@
 package tuning
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // AdaptiveOptions configures Adaptive. nil and the zero value are ready to use.
-type AdaptiveOptions struct{}
-
-// Adaptive returns a policy that finds out what the service takes.
-func Adaptive(_ *AdaptiveOptions) Policy { return adaptivePolicy{} }
-
-type adaptivePolicy struct{}
-
-func (adaptivePolicy) New(b Bounds) Controller {
-	b = b.normalized()
-	return &adaptive{bounds: b, limits: b.loosest()}
+type AdaptiveOptions struct {
+	// Spacing is how far apart the requests of a sender are that has found the
+	// service's limit: batches are as large as the rate makes them in that time.
+	// Longer means fewer and larger requests, and more documents refused each
+	// time the limit is looked for. Defaults to 70 ms; what is negative counts as
+	// the default too.
+	Spacing time.Duration
+	// Latency is by how much the time that a full batch takes may grow before
+	// the controller tries whether fewer requests in flight do as well: 2 is
+	// twice the time of an unhurried service. Defaults to 2; what is between 0
+	// and 1 counts as 1; negative turns it off.
+	Latency float64
 }
 
-// adaptive is the controller: additive increase, multiplicative decrease of the
-// batch, then of the pace.
+// Adaptive returns a policy that finds out what the service takes and sends
+// that much.
+//
+// # How it works
+//
+// A controller begins with the upper bounds, but one request in flight, and
+// sends three more for every one that succeeds. As long as nothing is refused
+// it stays at the upper bounds and is no different from Fixed.
+//
+// The first document or request that is refused because the service is busy
+// begins the search for a rate, in documents a second. Three things are kept
+// apart that are often mixed up.
+//
+// What the service takes is measured and not guessed. Each time it refuses
+// something, what it had in reserve is used up; so what it took between two such
+// moments, divided by the time between them, is its capacity, or the sender's
+// share of it. The rate falls below that, to 85 %, which lets the reserve grow
+// back. Sending at the measured rate instead of at some fraction of the last one
+// is the idea of the adaptive retry mode of the AWS SDKs and of BBR. If more
+// than 60 % are refused the capacity has fallen so far that waiting for the next
+// measurement would waste requests: then what was taken of the last few requests
+// counts. One decision never takes away more than half.
+//
+// How to go on from there is the shape of CUBIC (RFC 9438): back to the measured
+// rate soon, beyond it slowly, and faster and faster when the refusal that was
+// expected has not come, so that a service that has recovered is found in
+// seconds. The slow part is additive, in that a large sender grows by a smaller
+// share of its rate than a small one; all fall by the same share, and whoever
+// sends more is refused more often. That is why several senders come to share a
+// service evenly (Chiu and Jain 1989; Bansal and Balakrishnan 2001 for additive
+// steps that depend on the rate). The time between requests is drawn at random
+// around its mean, because senders in step would always hit the same one (Floyd
+// and Jacobson 1992).
+//
+// How often to look for the limit depends on what looking costs: the share of
+// documents that were refused, and the time lost when a Retry-After holds all
+// sending. Above 1.5 % and 2 % it grows slower.
+//
+// A rate becomes limits like this: batches of as many documents as the rate
+// makes in Spacing, an Interval that makes the rate exact, BatchBytes for four
+// times the usual size of such a batch, and twice as many in flight as the rate
+// and the latency need (Little's law). A request that is refused as a whole
+// halves the next batch, not the rate: a small one may fit into what is there.
+//
+// Latency alone says less. It is compared only between full batches, so that it
+// does not matter how it depends on their size, and averaged over rounds of
+// requests. If a round takes longer than Latency times the usual, the controller
+// tries a quarter less in flight. If as many documents a second are done as
+// before, the requests were only waiting for each other, and it goes on; if not,
+// the service is slow for another reason, everything is as before, and the new
+// time is the usual one from now on. The gradient is that of Netflix'
+// concurrency-limits, the trial guards against its known weakness, that it also
+// gives way to a latency that it has no part in.
+//
+// Connection errors and time-outs change nothing, nor do requests that end while
+// nothing waits to be sent.
+func Adaptive(opts *AdaptiveOptions) Policy {
+	var p adaptivePolicy
+	if opts != nil {
+		p.options = *opts
+	}
+	if p.options.Spacing <= 0 {
+		p.options.Spacing = 70 * time.Millisecond
+	}
+	if l := p.options.Latency; l == 0 || math.IsNaN(l) {
+		p.options.Latency = 2
+	} else if l > 0 {
+		p.options.Latency = max(l, 1)
+	}
+	return p
+}
+
+type adaptivePolicy struct{ options AdaptiveOptions }
+
+func (p adaptivePolicy) New(b Bounds) Controller {
+	b = b.normalized()
+	a := &adaptive{bounds: b, options: p.options, window: newWindow(b, p.options.Latency), shrink: 1}
+	a.translate()
+	return a
+}
+
+const (
+	smallestShrink = 1.0 / 1024
+	// batchSlack is how much larger than usual a batch may be in bytes.
+	batchSlack, bytesSlack = 4, 4096
+)
+
+// adaptive is the controller.
 type adaptive struct {
-	bounds Bounds
-	limits Limits
-	since  time.Duration // of the last decrease
+	bounds  Bounds
+	options AdaptiveOptions
+	limits  Limits
+
+	clock   clock
+	rate    rate
+	window  window
+	latency average // seconds of a request
+	size    average // bytes of an action
+
+	shrink   float64       // of the next batch, after a request was refused whole
+	shrunkAt time.Duration // when it was made smaller
+	random   uint64
 }
 
 func (a *adaptive) Limits() Limits { return a.limits }
 
 func (a *adaptive) Observe(o Observation) Limits {
-	l := &a.limits
-	switch {
-	case o.Broken:
-	case o.Throttled > 0 || o.Refused:
-		if o.Started < a.since {
-			break // sent before the last decrease: not news
+	o = o.sane()
+	a.random ^= uint64(o.Now) // senders must not be in step: they end requests at different times
+	elapsed := a.clock.advance(&o, a.limits.Interval)
+	if o.Actions > 0 {
+		a.size.add(float64(o.Bytes)/float64(o.Actions), 0.1)
+	}
+	if o.Broken {
+		return a.limits
+	}
+	a.latency.add((o.Now - o.Started).Seconds(), 0.1)
+	if o.Refused && o.Started >= a.shrunkAt {
+		a.shrink, a.shrunkAt = max(a.shrink/2, smallestShrink), o.Now
+	}
+	if o.Refused || o.Throttled > 0 {
+		a.rate.refused(&o, &a.clock, a.limits.Interval.Seconds())
+	} else {
+		if o.Started >= a.shrunkAt {
+			a.shrink = min(a.shrink*1.5, 1)
 		}
-		a.since = o.Now
-		if l.BatchActions > a.bounds.Min.BatchActions {
-			l.BatchActions = max(l.BatchActions/2, a.bounds.Min.BatchActions)
-		} else {
-			l.Interval = min(max(2*l.Interval, 10*time.Millisecond), a.bounds.Max.Interval)
-		}
-	case o.Backlog > 0:
-		if l.Interval > a.bounds.Min.Interval {
-			l.Interval = max(l.Interval-l.Interval/8-time.Millisecond, a.bounds.Min.Interval)
-		} else {
-			l.BatchActions = min(l.BatchActions+max(1, a.bounds.Max.BatchActions/50), a.bounds.Max.BatchActions)
+		a.rate.passed(&o, &a.clock, elapsed, a.latency.value, a.most())
+		if !a.rate.known {
+			a.window.passed(&o, &a.clock)
 		}
 	}
-	return *l
+	a.translate()
+	return a.limits
+}
+
+// most is the rate at which the upper bounds are what limits.
+func (a *adaptive) most() float64 {
+	return float64(a.bounds.Max.InFlight) * float64(a.bounds.Max.BatchActions) / max(a.latency.value, 1e-6)
+}
+
+// translate turns rate and window into limits.
+func (a *adaptive) translate() {
+	low, high := &a.bounds.Min, &a.bounds.Max
+	l := a.bounds.loosest()
+	l.InFlight = a.window.limit()
+	if !a.rate.known {
+		a.limits = l
+		return
+	}
+	slots := a.window.most
+	a.rate.value = max(a.rate.value, float64(low.BatchActions)/high.Interval.Seconds())
+	r := a.rate.value
+	// A long request needs large batches, or more slots than there are.
+	n := r * max(a.options.Spacing.Seconds(), 1.25*a.latency.value/slots)
+	if a.size.value > 0 {
+		n = min(n, float64(high.BatchBytes)/a.size.value)
+	}
+	n = within(math.Round(n*a.shrink), float64(low.BatchActions), float64(high.BatchActions))
+	l.BatchActions = int(n)
+	l.BatchBytes = int(within(batchSlack*n*a.size.value+bytesSlack, float64(low.BatchBytes), float64(high.BatchBytes)))
+	l.Interval = time.Duration(within(n/r*(0.75+0.5*a.draw())*float64(time.Second), float64(low.Interval), float64(high.Interval)))
+	l.InFlight = int(within(2*r*a.latency.value/n+2, float64(low.InFlight), slots))
+	a.limits = l
+}
+
+// draw returns a number from 0 to 1 (xorshift, Marsaglia 2003).
+func (a *adaptive) draw() float64 {
+	if a.random == 0 {
+		a.random = 0x9e3779b97f4a7c15
+	}
+	a.random ^= a.random << 13
+	a.random ^= a.random >> 7
+	a.random ^= a.random << 17
+	return float64(a.random>>11) / (1 << 53)
+}
+
+// within returns the number between low and high that is nearest to v.
+func within(v, low, high float64) float64 { return max(low, min(v, high)) }
+
+// average is a mean in which what is longer ago counts less.
+type average struct {
+	value float64
+	any   bool
+}
+
+// add lets v count with the given weight, the first one in full.
+func (a *average) add(v, weight float64) {
+	if !a.any {
+		a.value, a.any = v, true
+		return
+	}
+	a.value += (v - a.value) * weight
 }

@@ -1,0 +1,68 @@
+package tuning
+
+import "time"
+
+// clock is the time that a sender was busy, and what was done in it. Time in
+// which the application had nothing to send says nothing about the service.
+type clock struct {
+	last    time.Duration // of the last observation
+	started bool
+	idle    bool // nothing waited then
+
+	busy  float64 // seconds
+	lost  float64 // of these, those of pauses in which a service cannot have saved anything up for later
+	done  float64 // actions
+	sent  float64
+	pause float64 // seconds of the pause that has just ended, 0 if there was none
+}
+
+// savedUp is for how many seconds a service is thought to save up what it is not
+// asked for. A pause that is longer than that is lost, a shorter one is made up
+// for afterwards.
+const savedUp = 1.0
+
+// advance counts a request that has ended, and returns for how many seconds the
+// rate may grow.
+func (c *clock) advance(o *Observation, interval time.Duration) float64 {
+	if !c.started {
+		c.started, c.last = true, o.Started
+	}
+	o.Now = max(o.Now, c.last) // a clock that goes back stands still
+	from := c.last
+	silent := (o.Started - c.last - interval).Seconds()
+	c.pause = 0
+	if silent > 0 {
+		if c.idle {
+			from = o.Started
+		} else {
+			c.pause = silent
+			c.lost += max(0, silent-savedUp)
+		}
+	}
+	elapsed := (o.Now - from).Seconds()
+	c.last, c.idle = o.Now, o.Backlog == 0
+	c.busy += elapsed
+	c.done += float64(o.Done)
+	c.sent += float64(o.Actions)
+	return max(0, elapsed-c.pause)
+}
+
+// mark is a moment of a clock.
+type mark struct{ busy, lost, done, sent float64 }
+
+func (c *clock) mark() mark { return mark{c.busy, c.lost, c.done, c.sent} }
+
+// since returns how many actions a second were done since m.
+func (c *clock) since(m mark) float64 {
+	return (c.done - m.done) / max(c.busy-m.busy-(c.lost-m.lost), 1e-3)
+}
+
+// sane returns o without what cannot be.
+func (o Observation) sane() Observation {
+	o.Started = max(o.Started, 0)
+	o.Now = max(o.Now, o.Started)
+	o.Actions, o.Bytes = max(o.Actions, 0), max(o.Bytes, 0)
+	o.Done = max(0, min(o.Done, o.Actions))
+	o.Throttled = max(0, min(o.Throttled, o.Actions))
+	return o
+}

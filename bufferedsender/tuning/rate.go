@@ -1,0 +1,179 @@
+package tuning
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// decrease is what is left of the measured capacity after a refusal. 0.85
+	// lets the service save something up, without losing more than a few percent
+	// if it cannot.
+	decrease = 0.85
+	// overshoot is how far the measured capacity may be above the rate that met a
+	// refusal. It can be above it because of what was saved up before.
+	overshoot = 1.1
+	// collapse is the share of refused actions above which the capacity has
+	// fallen too far to wait for a measurement, of at least collapseRequests.
+	collapse, collapseRequests = 0.6, 4
+	// back is the time constant, in seconds, of the return to the measured rate.
+	back = 2.0
+	// A round lasts at least roundSeconds and roundIntervals; then what was done
+	// about the last refusal has had its effect. A measurement lasts longer.
+	roundSeconds, roundIntervals     = 0.3, 8
+	measureSeconds, measureIntervals = 1.0, 15
+	// Beyond the measured rate, growth is additive with a step that depends on
+	// the rate: gain·rate^-0.25 a second, as a share of the rate, so 2 % at
+	// 10,000 and 4 % at 600 documents a second; at the most mostGrowth.
+	gain, mostGrowth = 0.2, 0.06
+	// refusedTarget and lostTarget are the shares of actions and of time that
+	// looking for the limit may cost.
+	refusedTarget, lostTarget = 0.015, 0.02
+	// After longest(calm, usual time between refusals, pauseCalm times a pause)
+	// without a refusal, at most maxCalm, growth becomes faster by acceleration
+	// every second, up to maxAcceleration a second, or less than a third in the
+	// time that a request takes: the answer must be able to come.
+	calm, maxCalm, pauseCalm                      = 8.0, 60.0, 20.0
+	acceleration, maxAcceleration, perRoundGrowth = 0.03, 0.5, 0.35
+	// costMemory is for how many seconds the cost is remembered.
+	costMemory = 30.0
+)
+
+// rate is the search for the number of actions a second that a service takes.
+type rate struct {
+	known bool    // something was refused: there is a rate
+	value float64 // actions a second
+	goal  float64 // what was measured last
+
+	decidedAt     time.Duration // requests that left before say nothing new
+	decided       float64       // the same in busy seconds
+	round         float64       // when the first of the others ended, negative: not yet
+	sent, refusal float64       // actions of this round
+	requests      int
+
+	// A refusal is a moment at which the service has nothing left. older is such
+	// a moment, and newer a later one, at least a measurement apart.
+	older, newer mark
+	refusals     int
+	lastRefusal  float64 // or the end of the pause that followed
+	recent       [2]mark // moments of the last two seconds, before there is a rate
+
+	pausing bool
+	cycle   float64 // seconds between decisions, smoothed
+	pause   float64 // seconds lost in each, smoothed
+	cost    float64 // share of refused actions in the requests, fading
+	weight  float64 // of it
+}
+
+// passed is told of a request of which nothing was refused.
+func (r *rate) passed(o *Observation, c *clock, elapsed, latency, most float64) {
+	r.tick(o, c, elapsed)
+	if !r.known || o.Backlog <= 0 {
+		return // what is not needed is not asked for
+	}
+	quiet := c.busy - r.lastRefusal
+	growth := min(mostGrowth, gain*math.Pow(r.value, -0.25))
+	affordable := 1.0
+	if cost := r.cost / max(r.weight, 1); cost > refusedTarget {
+		affordable = refusedTarget / cost
+	}
+	if cost := r.pause / max(r.cycle, 1); cost > lostTarget {
+		affordable = min(affordable, lostTarget/cost)
+	}
+	growth *= max(affordable*affordable, 0.05)
+	if late := quiet - min(max(calm, r.cycle, pauseCalm*r.pause), maxCalm); late > 0 {
+		growth += acceleration * late
+	}
+	growth = min(growth, maxAcceleration, perRoundGrowth/max(latency, 1e-3))
+	step := 0.0
+	if r.value < r.goal {
+		step = (r.goal - r.value) * (1 - math.Exp(-elapsed/back))
+	}
+	r.value += step + r.value*min(growth*elapsed, 1)
+	if r.value > 2*most {
+		*r = rate{recent: r.recent} // it is no limit any more
+	}
+}
+
+// refused is told of a request of which something was refused.
+func (r *rate) refused(o *Observation, c *clock, interval float64) {
+	r.tick(o, c, 0)
+	if r.known && o.Started < r.decidedAt {
+		return // sent before the last decision
+	}
+	refused := float64(o.Throttled)
+	if o.Refused {
+		refused = float64(o.Actions)
+	}
+	r.refusal += refused
+	r.cost += refused / max(float64(o.Actions), 1)
+	r.lastRefusal = c.busy
+	if r.refusals == 0 || c.busy-r.newer.busy >= max(measureSeconds, measureIntervals*interval) {
+		r.older, r.newer = r.newer, c.mark()
+		r.refusals++
+	}
+	switch {
+	case !r.known:
+		r.first(c)
+	case c.busy-r.round < max(roundSeconds, roundIntervals*interval):
+		return
+	default:
+		r.decide(c)
+	}
+	r.decidedAt, r.decided = o.Now, c.busy
+	r.round, r.sent, r.refusal, r.requests = -1, 0, 0, 0
+	r.pausing = true
+}
+
+// tick counts a request.
+func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
+	if c.busy-r.recent[1].busy >= measureSeconds {
+		r.recent[0], r.recent[1] = r.recent[1], c.mark()
+	}
+	fade := math.Exp(-elapsed / costMemory)
+	r.cost *= fade
+	r.weight = r.weight*fade + 1
+	if o.Started < r.decidedAt {
+		return
+	}
+	if r.round < 0 {
+		r.round = c.busy
+	}
+	r.sent += float64(o.Actions)
+	r.requests++
+	if r.pausing {
+		r.pausing = false
+		r.pause += (max(0, c.pause-savedUp) - r.pause) * 0.3
+		r.lastRefusal = c.busy
+	}
+}
+
+// first makes the first rate: what was done in the last second or two, or half
+// of what was tried. The service may have saved up more, and others may have got
+// it all, so neither alone is to be trusted.
+func (r *rate) first(c *clock) {
+	from := r.recent[0]
+	took := max(c.busy-from.busy, 1)
+	r.known = true
+	r.value = max(decrease*(c.done-from.done), (c.sent-from.sent)/2) / took
+	r.goal = r.value
+}
+
+// decide makes a new rate at the end of a round.
+func (r *rate) decide(c *clock) {
+	r.cycle += (c.busy - r.decided - r.cycle) * 0.5
+	measured, blind := r.value, false
+	if r.refusals > 1 {
+		measured = min(c.since(r.older), overshoot*r.value)
+		blind = c.done == r.older.done
+	}
+	if share := r.refusal / max(r.sent, 1); share > collapse && r.requests >= collapseRequests {
+		measured = min(measured, r.value*(1-share))
+	}
+	measured = max(measured, r.value/2)
+	r.value = min(r.value, decrease*measured)
+	r.goal = measured
+	if blind {
+		r.goal *= 2 // nothing at all is taken: that says nothing about what will be
+	}
+}
