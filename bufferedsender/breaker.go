@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
@@ -11,41 +12,79 @@ import (
 // reset. It is nil with DisableBreaker.
 func (s *BufferedSender[T]) Breaker() *breaker.Breaker { return s.options.Breaker }
 
-// gate is a breaker as the publisher sees it.
-type gate struct{ breaker *breaker.Breaker }
+// gate is a breaker as the publisher sees it. Subscribers of the breaker may run
+// in its methods, so guard contains their panics.
+type gate struct {
+	breaker *breaker.Breaker
+	guard   func(string, func())
 
-// newGate returns nil for no breaker.
-func newGate(b *breaker.Breaker) publisher.Gate {
+	mu  sync.Mutex
+	out map[*pass]bool // of requests that have not ended; guarded by mu
+}
+
+func newGate(b *breaker.Breaker, guard func(string, func())) *gate {
 	if b == nil {
 		return nil
 	}
-	return gate{b}
+	return &gate{breaker: b, guard: guard, out: make(map[*pass]bool)}
 }
 
-func (g gate) Enter() (publisher.Pass, bool) {
-	p, err := g.breaker.Allow()
-	if err != nil {
+// forPublisher returns nil, not a nil *gate, for no breaker.
+func (g *gate) forPublisher() publisher.Gate {
+	if g == nil {
+		return nil
+	}
+	return g
+}
+
+func (g *gate) Enter() (publisher.Pass, bool) {
+	var leave *breaker.Pass
+	g.guard("a subscriber of Breaker", func() { leave, _ = g.breaker.Allow() })
+	if leave == nil {
 		return nil, false
 	}
-	return pass{p}, true
+	p := &pass{gate: g, leave: leave}
+	g.mu.Lock()
+	g.out[p] = true
+	g.mu.Unlock()
+	return p, true
 }
 
-func (g gate) Shut() (why error, blocked bool) {
-	status := g.breaker.Status()
+func (g *gate) Shut() (why error, blocked bool) {
+	var status breaker.Status
+	g.guard("a subscriber of Breaker", func() { status = g.breaker.Status() })
 	if status.State == breaker.Closed {
 		return nil, false
 	}
-	return &circuitOpenError{breaker.OpenError{Status: status}}, status.State != breaker.HalfOpen
+	return &circuitOpenError{&breaker.OpenError{Status: status}}, status.State != breaker.HalfOpen
+}
+
+// abandon gives back the passes of requests that a Close has left behind, so
+// that other senders of the index can probe. It may be called on nil.
+func (g *gate) abandon() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	left := g.out
+	g.out = make(map[*pass]bool)
+	g.mu.Unlock()
+	for p := range left {
+		p.Done(publisher.ServiceUnclear, -1, nil)
+	}
 }
 
 // circuitOpenError is ErrCircuitOpen with what the breaker says.
-type circuitOpenError struct{ breaker.OpenError }
+type circuitOpenError struct{ *breaker.OpenError }
 
-func (e *circuitOpenError) Is(target error) bool {
-	return target == ErrCircuitOpen || e.OpenError.Is(target)
+func (e *circuitOpenError) Is(target error) bool { return target == ErrCircuitOpen }
+
+func (e *circuitOpenError) Unwrap() error { return e.OpenError }
+
+type pass struct {
+	gate  *gate
+	leave *breaker.Pass
 }
-
-type pass struct{ *breaker.Pass }
 
 var outcomes = map[publisher.Service]breaker.Outcome{
 	publisher.ServiceUnclear:   breaker.Neutral,
@@ -55,6 +94,13 @@ var outcomes = map[publisher.Service]breaker.Outcome{
 	publisher.ServiceRefuses:   breaker.Trip,
 }
 
-func (p pass) Done(health publisher.Service, retryAfter time.Duration, err error) {
-	p.Pass.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
+func (p *pass) Probe() bool { return p.leave.Probe() }
+
+func (p *pass) Done(health publisher.Service, retryAfter time.Duration, err error) {
+	p.gate.mu.Lock()
+	delete(p.gate.out, p)
+	p.gate.mu.Unlock()
+	p.gate.guard("a subscriber of Breaker", func() {
+		p.leave.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
+	})
 }

@@ -103,7 +103,10 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 	if err := keys.Validate(key); err != nil {
 		return err
 	}
-	version := c.s.options.version(action)
+	version, err := c.s.options.version(action)
+	if err != nil {
+		return err
+	}
 	before := c.scratch.Len()
 	if err := c.encode(key, action); err != nil {
 		return err

@@ -1,10 +1,17 @@
 package bufferedsender
 
 import (
+	"fmt"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
+
+// largestFold is the largest action that a change is merged into. A small change
+// of a large document would cost reading all of it; the changes that follow are
+// folded into the first one instead.
+const largestFold = 64 << 10
 
 // folder returns what the publisher asks about two actions of one key that are
 // not settled, or nil if it is not to ask.
@@ -13,13 +20,15 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 		return nil
 	}
 	return func(older, newer *item[T], sent bool) (publisher.Folding, item[T]) {
-		latest := max(older.Value.version, newer.Value.version)
-		if newer.Value.version != 0 && newer.Value.version < older.Value.version {
+		if newer.Value.version != 0 && older.Value.version != 0 && newer.Value.version < older.Value.version {
 			return publisher.Outdated, item[T]{}
 		}
-		// A delete has no version of its own: what it deletes must not come back.
-		newer.Value.version = latest
-		if sent {
+		if newer.Value.version == 0 {
+			// A delete has no version of its own: what it deletes must not come back.
+			newer.Value.version = older.Value.version
+		}
+		replaces := newer.Value.typ == models.ActionUpload || newer.Value.typ == models.ActionDelete
+		if sent || !replaces && len(older.Body) > largestFold {
 			return publisher.Apart, item[T]{}
 		}
 		typ, body, ok := fold.Actions(older.Value.typ, narrow(older.Body), newer.Value.typ, narrow(newer.Body))
@@ -30,15 +39,20 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 			body = widen(body, 0)
 		}
 		folded := *older
-		folded.Body, folded.Value.typ, folded.Value.version = body, typ, latest
+		folded.Body, folded.Value.typ, folded.Value.version = body, typ, newer.Value.version
 		return publisher.Folded, folded
 	}
 }
 
 // version returns the version of an action, 0 if it has none.
-func (o *Options[T]) version(a models.IndexDocumentsAction[T]) int64 {
+func (o *Options[T]) version(a models.IndexDocumentsAction[T]) (version int64, err error) {
 	if o.Version == nil || a.Type == models.ActionDelete {
-		return 0
+		return 0, nil
 	}
-	return o.Version(a.Document)
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("Version panicked: %v", v)
+		}
+	}()
+	return o.Version(a.Document), nil
 }

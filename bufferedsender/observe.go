@@ -269,7 +269,9 @@ func (o *observer[T]) ending(all []settlement[T]) {
 	}
 	var letters []deadletter.Letter
 	for i := range all {
-		if all[i].Outcome != publisher.Completed {
+		// Of actions that were folded only what travelled is worth keeping: sent
+		// again it does what they all did.
+		if all[i].Outcome != publisher.Completed && all[i].Carrier != nil {
 			letters = append(letters, o.letter(&all[i]))
 		}
 	}
@@ -300,7 +302,7 @@ func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
 		requestID = "" // no reply has ended it
 	}
 	return deadletter.Letter{
-		Index: o.index, Key: s.Item.Key, Action: s.Item.Value.typ, Document: documentOf(s.Item.Body),
+		Index: o.index, Key: s.Item.Key, Action: s.Carrier.Value.typ, Document: documentOf(s.Carrier.Body),
 		Status: err.Status, Message: err.Message, RequestID: requestID, Attempts: s.Item.Attempt,
 		Unknown: s.Unknown, Unsent: s.Outcome == publisher.Unsent, Error: err.Error(),
 		First: now.Add(-s.Waited), Last: now, Tag: s.Item.Value.action.Tag,

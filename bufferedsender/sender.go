@@ -44,6 +44,7 @@ type BufferedSender[T any] struct {
 	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
 	newLimits   atomic.Pointer[Limits] // for Options.Tuning
 	chunks      sync.Pool              // of *chunk[T], empty ones
+	gate        *gate                  // nil without a breaker
 	unsubscribe func()                 // from the breaker
 
 	closeOnce sync.Once // guards closeErr
@@ -72,6 +73,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		keyOf:    keyOf,
 		observer: newObserver(&options, telemetry),
 	}
+	s.gate = newGate(options.Breaker, s.observer.guard)
 	limits := options.limits()
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
@@ -82,7 +84,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Limits:         limits.forPublisher(),
 		Envelope:       envelopeBytes,
 		Comma:          len(bodyComma),
-		Gate:           newGate(options.Breaker),
+		Gate:           s.gate.forPublisher(),
 		Tuner:          tuner,
 		Tuned:          tuned,
 		Overload:       overloadPolicies[options.Overload],
@@ -99,9 +101,10 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		s.unsubscribe = options.Breaker.Subscribe(func(breaker.Change) { s.publisher.Wake() })
 	}
 	if err := telemetry.observe(s.publisher.Stats, options.Breaker); err != nil {
-		_ = s.publisher.Close(context.Background()) // nothing is in it
+		s.unsubscribe()
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
+	s.publisher.Start()
 	return s, nil
 }
 
@@ -227,6 +230,7 @@ func (s *BufferedSender[T]) Close(ctx context.Context) error {
 	if !errors.Is(err, publisher.ErrInCallback) {
 		s.observer.telemetry.stop()
 		s.unsubscribe()
+		s.gate.abandon()
 	}
 	return s.translateClose(err)
 }

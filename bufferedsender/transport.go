@@ -116,7 +116,7 @@ func refused[T any](items []item[T], err error) reply {
 		r.Pause, r.Split, r.Service = true, false, publisher.ServiceFails
 		err = fmt.Errorf("%w: %w", ErrNoResult, err)
 	}
-	if hinted := retry.Hinted(nil); errors.As(err, &hinted) && r.Pause {
+	if hinted := retry.Hinted(nil); errors.As(err, &hinted) && (r.Pause || r.Service == publisher.ServiceRefuses) {
 		if wait, ok := hinted.RetryAfter(); ok {
 			r.RetryAfter = max(wait, 0)
 		}

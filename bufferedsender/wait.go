@@ -109,8 +109,8 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions .
 		call.countDown(int64(len(actions) - accepted))
 		waiters = waiters[:accepted]
 	}
-	if err := s.await(ctx, call); err != nil && result.Err == nil {
-		result.Err = err
+	if err := s.await(ctx, call); err != nil {
+		result.Err = errors.Join(result.Err, err)
 	}
 	results := make([]models.IndexingResult, len(waiters))
 	for i := range waiters {

@@ -37,7 +37,8 @@ type admission[V any] struct {
 	adders     []*adder[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
 
-	refused bool // somebody was turned away since there was room last
+	// Somebody was turned away since there was room last; turned, not by a hook.
+	refused, turned bool
 
 	// The loop sleeps until the inbox holds this much.
 	wakeItems int
@@ -68,7 +69,7 @@ type Stats struct {
 	Bytes int64 // of their bodies
 
 	InFlight int // requests under way
-	Carried  int // items in them
+	Carried  int // items that may have been applied: in them, or cut off in an earlier one
 	Waiting  int // adders that wait for room
 
 	OldestAge time.Duration // of the oldest item that could be sent and was not
@@ -132,8 +133,18 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 	}
 	if !wait {
 		a.refused = p.config.AutoFlush
+		held := a.condition.Held()
 		a.mu.Unlock()
-		p.signal() // as for those who wait: they are told to come again
+		// As for those who wait: they are told to come again. A hook that adds more
+		// than was purged must not have more purged for it, and so on.
+		inside := p.InsideHook(ctx)
+		a.mu.Lock()
+		a.turned = a.turned || a.refused && !inside
+		a.mu.Unlock()
+		p.signal()
+		if held != nil {
+			return accepted, &FullError{held}
+		}
 		return accepted, ErrFull
 	}
 	call := &adder[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
@@ -176,8 +187,8 @@ func (a *admission[V]) leave(call *adder[V], err error, autoFlush bool) {
 	}
 	a.adders = slices.Delete(a.adders, i, i+1)
 	call.err = err
-	a.admit() // a smaller one behind it may fit
-	a.refused = autoFlush && errors.Is(err, ErrFull)
+	a.admit()                                        // a smaller one behind it may fit
+	a.refused = autoFlush && errors.Is(err, ErrFull) // of a hook
 }
 
 // accept takes as many of the items as there is room for.
@@ -203,7 +214,7 @@ func (a *admission[V]) enough() bool {
 
 // admit gives room to the adders that wait, in the order they came.
 func (a *admission[V]) admit() {
-	a.refused = false
+	a.refused, a.turned = false, false
 	for len(a.adders) > 0 {
 		call := a.adders[0]
 		n := a.accept(call.items, call.now)
@@ -317,14 +328,18 @@ func (a *admission[V]) turnAway(err error) {
 		call.err = err
 		close(call.ended)
 	}
-	a.adders, a.refused = nil, false
+	a.adders, a.refused, a.turned = nil, false, false
 }
 
-// lacks reports whether somebody waits for room.
-func (a *admission[V]) lacks() bool {
+// lacks reports whether somebody waits for room or was turned away, and for how
+// many bytes the first of those who wait.
+func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.adders) > 0 || a.refused
+	if len(a.adders) > 0 {
+		bytes = int64(len(a.adders[0].items[0].Body))
+	}
+	return len(a.adders) > 0 || a.turned, bytes, a.limits
 }
 
 // over reports whether a Close has settled everything without the loop.

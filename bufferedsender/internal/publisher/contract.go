@@ -87,7 +87,8 @@ type Gate interface {
 	Shut() (why error, blocked bool)
 }
 
-// Pass is the leave for one request.
+// Pass is the leave for one request. Done may be called more than once, and by
+// any goroutine; only the first call counts.
 type Pass interface {
 	// Probe reports whether this is the one request that may find out whether
 	// the service works again. It is then kept small.
@@ -174,6 +175,9 @@ type Settlement[V, R any] struct {
 	Purged bool
 	// Held is why sending was held when Close gave the item up, or nil.
 	Held error
+	// Carrier is the item as it travelled, or was to travel. Of those that were
+	// folded into one only the first has it.
+	Carrier *Item[V]
 	// Folded is true if the item travelled, or was to travel, together with
 	// others of its key; Superseded if nothing of it travelled.
 	Folded, Superseded bool

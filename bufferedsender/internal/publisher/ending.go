@@ -35,17 +35,18 @@ func (l *loop[V, R]) abort() {
 	now := l.p.now()
 	for _, r := range l.pending.all() {
 		n := &l.pending.nodes[r]
-		if items := uint64(max(1, len(n.item.Parts))); n.unknown {
-			l.end.Unknown += items
-		} else {
-			l.end.Unsent += items
+		items, travelled := uint64(max(1, len(n.item.Parts))), uint64(n.item.travelling())
+		if n.unknown {
+			l.end.Unknown += travelled
+			items -= travelled
 		}
+		l.end.Unsent += items
 		l.settle(Settlement[V, R]{
 			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Held: held, Waited: now - n.accepted,
 			Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
 		}, r)
 	}
-	l.account(func(s *Stats) { s.InFlight, s.Carried = 0, 0 })
+	l.account(func(s *Stats) { s.InFlight = 0 })
 	l.tell()
 	l.finish()
 }
@@ -84,7 +85,8 @@ func (l *loop[V, R]) finish() {
 	l.drained = true
 	l.note()
 	if !l.closedTold {
-		l.closedTold = true // also if the hook ends the goroutine
+		l.closedTold = true
+		l.end.Hook = errGoexit // unless it returns
 		l.end.Hook = l.tellClosed()
 	}
 	l.ended = true

@@ -11,15 +11,17 @@ import (
 
 // flight is a slot and the request in it.
 type flight[V, R any] struct {
-	refs    []ref
-	batch   Batch[V]
-	cut     bool // it was the size limit that ended it
-	epoch   int  // of the loop when it started
-	pass    Pass // of the gate, or nil
-	left    instant
-	started bool
-	took    time.Duration
-	reply   Reply[R]
+	refs  []ref
+	batch Batch[V]
+	cut   bool // it was the size limit that ended it
+	epoch int  // of the loop when it started
+	pass  Pass // of the gate, or nil
+
+	reported bool // to the gate, by the loop
+	left     instant
+	started  bool
+	took     time.Duration
+	reply    Reply[R]
 }
 
 // landings are the requests that have ended. A worker that brings one never
@@ -77,6 +79,10 @@ func (l *loop[V, R]) send() {
 			n.sent, n.first, n.last = true, now, now
 		}
 		n.before, n.last = n.last, now
+		if !n.carried {
+			n.carried = true
+			l.carried += n.item.travelling()
+		}
 		if n.item.Attempt > 1 {
 			retries++
 		}
@@ -84,7 +90,7 @@ func (l *loop[V, R]) send() {
 		f.batch.Items = append(f.batch.Items, n.item)
 	}
 	f.batch.Bytes = limits.size(len(f.refs), bytes)
-	f.epoch, f.started, f.left = l.epoch, false, now
+	f.epoch, f.started, f.reported, f.left = l.epoch, false, false, now
 	l.lastStart, l.started = now, true
 	l.inFlight = append(l.inFlight, f)
 
@@ -94,7 +100,7 @@ func (l *loop[V, R]) send() {
 	a.stats.Retries += uint64(retries)
 	a.stats.BytesSent += uint64(f.batch.Bytes)
 	a.stats.InFlight++
-	a.stats.Carried += len(f.refs)
+	a.stats.Carried = l.carried
 	a.mu.Unlock()
 
 	l.progress.Add(1)
@@ -120,6 +126,7 @@ func (l *loop[V, R]) start(f *flight[V, R]) {
 			l.p.signal()
 		}()
 		f.reply = l.p.sendBatch(&f.batch)
+		l.p.reportEarly(f.pass, &f.reply)
 	})
 }
 
@@ -139,4 +146,25 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 		}
 	}()
 	return p.config.Transport.Send(ctx, batch)
+}
+
+// reportEarly tells the gate what became of a request, unless only the loop can
+// judge it. It runs on the worker's goroutine, so that a hook that keeps the
+// loop does not keep others from probing.
+func (p *Publisher[V, R]) reportEarly(pass Pass, r *Reply[R]) {
+	if pass == nil {
+		return
+	}
+	health := r.Service
+	switch {
+	case p.requests.Err() != nil:
+		health = ServiceUnclear // what was cut by Close says nothing about the service
+	case health == ServiceThrottles && r.progress():
+		health = ServiceSound
+	case health == ServiceThrottles && pass.Probe():
+		health = ServiceFails // it was one small request
+	case health == ServiceThrottles:
+		return
+	}
+	pass.Done(health, r.RetryAfter, r.Err)
 }

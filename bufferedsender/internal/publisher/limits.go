@@ -8,6 +8,10 @@ type batchLimits struct {
 	comma    int    // bytes between two actions
 	newest   uint64 // the last action that may be sent for the first time
 	probe    bool   // one action, see takeProbe
+
+	// A part of a split batch keeps to these: what was learned or tuned does not
+	// cut it any smaller, it is being halved as it is.
+	partActions, partBytes int
 }
 
 // size returns the size of a request of n actions with the given bytes in all.

@@ -29,6 +29,7 @@ type loop[V, R any] struct {
 	pauses      int // in a row
 	stalls      int // of these, in a row and without any item applied
 	lastApplied instant
+	carried     int   // items of which it is not known whether they were applied
 	throttledBy error // the last of them
 	shut        error // why the gate holds requests back, or nil
 	blocked     bool  // it lets none through at all
@@ -125,6 +126,7 @@ func (l *loop[V, R]) rounds() {
 		l.overload()
 		for l.ready(now) && l.enter() {
 			l.send()
+			l.refresh()
 			now = l.p.now() // hooks ran
 		}
 		l.release()
@@ -181,14 +183,8 @@ func (l *loop[V, R]) intake() {
 	inbox, flushes := a.inbox, a.flushes
 	a.inbox, a.spare, a.inboxBytes, a.flushes = a.spare, nil, 0, nil
 	l.starved, l.closing, l.giveUp = len(a.adders) > 0 || a.refused, a.closing, a.giveup
-	l.paused, l.hastened, l.hastenAt = a.paused, a.hastened, a.hastenAt
-	if l.configured.BatchBytes != a.limits.BatchBytes {
-		l.limit = newSizeLimit(a.limits.BatchBytes)
-	}
-	if l.configured != a.limits {
-		l.configured = a.limits
-		l.publishLimits(&a.stats)
-	}
+	l.hastened, l.hastenAt = a.hastened, a.hastenAt
+	l.takeOver(a)
 	a.mu.Unlock()
 
 	var fold folds
@@ -221,6 +217,26 @@ func (l *loop[V, R]) intake() {
 	}
 	if taken > 0 {
 		l.p.config.Hooks.Accepted(taken) // last, because a hook may end the goroutine
+	}
+}
+
+// refresh takes over what Pause and SetLimits have left under the lock.
+func (l *loop[V, R]) refresh() {
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l.takeOver(a)
+}
+
+// takeOver is refresh for a caller that holds the lock.
+func (l *loop[V, R]) takeOver(a *admission[V]) {
+	l.paused = a.paused
+	if l.configured.BatchBytes != a.limits.BatchBytes {
+		l.limit = newSizeLimit(a.limits.BatchBytes)
+	}
+	l.configured = a.limits
+	if !a.ended {
+		l.publishLimits(&a.stats)
 	}
 }
 

@@ -1,7 +1,5 @@
 package publisher
 
-import "math"
-
 // overload does what the policy asks for when somebody waits for room while the
 // gate is shut. It runs in each round of the loop, so that it takes effect both
 // when an item is added and when the gate shuts.
@@ -17,23 +15,43 @@ func (l *loop[V, R]) overload() {
 		l.p.admission.turnAway(&FullError{l.shut})
 		return
 	}
-	for l.p.admission.lacks() && l.purge(1) {
-		for policy == PurgeAll && l.purge(math.MaxInt) {
-			// Those that were behind the purged ones of their key are first now.
+	for l.shut != nil && l.canMakeRoom() && l.purge(policy == PurgeAll) {
+		l.look() // a hook may have reset the breaker
+		for policy == PurgeAll && l.shut != nil && l.purge(true) {
+			l.look() // those that were behind the purged ones of their key are first now
 		}
 	}
-	l.starved = l.p.admission.lacks() // what is left is in flight
+	l.starved, _, _ = l.p.admission.lacks() // what is left is in flight
 }
 
-// purge gives up the oldest items that wait, at most that many, and reports
-// whether there were any.
-func (l *loop[V, R]) purge(most int) bool {
-	now := l.p.now()
-	for n := 0; n < most; n++ {
-		r := l.pending.takeOldest()
-		if r == none {
-			break
+// canMakeRoom reports whether somebody waits for room that purging can make.
+// What is in flight, and what waits behind it, stays.
+func (l *loop[V, R]) canMakeRoom() bool {
+	waits, size, limits := l.p.admission.lacks()
+	items, bytes := 0, int64(0)
+	for _, f := range l.inFlight {
+		for _, r := range f.refs {
+			for ; r != none; r = l.pending.nodes[r].next {
+				it := &l.pending.nodes[r].item
+				items += max(1, len(it.Parts))
+				bytes += int64(len(it.Body))
+			}
 		}
+	}
+	return waits && items < limits.Items && bytes+size <= limits.Bytes
+}
+
+// purge gives up the oldest item that waits, or all those that are the first of
+// their key, and reports whether there was one.
+func (l *loop[V, R]) purge(all bool) bool {
+	now := l.p.now()
+	var victims []ref
+	if all {
+		victims = l.pending.takeAll()
+	} else if r := l.pending.takeOldest(); r != none {
+		victims = append(victims, r)
+	}
+	for _, r := range victims {
 		n := &l.pending.nodes[r]
 		l.purged = append(l.purged, n.item.Key)
 		l.settle(Settlement[V, R]{

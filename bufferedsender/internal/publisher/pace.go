@@ -7,6 +7,7 @@ func (l *loop[V, R]) limits() batchLimits {
 	limits := batchLimits{
 		actions: atMost(l.tuned.BatchItems, l.configured.BatchItems), bytes: atMost(l.tuned.BatchBytes, l.limit.current),
 		envelope: c.Envelope, comma: c.Comma, newest: math.MaxUint64,
+		partActions: l.configured.BatchItems, partBytes: l.configured.BatchBytes,
 	}
 	if !c.AutoFlush {
 		limits.newest = l.urgent // nobody has asked for more

@@ -29,6 +29,7 @@ type node[V any] struct {
 	unknown  bool    // a request that carried it was cut off
 	sent     bool    // it is or was in a request
 	counted  bool    // in waiting and waitingBytes
+	carried  bool    // in Stats.Carried
 	probes   uint8   // probes that carried it in vain
 	err      error   // why its last attempt failed
 }
@@ -210,13 +211,13 @@ func (p *pending[V]) nextRetry() (instant, bool) {
 // cut says that the limit in bytes was what ended it.
 func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	if l.probe {
-		return append(out, p.takeProbe()), false
+		if r := p.takeProbe(l.newest); r != none {
+			out = append(out, r)
+		}
+		return out, false
 	}
 	if len(p.parts) > 0 {
-		out = append(out, p.parts[0]...)
-		p.parts[0] = nil
-		p.parts = p.parts[1:]
-		return out, false
+		return p.takePart(out, l)
 	}
 	bytes := 0
 	for len(out) < l.actions {
@@ -246,14 +247,37 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	return out, false
 }
 
+// takePart takes the first part, or what of it the limits allow: they may have
+// become narrower since it was made.
+func (p *pending[V]) takePart(out []ref, l batchLimits) (batch []ref, cut bool) {
+	part, bytes, n := p.parts[0], 0, 0
+	for ; n < len(part) && n < max(l.partActions, 1); n++ {
+		size := len(p.nodes[part[n]].item.Body)
+		if n > 0 && l.size(n+1, bytes+size) > l.partBytes {
+			break
+		}
+		bytes += size
+	}
+	if p.parts[0] = part[n:]; n == len(part) {
+		p.parts[0] = nil
+		p.parts = p.parts[1:]
+	}
+	return append(out, part[:n]...), false
+}
+
 // takeProbe takes one action to find out with whether the service works: if it
 // can be, one that no probe has carried in vain.
-func (p *pending[V]) takeProbe() ref {
+func (p *pending[V]) takeProbe(newest uint64) ref {
 	r := p.head()
+	if r != none && p.nodes[r].seq > newest {
+		r = none
+	}
 	switch {
 	case p.due.len() > 0 && (r == none || p.nodes[p.due.front()].probes == 0):
 		r = p.due.pop()
-	case r == none: // then there is a part
+	case r == none && len(p.parts) == 0:
+		return none
+	case r == none:
 		part := p.parts[0]
 		if p.parts[0] = part[1:]; len(part) == 1 {
 			p.parts = p.parts[1:]
@@ -325,6 +349,29 @@ func (p *pending[V]) takeOldest() ref {
 	return oldest
 }
 
+// takeAll takes every action that takeOldest could take, oldest first.
+func (p *pending[V]) takeAll() []ref {
+	var refs []ref
+	for ; p.ready.len() > 0; p.ready.pop() {
+		refs = append(refs, p.ready.front())
+	}
+	refs = append(append(refs, p.freed.refs...), p.due.refs...)
+	for _, r := range refs {
+		p.waits(r, -1)
+	}
+	refs = append(refs, p.delayed.refs...)
+	for _, part := range p.parts {
+		refs = append(refs, part...)
+	}
+	p.freed.refs, p.due.refs, p.delayed.refs, p.parts = nil, nil, nil, nil
+	p.sort(refs)
+	return refs
+}
+
+func (p *pending[V]) sort(refs []ref) {
+	slices.SortFunc(refs, func(a, b ref) int { return cmp.Compare(p.nodes[a].seq, p.nodes[b].seq) })
+}
+
 // all returns every action, in order of acceptance.
 func (p *pending[V]) all() []ref {
 	refs := make([]ref, 0, p.count)
@@ -333,7 +380,7 @@ func (p *pending[V]) all() []ref {
 			refs = append(refs, ref(i))
 		}
 	}
-	slices.SortFunc(refs, func(a, b ref) int { return cmp.Compare(p.nodes[a].seq, p.nodes[b].seq) })
+	p.sort(refs)
 	return refs
 }
 

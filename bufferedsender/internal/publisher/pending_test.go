@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var noLimits = batchLimits{actions: 1 << 20, bytes: 1 << 30, envelope: 2, comma: 1, newest: math.MaxUint64}
+var noLimits = batchLimits{actions: 1 << 20, bytes: 1 << 30, envelope: 2, comma: 1, newest: math.MaxUint64, partActions: 1 << 20, partBytes: 1 << 30}
 
 // fill adds actions with the given keys, each of one byte, and returns their refs.
 func fill(p *pending[int], keys ...string) {
@@ -82,7 +82,7 @@ func (n *naive) take(now instant, l batchLimits) (batch []*naiveAction) {
 func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, n := newPending[int](), &naive{}
-		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1, newest: math.MaxUint64}
+		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1, newest: math.MaxUint64, partActions: 1 << 20, partBytes: 1 << 30}
 		var now instant
 		var seq uint64
 		flying := map[ref]*naiveAction{}

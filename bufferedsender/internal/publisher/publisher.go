@@ -41,7 +41,7 @@ type Publisher[V, R any] struct {
 	loop     *loop[V, R]
 }
 
-// New starts a publisher. Close it to stop its goroutine.
+// New returns a publisher that Start sets going.
 func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 	p := &Publisher[V, R]{
 		config: config,
@@ -54,9 +54,11 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 	// for that request.
 	p.requests, p.cancel = context.WithCancel(p.HookContext(context.Background()))
 	p.loop = newLoop(p)
-	go p.loop.run()
 	return p
 }
+
+// Start starts the goroutine of the publisher. Close stops it.
+func (p *Publisher[V, R]) Start() { go p.loop.run() }
 
 func (p *Publisher[V, R]) now() instant { return time.Since(p.start) }
 

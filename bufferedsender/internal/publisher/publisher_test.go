@@ -84,6 +84,7 @@ func start(t *testing.T, s *service, change func(*Config[int, int])) (*Publisher
 		change(&config)
 	}
 	p := New(config)
+	p.Start()
 	t.Cleanup(func() { _ = p.Close(context.Background()) })
 	return p, e
 }

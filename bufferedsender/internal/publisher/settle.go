@@ -9,17 +9,18 @@ import (
 // landed judges a reply, settles what is finished and puts back the rest.
 func (l *loop[V, R]) landed(f *flight[V, R]) {
 	now := l.p.now()
+	l.reportOnce(f)
+	l.look()
 	carrying := len(l.inFlight)
 	l.inFlight = slices.DeleteFunc(l.inFlight, func(g *flight[V, R]) bool { return g == f })
 	whole := len(f.reply.Results) == len(f.refs)
 	if !whole {
 		f.reply.Results = noResults(&f.reply, len(f.refs))
 	}
-	progress := slices.ContainsFunc(f.reply.Results, func(r Result[R]) bool { return r.Verdict == Done })
+	progress := f.reply.progress()
 	if progress {
 		l.lastApplied = now
 	}
-	l.report(f, progress)
 	paused := l.throttle(f, now, progress)
 
 	var n Counts
@@ -32,16 +33,9 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 		}
 		n = l.judge(f, now, progress)
 	}
-	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() {
-		l.tuned = tuner(Sample{
-			Now: now, Started: f.left, Items: len(f.refs), Bytes: f.batch.Bytes, Done: n.Done, Throttled: f.reply.Throttled,
-			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting + n.Retried,
-		})
-	}
 	counted := l.account(func(s *Stats) {
 		s.InFlight--
 		s.Throttled += uint64(f.reply.Throttled)
-		s.Carried -= len(f.refs)
 		if split {
 			s.Splits++
 		}
@@ -61,27 +55,50 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 	l.progress.Add(1)
 	l.tell()
 
+	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() {
+		l.tuned = tuner(Sample{
+			Now: now, Started: f.left, Items: len(f.refs), Bytes: f.batch.Bytes, Done: n.Done, Throttled: f.reply.Throttled,
+			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting + n.Retried,
+		})
+	}
 	clear(f.batch.Items) // drops the documents for the garbage collector
 	f.reply = Reply[R]{}
 	l.idle = append(l.idle, f)
 }
 
-// report tells the gate what became of a request.
-func (l *loop[V, R]) report(f *flight[V, R], progress bool) {
-	if f.pass == nil {
+// reportOnce is report for a flight that may come here again: a subscriber of
+// the gate may end the goroutine.
+func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
+	if f.reported {
 		return
 	}
+	f.reported = true
+	returned := false
+	defer func() {
+		if !returned {
+			l.landings.add(f)
+		}
+	}()
+	l.report(f)
+	returned = true
+}
+
+// report tells the gate of a throttled request. Of all others the worker has
+// told it; whether throttling is a failure only the loop can say.
+func (l *loop[V, R]) report(f *flight[V, R]) {
+	if f.pass == nil || l.cancelled() {
+		return // what was cut by Close says nothing about the service
+	}
 	health := f.reply.Service
-	switch {
-	case l.cancelled():
-		health = ServiceUnclear // what was cut by Close says nothing about the service
-	case health == ServiceThrottles && progress:
-		health = ServiceSound
-	case health == ServiceThrottles && l.stalls > 0 && f.epoch == l.epoch:
+	if health == ServiceThrottles && l.stalls > 0 && f.epoch == l.epoch {
 		health = ServiceFails // slowing down has not helped
 	}
 	f.pass.Done(health, f.reply.RetryAfter, f.reply.Err)
-	l.look()
+}
+
+// progress reports whether anything of the batch was applied.
+func (r *Reply[R]) progress() bool {
+	return slices.ContainsFunc(r.Results, func(result Result[R]) bool { return result.Verdict == Done })
 }
 
 // throttle decides whether to hold all sending, and returns for how long.
@@ -90,7 +107,8 @@ func (l *loop[V, R]) report(f *flight[V, R], progress bool) {
 // that was let through is no sign of recovery. What they ask for in a header is
 // obeyed all the same.
 //
-// While the gate is shut it decides when to try again. A Tuner slows down by
+// While the gate is shut it decides when to try again, but for what a header
+// asks. A Tuner slows down by
 // itself when only a part of the items was refused.
 func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.Duration {
 	if l.cancelled() {
@@ -109,7 +127,7 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.
 	} else if fresh {
 		l.stalls++
 	}
-	if l.shut != nil || progress && wait < 0 && l.p.config.Tuner != nil {
+	if wait < 0 && (l.shut != nil || progress && l.p.config.Tuner != nil) {
 		return 0
 	}
 	l.throttledBy = f.reply.Err
@@ -146,6 +164,7 @@ func later(t instant, wait time.Duration) instant {
 func (l *loop[V, R]) split(f *flight[V, R]) {
 	for _, r := range f.refs {
 		l.pending.nodes[r].item.Attempt--
+		l.certain(&l.pending.nodes[r])
 	}
 	l.pending.split(f.refs, f.reply.Suspect-1)
 	if f.reply.TooLarge {
@@ -170,6 +189,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 				node.probes++ // let another one try next time
 			}
 			n.Retried++
+			l.certain(node)
 			l.pending.retry(r, now)
 			continue
 		}
@@ -185,6 +205,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			n.Retried++
 			node.item.Body = result.Body
 			node.item.Attempt--
+			l.certain(node)
 			l.pending.retry(r, now)
 			continue
 		case node.item.Attempt >= l.p.config.MaxAttempts && !l.patient(node, result, now) && !l.cancelled(): // else Close settles it
@@ -205,6 +226,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 				}
 				due = later(now, wait)
 			}
+			l.certain(node)
 			l.pending.retry(r, due)
 			continue
 		}
@@ -219,13 +241,45 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 // must be enough, or one that is refused for ever in this way would keep its
 // Flush waiting for ever.
 func (l *loop[V, R]) patient(n *node[V], result *Result[R], now instant) bool {
-	const enough = 5 * time.Minute
-	return result.Throttled && l.lastApplied >= n.before && now-n.first < enough
+	const (
+		enough = 5 * time.Minute
+		most   = 100 // attempts beyond the others, for those who do not wait in between
+	)
+	return result.Throttled && l.lastApplied >= n.before &&
+		now-n.first < enough && n.item.Attempt < l.p.config.MaxAttempts+most
+}
+
+// certain notes that an item is not in flight any more: unless a request that
+// carried it was cut off, it is known what has become of it.
+func (l *loop[V, R]) certain(n *node[V]) {
+	if n.carried && !n.unknown {
+		n.carried = false
+		l.carried -= n.item.travelling()
+	}
+}
+
+// travelling returns how many items are one in a request.
+func (it *Item[V]) travelling() int {
+	n := 1
+	if it.Parts != nil {
+		n = 0
+	}
+	for i := range it.Parts {
+		if !it.Parts[i].Superseded {
+			n++
+		}
+	}
+	return n
 }
 
 // settle prepares the end of an item, and of those that were folded into it.
 func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	n := &l.pending.nodes[r]
+	if n.carried {
+		n.carried = false
+		l.carried -= n.item.travelling()
+	}
+	end.Carrier = end.Item
 	if n.item.Parts == nil {
 		l.settled = append(l.settled, end)
 		l.endings = append(l.endings, ending{n.seq, len(n.item.Body), r})
@@ -237,6 +291,10 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		item.Value, item.Parts = part.Value, nil
 		end := end
 		end.Item, end.Folded, end.Superseded = &item, true, part.Superseded
+		end.Unknown = end.Unknown && !part.Superseded
+		if i > 0 {
+			end.Carrier = nil
+		}
 		end.Waited -= part.accepted - accepted
 		e := ending{seq: part.seq, node: none}
 		if i == len(n.item.Parts)-1 {
@@ -285,6 +343,7 @@ func (l *loop[V, R]) account(more func(*Stats)) bool {
 		s.Bytes -= int64(l.endings[i].bytes)
 	}
 	s.Items -= len(l.settled)
+	s.Carried = l.carried
 	l.publishLimits(s)
 	more(s)
 	a.admit()
