@@ -1,7 +1,6 @@
 package bufferedsender_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -108,12 +107,6 @@ func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
 				r.sicken(hotels("k", 4)...)
 				require.ErrorIs(t, r.sender.UploadDocuments(within(t, time.Minute), sized("giant", 20_000_000)), bufferedsender.ErrDocumentTooLarge)
 				require.Error(t, r.sender.UploadDocuments(within(t, time.Minute), hotel{ID: "not a key"}))
-			},
-			"its context has ended": func(t *testing.T, r *rig) {
-				r.sicken(hotels("k", 4)...)
-				ctx, cancel := context.WithCancel(t.Context())
-				cancel()
-				require.ErrorIs(t, r.sender.UploadDocuments(ctx, hotel{ID: "new"}), context.Canceled)
 			},
 		} {
 			t.Run(name+": "+what, func(t *testing.T) {

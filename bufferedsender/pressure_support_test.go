@@ -3,6 +3,7 @@ package bufferedsender_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -178,6 +179,9 @@ func newBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
 	require.NoError(t, err)
 	return b
 }
+
+// quiet is for senders without a rig that have much to say.
+var quiet = slog.New(slog.DiscardHandler)
 
 // atOnce makes retries follow without any delay, so that the times of a test
 // are those of the breaker alone.
