@@ -3,6 +3,9 @@
 //
 //	go run ./internal/mutate bufferedsender/MUTANTS.md
 //
+// With -check it only sees that each breakage can still be applied, which takes
+// no time.
+//
 // A breakage is a fenced block marked "mutant":
 //
 //	file: internal/publisher/pending.go
@@ -37,6 +40,7 @@ type mutant struct {
 
 func main() {
 	only := flag.Int("line", 0, "run only the mutant whose block starts at this line")
+	check := flag.Bool("check", false, "run nothing: only see that each mutant can still be applied")
 	flag.Parse()
 	survivors, tried := 0, 0
 	for _, list := range flag.Args() {
@@ -50,6 +54,13 @@ func main() {
 				continue
 			}
 			tried++
+			if *check {
+				if _, err := m.apply(); err != nil {
+					survivors++
+					fmt.Printf("%s:%d: %v\n", list, m.line, err)
+				}
+				continue
+			}
 			if err := m.run(); err != nil {
 				survivors++
 				fmt.Printf("%s:%d: %v\n", list, m.line, err)
@@ -62,9 +73,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "no mutants: name a MUTANTS.md with ```mutant blocks, and with -line the line of one")
 		os.Exit(2)
 	}
-	if survivors > 0 {
+	switch {
+	case survivors > 0 && *check:
+		fmt.Printf("%d mutants cannot be applied any more\n", survivors)
+		os.Exit(1)
+	case survivors > 0:
 		fmt.Printf("%d mutants survived\n", survivors)
 		os.Exit(1)
+	case *check:
+		fmt.Printf("%d mutants can be applied\n", tried)
 	}
 }
 
@@ -99,14 +116,23 @@ func parse(list string) (mutants []mutant, err error) {
 	return mutants, nil
 }
 
-// run reports whether the test fails, as it should, with the breakage.
-func (m mutant) run() error {
+// apply returns the file with the breakage.
+func (m mutant) apply() ([]byte, error) {
 	source, err := os.ReadFile(m.file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if n := strings.Count(string(source), m.old); n != 1 {
-		return fmt.Errorf("%q occurs %d times in %s", m.old, n, m.file)
+		return nil, fmt.Errorf("%q occurs %d times in %s", m.old, n, m.file)
+	}
+	return []byte(strings.Replace(string(source), m.old, m.new, 1)), nil
+}
+
+// run reports whether the test fails, as it should, with the breakage.
+func (m mutant) run() error {
+	broken, err := m.apply()
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -114,7 +140,7 @@ func (m mutant) run() error {
 	}
 	defer os.RemoveAll(dir)
 	changed := filepath.Join(dir, filepath.Base(m.file))
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), m.old, m.new, 1)), 0o600); err != nil {
+	if err := os.WriteFile(changed, broken, 0o600); err != nil {
 		return err
 	}
 	original, err := filepath.Abs(m.file)
