@@ -152,7 +152,7 @@ func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
 		r := newRig(t, &hotelOptions{MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: atOnce})
-		second, err := bufferedsender.New(r.client, &hotelOptions{Logger: quiet, MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: atOnce})
+		second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: atOnce})
 		require.NoError(t, err)
 		closeAtLast(t, second)
 		assert.Same(t, b, second.Breaker())
@@ -175,7 +175,7 @@ func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(t, nil)
 			r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 2, Breaker: b, Retry: atOnce})
-			second, err := bufferedsender.New(r.client, &hotelOptions{Logger: quiet, MaxBatchActions: 1, Breaker: b, Retry: atOnce, RequestTimeout: -1})
+			second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, MaxBatchActions: 1, Breaker: b, Retry: atOnce, RequestTimeout: -1})
 			require.NoError(t, err)
 			r.respond(sick)
 			require.NoError(t, second.UploadDocuments(t.Context(), hotels("second", 2)...))
@@ -201,7 +201,7 @@ func TestPressureASickIndexNeverStopsAHealthyOne(t *testing.T) {
 			client, err := search.NewClientWithKey(srv.URL(), name, azcore.NewKeyCredential(searchtest.AdminKey),
 				&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
 			require.NoError(t, err)
-			senders[name], err = bufferedsender.New(client, &hotelOptions{MaxBatchActions: 10, MaxBufferedActions: 40, Logger: quiet})
+			senders[name], err = bufferedsender.New(client, &hotelOptions{MaxBatchActions: 10, MaxBufferedActions: 40, Logger: mute})
 			require.NoError(t, err)
 			closeAtLast(t, senders[name])
 		}

@@ -25,10 +25,10 @@ import (
 func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		s, err := bufferedsender.New(broken(&calls), &hotelOptions{MaxBatchActions: 1, Logger: quiet})
+		s, err := bufferedsender.New(broken(&calls), &hotelOptions{MaxBatchActions: 1, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, s)
-		other, err := bufferedsender.New(broken(new(int)), &hotelOptions{MaxBatchActions: 1, Logger: quiet})
+		other, err := bufferedsender.New(broken(new(int)), &hotelOptions{MaxBatchActions: 1, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, other)
 		require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "k"}))

@@ -180,8 +180,8 @@ func newBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
 	return b
 }
 
-// quiet is for senders without a rig that have much to say.
-var quiet = slog.New(slog.DiscardHandler)
+// mute is for senders without a rig that have much to say.
+var mute = slog.New(slog.DiscardHandler)
 
 // atOnce makes retries follow without any delay, so that the times of a test
 // are those of the breaker alone.
