@@ -29,15 +29,9 @@ func Decode[T any](l Letter) (T, error) {
 	if l.Action == models.ActionDelete {
 		return doc, nil
 	}
-	again, err := models.AppendAction(nil, l.Action, doc)
+	again, err := encodeDocument(l.Action, doc)
 	if err != nil {
 		return doc, err
-	}
-	_, again, _ = bytes.Cut(again, []byte(`"@search.action":"`+string(l.Action)+`"`))
-	if len(again) > 1 {
-		again[0] = '{' // it was the comma behind the action, unless that was all
-	} else {
-		again = []byte("{}")
 	}
 	if bytes.Equal(again, l.Document) {
 		return doc, nil
@@ -50,6 +44,19 @@ func Decode[T any](l Letter) (T, error) {
 		return doc, fmt.Errorf("%w %T: field %q differs", ErrChanged, doc, field)
 	}
 	return doc, nil
+}
+
+// encodeDocument returns the JSON of a document as it is in a Letter about it.
+func encodeDocument[T any](action models.ActionType, doc T) (json.RawMessage, error) {
+	encoded, err := models.AppendAction(nil, action, doc)
+	if err != nil {
+		return nil, err
+	}
+	_, encoded, more := bytes.Cut(encoded, []byte{','})
+	if !more { // the name of the action was all
+		return json.RawMessage("{}"), nil
+	}
+	return append(json.RawMessage("{"), encoded...), nil
 }
 
 // difference returns the name of a field in which two documents differ, or "".

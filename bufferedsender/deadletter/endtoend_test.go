@@ -69,6 +69,13 @@ func (w *world) addField(field models.SearchField) {
 	require.NoError(w.t, err)
 }
 
+// refuseAll makes the service refuse every document, until SetFaults(nil).
+func (w *world) refuseAll() {
+	w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Status: 400}},
+	}}})
+}
+
 func (w *world) letters() (all []deadletter.Letter) {
 	w.t.Helper()
 	for l, err := range deadletter.Read(os.DirFS(w.dir)) {
@@ -213,9 +220,7 @@ func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
 // The letters of a key, and what the application sends of it meanwhile.
 func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
 	w := newWorld(t)
-	w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
-		Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Status: 400}},
-	}}})
+	w.refuseAll()
 	sender := senderOf(w, bufferedsender.Options[models.Document]{})
 	for i := range 5 {
 		require.NoError(t, sender.IndexDocuments(t.Context(),
@@ -246,4 +251,63 @@ func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
 	}
 	require.Equal(t, []string{"0", "1", "2", "3", "4"}, names)
 	require.NoError(t, sender.Close(t.Context()))
+}
+
+// A sender that folds makes one action of several, and one letter of it.
+func TestFoldedActionsAreOneLetter(t *testing.T) {
+	w := newWorld(t)
+	w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
+	w.refuseAll()
+	sender := senderOf(w, bufferedsender.Options[models.Document]{Fold: true})
+	require.NoError(t, sender.IndexDocuments(t.Context(),
+		models.MergeOrUploadAction(models.Document{"id": "a", "name": "first", "stars": 1}),
+		models.MergeOrUploadAction(models.Document{"id": "a", "name": nil}),
+		models.MergeOrUploadAction(models.Document{"id": "a", "stars": 3})))
+	require.Error(t, sender.Flush(t.Context()))
+	require.Equal(t, int64(2), sender.Stats().Folded)
+	require.Len(t, w.letters(), 1)
+	w.srv.SetFaults(nil)
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	require.NoError(t, err)
+	require.Equal(t, deadletter.Report{Sent: 1, Delivered: 1}, report)
+	document, ok := w.srv.Document("hotels", "a")
+	require.True(t, ok)
+	require.JSONEq(t, `{"id":"a","name":null,"stars":3}`, string(document))
+	require.NoError(t, sender.Close(t.Context()))
+}
+
+// A letter under way again is folded with what the program says of the same
+// key, and both are refused. What the program has said is not in the old letter.
+func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
+		w.refuseAll()
+		sender := senderOf(w, bufferedsender.Options[models.Document]{Fold: true, WaitInterval: time.Minute})
+		require.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "name": "old"}))
+		require.Error(t, sender.Flush(t.Context()))
+
+		go func() {
+			time.Sleep(time.Second) // the letter waits in the sender for others
+			assert.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "stars": 3}))
+		}()
+		report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+		require.NoError(t, err)
+		require.Equal(t, deadletter.Report{Sent: 1, Failed: 1}, report)
+		require.Equal(t, int64(1), sender.Stats().Folded)
+		letters := w.letters()
+		require.Len(t, letters, 2)
+		assert.JSONEq(t, `{"id":"a","name":"old"}`, string(letters[0].Document))
+		assert.JSONEq(t, `{"id":"a","name":"old","stars":3}`, string(letters[1].Document))
+
+		w.srv.SetFaults(nil)
+		report, err = deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+		require.NoError(t, err)
+		require.Equal(t, deadletter.Report{Sent: 2, Delivered: 2}, report)
+		document, ok := w.srv.Document("hotels", "a")
+		require.True(t, ok)
+		require.JSONEq(t, `{"id":"a","name":"old","stars":3}`, string(document))
+		require.Empty(t, w.letters())
+		require.Error(t, sender.Close(t.Context()))
+	})
 }

@@ -212,13 +212,13 @@ func ExampleRefusedError() {
 		},
 	})
 	fmt.Printf("%+v %v\n", report, err)
-	for letter := range deadletter.Read(os.DirFS(dir)) {
-		fmt.Println(letter.Key, letter.Attempts, letter.Message)
+	for letter, err := range deadletter.Read(os.DirFS(dir)) {
+		fmt.Println(letter.Key, letter.Attempts, letter.Message, err)
 	}
 	// Output:
 	// hotel 2 status 400
 	// {Sent:3 Delivered:2 Failed:1 Skipped:0} <nil>
-	// 2 2 There is no such hotel.
+	// 2 2 There is no such hotel. <nil>
 }
 
 // Nobody will send these again.
@@ -232,13 +232,13 @@ func ExampleFile_Discard() {
 		return l.Key == "1" || time.Since(l.Last) > 30*24*time.Hour
 	})
 	fmt.Println(n, err)
-	for letter := range deadletter.Read(os.DirFS(dir)) {
-		fmt.Println(letter.Key)
+	for letter, err := range deadletter.Read(os.DirFS(dir)) {
+		fmt.Println(letter.Key, err)
 	}
 	// Output:
 	// 1 <nil>
-	// 2
-	// 3
+	// 2 <nil>
+	// 3 <nil>
 }
 
 // Programs write letters too: about documents that a sender did not accept.
@@ -257,12 +257,12 @@ func ExampleFile_Write() {
 		Error: "document too large", Unsent: true, First: now, Last: now,
 	}})
 	fmt.Println(err)
-	for letter := range deadletter.Read(os.DirFS(dir)) {
-		fmt.Printf("%s %s %q\n", letter.Action, letter.Key, letter.Document)
+	for letter, err := range deadletter.Read(os.DirFS(dir)) {
+		fmt.Printf("%s %s %q %v\n", letter.Action, letter.Key, letter.Document, err)
 	}
 	// Output:
 	// <nil>
-	// upload 7 ""
+	// upload 7 "" <nil>
 }
 
 func ExampleFile_Stats() {

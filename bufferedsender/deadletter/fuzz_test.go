@@ -2,8 +2,8 @@ package deadletter
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
 	"testing"
 )
@@ -31,13 +31,13 @@ func FuzzRead(f *testing.F) {
 		}
 		file := openDisk(t, d, nil)
 		after, errsAfter := read(d)
-		if !reflect.DeepEqual(before, after) || len(errs) != len(errsAfter) {
+		if !sameLetters(t, before, after) || len(errs) != len(errsAfter) {
 			t.Fatalf("Open made %d letters and %d errors into %d and %d", len(before), len(errs), len(after), len(errsAfter))
 		}
 		if n, err := file.Discard(t.Context(), func(Letter) bool { return false }); n != 0 || err != nil {
 			t.Fatalf("Discard of nothing: %d, %v", n, err)
 		}
-		if rewritten, errs := read(d); !reflect.DeepEqual(before, rewritten) || len(errs) != len(errsAfter) {
+		if rewritten, errs := read(d); !sameLetters(t, before, rewritten) || len(errs) != len(errsAfter) {
 			t.Fatalf("%d letters and %d errors after a pass, %d and %d before", len(rewritten), len(errs), len(before), len(errsAfter))
 		}
 		if n, err := file.Discard(t.Context(), func(Letter) bool { return true }); n != len(before) || err != nil {
@@ -49,11 +49,26 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// sameLetters compares by what is in the files: a document that somebody has
+// written with blanks loses them when it is rewritten.
+func sameLetters(t *testing.T, a, b []Letter) bool {
+	t.Helper()
+	x, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Equal(x, y)
+}
+
 // FuzzLines compares with a reader that has everything in memory.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\n\nbcd\ne"), 3)
 	f.Add([]byte("\n"), 1)
-	f.Add(bytes.Repeat([]byte("0123456789"), 20_000), 100)
+	f.Add(bytes.Repeat([]byte("0123456789"), 7_000), 100)
 	f.Fuzz(func(t *testing.T, content []byte, limit int) {
 		limit = 1 + limit&0xffff
 		parts := bytes.SplitAfter(content, []byte("\n"))

@@ -61,8 +61,7 @@ type model struct {
 	applied map[string]int // version by key
 	flights []flight
 	reason  int
-	faulty  bool // a disk change of the present operation fails
-	broken  bool // and has failed
+	broken  bool // a disk change of the present operation has failed
 }
 
 func newModel(rt *rapid.T) *model {

@@ -224,6 +224,9 @@ func (r *replay[T]) take(w *window[T], rec record) bool {
 	}
 	p := &place{file: r.pass.f, stem: w.stem, n: rec.N, letter: rec.Letter}
 	p.letter.Document = nil
+	if p.sent, err = encodeDocument(rec.Action, document); err != nil {
+		return r.skip(rec.Letter, err)
+	}
 	w.add(letter[T]{
 		Letter: rec.Letter, place: p,
 		action: models.IndexDocumentsAction[T]{Type: rec.Action, Document: document, Tag: p},

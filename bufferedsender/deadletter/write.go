@@ -1,12 +1,16 @@
 package deadletter
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Write keeps letters. When it returns nil they are on the disk, unless NoSync
@@ -24,14 +28,14 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 	var news []Letter
 	var again []Letter
 	for _, l := range letters {
+		into := &news
+		if p, ok := l.Tag.(*place); ok && p.file == f && p.isOf(&l) {
+			into = &again
+		}
 		if f.options.Redact {
 			l = redact(l)
 		}
-		if p, ok := l.Tag.(*place); ok && p.file == f {
-			again = append(again, l)
-		} else {
-			news = append(news, l)
-		}
+		*into = append(*into, l)
 	}
 	encoded := make([][]byte, 0, len(news))
 	var errs []error
@@ -222,7 +226,16 @@ type place struct {
 	file   *File
 	stem   string
 	n      int64
-	letter Letter // as it was, without its document
+	letter Letter          // as it was, without its document
+	sent   json.RawMessage // the document that was sent
 
 	recorded bool // a newer reason is; guarded by File.mu
+}
+
+// isOf reports whether l is about the action that was made of the letter, and not
+// about one that the sender has made of it and another one: a sender that folds
+// hands over the tag of the older. What the other one had to say must be kept.
+func (p *place) isOf(l *Letter) bool {
+	return l.Action == p.letter.Action &&
+		(l.Action == models.ActionDelete || l.Document == nil || bytes.Equal(l.Document, p.sent))
 }
