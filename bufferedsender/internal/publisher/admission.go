@@ -147,8 +147,26 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 		}
 		return accepted, ErrFull
 	}
+	a.mu.Unlock()
+	// A context that has ended already must not cost anybody's items: the queue
+	// may be what makes the loop purge.
+	ended := ctx.Err() != nil
 	call := &adder[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
+	a.mu.Lock()
+	switch {
+	case a.closing:
+		a.mu.Unlock()
+		return accepted, ErrClosed
+	case ended:
+		a.refused = p.config.AutoFlush
+		a.mu.Unlock()
+		p.signal()
+		return accepted, p.WaitError(ctx)
+	}
 	a.adders = append(a.adders, call)
+	if a.adders[0] == call {
+		a.admit() // room may have come in between
+	}
 	a.mu.Unlock()
 	p.signal() // what waits is sent now, however small: somebody needs the room
 
