@@ -134,14 +134,18 @@ func NewAsync[T any](handlers Handlers[T], opts *AsyncOptions) (*Async[T], error
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Async[T]{
+	a := &Async[T]{
 		handlers: handlers,
 		size:     o.QueueSize,
 		drop:     o.Drop,
 		logger:   o.Logger,
 		seed:     maphash.MakeSeed(),
 		lanes:    make([]lane, max(1, o.Workers)),
-	}, nil
+	}
+	for i := range a.lanes {
+		a.lanes[i].queue.keep = 4*o.QueueSize/len(a.lanes) + 8 // or a thousand lanes would keep a peak each
+	}
+	return a, nil
 }
 
 // Handlers returns the handlers to give to a sender. A field is set only if the

@@ -1,12 +1,10 @@
 package events
 
-// spare is how many places are kept for the next time: not worth giving back.
-const spare = 1024
-
 // fifo is a queue in a slice. The zero value is empty.
 type fifo[E any] struct {
 	items []E
 	head  int
+	keep  int // so many places are kept for the next time when it is empty
 }
 
 func (q *fifo[E]) len() int { return len(q.items) - q.head }
@@ -30,8 +28,8 @@ func (q *fifo[E]) pop() (E, bool) {
 	q.head++
 	if q.len() == 0 {
 		q.items, q.head = q.items[:0], 0
-		if cap(q.items) > spare {
-			q.items = nil // a peak, and there may be a thousand queues
+		if cap(q.items) > q.keep {
+			q.items = nil
 		}
 	}
 	return e, true

@@ -38,7 +38,7 @@ func TestMemoryOfAPeakIsGivenBack(t *testing.T) {
 }
 
 func TestQueueGivesUpWhatItHandedOut(t *testing.T) {
-	var q fifo[*int]
+	q := fifo[*int]{keep: 1024}
 	one := 1
 	for range 10 {
 		for range 100 {
@@ -61,7 +61,7 @@ func TestQueueGivesUpWhatItHandedOut(t *testing.T) {
 }
 
 func TestEmptyQueueGivesThePeakBack(t *testing.T) {
-	var q fifo[int]
+	q := fifo[int]{keep: 1024}
 	for range 2 {
 		for i := range 10_000 {
 			q.push(i)

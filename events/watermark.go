@@ -217,7 +217,7 @@ func (w *LowWatermark[P]) advance() {
 // compact removes what is settled when it is more than half, so that a position
 // is moved about twice in its life.
 func (w *LowWatermark[P]) compact() {
-	const few = 32 // not worth a move
+	const few, spare = 32, 1024 // not worth a move; not worth giving back
 	if w.open > 0 && len(w.begun) <= 2*w.open+few {
 		return
 	}
