@@ -117,8 +117,14 @@ func TestHistoryIsTheEndOfWhatHappened(t *testing.T) {
 		keys := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 40).Draw(t, "keys")
 		log := changeLog{limit: limit, keepContents: true}
 		from := &origin{}
+		var shared []byte // the data of merges does not outlive the request
 		for i, key := range keys {
-			log.add(key, models.ActionUpload, 200, from, []byte(strconv.Itoa(i)))
+			if i%2 == 0 {
+				log.add(key, models.ActionUpload, 200, from, []byte(strconv.Itoa(i)))
+				continue
+			}
+			shared = strconv.AppendInt(shared[:0], int64(i), 10)
+			log.add(key, models.ActionMerge, 200, from, shared)
 		}
 		kept := keys[max(0, len(keys)-limit):]
 		var all []string

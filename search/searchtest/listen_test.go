@@ -154,8 +154,10 @@ func TestCloseBreaksRequestsThatTakeTooLong(t *testing.T) {
 	})
 	p.rules(Fault{Delay: Duration(time.Hour)})
 	done := make(chan error, 1)
+	url, client := p.URL(), keepingClient(t, p)
+	client.Timeout = 0 // it is not the client that gives up
 	go func() {
-		_, err := overNetwork(t, p, "POST", indexPath, batchOf(1))
+		_, err := p.uploadTo(client, url, "1")
 		done <- err
 	}()
 	<-entered
