@@ -90,7 +90,8 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 				switch ignored := s.options.OnMergeMissing == bufferedsender.MergeMissingIgnore; {
 				case r.ended[0] != "completed", r.unknown, r.dropped:
 					next[st] = true
-				case !possible && (ignored || r.folded): // folded with what replaces it
+				case !possible && (ignored || r.folded), // folded with what replaces it
+					ignored && action.Type == models.ActionMerge: // answered with a 404 of the fault script
 					next[st] = true
 				}
 				if r.dropped {

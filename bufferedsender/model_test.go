@@ -296,7 +296,7 @@ func (s *schedule) handlers() events.Handlers[modelDoc] {
 			if r, ok := e.Action.Tag.(*record); ok {
 				r.sent++
 			}
-			if limit := s.options.Retry.MaxAttempts() + 100; e.Attempt < 1 || e.Attempt > limit {
+			if limit := s.options.Retry.MaxAttempts() + 10_000; e.Attempt < 1 || e.Attempt > limit {
 				s.errorf("attempt %d of %d", e.Attempt, limit)
 			}
 		},

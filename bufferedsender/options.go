@@ -117,7 +117,10 @@ type Options[T any] struct {
 
 	// Fold merges actions of one key while they wait, so that a key that changes
 	// often is written less often. The index ends in the same state. Each action
-	// still has its own outcome, that of the request which carried it.
+	// still has its own outcome, that of the request which carried it: should the
+	// service refuse what they make together, they all fail. When handlers want the
+	// documents back (ActionSent, ActionCompleted, ActionFailed), folded documents
+	// count towards MaxBufferedBytes until they are settled.
 	Fold bool
 	// Version returns the version of a document, the higher the newer. With it
 	// an upload or a merge that is older than an action of its key that is not

@@ -89,6 +89,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Tuned:          tuned,
 		Overload:       overloadPolicies[options.Overload],
 		Fold:           options.folder(),
+		KeepsDocuments: s.observer.wantsActions,
 		AutoFlush:      !options.DisableAutoFlush,
 		Interval:       options.AutoFlushInterval,
 		MaxAttempts:    options.Retry.MaxAttempts(),

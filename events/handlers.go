@@ -99,18 +99,19 @@ type ActionFailed[T any] struct {
 type HealthState uint8
 
 const (
-	// Healthy: it sends what there is to send.
+	// Healthy means that it sends what there is to send.
 	Healthy HealthState = iota
-	// Throttled: the last reply asked for less. The sender slows down and goes on.
+	// Throttled means that the last reply asked for less. The sender slows down
+	// and goes on.
 	Throttled
-	// CircuitOpen: the circuit breaker is not closed, because the service does not
-	// work. Nothing is sent but a probe now and then.
+	// CircuitOpen means that the circuit breaker is not closed, because the service
+	// does not work. Nothing is sent but a probe now and then.
 	CircuitOpen
-	// Paused: nothing is sent until Resume.
+	// Paused means that nothing is sent until Resume.
 	Paused
-	// Closing: Close was called, and there is something left to send.
+	// Closing means that Close was called and something is left to send.
 	Closing
-	// Closed: everything is settled and told.
+	// Closed means that everything is settled and told.
 	Closed
 )
 

@@ -31,7 +31,7 @@ var (
 	goBlock  = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 	indented = regexp.MustCompile(`(?m)^\t*`)
 	link     = regexp.MustCompile(`\]\(([^)#]+)\)`)
-	command  = regexp.MustCompile(`go (?:run|test)[^\n` + "`" + `]* (\./[a-z/]+)`)
+	command  = regexp.MustCompile(`(?:cd (\w+) && )?go (?:run|test)[^\n` + "`" + `]* (\./[a-z/]+)`)
 	spaces   = regexp.MustCompile(`\s+`)
 )
 
@@ -60,7 +60,7 @@ func TestWhatREADMEPointsToExists(t *testing.T) {
 	commands := command.FindAllStringSubmatch(readme, -1)
 	require.GreaterOrEqual(t, len(commands), 5)
 	for _, c := range commands {
-		require.DirExists(t, filepath.Join("..", filepath.FromSlash(c[1])), c[0])
+		require.DirExists(t, filepath.Join("..", c[1], filepath.FromSlash(c[2])), c[0])
 	}
 }
 

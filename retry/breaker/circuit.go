@@ -66,12 +66,14 @@ func (w *window) add(now time.Time) bool {
 	if w.limit < 0 {
 		return false
 	}
-	if len(w.failures) == w.limit {
-		w.failures = append(w.failures[:0], w.failures[1:]...)
+	old := 0
+	for old < len(w.failures) && (now.Sub(w.failures[old].at) >= w.length || len(w.failures)-old == w.limit) {
+		old++
 	}
+	w.failures = append(w.failures[:0], w.failures[old:]...)
 	w.failures = append(w.failures, failure{now, w.passed})
 	first := w.failures[0]
-	if len(w.failures) < w.limit || now.Sub(first.at) >= w.length {
+	if len(w.failures) < w.limit {
 		return false
 	}
 	all := float64(w.limit) + float64(w.passed-first.passed)

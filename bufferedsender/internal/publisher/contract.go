@@ -270,7 +270,11 @@ type Config[V, R any] struct {
 	// answer is Folded: its body is not longer than both together. sent says that
 	// older was or is in a request, so that it cannot be changed any more. Fold
 	// may be nil.
-	Fold func(older, newer *Item[V], sent bool) (Folding, Item[V])
+	//
+	// KeepsDocuments says that the values of items hold on to memory of about the
+	// size of their bodies, so that folding does not give back any room.
+	KeepsDocuments bool
+	Fold           func(older, newer *Item[V], sent bool) (Folding, Item[V])
 
 	AutoFlush bool          // send full batches without being asked
 	Interval  time.Duration // and what waits longer than this; not positive: never

@@ -76,7 +76,7 @@ func (l *loop[V, R]) send() {
 		n.item.Attempt++
 		n.item.Waited = now - n.accepted
 		if !n.sent {
-			n.sent, n.first, n.last = true, now, now
+			n.sent, n.last = true, now
 		}
 		n.before, n.last = n.last, now
 		if !n.carried {

@@ -6,7 +6,7 @@ type folds struct {
 	bytes              int64 // given back
 }
 
-// account gives back the room of bodies that are not kept. The items themselves
+// account gives back the room of bodies that nothing holds on to. The items themselves
 // keep their place in the buffer until they are settled.
 func (f *folds) account(held interface{ unfold(*folds) }) {
 	if f.folded+f.superseded > 0 {
@@ -57,12 +57,16 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) bool {
 	}
 	n.item.Parts = append(n.item.Parts, part)
 	n.item.Value = folded.Value
-	done.bytes += int64(before - len(folded.Body))
+	if saved := before - len(folded.Body); l.p.config.KeepsDocuments {
+		n.kept += saved
+	} else {
+		done.bytes += int64(saved)
+	}
 	l.pending.replace(r, folded.Body)
 	return true
 }
 
-// fits reports whether a body fits into a batch of its own.
+// fits reports whether a body fits into a batch of its own, as far as is known.
 func (l *loop[V, R]) fits(size int) bool {
-	return l.p.config.Envelope+size <= l.configured.BatchBytes
+	return l.p.config.Envelope+size <= l.limit.current
 }

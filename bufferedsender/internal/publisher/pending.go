@@ -22,7 +22,6 @@ type node[V any] struct {
 	seq      uint64  // order of acceptance, from 1
 	accepted instant // when
 	due      instant // not before this, while it waits for a retry
-	first    instant // when it was sent first
 	last     instant // when it was sent last
 	before   instant // and when before that
 	next     ref     // the action accepted next for the same key; the next free node in the free list
@@ -30,6 +29,8 @@ type node[V any] struct {
 	sent     bool    // it is or was in a request
 	counted  bool    // in waiting and waitingBytes
 	carried  bool    // in Stats.Carried
+	kept     int     // bytes charged for documents of its parts, beyond its body
+	singled  uint8   // times it was turned away while nearly all others went through
 	probes   uint8   // probes that carried it in vain
 	err      error   // why its last attempt failed
 }

@@ -208,7 +208,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			l.certain(node)
 			l.pending.retry(r, now)
 			continue
-		case node.item.Attempt >= l.p.config.MaxAttempts && !l.patient(node, result, now) && !l.cancelled(): // else Close settles it
+		case node.item.Attempt >= l.p.config.MaxAttempts && !l.patient(node, result, f) && !l.cancelled(): // else Close settles it
 			n.Failed++
 			end.Outcome, end.Exhausted = Failed, true
 		default:
@@ -237,16 +237,21 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 
 // patient reports whether an item that has used up its attempts is sent once
 // more all the same: the service is only busy, and has applied others since the
-// item was sent before. Which items are turned away is chance then. Some time
-// must be enough, or one that is refused for ever in this way would keep its
-// Flush waiting for ever.
-func (l *loop[V, R]) patient(n *node[V], result *Result[R], now instant) bool {
+// item was sent before, so which items are turned away is chance. An item that
+// is turned away again and again while nearly all others of its requests go
+// through has something of its own.
+func (l *loop[V, R]) patient(n *node[V], result *Result[R], f *flight[V, R]) bool {
 	const (
-		enough = 5 * time.Minute
-		most   = 100 // attempts beyond the others, for those who do not wait in between
+		singled = 10     // how often it may be one of few
+		most    = 10_000 // attempts; its Flush must not wait for ever
 	)
-	return result.Throttled && l.lastApplied >= n.before &&
-		now-n.first < enough && n.item.Attempt < l.p.config.MaxAttempts+most
+	if !result.Throttled || l.lastApplied < n.before {
+		return false
+	}
+	if len(f.refs) > 1 && f.reply.Throttled*10 <= len(f.refs) {
+		n.singled++
+	}
+	return n.singled <= singled && n.item.Attempt < most
 }
 
 // certain notes that an item is not in flight any more: unless a request that
@@ -282,7 +287,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	end.Carrier = end.Item
 	if n.item.Parts == nil {
 		l.settled = append(l.settled, end)
-		l.endings = append(l.endings, ending{n.seq, len(n.item.Body), r})
+		l.endings = append(l.endings, ending{n.seq, len(n.item.Body) + n.kept, r})
 		return
 	}
 	accepted := n.accepted
@@ -298,7 +303,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		end.Waited -= part.accepted - accepted
 		e := ending{seq: part.seq, node: none}
 		if i == len(n.item.Parts)-1 {
-			e.bytes, e.node = len(n.item.Body), r
+			e.bytes, e.node = len(n.item.Body)+n.kept, r
 		}
 		l.settled = append(l.settled, end)
 		l.endings = append(l.endings, e)
