@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,14 +98,14 @@ func versionsOf(letters []Letter) []int {
 	return versions
 }
 
-// namesIn returns the names of the files in a directory, less the lock's.
+// namesIn returns the names of the files in a directory, less the locks.
 func namesIn(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	var names []string
 	for _, e := range entries {
-		if e.Name() != lockName {
+		if !strings.HasPrefix(e.Name(), lockName) {
 			names = append(names, e.Name())
 		}
 	}
