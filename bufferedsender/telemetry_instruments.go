@@ -78,7 +78,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		batchLimitBytes: m.gauge("azsearch.sender.batch.limit.bytes", "By", "How large a request may be now."),
 		breakerState:    m.gauge("azsearch.sender.breaker.state", "{state}", "0 closed, 1 half-open, 2 open, 3 disabled."),
 		requestInterval: m.secondsGauge("azsearch.sender.request.interval", "Least time between the starts of two requests now."),
-		queueOldestAge:  m.secondsGauge("azsearch.sender.queue.oldest_age", "Age of the oldest action that could be sent and was not."),
+		queueOldestAge:  m.secondsGauge("azsearch.sender.queue.oldest_age", "Age of the oldest action that could be sent and never was."),
 	}
 	return i, errors.Join(m.errs...)
 }
