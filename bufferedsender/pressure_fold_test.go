@@ -1,0 +1,461 @@
+package bufferedsender_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type (
+	foldAction  = models.IndexDocumentsAction[models.Document]
+	foldOptions = bufferedsender.Options[models.Document]
+)
+
+const foldIndex = `{"name":"hotels","fields":[
+	{"name":"id","type":"Edm.String","key":true},
+	{"name":"name","type":"Edm.String"},
+	{"name":"rooms","type":"Edm.Int32"},
+	{"name":"tags","type":"Collection(Edm.String)"},
+	{"name":"address","type":"Edm.ComplexType","fields":[
+		{"name":"city","type":"Edm.String"},
+		{"name":"zip","type":"Edm.String"},
+		{"name":"owner","type":"Edm.ComplexType","fields":[{"name":"first","type":"Edm.String"},{"name":"last","type":"Edm.String"}]}]}]}`
+
+// foldRig is a sender of documents of any form, and what it sends.
+type foldRig struct {
+	t      *testing.T
+	srv    *searchtest.Server
+	sender *bufferedsender.BufferedSender[models.Document]
+	ledger ledger
+
+	mu   sync.Mutex
+	sent []string // each action that travelled: "upload {…}"
+	at   []int    // how many actions each request had
+	wait func(n int) time.Duration
+}
+
+func newFoldRig(t *testing.T, opts *foldOptions) *foldRig {
+	t.Helper()
+	r := &foldRig{t: t, srv: searchtest.NewServer(nil)}
+	require.NoError(t, r.srv.CreateIndex(foldIndex))
+	r.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		raw, err := io.ReadAll(req.Body)
+		if err != nil || !strings.HasSuffix(req.URL.Path, "/docs/search.index") {
+			req.Body = io.NopCloser(bytes.NewReader(raw))
+			return next(req)
+		}
+		req.Body = io.NopCloser(bytes.NewReader(raw))
+		var body struct{ Value []map[string]any }
+		if err := json.Unmarshal(raw, &body); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		for _, v := range body.Value {
+			typ := v["@search.action"]
+			delete(v, "@search.action")
+			doc, _ := json.Marshal(v) // in the order of the names
+			r.sent = append(r.sent, fmt.Sprintf("%s %s", typ, doc))
+		}
+		r.at = append(r.at, len(body.Value))
+		n, wait := len(r.at), r.wait
+		r.mu.Unlock()
+		if wait != nil {
+			time.Sleep(wait(n))
+		}
+		return next(req)
+	})
+	o := *opts
+	o.KeyField, o.DisableBreaker = "id", o.Breaker == nil
+	if o.Logger == nil {
+		o.Logger = mute
+	}
+	o.Handlers = events.Multi(ledgerHandlers[models.Document](&r.ledger), o.Handlers)
+	var err error
+	r.sender, err = bufferedsender.New(newClient(t, r.srv), &o)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = r.sender.Close(ctx)
+		s := r.sender.Stats()
+		assert.Equal(t, s.Accepted, s.Completed+s.Failed+s.Unsent, "G1: %+v", s)
+		assert.EqualValues(t, s.Accepted, len(r.ledger.endings("")), "G1: outcomes told")
+		assert.Zero(t, s.PendingActions)
+		assert.Zero(t, s.PendingBytes)
+	})
+	return r
+}
+
+// slowly makes each request take that long.
+func (r *foldRig) slowly(f func(n int) time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wait = f
+}
+
+func (r *foldRig) add(actions ...foldAction) {
+	r.t.Helper()
+	require.NoError(r.t, r.sender.IndexDocuments(within(r.t, time.Hour), actions...))
+}
+
+func (r *foldRig) flush() error { return r.sender.Flush(within(r.t, time.Hour)) }
+
+func (r *foldRig) traveled() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.sent...)
+}
+
+// parse reads a document as a program would have made it.
+func parse(text string) models.Document {
+	var doc models.Document
+	must(json.Unmarshal([]byte(text), &doc))
+	return doc
+}
+
+func action(typ models.ActionType, text string, tag any) foldAction {
+	return foldAction{Type: typ, Document: parse(text), Tag: tag}
+}
+
+const (
+	upload        = models.ActionUpload
+	merge         = models.ActionMerge
+	mergeOrUpload = models.ActionMergeOrUpload
+	remove        = models.ActionDelete
+)
+
+func TestPressureFoldTable(t *testing.T) {
+	const (
+		a  = `{"address":{"city":"A","owner":{"first":"a","last":"a"},"zip":"1"},"id":"k","name":"A","rooms":5,"tags":["x","y"]}`
+		b  = `{"address":{"city":"B","owner":{"first":null}},"id":"k","name":null,"tags":["z"]}`
+		ab = `{"address":{"city":"B","owner":{"first":null,"last":"a"},"zip":"1"},"id":"k","name":null,"rooms":5,"tags":["z"]}`
+		k  = `{"id":"k"}`
+	)
+	rows := []struct {
+		first, second models.ActionType
+		travels       []string
+	}{
+		{upload, upload, []string{"upload " + b}},
+		{upload, mergeOrUpload, []string{"upload " + ab}},
+		{upload, merge, []string{"upload " + ab}},
+		{upload, remove, []string{"delete " + k}},
+		{mergeOrUpload, upload, []string{"upload " + b}},
+		{mergeOrUpload, mergeOrUpload, []string{"mergeOrUpload " + ab}},
+		{mergeOrUpload, merge, []string{"mergeOrUpload " + ab}},
+		{mergeOrUpload, remove, []string{"delete " + k}},
+		{merge, upload, []string{"upload " + b}},
+		{merge, mergeOrUpload, []string{"merge " + a, "mergeOrUpload " + b}}, // never fold
+		{merge, merge, []string{"merge " + ab}},
+		{merge, remove, []string{"delete " + k}},
+		{remove, upload, []string{"upload " + b}},
+		{remove, mergeOrUpload, []string{"upload " + b}},
+		{remove, merge, []string{"delete " + k, "merge " + b}}, // never fold
+		{remove, remove, []string{"delete " + k}},
+	}
+	for _, row := range rows {
+		for _, present := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s then %s, present %t", row.first, row.second, present), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					actions := []foldAction{action(row.first, a, 1), action(row.second, b, 2)}
+					for i := range actions {
+						if actions[i].Type == remove {
+							actions[i].Document = parse(k)
+						}
+					}
+					folding, plain := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1}), newFoldRig(t, &foldOptions{AutoFlushInterval: -1})
+					for _, r := range []*foldRig{folding, plain} {
+						if present {
+							r.add(action(upload, `{"id":"k","name":"old","rooms":1,"tags":["old"],"address":{"city":"old","zip":"old"}}`, 0))
+							require.NoError(t, r.flush())
+							r.mu.Lock()
+							r.sent = nil
+							r.mu.Unlock()
+						}
+						r.add(actions...)
+						_ = r.flush()
+					}
+					assert.Equal(t, row.travels, folding.traveled())
+					assert.Equal(t, plain.srv.Documents("hotels"), folding.srv.Documents("hotels"), "the index ends as if both were sent")
+					ends, apart := folding.ledger.endings("k"), plain.ledger.endings("k")
+					ends, apart = ends[len(ends)-2:], apart[len(apart)-2:]
+					assert.Equal(t, []any{1, 2}, tags(ends))
+					for i, e := range ends {
+						assert.Equal(t, actions[i].Type, e.typ, "the action is told as it was added")
+						assert.False(t, e.superseded)
+						assert.False(t, apart[i].folded)
+						if len(row.travels) == 2 {
+							assert.False(t, e.folded)
+							assert.Equal(t, apart[i].kind, e.kind, "%d", i)
+							assert.Equal(t, apart[i].status, e.status)
+							continue
+						}
+						assert.True(t, e.folded, "%d", i)
+						assert.Equal(t, ends[0].kind, e.kind, "both have the outcome of the write that carried them")
+						assert.Equal(t, ends[0].status, e.status)
+						assert.Equal(t, 1, e.attempts)
+					}
+					assert.EqualValues(t, 2-len(row.travels), min(folding.sender.Stats().Folded, 1))
+				})
+			})
+		}
+	}
+}
+
+func TestPressureMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1})
+		r.add(action(merge, `{"id":"k","name":"A"}`, 1), action(mergeOrUpload, `{"id":"k","rooms":2}`, 2))
+		var failures *bufferedsender.FlushError
+		require.ErrorAs(t, r.flush(), &failures)
+		assert.Equal(t, 1, failures.Count, "the merge met no document")
+		assert.Equal(t, 404, failures.Errors[0].Status)
+		raw, _ := r.srv.Document("hotels", "k")
+		var doc map[string]any
+		require.NoError(t, json.Unmarshal(raw, &doc))
+		assert.Nil(t, doc["name"], "folded, the document would have got it")
+		assert.EqualValues(t, 2, doc["rooms"])
+	})
+}
+
+func TestPressureDeleteThenMergeIsNeverFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1})
+		r.add(action(upload, `{"id":"k","name":"A"}`, 0))
+		require.NoError(t, r.flush())
+		r.add(action(remove, `{"id":"k"}`, 1), action(merge, `{"id":"k","rooms":2}`, 2))
+		var failures *bufferedsender.FlushError
+		require.ErrorAs(t, r.flush(), &failures)
+		assert.Equal(t, 1, failures.Count)
+		assert.Equal(t, 404, failures.Errors[0].Status)
+		assert.Equal(t, []any{0, 1, 2}, tags(r.ledger.endings("k")))
+		assert.Empty(t, r.srv.Documents("hotels"))
+	})
+}
+
+// What stands behind a pair that is never folded may still be folded among
+// itself.
+func TestPressureFoldGoesOnBehindAPairThatIsNeverFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1})
+		r.add(action(merge, `{"id":"k","name":"A"}`, 1), action(merge, `{"id":"k","rooms":1}`, 2),
+			action(mergeOrUpload, `{"id":"k","name":"B"}`, 3), action(merge, `{"id":"k","rooms":2}`, 4))
+		require.Error(t, r.flush())
+		assert.Equal(t, []string{`merge {"id":"k","name":"A","rooms":1}`, `mergeOrUpload {"id":"k","name":"B","rooms":2}`}, r.traveled())
+		var kinds []string
+		for _, e := range r.ledger.endings("k") {
+			kinds = append(kinds, fmt.Sprint(e.tag, e.kind, e.folded))
+		}
+		assert.Equal(t, []string{"1failedtrue", "2failedtrue", "3completedtrue", "4completedtrue"}, kinds)
+	})
+}
+
+func TestPressureWithoutFoldNothingIsFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFoldRig(t, &foldOptions{AutoFlushInterval: -1})
+		for i := range 5 {
+			r.add(action(upload, fmt.Sprintf(`{"id":"k","rooms":%d}`, i), i))
+		}
+		require.NoError(t, r.flush())
+		assert.Len(t, r.traveled(), 5)
+		for _, e := range r.ledger.endings("k") {
+			assert.False(t, e.folded)
+		}
+		assert.Zero(t, r.sender.Stats().Folded)
+	})
+}
+
+func TestPressureFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Fold: true, MaxBatchActions: 2, AutoFlushInterval: time.Minute})
+		r.sender.Pause()
+		r.add(uploadTagged("a", 1), uploadTagged("hot", 1), uploadTagged("b", 1), uploadTagged("c", 1), uploadTagged("hot", 2), uploadTagged("d", 1), uploadTagged("hot", 3))
+		r.sender.Resume()
+		require.NoError(t, r.flush())
+		assert.Equal(t, [][]string{{"a", "hot"}, {"b", "c"}, {"d"}}, keysOf(r.requests()))
+	})
+	t.Run("so a key that never rests is not starved", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var l ledger
+			r := newRig(t, &hotelOptions{Fold: true, MaxBatchActions: 2, AutoFlushInterval: 10 * time.Second, Handlers: l.handlers()})
+			r.respond(seconds(func(int, *exchange) float64 { return 1 }))
+			for i := range 200 { // ten a second for twenty seconds, and one other
+				r.add(uploadTagged("hot", i))
+				if i%10 == 0 {
+					r.upload(hotel{ID: fmt.Sprint("other-", i)})
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			written := 0
+			for _, x := range r.requests() {
+				for _, key := range x.keys {
+					if key == "hot" {
+						written++
+					}
+				}
+			}
+			assert.InDelta(t, 20, written, 3, "it takes its turn in each of the requests, with what came since the last")
+			require.NoError(t, r.flush())
+			assert.Len(t, l.endings("hot"), 200)
+			for i, tag := range tags(l.endings("hot")) {
+				assert.Equal(t, i, tag)
+			}
+		})
+	})
+	t.Run("and the timer counts from the oldest", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{Fold: true, AutoFlushInterval: 10500 * time.Millisecond})
+			for i := range 30 {
+				r.add(uploadTagged("hot", i))
+				time.Sleep(time.Second)
+			}
+			require.NoError(t, r.flush())
+			assert.Equal(t, []time.Duration{10500 * time.Millisecond, 21500 * time.Millisecond, 30 * time.Second}, times(r.requests()))
+		})
+	})
+}
+
+func TestPressureTheOneInFlightIsNeverFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchActions: 1, MaxInFlight: 2})
+		r.slowly(func(int) time.Duration { return 10 * time.Second })
+		r.add(action(upload, `{"id":"k","rooms":1}`, 1))
+		time.Sleep(time.Second)
+		r.add(action(upload, `{"id":"k","rooms":2}`, 2), action(merge, `{"id":"k","rooms":3}`, 3), action(merge, `{"id":"k","name":"x"}`, 4))
+		require.NoError(t, r.flush())
+		assert.Equal(t, []string{`upload {"id":"k","rooms":1}`, `upload {"id":"k","name":"x","rooms":3}`}, r.traveled())
+		var marks []any
+		for _, e := range r.ledger.endings("k") {
+			marks = append(marks, e.tag, e.folded)
+		}
+		assert.Equal(t, []any{1, false, 2, true, 3, true, 4, true}, marks)
+	})
+	t.Run("nor one that was sent and waits to be sent again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchActions: 1})
+			r.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Count: 1, Cut: searchtest.CutAfterCommit}}})
+			r.add(action(merge, `{"id":"k","rooms":1}`, 1))
+			synctest.Wait()
+			r.add(action(upload, `{"id":"k","rooms":2}`, 2))
+			_ = r.flush()
+			for _, e := range r.ledger.endings("k") {
+				assert.False(t, e.folded)
+			}
+			assert.Equal(t, []string{`merge {"id":"k","rooms":1}`, `merge {"id":"k","rooms":1}`, `upload {"id":"k","rooms":2}`}, r.traveled())
+		})
+	})
+}
+
+func TestPressureFoldNeverMakesAnActionThatDoesNotFit(t *testing.T) {
+	big := func(field string, n int) string {
+		return fmt.Sprintf(`{"id":"k",%q:%q}`, field, strings.Repeat("x", n))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchBytes: 2000, AutoFlushInterval: -1})
+		r.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, OverBytes: 2000}}})
+		r.add(action(mergeOrUpload, big("name", 1500), 1))
+		r.add(action(mergeOrUpload, fmt.Sprintf(`{"id":"k","tags":[%q]}`, strings.Repeat("x", 1500)), 2))
+		require.NoError(t, r.flush())
+		assert.Len(t, r.traveled(), 2, "together they make more than a request may hold")
+		for _, e := range r.ledger.endings("k") {
+			assert.False(t, e.folded)
+		}
+	})
+	t.Run("nor one that overflows the buffer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchBytes: 100_000, MaxBufferedBytes: 4000, AutoFlushInterval: -1})
+			r.add(action(mergeOrUpload, big("name", 1900), 1))
+			r.add(action(mergeOrUpload, fmt.Sprintf(`{"id":"k","tags":[%q]}`, strings.Repeat("x", 1900)), 2))
+			assert.LessOrEqual(t, r.sender.Stats().PendingBytes, int64(4000))
+			require.NoError(t, r.flush())
+		})
+	})
+}
+
+func TestPressureFoldGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		r := newRig(t, &hotelOptions{Fold: true, AutoFlushInterval: -1, MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000, MaxBufferedActions: 100, Handlers: l.handlers()})
+		r.sender.Pause()
+		for range 100 { // two hundred thousand bytes through a buffer of ten thousand
+			r.upload(sized("k", 2000))
+		}
+		synctest.Wait()
+		s := r.sender.Stats()
+		assert.Equal(t, 100, s.PendingActions, "each has its place until it is settled")
+		assert.Zero(t, r.now(), "nobody waited")
+		require.ErrorIs(t, r.sender.UploadDocuments(within(t, time.Second), hotel{ID: "k"}), context.DeadlineExceeded)
+		r.sender.Resume()
+		require.NoError(t, r.flush())
+		assert.Len(t, l.endings("k"), 100)
+		assert.Len(t, r.srv.History("hotels", "k"), 1)
+		s = r.sender.Stats()
+		assert.Zero(t, s.PendingActions)
+		assert.Zero(t, s.PendingBytes)
+		assert.EqualValues(t, 100, s.Completed)
+	})
+}
+
+func TestPressureEachPartHasTheOutcomeOfItsWrite(t *testing.T) {
+	cut := errors.New("connection reset by peer")
+	for name, c := range map[string]struct {
+		answer  answer
+		fault   *searchtest.Fault
+		status  int
+		unknown bool
+		sent    int
+	}{
+		"a document that is refused": {fault: &searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}}, status: 400, sent: 1},
+		"attempts that are used up":  {fault: &searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 409}}}, status: 409, sent: 4},
+		"a request that is refused":  {answer: always(403, refusal("no")), status: 403, sent: 1},
+		"connections that break": {answer: func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+			return nil, cut
+		}, unknown: true, sent: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l ledger
+				dead := &letterbox{ledger: &l}
+				r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), DeadLetters: dead, Retry: atOnce})
+				if c.fault != nil {
+					r.faults(*c.fault)
+				}
+				r.respond(c.answer)
+				r.add(uploadTagged("k", 1), models.MergeAction(hotel{ID: "k", Name: "x"}).WithTag(2), uploadTagged("other", 1), uploadTagged("k", 3))
+				var failures *bufferedsender.FlushError
+				require.ErrorAs(t, r.flush(), &failures)
+				assert.Equal(t, 4, failures.Count, "each part is an action that failed")
+				require.Len(t, failures.Errors, 4)
+				assert.Equal(t, []any{1, 2, 3}, tags(l.endings("k")))
+				for _, e := range l.endings("k") {
+					assert.Equal(t, "failed", e.kind)
+					assert.True(t, e.folded)
+					assert.Equal(t, c.unknown, e.unknown)
+					assert.Equal(t, c.sent, e.attempts)
+					var failure *bufferedsender.ActionError
+					require.ErrorAs(t, e.err, &failure)
+					assert.Equal(t, c.status, failure.Status)
+					assert.Equal(t, e.typ, failure.Type)
+				}
+				assert.EqualValues(t, 4, r.sender.Stats().Failed)
+				assert.Len(t, dead.all(), 4)
+				require.NoError(t, r.flush(), "reported once")
+			})
+		})
+	}
+}
