@@ -51,7 +51,7 @@ func (o *Options[T]) version(a models.IndexDocumentsAction[T]) (version int64, e
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("Version panicked: %v", v)
+			err = fmt.Errorf("the function Version panicked: %v", v)
 		}
 	}()
 	return o.Version(a.Document), nil

@@ -353,7 +353,7 @@ func (o *observer[T]) endWaiter(s *settlement[T], err error) {
 		return
 	}
 	result := s.Result.Value
-	result.Key = s.Item.Key
+	result.Key, result.Succeeded = s.Item.Key, true // as far as the caller's wishes go, see MergeMissingIgnore
 	var failure *ActionError
 	if err != nil {
 		result.Succeeded = false

@@ -196,7 +196,7 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	}
 	errs = append(errs, c.checkOverload())
 	if c.Version != nil && !c.Fold {
-		errs = append(errs, errors.New("Version is set but Fold is not: set Fold, or leave Version out"))
+		errs = append(errs, errors.New("option Version is set but Fold is not: set Fold, or leave Version out"))
 	}
 	if c.OnMergeMissing > MergeMissingUpload {
 		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", c.OnMergeMissing))

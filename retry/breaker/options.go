@@ -71,7 +71,7 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Window = DefaultWindow
 	}
 	if c.Share > 1 || math.IsNaN(c.Share) {
-		errs = append(errs, fmt.Errorf("Share is %v: use a share up to 1, 0 for the default of %v, or a negative number for none", c.Share, DefaultShare))
+		errs = append(errs, fmt.Errorf("a Share of %v: use a share up to 1, 0 for the default of %v, or a negative number for none", c.Share, DefaultShare))
 	}
 	if c.Share == 0 {
 		c.Share = DefaultShare
