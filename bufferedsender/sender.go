@@ -208,8 +208,10 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 // run. It does not wait for later additions; any number of calls may run at
 // once. nil means that all of it is in the index, but for failures that an
 // earlier Flush reported; otherwise the error is a *FlushError. If ctx ends
-// first Flush returns its cause, and the work goes on. After Close it returns
-// what Close returned.
+// first Flush returns its cause, and the work goes on; if sending was held
+// meanwhile, ErrCircuitOpen or ErrPaused is in the chain too. After Close it
+// returns what Close returned. Callbacks behind an events.Async are queued when
+// it returns; Async.Flush waits for them.
 func (s *BufferedSender[T]) Flush(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	return s.translateClose(s.publisher.Flush(ctx))
@@ -220,7 +222,8 @@ func (s *BufferedSender[T]) Flush(ctx context.Context) error {
 // nil means that everything that no Flush has reported is in the index;
 // otherwise the error is a *CloseError. If ctx ends first, Close cancels the
 // requests under way, settles the rest as failed with ErrClosed, runs their
-// callbacks and returns. It may be called more than once; every call returns
+// callbacks and returns. While the breaker is not closed, or the sender is
+// paused, Close waits like Flush: give it a deadline. It may be called more than once; every call returns
 // the same.
 //
 // A callback or an Indexer that does not return cannot be stopped: Close leaves
