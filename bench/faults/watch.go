@@ -39,6 +39,7 @@ func (w *watch) start(r *run) (stop func()) {
 			select {
 			case <-ticker.C:
 			case <-quit:
+				w.meter.sampled = time.Time{} // what is still held must not be missed
 				w.look(r)
 				return
 			}
