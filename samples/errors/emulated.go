@@ -48,9 +48,12 @@ func newService(ctx context.Context, opts *searchtest.Options) (*searchtest.Serv
 	return srv, client, err
 }
 
-// newSender returns a sender that does not wait between its attempts.
+// newSender returns a sender that does not wait between its attempts, and has no
+// breaker unless the story brings one: a service that fails is the end of it, not
+// a reason to wait.
 func newSender(indexer bufferedsender.Indexer, opts bufferedsender.Options[Hotel]) (*bufferedsender.BufferedSender[Hotel], error) {
 	opts.Retry = retry.Options{Delay: -1}
+	opts.DisableBreaker = opts.Breaker == nil
 	opts.Logger = slog.New(slog.DiscardHandler) // it would warn about what the stories provoke
 	return bufferedsender.New(indexer, &opts)
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -17,6 +19,11 @@ var endStories = []story{
 		title:   "Flush after something has failed",
 		explain: "A count, and the first hundred in full. Each failure is reported by one Flush or Close only: nil from the next one means that nothing else has failed.",
 		tell:    flushing,
+	},
+	{
+		title:   "Flush while the service does not work",
+		explain: "The breaker is open: nothing is sent, nothing fails and nothing is lost. Flush waits, and says why when its time is up. When the service is back the sender goes on by itself.",
+		tell:    waiting,
 	},
 	{
 		title:   "Close whose time is up",
@@ -54,6 +61,37 @@ func flushing(ctx context.Context, p *page) error {
 	}
 	p.fact("Flush again", "%v", sender.Flush(ctx))
 	p.fact("Close", "%v", sender.Close(ctx))
+	return nil
+}
+
+func waiting(ctx context.Context, p *page) error {
+	srv, client, err := newService(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: http.StatusBadGateway}}})
+	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 50 * time.Millisecond}) // 30 s if nobody sets it
+	if err != nil {
+		return err
+	}
+	sender, err := newSender(client, bufferedsender.Options[Hotel]{Breaker: b})
+	if err != nil {
+		return err
+	}
+	if err := sender.UploadDocuments(ctx, Hotel{ID: "1"}); err != nil {
+		return err
+	}
+	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	err = sender.Flush(short)
+	var open *breaker.OpenError
+	p.fact("errors.Is DeadlineExceeded", "%t", errors.Is(err, context.DeadlineExceeded))
+	p.fact("errors.Is ErrCircuitOpen", "%t", errors.Is(err, bufferedsender.ErrCircuitOpen))
+	p.fact("errors.As *breaker.OpenError", "%t", errors.As(err, &open))
+	p.fact("PendingActionCount", "%d", sender.PendingActionCount())
+	srv.SetFaults(nil)
+	p.fact("Close, with the service back", "%v", sender.Close(ctx))
 	return nil
 }
 
