@@ -3,7 +3,8 @@
 //
 //	go run ./internal/mutate bufferedsender/MUTANTS.md
 //
-// With -check it only sees that each breakage can still be applied, which takes
+// With -for 15m it tries as many as there is time for, in random order; with
+// -check it only sees that each breakage can still be applied, which takes
 // no time.
 //
 // A breakage is a fenced block marked "mutant":
@@ -24,15 +25,18 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // mutant is one breakage.
 type mutant struct {
-	line     int // in MUTANTS.md
+	list     string // a MUTANTS.md
+	line     int    // in it
 	file     string
 	old, new string
 	test     []string // package, test, more flags
@@ -40,34 +44,46 @@ type mutant struct {
 
 func main() {
 	only := flag.Int("line", 0, "run only the mutant whose block starts at this line")
+	limit := flag.Duration("for", 0, "try the mutants in random order and begin no other after this time; 0: try all, in order")
 	check := flag.Bool("check", false, "run nothing: only see that each mutant can still be applied")
 	flag.Parse()
-	survivors, tried := 0, 0
+	var mutants []mutant
 	for _, list := range flag.Args() {
-		mutants, err := parse(list)
+		more, err := parse(list)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
-		for _, m := range mutants {
-			if *only != 0 && m.line != *only {
-				continue
-			}
+		mutants = append(mutants, more...)
+	}
+	if *limit > 0 {
+		rand.Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
+	}
+	survivors, tried, began := 0, 0, time.Now()
+	for _, m := range mutants {
+		switch {
+		case *only != 0 && m.line != *only:
+			continue
+		case *limit > 0 && time.Since(began) >= *limit:
+			fmt.Printf("the time is up: %d of %d mutants were tried\n", tried, len(mutants))
+		case *check:
 			tried++
-			if *check {
-				if _, err := m.apply(); err != nil {
-					survivors++
-					fmt.Printf("%s:%d: %v\n", list, m.line, err)
-				}
-				continue
+			if _, err := m.apply(); err != nil {
+				survivors++
+				fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
 			}
+			continue
+		default:
+			tried++
 			if err := m.run(); err != nil {
 				survivors++
-				fmt.Printf("%s:%d: %v\n", list, m.line, err)
+				fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
 				continue
 			}
-			fmt.Printf("%s:%d: killed by %s\n", list, m.line, m.test[1])
+			fmt.Printf("%s:%d: killed by %s\n", m.list, m.line, m.test[1])
+			continue
 		}
+		break
 	}
 	if tried == 0 {
 		fmt.Fprintln(os.Stderr, "no mutants: name a MUTANTS.md with ```mutant blocks, and with -line the line of one")
@@ -95,7 +111,7 @@ func parse(list string) (mutants []mutant, err error) {
 	for i, line := range strings.Split(string(text), "\n") {
 		switch {
 		case line == "```mutant":
-			m = &mutant{line: i + 1}
+			m = &mutant{list: list, line: i + 1}
 		case m == nil:
 		case line == "```":
 			if m.file == "" || m.old == "" || len(m.test) < 2 {

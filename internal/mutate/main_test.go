@@ -18,7 +18,7 @@ func TestAListIsRead(t *testing.T) {
 	mutants, err := parse(file)
 	require.NoError(t, err)
 	assert.Equal(t, []mutant{{
-		line: 5, file: filepath.Join(dir, "sub", "a.go"), old: "\treturn 0\n}\n", new: "\treturn 1\n}\n",
+		list: file, line: 5, file: filepath.Join(dir, "sub", "a.go"), old: "\treturn 0\n}\n", new: "\treturn 1\n}\n",
 		test: []string{"./sub", "TestZero", "-short"},
 	}}, mutants)
 }
