@@ -164,11 +164,12 @@ func (deafMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric
 
 func TestAFailedNewLeavesNothingWithTheBreaker(t *testing.T) {
 	b := newBreaker(t, nil)
-	index := &fakeIndexer{agree}
-	left := weak.Make(index)
-	_, err := bufferedsender.New(index, &hotelOptions{Breaker: b, MeterProvider: deaf{}, Logger: mute})
-	require.ErrorContains(t, err, "no callbacks here")
-	index = nil
+	left := func() weak.Pointer[fakeIndexer] {
+		index := &fakeIndexer{agree}
+		_, err := bufferedsender.New(index, &hotelOptions{Breaker: b, MeterProvider: deaf{}, Logger: mute})
+		require.ErrorContains(t, err, "no callbacks here")
+		return weak.Make(index)
+	}()
 	runtime.GC()
 	runtime.GC()
 	assert.Nil(t, left.Value(), "what the breaker has kept")

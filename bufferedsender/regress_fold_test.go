@@ -1,0 +1,112 @@
+package bufferedsender_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestANegativeVersionIsNotOlderThanNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
+		r.upload(hotel{ID: "k", Rooms: 0}) // has none
+		r.upload(hotel{ID: "k", Rooms: -5})
+		require.NoError(t, r.flush())
+		assert.Equal(t, -5, r.roomsOf("k"))
+	})
+}
+
+func TestAPanicOfVersionRefusesTheAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Fold: true, Version: func(h hotel) int64 {
+			if h.Rooms == 13 {
+				panic("unlucky")
+			}
+			return int64(h.Rooms)
+		}})
+		err := r.sender.UploadDocuments(t.Context(), hotel{ID: "a", Rooms: 12}, hotel{ID: "b", Rooms: 13}, hotel{ID: "c", Rooms: 14})
+		var refusal *bufferedsender.AddError
+		require.ErrorAs(t, err, &refusal)
+		assert.Equal(t, 1, refusal.Accepted)
+		assert.Equal(t, "b", refusal.Key)
+		assert.ErrorContains(t, err, "unlucky")
+		require.NoError(t, r.flush())
+		assert.Equal(t, []string{"a"}, r.indexed())
+	})
+}
+
+// Nothing of it has travelled, so nothing can be unknown of it.
+func TestASupersededActionIsNeverUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, MaxBatchActions: 1, Retry: retry.Options{MaxRetries: -1}, Handlers: l.handlers()})
+		r.respond(func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return nil, errors.New("connection reset")
+		})
+		r.upload(hotel{ID: "k", Rooms: 5})
+		synctest.Wait() // in flight
+		r.upload(hotel{ID: "k", Rooms: 3})
+		require.Equal(t, 2, flushFailures(t, r.flush()))
+		ends := l.endings("k")
+		require.Len(t, ends, 2)
+		assert.False(t, ends[0].superseded)
+		assert.True(t, ends[0].unknown)
+		assert.True(t, ends[1].superseded)
+		assert.False(t, ends[1].unknown)
+	})
+}
+
+// Merging each into the document would mean reading all of it each time.
+func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const changes = 200
+		r := newRig(t, &hotelOptions{Fold: true})
+		r.sender.Pause()
+		r.upload(sized("k", 100_000))
+		for i := range changes {
+			r.add(models.MergeAction(hotel{ID: "k", Rooms: i + 1}))
+		}
+		r.sender.Resume()
+		require.NoError(t, r.flush())
+		assert.EqualValues(t, changes-1, r.sender.Stats().Folded)
+		wire := r.requests()
+		require.Len(t, wire, 2)
+		assert.Equal(t, []string{"upload"}, wire[0].actions)
+		assert.Equal(t, []string{"merge"}, wire[1].actions)
+		assert.Equal(t, changes, r.roomsOf("k"))
+	})
+}
+
+// The rig has handlers, which are given each action with its document, so the
+// sender keeps them all.
+func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size, room = 2000, 40_000
+		r := newRig(t, &hotelOptions{Fold: true, MaxBatchBytes: 10_000, MaxBufferedBytes: room})
+		r.sender.Pause()
+		accepted := 0
+		for range 3 * room / size {
+			if err := r.sender.TryIndexDocuments(models.UploadAction(sized("k", size))); err != nil {
+				require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
+				break
+			}
+			accepted++
+			synctest.Wait() // folded
+		}
+		assert.InDelta(t, room/size, accepted, 1)
+		assert.Greater(t, r.sender.Stats().PendingBytes, int64(room-size))
+		r.sender.Resume()
+		require.NoError(t, r.flush())
+		assert.Zero(t, r.sender.Stats().PendingBytes)
+		assert.Len(t, r.requests(), 1)
+	})
+}

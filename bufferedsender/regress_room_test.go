@@ -1,0 +1,125 @@
+package bufferedsender_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// All that waits together is smaller than what is lacking: the rest is in flight.
+func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		b, release := newBreaker(t, nil), make(chan struct{})
+		r := newRig(t, &hotelOptions{
+			MaxBatchActions: 1, MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged,
+		})
+		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			<-release
+			return next()
+		})
+		r.upload(sized("in-flight", 600))
+		synctest.Wait()
+		r.upload(hotels("k", 4)...)
+		b.Disable()
+		err := r.sender.UploadDocuments(within(t, time.Second), sized("new", 500))
+		heldOpen(t, err)
+		refused(t, err, 0)
+		assert.Empty(t, l.lost())
+		close(release)
+		b.Enable()
+		require.NoError(t, r.flush())
+		assert.Len(t, r.indexed(), 5)
+	})
+}
+
+func TestAllThatWaitsIsPurgedInOneStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const batch, flight = 500, 4
+		var purges [][]string
+		r := newRig(t, &hotelOptions{
+			MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight, Retry: atOnce,
+			Breaker: newBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
+			OnPurged: func(_ context.Context, keys []string) { purges = append(purges, keys) },
+		})
+		old := hotels("old", batch*flight)
+		r.sicken(old...) // all of them are retries now
+		r.upload(hotel{ID: "new"})
+		synctest.Wait()
+		require.Len(t, purges, 1)
+		assert.Equal(t, ids(old), purges[0])
+		assert.Equal(t, 1, r.sender.PendingActionCount())
+		r.respond(nil)
+		require.Equal(t, batch*flight, flushFailures(t, r.flush()))
+	})
+}
+
+// To delete and upload what was purged is a natural repair, and one more than
+// there is room for.
+func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const enough = 1000 // so that the test fails instead of hanging
+		b, purged := newBreaker(t, nil), 0
+		var r *rig
+		r = newRig(t, &hotelOptions{
+			Breaker: b, Overload: bufferedsender.OverloadPurgeOne, MaxBufferedActions: 5,
+			OnPurged: func(_ context.Context, keys []string) {
+				for _, key := range keys {
+					if purged++; purged < enough {
+						_ = r.sender.TryIndexDocuments(models.DeleteAction(hotel{ID: key}), models.UploadAction(hotel{ID: key}))
+					}
+				}
+			},
+		})
+		b.Disable()
+		r.upload(hotels("k", 6)...)
+		time.Sleep(time.Minute)
+		assert.LessOrEqual(t, purged, 6, "by one document too many")
+		b.Enable()
+		require.Equal(t, purged, flushFailures(t, r.flush()))
+	})
+}
+
+func TestACallThatDoesNotWaitIsToldWhyThereIsNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		r := newRig(t, &hotelOptions{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})
+		b.Disable()
+		require.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "a"})))
+		synctest.Wait()
+		err := r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "b"}))
+		require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
+		heldOpen(t, err)
+		refused(t, err, 0)
+		b.Enable()
+		require.NoError(t, r.flush())
+	})
+}
+
+func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var purged []string
+		b := newBreaker(t, nil)
+		r := newRig(t, &hotelOptions{
+			MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne,
+			OnPurged: func(_ context.Context, keys []string) {
+				purged = append(purged, keys...)
+				b.Enable()
+			},
+		})
+		b.Disable()
+		r.upload(hotels("k", 10)...)
+		r.upload(sized("big", 900)) // all ten would have to go
+		assert.Equal(t, 1, closeError(t, r.close()).Failed)
+		assert.Equal(t, []string{"k-0"}, purged)
+		assert.Len(t, r.indexed(), 10)
+	})
+}
