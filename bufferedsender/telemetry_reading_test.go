@@ -105,7 +105,7 @@ func ownAttributes(t *testing.T, name string, set attribute.Set) string {
 		key := string(a.Key)
 		delete(missing, key)
 		if !commonAttributes[key] {
-			own = append(own, key[strings.LastIndex(key, ".")+1:]+"="+a.Value.Emit())
+			own = append(own, key[strings.LastIndex(key, ".")+1:]+"="+a.Value.String())
 		}
 	}
 	assert.Empty(t, missing, "attributes of %s", name)
