@@ -1,0 +1,131 @@
+package bufferedsender_test
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The handler of the first request is where the sender starts the others from.
+func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
+	for name, c := range map[string]struct {
+		decide func(*bufferedsender.BufferedSender[hotel]) error
+		keys   int // of the first request
+	}{
+		"Pause": {func(s *bufferedsender.BufferedSender[hotel]) error { s.Pause(); return nil }, 2},
+		"SetLimits": {func(s *bufferedsender.BufferedSender[hotel]) error {
+			_, err := s.SetLimits(bufferedsender.Limits{MaxInFlight: 1, MaxBatchActions: 1})
+			return err
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r *rig
+				var once sync.Once
+				opts := hotelOptions{MaxBatchActions: 2, MaxInFlight: 8, DisableAutoFlush: true}
+				opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[hotel]) {
+					once.Do(func() { assert.NoError(t, c.decide(r.sender)) })
+				}
+				r = newRig(t, &opts)
+				r.respond(seconds(func(int, *exchange) float64 { return 1 }))
+				r.upload(hotels("k", 8)...)
+				flushed := later(r.flush)
+				synctest.Wait()
+				assert.Equal(t, [][]string{{"k-0", "k-1"}}, keysOf(r.requests()), "more started after %s has returned", name)
+				r.sender.Resume()
+				require.NoError(t, <-flushed)
+			})
+		})
+	}
+}
+
+func TestThePartsOfARefusedBatchKeepToNewLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{MaxBatchActions: 8})
+		r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
+		r.upload(hotels("k", 8)...)
+		synctest.Wait()
+		_, err := r.sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 1})
+		require.NoError(t, err)
+		require.NoError(t, r.close())
+		wire := r.requests()
+		require.Len(t, wire, 9)
+		for _, x := range wire[1:] {
+			assert.Len(t, x.keys, 1)
+		}
+	})
+}
+
+// oneEach is a service that has time for the first document of each request.
+type oneEach struct{}
+
+func (oneEach) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+	time.Sleep(2 * time.Second)
+	result, err := agree(ctx, body)
+	for i := range result.Results {
+		if i > 0 {
+			result.Results[i].Succeeded, result.Results[i].StatusCode = false, 503
+		}
+	}
+	return result, err
+}
+
+func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		sender, err := bufferedsender.New(oneEach{}, &hotelOptions{MaxBatchActions: 150, MaxInFlight: 2, Logger: mute})
+		require.NoError(t, err)
+		closeAtLast(t, sender)
+		require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 300)...))
+		require.NoError(t, sender.Close(t.Context()), "nothing is wrong but the capacity")
+		assert.EqualValues(t, 300, sender.Stats().Completed)
+		assert.Greater(t, time.Since(began), 6*time.Minute, "longer than anybody waits for a service that does nothing")
+	})
+}
+
+// The service is not busy if all the others get through.
+func TestADocumentThatAloneIsThrottledIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Retry: atOnce, AutoFlushInterval: time.Millisecond})
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(20 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
+		r.upload(hotel{ID: "bad"})
+		for _, doc := range hotels("k", 2000) {
+			r.upload(doc)
+			time.Sleep(time.Millisecond)
+		}
+		require.Equal(t, 1, flushFailures(t, r.flush()))
+		assert.LessOrEqual(t, r.failure("bad").Attempts, 30)
+	})
+}
+
+// leaver ends the goroutine that it is called on.
+type leaver struct{}
+
+func (leaver) New(tuning.Bounds) tuning.Controller { return leaver{} }
+func (leaver) Limits() tuning.Limits               { return tuning.Limits{} }
+func (leaver) Observe(tuning.Observation) tuning.Limits {
+	runtime.Goexit()
+	return tuning.Limits{}
+}
+
+func TestAControllerThatEndsItsGoroutineLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Tuning: leaver{}, MaxBatchActions: 2})
+		r.upload(hotels("k", 5)...)
+		require.NoError(t, r.close())
+		assert.EqualValues(t, 5, r.sender.Stats().Completed)
+		assert.Len(t, r.indexed(), 5)
+	})
+}
