@@ -35,7 +35,7 @@ func TestFUSERetryAfterLengthensTheOpening(t *testing.T) {
 		"longer than an OpenFor of 10 s": {[]string{"Retry-After", "20"}, breaker.Options{OpenFor: 10 * time.Second}, 20 * time.Second},
 		"a date":                         {[]string{"Retry-After", "DATE"}, breaker.Options{}, 2 * time.Minute},
 	} {
-		for _, status := range []int{503, 500} {
+		for _, status := range []int{503, 500, 401, 404} {
 			t.Run(fmt.Sprint(name, " of a ", status), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c.opts.Failures = 1
@@ -333,5 +333,25 @@ func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 			assert.Equal(t, 4, answer.Unsent)
 			assert.Equal(t, 1, answer.Unknown)
 		})
+	})
+}
+
+func TestFUSETheChainHoldsTheDetailsOfTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: newBreaker(t, nil), Retry: atOnce})
+		r.sickenWith(busy, hotels("k", 3)...)
+		for name, f := range map[string]func() error{
+			"Flush":           func() error { return r.sender.Flush(within(t, time.Second)) },
+			"UploadDocuments": func() error { return r.sender.UploadDocuments(within(t, time.Second), hotel{ID: "new"}) },
+			"Health":          func() error { return r.sender.Health().Err },
+		} {
+			var open *breaker.OpenError
+			require.ErrorAs(t, f(), &open, name)
+			assert.Equal(t, breaker.Open, open.Status.State)
+			assert.NotZero(t, open.Status.Until)
+		}
+		var open *breaker.OpenError
+		require.ErrorAs(t, r.sender.Close(within(t, time.Second)), &open)
+		require.ErrorAs(t, r.failure("k-0"), &open)
 	})
 }

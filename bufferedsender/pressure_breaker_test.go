@@ -195,10 +195,10 @@ func TestFUSENoAttemptIsUsedWhileItIsNotClosed(t *testing.T) {
 			b := newBreaker(t, nil)
 			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
 			r.sicken(hotel{ID: "k"})
-			time.Sleep(10 * time.Minute)
-			r.respond(nil)
+			time.Sleep(10*time.Minute + time.Second)
 			// From now on the service works, but for this document.
 			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 409}}})
+			r.respond(nil)
 			require.Error(t, r.flush())
 			assert.Equal(t, 4, r.failure("k").Attempts)
 			assert.True(t, r.failure("k").Exhausted)

@@ -45,6 +45,7 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 				still(t, blocked, "the adding call")
 				assert.Empty(t, l.lost(), "full, but the breaker is closed")
 				err := <-blocked
+				synctest.Wait()
 				switch policy {
 				case bufferedsender.OverloadBlock:
 					assert.Equal(t, 20*time.Second, r.now())
