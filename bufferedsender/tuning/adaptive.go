@@ -146,11 +146,19 @@ func (a *adaptive) Observe(o Observation) Limits {
 		if o.Started >= a.shrunkAt {
 			a.shrink = min(a.shrink*1.5, 1)
 		}
-		a.rate.passed(&o, &a.clock, elapsed, a.latency.value, a.most())
+		a.rate.passed(&o, &a.clock, elapsed, a.limits.Interval.Seconds(), a.latency.value, a.most())
 		if !a.rate.known {
 			a.window.passed(&o, &a.clock)
 		}
 	}
+	a.translate()
+	return a.limits
+}
+
+// Resize implements Resizer.
+func (a *adaptive) Resize(b Bounds) Limits {
+	a.bounds = b.normalized()
+	a.window.resize(a.bounds)
 	a.translate()
 	return a.limits
 }
@@ -169,7 +177,7 @@ func (a *adaptive) translate() {
 		a.limits = l
 		return
 	}
-	slots := a.window.most
+	slots := a.window.slots()
 	a.rate.value = max(a.rate.value, float64(low.BatchActions)/high.Interval.Seconds())
 	r := a.rate.value
 	// A long request needs large batches, or more slots than there are.

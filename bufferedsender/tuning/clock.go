@@ -13,6 +13,7 @@ type clock struct {
 	lost  float64 // of these, those of pauses in which a service cannot have saved anything up for later
 	done  float64 // actions
 	sent  float64
+	slack float64 // requests after which nothing waited
 	pause float64 // seconds of the pause that has just ended, 0 if there was none
 }
 
@@ -40,7 +41,10 @@ func (c *clock) advance(o *Observation, interval time.Duration) float64 {
 		}
 	}
 	elapsed := (o.Now - from).Seconds()
-	c.last, c.idle = o.Now, o.Backlog == 0
+	c.last, c.idle = o.Now, o.Backlog <= 0
+	if c.idle {
+		c.slack++
+	}
 	c.busy += elapsed
 	c.done += float64(o.Done)
 	c.sent += float64(o.Actions)
@@ -48,9 +52,9 @@ func (c *clock) advance(o *Observation, interval time.Duration) float64 {
 }
 
 // mark is a moment of a clock.
-type mark struct{ busy, lost, done, sent float64 }
+type mark struct{ busy, lost, done, sent, slack float64 }
 
-func (c *clock) mark() mark { return mark{c.busy, c.lost, c.done, c.sent} }
+func (c *clock) mark() mark { return mark{c.busy, c.lost, c.done, c.sent, c.slack} }
 
 // since returns how many actions a second were done since m.
 func (c *clock) since(m mark) float64 {

@@ -1,3 +1,20 @@
-// Package tuning is for those who want a buffered sender to find out by itself
-// how much a search service takes, or to tell it.
+// Package tuning is for programs that do not know how much a search service
+// takes, or that share it with others: it lets a buffered sender find out.
+//
+// A [Policy] is an option of a sender. It makes a [Controller], which is told of
+// every request that has ended and says how large the next ones may be, how many
+// may be under way, and how far apart they start.
+//
+//	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
+//		MaxInFlight: 8,
+//		Tuning:      tuning.Adaptive(nil),
+//	})
+//
+// [Adaptive] searches for the rate that the service takes, between one document
+// every ten seconds and what the sender's options allow. [Fixed] is for those who
+// know the numbers, or measure.
+//
+// A controller is a pure state machine: time is passed in, and the same
+// observations lead to the same limits. So a policy of one's own can be tested
+// without waiting, as the simulation in this package's tests does.
 package tuning

@@ -7,11 +7,20 @@ func Fixed() Policy { return fixedPolicy{} }
 
 type fixedPolicy struct{}
 
-func (fixedPolicy) New(b Bounds) Controller { return fixed(b.normalized().loosest()) }
+func (fixedPolicy) New(b Bounds) Controller {
+	f := fixed(b.normalized().loosest())
+	return &f
+}
 
 // fixed is the controller: the limits themselves.
 type fixed Limits
 
-func (f fixed) Limits() Limits { return Limits(f) }
+func (f *fixed) Limits() Limits { return Limits(*f) }
 
-func (f fixed) Observe(Observation) Limits { return Limits(f) }
+func (f *fixed) Observe(Observation) Limits { return Limits(*f) }
+
+// Resize implements Resizer.
+func (f *fixed) Resize(b Bounds) Limits {
+	*f = fixed(b.normalized().loosest())
+	return Limits(*f)
+}

@@ -5,38 +5,50 @@ import (
 	"time"
 )
 
+// All of these were chosen with the simulation in the tests and confirmed with
+// real senders. Times are seconds.
 const (
 	// decrease is what is left of the measured capacity after a refusal. 0.85
 	// lets the service save something up, without losing more than a few percent
 	// if it cannot.
 	decrease = 0.85
+	// back is the time constant of the return to the measured capacity, but at
+	// least backIntervals: a slow sender needs longer to let something be saved up.
+	back, backIntervals = 1.5, 20
 	// overshoot is how far the measured capacity may be above the rate that met a
-	// refusal. It can be above it because of what was saved up before.
+	// refusal; it is, if something was saved up before.
 	overshoot = 1.1
-	// collapse is the share of refused actions above which the capacity has
-	// fallen too far to wait for a measurement, of at least collapseRequests.
+	// unmeasured is what of the rate counts as measured if it could not be: there
+	// was one refusal only, or the application did not send all the time.
+	unmeasured = 0.95
+	// collapse is the share of refused actions, of at least collapseRequests,
+	// above which the capacity has fallen too far to wait for a measurement.
 	collapse, collapseRequests = 0.6, 4
-	// back is the time constant, in seconds, of the return to the measured rate.
-	back = 2.0
-	// A round lasts at least roundSeconds and roundIntervals; then what was done
-	// about the last refusal has had its effect. A measurement lasts longer.
+
+	// A round lasts at least roundSeconds and roundIntervals: then what was done
+	// about the last refusal has had its effect. A measurement lasts longer. If it
+	// were shorter, the share of a sender would depend on its luck.
 	roundSeconds, roundIntervals     = 0.3, 8
-	measureSeconds, measureIntervals = 1.0, 15
-	// Beyond the measured rate, growth is additive with a step that depends on
-	// the rate: gain·rate^-0.25 a second, as a share of the rate, so 2 % at
-	// 10,000 and 4 % at 600 documents a second; at the most mostGrowth.
+	measureSeconds, measureIntervals = 3.0, 45
+
+	// Beyond the measured capacity a second adds gain·rate^-0.25 of the rate, so
+	// 2 % at 10,000 and 4 % at 600 actions a second, but not above mostGrowth.
 	gain, mostGrowth = 0.2, 0.06
 	// refusedTarget and lostTarget are the shares of actions and of time that
-	// looking for the limit may cost.
+	// looking for the limit may cost. leastGrowth is what is left of growth if it
+	// costs far more, costMemory for how long the cost is remembered.
 	refusedTarget, lostTarget = 0.015, 0.02
-	// After longest(calm, usual time between refusals, pauseCalm times a pause)
-	// without a refusal, at most maxCalm, growth becomes faster by acceleration
-	// every second, up to maxAcceleration a second, or less than a third in the
-	// time that a request takes: the answer must be able to come.
-	calm, maxCalm, pauseCalm                      = 8.0, 60.0, 20.0
-	acceleration, maxAcceleration, perRoundGrowth = 0.03, 0.5, 0.35
-	// costMemory is for how many seconds the cost is remembered.
-	costMemory = 30.0
+	leastGrowth, costMemory   = 0.05, 30.0
+	// Growth becomes faster, by acceleration every second, when there was no
+	// refusal for the longest of calm, calmRequests intervals, the usual time
+	// between refusals and calmPauses times the usual pause, at most maxCalm.
+	calm, calmRequests, calmPauses, maxCalm = 8.0, 60.0, 20.0, 60.0
+	acceleration                            = 0.02
+	// A second adds at most maxGrowth, and the time that a request takes
+	// maxBlindGrowth: an answer must be able to come.
+	maxGrowth, maxBlindGrowth = 0.5, 0.35
+	// Above unneeded times what the upper bounds allow there is no rate any more.
+	unneeded = 2
 )
 
 // rate is the search for the number of actions a second that a service takes.
@@ -66,7 +78,7 @@ type rate struct {
 }
 
 // passed is told of a request of which nothing was refused.
-func (r *rate) passed(o *Observation, c *clock, elapsed, latency, most float64) {
+func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most float64) {
 	r.tick(o, c, elapsed)
 	if !r.known || o.Backlog <= 0 {
 		return // what is not needed is not asked for
@@ -80,17 +92,17 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, latency, most float64) 
 	if cost := r.pause / max(r.cycle, 1); cost > lostTarget {
 		affordable = min(affordable, lostTarget/cost)
 	}
-	growth *= max(affordable*affordable, 0.05)
-	if late := quiet - min(max(calm, r.cycle, pauseCalm*r.pause), maxCalm); late > 0 {
+	growth *= max(affordable*affordable, leastGrowth)
+	if late := quiet - min(max(calm, r.cycle, calmRequests*interval, calmPauses*r.pause), maxCalm); late > 0 {
 		growth += acceleration * late
 	}
-	growth = min(growth, maxAcceleration, perRoundGrowth/max(latency, 1e-3))
+	growth = min(growth, maxGrowth, maxBlindGrowth/max(latency, 1e-3))
 	step := 0.0
 	if r.value < r.goal {
-		step = (r.goal - r.value) * (1 - math.Exp(-elapsed/back))
+		step = (r.goal - r.value) * (1 - math.Exp(-elapsed/max(back, backIntervals*interval)))
 	}
 	r.value += step + r.value*min(growth*elapsed, 1)
-	if r.value > 2*most {
+	if r.value > unneeded*most {
 		*r = rate{recent: r.recent} // it is no limit any more
 	}
 }
@@ -148,8 +160,8 @@ func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
 	}
 }
 
-// first makes the first rate: what was done in the last second or two, or half
-// of what was tried. The service may have saved up more, and others may have got
+// first makes the first rate: what was done in the last seconds, or half of
+// what was tried. The service may have saved up more, and others may have got
 // it all, so neither alone is to be trusted.
 func (r *rate) first(c *clock) {
 	from := r.recent[0]
@@ -162,8 +174,8 @@ func (r *rate) first(c *clock) {
 // decide makes a new rate at the end of a round.
 func (r *rate) decide(c *clock) {
 	r.cycle += (c.busy - r.decided - r.cycle) * 0.5
-	measured, blind := r.value, false
-	if r.refusals > 1 {
+	measured, blind := unmeasured*r.value, false
+	if r.refusals > 1 && c.slack == r.older.slack {
 		measured = min(c.since(r.older), overshoot*r.value)
 		blind = c.done == r.older.done
 	}

@@ -1,6 +1,9 @@
 package tuning
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Limits is what a sender keeps to from its next request on.
 type Limits struct {
@@ -20,6 +23,7 @@ type Bounds struct {
 	// Max is the largest batch, the most requests in flight and the longest
 	// interval; a sender takes the first three from its options. What is below
 	// Min counts as Min, but an Interval of 0 as 10 s.
+	// Nothing counts as more than math.MaxInt32 or a day.
 	Max Limits
 }
 
@@ -52,14 +56,27 @@ type Controller interface {
 	Observe(o Observation) Limits
 }
 
+// Resizer is a Controller that can go on with other bounds and need not forget
+// what it has learned. Both controllers of this package are one.
+type Resizer interface {
+	// Resize puts other bounds in force and returns the limits from now on.
+	Resize(b Bounds) Limits
+}
+
 // Policy makes the controllers of senders, one each. It is safe for concurrent
 // use and may be shared.
 type Policy interface {
 	New(b Bounds) Controller
 }
 
-// longestInterval is the longest Interval of bounds that name none.
-const longestInterval = 10 * time.Second
+const (
+	// longestInterval is the longest Interval of bounds that name none.
+	longestInterval = 10 * time.Second
+	// mostNumber and mostInterval keep what is computed from bounds far from any
+	// overflow.
+	mostNumber   = math.MaxInt32
+	mostInterval = 24 * time.Hour
+)
 
 // normalized makes bounds that every controller can rely on: all numbers at
 // least 1, intervals not negative, Min not above Max.
@@ -67,14 +84,15 @@ func (b Bounds) normalized() Bounds {
 	if b.Max.Interval <= 0 {
 		b.Max.Interval = longestInterval
 	}
-	b.Min.BatchActions = max(b.Min.BatchActions, 1)
-	b.Min.BatchBytes = max(b.Min.BatchBytes, 1)
-	b.Min.InFlight = max(b.Min.InFlight, 1)
-	b.Min.Interval = max(b.Min.Interval, 0)
-	b.Max.BatchActions = max(b.Max.BatchActions, b.Min.BatchActions)
-	b.Max.BatchBytes = max(b.Max.BatchBytes, b.Min.BatchBytes)
-	b.Max.InFlight = max(b.Max.InFlight, b.Min.InFlight)
-	b.Max.Interval = max(b.Max.Interval, b.Min.Interval)
+	number := func(low, high *int) {
+		*low = min(max(*low, 1), mostNumber)
+		*high = min(max(*high, *low), mostNumber)
+	}
+	number(&b.Min.BatchActions, &b.Max.BatchActions)
+	number(&b.Min.BatchBytes, &b.Max.BatchBytes)
+	number(&b.Min.InFlight, &b.Max.InFlight)
+	b.Min.Interval = min(max(b.Min.Interval, 0), mostInterval)
+	b.Max.Interval = min(max(b.Max.Interval, b.Min.Interval), mostInterval)
 	return b
 }
 

@@ -1,19 +1,131 @@
 package tuning
 
-// window is the number of requests in flight.
+import "time"
+
+const (
+	// ramp is how many requests more may be in flight after each one that
+	// succeeds, so four times as many after each time a request takes.
+	ramp = 3
+	// fewInFlight is how many requests a service is thought to work on without
+	// making them wait for each other.
+	fewInFlight = 4
+	// fullBatch is the share of the upper bounds from which a batch counts as
+	// full, so that its latency can be compared with that of others.
+	fullBatch = 0.9
+	// A round has at least roundRequests and roundWindows times what is in flight.
+	roundRequests, roundWindows = 20, 4
+	// trialSize is the share of the requests in flight that a trial leaves,
+	// trialRate the share of the rate that must remain for it to succeed.
+	trialSize, trialRate = 0.75, 0.9
+	// After a trial that has failed, failedRest rounds pass before the next one.
+	failedRest = 30
+)
+
+// window is the number of requests in flight that latency allows.
 type window struct {
-	size, least, most float64
-	tolerance         float64 // of latency, negative: none
+	bounds    Bounds
+	size      float64
+	ramping   bool    // size grows with every request
+	tolerance float64 // of latency, negative: none
+
+	usual float64 // seconds that a full batch takes when requests do not wait for each other
+	few   int     // requests that usual was made of
+
+	// The round: full batches that left after began.
+	began    time.Duration
+	first    mark
+	requests int
+	seconds  float64
+
+	trial  bool
+	before struct{ size, rate, latency float64 } // the trial
+	rest   int                                   // rounds
 }
 
 func newWindow(b Bounds, tolerance float64) window {
-	return window{size: float64(b.Min.InFlight), least: float64(b.Min.InFlight), most: float64(b.Max.InFlight), tolerance: tolerance}
+	return window{bounds: b, size: float64(b.Min.InFlight), ramping: b.Min.InFlight < b.Max.InFlight, tolerance: tolerance}
 }
 
+// resize puts other bounds in force.
+func (w *window) resize(b Bounds) {
+	if b.Max.InFlight > w.bounds.Max.InFlight && w.limit() == w.bounds.Max.InFlight {
+		w.ramping = true // nothing was too much so far
+	}
+	if b.Max.BatchActions != w.bounds.Max.BatchActions || b.Max.BatchBytes != w.bounds.Max.BatchBytes {
+		w.usual, w.few = 0, 0 // a full batch is another one now
+	}
+	w.bounds = b
+	w.size = within(w.size, float64(b.Min.InFlight), float64(b.Max.InFlight))
+	w.trial, w.requests, w.seconds = false, 0, 0
+}
+
+// limit is how many requests may be in flight while there is no rate.
 func (w *window) limit() int { return int(w.size) }
 
+// slots is how many there may be if a rate needs them.
+func (w *window) slots() float64 {
+	if w.ramping {
+		return float64(w.bounds.Max.InFlight)
+	}
+	return w.size
+}
+
+// passed is told of a request of which nothing was refused.
 func (w *window) passed(o *Observation, c *clock) {
-	if o.Backlog > 0 {
-		w.size = min(w.size+3, w.most)
+	most := w.bounds.Max.InFlight
+	if o.Backlog <= 0 {
+		return // the sender was not limited by this
+	}
+	latency := (o.Now - o.Started).Seconds()
+	full := float64(o.Actions) >= fullBatch*float64(w.bounds.Max.BatchActions) ||
+		float64(o.Bytes) >= fullBatch*float64(w.bounds.Max.BatchBytes)
+	if full && o.InFlight <= fewInFlight && (w.ramping || w.few == 0) {
+		w.few++
+		w.usual += (latency - w.usual) / float64(w.few)
+	}
+	if w.ramping {
+		w.size = min(w.size+ramp, float64(most))
+		if w.size == float64(most) {
+			w.ramping, w.began = false, o.Now
+		}
+		return
+	}
+	if w.tolerance < 0 || most <= fewInFlight || !full || o.Started < w.began {
+		return
+	}
+	if w.requests == 0 {
+		w.first = c.mark()
+	} else {
+		w.seconds += latency
+	}
+	if w.requests++; float64(w.requests) <= max(roundRequests, roundWindows*w.size) {
+		return
+	}
+	w.judge(w.seconds/float64(w.requests-1), c.since(w.first))
+	w.began, w.requests, w.seconds = o.Now, 0, 0
+}
+
+// judge ends a round.
+func (w *window) judge(latency, rate float64) {
+	if w.usual == 0 {
+		w.usual = latency
+	}
+	slow := latency > w.tolerance*w.usual && w.size > fewInFlight
+	switch {
+	case w.trial && rate < trialRate*w.before.rate:
+		w.size, w.usual = w.before.size, w.before.latency
+		w.trial, w.rest = false, failedRest
+	case w.trial && slow, slow && w.rest == 0:
+		if !w.trial {
+			w.before.size, w.before.rate, w.before.latency = w.size, rate, latency
+		}
+		w.trial = true
+		w.size = max(w.size*trialSize, float64(w.bounds.Min.InFlight), fewInFlight)
+	default:
+		w.trial, w.rest = false, max(0, w.rest-1)
+		w.size = min(w.size+max(1, w.size/8), float64(w.bounds.Max.InFlight))
+		if latency < w.usual {
+			w.usual += (latency - w.usual) / 4
+		}
 	}
 }

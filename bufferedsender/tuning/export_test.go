@@ -1,0 +1,17 @@
+package tuning
+
+// RateOf returns the rate that an adaptive controller keeps to, in actions a
+// second, and whether there is one.
+func RateOf(c Controller) (float64, bool) {
+	r := &c.(*adaptive).rate
+	return r.value, r.known
+}
+
+// CopyOf returns a controller that goes on where c is, independently of it.
+func CopyOf(c Controller) Controller {
+	a := *c.(*adaptive)
+	return &a
+}
+
+// Normalized returns the bounds as the controllers use them.
+func (b Bounds) Normalized() Bounds { return b.normalized() }
