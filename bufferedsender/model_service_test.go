@@ -53,6 +53,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 		kind = s.faults[s.requests]
 	}
 	s.requests++
+	s.throttled = s.throttled || kind == "doc 503"
 	lucky := s.rnd.IntN(max(1, len(body.Value)))
 	s.mu.Unlock()
 

@@ -112,6 +112,7 @@ type schedule struct {
 	reported    int // failures that Flush and Close reported
 	unsentSeen  int // of these, unsent ones in FlushErrors
 	closeErr    error
+	throttled   bool // some document was answered with 503
 	errors      []string
 }
 
@@ -296,7 +297,8 @@ func (s *schedule) handlers() events.Handlers[modelDoc] {
 			if r, ok := e.Action.Tag.(*record); ok {
 				r.sent++
 			}
-			if limit := s.options.Retry.MaxAttempts() + 10_000; e.Attempt < 1 || e.Attempt > limit {
+			// A busy service may turn the same document away again and again.
+			if limit := s.options.Retry.MaxAttempts(); e.Attempt < 1 || e.Attempt > limit && !s.throttled {
 				s.errorf("attempt %d of %d", e.Attempt, limit)
 			}
 		},

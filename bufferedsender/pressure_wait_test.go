@@ -226,7 +226,7 @@ func TestPressureWaitInsideACallback(t *testing.T) {
 				_ = r.flush()
 				require.ErrorIs(t, err, bufferedsender.ErrInCallback)
 				refused(t, err, 0)
-				waitError(t, err)
+				_ = waitError(t, err)
 				assert.Empty(t, results)
 				assert.Equal(t, []string{"good"}, r.indexed(), "nothing was accepted")
 			})
