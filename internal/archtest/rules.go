@@ -92,6 +92,8 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/repair", May: []string{"./models/..."}, Never: []string{http, azure}},
 
 	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term}, public...)},
+	// A program, so it chooses an SDK.
+	{Folder: "samples/observability", May: append(append([]string{azcore, "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli}, public...)},
 	{Folder: "internal/testkit", May: []string{goleak}},
 	{Folder: "internal/archtest"},

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func TestStoryIsTold(t *testing.T) {
+	var out, complaints bytes.Buffer
+	require.Zero(t, run(t.Context(), nil, &out, &complaints), "%s", &complaints)
+	assert.Empty(t, complaints.String())
+	at := 0
+	for _, line := range []string{
+		"http://127.0.0.1:",
+		"all is well                                   200 healthy        2000 accepted  2000 completed    0 waiting",
+		"the service was busy for a while              200 ",
+		"the service is gone                           503 circuit open   4000 accepted  3000 completed 1000 waiting",
+		"the service is back, and has all that waited  200 ",
+		"somebody has paused the sender                503 paused         4500 accepted  4000 completed  500 waiting",
+		"and resumed it                                200 ",
+		"the sender is closed                          503 closed         4500 accepted  4500 completed    0 waiting",
+		`azsearch_sender_health_changes_total{azsearch_health="circuit_open"} 1`,
+		"azsearch_sender_items_added_total 4500\n",
+		`azsearch_sender_items_retried_total{db_response_status_code="503"} `,
+		"azsearch_sender_queue_items 0\n",
+		`db_client_operation_duration_seconds_count{db_operation_name="BATCH",db_response_status_code="200"} `,
+	} {
+		found := strings.Index(out.String()[at:], line)
+		if assert.GreaterOrEqual(t, found, 0, "%q does not follow in\n%s", line, &out) {
+			at += found
+		}
+	}
+}
+
+func TestStoryThatIsInterruptedEndsWell(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	var out, complaints bytes.Buffer
+	assert.Zero(t, run(ctx, []string{"-stay"}, &out, &complaints), "%s", &complaints)
+	assert.Contains(t, out.String(), "the sender is closed")
+}
+
+func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"-nonsense"}, {"-addr"}} {
+		var out, complaints bytes.Buffer
+		assert.Equal(t, 2, run(t.Context(), args, &out, &complaints), "%q", args)
+		assert.NotEmpty(t, complaints.String())
+	}
+	var out, complaints bytes.Buffer
+	assert.Equal(t, 1, run(t.Context(), []string{"-addr", "256.0.0.1:x"}, &out, &complaints))
+	assert.Zero(t, run(t.Context(), []string{"-h"}, &out, &complaints))
+}
+
+func TestHealthIsAReadiness(t *testing.T) {
+	since := time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		health bufferedsender.Health
+		status int
+		body   string
+	}{
+		{bufferedsender.Health{State: events.Healthy, Since: since}, 200, `{"state":"healthy","since":"2026-02-10T12:00:00Z"}`},
+		{bufferedsender.Health{State: events.Throttled, Since: since, Reason: "slow", Err: errors.New("slow")}, 200, `{"state":"throttled","since":"2026-02-10T12:00:00Z","reason":"slow"}`},
+		{bufferedsender.Health{State: events.CircuitOpen, Since: since, Reason: `"gone"`}, 503, `{"state":"circuit open","since":"2026-02-10T12:00:00Z","reason":"\"gone\""}`},
+		{bufferedsender.Health{State: events.Paused, Since: since}, 503, `{"state":"paused","since":"2026-02-10T12:00:00Z"}`},
+		{bufferedsender.Health{State: events.Closing, Since: since}, 503, `{"state":"closing","since":"2026-02-10T12:00:00Z"}`},
+		{bufferedsender.Health{State: events.Closed, Since: since}, 503, `{"state":"closed","since":"2026-02-10T12:00:00Z"}`},
+	} {
+		w := httptest.NewRecorder()
+		healthHandler(func() bufferedsender.Health { return c.health }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
+		assert.Equal(t, c.status, w.Code, c.health.State)
+		assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
+		assert.JSONEq(t, c.body, w.Body.String())
+		assert.True(t, json.Valid(w.Body.Bytes()))
+	}
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// Reading is what the sender sends.
+type Reading struct {
+	ID      string  `json:"id" search:"key"`
+	Station string  `json:"station" search:"filterable"`
+	Celsius float64 `json:"celsius" search:"filterable,sortable"`
+}
+
+type sender = bufferedsender.BufferedSender[Reading]
+
+// newSender returns an emulated service and a sender to it. The delays are
+// short, so that the story is.
+func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*searchtest.Server, *sender, error) {
+	service := searchtest.NewServer(&searchtest.Options{Latency: 5 * time.Millisecond})
+	opts := &search.ClientOptions{}
+	opts.Transport = service
+	indexes, err := search.NewIndexClientWithKey(service.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	fields, err := models.FieldsOf[Reading]()
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := indexes.CreateIndex(ctx, models.SearchIndex{Name: "readings", Fields: fields}, nil); err != nil {
+		return nil, nil, err
+	}
+	client, err := indexes.Client("readings")
+	if err != nil {
+		return nil, nil, err
+	}
+	circuit, err := breaker.New(&breaker.Options{OpenFor: 300 * time.Millisecond})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := bufferedsender.New(client, &bufferedsender.Options[Reading]{
+		MeterProvider:     meters,
+		Breaker:           circuit,
+		Retry:             retry.Options{Delay: 10 * time.Millisecond},
+		MaxBatchActions:   100,
+		MaxInFlight:       4,
+		AutoFlushInterval: 50 * time.Millisecond,
+		Logger:            slog.New(slog.DiscardHandler), // it would warn of what the story is about
+	})
+	return service, s, err
+}
+
+// story is what happens to the sender.
+type story struct {
+	w       io.Writer
+	url     string
+	service *searchtest.Server
+	sender  *sender
+	sent    int
+	linger  time.Duration // at each state, so that a Prometheus has time to look
+}
+
+// tell tells the story once, or until ctx ends.
+func (s *story) tell(ctx context.Context, again bool) error {
+	for {
+		for _, chapter := range []func(context.Context) error{s.calm, s.busy, s.gone, s.paused} {
+			if err := chapter(ctx); err != nil {
+				s.service.SetFaults(nil)
+				s.sender.Resume()
+				if again && ctx.Err() != nil {
+					return nil // it was to be told until now
+				}
+				return err
+			}
+		}
+		if !again {
+			return nil
+		}
+	}
+}
+
+func (s *story) calm(ctx context.Context) error {
+	if err := s.add(ctx, 2000); err != nil {
+		return err
+	}
+	if err := s.sender.Flush(ctx); err != nil {
+		return err
+	}
+	return s.look(ctx, "all is well", http.StatusOK)
+}
+
+func (s *story) busy(ctx context.Context) error {
+	s.service.SetFaults(&searchtest.Faults{Seed: 1, Rules: []searchtest.Fault{{
+		Operation: searchtest.OpIndexDocuments,
+		Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: http.StatusServiceUnavailable, Nth: 1}, {Ratio: 0.1, Status: http.StatusConflict, Nth: 1}},
+	}}})
+	if err := s.add(ctx, 1000); err != nil {
+		return err
+	}
+	if err := s.sender.Flush(ctx); err != nil {
+		return err
+	}
+	if s.sender.Stats().Throttled == 0 {
+		return errors.New("the service was busy, and the sender has not noticed")
+	}
+	s.service.SetFaults(nil)
+	return s.look(ctx, "the service was busy for a while", http.StatusOK)
+}
+
+func (s *story) gone(ctx context.Context) error {
+	s.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: http.StatusServiceUnavailable}}})
+	if err := s.add(ctx, 1000); err != nil {
+		return err
+	}
+	if err := s.until(ctx, events.CircuitOpen); err != nil {
+		return err
+	}
+	if err := s.look(ctx, "the service is gone", http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	s.service.SetFaults(nil)
+	if err := s.sender.Flush(ctx); err != nil { // waits for the probe that closes the circuit
+		return err
+	}
+	return s.look(ctx, "the service is back, and has all that waited", http.StatusOK)
+}
+
+func (s *story) paused(ctx context.Context) error {
+	s.sender.Pause()
+	if err := s.add(ctx, 500); err != nil {
+		return err
+	}
+	if err := s.until(ctx, events.Paused); err != nil {
+		return err
+	}
+	if err := s.look(ctx, "somebody has paused the sender", http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	s.sender.Resume()
+	if err := s.sender.Flush(ctx); err != nil {
+		return err
+	}
+	return s.look(ctx, "and resumed it", http.StatusOK)
+}
+
+// end shows the metrics, closes the sender, looks for the last time, and checks
+// that the metrics tell what has happened.
+func (s *story) end(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	_, metrics, err := s.get(ctx, "/metrics")
+	if err != nil {
+		return errors.Join(err, closeSoon(s.sender))
+	}
+	if err := closeSoon(s.sender); err != nil {
+		return err
+	}
+	if err := s.look(ctx, "the sender is closed", http.StatusServiceUnavailable); err != nil {
+		return err
+	}
+	fmt.Fprint(s.w, "\n", inShort(metrics))
+	if _, metrics, err = s.get(ctx, "/metrics"); err != nil {
+		return err
+	}
+	accepted := total(metrics, "azsearch_sender_items_added_total", "")
+	completed := total(metrics, "azsearch_sender_items_settled_total", `azsearch_outcome="completed"`)
+	if all := int(s.sender.Stats().Accepted); accepted != all || completed != all {
+		return fmt.Errorf("%d readings were accepted, and the metrics say %d accepted and %d completed", all, accepted, completed)
+	}
+	return nil
+}
+
+// add adds n readings, of so many different ones that keys seldom meet.
+func (s *story) add(ctx context.Context, n int) error {
+	readings := make([]Reading, n)
+	for i := range readings {
+		readings[i] = Reading{ID: fmt.Sprintf("r-%d", (s.sent+i)%10_000), Station: "Zugspitze", Celsius: -4.5}
+	}
+	s.sent += n
+	return s.sender.UploadDocuments(ctx, readings...)
+}
+
+// until waits until the sender is in a state.
+func (s *story) until(ctx context.Context, state events.HealthState) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for s.sender.Health().State != state {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("the sender did not become %s: %w", state, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// look asks /health, as a load balancer would, and says what it answers.
+func (s *story) look(ctx context.Context, when string, want int) error {
+	status, body, err := s.get(ctx, "/health")
+	if err != nil {
+		return err
+	}
+	var health struct{ State string }
+	if err := json.Unmarshal([]byte(body), &health); err != nil {
+		return err
+	}
+	if status != want {
+		return fmt.Errorf("%s, and /health answers %d: %s", when, status, body)
+	}
+	stats := s.sender.Stats()
+	fmt.Fprintf(s.w, "%-45s %d %-13s %5d accepted %5d completed %4d waiting\n", when, status, health.State, stats.Accepted, stats.Completed, stats.PendingActions)
+	select {
+	case <-time.After(s.linger):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// get returns the status and the body of a page of this program.
+func (s *story) get(ctx context.Context, path string) (status int, body string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(raw), err
+}
+
+// closeSoon closes the sender, also when the program was interrupted.
+func closeSoon(s *sender) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return s.Close(ctx)
+}
+
+var sameEverywhere = regexp.MustCompile(`(azure_resource_provider_namespace|db_collection_name|db_namespace|db_system_name|server_address)="[^"]*",?`)
+
+// inShort leaves out what fills the screen: buckets, and labels that all series
+// have.
+func inShort(metrics string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(metrics) {
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
+			line = sameEverywhere.ReplaceAllString(line, "")
+			kept.WriteString(strings.NewReplacer("{}", "", ",}", "}").Replace(line))
+		}
+	}
+	return kept.String()
+}
+
+// total adds up the series of a metric that have a label.
+func total(metrics, name, label string) (sum int) {
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, name+"{") && strings.Contains(line, label) {
+			value, _ := strconv.Atoi(strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]))
+			sum += value
+		}
+	}
+	return sum
+}
