@@ -136,19 +136,33 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 	})
 }
 
-// A breaker that is open already is told of while New still runs.
-func TestTheFirstHealthChangeComesWithAContext(t *testing.T) {
-	b := newBreaker(t, nil)
-	b.Disable()
-	for range 100 {
-		told := make(chan context.Context, 10)
-		opts := hotelOptions{Breaker: b, Logger: mute}
-		opts.Handlers.HealthChanged = func(ctx context.Context, _ *events.HealthChange) { told <- ctx }
+// slow is a MeterProvider that keeps New at its last step.
+type slow struct{ noop.MeterProvider }
+
+func (slow) Meter(string, ...metric.MeterOption) metric.Meter { return slowMeter{} }
+
+type slowMeter struct{ noop.Meter }
+
+func (slowMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	time.Sleep(time.Second)
+	return noop.Registration{}, nil
+}
+
+// There is something to tell at once: the breaker is open already.
+func TestHandlersAreNotCalledBeforeTheSenderIsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, told := time.Now(), make(chan context.Context, 10)
+		opts := hotelOptions{Breaker: newBreaker(t, nil), MeterProvider: slow{}, Logger: mute}
+		opts.Handlers.HealthChanged = func(ctx context.Context, _ *events.HealthChange) {
+			assert.Equal(t, time.Second, time.Since(began))
+			told <- ctx
+		}
+		opts.Breaker.Disable()
 		sender, err := bufferedsender.New(&fakeIndexer{agree}, &opts)
 		require.NoError(t, err)
-		require.NotNil(t, <-told)
+		assert.NotNil(t, <-told)
 		require.NoError(t, sender.Close(t.Context()))
-	}
+	})
 }
 
 // deaf is a MeterProvider that refuses callbacks, which is the last step of New.

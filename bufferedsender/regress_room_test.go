@@ -54,7 +54,7 @@ func TestAllThatWaitsIsPurgedInOneStep(t *testing.T) {
 		r.sicken(old...) // all of them are retries now
 		r.upload(hotel{ID: "new"})
 		synctest.Wait()
-		require.Len(t, purges, 1)
+		require.Equal(t, 1, len(purges), "calls of OnPurged") // Len would print them all
 		assert.Equal(t, ids(old), purges[0])
 		assert.Equal(t, 1, r.sender.PendingActionCount())
 		r.respond(nil)
