@@ -108,8 +108,7 @@ func (r *Reply[R]) progress() bool {
 // obeyed all the same.
 //
 // While the gate is shut it decides when to try again, but for what a header
-// asks. A Tuner slows down by
-// itself when only a part of the items was refused.
+// asks. A Tuner slows down by itself when only a part of the items was refused.
 func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.Duration {
 	if l.cancelled() {
 		return 0 // what was cut by Close says nothing about the service
