@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,21 +25,21 @@ import (
 
 func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls := 0
+		var calls, others atomic.Int64
 		s, err := bufferedsender.New(broken(&calls), &hotelOptions{MaxBatchActions: 1, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, s)
-		other, err := bufferedsender.New(broken(new(int)), &hotelOptions{MaxBatchActions: 1, Logger: mute})
+		other, err := bufferedsender.New(broken(&others), &hotelOptions{MaxBatchActions: 1, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, other)
 		require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "k"}))
 		time.Sleep(20 * time.Second)
-		assert.Equal(t, 3, calls, "failures until it opens, with no options at all")
+		assert.EqualValues(t, 3, calls.Load(), "failures until it opens, with no options at all")
 		assert.Equal(t, breaker.Open, s.Breaker().Status().State)
 		assert.Equal(t, breaker.Closed, other.Breaker().Status().State, "each sender has its own")
 		assert.EqualValues(t, 1, s.PendingActionCount())
 		time.Sleep(20 * time.Second)
-		assert.Equal(t, 4, calls, "it is open for 30 s")
+		assert.EqualValues(t, 4, calls.Load(), "it is open for 30 s")
 		require.Error(t, s.Close(within(t, time.Second)))
 	})
 	t.Run("but not with DisableBreaker", func(t *testing.T) {
@@ -377,9 +378,9 @@ func TestFUSEWakesByItself(t *testing.T) {
 }
 
 // broken is a service that is not there.
-func broken(calls *int) indexerFunc {
+func broken(calls *atomic.Int64) indexerFunc {
 	return func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-		*calls++
+		calls.Add(1)
 		return models.IndexDocumentsResult{}, errors.New("connection refused")
 	}
 }

@@ -2,6 +2,7 @@ package bufferedsender_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,14 +18,14 @@ import (
 // turnedDown is New that must refuse, and must not have asked anybody anything.
 func turnedDown(t *testing.T, opts *hotelOptions, names ...string) {
 	t.Helper()
-	calls := 0
+	var calls atomic.Int64
 	s, err := bufferedsender.New(broken(&calls), opts)
 	require.Error(t, err)
 	assert.Nil(t, s)
 	for _, name := range names {
 		assert.ErrorContains(t, err, name)
 	}
-	assert.Zero(t, calls)
+	assert.Zero(t, calls.Load())
 }
 
 func TestPressureBadInputToTheNewOptions(t *testing.T) {
