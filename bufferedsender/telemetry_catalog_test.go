@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric"
@@ -138,6 +141,24 @@ func TestManualNamesTheMetricsOfASender(t *testing.T) {
 	}
 	for name := range manual {
 		assert.Contains(t, names, name, "TELEMETRY.md names a metric that there is not")
+	}
+}
+
+func TestManualNamesTheValuesOfAttributes(t *testing.T) {
+	raw, err := os.ReadFile("TELEMETRY.md")
+	require.NoError(t, err)
+	values := []string{"completed", "failed", "unsent", "written", "lost", "connection", "timeout", "cancelled", "abandoned", "malformed_reply", "panic"}
+	for state := events.Healthy; state <= events.Closed; state++ {
+		values = append(values, strings.ReplaceAll(state.String(), " ", "_"))
+	}
+	for _, typ := range []models.ActionType{models.ActionUpload, models.ActionMerge, models.ActionMergeOrUpload, models.ActionDelete} {
+		values = append(values, string(typ))
+	}
+	for _, value := range values {
+		assert.Contains(t, string(raw), "`"+value+"`")
+	}
+	for state := breaker.Closed; state <= breaker.Disabled; state++ {
+		assert.Contains(t, string(raw), fmt.Sprintf("%d %s", state, state))
 	}
 }
 
