@@ -82,6 +82,7 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 		b.Disable()
 		r.upload(hotels("k", 6)...)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		assert.LessOrEqual(t, purged, 6, "by one document too many")
 		b.Enable()
 		require.Equal(t, purged, flushFailures(t, r.flush()))
