@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
+// check compares what is known at the end of a run.
 func (s *schedule) check() {
 	stats := s.sender.Stats()
 	var accepted, completed, failed, unsent int
@@ -44,26 +49,83 @@ func (s *schedule) check() {
 	}
 	var closed *bufferedsender.CloseError
 	if errors.As(s.closeErr, &closed) {
-		if closed.CallbackStuck || closed.Unsent+closed.Unknown != unsent {
-			s.errorf("Close says %v; %d actions are unsent", closed, unsent)
+		if closed.CallbackStuck || closed.Unsent+closed.Unknown != unsent || closed.Unknown != s.heard.unknown {
+			s.errorf("Close says %v; %d actions are unsent, %d of them may have been applied", closed, unsent, s.heard.unknown)
 		}
 		s.reported += closed.Failed
 	} else if unsent > 0 {
 		s.errorf("Close returned %v; %d actions are unsent", s.closeErr, unsent)
 	}
+	if (closed != nil && closed.Handlers != nil) != s.heard.closedErr {
+		s.errorf("Close returned %v; that the Closed handler failed is %t", s.closeErr, s.heard.closedErr)
+	}
 	if s.reported-s.unsentSeen != failed {
 		s.errorf("Flush and Close reported %d failures (and %d unsent) of %d; Close: %v", s.reported-s.unsentSeen, s.unsentSeen, failed, s.closeErr)
 	}
 	for key, rs := range byKey {
-		var ids []int
-		for _, r := range rs {
-			ids = append(ids, r.id)
-		}
-		if !slices.Equal(ids, s.settleOrder[key]) {
-			s.errorf("actions of key %s were accepted as %v and settled as %v", key, ids, s.settleOrder[key])
+		if !slices.Equal(rs, s.settleOrder[key]) {
+			s.errorf("actions of key %s were accepted as %v and settled as %v", key, idsOf(rs), idsOf(s.settleOrder[key]))
 		}
 	}
+	s.checkHeard(&stats)
+	s.checkBreaker()
 	s.checkState(byKey)
+}
+
+func idsOf(rs []*record) (ids []int) {
+	for _, r := range rs {
+		ids = append(ids, r.id)
+	}
+	return ids
+}
+
+// checkHeard compares what the hooks were told with each other and with Stats.
+func (s *schedule) checkHeard(stats *bufferedsender.Stats) {
+	t := &s.heard
+	if t.health != events.Closed || !t.closed {
+		s.errorf("at the end health is %v, and that Closed was called is %t", t.health, t.closed)
+	}
+	if int64(t.batches) != stats.Requests || len(t.cuts) != t.batches {
+		s.errorf("%d requests were cut, %d answered; Stats says %+v", len(t.cuts), t.batches, stats)
+	}
+	if int64(t.panics) != stats.CallbackPanics {
+		s.errorf("%d hooks panicked; Stats says %+v", t.panics, stats)
+	}
+	if not := stats.DeadLetterErrors; int64(t.taken) != stats.DeadLetters || not < int64(t.notTaken) || not > int64(t.notTaken+t.lost) {
+		s.errorf("%d dead letters were taken, %d and %d were not; Stats says %+v", t.taken, t.notTaken, t.lost, stats)
+	}
+	for key, letters := range t.letters {
+		if len(letters) > 0 {
+			s.errorf("no event has followed the dead letters of key %s: %+v", key, letters)
+		}
+	}
+	purged := int64(0)
+	for key, n := range t.purged {
+		purged += int64(n)
+		// What was folded into one has its key once.
+		if got := t.purgedKeys[key]; s.options.OnPurged != nil && (got == 0 || got != n && !s.options.Fold) {
+			s.errorf("%d actions of key %s were purged; OnPurged got it %d times", n, key, got)
+		}
+	}
+	if purged != stats.Purged {
+		s.errorf("%d actions were purged; Stats says %+v", purged, stats)
+	}
+}
+
+// checkBreaker reports whether the breaker lets somebody through when its time
+// is up and nobody uses it any more.
+func (s *schedule) checkBreaker() {
+	b := s.sender.Breaker()
+	if b == nil {
+		return
+	}
+	time.Sleep(20 * time.Minute)
+	pass, err := b.Allow()
+	if err != nil {
+		s.errorf("the breaker is stuck: %v; %+v", err, b.Status())
+		return
+	}
+	pass.Done(breaker.Result{})
 }
 
 // docState is what the index may hold for a key: nil for nothing.
@@ -115,6 +177,9 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 		delete(actual, key)
 	}
 	for key := range actual {
+		if s.shared && strings.HasPrefix(key, otherPrefix) {
+			continue
+		}
 		if !slices.ContainsFunc(s.records, func(r *record) bool { return r.key == key && r.accepted }) {
 			s.errorf("the index has %s, which nobody added", key)
 		}

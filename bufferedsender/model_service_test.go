@@ -171,12 +171,16 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	return answer(status, string(text)), nil
 }
 
+// otherPrefix begins the keys of the other sender, which has no hooks.
+const otherPrefix = "o-"
+
 // enter checks a request and notes its keys.
 func (s *schedule) enter(raw []byte, value []map[string]json.RawMessage) (keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(raw) > s.largest.MaxBatchBytes || len(value) > s.largest.MaxBatchActions || len(value) == 0 {
-		s.errorf("a request has %d actions and %d bytes", len(value), len(raw))
+	if len(value) == 0 {
+		s.errorf("a request without actions")
+		return nil
 	}
 	for _, v := range value {
 		var key string
@@ -188,7 +192,16 @@ func (s *schedule) enter(raw []byte, value []map[string]json.RawMessage) (keys [
 			s.errorf("two actions of key %s are in flight", key)
 		}
 	}
-	if st := s.sender.Stats(); st.PendingActions > s.largest.MaxBufferedActions || st.PendingBytes > s.largest.MaxBufferedBytes {
+	limits, sender := s.largest, s.sender
+	if strings.HasPrefix(keys[0], otherPrefix) {
+		limits, sender = s.rules[0].Limits, s.other
+	} else {
+		s.arrives(keys[0], len(value), len(raw))
+	}
+	if len(raw) > limits.MaxBatchBytes || len(value) > limits.MaxBatchActions {
+		s.errorf("a request has %d actions and %d bytes", len(value), len(raw))
+	}
+	if st := sender.Stats(); st.PendingActions > limits.MaxBufferedActions || st.PendingBytes > limits.MaxBufferedBytes {
 		s.errorf("over the high-water mark: %+v", st)
 	} else if st.Accepted != st.Completed+st.Failed+st.Unsent+int64(st.PendingActions) {
 		s.errorf("an inconsistent snapshot: %+v", st)

@@ -1,0 +1,346 @@
+package bufferedsender_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// heard is what the hooks of a schedule were told, guarded by its mu.
+type heard struct {
+	inside     bool // a hook runs
+	cuts       map[string]*cut
+	cutOf      map[string]*cut // the last one that begins with a key
+	batches    int             // BatchCompleted events
+	health     events.HealthState
+	letters    map[string][]deadletter.Letter // by key, those that no event has followed yet
+	purged     map[string]int                 // ErrPurged events, by key
+	purgedKeys map[string]int                 // what OnPurged got
+	unknown    int                            // unsent actions that may have been applied
+	closed     bool
+	closedErr  bool // the Closed handler has failed
+
+	panics          int
+	adds            int
+	taken, notTaken int // dead letters
+	lost            int // more that were not taken, by a Write that has ended its goroutine
+}
+
+func newHeard() heard {
+	return heard{
+		cuts: map[string]*cut{}, cutOf: map[string]*cut{}, letters: map[string][]deadletter.Letter{},
+		purged: map[string]int{}, purgedKeys: map[string]int{},
+	}
+}
+
+func (s *schedule) handlers() events.Handlers[modelDoc] {
+	return events.Handlers[modelDoc]{
+		ActionSent: func(ctx context.Context, e *events.ActionSent[modelDoc]) {
+			s.hook(ctx, func() { s.sent(e) })
+		},
+		ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[modelDoc]) {
+			s.hook(ctx, func() {
+				s.end(s.find(e.Action, e.Key), e.Key, "completed", false, e.Folded, e.Superseded)
+			})
+		},
+		ActionFailed: func(ctx context.Context, e *events.ActionFailed[modelDoc]) {
+			s.hook(ctx, func() { s.failed(e) })
+		},
+		BatchCompleted: func(ctx context.Context, e *events.Batch) {
+			s.hook(ctx, func() { s.batch(e) })
+		},
+		HealthChanged: func(ctx context.Context, e *events.HealthChange) {
+			s.hook(ctx, func() {
+				if e.From != s.heard.health || e.From == e.To {
+					s.errorf("health from %v to %v; it was %v", e.From, e.To, s.heard.health)
+				}
+				s.heard.health = e.To
+			})
+		},
+		Closed: s.closed,
+	}
+}
+
+// hook notes what a hook was told, and may then misbehave.
+func (s *schedule) hook(ctx context.Context, note func()) {
+	s.enterHook(note)
+	defer s.leaveHook()
+	s.misbehave(ctx)
+}
+
+func (s *schedule) enterHook(note func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.heard.inside || s.heard.closed {
+		s.errorf("a hook runs beside another one (%t) or after Closed (%t)", s.heard.inside, s.heard.closed)
+	}
+	s.heard.inside = true
+	note()
+}
+
+func (s *schedule) leaveHook() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard.inside = false
+}
+
+func (s *schedule) sent(e *events.ActionSent[modelDoc]) {
+	if s.heard.cuts[e.BatchID] == nil {
+		s.cutNow(e.BatchID, e.Key)
+	}
+	if r, ok := e.Action.Tag.(*record); ok {
+		r.sent++
+	}
+	// A busy service may turn the same document away again and again.
+	if limit := s.options.Retry.MaxAttempts(); e.Attempt < 1 || e.Attempt > limit && !s.throttled {
+		s.errorf("attempt %d of %d", e.Attempt, limit)
+	}
+}
+
+func (s *schedule) batch(e *events.Batch) {
+	s.heard.batches++
+	switch c := s.heard.cuts[e.ID]; {
+	case c == nil:
+		s.errorf("a reply to a request that nobody was told of: %+v", e)
+	case c.actions > 0 && (c.actions != e.Actions || int64(c.bytes) != e.Bytes):
+		s.errorf("a request had %d actions and %d bytes, not %+v", c.actions, c.bytes, e)
+	}
+	sum := e.Actions
+	if e.Split {
+		sum = 0
+	}
+	if e.Succeeded+e.Failed+e.Retried != sum {
+		s.errorf("a reply does not add up: %+v", e)
+	}
+}
+
+// find returns the record of an action. Deletes by key carry no tag; they are
+// found by key, oldest first.
+func (s *schedule) find(a models.IndexDocumentsAction[modelDoc], key string) *record {
+	if r, ok := a.Tag.(*record); ok {
+		return r
+	}
+	for _, r := range s.records {
+		if r.key == key && r.action.Type == models.ActionDelete && len(r.ended) == 0 && r.byKey() {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *schedule) end(r *record, key, how string, unknown, folded, superseded bool) {
+	if r == nil {
+		s.errorf("%s of an action of key %q that nobody added", how, key)
+		return
+	}
+	r.ended = append(r.ended, how)
+	r.unknown, r.folded, r.dropped = unknown, folded, superseded
+	s.settleOrder[key] = append(s.settleOrder[key], r)
+}
+
+func (s *schedule) failed(e *events.ActionFailed[modelDoc]) {
+	how := "failed"
+	if errors.Is(e.Err, bufferedsender.ErrClosed) {
+		how = "unsent"
+		if e.Unknown {
+			s.heard.unknown++
+		}
+	}
+	if e.Unsent != (how == "unsent") {
+		s.errorf("Unsent is %t: %v", e.Unsent, e.Err)
+	}
+	if errors.Is(e.Err, bufferedsender.ErrPurged) {
+		s.heard.purged[e.Key]++
+	}
+	r := s.find(e.Action, e.Key)
+	if r != nil && s.options.DeadLetters != nil && s.letterIsKnown(e.Action.Tag) {
+		s.checkLetter(r, e)
+	}
+	s.end(r, e.Key, how, e.Unknown, e.Folded, e.Superseded)
+}
+
+// letterIsKnown reports whether it can be said which action a letter is about.
+// Deletes by key, without a tag, look alike, and not all of those that were folded
+// have a letter.
+func (s *schedule) letterIsKnown(tag any) bool { return tag != nil || !s.options.Fold }
+
+// checkLetter looks for the dead letter of an action. Of those that were folded
+// into one only the first has one.
+func (s *schedule) checkLetter(r *record, e *events.ActionFailed[modelDoc]) {
+	letters := s.heard.letters[e.Key]
+	if len(letters) == 0 || letters[0].Tag != e.Action.Tag {
+		before := s.settleOrder[e.Key]
+		n := len(before) - 1
+		if !e.Folded || n < 0 || !before[n].folded || before[n].ended[0] == "completed" {
+			s.errorf("action %d of key %s has failed without a dead letter: %v", r.id, e.Key, e.Err)
+		}
+		return
+	}
+	l := letters[0]
+	s.heard.letters[e.Key] = letters[1:]
+	var why *bufferedsender.ActionError
+	if !errors.As(e.Err, &why) {
+		s.errorf("an action has failed with %T", e.Err)
+		return
+	}
+	if l.Index != "model" || l.Unsent != e.Unsent || l.Unknown != e.Unknown || l.Attempts != e.Attempts ||
+		l.Status != why.Status || l.Message != why.Message || l.Error != why.Error() || l.Last.Before(l.First) {
+		s.errorf("the dead letter %+v is about %+v", l, e)
+	}
+	if e.Folded {
+		return // the letter has what they make together
+	}
+	want, err := json.Marshal(r.action.Document)
+	if r.action.Type == models.ActionDelete {
+		want, err = json.Marshal(modelDoc{ID: r.key})
+	}
+	must(err)
+	if l.Action != r.action.Type || string(l.Document) != string(want) {
+		s.errorf("the dead letter of action %d is %s %s, not %s %s", r.id, l.Action, l.Document, r.action.Type, want)
+	}
+}
+
+func (s *schedule) onPurged(ctx context.Context, keys []string) {
+	s.hook(ctx, func() {
+		for _, key := range keys {
+			if s.heard.purgedKeys[key]++; s.heard.purgedKeys[key] > s.heard.purged[key] {
+				s.errorf("OnPurged got key %s before or without its event", key)
+			}
+		}
+	})
+}
+
+var errModel = errors.New("the model refuses")
+
+func (s *schedule) closed(context.Context) error {
+	s.enterHook(func() {})
+	defer s.leaveHook()
+	s.mu.Lock()
+	s.heard.closed = true
+	what := s.draw("panic", "exit", "error")
+	s.heard.closedErr = what != ""
+	s.mu.Unlock()
+	return s.fall(what)
+}
+
+type modelSink struct{ s *schedule }
+
+func (m modelSink) Write(_ context.Context, letters []deadletter.Letter) error {
+	s := m.s
+	var what string
+	s.enterHook(func() {
+		for _, l := range letters {
+			if s.letterIsKnown(l.Tag) {
+				s.heard.letters[l.Key] = append(s.heard.letters[l.Key], l)
+			}
+		}
+		switch what = s.draw("panic", "exit", "error"); what {
+		case "":
+			s.heard.taken += len(letters)
+		case "exit":
+			s.heard.lost += len(letters)
+		default:
+			s.heard.notTaken += len(letters)
+		}
+	})
+	defer s.leaveHook()
+	return s.fall(what)
+}
+
+// draw returns "", or if a hook is to misbehave how. It is called with mu held.
+func (s *schedule) draw(ways ...string) string {
+	if s.naughty == 0 || s.rnd.IntN(1000) >= s.naughty {
+		return ""
+	}
+	what := ways[s.rnd.IntN(len(ways))]
+	if what == "panic" {
+		s.heard.panics++
+	}
+	return what
+}
+
+// fall ends a hook.
+func (s *schedule) fall(what string) error {
+	switch what {
+	case "panic":
+		panic("the model panics")
+	case "exit":
+		runtime.Goexit()
+	case "error":
+		return errModel
+	}
+	return nil
+}
+
+// misbehave does what a hook should rather not do, and may.
+func (s *schedule) misbehave(ctx context.Context) {
+	s.mu.Lock()
+	what := s.draw("panic", "panic", "exit", "exit", "pause", "reset", "limits", "add", "try", "wait")
+	limits := bufferedsender.Limits{MaxBatchActions: 1 + s.rnd.IntN(3), MaxInFlight: s.rnd.IntN(3), MaxBufferedActions: s.rnd.IntN(4)}
+	if s.rnd.IntN(2) == 0 {
+		ctx = context.Background() // then the sender has to know its goroutine
+	}
+	s.mu.Unlock()
+	switch what {
+	case "panic", "exit":
+		_ = s.fall(what)
+	case "pause":
+		s.pause(true)
+		time.AfterFunc(10*time.Millisecond, s.resume)
+	case "reset":
+		if b := s.sender.Breaker(); b != nil {
+			b.Reset()
+		}
+	case "limits":
+		s.setLimits(true, limits)
+	case "add", "try":
+		s.addInHook(ctx, what)
+	case "wait":
+		_, err := s.sender.IndexDocumentsAndWait(ctx, models.UploadAction(modelDoc{ID: "never"}))
+		for _, err := range []error{err, s.sender.Flush(ctx), s.sender.Close(ctx)} {
+			if !errors.Is(err, bufferedsender.ErrInCallback) {
+				s.fail("a hook that waits gets %v", err)
+			}
+		}
+	}
+}
+
+func (s *schedule) addInHook(ctx context.Context, how string) {
+	const most = 30 // or it might go on for ever
+	s.mu.Lock()
+	r := &record{id: len(s.records), caller: -1, key: fmt.Sprintf("h-%d", s.rnd.IntN(3)), added: 1}
+	a, b := "hook", int64(r.id)
+	r.action = models.UploadAction(modelDoc{ID: r.key, A: &a, B: &b}).WithTag(r)
+	if s.heard.adds++; s.heard.adds <= most {
+		s.records = append(s.records, r)
+	}
+	enough := s.heard.adds > most
+	s.mu.Unlock()
+	if enough {
+		return
+	}
+	var err error
+	if how == "add" {
+		err = s.sender.IndexDocuments(ctx, r.action)
+	} else {
+		err = s.sender.TryIndexDocuments(r.action)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.accepted = err == nil; !r.accepted {
+		r.added = 0
+	}
+	switch {
+	case err == nil, errors.Is(err, bufferedsender.ErrBufferFull), errors.Is(err, bufferedsender.ErrClosed), errors.Is(err, bufferedsender.ErrDocumentTooLarge):
+	default:
+		s.errorf("an action added in a hook was refused: %v", err)
+	}
+}

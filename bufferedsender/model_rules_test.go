@@ -1,0 +1,110 @@
+package bufferedsender_test
+
+import (
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+)
+
+// rules are what a request has to keep to.
+type rules struct {
+	bufferedsender.Limits
+	paused   bool
+	disabled bool // the breaker
+	since    time.Time
+	hook     bool // changed by a hook, so that they hold at once
+}
+
+// cut is a request from the moment that its actions were chosen.
+type cut struct {
+	rules          []rules // one of these it has to keep to
+	actions, bytes int     // when it has come to the service
+}
+
+// change changes the rules of requests to come. how runs with mu held, so that
+// the changes are known in the order in which they were made.
+func (s *schedule) change(hook bool, how func(*rules)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.rules[len(s.rules)-1]
+	how(&r)
+	r.since, r.hook = time.Now(), hook
+	s.rules = append(s.rules, r)
+}
+
+func (s *schedule) pause(hook bool) {
+	s.change(hook, func(r *rules) { s.sender.Pause(); r.paused = true })
+}
+
+func (s *schedule) resume() {
+	s.change(false, func(r *rules) { s.sender.Resume(); r.paused = false })
+}
+
+func (s *schedule) setLimits(hook bool, l bufferedsender.Limits) {
+	s.change(hook, func(r *rules) {
+		old, err := s.sender.SetLimits(l)
+		if err != nil || old != r.Limits {
+			s.errorf("SetLimits returns %+v, %v; they were %+v", old, err, r.Limits)
+		}
+		set := func(limit *int, value int) {
+			if value != 0 {
+				*limit = value
+			}
+		}
+		set(&r.MaxBatchActions, l.MaxBatchActions)
+		set(&r.MaxBatchBytes, l.MaxBatchBytes)
+		set(&r.MaxInFlight, l.MaxInFlight)
+		set(&r.MaxBufferedActions, l.MaxBufferedActions)
+		if l.MaxBufferedBytes != 0 {
+			r.MaxBufferedBytes = l.MaxBufferedBytes
+		}
+		if now := s.sender.Limits(); now != r.Limits {
+			s.errorf("Limits returns %+v; they are %+v", now, r.Limits)
+		}
+		s.largest = bufferedsender.Limits{
+			MaxBatchActions:    max(s.largest.MaxBatchActions, r.MaxBatchActions),
+			MaxBatchBytes:      max(s.largest.MaxBatchBytes, r.MaxBatchBytes),
+			MaxInFlight:        max(s.largest.MaxInFlight, r.MaxInFlight),
+			MaxBufferedActions: max(s.largest.MaxBufferedActions, r.MaxBufferedActions),
+			MaxBufferedBytes:   max(s.largest.MaxBufferedBytes, r.MaxBufferedBytes),
+		}
+	})
+}
+
+// cutNow notes a request that the sender has made just now. It may follow the
+// rules of the last moment, and those that somebody else has set at this very
+// moment, but not what was replaced before. It is called with mu held.
+func (s *schedule) cutNow(id, key string) {
+	from := len(s.rules) - 1
+	for from > 0 && !s.rules[from].hook && !s.rules[from].since.Before(time.Now()) {
+		from--
+	}
+	c := &cut{}
+	out := len(s.heard.cuts) - s.heard.batches + 1
+	for _, r := range s.rules[from:] {
+		if !r.paused && !r.disabled && out <= r.MaxInFlight {
+			c.rules = append(c.rules, r)
+		}
+	}
+	if len(c.rules) == 0 {
+		s.errorf("a request leaves as number %d under way; the rules are %+v", out, s.rules[from:])
+	}
+	s.heard.cuts[id], s.heard.cutOf[key] = c, c
+}
+
+// arrives checks the size of a request. It is called with mu held.
+func (s *schedule) arrives(key string, actions, bytes int) {
+	c := s.heard.cutOf[key]
+	if c == nil {
+		s.errorf("nobody was told of a request that begins with key %s", key)
+		return
+	}
+	c.actions, c.bytes = actions, bytes
+	for _, r := range c.rules {
+		// What was accepted under wider limits is sent alone.
+		if actions <= r.MaxBatchActions && (bytes <= r.MaxBatchBytes || actions == 1) {
+			return
+		}
+	}
+	s.errorf("a request has %d actions and %d bytes; the rules were %+v", actions, bytes, c.rules)
+}

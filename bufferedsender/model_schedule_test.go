@@ -1,0 +1,190 @@
+package bufferedsender_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func newSchedule(intn func(int) int) *schedule {
+	s := &schedule{intn: intn, rnd: rand.New(rand.NewPCG(uint64(intn(1<<20)), 0)), settleOrder: map[string][]*record{}, inFlight: map[string]int{}, heard: newHeard()}
+	pick := func(from ...int) int { return from[intn(len(from))] }
+	s.hidden = 16_000_000
+	if intn(4) == 0 {
+		s.hidden = int64(pick(60, 100, 150, 300)) // a limit the sender does not know of
+	}
+	o := &s.options
+	o.Logger = slog.New(slog.DiscardHandler)
+	o.MaxBatchActions = pick(1, 2, 3, 5, 8, 1000)
+	o.MaxBatchBytes = pick(150, 300, 1000, 1_000_000)
+	o.MaxBufferedActions = pick(1, 2, 5, 20, 1000)
+	o.MaxBufferedBytes = int64(pick(o.MaxBatchBytes, 2*o.MaxBatchBytes, 1<<20))
+	o.MaxInFlight = pick(1, 1, 2, 3, 8)
+	o.DisableAutoFlush = intn(6) == 0
+	o.AutoFlushInterval = []time.Duration{-1, time.Millisecond, 100 * time.Millisecond, 5 * time.Second}[intn(4)]
+	o.RequestTimeout = []time.Duration{-1, 50 * time.Millisecond, time.Second, time.Minute}[intn(4)]
+	o.Retry = retry.Options{MaxRetries: pick(-1, 1, 2, 3, 6), Delay: time.Duration(pick(1, 10, 800)) * time.Millisecond}
+	if intn(2) == 0 {
+		o.Retry.Jitter = -1
+	}
+	if o.DisableBreaker = intn(3) == 0; !o.DisableBreaker && !o.DisableAutoFlush {
+		o.Overload = bufferedsender.Overload(intn(4))
+		if o.Overload >= bufferedsender.OverloadPurgeOne {
+			o.OnPurged = s.onPurged
+		}
+	}
+	if intn(2) == 0 {
+		s.breaker = breaker.Options{
+			Failures: pick(1, 2, 3), OpenFor: time.Duration(pick(1, 50, 1000)) * time.Millisecond,
+			MaxOpenFor: time.Duration(pick(-1, 100, 5000)) * time.Millisecond, Share: float64(pick(-1, 0, 1)),
+		}
+	}
+	if intn(2) == 0 {
+		o.DeadLetters = modelSink{s}
+	}
+	s.naughty = pick(0, 0, 20, 100)
+	s.shared = intn(3) == 0
+	if o.Fold = intn(2) == 0; o.Fold && intn(2) == 0 {
+		o.Version = func(doc modelDoc) int64 {
+			if doc.B == nil {
+				return 0
+			}
+			return *doc.B%7 + 1
+		}
+	}
+	o.OnMergeMissing = bufferedsender.MergeMissing(intn(3))
+	o.Tuning = []tuning.Policy{nil, nil, tuning.Adaptive(nil), erratic(intn(1 << 20))}[intn(4)]
+	s.largest = bufferedsender.Limits{
+		MaxBatchActions: o.MaxBatchActions, MaxBatchBytes: o.MaxBatchBytes, MaxInFlight: o.MaxInFlight,
+		MaxBufferedActions: o.MaxBufferedActions, MaxBufferedBytes: o.MaxBufferedBytes,
+	}
+	s.rules = []rules{{Limits: s.largest}}
+	o.Handlers = s.handlers()
+
+	severity := pick(0, 1, 1, 3, 10) // how many of ten requests are troubled
+	for range 60 {
+		kind := ""
+		if intn(10) < severity {
+			kind = faultKinds[intn(len(faultKinds))]
+		}
+		if o.RequestTimeout < 0 && kind == "hang" {
+			kind = "" // would hang for ever, as asked for
+		}
+		s.faults = append(s.faults, kind)
+	}
+	for caller := range 1 + intn(4) {
+		s.callers = append(s.callers, s.newCaller(caller, pick))
+	}
+	s.closeAt = time.Duration(pick(0, 1, 50, 1000, 100_000)) * time.Millisecond
+	if intn(2) == 0 {
+		s.closeIn = time.Duration(pick(1, 20, 500, 5000)) * time.Millisecond
+	}
+
+	return s
+}
+
+// start makes the service and the senders.
+func (s *schedule) start() {
+	s.server = searchtest.NewServer(&searchtest.Options{MaxBatchBytes: s.hidden})
+	must(s.server.CreateIndex(json.RawMessage(modelIndex)))
+	s.server.Intercept(s.intercept)
+	client, err := search.NewClientWithKey(s.server.URL(), "model", azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{
+		ClientOptions: azcore.ClientOptions{Transport: s.server},
+	})
+	must(err)
+	if !s.options.DisableBreaker {
+		s.options.Breaker, err = breaker.New(&s.breaker) // in the bubble
+		must(err)
+	}
+	s.sender, err = bufferedsender.New(client, &s.options)
+	must(err)
+	if s.shared {
+		o := s.options
+		o.Handlers, o.DeadLetters, o.OnPurged, o.AllowLoss = events.Handlers[modelDoc]{}, nil, nil, true
+		s.other, err = bufferedsender.New(client, &o)
+		must(err)
+	}
+}
+
+func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
+	for range 1 + s.intn(12) {
+		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset"}[s.intn(14)]}
+		switch st.kind {
+		case "limits":
+			st.limits = bufferedsender.Limits{
+				MaxBatchActions: pick(0, 1, 3, 100), MaxBatchBytes: pick(0, 150, 2000), MaxInFlight: pick(0, 1, 2, 9),
+				MaxBufferedActions: pick(0, 1, 10, 2000), MaxBufferedBytes: int64(pick(0, 300, 1<<20)),
+			}
+		case "sleep", "pause", "breaker":
+			st.wait = time.Duration(pick(1, 10, 100, 3000)) * time.Millisecond
+		case "flush":
+			st.wait = time.Duration(pick(0, 0, 1, 100, 10_000)) * time.Millisecond
+		default:
+			st.wait = time.Duration(pick(0, 0, 0, 5, 1000)) * time.Millisecond
+			for range 1 + s.intn(pick(1, 3, 10, 40)) {
+				st.actions = append(st.actions, s.newAction(caller, st.kind, pick))
+			}
+		}
+		steps = append(steps, st)
+	}
+	return steps
+}
+
+// newAction makes an action of a key that only its caller uses, so that the
+// order in which it was accepted is known.
+func (s *schedule) newAction(caller int, kind string, pick func(...int) int) models.IndexDocumentsAction[modelDoc] {
+	r := &record{id: len(s.records), caller: caller, key: fmt.Sprintf("c%d-%d", caller, s.intn(pick(1, 3, 30)))}
+	doc := modelDoc{ID: r.key}
+	a, b := strings.Repeat(string(rune('a'+s.intn(26))), pick(0, 1, 5, 30)), int64(r.id)
+	var action models.IndexDocumentsAction[modelDoc]
+	switch n := s.intn(6); {
+	case kind == "deleteKeys" || n == 0:
+		action = models.DeleteAction(doc)
+	case n == 1:
+		doc.A = &a
+		action = models.MergeAction(doc)
+	case n == 2:
+		doc.B = &b
+		action = models.MergeOrUploadAction(doc)
+	default:
+		doc.A, doc.B = &a, &b
+		action = models.UploadAction(doc)
+	}
+	r.action = action.WithTag(r)
+	s.records = append(s.records, r)
+	return r.action
+}
+
+// erratic is a tuning policy without sense.
+type erratic int
+
+func (e erratic) New(tuning.Bounds) tuning.Controller {
+	return &erraticController{rnd: rand.New(rand.NewPCG(uint64(e), 0))}
+}
+
+type erraticController struct {
+	rnd    *rand.Rand
+	limits tuning.Limits
+}
+
+func (e *erraticController) Limits() tuning.Limits { return e.limits }
+
+func (e *erraticController) Observe(tuning.Observation) tuning.Limits {
+	e.limits = tuning.Limits{
+		BatchActions: e.rnd.IntN(5), BatchBytes: e.rnd.IntN(500), InFlight: e.rnd.IntN(4), Interval: time.Duration(e.rnd.IntN(3)) * 50 * time.Millisecond,
+	}
+	return e.limits
+}
