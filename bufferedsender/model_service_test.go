@@ -53,7 +53,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 		kind = s.faults[s.requests]
 	}
 	s.requests++
-	s.throttled = s.throttled || kind == "doc 503"
+	s.throttled = s.throttled || slices.Contains([]string{"doc 503", "429", "429 wait", "503"}, kind)
 	lucky := s.rnd.IntN(max(1, len(body.Value)))
 	s.mu.Unlock()
 

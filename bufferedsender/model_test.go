@@ -114,7 +114,7 @@ type schedule struct {
 	reported    int // failures that Flush and Close reported
 	unsentSeen  int // of these, unsent ones in FlushErrors
 	closeErr    error
-	throttled   bool // some document was answered with 503
+	throttled   bool // the service was too busy for some document or request
 	heard       heard
 	errors      []string
 }

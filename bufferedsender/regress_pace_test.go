@@ -13,6 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -92,6 +93,49 @@ func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
 		require.NoError(t, sender.Close(t.Context()), "nothing is wrong but the capacity")
 		assert.EqualValues(t, 300, sender.Stats().Completed)
 		assert.Greater(t, time.Since(began), 6*time.Minute, "longer than anybody waits for a service that does nothing")
+	})
+}
+
+// Between two documents that get through, every other request is in vain.
+func TestATrickleLosesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		perSecond       float64
+		slots, batch, n int
+		reply           int // 0: single documents are refused
+	}{
+		"two a second":                  {2, 16, 25, 400, 0},
+		"one in two seconds":            {0.5, 8, 25, 200, 0},
+		"one in half a minute":          {1.0 / 30, 4, 10, 40, 0},
+		"requests are refused":          {10, 8, 10, 500, 429},
+		"requests are refused with 503": {10, 8, 10, 500, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, &hotelOptions{MaxInFlight: c.slots, MaxBatchActions: c.batch, Breaker: newBreaker(t, nil)})
+				r.srv.SetFaults(&searchtest.Faults{
+					Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
+					Capacity: &searchtest.Capacity{DocumentsPerSecond: c.perSecond, Reply: c.reply},
+				})
+				r.upload(hotels("k", c.n)...)
+				require.NoError(t, r.close(), "nothing is wrong but the capacity")
+				assert.EqualValues(t, c.n, r.sender.Stats().Completed)
+			})
+		})
+	}
+}
+
+// Its retries travel alone: nothing in its requests tells that others go through.
+func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Breaker: newBreaker(t, nil), AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
+		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
+		r.upload(hotel{ID: "bad"})
+		for _, doc := range hotels("k", 360) {
+			r.upload(doc)
+			time.Sleep(10 * time.Second)
+		}
+		assert.EqualValues(t, 1, r.sender.Stats().Failed, "an hour, and it is still tried")
+		assert.Less(t, r.failure("bad").Attempts, 100)
 	})
 }
 

@@ -126,10 +126,11 @@ func refused[T any](items []item[T], err error) reply {
 	}
 	for i := range items {
 		r.Results[i] = publisher.Result[models.IndexingResult]{
-			Verdict: verdict(decision),
-			Value:   models.IndexingResult{Key: items[i].Key, StatusCode: status},
-			Err:     err,
-			Unknown: decision.Unknown,
+			Verdict:   verdict(decision),
+			Value:     models.IndexingResult{Key: items[i].Key, StatusCode: status},
+			Err:       err,
+			Unknown:   decision.Unknown,
+			Throttled: r.Refused,
 		}
 	}
 	return r

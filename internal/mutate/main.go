@@ -4,8 +4,8 @@
 //	go run ./internal/mutate bufferedsender/MUTANTS.md
 //
 // With -for 15m it tries as many as there is time for, in random order; with
-// -check it only sees that each breakage can still be applied, which takes
-// no time.
+// -check it runs no test: it only sees that each breakage can still be applied
+// and compiles.
 //
 // A breakage is a fenced block marked "mutant":
 //
@@ -17,7 +17,8 @@
 // The file is named from the folder of the MUTANTS.md; the line after "- " must
 // occur in it exactly once. Nothing is written to the tree: the compiler is
 // given the changed file as an overlay. Flags after the package and the test go
-// to go test.
+// to go test. A breakage may make its test hang; that counts if the test without
+// it ends in time.
 package main
 
 import (
@@ -29,9 +30,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
+
+// timeout is how long a test may take.
+const timeout = 60 * time.Second
 
 // mutant is one breakage.
 type mutant struct {
@@ -45,7 +50,7 @@ type mutant struct {
 func main() {
 	only := flag.Int("line", 0, "run only the mutant whose block starts at this line")
 	limit := flag.Duration("for", 0, "try the mutants in random order and begin no other after this time; 0: try all, in order")
-	check := flag.Bool("check", false, "run nothing: only see that each mutant can still be applied")
+	check := flag.Bool("check", false, "run no test: only see that each mutant can still be applied and compiles")
 	flag.Parse()
 	var mutants []mutant
 	for _, list := range flag.Args() {
@@ -59,46 +64,64 @@ func main() {
 	if *limit > 0 {
 		rand.Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
 	}
-	survivors, tried, began := 0, 0, time.Now()
-	for _, m := range mutants {
-		switch {
-		case *only != 0 && m.line != *only:
-			continue
-		case *limit > 0 && time.Since(began) >= *limit:
-			fmt.Printf("the time is up: %d of %d mutants were tried\n", tried, len(mutants))
-		case *check:
-			tried++
-			if _, err := m.apply(); err != nil {
-				survivors++
-				fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
-			}
-			continue
-		default:
-			tried++
-			if err := m.run(); err != nil {
-				survivors++
-				fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
-				continue
-			}
-			fmt.Printf("%s:%d: killed by %s\n", m.list, m.line, m.test[1])
-			continue
-		}
-		break
+	if *only != 0 {
+		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return m.line != *only })
 	}
-	if tried == 0 {
+	if len(mutants) == 0 {
 		fmt.Fprintln(os.Stderr, "no mutants: name a MUTANTS.md with ```mutant blocks, and with -line the line of one")
 		os.Exit(2)
 	}
-	switch {
-	case survivors > 0 && *check:
-		fmt.Printf("%d mutants cannot be applied any more\n", survivors)
-		os.Exit(1)
-	case survivors > 0:
-		fmt.Printf("%d mutants survived\n", survivors)
-		os.Exit(1)
-	case *check:
-		fmt.Printf("%d mutants can be applied\n", tried)
+	var wrong int
+	if *check {
+		wrong = checkAll(mutants)
+	} else {
+		wrong = tryAll(mutants, *limit)
 	}
+	if wrong > 0 {
+		os.Exit(1)
+	}
+}
+
+// tryAll returns how many mutants were not killed.
+func tryAll(mutants []mutant, limit time.Duration) (survivors int) {
+	began := time.Now()
+	for i, m := range mutants {
+		if limit > 0 && time.Since(began) >= limit {
+			fmt.Printf("the time is up: %d of %d mutants were tried\n", i, len(mutants))
+			break
+		}
+		if err := m.run(); err != nil {
+			survivors++
+			fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
+			continue
+		}
+		fmt.Printf("%s:%d: killed by %s\n", m.list, m.line, m.test[1])
+	}
+	if survivors > 0 {
+		fmt.Printf("%d mutants were not killed\n", survivors)
+	}
+	return survivors
+}
+
+// checkAll returns how many mutants cannot be applied any more.
+func checkAll(mutants []mutant) (wrong int) {
+	var c compiler
+	for _, m := range mutants {
+		broken, err := m.apply()
+		if err == nil {
+			err = c.compile(m.file, broken)
+		}
+		if err != nil {
+			wrong++
+			fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
+		}
+	}
+	if wrong > 0 {
+		fmt.Printf("%d of %d mutants cannot be applied any more\n", wrong, len(mutants))
+		return wrong
+	}
+	fmt.Printf("%d mutants can be applied\n", len(mutants))
+	return 0
 }
 
 // parse reads the blocks of a MUTANTS.md.
@@ -171,19 +194,29 @@ func (m mutant) run() error {
 	if err := os.WriteFile(replace, overlay, 0o600); err != nil {
 		return err
 	}
-	// A mutant may hang; the timeout counts as a failure of the test.
-	args := append([]string{"test", "-count=1", "-timeout=60s", "-overlay=" + replace, "-run=^" + m.test[1] + "$", m.test[0]}, m.test[2:]...)
-	output, err := exec.Command("go", args...).CombinedOutput()
+	output, err := m.goTest("-overlay=" + replace)
 	var failed *exec.ExitError
 	switch {
-	case err == nil && strings.Contains(string(output), "no tests to run"):
+	case err == nil && strings.Contains(output, "no tests to run"):
 		return fmt.Errorf("there is no test %s in %s", m.test[1], m.test[0])
 	case err == nil:
 		return fmt.Errorf("survived %s", strings.Join(m.test, " "))
 	case !errors.As(err, &failed):
 		return err
-	case strings.Contains(string(output), "[build failed]") || strings.Contains(string(output), "[setup failed]"):
+	case strings.Contains(output, "[build failed]") || strings.Contains(output, "[setup failed]"):
 		return fmt.Errorf("does not compile:\n%s", output)
+	case strings.Contains(output, "panic: test timed out"):
+		if _, err := m.goTest(); err != nil {
+			return fmt.Errorf("%s does not even pass in %v without it", strings.Join(m.test, " "), timeout)
+		}
 	}
 	return nil
+}
+
+// goTest runs the test.
+func (m mutant) goTest(flags ...string) (output string, err error) {
+	args := append([]string{"test", "-count=1", "-timeout=" + timeout.String(), "-run=^" + m.test[1] + "$"}, flags...)
+	args = append(append(args, m.test[0]), m.test[2:]...)
+	out, err := exec.Command("go", args...).CombinedOutput()
+	return string(out), err
 }

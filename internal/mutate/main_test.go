@@ -36,3 +36,13 @@ func TestALineThatIsNotThereIsAnError(t *testing.T) {
 	err := mutant{file: file, old: "\treturn 0\n", new: "\treturn 1\n", test: []string{".", "TestX"}}.run()
 	assert.ErrorContains(t, err, "occurs 0 times")
 }
+
+func TestAMutantThatDoesNotCompileIsFound(t *testing.T) {
+	var c compiler
+	source, err := os.ReadFile("compile.go")
+	require.NoError(t, err)
+	t.Chdir("../..") // load looks at the whole module
+	require.NoError(t, c.compile("internal/mutate/compile.go", source))
+	broken := append(source, "\nvar _ = undefinedHere\n"...)
+	assert.ErrorContains(t, c.compile("internal/mutate/compile.go", broken), "undefined: undefinedHere")
+}

@@ -76,9 +76,8 @@ func (l *loop[V, R]) send() {
 		n.item.Attempt++
 		n.item.Waited = now - n.accepted
 		if !n.sent {
-			n.sent, n.last = true, now
+			n.sent, n.wait = true, l.crowd.newWait()
 		}
-		n.before, n.last = n.last, now
 		if !n.carried {
 			n.carried = true
 			l.carried += n.item.travelling()

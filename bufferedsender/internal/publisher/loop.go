@@ -28,7 +28,7 @@ type loop[V, R any] struct {
 	epoch       int // how many pauses were decided
 	pauses      int // in a row
 	stalls      int // of these, in a row and without any item applied
-	lastApplied instant
+	crowd       crowd
 	carried     int   // items of which it is not known whether they were applied
 	throttledBy error // the last of them
 	shut        error // why the gate holds requests back, or nil
@@ -69,11 +69,10 @@ type ending struct {
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	l := &loop[V, R]{
-		p:           p,
-		pending:     newPending[V](),
-		limit:       newSizeLimit(p.config.Limits.BatchBytes),
-		tuned:       p.config.Tuned,
-		lastApplied: -1,
+		p:       p,
+		pending: newPending[V](),
+		limit:   newSizeLimit(p.config.Limits.BatchBytes),
+		tuned:   p.config.Tuned,
 	}
 	l.configured = p.config.Limits
 	l.publishLimits(&p.admission.stats)

@@ -22,15 +22,13 @@ type node[V any] struct {
 	seq      uint64  // order of acceptance, from 1
 	accepted instant // when
 	due      instant // not before this, while it waits for a retry
-	last     instant // when it was sent last
-	before   instant // and when before that
+	wait     wait    // what it saw others get
 	next     ref     // the action accepted next for the same key; the next free node in the free list
 	unknown  bool    // a request that carried it was cut off
 	sent     bool    // it is or was in a request
 	counted  bool    // in waiting and waitingBytes
 	carried  bool    // in Stats.Carried
 	kept     int     // bytes charged for documents of its parts, beyond its body
-	singled  uint8   // times it was turned away while nearly all others went through
 	probes   uint8   // probes that carried it in vain
 	err      error   // why its last attempt failed
 }

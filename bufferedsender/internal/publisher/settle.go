@@ -18,9 +18,7 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 		f.reply.Results = noResults(&f.reply, len(f.refs))
 	}
 	progress := f.reply.progress()
-	if progress {
-		l.lastApplied = now
-	}
+	count(&l.crowd, f.reply.Results)
 	paused := l.throttle(f, now, progress)
 
 	var n Counts
@@ -207,7 +205,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			l.certain(node)
 			l.pending.retry(r, now)
 			continue
-		case node.item.Attempt >= l.p.config.MaxAttempts && !l.patient(node, result, f) && !l.cancelled(): // else Close settles it
+		case l.spent(node, result, f) && !l.cancelled(): // else Close settles it
 			n.Failed++
 			end.Outcome, end.Exhausted = Failed, true
 		default:
@@ -232,25 +230,6 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		l.settle(end, r)
 	}
 	return n
-}
-
-// patient reports whether an item that has used up its attempts is sent once
-// more all the same: the service is only busy, and has applied others since the
-// item was sent before, so which items are turned away is chance. An item that
-// is turned away again and again while nearly all others of its requests go
-// through has something of its own.
-func (l *loop[V, R]) patient(n *node[V], result *Result[R], f *flight[V, R]) bool {
-	const (
-		singled = 10     // how often it may be one of few
-		most    = 10_000 // attempts; its Flush must not wait for ever
-	)
-	if !result.Throttled || l.lastApplied < n.before {
-		return false
-	}
-	if len(f.refs) > 1 && f.reply.Throttled*10 <= len(f.refs) {
-		n.singled++
-	}
-	return n.singled <= singled && n.item.Attempt < most
 }
 
 // certain notes that an item is not in flight any more: unless a request that
