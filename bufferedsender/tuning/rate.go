@@ -33,17 +33,22 @@ const (
 
 	// Beyond the measured capacity a second adds gain·rate^-0.25 of the rate, so
 	// 2 % at 10,000 and 4 % at 600 actions a second, but not above mostGrowth.
-	gain, mostGrowth = 0.2, 0.06
+	gain, mostGrowth = 0.2, 0.09
 	// refusedTarget and lostTarget are the shares of actions and of time that
 	// looking for the limit may cost. leastGrowth is what is left of growth if it
 	// costs far more, costMemory for how long the cost is remembered.
 	refusedTarget, lostTarget = 0.015, 0.02
 	leastGrowth, costMemory   = 0.05, 30.0
+	// longestPause is how much of a pause counts: what is longer was a breaker.
+	longestPause = 4.0
 	// Growth becomes faster, by acceleration every second, when there was no
 	// refusal for the longest of calm, calmRequests intervals, the usual time
 	// between refusals and calmPauses times the usual pause, at most maxCalm.
 	calm, calmRequests, calmPauses, maxCalm = 8.0, 60.0, 20.0, 60.0
 	acceleration                            = 0.02
+	// startGrowth is what a second adds to the very first rate at least; every
+	// decision halves it.
+	startGrowth = 2.0
 	// A second adds at most maxGrowth, and the time that a request takes
 	// maxBlindGrowth: an answer must be able to come.
 	maxGrowth, maxBlindGrowth = 0.5, 0.35
@@ -56,6 +61,9 @@ type rate struct {
 	known bool    // something was refused: there is a rate
 	value float64 // actions a second
 	goal  float64 // what was measured last
+	// start is the growth of a rate that has just been made. The first one is
+	// little more than a guess, and far too low if others were served before.
+	start float64
 
 	decidedAt     time.Duration // requests that left before say nothing new
 	decided       float64       // the same in busy seconds
@@ -96,7 +104,7 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most
 	if late := quiet - min(max(calm, r.cycle, calmRequests*interval, calmPauses*r.pause), maxCalm); late > 0 {
 		growth += acceleration * late
 	}
-	growth = min(growth, maxGrowth, maxBlindGrowth/max(latency, 1e-3))
+	growth = min(max(min(growth, maxGrowth), r.start), maxBlindGrowth/max(latency, 1e-3))
 	step := 0.0
 	if r.value < r.goal {
 		step = (r.goal - r.value) * (1 - math.Exp(-elapsed/max(back, backIntervals*interval)))
@@ -155,7 +163,7 @@ func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
 	r.requests++
 	if r.pausing {
 		r.pausing = false
-		r.pause += (max(0, c.pause-savedUp) - r.pause) * 0.3
+		r.pause += (within(c.pause-savedUp, 0, longestPause) - r.pause) * 0.3
 		r.lastRefusal = c.busy
 	}
 }
@@ -166,13 +174,14 @@ func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
 func (r *rate) first(c *clock) {
 	from := r.recent[0]
 	took := max(c.busy-from.busy, 1)
-	r.known = true
+	r.known, r.start = true, startGrowth
 	r.value = max(decrease*(c.done-from.done), (c.sent-from.sent)/2) / took
 	r.goal = r.value
 }
 
 // decide makes a new rate at the end of a round.
 func (r *rate) decide(c *clock) {
+	r.start /= 2
 	r.cycle += (c.busy - r.decided - r.cycle) * 0.5
 	measured, blind := unmeasured*r.value, false
 	if r.refusals > 1 && c.slack == r.older.slack {
