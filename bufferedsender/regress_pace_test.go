@@ -173,3 +173,29 @@ func TestAControllerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 		assert.Len(t, r.indexed(), 5)
 	})
 }
+
+// Whoever pauses from outside a handler that hangs is believed at once.
+func TestAPauseIsSeenWhileAHandlerHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var opts hotelOptions
+		opts.Handlers.ActionCompleted = func(context.Context, *events.ActionCompleted[hotel]) { <-release }
+		r := newRig(t, &opts)
+		r.upload(hotel{ID: "k"})
+		flushed := later(r.flush)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		r.sender.Pause()
+		health := r.sender.Health()
+		assert.Equal(t, events.Paused, health.State)
+		assert.ErrorIs(t, health.Err, bufferedsender.ErrPaused)
+		assert.Equal(t, time.Now(), health.Since)
+		assert.ErrorIs(t, r.sender.Flush(within(t, time.Second)), bufferedsender.ErrPaused)
+		time.Sleep(time.Minute)
+		r.sender.Resume()
+		assert.Equal(t, events.Healthy, r.sender.Health().State)
+		assert.NoError(t, r.sender.Health().Err)
+		close(release)
+		require.NoError(t, <-flushed)
+	})
+}

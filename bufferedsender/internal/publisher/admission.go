@@ -48,6 +48,7 @@ type admission[V any] struct {
 	waits  bool // there was one
 
 	paused    bool
+	turnedAt  time.Time // when that changed
 	condition Condition // written by the loop
 	hastened  uint64    // actions accepted up to here are not to wait longer
 	hastenAt  instant   // than until here; 0: none are
@@ -133,7 +134,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 	}
 	if !wait {
 		a.refused = p.config.AutoFlush
-		held := a.condition.Held()
+		held := a.current().Held()
 		a.mu.Unlock()
 		// As for those who wait: they are told to come again. A hook that adds more
 		// than was purged must not have more purged for it, and so on.

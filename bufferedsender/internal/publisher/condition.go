@@ -36,7 +36,24 @@ func (c Condition) Held() error {
 func (p *Publisher[V, R]) Condition() Condition {
 	p.admission.mu.Lock()
 	defer p.admission.mu.Unlock()
-	return p.admission.condition
+	return p.admission.current()
+}
+
+// current returns the condition, and sees a Pause or Resume that the loop has
+// not seen yet because a hook keeps it. The lock is held.
+func (a *admission[V]) current() Condition {
+	c := a.condition
+	switch {
+	case a.paused && c.State < Paused:
+		return Condition{State: Paused, Since: a.turnedAt, Err: ErrPaused}
+	case a.paused && c.State == Closing:
+		c.Err = ErrPaused
+	case !a.paused && c.State == Paused:
+		return Condition{State: Sending, Since: a.turnedAt}
+	case !a.paused && c.Err == ErrPaused: // closing
+		c.Err = nil
+	}
+	return c
 }
 
 // Pause holds all sending until Resume. Requests under way go on.
@@ -48,7 +65,9 @@ func (p *Publisher[V, R]) Resume() { p.setPaused(false) }
 func (p *Publisher[V, R]) setPaused(paused bool) {
 	a := &p.admission
 	a.mu.Lock()
-	a.paused = paused
+	if a.paused != paused {
+		a.paused, a.turnedAt = paused, time.Now()
+	}
 	a.mu.Unlock()
 	p.signal()
 }
