@@ -24,7 +24,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func ExampleBufferedSender_IndexDocumentsAndWait() {
 	_, client := library()
 	ctx := context.Background()
-	sender, err := bufferedsender.New[Book](client, nil)
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{WaitInterval: 100 * time.Millisecond})
 	must(err)
 	var handlers sync.WaitGroup
 	for i := range 100 {
@@ -71,11 +71,14 @@ func ExampleBufferedSender_Breaker() {
 	ctx := context.Background()
 	b, err := breaker.New(&breaker.Options{Failures: 1, OpenFor: 20 * time.Millisecond})
 	must(err)
-	recovered := make(chan bool, 1)
+	opened, recovered := make(chan bool, 1), make(chan bool, 1)
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
 		Breaker: b, Logger: quiet,
 		Handlers: events.Handlers[Book]{HealthChanged: func(_ context.Context, e *events.HealthChange) {
-			if e.From == events.CircuitOpen {
+			switch {
+			case e.To == events.CircuitOpen:
+				opened <- true
+			case e.From == events.CircuitOpen && e.To == events.Healthy:
 				recovered <- true
 			}
 		}},
@@ -83,9 +86,12 @@ func ExampleBufferedSender_Breaker() {
 	must(err)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: 500}}})
 	must(sender.UploadDocuments(ctx, Book{ID: "1", Title: "Dune"}))
-	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-	defer cancel()
-	fmt.Println(errors.Is(sender.Flush(short), bufferedsender.ErrCircuitOpen), sender.Health().State)
+	flushed := make(chan error)
+	short, cancel := context.WithCancel(ctx)
+	go func() { flushed <- sender.Flush(short) }()
+	<-opened
+	cancel() // nobody waits any longer
+	fmt.Println(errors.Is(<-flushed, bufferedsender.ErrCircuitOpen), sender.Health().State)
 
 	srv.SetFaults(nil) // the service is back, and nobody does anything
 	<-recovered
