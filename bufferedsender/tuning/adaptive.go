@@ -64,6 +64,14 @@ type AdaptiveOptions struct {
 // and the latency need (Little's law). A request that is refused as a whole
 // halves the next batch, not the rate: a small one may fit into what is there.
 //
+// Not every 503 of a single document means that the service is full. If a share
+// of less than 30 % stays as it is while the rate falls to 60 %, and the refused
+// ones are spread over the batches as by chance, then no rate is low enough:
+// that share is taken for granted, the rate returns to where its fall began, and
+// from then on only what goes clearly beyond, twice as much, counts as refused.
+// A sender so slow that its batches have fewer than four documents cannot tell,
+// and goes on giving way.
+//
 // Latency alone says less. It is compared only between full batches, so that it
 // does not matter how it depends on their size, and averaged over rounds of
 // requests. If a round takes longer than Latency times the usual, the controller
@@ -140,7 +148,7 @@ func (a *adaptive) Observe(o Observation) Limits {
 	if o.Refused && o.Started >= a.shrunkAt {
 		a.shrink, a.shrunkAt = max(a.shrink/2, smallestShrink), o.Now
 	}
-	if o.Refused || o.Throttled > 0 {
+	if !a.rate.explained(&o) {
 		a.rate.refused(&o, &a.clock, a.limits.Interval.Seconds())
 	} else {
 		if o.Started >= a.shrunkAt {

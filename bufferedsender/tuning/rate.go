@@ -83,6 +83,19 @@ type rate struct {
 	pause   float64 // seconds lost in each, smoothed
 	cost    float64 // share of refused actions in the requests, fading
 	weight  float64 // of it
+	noise   noise   // refused actions that are none of its business
+}
+
+// explained reports whether nothing was refused of a request that says anything
+// about its rate.
+func (r *rate) explained(o *Observation) bool {
+	if o.Refused {
+		return false
+	}
+	if r.known && o.Started < r.decidedAt {
+		return o.Throttled == 0 // sent before the last decision
+	}
+	return r.noise.observe(o) || o.Throttled == 0
 }
 
 // passed is told of a request of which nothing was refused.
@@ -111,7 +124,7 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most
 	}
 	r.value += step + r.value*min(growth*elapsed, 1)
 	if r.value > unneeded*most {
-		*r = rate{recent: r.recent} // it is no limit any more
+		*r = rate{recent: r.recent, noise: r.noise} // it is no limit any more
 	}
 }
 
@@ -121,9 +134,10 @@ func (r *rate) refused(o *Observation, c *clock, interval float64) {
 	if r.known && o.Started < r.decidedAt {
 		return // sent before the last decision
 	}
-	refused := float64(o.Throttled)
+	refused := r.noise.beyond(float64(o.Throttled), float64(o.Actions))
 	if o.Refused {
 		refused = float64(o.Actions)
+		r.noise.refusedWhole()
 	}
 	r.refusal += refused
 	r.cost += refused / max(float64(o.Actions), 1)
@@ -182,6 +196,7 @@ func (r *rate) first(c *clock) {
 // decide makes a new rate at the end of a round.
 func (r *rate) decide(c *clock) {
 	r.start /= 2
+	useless := r.noise.decided(r.value, c.busy-r.decided > calm)
 	r.cycle += (c.busy - r.decided - r.cycle) * 0.5
 	measured, blind := unmeasured*r.value, false
 	if r.refusals > 1 && c.slack == r.older.slack {
@@ -196,5 +211,9 @@ func (r *rate) decide(c *clock) {
 	r.goal = measured
 	if blind {
 		r.goal *= 2 // nothing at all is taken: that says nothing about what will be
+	}
+	if useless > 0 { // back to where the fall began, and on from there
+		r.goal, r.start = useless, startGrowth
+		r.cost, r.weight = 0, 0
 	}
 }

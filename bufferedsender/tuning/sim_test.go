@@ -38,6 +38,7 @@ type service struct {
 	// many requests, this one included, are with the service.
 	latency func(w *world, actions, inService int) time.Duration
 	broken  float64 // share of the requests that get no answer
+	chance  float64 // share of the documents that are answered 503 for no reason
 
 	inService int
 }
@@ -249,7 +250,7 @@ func (w *world) reply(s *simSender, started time.Duration, epoch, actions int) {
 	if w.random.Float64() < sv.broken {
 		o.Broken, pause = true, true
 	} else {
-		o.Done = sv.take(w.now, actions)
+		o.Done = sv.take(w.now, actions-w.unlucky(actions))
 		if o.Done < actions {
 			if sv.reply != 0 {
 				o.Refused, pause = true, true
@@ -292,6 +293,19 @@ func (w *world) reply(s *simSender, started time.Duration, epoch, actions int) {
 	}
 	sec.limits = s.limits
 	w.pump(s)
+}
+
+// unlucky draws how many of so many documents are refused by chance.
+func (w *world) unlucky(actions int) (n int) {
+	if w.service.chance == 0 {
+		return 0
+	}
+	for range actions {
+		if w.random.Float64() < w.service.chance {
+			n++
+		}
+	}
+	return n
 }
 
 // fixedLatency is a service that takes as long for whatever it is given, with

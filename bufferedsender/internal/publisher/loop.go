@@ -25,12 +25,12 @@ type loop[V, R any] struct {
 	inFlight []*flight[V, R]
 
 	pausedUntil instant
-	epoch       int // how many pauses were decided
-	pauses      int // in a row
-	stalls      int // of these, in a row and without any item applied
+	epoch       int   // how many pauses were decided
+	pauses      int   // in a row
+	stalls      int   // of these, in a row and without any item applied
+	throttledBy error // why the last one
 	crowd       crowd
 	carried     int   // items of which it is not known whether they were applied
-	throttledBy error // the last of them
 	shut        error // why the gate holds requests back, or nil
 	blocked     bool  // it lets none through at all
 	pass        Pass  // for the next request, if the gate has given leave
