@@ -7,6 +7,10 @@ func RateOf(c Controller) (float64, bool) {
 	return r.value, r.known
 }
 
+// NoiseOf returns the share of refused actions that an adaptive controller takes
+// for granted.
+func NoiseOf(c Controller) float64 { return c.(*adaptive).rate.noise.share }
+
 // CopyOf returns a controller that goes on where c is, independently of it.
 func CopyOf(c Controller) Controller {
 	a := *c.(*adaptive)

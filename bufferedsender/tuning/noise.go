@@ -80,15 +80,12 @@ func (n *noise) observe(o *Observation) bool {
 	if n.share*n.sample.sent >= noiseSample {
 		n.share = min(n.share+(n.sample.share()-n.share)*sampleWeight, n.found)
 		if !n.sample.byChance() {
-			n.share = 0 // others overload the service, or it was never noise
+			n.share = 0 // nothing was refused, or by an overload
 		}
 		n.sample = counts{}
 	}
 	return true
 }
-
-// beyond returns how many of so many refused actions the noise does not explain.
-func (n *noise) beyond(refused, sent float64) float64 { return max(0, refused-n.share*sent) }
 
 // decided is told that the rate falls, and what it was. It returns the rate at
 // the beginning of the trial if falling has turned out to be of no use, else 0.

@@ -9,6 +9,58 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
+// TestWhatCountsAsNoise sends at the rate that a controller wants to a service
+// that refuses what the case says.
+func TestWhatCountsAsNoise(t *testing.T) {
+	rest := 0.0
+	spread := func(share float64, actions int) int { // as evenly as can be
+		rest += share * float64(actions)
+		n := int(rest)
+		rest -= float64(n)
+		return n
+	}
+	for name, c := range map[string]struct {
+		refuse func(request, actions int, rate float64) int
+		noise  bool
+	}{
+		"always the same share":         {func(_, n int, _ float64) int { return spread(0.05, n) }, true},
+		"a small share":                 {func(_, n int, _ float64) int { return spread(0.005, n) }, true},
+		"more than an overload leaves":  {func(_, n int, _ float64) int { return spread(0.4, n) }, false},
+		"a share that falls":            {func(_, n int, rate float64) int { return spread(min(0.25, rate*rate/4e6), n) }, false},
+		"whole batches":                 {func(i, n int, _ float64) int { return n * btoi(i%20 == 0) }, false},
+		"the rest of each third batch":  {func(i, n int, _ float64) int { return n / 4 * btoi(i%3 == 0) }, false},
+		"some refused with all of them": {func(i, n int, _ float64) int { return spread(0.05, n) - n*btoi(i%10 == 0) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			controller := tuning.Adaptive(nil).New(usualBounds)
+			now := time.Duration(0)
+			most := 0.0
+			for i := 1; now < 30*time.Second; i++ {
+				l := controller.Limits()
+				rate, _ := tuning.RateOf(controller)
+				now += max(l.Interval, 50*time.Millisecond)
+				o := tuning.Observation{Now: now, Started: now - 10*time.Millisecond, Actions: l.BatchActions, Bytes: 100 * l.BatchActions, InFlight: 1, Backlog: 5000}
+				if refused := c.refuse(i, o.Actions, rate); refused < 0 {
+					o.Refused = true
+				} else {
+					o.Throttled = refused
+					o.Done = o.Actions - refused
+				}
+				controller.Observe(o)
+				most = max(most, tuning.NoiseOf(controller))
+			}
+			assert.Equal(t, c.noise, most > 0, "%v", most)
+		})
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func TestRefusalsThatNoRatePreventsDoNotSlowItDown(t *testing.T) {
 	bounds := usualBounds
 	bounds.Max.InFlight = 4
@@ -70,4 +122,33 @@ func TestACapacityThatGoesOnFallingIsFollowed(t *testing.T) {
 		assert.Less(t, got.throttled, 0.05)
 		assert.Greater(t, got.goodput, 0.9*w.service.capacity)
 	}
+}
+
+// TestAnOpenBreakerIsNotWhatALimitCosts: a sender that had to pause for a minute
+// asks for more as soon as another one.
+func TestAnOpenBreakerIsNotWhatALimitCosts(t *testing.T) {
+	grown := func(pause time.Duration) float64 {
+		c := tuning.Adaptive(nil).New(usualBounds)
+		now := time.Duration(0)
+		request := func(refused bool) {
+			now += 50 * time.Millisecond
+			n := c.Limits().BatchActions
+			done := n
+			if refused {
+				done = 0
+			}
+			c.Observe(tuning.Observation{Now: now, Started: now - 10*time.Millisecond, Actions: n, Bytes: 100 * n, Done: done, Refused: refused, InFlight: 1, Backlog: 5000})
+		}
+		for i := range 1000 { // 50 s
+			request(i%100 == 99)
+		}
+		now += pause
+		before, _ := tuning.RateOf(c)
+		for range 800 { // 40 s
+			request(false)
+		}
+		after, _ := tuning.RateOf(c)
+		return after / before
+	}
+	assert.InEpsilon(t, grown(5*time.Second), grown(time.Minute), 0.1)
 }

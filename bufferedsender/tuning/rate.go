@@ -134,7 +134,7 @@ func (r *rate) refused(o *Observation, c *clock, interval float64) {
 	if r.known && o.Started < r.decidedAt {
 		return // sent before the last decision
 	}
-	refused := r.noise.beyond(float64(o.Throttled), float64(o.Actions))
+	refused := float64(o.Throttled)
 	if o.Refused {
 		refused = float64(o.Actions)
 		r.noise.refusedWhole()

@@ -250,17 +250,17 @@ func (w *world) reply(s *simSender, started time.Duration, epoch, actions int) {
 	if w.random.Float64() < sv.broken {
 		o.Broken, pause = true, true
 	} else {
-		o.Done = sv.take(w.now, actions-w.unlucky(actions))
-		if o.Done < actions {
-			if sv.reply != 0 {
-				o.Refused, pause = true, true
-				if sv.retryAfter > 0 {
-					wait = sv.retryAfter
-				}
-			} else {
-				o.Throttled = actions - o.Done
-				pause = o.Done == 0
+		lucky := actions - w.unlucky(actions)
+		o.Done = sv.take(w.now, lucky)
+		switch {
+		case o.Done < lucky && sv.reply != 0:
+			o.Refused, pause = true, true
+			if sv.retryAfter > 0 {
+				wait = sv.retryAfter
 			}
+		case o.Done < actions:
+			o.Throttled = actions - o.Done
+			pause = o.Done == 0
 		}
 	}
 	s.inFlight--
