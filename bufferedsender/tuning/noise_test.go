@@ -1,6 +1,7 @@
 package tuning_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestWhatCountsAsNoise(t *testing.T) {
 		"always the same share":         {func(_, n int, _ float64) int { return spread(0.05, n) }, true},
 		"a small share":                 {func(_, n int, _ float64) int { return spread(0.005, n) }, true},
 		"more than an overload leaves":  {func(_, n int, _ float64) int { return spread(0.4, n) }, false},
-		"a share that falls":            {func(_, n int, rate float64) int { return spread(min(0.25, rate*rate/4e6), n) }, false},
+		"a share that falls":            {func(_, n int, rate float64) int { return spread(min(0.9, math.Pow(rate/10_000, 3)), n) }, false},
 		"whole batches":                 {func(i, n int, _ float64) int { return n * btoi(i%20 == 0) }, false},
 		"the rest of each third batch":  {func(i, n int, _ float64) int { return n / 4 * btoi(i%3 == 0) }, false},
 		"some refused with all of them": {func(i, n int, _ float64) int { return spread(0.05, n) - n*btoi(i%10 == 0) }, false},
@@ -37,8 +38,9 @@ func TestWhatCountsAsNoise(t *testing.T) {
 			most := 0.0
 			for i := 1; now < 30*time.Second; i++ {
 				l := controller.Limits()
-				rate, _ := tuning.RateOf(controller)
-				now += max(l.Interval, 50*time.Millisecond)
+				interval := max(l.Interval, 50*time.Millisecond)
+				rate := float64(l.BatchActions) / interval.Seconds()
+				now += interval
 				o := tuning.Observation{Now: now, Started: now - 10*time.Millisecond, Actions: l.BatchActions, Bytes: 100 * l.BatchActions, InFlight: 1, Backlog: 5000}
 				if refused := c.refuse(i, o.Actions, rate); refused < 0 {
 					o.Refused = true
