@@ -184,6 +184,8 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 			unsettled++
 		case len(r.ended) == 0:
 			s.errorf("a result %+v of an action that is not settled", result)
+		case r.ended[0] == "completed" && result.StatusCode == 0 && incomplete != nil:
+			unsettled++ // the event came first, and the call ended in between
 		case r.ended[0] == "completed":
 			if !result.Succeeded && s.options.OnMergeMissing != bufferedsender.MergeMissingIgnore {
 				s.errorf("a completed action has the result %+v", result)
