@@ -165,15 +165,19 @@ func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
 	assert.GreaterOrEqual(t, adaptive.goodput, 0.9, "goodput")
 	assert.Less(t, adaptive.refused, 0.05, "throttled")
 	assert.GreaterOrEqual(t, adaptive.least, 0.5, "least share")
-	// Two kinds of rows have weaker targets at a tenth. A few requests refused
-	// whole, one after the other, open the breaker of a sender for 30 s, and that
-	// is not for the controller to prevent: with a reply for whole requests it
-	// happens when the capacity falls, with one document a request, as a tenth of
-	// 100 a second has, at any time. The others use what the sender leaves. And
-	// 30 s of the latter are 300 documents: if 14 or 16 are refused is chance.
-	settled, lowLeast := 30, 0.5
+	// At a tenth the targets are weaker, for these reasons. In 60 s with a few
+	// dozen documents a second, who is how lucky counts: in one of 70 runs of the
+	// simulation a sender has less than half of its share, in none of 400 less than
+	// a third.
+	// And a few requests refused whole, one after the other, open the breaker of a
+	// sender for 30 s, which is not for the controller to prevent: with a reply for
+	// whole requests it happens when the capacity falls, with one document a
+	// request, as a tenth of 100 a second has, at any time. The others use what the
+	// sender leaves. Of the latter's 300 documents in 30 s it is chance, too, if 14
+	// or 16 are refused.
+	settled, lowLeast := 30, 0.25
 	if r.reply != 0 {
-		settled, lowLeast = 60, 0.25
+		settled = 60
 	}
 	if r.tiny() {
 		settled, lowLeast = 60, 0.1

@@ -1,7 +1,6 @@
 package tuning_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -27,7 +26,7 @@ func TestWhatCountsAsNoise(t *testing.T) {
 		"always the same share":         {func(_, n int, _ float64) int { return spread(0.05, n) }, true},
 		"a small share":                 {func(_, n int, _ float64) int { return spread(0.005, n) }, true},
 		"more than an overload leaves":  {func(_, n int, _ float64) int { return spread(0.4, n) }, false},
-		"a share that falls":            {func(_, n int, rate float64) int { return spread(min(0.9, math.Pow(rate/10_000, 3)), n) }, false},
+		"a share that falls":            {func(_, n int, rate float64) int { return spread(min(0.9, rate*rate*rate/1e12), n) }, false},
 		"whole batches":                 {func(i, n int, _ float64) int { return n * btoi(i%20 == 0) }, false},
 		"the rest of each third batch":  {func(i, n int, _ float64) int { return n / 4 * btoi(i%3 == 0) }, false},
 		"some refused with all of them": {func(i, n int, _ float64) int { return spread(0.05, n) - n*btoi(i%10 == 0) }, false},
