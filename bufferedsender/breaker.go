@@ -9,8 +9,17 @@ import (
 )
 
 // Breaker returns the breaker of the sender, to look at, disable, enable or
-// reset. It is nil with DisableBreaker.
+// reset. It is nil with DisableBreaker. Reset does not end a pause that the
+// service has asked for with Retry-After; that is MaxOpenFor at the most.
 func (s *BufferedSender[T]) Breaker() *breaker.Breaker { return s.options.Breaker }
+
+// longestWait is the longest Retry-After that is obeyed, negative for any.
+func longestWait(b *breaker.Breaker) time.Duration {
+	if b == nil {
+		return -1
+	}
+	return b.MaxOpenFor()
+}
 
 // gate is a breaker as the publisher sees it. Subscribers of the breaker may run
 // in its methods, so guard contains their panics.

@@ -278,16 +278,21 @@ func (o *observer[T]) ending(all []settlement[T]) {
 	if len(letters) == 0 {
 		return
 	}
-	err := errors.New("DeadLetters panicked")
+	err := errors.New("DeadLetters did not return")
+	defer func() { o.wrote(len(letters), err) }() // also if it ends the goroutine
 	o.guard("DeadLetters", func() { err = o.deadLetters.Write(o.ctx, letters) })
-	o.guard("MeterProvider", func() { o.telemetry.deadLetters(len(letters), err == nil) })
+}
+
+// wrote counts n dead letters that were written, or could not be.
+func (o *observer[T]) wrote(n int, err error) {
+	o.guard("MeterProvider", func() { o.telemetry.deadLetters(n, err == nil) })
 	if err == nil {
-		o.letters.Add(int64(len(letters)))
+		o.letters.Add(int64(n))
 		return
 	}
-	o.letterErrors.Add(int64(len(letters)))
+	o.letterErrors.Add(int64(n))
 	o.guard("Logger", func() {
-		o.logger.Error("azsearch: dead letters could not be written", "letters", len(letters), "error", err)
+		o.logger.Error("azsearch: dead letters could not be written", "letters", n, "error", err)
 	})
 }
 

@@ -208,3 +208,35 @@ func TestABreakerForgetsFailuresThatAreOutOfItsWindow(t *testing.T) {
 	assert.Less(t, heap()-before, int64(512<<10), "bytes that 50 000 failures have left behind")
 	runtime.KeepAlive(b)
 }
+
+func TestARetryAfterIsObeyedForMaxOpenForAtTheMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Breaker: newBreaker(t, nil), MaxBatchActions: 1})
+		r.respond(onlyFirst(1, always(503, "", "Retry-After", "86400")))
+		r.upload(hotel{ID: "k"})
+		require.NoError(t, r.flush())
+		assert.Equal(t, breaker.DefaultMaxOpenFor, times(r.requests())[1])
+	})
+}
+
+func TestAResumeDoesNotHideAnOpenBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		b := newBreaker(t, nil)
+		r := newRig(t, &hotelOptions{Breaker: b, Handlers: hotelHandlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
+			if h.To == events.Paused {
+				<-release
+			}
+		}}})
+		b.Disable()
+		synctest.Wait()
+		require.Equal(t, events.CircuitOpen, r.sender.Health().State)
+		r.sender.Pause()
+		synctest.Wait()
+		r.sender.Resume() // the handler hangs
+		assert.Equal(t, events.CircuitOpen, r.sender.Health().State)
+		assert.ErrorIs(t, r.sender.Flush(within(t, time.Second)), bufferedsender.ErrCircuitOpen)
+		close(release)
+		b.Enable()
+	})
+}

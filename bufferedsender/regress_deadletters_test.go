@@ -1,10 +1,13 @@
 package bufferedsender_test
 
 import (
+	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -72,5 +75,23 @@ func TestADeletedDocumentDoesNotComeBackAsALetterWhenCloseGivesUp(t *testing.T) 
 		assert.Equal(t, models.ActionDelete, letters[0].Action)
 		assert.True(t, letters[0].Unsent)
 		assert.JSONEq(t, `{"id":"k"}`, string(letters[0].Document))
+	})
+}
+
+type leavingSink struct{}
+
+func (leavingSink) Write(context.Context, []deadletter.Letter) error {
+	runtime.Goexit()
+	return nil
+}
+
+func TestDeadLettersOfASinkThatEndsItsGoroutineAreCountedAsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{DeadLetters: leavingSink{}})
+		r.respond(always(400, refusal("no")))
+		r.upload(hotel{ID: "k"})
+		require.Equal(t, 1, flushFailures(t, r.flush()))
+		assert.EqualValues(t, 1, r.sender.Stats().DeadLetterErrors)
+		assert.Zero(t, r.sender.Stats().DeadLetters)
 	})
 }

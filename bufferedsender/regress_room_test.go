@@ -2,14 +2,17 @@ package bufferedsender_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -123,4 +126,99 @@ func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 		assert.Equal(t, []string{"k-0"}, purged)
 		assert.Len(t, r.indexed(), 10)
 	})
+}
+
+// What folding has merged still takes room if handlers want it back: a purge that
+// cannot make enough of it loses actions for nothing.
+func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		b, release := newBreaker(t, nil), make(chan struct{})
+		r := newRig(t, &hotelOptions{
+			MaxBatchActions: 5, MaxBufferedBytes: 2000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Fold: true,
+			Handlers: hotelHandlers{ActionFailed: func(context.Context, *events.ActionFailed[hotel]) {}},
+		})
+		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			<-release
+			return next()
+		})
+		for range 5 { // 1500 bytes are charged, 300 travel
+			r.upload(sized("in-flight", 300))
+		}
+		flushed := later(r.flush)
+		synctest.Wait()
+		require.Len(t, r.requests(), 1)
+		r.upload(hotels("k", 4)...)
+		b.Disable()
+		heldOpen(t, r.sender.UploadDocuments(within(t, time.Second), sized("new", 1000)))
+		assert.Empty(t, l.lost())
+		close(release)
+		b.Enable()
+		require.NoError(t, <-flushed)
+	})
+}
+
+func TestA413OfARequestFromBeforeSetLimitsDoesNotWidenThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{MaxBatchBytes: 100_000})
+		r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
+		var docs []hotel
+		for i := range 2000 {
+			docs = append(docs, sized(fmt.Sprint("k-", i), 150))
+		}
+		r.upload(docs[:1000]...)
+		synctest.Wait()
+		require.Len(t, r.requests(), 1)
+		_, err := r.sender.SetLimits(bufferedsender.Limits{MaxBatchBytes: 2000})
+		require.NoError(t, err)
+		r.upload(docs[1000:]...)
+		require.NoError(t, r.close())
+		for _, x := range r.requests()[1:] {
+			require.LessOrEqual(t, x.bytes, 2000)
+		}
+		assert.LessOrEqual(t, r.sender.Stats().BatchBytesLimit, 2000)
+	})
+}
+
+// A handler of a purge decides for the very next request.
+func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
+	for name, decide := range map[string]func(*bufferedsender.BufferedSender[hotel]){
+		"SetLimits": func(s *bufferedsender.BufferedSender[hotel]) {
+			_, err := s.SetLimits(bufferedsender.Limits{MaxBatchActions: 1})
+			assert.NoError(t, err)
+		},
+		"Pause": func(s *bufferedsender.BufferedSender[hotel]) { s.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r *rig
+				r = newRig(t, &hotelOptions{
+					MaxBatchActions: 4, MaxBufferedActions: 4, Retry: atOnce,
+					Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
+					OnPurged: func(context.Context, []string) {
+						decide(r.sender)
+						r.sender.Breaker().Reset()
+					},
+				})
+				r.respond(onlyFirst(1, func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+					time.Sleep(time.Second)
+					return reply(req, 500, ""), nil
+				}))
+				r.upload(hotels("k", 4)...)
+				added := later(func() error {
+					return r.sender.UploadDocuments(within(t, time.Minute), hotel{ID: "new"})
+				})
+				require.NoError(t, <-added)
+				time.Sleep(time.Second)
+				if name == "Pause" {
+					assert.Len(t, r.requests(), 1)
+				}
+				for _, x := range r.requests()[1:] {
+					assert.Len(t, x.keys, 1)
+				}
+				r.sender.Resume()
+				require.Equal(t, 1, flushFailures(t, r.flush()), "the purged one")
+			})
+		})
+	}
 }

@@ -78,7 +78,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
 	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
-		Transport:      &transport[T]{indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing},
+		Transport:      &transport[T]{indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(options.Breaker)},
 		Hooks:          s.observer.hooks(),
 		NewID:          uuid.NewString,
 		Limits:         limits.forPublisher(),

@@ -2,6 +2,7 @@ package bufferedsender_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // temperaments are ways to configure a sender that the sums must not depend on.
@@ -134,4 +136,28 @@ func checkSums(r *rig, events *told) {
 	if s.InFlight == 0 {
 		assert.Equal(t, s.BytesSent, sums["batch.bytes"], "bytes sent")
 	}
+}
+
+// The first of the two is given up in the reply after which the second is sent
+// again.
+func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Retry: atOnce, MaxBatchActions: 2})
+		r.respond(func(n int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if n == 3 { // while the first travels for the third time
+				r.upload(hotel{ID: "second"})
+			}
+			return next()
+		})
+		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"first"}, Status: 409}, {Keys: []string{"second"}, Times: 1, Status: 409}}})
+		r.upload(hotel{ID: "first"})
+		require.Equal(t, 1, flushFailures(t, r.flush()))
+		require.NoError(t, r.flush())
+		retried := 0
+		for _, e := range r.seen("batch") {
+			retried += e.batch.Retried
+		}
+		assert.Equal(t, 4, retried, "three times the first, once the second")
+		assert.EqualValues(t, retried, metricSums(t, r.reader)["retried"])
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -19,6 +20,7 @@ type transport[T any] struct {
 	indexer      Indexer
 	telemetry    *telemetry
 	mergeMissing MergeMissing
+	longestWait  time.Duration // that Retry-After may ask for; negative: any
 }
 
 type reply = publisher.Reply[models.IndexingResult]
@@ -29,6 +31,9 @@ func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	ctx, span := startBatch(ctx, t.telemetry, batch)
 	result, err := t.indexer.IndexDocumentsRaw(ctx, newBody(batch))
 	r := t.judge(batch, result, err)
+	if t.longestWait >= 0 {
+		r.RetryAfter = min(r.RetryAfter, t.longestWait)
+	}
 	r.Status, r.RequestID = statusOf(result, err), result.RequestID
 	if known := (interface{ ServiceRequestID() string })(nil); errors.As(err, &known) {
 		r.RequestID = known.ServiceRequestID()

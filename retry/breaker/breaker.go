@@ -164,6 +164,9 @@ func (b *Breaker) finish(p *Pass, r Result) {
 	}
 }
 
+// MaxOpenFor returns the longest Retry-After that is obeyed, negative if any is.
+func (b *Breaker) MaxOpenFor() time.Duration { return b.options.MaxOpenFor }
+
 // postpone notes that the service does not want to be asked for some time.
 func (b *Breaker) postpone(now time.Time, retryAfter time.Duration) {
 	if b.options.MaxOpenFor >= 0 {

@@ -44,9 +44,9 @@ type Options struct {
 	// A Retry-After that is longer wins, up to MaxOpenFor. Defaults to 30 s; less
 	// than 1 ms is refused.
 	OpenFor time.Duration
-	// MaxOpenFor is the longest Retry-After that is obeyed; a longer one is taken
-	// for this. It does not shorten OpenFor. Defaults to 10 min; negative turns
-	// the limit off.
+	// MaxOpenFor is the longest Retry-After that is obeyed, by the senders that
+	// use the breaker too; a longer one is taken for this. It does not shorten
+	// OpenFor. Defaults to 10 min; negative turns the limit off.
 	MaxOpenFor time.Duration
 }
 

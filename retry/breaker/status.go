@@ -84,7 +84,11 @@ func (e *OpenError) Error() string {
 	case Disabled:
 		fmt.Fprintf(&b, ": disabled since %s until it is enabled", clock(s.Since))
 	case HalfOpen:
-		fmt.Fprintf(&b, ": a probe is under way since %s", clock(s.Probe))
+		if s.Probe.IsZero() {
+			fmt.Fprintf(&b, ": it waits for a probe since %s", clock(s.Since))
+		} else {
+			fmt.Fprintf(&b, ": a probe is under way since %s", clock(s.Probe))
+		}
 	default:
 		fmt.Fprintf(&b, " since %s until %s", clock(s.Since), clock(s.Until))
 	}

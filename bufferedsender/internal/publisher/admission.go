@@ -49,7 +49,7 @@ type admission[V any] struct {
 
 	paused    bool
 	turnedAt  time.Time // when that changed
-	condition Condition // written by the loop
+	condition Condition // but for a pause; written by the loop
 	hastened  uint64    // actions accepted up to here are not to wait longer
 	hastenAt  instant   // than until here; 0: none are
 

@@ -39,8 +39,8 @@ func (p *Publisher[V, R]) Condition() Condition {
 	return p.admission.current()
 }
 
-// current returns the condition, and sees a Pause or Resume that the loop has
-// not seen yet because a hook keeps it. The lock is held.
+// current returns the condition with the pause that lies over it, also one that
+// the loop has not seen yet because a hook keeps it. The lock is held.
 func (a *admission[V]) current() Condition {
 	c := a.condition
 	switch {
@@ -48,10 +48,8 @@ func (a *admission[V]) current() Condition {
 		return Condition{State: Paused, Since: a.turnedAt, Err: ErrPaused}
 	case a.paused && c.State == Closing:
 		c.Err = ErrPaused
-	case !a.paused && c.State == Paused:
-		return Condition{State: Sending, Since: a.turnedAt}
-	case !a.paused && c.Err == ErrPaused: // closing
-		c.Err = nil
+	case c.State < Paused && a.turnedAt.After(c.Since):
+		c.Since = a.turnedAt // of Resume
 	}
 	return c
 }
@@ -117,39 +115,57 @@ func (p *Publisher[V, R]) Hasten(after time.Duration) {
 
 // note makes the condition known when it has changed.
 func (l *loop[V, R]) note() {
-	state, err := l.state()
 	a := &l.p.admission
 	a.mu.Lock()
-	from := a.condition
-	if from.State == state || a.ended { // a Close that could not wait has closed it
-		a.condition.Err = err
+	if a.ended && !l.drained { // a Close that could not wait has closed it
 		a.mu.Unlock()
 		return
 	}
-	to := Condition{State: state, Since: time.Now(), Err: err}
-	a.condition = to
+	if state := l.state(); a.condition.State != state {
+		a.condition = Condition{State: state, Since: time.Now()}
+	}
+	a.condition.Err = l.why(a.condition.State)
+	from, to := l.condition, a.current()
+	l.condition = to
 	a.mu.Unlock()
+	if from.State == to.State {
+		return
+	}
 	l.progress.Add(1)
 	l.p.config.Hooks.Changed(from, to)
 	l.progress.Add(1)
 }
 
-func (l *loop[V, R]) state() (State, error) {
-	held := l.shut
-	if l.paused {
-		held = ErrPaused
-	}
+// state returns what the publisher does but for a pause.
+func (l *loop[V, R]) state() State {
 	switch {
 	case l.drained:
-		return Closed, nil
+		return Closed
 	case l.closing:
-		return Closing, held
-	case l.paused:
-		return Paused, held
+		return Closing
 	case l.shut != nil:
-		return Held, held
+		return Held
 	case l.pauses > 0:
-		return Throttled, l.throttledBy
+		return Throttled
 	}
-	return Sending, nil
+	return Sending
+}
+
+// why is the reason of a state.
+func (l *loop[V, R]) why(s State) error {
+	switch s {
+	case Closing, Held:
+		return l.shut
+	case Throttled:
+		return l.throttledBy
+	}
+	return nil
+}
+
+// held returns why no request may leave, or nil.
+func (l *loop[V, R]) held() error {
+	if l.paused {
+		return ErrPaused
+	}
+	return l.shut
 }

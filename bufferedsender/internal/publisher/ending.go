@@ -31,7 +31,7 @@ func (l *loop[V, R]) abort() {
 		l.end.Errors = slices.Clone(l.flushes.unreported.errors)
 	}
 	l.look()
-	_, held := l.state()
+	held := l.held()
 	now := l.p.now()
 	for _, r := range l.pending.all() {
 		n := &l.pending.nodes[r]

@@ -50,6 +50,9 @@ func newSizeLimit(maximum int) sizeLimit {
 // large. (A single refused action is itself too large and says nothing about
 // batches.)
 func (s *sizeLimit) refuse(size int) {
+	if size > s.max {
+		return // it left before the maximum was lowered
+	}
 	if s.probing {
 		s.probing = false
 		s.patience = min(2*s.patience, lastPatience)

@@ -25,10 +25,11 @@ type loop[V, R any] struct {
 	inFlight []*flight[V, R]
 
 	pausedUntil instant
-	epoch       int   // how many pauses were decided
-	pauses      int   // in a row
-	stalls      int   // of these, in a row and without any item applied
-	throttledBy error // why the last one
+	epoch       int    // how many pauses were decided
+	pauses      int    // in a row
+	stalls      int    // of these, in a row and without any item applied
+	appliedThen uint32 // crowd.applied when the last one was decided
+	throttledBy error  // why the last one
 	crowd       crowd
 	carried     int   // items of which it is not known whether they were applied
 	shut        error // why the gate holds requests back, or nil
@@ -42,10 +43,11 @@ type loop[V, R any] struct {
 	configured Limits // as of this round
 	hastened   uint64 // these become urgent
 	hastenAt   instant
-	paused     bool // by Pause
-	starved    bool // adders wait for room, or were turned away
-	closing    bool // no more is accepted
-	giveUp     bool // Close's ctx has ended
+	paused     bool      // by Pause
+	condition  Condition // as last told
+	starved    bool      // adders wait for room, or were turned away
+	closing    bool      // no more is accepted
+	giveUp     bool      // Close's ctx has ended
 
 	settled []Settlement[V, R] // of the reply at hand
 	endings []ending           // more about each
@@ -76,7 +78,8 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	}
 	l.configured = p.config.Limits
 	l.publishLimits(&p.admission.stats)
-	p.admission.condition.Since = time.Now()
+	l.condition.Since = time.Now()
+	p.admission.condition = l.condition
 	return l
 }
 
@@ -123,6 +126,7 @@ func (l *loop[V, R]) rounds() {
 		l.autoFlush(now)
 		l.look()
 		l.overload()
+		now = l.p.now()
 		for l.ready(now) && l.enter() {
 			l.send()
 			l.refresh()

@@ -22,6 +22,7 @@ func (l *loop[V, R]) overload() {
 		}
 	}
 	l.starved, _, _ = l.p.admission.lacks() // what is left is in flight
+	l.refresh()                             // hooks ran
 }
 
 // canMakeRoom reports whether somebody waits for room that purging can make.
@@ -34,7 +35,7 @@ func (l *loop[V, R]) canMakeRoom() bool {
 			for ; r != none; r = l.pending.nodes[r].next {
 				it := &l.pending.nodes[r].item
 				items += max(1, len(it.Parts))
-				bytes += int64(len(it.Body))
+				bytes += int64(len(it.Body) + l.pending.nodes[r].kept)
 			}
 		}
 	}

@@ -24,8 +24,9 @@ type wait struct {
 	own     uint32 // … and how much of turnedAway since then is its own doing
 	applied uint32 // that count when it was turned away last
 
-	vain       uint16 // times in a row that it was turned away, and nothing was applied in between
-	singledOut uint16 // times that it was turned away, and nearly all others were applied
+	times      uint16 // that it was turned away
+	vain       uint16 // of these, the last ones between which nothing was applied
+	singledOut uint16 // and those at which nearly all the others were applied
 }
 
 func (c crowd) newWait() wait { return wait{since: c, applied: c.applied} }
@@ -34,6 +35,7 @@ func (c crowd) newWait() wait { return wait{since: c, applied: c.applied} }
 // items were turned away for the same reason: all of a request that was refused
 // as a whole.
 func (w *wait) turnedAway(c crowd, own int) {
+	w.times++
 	if w.vain++; c.applied != w.applied {
 		w.vain = 0
 	}
@@ -52,23 +54,22 @@ func (w *wait) turnedAway(c crowd, own int) {
 }
 
 // spent reports whether an item that is to be sent again has used up its
-// attempts. One that was turned away uses one up only if nothing else was
-// applied in the meantime, or all else.
+// attempts. Those at which the service was too busy for it are not among them;
+// they count if nothing is applied in between, or time and again nearly all the
+// others are: then it is not chance any more.
 func (l *loop[V, R]) spent(n *node[V], result *Result[R], f *flight[V, R]) bool {
 	const (
 		singledOut = 11     // by chance that happens to one in 100 billion
 		most       = 10_000 // attempts; its Flush must not wait for ever
 	)
 	attempts := l.p.config.MaxAttempts
-	if result.Throttled {
-		own := 1
-		if f.reply.Throttled == 0 {
-			own = len(f.refs)
-		}
-		n.wait.turnedAway(l.crowd, own)
+	if !result.Throttled {
+		return n.item.Attempt-int(n.wait.times) >= attempts || n.item.Attempt >= most
 	}
-	if n.item.Attempt < attempts || !result.Throttled {
-		return n.item.Attempt >= attempts
+	own := 1
+	if f.reply.Throttled == 0 {
+		own = len(f.refs)
 	}
+	n.wait.turnedAway(l.crowd, own)
 	return int(n.wait.vain) >= attempts || n.wait.singledOut >= singledOut || n.item.Attempt >= most
 }

@@ -103,7 +103,7 @@ func (r *Reply[R]) progress() bool {
 // Requests that were already under way when the last pause was decided tell
 // nothing new: eight slots refused at once are one overload, not eight, and one
 // that was let through is no sign of recovery. What they ask for in a header is
-// obeyed all the same.
+// obeyed all the same. Pauses grow as long as nothing is applied in between.
 //
 // While the gate is shut it decides when to try again, but for what a header
 // asks. A Tuner slows down by itself when only a part of the items was refused.
@@ -119,9 +119,11 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.
 		return 0
 	}
 	wait := f.reply.RetryAfter
-	if progress {
+	moves := l.crowd.applied != l.appliedThen
+	if moves {
 		l.stalls = 0
-	} else if fresh {
+	}
+	if fresh && !progress {
 		l.stalls++
 	}
 	if wait < 0 && (l.shut != nil || progress && l.p.config.Tuner != nil) {
@@ -130,10 +132,11 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.
 	l.throttledBy = f.reply.Err
 	switch {
 	case fresh:
-		if l.pauses++; progress {
-			l.pauses = 1 // a part of it got through: no reason to wait longer and longer
+		if l.pauses++; moves {
+			l.pauses = 1
 		}
 		l.epoch++
+		l.appliedThen = l.crowd.applied
 		if wait < 0 {
 			wait = l.p.config.Backoff(l.pauses)
 		}
@@ -207,6 +210,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			continue
 		case l.spent(node, result, f) && !l.cancelled(): // else Close settles it
 			n.Failed++
+			result.Verdict = Fail
 			end.Outcome, end.Exhausted = Failed, true
 		default:
 			n.Retried++
@@ -222,6 +226,9 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 					waits[node.item.Attempt] = wait
 				}
 				due = later(now, wait)
+			}
+			if n := node.wait.singledOut; n > 0 {
+				due = max(due, later(now, l.p.config.Backoff(int(n))))
 			}
 			l.certain(node)
 			l.pending.retry(r, due)
