@@ -59,13 +59,16 @@ func (g *gate) Enter() (publisher.Pass, bool) {
 	return p, true
 }
 
-func (g *gate) Shut() (why error, blocked bool) {
+func (g *gate) State() publisher.GateState {
 	var status breaker.Status
-	g.guard("a subscriber of Breaker", func() { status = g.breaker.Status() })
-	if status.State == breaker.Closed {
-		return nil, false
+	for known := false; !known; { // a subscriber that panics has been told by then
+		g.guard("a subscriber of Breaker", func() { status, known = g.breaker.Status(), true })
 	}
-	return &circuitOpenError{&breaker.OpenError{Status: status}}, status.State != breaker.HalfOpen
+	state := publisher.GateState{Served: status.Counts.Successes}
+	if status.State != breaker.Closed {
+		state.Shut, state.Blocked = &circuitOpenError{&breaker.OpenError{Status: status}}, status.State != breaker.HalfOpen
+	}
+	return state
 }
 
 // abandon gives back the passes of requests that a Close has left behind, so

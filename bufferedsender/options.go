@@ -95,7 +95,8 @@ type Options[T any] struct {
 	Breaker *breaker.Breaker
 	// DisableBreaker sends every request, whatever became of the others: when
 	// the service is gone or the key is wrong, all actions fail soon, instead of
-	// waiting. That suits a program that somebody watches. Defaults to a breaker.
+	// waiting. That suits a program that somebody watches. A Retry-After is then
+	// obeyed however long it is. Defaults to a breaker.
 	DisableBreaker bool
 	// Tuning finds out how large batches may be and how many may be in flight,
 	// within the limits above. Defaults to tuning.Fixed(): the limits as they

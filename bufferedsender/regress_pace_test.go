@@ -198,3 +198,34 @@ func TestAPauseIsSeenWhileAHandlerHangs(t *testing.T) {
 		assert.Equal(t, bufferedsender.Health{State: events.Healthy, Since: time.Now()}, r.sender.Health())
 	})
 }
+
+// resizing is a controller that could forget something.
+type resizing struct {
+	leaver
+	made, resized *int
+}
+
+func (c resizing) New(tuning.Bounds) tuning.Controller {
+	*c.made++
+	return c
+}
+
+func (resizing) Observe(tuning.Observation) tuning.Limits { return tuning.Limits{} }
+
+func (c resizing) Resize(tuning.Bounds) tuning.Limits {
+	*c.resized++
+	return tuning.Limits{}
+}
+
+func TestAControllerKeepsWhatItHasLearnedWhenLimitsChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made, resized := 0, 0
+		r := newRig(t, &hotelOptions{Tuning: resizing{made: &made, resized: &resized}})
+		_, err := r.sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 7})
+		require.NoError(t, err)
+		r.upload(hotels("k", 20)...)
+		require.NoError(t, r.close())
+		assert.Equal(t, 1, made)
+		assert.Equal(t, 1, resized)
+	})
+}

@@ -101,7 +101,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	if options.Breaker != nil {
 		s.unsubscribe = options.Breaker.Subscribe(func(breaker.Change) { s.publisher.Wake() })
 	}
-	if err := telemetry.observe(s.publisher.Stats, options.Breaker); err != nil {
+	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, options.Breaker); err != nil {
 		s.unsubscribe()
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}

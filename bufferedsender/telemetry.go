@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
@@ -37,9 +36,10 @@ type telemetry struct {
 	base   metric.MeasurementOption // common
 	alone  []metric.RecordOption    // base, for durations of single actions
 
-	health     atomic.Uint32          // the events.HealthState
-	stats      func() publisher.Stats // written by observe, before the sender is handed out
-	registered metric.Registration    // likewise
+	// Written by observe, before the sender is handed out.
+	stats      func() publisher.Stats
+	condition  func() publisher.Condition
+	registered metric.Registration
 	unregister sync.Once
 
 	mu       sync.Mutex
@@ -109,8 +109,8 @@ func (t *telemetry) with(attrs ...attribute.KeyValue) metric.MeasurementOption {
 }
 
 // observe reports levels and totals until stop is called.
-func (t *telemetry) observe(stats func() publisher.Stats, b *breaker.Breaker) error {
-	t.stats = stats
+func (t *telemetry) observe(stats func() publisher.Stats, condition func() publisher.Condition, b *breaker.Breaker) error {
+	t.stats, t.condition = stats, condition
 	var err error
 	t.registered, err = t.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		s := t.tellTotals()
@@ -167,9 +167,10 @@ func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *brea
 	if b != nil {
 		o.ObserveInt64(t.breakerState, int64(b.Status().State), t.base)
 	}
+	now := healthStates[t.condition().State]
 	for health := events.Healthy; health < events.Closed; health++ {
 		is := int64(0)
-		if health == events.HealthState(t.health.Load()) {
+		if health == now {
 			is = 1
 		}
 		o.ObserveInt64(t.healthState, is, t.with(healthAttribute(health)))
@@ -257,7 +258,6 @@ func (t *telemetry) paused(wait time.Duration) {
 }
 
 func (t *telemetry) healthChanged(to events.HealthState) {
-	t.health.Store(uint32(to))
 	t.healthChanges.Add(context.Background(), 1, t.with(healthAttribute(to)))
 }
 

@@ -39,9 +39,7 @@ type told struct {
 func (n *told) handlers() hotelHandlers {
 	return hotelHandlers{
 		BatchCompleted: func(_ context.Context, b *events.Batch) {
-			if b.StatusCode != 403 { // only a probe is put back after that, and the metric does not count it
-				n.retried += b.Retried
-			}
+			n.retried += b.Retried
 		},
 		HealthChanged: func(context.Context, *events.HealthChange) { n.healthChanges++ },
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[hotel]) {
@@ -160,4 +158,53 @@ func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 		assert.Equal(t, 4, retried, "three times the first, once the second")
 		assert.EqualValues(t, retried, metricSums(t, r.reader)["retried"])
 	})
+}
+
+// Two requests under way ask for a pause of 100 s, one a second after the other.
+func TestAPauseIsMeasuredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{MaxInFlight: 2, MaxBatchActions: 1})
+		r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if n > 2 {
+				return next()
+			}
+			time.Sleep(time.Duration(n) * time.Second)
+			return reply(req, 429, "", "Retry-After", "100"), nil
+		})
+		r.upload(hotels("k", 2)...)
+		require.NoError(t, r.close())
+		assert.Equal(t, 102*time.Second, r.now())
+		eachPoint(t, r.reader, func(p point) {
+			if shorter(p.name) == "throttle.delay" {
+				assert.InDelta(t, 101, p.sum, 0.001, "from the first reply on")
+			}
+		})
+	})
+}
+
+func TestTheMetricOfHealthSaysWhatHealthSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, &hotelOptions{Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { <-release }}})
+		r.upload(hotel{ID: "k"})
+		flushed := later(r.flush)
+		synctest.Wait()
+		r.sender.Pause() // the sender's goroutine does not come to it
+		require.Equal(t, events.Paused, r.sender.Health().State)
+		assert.Equal(t, "paused", healthMetric(t, r))
+		r.sender.Resume()
+		close(release)
+		require.NoError(t, <-flushed)
+	})
+}
+
+// healthMetric returns the state that the metric has.
+func healthMetric(t *testing.T, r *rig) (state string) {
+	eachPoint(t, r.reader, func(p point) {
+		if shorter(p.name) == "health.state" && p.value == 1 {
+			v, _ := p.attributes.Value("azsearch.health")
+			state += v.AsString()
+		}
+	})
+	return state
 }

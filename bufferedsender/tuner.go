@@ -10,7 +10,7 @@ import (
 // tuner returns a controller as the publisher sees it, and what it begins with.
 // There is none for a policy that never changes anything: then the publisher
 // slows down by itself. guard contains the panics of a controller. New limits
-// are sent to widened; they make a new controller.
+// are sent to widened; a controller that is no tuning.Resizer is replaced.
 func (o *Options[T]) tuner(limits Limits, widened *atomic.Pointer[Limits], guard func(string, func())) (publisher.Tuner, publisher.Tuned) {
 	if o.Tuning == tuning.Fixed() {
 		return nil, publisher.Tuned{}
@@ -18,10 +18,15 @@ func (o *Options[T]) tuner(limits Limits, widened *atomic.Pointer[Limits], guard
 	var controller tuning.Controller
 	var now publisher.Tuned
 	begin := func(l Limits) {
+		bounds := tuning.Bounds{Max: tuning.Limits{
+			BatchActions: l.MaxBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
+		}}
 		guard("Tuning", func() {
-			controller = o.Tuning.New(tuning.Bounds{Max: tuning.Limits{
-				BatchActions: l.MaxBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
-			}})
+			if resizer, ok := controller.(tuning.Resizer); ok {
+				now = tunedBy(resizer.Resize(bounds))
+				return
+			}
+			controller = o.Tuning.New(bounds)
 			now = tunedBy(controller.Limits())
 		})
 	}

@@ -20,7 +20,9 @@ const (
 // ready to use.
 type Options struct {
 	// MaxRetries is how many times an action is sent again after its first
-	// attempt. Defaults to 3, so 4 attempts; negative turns retries off.
+	// attempt. Defaults to 3, so 4 attempts; negative turns retries off. A buffered
+	// sender does not count the attempts at which the service was too busy (503,
+	// or 429 for the whole request) as long as it applies something in between.
 	MaxRetries int
 	// Delay is the upper bound of the first delay; the bound doubles with each
 	// attempt. Defaults to 800 ms, or MaxDelay if that is shorter; negative

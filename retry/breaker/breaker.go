@@ -63,9 +63,18 @@ func New(opts *Options) (*Breaker, error) {
 // closed, or half-open with no probe under way, it returns a pass, whose Done
 // must be called with what became of the request. Otherwise it returns an
 // *OpenError, in which errors.Is finds ErrOpen.
-func (b *Breaker) Allow() (*Pass, error) {
+func (b *Breaker) Allow() (pass *Pass, err error) {
 	b.mu.Lock()
-	defer b.unlock()
+	told := false
+	defer func() {
+		if !told && pass != nil { // a subscriber has panicked: nobody gets it
+			pass.Done(Result{Outcome: Neutral})
+		}
+	}()
+	defer func() {
+		b.unlock()
+		told = true
+	}()
 	now := time.Now()
 	b.wake(now)
 	if b.status.State == Closed || b.status.State == HalfOpen {
@@ -138,8 +147,11 @@ func (b *Breaker) finish(p *Pass, r Result) {
 	now := time.Now()
 	b.wake(now)
 	failed := r.Outcome == Failure || r.Outcome == Trip
-	if failed {
+	switch {
+	case failed:
 		b.status.Counts.Failures++
+	case r.Outcome == Success:
+		b.status.Counts.Successes++
 	}
 	// gobreaker would ignore it too, but would half-open an open circuit first.
 	if p.generation != b.generation {

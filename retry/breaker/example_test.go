@@ -162,5 +162,5 @@ func ExampleBreaker_Status() {
 	}
 	s := b.Status()
 	fmt.Printf("%v, %+v\n", s.State, s.Counts)
-	// Output: open, {Allowed:3 Refused:1 Failures:2 Ignored:0 Opened:1}
+	// Output: open, {Allowed:3 Refused:1 Successes:1 Failures:2 Ignored:0 Opened:1}
 }

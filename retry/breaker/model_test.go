@@ -109,8 +109,11 @@ func (m *model) done(slot int, r breaker.Result) {
 		return
 	}
 	p.ended = true
-	if failed(r) {
+	switch {
+	case failed(r):
 		m.status.Counts.Failures++
+	case r.Outcome == breaker.Success:
+		m.status.Counts.Successes++
 	}
 	if p.epoch != m.epoch {
 		m.status.Counts.Ignored++

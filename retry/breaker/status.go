@@ -62,11 +62,12 @@ type Status struct {
 
 // Counts is how often things happened.
 type Counts struct {
-	Allowed  uint64 // requests let through, probes included
-	Refused  uint64 // requests refused
-	Failures uint64 // results of Failure or Trip, the ignored ones too
-	Ignored  uint64 // results that came after the state had changed
-	Opened   uint64 // changes to Open
+	Allowed   uint64 // requests let through, probes included
+	Refused   uint64 // requests refused
+	Successes uint64 // results of Success, the ignored ones too
+	Failures  uint64 // results of Failure or Trip, the ignored ones too
+	Ignored   uint64 // results that came after the state had changed
+	Opened    uint64 // changes to Open
 }
 
 // OpenError is the refusal of a request.

@@ -69,7 +69,7 @@ func TestStatusForgetsWhyWhenItIsClosed(t *testing.T) {
 		assert.Equal(t, errDown, b.Status().Err)
 		request(t, b, succeed)
 		assert.Equal(t, breaker.Status{
-			State: breaker.Closed, Since: time.Now(), Counts: breaker.Counts{Allowed: 2, Failures: 1, Opened: 1},
+			State: breaker.Closed, Since: time.Now(), Counts: breaker.Counts{Allowed: 2, Successes: 1, Failures: 1, Opened: 1},
 		}, b.Status())
 	})
 }

@@ -82,9 +82,17 @@ const (
 type Gate interface {
 	// Enter asks leave for one request that is ready to go.
 	Enter() (Pass, bool)
-	// Shut returns why requests are held back, or nil if they are not. blocked
-	// says that not even a probe may leave.
-	Shut() (why error, blocked bool)
+	// State returns what the gate does.
+	State() GateState
+}
+
+// GateState is what a Gate does.
+type GateState struct {
+	Shut    error // why requests are held back, or nil
+	Blocked bool  // not even a probe may leave
+	// Served counts the requests that the service was sound enough to serve, of
+	// all publishers that share the gate.
+	Served uint64
 }
 
 // Pass is the leave for one request. Done may be called more than once, and by
@@ -268,7 +276,7 @@ type Config[V, R any] struct {
 	Overload Overload
 	// Fold decides about newer, and returns what to send instead of older if the
 	// answer is Folded: its body is not longer than both together. sent says that
-	// older was or is in a request, so that it cannot be changed any more. Fold
+	// older was or is in a request: then the answer must not be Folded. Fold
 	// may be nil.
 	//
 	// KeepsDocuments says that the values of items hold on to memory of about the

@@ -47,7 +47,7 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) bool {
 		part.Superseded = true
 		done.superseded++
 		folded = n.item
-	case folding == Folded && !n.sent && l.fits(len(folded.Body)) && len(folded.Body) <= before:
+	case folding == Folded && l.fits(len(folded.Body)) && len(folded.Body) <= before:
 		done.folded++
 	default:
 		return false

@@ -102,6 +102,10 @@ func (l *loop[V, R]) run() {
 
 // resume does what a goroutine that was ended in a hook has left undone.
 func (l *loop[V, R]) resume() {
+	if pass := l.pass; pass != nil { // ended between leave and start
+		l.pass = nil
+		pass.Done(ServiceUnclear, -1, nil)
+	}
 	l.tell()
 	for _, f := range l.inFlight {
 		if !f.started {
@@ -163,7 +167,8 @@ func (l *loop[V, R]) rounds() {
 // look finds out whether the gate lets requests through.
 func (l *loop[V, R]) look() {
 	if gate := l.p.config.Gate; gate != nil {
-		l.shut, l.blocked = gate.Shut()
+		s := gate.State()
+		l.shut, l.blocked, l.crowd.served = s.Shut, s.Blocked, uint32(s.Served)
 	}
 }
 

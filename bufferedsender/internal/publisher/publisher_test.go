@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -257,4 +258,55 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 	assert.Zero(t, p.waitingBytes)
 	assert.Empty(t, p.parts)
 	assert.Zero(t, p.delayed.len()+p.due.len()+p.ready.len()+p.freed.len())
+}
+
+// leavingGate is always open, and ends the goroutine that asks it for the n-th
+// time.
+type leavingGate struct {
+	asked, n   int
+	out, given int // passes
+}
+
+func (g *leavingGate) Enter() (Pass, bool) {
+	g.given++
+	g.out++
+	return &leavingPass{gate: g}, true
+}
+
+func (g *leavingGate) State() GateState {
+	if g.asked++; g.asked == g.n {
+		runtime.Goexit()
+	}
+	return GateState{}
+}
+
+type leavingPass struct {
+	gate  *leavingGate
+	ended bool
+}
+
+func (p *leavingPass) Probe() bool { return false }
+
+func (p *leavingPass) Done(Service, time.Duration, error) {
+	if !p.ended {
+		p.ended = true
+		p.gate.out--
+	}
+}
+
+// A subscriber of the breaker may end the goroutine wherever the loop looks at
+// the gate.
+func TestAGateThatEndsTheGoroutineAnywhereLosesNothing(t *testing.T) {
+	for n := range 30 {
+		synctest.Test(t, func(t *testing.T) {
+			s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Verdict: Done}) }}
+			gate := &leavingGate{n: n + 1}
+			p, e := start(t, s, func(c *Config[int, int]) { c.Gate, c.Limits.BatchItems = gate, 3 })
+			add(t, p, 10)
+			require.NoError(t, p.Close(t.Context()))
+			assert.Equal(t, 10, e.completed, "ended at look %d", n+1)
+			assert.Zero(t, gate.out, "passes kept, ended at look %d", n+1)
+			assert.GreaterOrEqual(t, gate.given, 4)
+		})
+	}
 }

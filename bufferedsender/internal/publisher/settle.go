@@ -10,7 +10,6 @@ import (
 func (l *loop[V, R]) landed(f *flight[V, R]) {
 	now := l.p.now()
 	l.reportOnce(f)
-	l.look()
 	carrying := len(l.inFlight)
 	l.inFlight = slices.DeleteFunc(l.inFlight, func(g *flight[V, R]) bool { return g == f })
 	whole := len(f.reply.Results) == len(f.refs)
@@ -64,20 +63,20 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 	l.idle = append(l.idle, f)
 }
 
-// reportOnce is report for a flight that may come here again: a subscriber of
-// the gate may end the goroutine.
+// reportOnce tells the gate of a flight, and looks at what it says. The flight may
+// come here again: a subscriber of the gate may end the goroutine.
 func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
-	if f.reported {
-		return
-	}
-	f.reported = true
 	returned := false
 	defer func() {
 		if !returned {
 			l.landings.add(f)
 		}
 	}()
-	l.report(f)
+	if !f.reported {
+		f.reported = true
+		l.report(f)
+	}
+	l.look()
 	returned = true
 }
 
@@ -99,7 +98,7 @@ func (r *Reply[R]) progress() bool {
 	return slices.ContainsFunc(r.Results, func(result Result[R]) bool { return result.Verdict == Done })
 }
 
-// throttle decides whether to hold all sending, and returns for how long.
+// throttle decides whether to hold all sending, and returns for how much longer.
 // Requests that were already under way when the last pause was decided tell
 // nothing new: eight slots refused at once are one overload, not eight, and one
 // that was let through is no sign of recovery. What they ask for in a header is
@@ -144,11 +143,12 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) time.
 		return 0
 	}
 	until := later(now, wait)
-	if until <= l.pausedUntil {
+	held := max(l.pausedUntil, now)
+	if until <= held {
 		return 0
 	}
 	l.pausedUntil = until
-	return wait
+	return until - held
 }
 
 // later returns t+wait, or the end of time if that overflows.
@@ -178,13 +178,14 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 	results := f.reply.Results
 	probe := f.pass != nil && f.pass.Probe()
 	unpaid := l.shut != nil && f.reply.Service != ServiceSound // the gate held it against the service
-	waits := map[int]time.Duration(nil)                        // by attempt: one draw for all, so that they travel together again
+	waits := waits{draw: l.p.config.Backoff}
 	for i, r := range f.refs {
 		node, result := &l.pending.nodes[r], &results[i]
 		node.unknown = node.unknown || result.Unknown
 		node.err = result.Err
 		if unpaid && (result.Verdict == Retry || probe && f.reply.Service == ServiceRefuses) {
 			node.item.Attempt--
+			result.Verdict = Retry
 			if probe && node.probes < math.MaxUint8 {
 				node.probes++ // let another one try next time
 			}
@@ -217,18 +218,14 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			due := max(l.pausedUntil, now)
 			paced := l.p.config.Tuner != nil && progress && result.Throttled
 			if !paced && (!f.reply.Pause || due == now && f.reply.RetryAfter < 0) {
-				wait, drawn := waits[node.item.Attempt]
-				if !drawn {
-					if waits == nil {
-						waits = make(map[int]time.Duration)
-					}
-					wait = l.p.config.Backoff(node.item.Attempt)
-					waits[node.item.Attempt] = wait
+				attempt := node.item.Attempt
+				if !result.Throttled {
+					attempt -= int(node.wait.times)
 				}
-				due = later(now, wait)
+				due = later(now, waits.after(attempt))
 			}
 			if n := node.wait.singledOut; n > 0 {
-				due = max(due, later(now, l.p.config.Backoff(int(n))))
+				due = max(due, later(now, waits.after(int(n))))
 			}
 			l.certain(node)
 			l.pending.retry(r, due)
@@ -237,6 +234,25 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		l.settle(end, r)
 	}
 	return n
+}
+
+// waits are how long the items of a reply wait, by the number of attempts: one
+// draw for all, so that they travel together again.
+type waits struct {
+	draw  func(attempt int) time.Duration
+	drawn map[int]time.Duration
+}
+
+func (w *waits) after(attempt int) time.Duration {
+	wait, drawn := w.drawn[attempt]
+	if !drawn {
+		if w.drawn == nil {
+			w.drawn = make(map[int]time.Duration)
+		}
+		wait = w.draw(attempt)
+		w.drawn[attempt] = wait
+	}
+	return wait
 }
 
 // certain notes that an item is not in flight any more: unless a request that

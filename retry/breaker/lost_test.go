@@ -1,0 +1,37 @@
+package breaker
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A call of Allow that tells subscribers of a change, and is ended by one of
+// them, returns no pass: another call must get it.
+func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, err := New(&Options{Failures: 1})
+		require.NoError(t, err)
+		pass, err := b.Allow()
+		require.NoError(t, err)
+		pass.Done(Result{Outcome: Failure})
+		time.Sleep(DefaultOpenFor)
+		synctest.Wait()
+		require.Equal(t, HalfOpen, b.Status().State)
+		stop := b.Subscribe(func(Change) { panic("hostile") })
+		defer stop()
+		b.mu.Lock()
+		b.tell(Change{From: Open, To: HalfOpen}) // as if the timer were a moment late
+		b.mu.Unlock()
+		assert.PanicsWithValue(t, "hostile", func() { _, _ = b.Allow() })
+		pass, err = b.Allow()
+		require.NoError(t, err)
+		assert.True(t, pass.Probe())
+		stop()
+		pass.Done(Result{Outcome: Success})
+		assert.Equal(t, Closed, b.Status().State)
+	})
+}
