@@ -2,6 +2,7 @@ package bufferedsender_test
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,6 +33,8 @@ func TestPressureBadInputToTheNewOptions(t *testing.T) {
 	b := newBreaker(t, nil)
 	lost := func(context.Context, []string) {}
 	version := func(h hotel) int64 { return int64(h.Rooms) }
+	tooMany := math.MaxInt32
+	tooMany++ // with 32 bits it becomes negative, and is refused too
 	for name, c := range map[string]struct {
 		opts  hotelOptions
 		names []string
@@ -50,7 +53,7 @@ func TestPressureBadInputToTheNewOptions(t *testing.T) {
 		"an unknown policy for merges":               {hotelOptions{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
 		"more requests in flight than there may be":  {hotelOptions{MaxInFlight: 1025}, []string{"MaxInFlight is 1025", "1024"}},
 		"a negative number of them":                  {hotelOptions{MaxInFlight: -1}, []string{"MaxInFlight is -1"}},
-		"a buffer for more than can be counted":      {hotelOptions{MaxBufferedActions: 1 << 40}, []string{"MaxBufferedActions"}},
+		"a buffer for more than can be counted":      {hotelOptions{MaxBufferedActions: tooMany}, []string{"MaxBufferedActions"}},
 		"a negative buffer":                          {hotelOptions{MaxBufferedActions: -1, MaxBufferedBytes: -1}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
 		"jitter that is no share":                    {hotelOptions{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
 		"everything at once, and all of it is named": {hotelOptions{Breaker: b, DisableBreaker: true, Overload: 99, Version: version, OnMergeMissing: 99, MaxInFlight: -1, MaxBatchActions: 1 << 20, Retry: retry.Options{Jitter: 2}}, []string{"DisableBreaker", "Overload", "Version", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
