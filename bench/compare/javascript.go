@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed sender.cjs
+var senderScript []byte
+
+// javaScriptRunner runs tasks with the official JavaScript library, where it is
+// installed.
+type javaScriptRunner struct {
+	node    string
+	folder  string // with the folder node_modules
+	script  string
+	version string
+}
+
+var (
+	errNoNode    = errors.New("there is no Node here")
+	errNoPackage = errors.New("there is no npm package @azure/search-documents here: install it in a folder and name that with -js")
+)
+
+// findJavaScript looks for Node and for the package in folder. temp is where the
+// script may be kept.
+func findJavaScript(ctx context.Context, folder, temp string) (*javaScriptRunner, error) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil, errNoNode
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return nil, err
+	}
+	j := &javaScriptRunner{node: node, folder: folder, script: filepath.Join(temp, "sender.cjs")}
+	if err := os.WriteFile(j.script, senderScript, 0o600); err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, node, j.script, folder).Output()
+	if err != nil {
+		return nil, errNoPackage
+	}
+	j.version = strings.TrimSpace(string(out))
+	return j, nil
+}
+
+// javaScriptTask is a task with the documents, which the script cannot make.
+type javaScriptTask struct {
+	task
+	// Contents is a file with a content of a document in each line; a document
+	// is one of them with a key.
+	Contents  string `json:"contents"`
+	KeyPrefix string `json:"keyPrefix"`
+	KeyDigits int    `json:"keyDigits"`
+	// BatchActions is how many documents make BatchBytes: the library counts
+	// only documents.
+	BatchActions int `json:"batchActions"`
+}
+
+// command returns the command that carries out a task.
+func (j *javaScriptRunner) command(ctx context.Context, t task) (*exec.Cmd, error) {
+	s, err := shapeNamed(t.Shape)
+	if err != nil {
+		return nil, err
+	}
+	contents, err := s.contents()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(filepath.Dir(j.script), "contents")
+	if err != nil {
+		return nil, err
+	}
+	all := bytes.Join(contents, []byte("\n"))
+	if _, err := file.Write(all); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(javaScriptTask{
+		task: t, Contents: file.Name(), KeyPrefix: keyPrefix, KeyDigits: keyBytes - len(keyPrefix),
+		BatchActions: max(1, t.BatchBytes/(len(all)/len(contents)+len(actionStart))),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, j.node, j.script, j.folder, string(text)), nil
+}

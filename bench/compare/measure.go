@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/pprof"
+	"time"
+)
+
+// task is what one process does: one contestant sends its documents once.
+type task struct {
+	Contestant string `json:"contestant"`
+	Shape      string `json:"shape"`
+	Documents  int    `json:"documents"`
+	BatchBytes int    `json:"batchBytes"`
+	Endpoint   string `json:"endpoint"`
+	// Profile is a folder for profiles, "" for none.
+	Profile string `json:"profile,omitempty"`
+	// Watch lets a contestant take a closer look at what fails, which costs time.
+	Watch bool `json:"watch,omitempty"`
+
+	clock *clock
+}
+
+// start starts the clock anew: what a contestant has done so far was not part
+// of it.
+func (t task) start() { t.clock.start() }
+
+// measurement is what a process has to say about its task.
+type measurement struct {
+	Seconds    float64 `json:"seconds"`
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// Allocations and AllocatedBytes are -1 where nobody counts them.
+	Allocations    int64 `json:"allocations"`
+	AllocatedBytes int64 `json:"allocatedBytes"`
+	PeakRSS        int64 `json:"peakRSS"` // bytes; 0: not known
+	// Reported is how many documents the contestant said had failed, -1 if it
+	// says nothing of that.
+	Reported         int64   `json:"reported"`
+	BytesPerDocument float64 `json:"bytesPerDocument"` // of the documents in JSON
+	Version          string  `json:"version,omitempty"`
+}
+
+// clock remembers what had been used up when it was started.
+type clock struct {
+	time   time.Time
+	cpu    time.Duration
+	memory runtime.MemStats
+}
+
+func (c *clock) start() {
+	runtime.GC()
+	runtime.ReadMemStats(&c.memory)
+	c.cpu = cpuTime()
+	c.time = time.Now()
+}
+
+func (c *clock) stop(m *measurement) {
+	m.Seconds = time.Since(c.time).Seconds()
+	m.CPUSeconds = (cpuTime() - c.cpu).Seconds()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	m.Allocations = int64(memory.Mallocs - c.memory.Mallocs)
+	m.AllocatedBytes = int64(memory.TotalAlloc - c.memory.TotalAlloc)
+	m.PeakRSS = peakRSS()
+}
+
+// executeTask is the command "compare task".
+func executeTask(text string, stdout io.Writer) error {
+	var t task
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return fmt.Errorf("the task: %w", err)
+	}
+	s, err := shapeNamed(t.Shape)
+	if err != nil {
+		return err
+	}
+	m, err := s.measure(t)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(m)
+}
+
+// measure lets the contestant of a task send the documents.
+func measure[T any](w *workload[T], t task) (*measurement, error) {
+	c, err := contestantNamed(t.Contestant)
+	if err != nil {
+		return nil, err
+	}
+	m := new(measurement)
+	if m.BytesPerDocument, err = w.bytesPerDocument(); err != nil {
+		return nil, err
+	}
+	stop, err := startProfile(t)
+	if err != nil {
+		return nil, err
+	}
+	t.clock = new(clock)
+	t.clock.start()
+	m.Reported, err = send(context.Background(), w, c, t)
+	t.clock.stop(m)
+	return m, errors.Join(err, stop())
+}
+
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9]+`)
+
+// startProfile starts the CPU profile of a task, and the closer look at
+// allocations. The function that it returns writes both.
+func startProfile(t task) (stop func() error, err error) {
+	if t.Profile == "" {
+		return func() error { return nil }, nil
+	}
+	runtime.MemProfileRate = 16 << 10
+	base := filepath.Join(t.Profile, notInNames.ReplaceAllString(t.Contestant+" "+t.Shape, "-"))
+	cpu, err := os.Create(base + ".cpu.prof")
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(cpu); err != nil {
+		return nil, errors.Join(err, cpu.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		memory, err := os.Create(base + ".mem.prof")
+		if err != nil {
+			return errors.Join(err, cpu.Close())
+		}
+		return errors.Join(cpu.Close(), pprof.Lookup("allocs").WriteTo(memory, 0), memory.Close())
+	}, nil
+}

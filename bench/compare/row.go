@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/go-azsearch/azsearch/bench/sink/server"
+)
+
+// outcome is one task as its process and the sink tell it.
+type outcome struct {
+	measurement
+	Documents int           `json:"documents"`
+	Sink      server.Counts `json:"sink"`
+}
+
+// lost is how many of the documents that were sent the sink never applied.
+func (o outcome) lost() int64 { return int64(o.Documents) - o.Sink.Distinct }
+
+// row is a contestant with all its rounds.
+type row struct {
+	contestant contestant
+	Name       string    `json:"contestant"`
+	Rate       spread    `json:"documentsPerSecond"`
+	CPU        float64   `json:"cpuSecondsPerMillionDocuments"`
+	Allocs     *float64  `json:"allocationsPerDocument"` // nil: not counted
+	Bytes      *float64  `json:"allocatedBytesPerDocument"`
+	PeakRSS    int64     `json:"peakRSS"`
+	Lost       int64     `json:"lost"` // in all rounds together
+	Outcomes   []outcome `json:"rounds"`
+	Problems   []string  `json:"problems,omitempty"` // rounds that gave no figures
+}
+
+// conclude fills in the columns.
+func (r *row) conclude() {
+	var rate, cpu, allocs, bytes, peak []float64
+	r.Lost = 0
+	for _, o := range r.Outcomes {
+		n := float64(o.Documents)
+		rate = append(rate, ratio(n, o.Seconds))
+		cpu = append(cpu, o.CPUSeconds/n*1e6)
+		if o.Allocations >= 0 {
+			allocs = append(allocs, float64(o.Allocations)/n)
+			bytes = append(bytes, float64(o.AllocatedBytes)/n)
+		}
+		peak = append(peak, float64(o.PeakRSS))
+		r.Lost += o.lost()
+	}
+	r.Rate, r.CPU, r.PeakRSS = spreadOf(rate), median(cpu), int64(median(peak))
+	if len(allocs) > 0 {
+		a, b := median(allocs), median(bytes)
+		r.Allocs, r.Bytes = &a, &b
+	}
+}
+
+// table is the rows of one shape and one latency.
+type table struct {
+	Shape     string  `json:"shape"`
+	Latency   string  `json:"latency"`
+	Documents int     `json:"documents"`
+	JSONBytes float64 `json:"bytesPerDocument"`
+	Rows      []*row  `json:"rows"`
+}
+
+// fastest returns the row with the highest median among those that match, nil
+// if none has figures.
+func (t *table) fastest(match func(contestant) bool) *row {
+	var best *row
+	for _, r := range t.Rows {
+		if match(r.contestant) && len(r.Outcomes) > 0 && (best == nil || r.Rate.Median > best.Rate.Median) {
+			best = r
+		}
+	}
+	return best
+}
+
+// summary is the last line: the fastest row of ours against the fastest of the
+// peers and floor B, in the first table.
+type summary struct {
+	Row              string   `json:"row"`
+	FastestPeer      string   `json:"fastestPeer"`
+	RatioFastestPeer *float64 `json:"ratioFastestPeer"`
+	RatioFloorB      *float64 `json:"ratioFloorB"`
+	CPU              *float64 `json:"cpuSecondsPerMillionDocuments"`
+	Allocs           *float64 `json:"allocationsPerDocument"`
+	Lost             *int64   `json:"lost"`
+}
+
+// summarize needs at least one table. lost takes in every row of ours in every
+// table, and what was lost without a word when something went wrong.
+func summarize(tables []*table, faults []*faultRow) summary {
+	var s summary
+	first := tables[0]
+	best := first.fastest(func(c contestant) bool { return c.family == ours })
+	if best == nil {
+		return s
+	}
+	s.Row, s.CPU, s.Allocs = best.Name, &best.CPU, best.Allocs
+	if peer := first.fastest(contestant.peer); peer != nil {
+		s.FastestPeer = peer.Name
+		s.RatioFastestPeer = known(ratio(best.Rate.Median, peer.Rate.Median))
+	}
+	if floor := first.fastest(func(c contestant) bool { return c.family == floorTransport }); floor != nil {
+		s.RatioFloorB = known(ratio(best.Rate.Median, floor.Rate.Median))
+	}
+	var lost int64
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			if r.contestant.family == ours {
+				lost += r.Lost
+			}
+		}
+	}
+	for _, f := range faults {
+		if f.contestant.family == ours {
+			lost += f.unreported()
+		}
+	}
+	s.Lost = &lost
+	return s
+}
+
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// String is the line that programs read. What was not measured is a dash.
+func (s summary) String() string {
+	lost := "-"
+	if s.Lost != nil {
+		lost = fmt.Sprint(*s.Lost)
+	}
+	return fmt.Sprintf("ratio_fastest_peer=%s ratio_floor_b=%s cpu_s_per_m=%s allocs_per_doc=%s lost=%s",
+		figure(s.RatioFastestPeer, 2), figure(s.RatioFloorB, 2), figure(s.CPU, 2), figure(s.Allocs, 3), lost)
+}
+
+// figure writes what is known, and a dash for what is not.
+func figure(v *float64, decimals int) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", decimals, *v)
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "time"
+
+// cpuTime returns 0: not measured on this system.
+func cpuTime() time.Duration { return 0 }

@@ -1,0 +1,196 @@
+// Package server answers batches of documents as fast as it can: it speaks just
+// enough of Azure AI Search and of the bulk protocol of Elasticsearch and
+// OpenSearch for their clients to believe it, and counts what it was sent. It
+// looks for keys and lines in the bytes and decodes no JSON, so that a client
+// that is measured against it, on the same machine, has most of the machine.
+//
+// It keeps no documents. search/searchtest is the emulator that does.
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config is how the server answers. The zero value accepts everything at once.
+type Config struct {
+	// Latency is how long a request takes at least.
+	Latency time.Duration
+	// RefuseStatus is the status of refused requests, 429 or 503: of the first
+	// RefuseFirst, and of that share of all others, 0 to 1.
+	RefuseStatus int
+	RefuseFirst  int
+	RefuseRate   float64
+	// MaxBody is the size of a request body at the most, in bytes; larger ones
+	// are answered 413. 0 is no limit.
+	MaxBody int64
+	// ItemStatus is the status of refused documents: that share of them, 0 to 1,
+	// is refused when they come for the first time.
+	ItemStatus int
+	ItemRate   float64
+}
+
+// Validate names every problem at once.
+func (c *Config) Validate() error {
+	var errs []error
+	for _, share := range []struct {
+		name string
+		of   float64
+	}{{"share of refused requests", c.RefuseRate}, {"share of refused documents", c.ItemRate}} {
+		if share.of < 0 || share.of > 1 {
+			errs = append(errs, fmt.Errorf("%s is %g: use a number from 0 to 1", share.name, share.of))
+		}
+	}
+	if (c.RefuseFirst > 0 || c.RefuseRate > 0) && c.RefuseStatus < 400 {
+		errs = append(errs, fmt.Errorf("status of refused requests is %d: use an error, such as 429 or 503", c.RefuseStatus))
+	}
+	if c.ItemRate > 0 && c.ItemStatus < 400 {
+		errs = append(errs, fmt.Errorf("status of refused documents is %d: use an error, such as 429 or 503", c.ItemStatus))
+	}
+	if c.Latency < 0 || c.RefuseFirst < 0 || c.MaxBody < 0 {
+		errs = append(errs, errors.New("latency, number of refused requests and size limit must not be negative"))
+	}
+	return errors.Join(errs...)
+}
+
+// Server is the http.Handler.
+type Server struct {
+	config Config
+	tally  tally
+}
+
+// New returns a server that has counted nothing yet.
+func New(c Config) (*Server, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Server{config: c}, nil
+}
+
+// Counts returns what has been counted so far.
+func (s *Server) Counts() Counts { return s.tally.snapshot() }
+
+// StatsPath is where the counts are read.
+const StatsPath = "/_sink/stats"
+
+// ServeHTTP tells the protocols apart by the path.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	write := r.Method == http.MethodPost || r.Method == http.MethodPut
+	switch {
+	case write && strings.HasPrefix(path, "/indexes") && strings.HasSuffix(path, "/docs/search.index"):
+		s.batch(w, r, azure{})
+	case write && strings.HasSuffix(path, "/_bulk"):
+		s.batch(w, r, bulk{brief: r.URL.Query().Has("filter_path")})
+	case path == StatsPath:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(s.Counts())
+	case path == "/" && !write:
+		w.Header().Set("X-Elastic-Product", "Elasticsearch")
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, info)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// protocol is how batches and the answers to them are written.
+type protocol interface {
+	// scan appends the actions of a batch to items.
+	scan(items []item, body []byte) ([]item, error)
+	// reply appends the answer to a batch, and returns its status.
+	reply(dst []byte, items []item) ([]byte, int)
+	// refusal returns the answer to a request that is refused as a whole.
+	refusal(status int) string
+	header(h http.Header)
+}
+
+// item is one action of a batch. Its slices are parts of the body.
+type item struct {
+	name   []byte // of the action, in the bulk protocol
+	key    []byte
+	status int // what the document is answered; 0: the usual success
+}
+
+// work is the memory of one request, used again for the next.
+type work struct {
+	body  bytes.Buffer
+	items []item
+	reply []byte
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
+func (s *Server) batch(w http.ResponseWriter, r *http.Request, p protocol) {
+	mem := works.Get().(*work)
+	defer works.Put(mem)
+	mem.body.Reset()
+	if r.ContentLength > 0 {
+		mem.body.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	p.header(w.Header())
+	n, err := mem.body.ReadFrom(r.Body)
+	switch encoding := r.Header.Get("Content-Encoding"); {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case encoding != "" && encoding != "identity":
+		// Nothing that is compared here compresses by default.
+		http.Error(w, "the sink reads no "+encoding, http.StatusUnsupportedMediaType)
+		return
+	}
+	if !s.wait(r) {
+		return
+	}
+	if status := s.refuse(n); status != 0 {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, p.refusal(status))
+		return
+	}
+	if mem.items, err = p.scan(mem.items[:0], mem.body.Bytes()); err != nil {
+		s.tally.malformed(n)
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.tally.apply(mem.items, n, s.config)
+	status := 0
+	mem.reply, status = p.reply(mem.reply[:0], mem.items)
+	w.Header().Set("Content-Length", fmt.Sprint(len(mem.reply)))
+	w.WriteHeader(status)
+	_, _ = w.Write(mem.reply)
+}
+
+// wait returns false if the client has gone away meanwhile.
+func (s *Server) wait(r *http.Request) bool {
+	if s.config.Latency == 0 {
+		return true
+	}
+	timer := time.NewTimer(s.config.Latency)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// refuse returns the status of a request of n bytes if it is to be refused as a
+// whole, 0 if not.
+func (s *Server) refuse(n int64) int {
+	if s.config.MaxBody > 0 && n > s.config.MaxBody {
+		s.tally.refused(n)
+		return http.StatusRequestEntityTooLarge
+	}
+	if s.tally.turn(n, s.config) {
+		return s.config.RefuseStatus
+	}
+	return 0
+}
