@@ -34,7 +34,7 @@ func TestCompareMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	code := command(t.Context(), []string{
-		"-docs", "3000", "-rounds", "2", "-only", "^ours, 1 producer, 1 in flight$|^esutil, 1|^floor B", "-js", t.TempDir(), "-profile", t.TempDir(),
+		"-docs", "3000", "-rounds", "2", "-only", "^ours, 1 producer, 1 in flight$|^esutil, 1|^Java|^floor B", "-js", t.TempDir(), "-profile", t.TempDir(),
 	}, &stdout, &stderr)
 	require.Zero(t, code, "%s", &stderr)
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")

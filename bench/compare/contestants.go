@@ -56,6 +56,8 @@ func (c contestant) peer() bool {
 	return true
 }
 
+func isJavaScript(c contestant) bool { return c.family == javaScript }
+
 func contestantNamed(name string) (contestant, error) {
 	for _, c := range contestants {
 		if c.name == name {

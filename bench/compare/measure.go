@@ -118,7 +118,7 @@ func startProfile(t task) (stop func() error, err error) {
 	if t.Profile == "" {
 		return func() error { return nil }, nil
 	}
-	runtime.MemProfileRate = 16 << 10
+	runtime.MemProfileRate = 64 << 10 // many samples of little, at little cost
 	base := filepath.Join(t.Profile, notInNames.ReplaceAllString(t.Contestant+" "+t.Shape, "-"))
 	cpu, err := os.Create(base + ".cpu.prof")
 	if err != nil {

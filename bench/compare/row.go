@@ -74,8 +74,9 @@ func (t *table) fastest(match func(contestant) bool) *row {
 	return best
 }
 
-// summary is the last line: the fastest row of ours against the fastest of the
-// peers and floor B, in the first table.
+// summary is the last line: the fastest row of ours that adds one document a
+// call, as the peers do, against the fastest of the peers and floor B, in the
+// first table.
 type summary struct {
 	Row              string   `json:"row"`
 	FastestPeer      string   `json:"fastestPeer"`
@@ -91,7 +92,7 @@ type summary struct {
 func summarize(tables []*table, faults []*faultRow) summary {
 	var s summary
 	first := tables[0]
-	best := first.fastest(func(c contestant) bool { return c.family == ours })
+	best := first.fastest(func(c contestant) bool { return c.family == ours && c.perCall == 0 })
 	if best == nil {
 		return s
 	}

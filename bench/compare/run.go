@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,10 +33,10 @@ func (c *commandLine) compare(ctx context.Context, stdout, stderr io.Writer) err
 	if p.sink, err = buildSink(ctx, temp); err != nil {
 		return err
 	}
-	notes := []string{}
-	var found error
-	if p.javaScript, found = findJavaScript(ctx, c.javaScript, temp); found != nil {
-		notes = append(notes, "JavaScript is not compared: "+found.Error())
+	var notes []string
+	var missing error
+	if p.javaScript, missing = findJavaScript(ctx, c.javaScript, temp); missing != nil && slices.ContainsFunc(c.chosen(true), isJavaScript) {
+		notes = append(notes, "JavaScript is not compared: "+missing.Error())
 	}
 	chosen := c.chosen(p.javaScript != nil)
 	if len(chosen) == 0 {

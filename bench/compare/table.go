@@ -17,7 +17,7 @@ func versions(chosen []contestant, j *javaScriptRunner) map[string]string {
 			all[m.family] = m.path + " " + version(m.path) + ". " + m.settings
 		}
 	}
-	if j != nil && slices.ContainsFunc(chosen, func(c contestant) bool { return c.family == javaScript }) {
+	if j != nil && slices.ContainsFunc(chosen, isJavaScript) {
 		all[javaScript] = "@azure/search-documents " + j.version + ". SearchIndexingBufferedSender: initialBatchActionCount as many as make 1,000,000 bytes"
 	}
 	return all
