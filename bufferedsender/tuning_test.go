@@ -177,7 +177,7 @@ func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
 	// or 16 are refused.
 	settled, lowLeast := 30, 0.25
 	if r.reply != 0 {
-		settled = 60
+		settled, lowLeast = 60, 0.1
 	}
 	if r.tiny() {
 		settled, lowLeast = 60, 0.1

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,13 +264,14 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 // leavingGate is always open, and ends the goroutine that asks it for the n-th
 // time.
 type leavingGate struct {
-	asked, n   int
-	out, given int // passes
+	asked, n int
+	given    int          // passes, …
+	out      atomic.Int64 // … of which so many have not ended
 }
 
 func (g *leavingGate) Enter() (Pass, bool) {
 	g.given++
-	g.out++
+	g.out.Add(1)
 	return &leavingPass{gate: g}, true
 }
 
@@ -282,15 +284,14 @@ func (g *leavingGate) State() GateState {
 
 type leavingPass struct {
 	gate  *leavingGate
-	ended bool
+	ended atomic.Bool
 }
 
 func (p *leavingPass) Probe() bool { return false }
 
 func (p *leavingPass) Done(Service, time.Duration, error) {
-	if !p.ended {
-		p.ended = true
-		p.gate.out--
+	if p.ended.CompareAndSwap(false, true) {
+		p.gate.out.Add(-1)
 	}
 }
 
@@ -305,7 +306,7 @@ func TestAGateThatEndsTheGoroutineAnywhereLosesNothing(t *testing.T) {
 			add(t, p, 10)
 			require.NoError(t, p.Close(t.Context()))
 			assert.Equal(t, 10, e.completed, "ended at look %d", n+1)
-			assert.Zero(t, gate.out, "passes kept, ended at look %d", n+1)
+			assert.Zero(t, gate.out.Load(), "passes kept, ended at look %d", n+1)
 			assert.GreaterOrEqual(t, gate.given, 4)
 		})
 	}
