@@ -7,14 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/child"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
@@ -40,26 +39,16 @@ func buildSink(ctx context.Context, folder string) (string, error) {
 // runningSink is a sink in another process.
 type runningSink struct {
 	address string
-	stdin   io.Closer
-	process *exec.Cmd
+	process *child.Process
 }
 
 func (p *processes) startSink(ctx context.Context, flags ...string) (*runningSink, error) {
-	cmd := exec.CommandContext(ctx, p.sink, flags...)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
+	process, err := child.Start(exec.CommandContext(ctx, p.sink, flags...))
 	if err != nil {
 		return nil, err
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &runningSink{stdin: stdin, process: cmd}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	s := &runningSink{process: process}
+	line, err := bufio.NewReader(process.Stdout).ReadString('\n')
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the sink did not start: %w", err), s.stop())
 	}
@@ -81,7 +70,7 @@ func (s *runningSink) counts(ctx context.Context) (server.Counts, error) {
 	return c, json.NewDecoder(resp.Body).Decode(&c)
 }
 
-func (s *runningSink) stop() error { return errors.Join(s.stdin.Close(), s.process.Wait()) }
+func (s *runningSink) stop() error { return s.process.Stop() }
 
 // run carries out a task in a process of its own, against a sink of its own. It
 // fills in the endpoint.

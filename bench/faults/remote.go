@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/bench/internal/child"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -31,21 +32,12 @@ func startProcess(ctx context.Context, c serviceConfig) (*remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, "serve", string(config))
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
+	service, err := child.Start(exec.CommandContext(ctx, program, "serve", string(config)))
 	if err != nil {
 		return nil, err
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	r := &remote{stop: func() error { return errors.Join(stdin.Close(), cmd.Wait()) }}
-	if err := json.NewDecoder(stdout).Decode(&r.addresses); err != nil {
+	r := &remote{stop: service.Stop}
+	if err := json.NewDecoder(service.Stdout).Decode(&r.addresses); err != nil {
 		return nil, errors.Join(fmt.Errorf("the service did not start: %w", err), r.stop())
 	}
 	return r, nil
