@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
 func isLetterOrDigit(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
@@ -40,21 +42,21 @@ func culprit(v reflect.Value, path string, above []uintptr) string {
 	v = insidePatch(v)
 	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil() {
 		if v.Kind() == reflect.Pointer {
-			if marshalsJSON(v.Type()) || marshalsText(v.Type()) || slices.Contains(above, v.Pointer()) {
+			if encode.MarshalsJSON(v.Type()) || encode.MarshalsText(v.Type()) || slices.Contains(above, v.Pointer()) {
 				return path
 			}
 			above = append(above, v.Pointer())
 		}
 		v = insidePatch(v.Elem())
 	}
-	if !v.IsValid() || marshalsJSON(v.Type()) || marshalsText(v.Type()) {
+	if !v.IsValid() || encode.MarshalsJSON(v.Type()) || encode.MarshalsText(v.Type()) {
 		return path
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, f := range jsonFieldsOf(v.Type()) {
-			if fv := f.value(v); !f.leftOut(fv) && fails(fv) {
-				return culprit(fv, join(path, f.name), above)
+		for _, f := range encode.FieldsOf(v.Type()) {
+			if fv := f.Value(v); !f.LeftOut(fv) && fails(fv) {
+				return culprit(fv, join(path, f.Name), above)
 			}
 		}
 	case reflect.Map:
@@ -100,7 +102,7 @@ func fails(v reflect.Value) bool {
 	if !v.IsValid() {
 		return false
 	}
-	if v.CanFloat() && !marshalsJSON(v.Type()) && !marshalsText(v.Type()) {
+	if v.CanFloat() && !encode.MarshalsJSON(v.Type()) && !encode.MarshalsText(v.Type()) {
 		return math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)
 	}
 	if !v.CanInterface() {

@@ -1,6 +1,10 @@
 package models
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
+)
 
 // FieldError says what is wrong with the declaration of a document type. It is
 // about the program, not about a document.
@@ -21,4 +25,4 @@ func (e *FieldError) Error() string {
 	return "document type " + e.Type + ": field " + e.Field + ": " + e.Problem
 }
 
-func typeName(t reflect.Type) string { return deref(t).String() }
+func typeName(t reflect.Type) string { return encode.Deref(t).String() }

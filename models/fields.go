@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
 // FieldsOf returns the fields of an index that documents of type T, a struct or
@@ -77,7 +79,7 @@ import (
 // All problems are reported at once: the error joins a *FieldError for each,
 // with the type and the path of the field in Go names.
 func FieldsOf[T any]() ([]SearchField, error) {
-	t := deref(reflect.TypeFor[T]())
+	t := encode.Deref(reflect.TypeFor[T]())
 	r := fieldsReader{root: t}
 	if t.Kind() != reflect.Struct || t == timeType || t == pointType {
 		r.problem("", "it is not a struct, so it has no fields")
@@ -125,17 +127,17 @@ func (r *fieldsReader) fieldsOf(t reflect.Type, at place) []SearchField {
 	at.above = append(slices.Clip(at.above), t)
 	r.unwritten(t, at.path)
 	var fields []SearchField
-	for _, f := range jsonFieldsOf(t) {
-		path := goPath(at.path, f.goName)
-		tag, problems := parseTag(f.search)
+	for _, f := range encode.FieldsOf(t) {
+		path := goPath(at.path, f.GoName)
+		tag, problems := parseTag(f.Search)
 		for _, p := range problems {
 			r.problem(path, "%s", p)
 		}
 		if tag.skip {
 			continue
 		}
-		if !fieldName.MatchString(f.name) || strings.HasPrefix(f.name, "azureSearch") {
-			r.problem(path, "%q cannot be the name of a field: up to 128 letters, digits and underscores, the first a letter, not starting with azureSearch", f.name)
+		if !fieldName.MatchString(f.Name) || strings.HasPrefix(f.Name, "azureSearch") {
+			r.problem(path, "%q cannot be the name of a field: up to 128 letters, digits and underscores, the first a letter, not starting with azureSearch", f.Name)
 		}
 		if field, ok := r.field(f, tag, path, at); ok {
 			fields = append(fields, field)
@@ -165,13 +167,13 @@ func (r *fieldsReader) unwritten(t reflect.Type, path string) {
 
 // field returns one field. It is false if the type is so wrong that there is
 // nothing more to say.
-func (r *fieldsReader) field(f jsonField, tag fieldTag, path string, at place) (SearchField, bool) {
+func (r *fieldsReader) field(f encode.Field, tag fieldTag, path string, at place) (SearchField, bool) {
 	typ, nested, length, err := dataTypeOf(f, tag)
 	if err != nil {
 		r.problem(path, "%s", err)
 		return SearchField{}, false
 	}
-	field := SearchField{Name: f.name, Type: typ}
+	field := SearchField{Name: f.Name, Type: typ}
 	if nested != nil {
 		if len(tag.words)+len(tag.values) > 0 {
 			r.problem(path, "a complex field takes no words in its tag; its fields do")
@@ -189,7 +191,7 @@ func (r *fieldsReader) field(f jsonField, tag fieldTag, path string, at place) (
 	}
 	if tag.has("key") {
 		r.keys = append(r.keys, path)
-		if f.quoted {
+		if f.Quoted {
 			r.problem(path, `the key cannot have the option ",string" in its json tag`)
 		}
 	}
@@ -198,9 +200,9 @@ func (r *fieldsReader) field(f jsonField, tag fieldTag, path string, at place) (
 
 // dataTypeOf returns the type in the index of a field, the struct behind it if
 // it is complex, and the length if it is an array.
-func dataTypeOf(f jsonField, tag fieldTag) (typ DataType, nested reflect.Type, length int, err error) {
-	t := deref(f.typ)
-	if t.Kind() == reflect.Array && !marshalsText(t) {
+func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type, length int, err error) {
+	t := encode.Deref(f.Type)
+	if t.Kind() == reflect.Array && !encode.MarshalsText(t) {
 		length = t.Len()
 	}
 	if given := DataType(tag.values["type"]); given != "" {
@@ -209,15 +211,15 @@ func dataTypeOf(f jsonField, tag fieldTag) (typ DataType, nested reflect.Type, l
 		}
 		return given, nil, length, nil
 	}
-	if f.quoted && isQuotable(t) {
+	if f.Quoted && isQuotable(t) {
 		return TypeString, nil, 0, nil
 	}
 	if typ, nested, err = scalarTypeOf(t); err == nil || !isList(t) {
 		return typ, nested, 0, err
 	}
-	element := deref(t.Elem())
+	element := encode.Deref(t.Elem())
 	switch kind, vector := element.Kind(), tag.has("dimensions"); {
-	case marshalsText(element) || marshalsJSON(element):
+	case encode.MarshalsText(element) || encode.MarshalsJSON(element):
 	case kind == reflect.Uint8 && t.Kind() == reflect.Slice:
 		return "", nil, 0, errors.New("a []byte is written as base64: say type=Edm.String, or use another type")
 	case kind == reflect.Float32, kind == reflect.Float64 && vector:
@@ -227,7 +229,7 @@ func dataTypeOf(f jsonField, tag fieldTag) (typ DataType, nested reflect.Type, l
 	case kind == reflect.Int16 && vector:
 		return Collection(TypeInt16), nil, length, nil
 	}
-	if isList(element) && !marshalsText(element) && !marshalsJSON(element) {
+	if isList(element) && !encode.MarshalsText(element) && !encode.MarshalsJSON(element) {
 		return "", nil, 0, fmt.Errorf("%s is a list of lists, which an index cannot hold", t)
 	}
 	typ, nested, err = scalarTypeOf(element)
@@ -236,12 +238,12 @@ func dataTypeOf(f jsonField, tag fieldTag) (typ DataType, nested reflect.Type, l
 
 // isQuotable reports whether encoding/json heeds `json:",string"` on a t.
 func isQuotable(t reflect.Type) bool {
-	return (t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String) && !marshalsJSON(t) && !marshalsText(t)
+	return (t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String) && !encode.MarshalsJSON(t) && !encode.MarshalsText(t)
 }
 
 // isList reports whether encoding/json writes t as a list.
 func isList(t reflect.Type) bool {
-	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && !marshalsJSON(t) && !marshalsText(t)
+	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && !encode.MarshalsJSON(t) && !encode.MarshalsText(t)
 }
 
 // scalarTypeOf returns the type in the index of what is not a list.
@@ -253,9 +255,9 @@ func scalarTypeOf(t reflect.Type) (DataType, reflect.Type, error) {
 		return TypeGeographyPoint, nil, nil
 	case t == numberType:
 		return "", nil, errors.New("a json.Number can be any number: say which with type=")
-	case marshalsJSON(t):
+	case encode.MarshalsJSON(t):
 		return "", nil, fmt.Errorf("%s writes its own JSON: say what it is with type=", t)
-	case marshalsText(t):
+	case encode.MarshalsText(t):
 		return TypeString, nil, nil
 	}
 	switch t.Kind() {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 )
 
@@ -40,22 +39,28 @@ func AppendAction[T any](dst []byte, typ ActionType, doc T) ([]byte, error) {
 	if !typ.Valid() {
 		return dst, &EncodeError{Err: fmt.Errorf("unknown action %q", typ)}
 	}
-	v := encodable(doc)
 	start := len(dst)
 	out := append(dst, `{"@search.action":"`...)
 	out = append(out, typ...)
 	out = append(out, '"')
 	members := len(out)
-	out, err := appendValue(out, v)
-	if err != nil {
-		return dst[:start], explain(v, err)
+	t := documentTypeOf[T]()
+	out, ok := appendPlanned(t, out, doc)
+	if !ok {
+		var err error
+		v := encodable(doc)
+		if out, err = appendValue(out, v); err != nil {
+			return dst[:start], explain(v, err)
+		}
 	}
 	encoded := out[members:]
 	if encoded[0] != '{' {
 		return dst[:start], &EncodeError{Err: fmt.Errorf("%w, not %s", ErrNotAnObject, jsonKind(encoded))}
 	}
-	if name := reservedName(encoded); name != "" {
-		return dst[:start], &EncodeError{Field: name, Err: ErrReservedName}
+	if t.anyName {
+		if name := reservedName(encoded); name != "" {
+			return dst[:start], &EncodeError{Field: name, Err: ErrReservedName}
+		}
 	}
 	if encoded[1] == '}' {
 		return append(out[:members], '}'), nil
@@ -97,21 +102,6 @@ func (b IndexDocumentsBatch[T]) MarshalJSON() ([]byte, error) {
 	}
 	return append(out, `]}`...), nil
 }
-
-// encodable returns what to hand to encoding/json for doc: doc itself where it
-// fits an interface without a copy, its address otherwise. The copy is the one
-// allocation of a document in steady state.
-func encodable[T any](doc T) any {
-	switch reflect.TypeFor[T]().Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Interface:
-		return doc
-	}
-	return addressOf(doc)
-}
-
-// addressOf is a function of its own so that only documents that need it are
-// moved to the heap.
-func addressOf[T any](doc T) any { return &doc }
 
 // encoder is a json.Encoder that appends to a slice of its caller's.
 type encoder struct {

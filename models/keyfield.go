@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
 // ErrNoKey is in the chain of an EncodeError about a document whose key is
@@ -20,7 +22,7 @@ type KeyField[T any] struct {
 	// value.
 	Name string
 
-	field *jsonField // nil: read by name
+	field *encode.Field // nil: read by name
 	how   keyReading
 }
 
@@ -47,16 +49,16 @@ const (
 // no error. Two keys, a key that is not a string and a key that encoding/json
 // does not write are errors that name the type and the fields: *FieldError.
 func KeyFieldOf[T any]() (KeyField[T], error) {
-	t := deref(reflect.TypeFor[T]())
+	t := encode.Deref(reflect.TypeFor[T]())
 	if t.Kind() != reflect.Struct {
 		return KeyField[T]{}, nil
 	}
 	if err := unseenKey(t); err != nil {
 		return KeyField[T]{}, err
 	}
-	var keys []jsonField
-	for _, f := range jsonFieldsOf(t) {
-		if hasWord(f.search, "key") {
+	var keys []encode.Field
+	for _, f := range encode.FieldsOf(t) {
+		if hasWord(f.Search, "key") {
 			keys = append(keys, f)
 		}
 	}
@@ -68,7 +70,7 @@ func KeyFieldOf[T any]() (KeyField[T], error) {
 	}
 	names := make([]string, len(keys))
 	for i, k := range keys {
-		names[i] = k.goName
+		names[i] = k.GoName
 	}
 	return KeyField[T]{}, &FieldError{Type: typeName(t), Field: strings.Join(names, ", "), Problem: "a document has exactly one key"}
 }
@@ -81,15 +83,15 @@ func KeyFieldOf[T any]() (KeyField[T], error) {
 // For a struct the error, a *FieldError, says that no field has this name or
 // that it is not a string. For other types only Get can tell.
 func KeyFieldByName[T any](name string) (KeyField[T], error) {
-	t := deref(reflect.TypeFor[T]())
+	t := encode.Deref(reflect.TypeFor[T]())
 	if name == "" {
 		return KeyField[T]{}, &FieldError{Type: typeName(t), Problem: "the name of the key field is empty"}
 	}
-	if t.Kind() != reflect.Struct || marshalsJSON(t) || marshalsText(t) {
+	if t.Kind() != reflect.Struct || encode.MarshalsJSON(t) || encode.MarshalsText(t) {
 		return KeyField[T]{Name: name}, nil
 	}
-	for _, f := range jsonFieldsOf(t) {
-		if f.name == name {
+	for _, f := range encode.FieldsOf(t) {
+		if f.Name == name {
 			return keyFieldFrom[T](t, f)
 		}
 	}
@@ -112,26 +114,26 @@ func (k KeyField[T]) Get(doc T) (string, error) {
 	return keyByDynamicType(doc, k.Name)
 }
 
-func keyOfString[T any](doc T, f *jsonField) (string, error) {
+func keyOfString[T any](doc T, f *encode.Field) (string, error) {
 	v, ok := pointee(reflect.ValueOf(&doc).Elem())
 	if !ok {
-		return "", noKey(f.name)
+		return "", noKey(f.Name)
 	}
-	if v, ok = pointee(f.value(v)); !ok {
-		return "", noKey(f.name)
+	if v, ok = pointee(f.Value(v)); !ok {
+		return "", noKey(f.Name)
 	}
 	return v.String(), nil
 }
 
-func keyOfMarshalingField[T any](doc T, f *jsonField) (string, error) {
+func keyOfMarshalingField[T any](doc T, f *encode.Field) (string, error) {
 	v, ok := pointee(reflect.ValueOf(&doc).Elem())
 	if !ok {
-		return "", noKey(f.name)
+		return "", noKey(f.Name)
 	}
-	if v = f.value(v); !v.IsValid() {
-		return "", noKey(f.name)
+	if v = f.Value(v); !v.IsValid() {
+		return "", noKey(f.Name)
 	}
-	return keyOfMarshaler(v, f.name)
+	return keyOfMarshaler(v, f.Name)
 }
 
 // pointee follows pointers to what they point at. It is false for a nil one and
@@ -143,20 +145,20 @@ func pointee(v reflect.Value) (reflect.Value, bool) {
 	return v, v.IsValid()
 }
 
-func keyFieldFrom[T any](t reflect.Type, f jsonField) (KeyField[T], error) {
+func keyFieldFrom[T any](t reflect.Type, f encode.Field) (KeyField[T], error) {
 	fail := func(problem string) (KeyField[T], error) {
-		return KeyField[T]{}, &FieldError{Type: typeName(t), Field: f.goName, Problem: problem}
+		return KeyField[T]{}, &FieldError{Type: typeName(t), Field: f.GoName, Problem: problem}
 	}
-	kt := deref(f.typ)
+	kt := encode.Deref(f.Type)
 	switch {
-	case f.quoted:
+	case f.Quoted:
 		return fail(`the key cannot have the option ",string" in its json tag`)
-	case marshalsJSON(kt), marshalsText(kt):
-		return KeyField[T]{Name: f.name, field: &f, how: keyEncoded}, nil
+	case encode.MarshalsJSON(kt), encode.MarshalsText(kt):
+		return KeyField[T]{Name: f.Name, field: &f, how: keyEncoded}, nil
 	case kt.Kind() == reflect.String:
-		return KeyField[T]{Name: f.name, field: &f, how: keyString}, nil
+		return KeyField[T]{Name: f.Name, field: &f, how: keyString}, nil
 	}
-	return fail(fmt.Sprintf("the key must be a string, not %s", f.typ))
+	return fail(fmt.Sprintf("the key must be a string, not %s", f.Type))
 }
 
 // unseenKey returns an error if a field tagged as the key is one that

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
 // Every object of an index definition keeps the members it does not know, so
@@ -38,16 +40,16 @@ func encodeObject(x any) ([]byte, error) {
 		written[odataType] = true
 		out = appendString(append(out, `"@odata.type":`...), typ)
 	}
-	for _, f := range jsonFieldsOf(v.Type()) {
-		fv := f.value(v)
-		if f.omitZero && fv.IsZero() {
+	for _, f := range encode.FieldsOf(v.Type()) {
+		fv := f.Value(v)
+		if f.OmitZero && fv.IsZero() {
 			continue
 		}
 		var err error
-		if out, err = appendMember(out, f.name, fv.Interface()); err != nil {
+		if out, err = appendMember(out, f.Name, fv.Interface()); err != nil {
 			return nil, err
 		}
-		written[f.name] = true
+		written[f.Name] = true
 	}
 	more, _ := v.FieldByName(additionalProperties).Interface().(map[string]json.RawMessage)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
@@ -82,7 +84,7 @@ func decodeObject(b []byte, x any) error {
 		return nil
 	}
 	v.SetZero()
-	fields := jsonFieldsOf(v.Type())
+	fields := encode.FieldsOf(v.Type())
 	own := componentTypes[v.Type()]
 	more := map[string]json.RawMessage{}
 	var failed error
@@ -98,12 +100,12 @@ func decodeObject(b []byte, x any) error {
 			}
 			return failed == nil
 		}
-		i := slices.IndexFunc(fields, func(f jsonField) bool { return f.name == name })
+		i := slices.IndexFunc(fields, func(f encode.Field) bool { return f.Name == name })
 		if i < 0 {
 			more[name] = bytes.Clone(value)
 			return true
 		}
-		if err := decodeMember(value, fields[i].value(v)); err != nil {
+		if err := decodeMember(value, fields[i].Value(v)); err != nil {
 			failed = fmt.Errorf("member %q: %w", name, err)
 		}
 		return failed == nil

@@ -1,0 +1,80 @@
+package models
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
+)
+
+// documentType is what is known of a type of documents before any is seen.
+type documentType struct {
+	plan *encode.Plan
+	// boxed: documents are written through a pointer to a copy, which gives them
+	// an address, so that methods with a pointer receiver are asked.
+	boxed bool
+	boxes sync.Pool // of *T, if boxed
+	// anyName: the names of members are not known, or one is reserved.
+	anyName bool
+}
+
+var documentTypes sync.Map // reflect.Type → *documentType, written once per type
+
+func documentTypeOf[T any]() *documentType {
+	t := reflect.TypeFor[T]()
+	if known, ok := documentTypes.Load(t); ok {
+		return known.(*documentType)
+	}
+	d := &documentType{plan: encode.PlanOf(t), boxed: needsBox(t)}
+	if d.boxed {
+		d.boxes.New = func() any { return new(T) }
+	}
+	names, isObject := encode.PlanOf(encode.Deref(t)).Object()
+	d.anyName = !isObject || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, reservedPrefix) })
+	known, _ := documentTypes.LoadOrStore(t, d)
+	return known.(*documentType)
+}
+
+// needsBox reports whether values of t do not fit an interface without a copy.
+func needsBox(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Interface:
+		return false
+	}
+	return true
+}
+
+// appendPlanned appends the JSON of doc by the plan of its type. It is false if
+// only encoding/json can do it, or knows why it cannot be done.
+func appendPlanned[T any](t *documentType, dst []byte, doc T) (out []byte, ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, ok = dst, false // encoding/json meets the same panic
+		}
+	}()
+	if !t.boxed {
+		return encode.Append(dst, doc)
+	}
+	box := t.boxes.Get().(*T)
+	*box = doc
+	out, ok = t.plan.Append(dst, reflect.ValueOf(box).Elem())
+	var zero T
+	*box = zero
+	t.boxes.Put(box)
+	return out, ok
+}
+
+// encodable returns what to hand to encoding/json for doc: doc itself where it
+// fits an interface without a copy, its address otherwise.
+func encodable[T any](doc T) any {
+	if needsBox(reflect.TypeFor[T]()) {
+		return addressOf(doc)
+	}
+	return doc
+}
+
+// addressOf is a function of its own so that only documents that need it are
+// moved to the heap.
+func addressOf[T any](doc T) any { return &doc }

