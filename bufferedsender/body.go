@@ -3,40 +3,82 @@ package bufferedsender
 import (
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 )
 
 // body is a request body: the encoded actions between the pieces of the
-// envelope, read where they lie. It is made anew for each request and never
-// pooled, because an HTTP transport may go on reading a body after the reply
-// has come.
-type body struct {
-	pieces [][]byte
-	size   int64
+// envelope, read where they lie.
+//
+// An HTTP transport may go on reading a body after the reply has come, when the
+// memory of the actions may be in use for others. So the body is retired first,
+// which waits for a Read that is under way, and fails those that follow.
+type body[V any] struct {
+	size int64
 
+	mu     sync.Mutex
+	items  []publisher.Item[V] // guarded by mu, like everything below; nil once it is retired
 	offset int64
-	piece  int // the piece at offset
+	piece  int // the piece at offset: those of even number belong to the envelope
 	inside int // how far into it
 }
 
-func newBody[V any](batch *publisher.Batch[V]) *body {
-	pieces := make([][]byte, 0, 2*len(batch.Items)+1)
-	separator := bodyOpen
-	for i := range batch.Items {
-		pieces = append(pieces, []byte(separator), batch.Items[i].Body)
-		separator = bodyComma
-	}
-	pieces = append(pieces, []byte(bodyClose))
-	return &body{pieces: pieces, size: int64(batch.Bytes)}
+var (
+	errRetired = errors.New("bufferedsender: the request body is read after the request has ended")
+	errSeek    = errors.New("bufferedsender: seek outside of the request body")
+)
+
+func newBody[V any](batch *publisher.Batch[V]) *body[V] {
+	return &body[V]{items: batch.Items, size: int64(batch.Bytes)}
 }
 
-func (b *body) Read(p []byte) (n int, err error) {
-	for n < len(p) && b.piece < len(b.pieces) {
-		copied := copy(p[n:], b.pieces[b.piece][b.inside:])
+// retire ends the use of the actions' memory.
+func (b *body[V]) retire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.items = nil
+}
+
+// length returns the size of a piece.
+func (b *body[V]) length(piece int) int {
+	switch {
+	case piece%2 == 1:
+		return len(b.items[piece/2].Body)
+	case piece == 0:
+		return len(bodyOpen)
+	case piece == b.last():
+		return len(bodyClose)
+	}
+	return len(bodyComma)
+}
+
+// last returns the number of the last piece.
+func (b *body[V]) last() int { return 2 * len(b.items) }
+
+func (b *body[V]) copyPiece(p []byte) int {
+	switch {
+	case b.piece%2 == 1:
+		return copy(p, b.items[b.piece/2].Body[b.inside:])
+	case b.piece == 0:
+		return copy(p, bodyOpen[b.inside:])
+	case b.piece == b.last():
+		return copy(p, bodyClose[b.inside:])
+	}
+	return copy(p, bodyComma[b.inside:])
+}
+
+func (b *body[V]) Read(p []byte) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.items == nil {
+		return 0, errRetired
+	}
+	for n < len(p) && b.piece <= b.last() {
+		copied := b.copyPiece(p[n:])
 		n += copied
 		b.inside += copied
-		if b.inside == len(b.pieces[b.piece]) {
+		if b.inside == b.length(b.piece) {
 			b.piece, b.inside = b.piece+1, 0
 		}
 	}
@@ -47,23 +89,32 @@ func (b *body) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-func (b *body) Seek(offset int64, whence int) (int64, error) {
+func (b *body[V]) Seek(offset int64, whence int) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch whence {
 	case io.SeekCurrent:
 		offset += b.offset
 	case io.SeekEnd:
 		offset += b.size
 	}
-	if offset < 0 || offset > b.size {
-		return 0, errors.New("bufferedsender: seek outside of the request body")
+	switch {
+	case b.items == nil:
+		return 0, errRetired
+	case offset < 0 || offset > b.size:
+		return 0, errSeek
 	}
 	b.offset, b.piece, b.inside = offset, 0, 0
-	for b.piece < len(b.pieces) && offset >= int64(len(b.pieces[b.piece])) {
-		offset -= int64(len(b.pieces[b.piece]))
+	if offset == b.size {
+		b.piece = b.last() + 1
+		return b.offset, nil
+	}
+	for b.piece <= b.last() && offset >= int64(b.length(b.piece)) {
+		offset -= int64(b.length(b.piece))
 		b.piece++
 	}
 	b.inside = int(offset)
 	return b.offset, nil
 }
 
-func (b *body) Close() error { return nil }
+func (b *body[V]) Close() error { return nil }

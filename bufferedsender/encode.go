@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
@@ -30,6 +31,7 @@ const (
 	chunkActions = 16
 	chunkBytes   = 64 << 10
 	smallAction  = 1 << 10
+	slabAction   = publisher.SlabSize / 4
 )
 
 // payload is what travels with an encoded action.
@@ -51,7 +53,9 @@ type chunk[T any] struct {
 	s       *BufferedSender[T]
 	origin  *trace.SpanContext
 	scratch bytes.Buffer
-	ends    []int // of each body in scratch
+	ends    []int           // of each body in scratch
+	slab    *publisher.Slab // the bodies to come go there; nil: not enough has come to fill one
+	volume  int             // bytes that have gone through
 	items   []item[T]
 	size    int      // of a chunk, in actions
 	waiters []waiter // of the actions to come, in order; nil if nobody waits
@@ -172,14 +176,26 @@ func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
 	}
 	c.copyBodies()
 	n, err := c.s.publisher.Add(ctx, c.items, wait)
+	for i := range c.items[n:] {
+		c.items[n+i].Slab.Release()
+	}
 	c.clear()
 	return n, translate(err)
 }
 
-// copyBodies copies the bodies out of scratch, the small ones into one
-// allocation.
+// copyBodies copies the bodies out of scratch: into slabs if there is enough to
+// fill them, else the small ones into one allocation.
 func (c *chunk[T]) copyBodies() {
-	encoded, small, start := c.scratch.Bytes(), 0, 0
+	encoded := c.scratch.Bytes()
+	if c.volume += len(encoded); c.volume > publisher.SlabsFrom && !c.s.options.Fold {
+		start := 0
+		for i, end := range c.ends {
+			c.toSlab(&c.items[i], encoded[start:end])
+			start = end
+		}
+		return
+	}
+	small, start := 0, 0
 	for _, end := range c.ends {
 		if end-start <= smallAction {
 			small += end - start
@@ -198,6 +214,24 @@ func (c *chunk[T]) copyBodies() {
 		shared = append(shared, body...)
 		c.items[i].Body = shared[at:len(shared):len(shared)]
 	}
+}
+
+// toSlab copies a body to the slab, to another one if it is full. A large body
+// would leave much of one unused, and gets its own memory.
+func (c *chunk[T]) toSlab(it *item[T], body []byte) {
+	if len(body) > slabAction {
+		it.Body = bytes.Clone(body)
+		return
+	}
+	if c.slab != nil {
+		it.Body = c.slab.Append(body)
+	}
+	if it.Body == nil {
+		c.slab.Release()
+		c.slab = publisher.NewSlab()
+		it.Body = c.slab.Append(body)
+	}
+	it.Slab = c.slab
 }
 
 // clear empties the chunk.

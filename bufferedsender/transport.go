@@ -29,7 +29,7 @@ type reply = publisher.Reply[models.IndexingResult]
 func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	ctx = models.ContextWithClientRequestID(ctx, batch.ID)
 	ctx, span := startBatch(ctx, t.telemetry, batch)
-	result, err := t.indexer.IndexDocumentsRaw(ctx, newBody(batch))
+	result, err := t.index(ctx, batch)
 	r := t.judge(batch, result, err)
 	if t.longestWait >= 0 {
 		r.RetryAfter = min(r.RetryAfter, t.longestWait)
@@ -40,6 +40,13 @@ func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	}
 	endBatch(span, r.Status, r.RequestID, r.Err)
 	return r
+}
+
+// index sends the request. When it returns nobody reads the actions any more.
+func (t *transport[T]) index(ctx context.Context, batch *batch[T]) (models.IndexDocumentsResult, error) {
+	b := newBody(batch)
+	defer b.retire() // also after a panic
+	return t.indexer.IndexDocumentsRaw(ctx, b)
 }
 
 func (t *transport[T]) judge(batch *batch[T], result models.IndexDocumentsResult, err error) reply {

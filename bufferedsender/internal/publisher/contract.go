@@ -10,6 +10,7 @@ type Item[V any] struct {
 	Key   string // at most one item with this key is in flight
 	Body  []byte // what counts towards the limits; not to be changed any more
 	Value V
+	Slab  *Slab  // that Body lies in; nil: it has its own memory
 	// Attempt is set by the publisher: 1 when the item travels for the first
 	// time.
 	Attempt int

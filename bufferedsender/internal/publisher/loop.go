@@ -55,6 +55,9 @@ type loop[V, R any] struct {
 	ending  bool               // the Ending hook has seen them
 	purged  []string           // keys that the Purged hook is to be told of
 
+	moving []ref   // of the reply at hand, are to move out of their slabs
+	left   []*Slab // have been left
+
 	abandoned  bool // requests were left behind
 	drained    bool // everything is settled
 	closedTold bool // the Closed hook was called
@@ -67,6 +70,7 @@ type ending struct {
 	seq   uint64
 	bytes int // to be given back
 	node  ref // to be removed, or none
+	slab  *Slab
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {

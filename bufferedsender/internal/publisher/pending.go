@@ -86,6 +86,7 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) {
 	p.lanes[item.Key] = r
 	if busy {
 		p.nodes[tail].next = r
+		p.nodes[r].item.moveOut() // it may wait for long
 		return
 	}
 	p.ready.push(r)

@@ -30,6 +30,8 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 		}
 		n = l.judge(f, now, progress)
 	}
+	l.moveOut(l.moving)
+	l.moving = l.moving[:0]
 	counted := l.account(func(s *Stats) {
 		s.InFlight--
 		s.Throttled += uint64(f.reply.Throttled)
@@ -164,7 +166,7 @@ func later(t instant, wait time.Duration) instant {
 func (l *loop[V, R]) split(f *flight[V, R]) {
 	for _, r := range f.refs {
 		l.pending.nodes[r].item.Attempt--
-		l.certain(&l.pending.nodes[r])
+		l.putBack(&l.pending.nodes[r], r)
 	}
 	l.pending.split(f.refs, f.reply.Suspect-1)
 	if f.reply.TooLarge {
@@ -190,7 +192,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 				node.probes++ // let another one try next time
 			}
 			n.Retried++
-			l.certain(node)
+			l.putBack(node, r)
 			l.pending.retry(r, now)
 			continue
 		}
@@ -204,9 +206,10 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			end.Outcome = Failed
 		case len(result.Body) == len(node.item.Body) && result.Body != nil:
 			n.Retried++
-			node.item.Body = result.Body
+			l.left = append(l.left, node.item.Slab)
+			node.item.Body, node.item.Slab = result.Body, nil
 			node.item.Attempt--
-			l.certain(node)
+			l.putBack(node, r)
 			l.pending.retry(r, now)
 			continue
 		case l.spent(node, result, f) && !l.cancelled(): // else Close settles it
@@ -227,7 +230,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			if n := node.wait.singledOut; n > 0 {
 				due = max(due, later(now, waits.after(int(n))))
 			}
-			l.certain(node)
+			l.putBack(node, r)
 			l.pending.retry(r, due)
 			continue
 		}
@@ -264,6 +267,14 @@ func (l *loop[V, R]) certain(n *node[V]) {
 	}
 }
 
+// putBack notes that an item waits again.
+func (l *loop[V, R]) putBack(n *node[V], r ref) {
+	l.certain(n)
+	if n.item.Slab != nil {
+		l.moving = append(l.moving, r)
+	}
+}
+
 // travelling returns how many items are one in a request.
 func (it *Item[V]) travelling() int {
 	n := 1
@@ -288,7 +299,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	end.Carrier = end.Item
 	if n.item.Parts == nil {
 		l.settled = append(l.settled, end)
-		l.endings = append(l.endings, ending{n.seq, len(n.item.Body) + n.kept, r})
+		l.endings = append(l.endings, ending{n.seq, len(n.item.Body) + n.kept, r, n.item.Slab})
 		return
 	}
 	accepted := n.accepted
@@ -304,7 +315,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		end.Waited -= part.accepted - accepted
 		e := ending{seq: part.seq, node: none}
 		if i == len(n.item.Parts)-1 {
-			e.bytes, e.node = len(n.item.Body)+n.kept, r
+			e.bytes, e.node, e.slab = len(n.item.Body)+n.kept, r, n.item.Slab
 		}
 		l.settled = append(l.settled, end)
 		l.endings = append(l.endings, e)
@@ -379,6 +390,12 @@ func (l *loop[V, R]) tell() {
 	if l.toldN > 0 {
 		l.p.config.Hooks.Told()
 	}
+	for i := range l.endings {
+		if s := l.endings[i].slab; s != nil {
+			l.left = append(l.left, s)
+		}
+	}
+	l.free()
 	clear(l.settled)
 	l.settled, l.endings, l.toldN, l.ending = l.settled[:0], l.endings[:0], 0, false
 	if keys := l.purged; len(keys) > 0 {
