@@ -113,6 +113,9 @@ func (p *Publisher[V, R]) Closing() bool {
 // With wait it blocks while the buffer is full, until ctx ends; the rest is
 // then certainly not accepted. Without, or in a hook, it returns ErrFull.
 func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (int, error) {
+	for i := range items {
+		items[i].hashKey()
+	}
 	a := &p.admission
 	now := p.now()
 	a.mu.Lock()

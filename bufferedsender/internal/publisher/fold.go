@@ -34,7 +34,7 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) bool {
 	if l.p.config.Fold == nil {
 		return false
 	}
-	r, ok := l.pending.tail(e.item.Key)
+	r, ok := l.pending.tail(&e.item)
 	if !ok {
 		return false
 	}

@@ -43,8 +43,8 @@ type node[V any] struct {
 type pending[V any] struct {
 	nodes []node[V]
 	free  ref
-	count int            // nodes in use
-	lanes map[string]ref // the last unsettled action of each key
+	count int // nodes in use
+	lanes lanes
 
 	ready   queue   // never sent, in order of acceptance
 	freed   refHeap // never sent, was behind another action of its key; by seq
@@ -57,7 +57,7 @@ type pending[V any] struct {
 }
 
 func newPending[V any]() *pending[V] {
-	p := &pending[V]{free: none, lanes: make(map[string]ref)}
+	p := &pending[V]{free: none, lanes: lanes{slots: make([]lane, 16)}}
 	bySeq := func(a, b ref) bool { return p.nodes[a].seq < p.nodes[b].seq }
 	p.freed.less = bySeq
 	p.due.less = func(a, b ref) bool {
@@ -82,9 +82,7 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) {
 	r := p.alloc()
 	p.nodes[r] = node[V]{item: item, seq: seq, accepted: now, next: none}
 	p.count++
-	tail, busy := p.lanes[item.Key]
-	p.lanes[item.Key] = r
-	if busy {
+	if tail, busy := p.append(r); busy {
 		p.nodes[tail].next = r
 		p.nodes[r].item.moveOut() // it may wait for long
 		return
@@ -108,7 +106,7 @@ func (p *pending[V]) alloc() ref {
 func (p *pending[V]) remove(r ref) {
 	n := &p.nodes[r]
 	if n.next == none {
-		delete(p.lanes, n.item.Key)
+		p.end(r)
 	} else {
 		p.freed.push(n.next)
 		p.waits(n.next, +1)
@@ -290,12 +288,6 @@ func (p *pending[V]) takeProbe(newest uint64) ref {
 	}
 	p.waits(r, -1)
 	return r
-}
-
-// tail returns the last unsettled action of a key.
-func (p *pending[V]) tail(key string) (ref, bool) {
-	r, ok := p.lanes[key]
-	return r, ok
 }
 
 // replace gives an action that was never sent another body.

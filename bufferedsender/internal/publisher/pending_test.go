@@ -216,30 +216,8 @@ func TestASettledActionIsForgotten(t *testing.T) {
 		for _, n := range p.nodes {
 			assert.Nil(t, n.item.Body)
 		}
-		assert.Empty(t, p.lanes)
+		assert.Zero(t, p.lanes.count)
 		assert.Zero(t, p.waitingBytes)
-	}
-}
-
-func BenchmarkPendingOfKeysSeenOnce(b *testing.B) {
-	p := newPending[int]()
-	keys := make([]string, 1000)
-	for i := range keys {
-		keys[i] = fmt.Sprint("key-", i)
-	}
-	body := make([]byte, 650)
-	limits := batchLimits{actions: 1000, bytes: 16_000_000, newest: math.MaxUint64}
-	var batch []ref
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		p.add(Item[int]{Key: keys[i%1000], Body: body}, uint64(i+1), time.Duration(i))
-		if i++; i%1000 == 0 {
-			batch, _ = p.take(batch[:0], limits)
-			for _, r := range batch {
-				p.remove(r)
-			}
-		}
 	}
 }
 
