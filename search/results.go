@@ -58,16 +58,18 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 	if !s.next(':') || !s.next('[') {
 		return nil, false
 	}
-	// One member per result has this name; a message that quotes it costs a few
-	// bytes of capacity.
-	n := bytes.Count(body, []byte(`"statusCode"`))
-	results := make([]models.IndexingResult, 0, n)
-	ends := make([]int, 0, n) // of the keys in s.keys
+	results := []models.IndexingResult{}
+	var ends []int // of the keys in s.keys
 	if !s.next(']') {
-		for {
+		for first := s.at; ; {
 			var r models.IndexingResult
 			if !s.result(&r) {
 				return nil, false
+			}
+			if ends == nil { // results are about as long as the first one
+				n := len(body)/(s.at-first) + 1
+				results, ends = make([]models.IndexingResult, 0, n), make([]int, 0, n)
+				s.keys = append(make([]byte, 0, n*(len(s.keys)+2)), s.keys...)
 			}
 			results, ends = append(results, r), append(ends, len(s.keys))
 			if s.next(']') {
@@ -189,6 +191,9 @@ func (s *scanner) key() bool {
 
 // result reads one result, each of its members at most once and in any order.
 func (s *scanner) result(r *models.IndexingResult) bool {
+	if s.success(r) {
+		return true
+	}
 	if !s.next('{') {
 		return false
 	}
@@ -227,6 +232,45 @@ func (s *scanner) result(r *models.IndexingResult) bool {
 		}
 	}
 }
+
+// What the service writes about a document that it has taken.
+const (
+	successHead = `{"key":"`
+	successTail = `","status":true,"errorMessage":null,"statusCode":20`
+)
+
+// success reads a result of the one shape that nearly all have, or nothing.
+func (s *scanner) success(r *models.IndexingResult) bool {
+	rest := s.data[s.at:]
+	if len(rest) < len(successHead) || string(rest[:len(successHead)]) != successHead {
+		return false
+	}
+	rest = rest[len(successHead):]
+	n := 0
+	for n < len(rest) && plainInKey[rest[n]] {
+		n++
+	}
+	tail := rest[n:]
+	if len(tail) < len(successTail)+2 || string(tail[:len(successTail)]) != successTail {
+		return false
+	}
+	digit := tail[len(successTail)]
+	if digit < '0' || digit > '9' || tail[len(successTail)+1] != '}' {
+		return false
+	}
+	s.keys = append(s.keys, rest[:n]...)
+	r.Succeeded, r.StatusCode = true, 200+int(digit-'0')
+	s.at += len(successHead) + n + len(successTail) + 2
+	return true
+}
+
+// plainInKey are the bytes that stand for themselves in a JSON string.
+var plainInKey = func() (plain [256]bool) {
+	for c := ' '; c < 0x80; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()
 
 func (s *scanner) boolean() (value, ok bool) {
 	switch {
