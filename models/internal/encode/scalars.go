@@ -76,10 +76,38 @@ func appendFloat64(s *state, dst []byte, f float64) []byte {
 		s.fail()
 		return dst
 	}
+	if abs < 1e9 {
+		if n := uint64(abs*millionths + 0.5); float64(n)/millionths == abs {
+			return appendMillionths(dst, n, math.Signbit(f))
+		}
+	}
 	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		return shorten(strconv.AppendFloat(dst, f, 'e', -1, 64))
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, 64)
+}
+
+const millionths = 1e6
+
+// appendMillionths appends n/1e6. Prices, ratings and coordinates seldom have
+// more than six decimals, and this takes a fraction of the time of finding the
+// shortest decimal for any float: with at most 15 digits there is only one that
+// the float can come from, so it is the shortest.
+func appendMillionths(dst []byte, n uint64, negative bool) []byte {
+	if negative {
+		dst = append(dst, '-')
+	}
+	dst = strconv.AppendUint(dst, n/millionths, 10)
+	rest := n % millionths
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for unit := uint64(millionths / 10); rest > 0; unit /= 10 {
+		dst = append(dst, '0'+byte(rest/unit))
+		rest %= unit
+	}
+	return dst
 }
 
 // shorten writes e-7 instead of e-07.
