@@ -58,18 +58,6 @@ func appendTime(s *state, dst []byte, t time.Time) []byte {
 	return append(out, '"')
 }
 
-func appendFloat32(s *state, dst []byte, f float32) []byte {
-	abs := math.Abs(float64(f))
-	if !(abs <= math.MaxFloat32) { // an infinity, or not a number
-		s.fail()
-		return dst
-	}
-	if abs != 0 && (float32(abs) < 1e-6 || float32(abs) >= 1e21) {
-		return shorten(strconv.AppendFloat(dst, float64(f), 'e', -1, 32))
-	}
-	return strconv.AppendFloat(dst, float64(f), 'f', -1, 32)
-}
-
 func appendFloat64(s *state, dst []byte, f float64) []byte {
 	abs := math.Abs(f)
 	if !(abs <= math.MaxFloat64) {
