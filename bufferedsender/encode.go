@@ -31,7 +31,6 @@ const (
 	chunkActions = 16
 	chunkBytes   = 64 << 10
 	smallAction  = 1 << 10
-	slabAction   = publisher.SlabSize / 4
 )
 
 // payload is what travels with an encoded action.
@@ -186,52 +185,53 @@ func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
 // copyBodies copies the bodies out of scratch: into slabs if there is enough to
 // fill them, else the small ones into one allocation.
 func (c *chunk[T]) copyBodies() {
-	encoded := c.scratch.Bytes()
-	if c.volume += len(encoded); c.volume > publisher.SlabsFrom && !c.s.options.Fold {
-		start := 0
-		for i, end := range c.ends {
-			c.toSlab(&c.items[i], encoded[start:end])
-			start = end
+	encoded, start, small := c.scratch.Bytes(), 0, 0
+	for i, end := range c.ends {
+		body := encoded[start:end]
+		if start = end; !c.toSlab(&c.items[i], body) && len(body) <= smallAction {
+			small += len(body)
 		}
-		return
 	}
-	small, start := 0, 0
-	for _, end := range c.ends {
-		if end-start <= smallAction {
-			small += end - start
-		}
-		start = end
+	var shared []byte
+	if small > 0 {
+		shared = make([]byte, 0, small)
 	}
-	shared := make([]byte, 0, small)
 	start = 0
 	for i, end := range c.ends {
 		body := encoded[start:end]
-		if start = end; len(body) > smallAction {
+		switch start = end; {
+		case c.items[i].Body != nil:
+		case len(body) > smallAction:
 			c.items[i].Body = bytes.Clone(body)
-			continue
+		default:
+			at := len(shared)
+			shared = append(shared, body...)
+			c.items[i].Body = shared[at:len(shared):len(shared)]
 		}
-		at := len(shared)
-		shared = append(shared, body...)
-		c.items[i].Body = shared[at:len(shared):len(shared)]
 	}
+	c.volume += len(encoded)
 }
 
-// toSlab copies a body to the slab, to another one if it is full. A large body
-// would leave much of one unused, and gets its own memory.
-func (c *chunk[T]) toSlab(it *item[T], body []byte) {
-	if len(body) > slabAction {
-		it.Body = bytes.Clone(body)
-		return
+// toSlab copies a body to the slab, to another one if it has no room. Folding
+// makes new bodies of old ones, so it wants them to have their own memory.
+func (c *chunk[T]) toSlab(it *item[T], body []byte) bool {
+	if c.s.options.Fold {
+		return false
 	}
 	if c.slab != nil {
 		it.Body = c.slab.Append(body)
 	}
 	if it.Body == nil {
+		next := publisher.NewSlab(len(body), c.volume)
+		if next == nil {
+			return false
+		}
 		c.slab.Release()
-		c.slab = publisher.NewSlab()
-		it.Body = c.slab.Append(body)
+		c.slab = next
+		it.Body = next.Append(body)
 	}
 	it.Slab = c.slab
+	return true
 }
 
 // clear empties the chunk.

@@ -18,12 +18,28 @@ type Slab struct {
 	users  atomic.Int64 // items in it, and its filler
 }
 
-var slabs = sync.Pool{New: func() any { return &Slab{memory: make([]byte, SlabSize)} }}
+var (
+	smallSlabs = sync.Pool{New: func() any { return &Slab{memory: make([]byte, smallSlab)} }}
+	largeSlabs = sync.Pool{New: func() any { return &Slab{memory: make([]byte, largeSlab)} }}
+)
 
-// NewSlab returns an empty slab. The caller fills it, and releases it when it is
-// full.
-func NewSlab() *Slab {
-	s := slabs.Get().(*Slab)
+// NewSlab returns an empty slab for bodies about as large as the next one, or
+// nil: then so little was encoded so far, or the body is so large, that it
+// should have its own memory. The caller fills the slab, and releases it when
+// it is full.
+func NewSlab(next, soFar int) *Slab {
+	var pool *sync.Pool
+	switch { // no more than a quarter of a slab stays empty
+	case soFar < slabsFrom:
+		return nil
+	case next <= smallSlab/4:
+		pool = &smallSlabs
+	case soFar >= largeSlab && next <= largeSlab/4:
+		pool = &largeSlabs
+	default:
+		return nil
+	}
+	s := pool.Get().(*Slab)
 	s.used = 0
 	s.users.Store(1)
 	return s
@@ -46,7 +62,11 @@ func (s *Slab) Append(body []byte) []byte {
 func (s *Slab) Release() {
 	if s != nil && s.users.Add(-1) == 0 {
 		s.poison()
-		slabs.Put(s)
+		if len(s.memory) == smallSlab {
+			smallSlabs.Put(s)
+		} else {
+			largeSlabs.Put(s)
+		}
 	}
 }
 

@@ -2,11 +2,12 @@
 
 package publisher
 
-// SlabSize is the size in bytes of a slab. A sender begins to use slabs when it
-// has encoded SlabsFrom bytes.
+// The sizes in bytes of slabs, for small and for large bodies. A sender begins
+// to use them when it has encoded a slab's worth.
 const (
-	SlabSize  = 64 << 10
-	SlabsFrom = SlabSize
+	smallSlab = 64 << 10
+	largeSlab = 1 << 20
+	slabsFrom = smallSlab
 )
 
 // poison does nothing here; see slab_race.go.

@@ -6,8 +6,9 @@ package publisher
 // document, and what is released becomes garbage: whoever looks at a body for too
 // long is found out by any test.
 const (
-	SlabSize  = 4 << 10
-	SlabsFrom = 0
+	smallSlab = 4 << 10
+	largeSlab = 32 << 10
+	slabsFrom = 0
 )
 
 func (s *Slab) poison() {
