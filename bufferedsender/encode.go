@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
@@ -146,15 +147,58 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 func (c *chunk[T]) encode(key string, action models.IndexDocumentsAction[T]) error {
 	buffer := c.scratch.AvailableBuffer()
 	var err error
-	if field := c.s.keyOf.field.Load(); action.Type == models.ActionDelete && field != nil {
+	switch field := c.s.keyOf.field.Load(); {
+	case action.Type == models.ActionDelete && field != nil:
 		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
-	} else if buffer, err = models.AppendAction(buffer, action.Type, action.Document); err != nil {
+	case c.s.options.Encoder != nil:
+		var doc []byte
+		if doc, err = encodeBy(c.s.options.Encoder, action.Document); err == nil {
+			buffer, err = models.AppendEncoded(buffer, action.Type, doc)
+		}
+		if err == nil && field != nil {
+			err = sameKey(field.Name, doc, key)
+		}
+	default:
+		buffer, err = models.AppendAction(buffer, action.Type, action.Document)
+	}
+	if err != nil {
 		return err
-	} else if action.Type == models.ActionMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
+	}
+	if action.Type == models.ActionMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
 		buffer = widen(buffer, 0)
 	}
 	c.scratch.Write(buffer)
 	return nil
+}
+
+// sameKey returns an error if an encoded document has another key than the one it
+// was accepted with: its result would be credited to another action.
+func sameKey(name string, encoded json.RawMessage, key string) error {
+	field, err := models.KeyFieldByName[json.RawMessage](name)
+	if err != nil {
+		return err
+	}
+	written, err := field.Get(encoded)
+	if err != nil {
+		return err
+	}
+	if written != key {
+		return fmt.Errorf("the Encoder writes %q in the field %q, but the key of the document is %q", written, name, key)
+	}
+	return nil
+}
+
+// encodeBy calls the user's encoder.
+func encodeBy(encoder func(any) ([]byte, error), doc any) (encoded []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			encoded, err = nil, &models.EncodeError{Err: fmt.Errorf("the Encoder panicked: %v", v)}
+		}
+	}()
+	if encoded, err = encoder(doc); err != nil {
+		return nil, &models.EncodeError{Err: err}
+	}
+	return encoded, nil
 }
 
 // documentOf returns the JSON of the document in an encoded action: what follows

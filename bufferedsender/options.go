@@ -54,6 +54,15 @@ type Options[T any] struct {
 	// definition says.
 	KeyField string
 
+	// Encoder turns a document into the bytes of a JSON object, in place of the
+	// sender's own way (see models.AppendAction), which is faster than
+	// encoding/json and writes the same: use it for documents that another
+	// library writes better. It has the signature of json.Marshal, runs on the
+	// adding goroutines, many at once, and its error refuses the document. The
+	// key is read from the document all the same. That the bytes are one object
+	// is checked, but not that all inside it is valid.
+	Encoder func(doc any) ([]byte, error)
+
 	// DisableAutoFlush makes the sender send only when Flush or Close is called.
 	// A call that finds the buffer full then returns ErrBufferFull. Defaults to
 	// sending full batches at once and smaller ones after AutoFlushInterval.
@@ -75,8 +84,9 @@ type Options[T any] struct {
 	// MaxBufferedBytes is the size of these actions at the most, encoded, in
 	// bytes. Defaults to 64 MiB, or 4 full batches if that is more; negative is
 	// refused. A document
-	// that is larger is refused. Small actions (up to 1 KiB) that were added by
-	// one call share memory, 16 KiB at the most, until the last is settled.
+	// that is larger is refused. Actions that are encoded one after the other
+	// share memory, in pieces of 64 KiB (1 MiB if they are large), that is used
+	// again when the last of a piece is settled or is to be sent again.
 	MaxBufferedBytes int64
 
 	// MaxInFlight is how many requests may be under way at once. Order per key

@@ -69,6 +69,42 @@ func AppendAction[T any](dst []byte, typ ActionType, doc T) ([]byte, error) {
 	return out, nil
 }
 
+// AppendEncoded is like AppendAction for a document whose JSON is there already,
+// for example from an encoder of the caller's own. White space inside it is kept.
+//
+// It makes sure that doc is one object and that no name in it is reserved, so
+// that whatever it holds, it cannot be taken for anything but one action. For
+// the rest it trusts its caller: what is inside need not be valid JSON, and then
+// the service refuses it.
+func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
+	if !typ.Valid() {
+		return dst, &EncodeError{Err: fmt.Errorf("unknown action %q", typ)}
+	}
+	doc = bytes.TrimSpace(doc)
+	if len(doc) == 0 || doc[0] != '{' {
+		return dst, &EncodeError{Err: fmt.Errorf("%w, not %s", ErrNotAnObject, jsonKind(doc))}
+	}
+	members := 0
+	err := eachMember(doc, func(_, _ []byte) bool {
+		members++
+		return true
+	})
+	if err != nil || skipValue(doc, 0) != len(doc) {
+		return dst, &EncodeError{Err: errNotJSON}
+	}
+	if name := reservedName(doc); name != "" {
+		return dst, &EncodeError{Field: name, Err: ErrReservedName}
+	}
+	dst = append(dst, `{"@search.action":"`...)
+	dst = append(dst, typ...)
+	dst = append(dst, '"')
+	if members == 0 {
+		return append(dst, '}'), nil
+	}
+	dst = append(dst, ',')
+	return append(dst, doc[1:]...), nil
+}
+
 // AppendDelete appends the action that deletes the document with the given key,
 //
 //	{"@search.action":"delete","<keyField>":"<key>"}
