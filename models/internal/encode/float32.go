@@ -20,6 +20,9 @@ func appendFloat32(s *state, dst []byte, f float32) []byte {
 		s.fail()
 		return dst
 	}
+	if f == evenBetween || f == -evenBetween {
+		return strconv.AppendFloat(dst, float64(f), 'f', -1, 32)
+	}
 	if b>>31 != 0 {
 		dst = append(dst, '-')
 	}
@@ -29,6 +32,11 @@ func appendFloat32(s *state, dst []byte, f float32) []byte {
 	digits, power := shortest32(fraction, exponent)
 	return appendDecimal(dst, digits, power)
 }
+
+// evenBetween is the one power of two that lies exactly between two shortest
+// decimals, 0.00024414062 and 0.00024414063. Either would do; which one it is to be,
+// encoding/json shall say.
+const evenBetween = 1.0 / (1 << 12)
 
 // shortest32 returns the decimal digits×10^power for the float with these bits,
 // which is not zero.
