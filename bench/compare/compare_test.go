@@ -13,12 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
 // TestMain lets the binary of the tests stand in for the command.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == taskCommand {
+	if len(os.Args) == 3 && os.Args[1] == child.TaskCommand {
 		main()
 	}
 	os.Exit(m.Run())
@@ -68,8 +71,8 @@ func TestEveryContestantSendsEveryDocument(t *testing.T) {
 			require.NoError(t, err)
 			up := httptest.NewServer(sink)
 			defer up.Close()
-			w := newWorkload(n, 256, newHotel, func(d *hotel, key string) { d.ID = key })
-			reported, err := send(t.Context(), w, c, task{Endpoint: up.URL, BatchBytes: 1_000_000, clock: new(clock)})
+			w := corpus.New(n, 256, corpus.NewHotel, func(d *corpus.Hotel, key string) { d.ID = key })
+			reported, err := send(t.Context(), w, c, task{Endpoint: up.URL, BatchBytes: 1_000_000, clock: new(measure.Clock)})
 			require.NoError(t, err)
 			assert.LessOrEqual(t, reported, int64(0))
 			counts := sink.Counts()
@@ -89,8 +92,8 @@ func TestLimitsHold(t *testing.T) {
 		up := httptest.NewServer(sink)
 		c, err := contestantNamed(name)
 		require.NoError(t, err)
-		w := newWorkload(1000, 10, newHotel, func(d *hotel, key string) { d.ID = key })
-		_, err = send(t.Context(), w, c, task{Endpoint: up.URL, BatchBytes: 100_000, clock: new(clock)})
+		w := corpus.New(1000, 10, corpus.NewHotel, func(d *corpus.Hotel, key string) { d.ID = key })
+		_, err = send(t.Context(), w, c, task{Endpoint: up.URL, BatchBytes: 100_000, clock: new(measure.Clock)})
 		require.NoError(t, err)
 		assert.Zero(t, sink.Counts().Refused, name)
 		assert.EqualValues(t, 1000, sink.Counts().Distinct, name)
@@ -116,18 +119,18 @@ func TestShapesHaveTheSizeTheySay(t *testing.T) {
 }
 
 func TestDocumentsDifferInTheirKeysAndAllocateNothing(t *testing.T) {
-	w := newWorkload(1000, 7, newHotel, func(d *hotel, key string) { d.ID = key })
+	w := corpus.New(1000, 7, corpus.NewHotel, func(d *corpus.Hotel, key string) { d.ID = key })
 	seen := map[string]bool{}
-	var doc hotel
-	for i := range w.n {
-		w.document(i, &doc)
+	var doc corpus.Hotel
+	for i := range w.Len() {
+		w.Document(i, &doc)
 		seen[doc.ID] = true
 	}
 	assert.Len(t, seen, 1000)
-	assert.Zero(t, testing.AllocsPerRun(100, func() { w.document(3, &doc) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { w.Document(3, &doc) }))
 
 	fields := map[string]any{}
-	raw, err := json.Marshal(newHotel(rand.New(rand.NewPCG(1, 2))))
+	raw, err := json.Marshal(corpus.NewHotel(rand.New(rand.NewPCG(1, 2))))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &fields))
 	assert.Len(t, fields, 13)

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
+
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 )
 
 // contestant is one row of the table.
@@ -100,7 +100,7 @@ const silent = -1
 // send lets a contestant send the documents, and returns when they are all
 // settled, as far as the contestant can tell. reported is of how many documents
 // it said that they failed.
-func send[T any](ctx context.Context, w *workload[T], c contestant, t task) (reported int64, err error) {
+func send[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t task) (reported int64, err error) {
 	switch c.family {
 	case ours:
 		return sendOurs(ctx, w, c, t)
@@ -116,16 +116,4 @@ func send[T any](ctx context.Context, w *workload[T], c contestant, t task) (rep
 		return sendEncoded(ctx, w, t)
 	}
 	return 0, fmt.Errorf("%s does not run in this process", c.family)
-}
-
-// produce calls add from that many goroutines, each with a part of the numbers
-// below n.
-func produce(producers, n int, add func(from, to int) error) error {
-	errs := make([]error, producers)
-	var running sync.WaitGroup
-	for p := range producers {
-		running.Go(func() { errs[p] = add(p*n/producers, (p+1)*n/producers) })
-	}
-	running.Wait()
-	return errors.Join(errs...)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 )
 
 // poster posts batches, one after the other, over one connection.
@@ -17,7 +19,7 @@ type poster struct {
 }
 
 func newPoster(endpoint string, transport *http.Transport) *poster {
-	return &poster{client: &http.Client{Transport: transport}, url: endpoint + "/indexes('" + indexName + "')/docs/search.index?api-version=2025-09-01"}
+	return &poster{client: &http.Client{Transport: transport}, url: endpoint + "/indexes('" + corpus.IndexName + "')/docs/search.index?api-version=2025-09-01"}
 }
 
 func (p *poster) post(ctx context.Context, body []byte) error {
@@ -59,7 +61,7 @@ type reply struct {
 
 // sendMarshalled is floor A: what a loop without a library does, and nothing
 // at the same time.
-func sendMarshalled[T any](ctx context.Context, w *workload[T], t task) (failed int64, err error) {
+func sendMarshalled[T any](ctx context.Context, w *corpus.Workload[T], t task) (failed int64, err error) {
 	p := newPoster(t.Endpoint, http.DefaultTransport.(*http.Transport).Clone())
 	body := append(make([]byte, 0, t.BatchBytes), batchStart...)
 	flush := func() error {
@@ -79,8 +81,8 @@ func sendMarshalled[T any](ctx context.Context, w *workload[T], t task) (failed 
 		return nil
 	}
 	doc := new(T)
-	for i := range w.n {
-		w.document(i, doc)
+	for i := range w.Len() {
+		w.Document(i, doc)
 		raw, err := json.Marshal(doc)
 		if err != nil {
 			return failed, err
@@ -102,7 +104,7 @@ func sendMarshalled[T any](ctx context.Context, w *workload[T], t task) (failed 
 // sendEncoded is floor B, the limit: one batch that was encoded before the clock
 // started is sent again and again, with other keys. Replies are read and thrown
 // away.
-func sendEncoded[T any](ctx context.Context, w *workload[T], t task) (int64, error) {
+func sendEncoded[T any](ctx context.Context, w *corpus.Workload[T], t task) (int64, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.WriteBufferSize = 256 << 10
 	p := newPoster(t.Endpoint, transport)
@@ -111,10 +113,10 @@ func sendEncoded[T any](ctx context.Context, w *workload[T], t task) (int64, err
 		return 0, err
 	}
 	t.start() // encoding it was not part of it
-	for from := 0; from < w.n; {
-		n := min(len(b.keys), w.n-from)
+	for from := 0; from < w.Len(); {
+		n := min(len(b.keys), w.Len()-from)
 		for i := range n {
-			copy(b.body[b.keys[i]:], w.key(from+i))
+			copy(b.body[b.keys[i]:], w.Key(from+i))
 		}
 		body := b.body
 		if n < len(b.keys) {
@@ -136,11 +138,11 @@ type batch struct {
 }
 
 // encodeBatch encodes as many of the documents as one request may have.
-func encodeBatch[T any](w *workload[T], maxBytes int) (*batch, error) {
+func encodeBatch[T any](w *corpus.Workload[T], maxBytes int) (*batch, error) {
 	b := &batch{body: []byte(batchStart)}
 	doc := new(T)
-	for i := range w.n {
-		w.document(i, doc)
+	for i := range w.Len() {
+		w.Document(i, doc)
 		raw, err := json.Marshal(doc)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 )
 
 //go:embed sender.cjs
@@ -86,7 +88,7 @@ func (j *javaScriptRunner) command(ctx context.Context, t task) (*exec.Cmd, erro
 		return nil, err
 	}
 	text, err := json.Marshal(javaScriptTask{
-		task: t, Contents: file.Name(), KeyPrefix: keyPrefix, KeyDigits: keyBytes - len(keyPrefix),
+		task: t, Contents: file.Name(), KeyPrefix: corpus.KeyPrefix, KeyDigits: corpus.KeyDigits,
 		BatchActions: max(1, t.BatchBytes/(len(all)/len(contents)+len(actionStart))),
 	})
 	if err != nil {

@@ -22,10 +22,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
-)
 
-// taskCommand is the first argument of a process that carries out one task.
-const taskCommand = "task"
+	"github.com/go-azsearch/azsearch/bench/internal/child"
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -37,7 +36,7 @@ func main() {
 // in the arguments.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var err error
-	if len(args) == 2 && args[0] == taskCommand {
+	if len(args) == 2 && args[0] == child.TaskCommand {
 		err = executeTask(args[1], stdout)
 	} else {
 		var c commandLine

@@ -11,7 +11,9 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/pprof"
-	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
 // task is what one process does: one contestant sends its documents once.
@@ -26,50 +28,21 @@ type task struct {
 	// Watch lets a contestant take a closer look at what fails, which costs time.
 	Watch bool `json:"watch,omitempty"`
 
-	clock *clock
+	clock *measure.Clock
 }
 
 // start starts the clock anew: what a contestant has done so far was not part
 // of it.
-func (t task) start() { t.clock.start() }
+func (t task) start() { t.clock.Start() }
 
 // measurement is what a process has to say about its task.
 type measurement struct {
-	Seconds    float64 `json:"seconds"`
-	CPUSeconds float64 `json:"cpuSeconds"`
-	// Allocations and AllocatedBytes are -1 where nobody counts them.
-	Allocations    int64 `json:"allocations"`
-	AllocatedBytes int64 `json:"allocatedBytes"`
-	PeakRSS        int64 `json:"peakRSS"` // bytes; 0: not known
+	measure.Usage
 	// Reported is how many documents the contestant said had failed, -1 if it
 	// says nothing of that.
 	Reported         int64   `json:"reported"`
 	BytesPerDocument float64 `json:"bytesPerDocument"` // of the documents in JSON
 	Version          string  `json:"version,omitempty"`
-}
-
-// clock remembers what had been used up when it was started.
-type clock struct {
-	time   time.Time
-	cpu    time.Duration
-	memory runtime.MemStats
-}
-
-func (c *clock) start() {
-	runtime.GC()
-	runtime.ReadMemStats(&c.memory)
-	c.cpu = cpuTime()
-	c.time = time.Now()
-}
-
-func (c *clock) stop(m *measurement) {
-	m.Seconds = time.Since(c.time).Seconds()
-	m.CPUSeconds = (cpuTime() - c.cpu).Seconds()
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	m.Allocations = int64(memory.Mallocs - c.memory.Mallocs)
-	m.AllocatedBytes = int64(memory.TotalAlloc - c.memory.TotalAlloc)
-	m.PeakRSS = peakRSS()
 }
 
 // executeTask is the command "compare task".
@@ -89,24 +62,24 @@ func executeTask(text string, stdout io.Writer) error {
 	return json.NewEncoder(stdout).Encode(m)
 }
 
-// measure lets the contestant of a task send the documents.
-func measure[T any](w *workload[T], t task) (*measurement, error) {
+// carryOut lets the contestant of a task send the documents.
+func carryOut[T any](w *corpus.Workload[T], t task) (*measurement, error) {
 	c, err := contestantNamed(t.Contestant)
 	if err != nil {
 		return nil, err
 	}
 	m := new(measurement)
-	if m.BytesPerDocument, err = w.bytesPerDocument(); err != nil {
+	if m.BytesPerDocument, err = w.BytesPerDocument(); err != nil {
 		return nil, err
 	}
 	stop, err := startProfile(t)
 	if err != nil {
 		return nil, err
 	}
-	t.clock = new(clock)
-	t.clock.start()
+	t.clock = new(measure.Clock)
+	t.clock.Start()
 	m.Reported, err = send(context.Background(), w, c, t)
-	t.clock.stop(m)
+	m.Usage = t.clock.Stop()
 	return m, errors.Join(err, stop())
 }
 

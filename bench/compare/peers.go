@@ -12,18 +12,20 @@ import (
 	"github.com/opensearch-project/opensearch-go/v4"
 	"github.com/opensearch-project/opensearch-go/v4/opensearchapi"
 	"github.com/opensearch-project/opensearch-go/v4/opensearchutil"
+
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 )
 
 // addMarshalled encodes the documents as programs do that use the peers, which
 // take bytes, and gives them to add.
-func addMarshalled[T any](w *workload[T], producers int, add func(key string, raw []byte) error) error {
-	return produce(producers, w.n, func(from, to int) error {
+func addMarshalled[T any](w *corpus.Workload[T], producers int, add func(key string, raw []byte) error) error {
+	return corpus.Produce(producers, w.Len(), func(from, to int) error {
 		doc := new(T)
 		for i := from; i < to; i++ {
-			w.document(i, doc)
+			w.Document(i, doc)
 			raw, err := json.Marshal(doc)
 			if err == nil {
-				err = add(w.key(i), raw)
+				err = add(w.Key(i), raw)
 			}
 			if err != nil {
 				return err
@@ -33,13 +35,13 @@ func addMarshalled[T any](w *workload[T], producers int, add func(key string, ra
 	})
 }
 
-func sendElasticsearch[T any](ctx context.Context, w *workload[T], c contestant, t task) (int64, error) {
+func sendElasticsearch[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t task) (int64, error) {
 	client, err := elasticsearch.New(elasticsearch.WithAddresses(t.Endpoint))
 	if err != nil {
 		return 0, err
 	}
 	indexer, err := esutil.NewBulkIndexer(esutil.BulkIndexerConfig{
-		Client: client, Index: indexName, NumWorkers: c.inFlight, FlushBytes: t.BatchBytes,
+		Client: client, Index: corpus.IndexName, NumWorkers: c.inFlight, FlushBytes: t.BatchBytes,
 	})
 	if err != nil {
 		return 0, err
@@ -51,13 +53,13 @@ func sendElasticsearch[T any](ctx context.Context, w *workload[T], c contestant,
 	return int64(indexer.Stats().NumFailed), err
 }
 
-func sendOpenSearch[T any](ctx context.Context, w *workload[T], c contestant, t task) (int64, error) {
+func sendOpenSearch[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t task) (int64, error) {
 	client, err := opensearchapi.NewClient(opensearchapi.Config{Client: opensearch.Config{Addresses: []string{t.Endpoint}}})
 	if err != nil {
 		return 0, err
 	}
 	indexer, err := opensearchutil.NewBulkIndexer(opensearchutil.BulkIndexerConfig{
-		Client: client, Index: indexName, NumWorkers: c.inFlight, FlushBytes: t.BatchBytes,
+		Client: client, Index: corpus.IndexName, NumWorkers: c.inFlight, FlushBytes: t.BatchBytes,
 	})
 	if err != nil {
 		return 0, err
@@ -72,7 +74,7 @@ func sendOpenSearch[T any](ctx context.Context, w *workload[T], c contestant, t 
 // sendAppender sends without keys, which the appender does not take. It tells
 // its log and its metrics of failures, but not its caller; the error of a last
 // request that failed is no reason to stop comparing.
-func sendAppender[T any](ctx context.Context, w *workload[T], c contestant, t task) (int64, error) {
+func sendAppender[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t task) (int64, error) {
 	client, err := elasticsearch.New(elasticsearch.WithAddresses(t.Endpoint))
 	if err != nil {
 		return 0, err
@@ -82,7 +84,7 @@ func sendAppender[T any](ctx context.Context, w *workload[T], c contestant, t ta
 		return 0, err
 	}
 	err = addMarshalled(w, c.producers, func(_ string, raw []byte) error {
-		return appender.Add(ctx, indexName, bytes.NewReader(raw))
+		return appender.Add(ctx, corpus.IndexName, bytes.NewReader(raw))
 	})
 	closing := appender.Close(ctx)
 	if failed := new(docappender.ErrorFlushFailed); errors.As(closing, failed) {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
@@ -20,15 +20,15 @@ func (o outcome) lost() int64 { return int64(o.Documents) - o.Sink.Distinct }
 // row is a contestant with all its rounds.
 type row struct {
 	contestant contestant
-	Name       string    `json:"contestant"`
-	Rate       spread    `json:"documentsPerSecond"`
-	CPU        float64   `json:"cpuSecondsPerMillionDocuments"`
-	Allocs     *float64  `json:"allocationsPerDocument"` // nil: not counted
-	Bytes      *float64  `json:"allocatedBytesPerDocument"`
-	PeakRSS    int64     `json:"peakRSS"`
-	Lost       int64     `json:"lost"` // in all rounds together
-	Outcomes   []outcome `json:"rounds"`
-	Problems   []string  `json:"problems,omitempty"` // rounds that gave no figures
+	Name       string         `json:"contestant"`
+	Rate       measure.Spread `json:"documentsPerSecond"`
+	CPU        float64        `json:"cpuSecondsPerMillionDocuments"`
+	Allocs     *float64       `json:"allocationsPerDocument"` // nil: not counted
+	Bytes      *float64       `json:"allocatedBytesPerDocument"`
+	PeakRSS    int64          `json:"peakRSS"`
+	Lost       int64          `json:"lost"` // in all rounds together
+	Outcomes   []outcome      `json:"rounds"`
+	Problems   []string       `json:"problems,omitempty"` // rounds that gave no figures
 }
 
 // conclude fills in the columns.
@@ -37,7 +37,7 @@ func (r *row) conclude() {
 	r.Lost = 0
 	for _, o := range r.Outcomes {
 		n := float64(o.Documents)
-		rate = append(rate, ratio(n, o.Seconds))
+		rate = append(rate, measure.Ratio(n, o.Seconds))
 		cpu = append(cpu, o.CPUSeconds/n*1e6)
 		if o.Allocations >= 0 {
 			allocs = append(allocs, float64(o.Allocations)/n)
@@ -46,9 +46,9 @@ func (r *row) conclude() {
 		peak = append(peak, float64(o.PeakRSS))
 		r.Lost += o.lost()
 	}
-	r.Rate, r.CPU, r.PeakRSS = spreadOf(rate), median(cpu), int64(median(peak))
+	r.Rate, r.CPU, r.PeakRSS = measure.SpreadOf(rate), measure.Median(cpu), int64(measure.Median(peak))
 	if len(allocs) > 0 {
-		a, b := median(allocs), median(bytes)
+		a, b := measure.Median(allocs), measure.Median(bytes)
 		r.Allocs, r.Bytes = &a, &b
 	}
 }
@@ -99,10 +99,10 @@ func summarize(tables []*table, faults []*faultRow) summary {
 	s.Row, s.CPU, s.Allocs = best.Name, &best.CPU, best.Allocs
 	if peer := first.fastest(contestant.peer); peer != nil {
 		s.FastestPeer = peer.Name
-		s.RatioFastestPeer = known(ratio(best.Rate.Median, peer.Rate.Median))
+		s.RatioFastestPeer = measure.Known(measure.Ratio(best.Rate.Median, peer.Rate.Median))
 	}
 	if floor := first.fastest(func(c contestant) bool { return c.family == floorTransport }); floor != nil {
-		s.RatioFloorB = known(ratio(best.Rate.Median, floor.Rate.Median))
+		s.RatioFloorB = measure.Known(measure.Ratio(best.Rate.Median, floor.Rate.Median))
 	}
 	var lost int64
 	for _, t := range tables {
@@ -121,13 +121,6 @@ func summarize(tables []*table, faults []*faultRow) summary {
 	return s
 }
 
-func known(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
 // String is the line that programs read. What was not measured is a dash.
 func (s summary) String() string {
 	lost := "-"
@@ -135,13 +128,5 @@ func (s summary) String() string {
 		lost = fmt.Sprint(*s.Lost)
 	}
 	return fmt.Sprintf("ratio_fastest_peer=%s ratio_floor_b=%s cpu_s_per_m=%s allocs_per_doc=%s lost=%s",
-		figure(s.RatioFastestPeer, 2), figure(s.RatioFloorB, 2), figure(s.CPU, 2), figure(s.Allocs, 3), lost)
-}
-
-// figure writes what is known, and a dash for what is not.
-func figure(v *float64, decimals int) string {
-	if v == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.*f", decimals, *v)
+		measure.Figure(s.RatioFastestPeer, 2), measure.Figure(s.RatioFloorB, 2), measure.Figure(s.CPU, 2), measure.Figure(s.Allocs, 3), lost)
 }

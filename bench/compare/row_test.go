@@ -1,37 +1,18 @@
 package main
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
-
-func TestSpread(t *testing.T) {
-	for name, c := range map[string]struct {
-		values []float64
-		want   spread
-	}{
-		"none":            {nil, spread{}},
-		"one":             {[]float64{3}, spread{3, 3, 3}},
-		"an odd number":   {[]float64{9, 1, 5}, spread{5, 1, 9}},
-		"an even number":  {[]float64{9, 1, 5, 6}, spread{5.5, 1, 9}},
-		"all of them one": {[]float64{2, 2, 2}, spread{2, 2, 2}},
-	} {
-		assert.Equal(t, c.want, spreadOf(c.values), name)
-	}
-	values := []float64{3, 1, 2}
-	spreadOf(values)
-	assert.Equal(t, []float64{3, 1, 2}, values, "the values stay as they are")
-	assert.True(t, math.IsNaN(ratio(1, 0)))
-}
 
 // measured returns the outcome of a run of 1000 documents.
 func measured(seconds, cpu float64, allocations, distinct int64) outcome {
 	return outcome{
-		measurement: measurement{Seconds: seconds, CPUSeconds: cpu, Allocations: allocations, AllocatedBytes: 2 * allocations, PeakRSS: 10_000_000},
+		measurement: measurement{Usage: measure.Usage{Seconds: seconds, CPUSeconds: cpu, Allocations: allocations, AllocatedBytes: 2 * allocations, PeakRSS: 10_000_000}},
 		Documents:   1000,
 		Sink:        server.Counts{Distinct: distinct, Documents: distinct},
 	}
@@ -49,7 +30,7 @@ func newRow(name string, outcomes ...outcome) *row {
 
 func TestRowsAreMediansAndLossesAreSums(t *testing.T) {
 	r := newRow("ours, 1 producer, 1 in flight", measured(1, 0.002, 3000, 1000), measured(2, 0.004, 5000, 990), measured(4, 0.003, 4000, 999))
-	assert.Equal(t, spread{Median: 500, Min: 250, Max: 1000}, r.Rate)
+	assert.Equal(t, measure.Spread{Median: 500, Min: 250, Max: 1000}, r.Rate)
 	assert.InDelta(t, 3, r.CPU, 1e-9)
 	assert.InDelta(t, 4, *r.Allocs, 1e-9)
 	assert.InDelta(t, 8, *r.Bytes, 1e-9)

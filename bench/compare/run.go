@@ -9,6 +9,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
 // report is everything that was found out; with -json it is what is written.
@@ -30,7 +33,7 @@ func (c *commandLine) compare(ctx context.Context, stdout, stderr io.Writer) err
 	if p.self, err = os.Executable(); err != nil {
 		return err
 	}
-	if p.sink, err = buildSink(ctx, temp); err != nil {
+	if p.sink, err = child.BuildSink(ctx, temp); err != nil {
 		return err
 	}
 	var notes []string
@@ -116,7 +119,7 @@ func (c *commandLine) fill(ctx context.Context, p *processes, chosen []contestan
 			}
 			r.Outcomes = append(r.Outcomes, *o)
 			t.JSONBytes = o.BytesPerDocument
-			fmt.Fprintf(progress, "%s, %v, round %d of %d: %s: %.0f documents/s\n", s.name, latency, round+1, c.rounds, r.Name, ratio(float64(o.Documents), o.Seconds))
+			fmt.Fprintf(progress, "%s, %v, round %d of %d: %s: %.0f documents/s\n", s.name, latency, round+1, c.rounds, r.Name, measure.Ratio(float64(o.Documents), o.Seconds))
 		}
 	}
 	for _, r := range t.Rows {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
 // versions says what is compared.
@@ -51,7 +53,7 @@ func writeTable(w io.Writer, t *table) {
 			continue
 		}
 		fmt.Fprintf(tab, "%s\t%.0f\t%.0f\t%.0f\t%.2f\t%s\t%s\t%s\t%d\t\n", name,
-			r.Rate.Median, r.Rate.Min, r.Rate.Max, r.CPU, figure(r.Allocs, 3), figure(r.Bytes, 0), megabytes(r.PeakRSS), r.Lost)
+			r.Rate.Median, r.Rate.Min, r.Rate.Max, r.CPU, measure.Figure(r.Allocs, 3), measure.Figure(r.Bytes, 0), measure.Megabytes(r.PeakRSS), r.Lost)
 	}
 	tab.Flush()
 	for _, r := range t.Rows {
@@ -59,13 +61,6 @@ func writeTable(w io.Writer, t *table) {
 			fmt.Fprintf(w, "%s: no figures from one round: %s\n", r.Name, problem)
 		}
 	}
-}
-
-func megabytes(n int64) string {
-	if n == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.0f", float64(n)/1e6)
 }
 
 // String is how many documents were lost, and what the contestant said about

@@ -1,0 +1,38 @@
+// Package buffered sets up a BufferedSender as the benchmarks measure it.
+package buffered
+
+import (
+	"context"
+	"errors"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// NewSender returns a sender with default options but these, and so many
+// actions in a batch that it is the bytes that decide.
+func NewSender[T any](endpoint string, batchBytes, inFlight int) (*bufferedsender.BufferedSender[T], error) {
+	client, err := search.NewClientWithKey(endpoint, corpus.IndexName, azcore.NewKeyCredential("bench"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return bufferedsender.New(client, &bufferedsender.Options[T]{
+		MaxBatchActions: bufferedsender.ServiceMaxBatchActions,
+		MaxBatchBytes:   batchBytes,
+		MaxInFlight:     inFlight,
+	})
+}
+
+// Finish closes the sender, which waits until everything is settled, and
+// returns what it has counted. Documents that failed are no error: they are
+// counted.
+func Finish[T any](ctx context.Context, sender *bufferedsender.BufferedSender[T]) (bufferedsender.Stats, error) {
+	err := sender.Close(ctx)
+	if said := new(*bufferedsender.CloseError); errors.As(err, said) {
+		err = nil
+	}
+	return sender.Stats(), err
+}

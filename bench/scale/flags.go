@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// commandLine is what the flags say.
+type commandLine struct {
+	documents []int // ascending, and so are the next two
+	producers []int
+	inFlight  []int
+	latencies []time.Duration
+	rounds    int
+	svg       string
+	timeout   time.Duration
+}
+
+// The sizes that -fast chooses.
+const (
+	fastDocuments = "5e3,2e4,5e4"
+	fastRounds    = 1
+)
+
+// maxDocuments keeps the keys of every step distinct: with sixteen requests in
+// flight one sends more than that.
+const maxDocuments = 50_000_000
+
+func (c *commandLine) parse(args []string, stderr io.Writer) error {
+	set := flag.NewFlagSet("scale", flag.ContinueOnError)
+	set.SetOutput(stderr)
+	documents := set.String("docs", "1e5,1e6,1e7", "how many documents to send: `numbers`, separated by commas")
+	producers := set.String("producers", "1,4,16", "goroutines that add documents: `numbers`, separated by commas")
+	inFlight := set.String("in-flight", "1,2,4,8,16", "requests at once: `numbers`, separated by commas")
+	latencies := set.String("latency", "0,100ms", "how long a request takes at least: `durations`, separated by commas")
+	set.IntVar(&c.rounds, "rounds", 5, "`rounds` in which every step has a turn")
+	fast := set.Bool("fast", false, "-docs "+fastDocuments+" -rounds "+strconv.Itoa(fastRounds)+", unless these are set: a few seconds, and figures that mean little")
+	set.StringVar(&c.svg, "svg", "", "draw the chart into this `file`")
+	set.DurationVar(&c.timeout, "timeout", 15*time.Minute, "of one run")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	given := map[string]bool{}
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if *fast && !given["docs"] {
+		*documents = fastDocuments
+	}
+	if *fast && !given["rounds"] {
+		c.rounds = fastRounds
+	}
+	var errs []error
+	if set.NArg() > 0 {
+		errs = append(errs, fmt.Errorf("unexpected argument %q", set.Arg(0)))
+	}
+	for _, list := range []struct {
+		flag string
+		text string
+		most int
+		into *[]int
+	}{
+		{"-docs", *documents, maxDocuments, &c.documents},
+		{"-producers", *producers, 1000, &c.producers},
+		{"-in-flight", *inFlight, 16, &c.inFlight},
+	} {
+		var err error
+		if *list.into, err = numbers(list.text, list.most); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", list.flag, err))
+		}
+	}
+	for text := range strings.SplitSeq(*latencies, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(text))
+		if err != nil || d < 0 {
+			errs = append(errs, fmt.Errorf("-latency %s: use durations such as 0,100ms", text))
+		}
+		c.latencies = append(c.latencies, d)
+	}
+	if c.rounds < 1 {
+		errs = append(errs, fmt.Errorf("-rounds %d: use at least 1", c.rounds))
+	}
+	return errors.Join(errs...)
+}
+
+// numbers returns the numbers of a list in ascending order, each once. 1e6 is a
+// number too.
+func numbers(list string, most int) ([]int, error) {
+	var all []int
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || n < 1 || n > float64(most) || n != math.Trunc(n) {
+			return nil, fmt.Errorf("%q: use whole numbers from 1 to %d", text, most)
+		}
+		all = append(all, int(n))
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}

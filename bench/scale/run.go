@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/child"
+)
+
+// measure runs what the command line asks for.
+func (c *commandLine) measure(ctx context.Context, stdout, stderr io.Writer) error {
+	temp, err := os.MkdirTemp("", "scale")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	p := &processes{timeout: c.timeout}
+	if p.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if p.sink, err = child.BuildSink(ctx, temp); err != nil {
+		return err
+	}
+	r := newReport(c.plan())
+	if err := r.fill(ctx, c.rounds, p.run, stderr); err != nil {
+		return err
+	}
+	if err := r.write(stdout); err != nil {
+		return err
+	}
+	if c.svg != "" {
+		err = r.draw(c.svg)
+	}
+	return errors.Join(err, r.problem())
+}
+
+// processes starts the sinks and the senders, each in a process of its own.
+type processes struct {
+	self    string // this program
+	sink    string // the program
+	timeout time.Duration
+}
+
+// run carries out a step once, against a sink of its own.
+func (p *processes) run(ctx context.Context, s step) (*outcome, error) {
+	sink, err := child.StartSink(ctx, p.sink, "-latency", s.latency.String())
+	if err != nil {
+		return nil, err
+	}
+	o := new(outcome)
+	err = child.Run(ctx, p.timeout, func(ctx context.Context) (*exec.Cmd, error) {
+		return child.Task(ctx, p.self, task{Documents: s.documents, Producers: s.producers, InFlight: s.inFlight, Endpoint: sink.Address})
+	}, &o.measurement)
+	if err == nil {
+		o.sink, err = sink.Counts(ctx)
+	}
+	if err := errors.Join(err, sink.Stop()); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// report is everything that was found out.
+type report struct {
+	series []*series
+	steps  []step // each once, in the order in which they run
+	rows   map[step]*row
+}
+
+func newReport(all []*series) *report {
+	r := &report{series: all, rows: map[step]*row{}}
+	for _, s := range all {
+		for _, step := range s.steps {
+			if r.rows[step] == nil {
+				r.rows[step] = &row{step: step}
+				r.steps = append(r.steps, step)
+			}
+		}
+	}
+	return r
+}
+
+// fill runs all rounds. A run that gives no figures does not end the others.
+func (r *report) fill(ctx context.Context, rounds int, run func(context.Context, step) (*outcome, error), progress io.Writer) error {
+	for round := range rounds {
+		for _, s := range r.steps {
+			if round >= s.turns(rounds) {
+				continue
+			}
+			row := r.rows[s]
+			o, err := run(ctx, s)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err != nil {
+				row.problems = append(row.problems, err.Error())
+				fmt.Fprintf(progress, "round %d of %d: %v: %v\n", round+1, s.turns(rounds), s, err)
+				continue
+			}
+			row.outcomes = append(row.outcomes, *o)
+			fmt.Fprintf(progress, "round %d of %d: %v: %.0f documents/s\n", round+1, s.turns(rounds), s, float64(s.documents)/o.Seconds)
+		}
+	}
+	for _, row := range r.rows {
+		row.conclude()
+	}
+	return nil
+}
+
+// problem returns an error if there is a gap in the tables, or if a document was
+// lost.
+func (r *report) problem() error {
+	var gaps int
+	var incomplete, lost int64
+	for _, row := range r.rows {
+		gaps += len(row.problems)
+		incomplete += row.incomplete
+		lost += row.lost
+	}
+	var errs []error
+	if gaps > 0 {
+		errs = append(errs, fmt.Errorf("%d runs gave no figures", gaps))
+	}
+	if incomplete != 0 {
+		errs = append(errs, fmt.Errorf("%d documents were accepted and not completed", incomplete))
+	}
+	if lost != 0 {
+		errs = append(errs, fmt.Errorf("%d documents are not in the sink", lost))
+	}
+	return errors.Join(errs...)
+}

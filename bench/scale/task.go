@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-azsearch/azsearch/bench/internal/buffered"
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
+)
+
+// task is what one process does: one sender sends the documents of a step.
+type task struct {
+	Documents int    `json:"documents"`
+	Producers int    `json:"producers"`
+	InFlight  int    `json:"inFlight"`
+	Endpoint  string `json:"endpoint"`
+}
+
+// measurement is what a process has to say about its task.
+type measurement struct {
+	measure.Usage
+	// RSS is the memory before the first document and after each twentieth of
+	// them, in bytes; 0: not known.
+	RSS [sampleCount + 1]int64 `json:"rss"`
+	// Accepted and Completed are the counters of the sender at the end.
+	Accepted  int64 `json:"accepted"`
+	Completed int64 `json:"completed"`
+}
+
+const (
+	// batchBytes is the size of a batch at the most, as in compare.
+	batchBytes = 1_000_000
+	// contents is how many documents differ in more than their keys.
+	contents = 256
+	// keysAtOnce is for how many documents keys are made with one allocation.
+	// To make all of them beforehand, as compare does, would make the memory
+	// grow with the documents: it is what is measured here.
+	keysAtOnce = 1000
+)
+
+// executeTask is the command "scale task".
+func executeTask(ctx context.Context, text string, stdout io.Writer) error {
+	var t task
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return fmt.Errorf("the task: %w", err)
+	}
+	m, err := t.send(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(m)
+}
+
+// send sends the documents, and returns when they are all settled.
+func (t *task) send(ctx context.Context) (*measurement, error) {
+	w := corpus.New(contents, contents, corpus.NewHotel, func(d *corpus.Hotel, key string) { d.ID = key })
+	atOnce := min(keysAtOnce, max(1, t.Documents/sampleCount)) // so that no sample is late
+	var clock measure.Clock
+	clock.Start()
+	samples := newSampler(t.Documents)
+	sender, err := buffered.NewSender[corpus.Hotel](t.Endpoint, batchBytes, t.InFlight)
+	if err != nil {
+		return nil, err
+	}
+	err = corpus.Produce(t.Producers, t.Documents, func(from, to int) error {
+		var doc corpus.Hotel
+		for from < to {
+			keys := corpus.KeysOf(from, min(from+atOnce, to))
+			for i := range keys.Len() {
+				w.DocumentWithKey(from+i, keys.At(i), &doc)
+				if err := sender.UploadDocuments(ctx, doc); err != nil {
+					return err
+				}
+			}
+			samples.add(keys.Len())
+			from += keys.Len()
+		}
+		return nil
+	})
+	stats, closing := buffered.Finish(ctx, sender)
+	if err := errors.Join(err, closing); err != nil {
+		return nil, err
+	}
+	return &measurement{Usage: clock.Stop(), RSS: samples.rss, Accepted: stats.Accepted, Completed: stats.Completed}, nil
+}
