@@ -21,6 +21,7 @@ import (
 // IndexDocumentsRaw sends body, a complete request body, as one request, without
 // retrying it: that is the sender's business. It may be called from MaxInFlight
 // goroutines at once, must return soon after ctx ends, and need not close body.
+// What is left of body cannot be read any more when it has returned.
 // A reply with status 200 or 207 is a result; any other is an error that
 // implements retry.StatusError. An error that does not counts as a broken
 // connection and is retried, unless it is wrapped by backoff.Permanent. A reply

@@ -28,7 +28,7 @@ const scope = "github.com/go-azsearch/azsearch/bufferedsender"
 // What a snapshot of the publisher tells is not counted a second time while
 // documents pass: it is looked up when somebody collects.
 type telemetry struct {
-	instruments
+	*instruments
 	tracer trace.Tracer
 	meter  metric.Meter
 	index  string
@@ -61,7 +61,7 @@ type outcomeKey struct {
 }
 
 // ending is what the actions have in common that end in one way. The options
-// are made once, so that nothing is made for each action.
+// are made once, when they are needed, so that nothing is made for each action.
 type ending struct {
 	untold   int64 // such actions that the counter lacks
 	counting []metric.AddOption
@@ -93,12 +93,8 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 	}
 	t.base = t.with()
 	t.alone = []metric.RecordOption{t.base}
-	for outcome := range t.ended {
-		name := outcomeName(publisher.Outcome(outcome))
-		t.ended[outcome].timing = []metric.RecordOption{t.with(attribute.String("azsearch.outcome", name))}
-	}
 	var err error
-	t.instruments, err = newInstruments(t.meter)
+	t.instruments, err = instrumentsOf(o.MeterProvider, t.meter)
 	return t, err
 }
 
@@ -193,7 +189,7 @@ func (t *telemetry) settled(typ models.ActionType, outcome publisher.Outcome, st
 	}
 	t.run++
 	if t.timed {
-		t.settleDuration.Record(context.Background(), waited.Seconds(), t.ended[outcome].timing...)
+		t.settleDuration.Record(context.Background(), waited.Seconds(), t.timing(outcome)...)
 	}
 }
 
@@ -204,11 +200,7 @@ func (t *telemetry) tallyRun() {
 	}
 	e := t.tally[t.last]
 	if e == nil {
-		e = &ending{counting: []metric.AddOption{t.with(
-			attribute.String("azsearch.action", string(t.last.typ)),
-			attribute.String("azsearch.outcome", outcomeName(t.last.outcome)),
-			statusAttribute(t.last.status),
-		)}}
+		e = new(ending)
 		t.tally[t.last] = e
 	}
 	e.untold += t.run
@@ -222,12 +214,30 @@ func (t *telemetry) flushSettled() {
 	if !t.itemsSettled.Enabled(ctx) {
 		return
 	}
-	for _, e := range t.tally {
+	for key, e := range t.tally {
 		if e.untold > 0 {
+			if e.counting == nil {
+				e.counting = []metric.AddOption{t.with(
+					attribute.String("azsearch.action", string(key.typ)), t.outcome(key.outcome), statusAttribute(key.status),
+				)}
+			}
 			t.itemsSettled.Add(ctx, e.untold, e.counting...)
 			e.untold = 0
 		}
 	}
+}
+
+// timing returns the options for the duration of an action that has ended so.
+func (t *telemetry) timing(outcome publisher.Outcome) []metric.RecordOption {
+	e := &t.ended[outcome]
+	if e.timing == nil {
+		e.timing = []metric.RecordOption{t.with(t.outcome(outcome))}
+	}
+	return e.timing
+}
+
+func (t *telemetry) outcome(o publisher.Outcome) attribute.KeyValue {
+	return attribute.String("azsearch.outcome", outcomeName(o))
 }
 
 func outcomeName(o publisher.Outcome) string {

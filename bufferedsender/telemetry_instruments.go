@@ -2,6 +2,8 @@ package bufferedsender
 
 import (
 	"errors"
+	"reflect"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/metric"
 )
@@ -41,6 +43,29 @@ var (
 	batchActions   = []float64{1, 10, 50, 100, 250, 500, 1000, 4000, 16_000, 32_000}
 	bodySizes      = []float64{1e3, 1e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 8e6, 16e6}
 )
+
+// latest are the instruments that were made last. A program has one provider and
+// perhaps thousands of senders, and all instruments of a provider are the same.
+var latest atomic.Pointer[struct {
+	provider metric.MeterProvider
+	*instruments
+}]
+
+// instrumentsOf returns the instruments of a provider, whose meter is given.
+func instrumentsOf(provider metric.MeterProvider, meter metric.Meter) (*instruments, error) {
+	comparable := reflect.ValueOf(provider).Comparable()
+	if known := latest.Load(); known != nil && comparable && known.provider == provider {
+		return known.instruments, nil
+	}
+	made, err := newInstruments(meter)
+	if err == nil && comparable {
+		latest.Store(&struct {
+			provider metric.MeterProvider
+			*instruments
+		}{provider, &made})
+	}
+	return &made, err
+}
 
 func newInstruments(meter metric.Meter) (instruments, error) {
 	m := maker{meter: meter}
