@@ -24,6 +24,7 @@ type Field struct {
 	Type   reflect.Type
 	Search string // the `search` tag
 	tagged bool   // the name comes from the `json` tag
+	often  bool   // there are more of it, at other places of the same depth
 	Quoted bool   // `json:",string"`
 
 	OmitZero  bool // `json:",omitzero"`
@@ -41,23 +42,56 @@ func FieldsOf(t reflect.Type) []Field {
 	if known, ok := fieldCache.Load(t); ok {
 		return known.([]Field)
 	}
-	fields := dominant(collect(t, nil, "", nil))
+	fields := dominant(collect(t))
 	known, _ := fieldCache.LoadOrStore(t, fields)
 	return known.([]Field)
 }
 
 var fieldCache sync.Map // reflect.Type → []Field, written once per type
 
+// level is a struct type that is embedded at some depth.
+type level struct {
+	typ   reflect.Type
+	index []int
+	path  string
+	often bool // more than once at this depth
+}
+
 // collect returns the candidates of t and of the structs embedded in it, hidden
-// ones included. through holds the embedded types above t, to end recursion.
-func collect(t reflect.Type, index []int, path string, through []reflect.Type) []Field {
-	if slices.Contains(through, t) {
-		return nil
-	}
-	through = append(slices.Clip(through), t)
+// ones included, in the order of their declaration. As in encoding/json a type
+// counts where it is embedded least deeply, and only once: if that is at several
+// places, its fields meet each other, and there are none.
+func collect(t reflect.Type) []Field {
 	var fields []Field
-	for i := range t.NumField() {
-		sf := t.Field(i)
+	seen := map[reflect.Type]bool{t: true}
+	for current := []level{{typ: t}}; len(current) > 0; {
+		var next []level
+		for _, at := range current {
+			own, embedded := at.fields()
+			fields = append(fields, own...)
+			for _, e := range embedded {
+				i := slices.IndexFunc(next, func(l level) bool { return l.typ == e.typ })
+				switch {
+				case i >= 0:
+					next[i].often = true
+				case !seen[e.typ]:
+					next = append(next, e)
+				}
+			}
+		}
+		for _, n := range next {
+			seen[n.typ] = true
+		}
+		current = next
+	}
+	slices.SortStableFunc(fields, func(a, b Field) int { return slices.Compare(a.Index, b.Index) })
+	return fields
+}
+
+// fields returns the fields of a struct, and the structs embedded in it.
+func (l *level) fields() (own []Field, embedded []level) {
+	for i := range l.typ.NumField() {
+		sf := l.typ.Field(i)
 		ft := sf.Type
 		if sf.Anonymous {
 			if ft.Kind() == reflect.Pointer {
@@ -77,15 +111,15 @@ func collect(t reflect.Type, index []int, path string, through []reflect.Type) [
 		if !validJSONName(name) {
 			name = ""
 		}
-		at := append(slices.Clone(index), i)
-		goName := path + sf.Name
+		at := append(slices.Clone(l.index), i)
+		goName := l.path + sf.Name
 		if sf.Anonymous && name == "" && ft.Kind() == reflect.Struct {
-			fields = append(fields, collect(ft, at, goName+".", through)...)
+			embedded = append(embedded, level{typ: ft, index: at, path: goName + "."})
 			continue
 		}
 		f := Field{
 			Name: name, GoName: goName, Index: at, Type: sf.Type,
-			Search: sf.Tag.Get("search"), tagged: name != "",
+			Search: sf.Tag.Get("search"), tagged: name != "", often: l.often,
 			Quoted:    slices.Contains(strings.Split(options, ","), "string"),
 			OmitZero:  slices.Contains(strings.Split(options, ","), "omitzero"),
 			OmitEmpty: slices.Contains(strings.Split(options, ","), "omitempty"),
@@ -93,9 +127,9 @@ func collect(t reflect.Type, index []int, path string, through []reflect.Type) [
 		if name == "" {
 			f.Name = sf.Name
 		}
-		fields = append(fields, f)
+		own = append(own, f)
 	}
-	return fields
+	return own, embedded
 }
 
 // dominant applies the rule of encoding/json to fields of the same name: the
@@ -106,20 +140,20 @@ func dominant(all []Field) []Field {
 		byName[f.Name] = append(byName[f.Name], f)
 	}
 	return slices.DeleteFunc(all, func(f Field) bool {
-		rivals := byName[f.Name]
-		if len(rivals) == 1 {
-			return false
-		}
-		for _, r := range rivals {
-			if slices.Equal(r.Index, f.Index) {
-				continue
-			}
-			if len(r.Index) < len(f.Index) || len(r.Index) == len(f.Index) && (r.tagged || !f.tagged) {
-				return true
-			}
-		}
-		return false
+		return f.often || slices.ContainsFunc(byName[f.Name], func(r Field) bool { return r.beats(&f) })
 	})
+}
+
+// beats reports whether f is not written because of r, which has the same name
+// and may be f itself.
+func (f *Field) beats(other *Field) bool {
+	switch {
+	case slices.Equal(f.Index, other.Index):
+		return false
+	case len(f.Index) != len(other.Index):
+		return len(f.Index) < len(other.Index)
+	}
+	return f.tagged || !other.tagged
 }
 
 // validJSONName reports whether encoding/json accepts s as the name in a tag.

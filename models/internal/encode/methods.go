@@ -21,7 +21,7 @@ func chooseMethod(t reflect.Type, mayHaveAddress bool) writer {
 		return methodOf(mayHaveAddress, writeMarshaler)
 	case mayHaveAddress && p.Implements(jsonMarshalerType):
 		return onlyWithAddress(t, writeMarshaler)
-	case t.Implements(textMarshalerType) && !(mayHaveAddress && p.Implements(jsonMarshalerType)):
+	case t.Implements(textMarshalerType):
 		return methodOf(mayHaveAddress, writeText)
 	case mayHaveAddress && p.Implements(textMarshalerType):
 		return onlyWithAddress(t, writeText)
