@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 )
@@ -144,6 +145,60 @@ func BenchmarkSender(b *testing.B) {
 			b.ReportMetric(float64(service.bytes.Load())/float64(stats.Completed), "B/doc")
 		})
 	}
+}
+
+// BenchmarkCallbacks is what it takes to tell an application of its documents.
+// allocs/doc is everything: a thousand documents are added, sent in one request,
+// told and waited for.
+func BenchmarkCallbacks(b *testing.B) {
+	const n = 1000
+	docs := declarations(n)
+	pointers := make([]*declaration, n)
+	for i := range docs {
+		pointers[i] = &docs[i]
+	}
+	b.Run("none", func(b *testing.B) { benchmarkCallbacks(b, docs, events.Handlers[declaration]{}) })
+	b.Run("all", func(b *testing.B) { benchmarkCallbacks(b, docs, allHandlers[declaration]()) })
+	b.Run("none, documents are pointers", func(b *testing.B) { benchmarkCallbacks(b, pointers, events.Handlers[*declaration]{}) })
+	b.Run("all, documents are pointers", func(b *testing.B) { benchmarkCallbacks(b, pointers, allHandlers[*declaration]()) })
+}
+
+// allHandlers are handlers that do nothing.
+func allHandlers[T any]() events.Handlers[T] {
+	return events.Handlers[T]{
+		ActionAdded:     func(context.Context, *events.ActionAdded[T]) error { return nil },
+		ActionSent:      func(context.Context, *events.ActionSent[T]) {},
+		ActionCompleted: func(context.Context, *events.ActionCompleted[T]) {},
+		ActionFailed:    func(context.Context, *events.ActionFailed[T]) {},
+		BatchCompleted:  func(context.Context, *events.Batch) {},
+		HealthChanged:   func(context.Context, *events.HealthChange) {},
+		Closed:          func(context.Context) error { return nil },
+	}
+}
+
+func benchmarkCallbacks[T any](b *testing.B, docs []T, handlers events.Handlers[T]) {
+	ctx := context.Background()
+	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[T]{Handlers: handlers, Logger: silent})
+	require.NoError(b, err)
+	op := func() {
+		if err := s.UploadDocuments(ctx, docs...); err != nil {
+			b.Error(err)
+		}
+		if err := s.Flush(ctx); err != nil {
+			b.Error(err)
+		}
+	}
+	op() // what is made once is made now
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ReportAllocs()
+	for b.Loop() {
+		op()
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(b.N*len(docs)), "allocs/doc")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(docs)), "ns/doc")
+	require.NoError(b, s.Close(ctx))
 }
 
 // BenchmarkInFlight measures what requests in parallel are worth when each takes

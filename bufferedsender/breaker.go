@@ -27,6 +27,12 @@ type gate struct {
 	breaker *breaker.Breaker
 	guard   func(string, func())
 
+	// Of the publisher goroutine: what State has read, and the function that
+	// reads it, which is made once.
+	status breaker.Status
+	known  bool
+	read   func()
+
 	mu  sync.Mutex
 	out map[*pass]bool // of requests that have not ended; guarded by mu
 }
@@ -35,7 +41,9 @@ func newGate(b *breaker.Breaker, guard func(string, func())) *gate {
 	if b == nil {
 		return nil
 	}
-	return &gate{breaker: b, guard: guard, out: make(map[*pass]bool)}
+	g := &gate{breaker: b, guard: guard, out: make(map[*pass]bool)}
+	g.read = func() { g.status, g.known = b.Status(), true }
+	return g
 }
 
 // forPublisher returns nil, not a nil *gate, for no breaker.
@@ -60,13 +68,12 @@ func (g *gate) Enter() (publisher.Pass, bool) {
 }
 
 func (g *gate) State() publisher.GateState {
-	var status breaker.Status
-	for known := false; !known; { // a subscriber that panics has been told by then
-		g.guard("a subscriber of Breaker", func() { status, known = g.breaker.Status(), true })
+	for g.known = false; !g.known; { // a subscriber that panics has been told by then
+		g.guard("a subscriber of Breaker", g.read)
 	}
-	state := publisher.GateState{Served: status.Counts.Successes}
-	if status.State != breaker.Closed {
-		state.Shut, state.Blocked = &circuitOpenError{&breaker.OpenError{Status: status}}, status.State != breaker.HalfOpen
+	state := publisher.GateState{Served: g.status.Counts.Successes}
+	if g.status.State != breaker.Closed {
+		state.Shut, state.Blocked = &circuitOpenError{&breaker.OpenError{Status: g.status}}, g.status.State != breaker.HalfOpen
 	}
 	return state
 }

@@ -290,6 +290,9 @@ func (t *telemetry) batchCompleted(e *events.Batch) {
 	ctx := context.Background()
 	t.batchItems.Record(ctx, int64(e.Actions), t.base)
 	t.batchBytes.Record(ctx, e.Bytes, t.base)
+	if !t.operationDuration.Enabled(ctx) {
+		return // the attributes are not free
+	}
 	attrs := []attribute.KeyValue{attribute.String("db.operation.name", "BATCH")}
 	if e.StatusCode != 0 {
 		attrs = append(attrs, statusAttribute(e.StatusCode))

@@ -318,6 +318,33 @@ func BenchmarkAppendAction(b *testing.B) {
 	b.Run("map of 600 bytes", func(b *testing.B) { benchAppend(b, m) })
 	b.Run("raw JSON of 650 bytes", func(b *testing.B) { benchAppend(b, json.RawMessage(raw)) })
 	b.Run("vector of 1536", func(b *testing.B) { benchAppend(b, hotel{ID: "1", Vector: vector}) })
+
+	at := time.Date(2026, 2, 10, 12, 30, 0, 5000, time.FixedZone("", 3600))
+	nested := models.Document{"id": "1", "at": at, "rooms": []any{models.Document{"rate": 1.5}, map[string]any{"rate": 2.5}}}
+	b.Run("map with maps inside", func(b *testing.B) { benchAppend(b, nested) })
+	b.Run("structs behind pointers", func(b *testing.B) {
+		benchAppend(b, &struct {
+			ID    string  `json:"id"`
+			Hotel *hotel  `json:"hotel"`
+			Best  *room   `json:"best"`
+			Rooms []*room `json:"rooms"`
+			Stars *int    `json:"stars"`
+		}{ID: "1", Hotel: &h, Best: &h.Rooms[0], Rooms: []*room{&h.Rooms[1], nil, &h.Rooms[2]}})
+	})
+	b.Run("times", func(b *testing.B) {
+		benchAppend(b, &struct {
+			ID      string      `json:"id"`
+			Built   time.Time   `json:"built"`
+			Closed  *time.Time  `json:"closed"`
+			Seasons []time.Time `json:"seasons"`
+		}{ID: "1", Built: at, Closed: &at, Seasons: []time.Time{at, at.UTC()}})
+	})
+	b.Run("a field of raw JSON", func(b *testing.B) {
+		benchAppend(b, &struct {
+			ID   string          `json:"id"`
+			More json.RawMessage `json:"more"`
+		}{ID: "1", More: raw})
+	})
 }
 
 func benchAppend[T any](b *testing.B, doc T) {

@@ -18,12 +18,15 @@ import (
 // negative: a date in the past is zero, and what is too large for a Duration
 // is the longest one.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
-	for _, name := range []string{"retry-after-ms", "x-ms-retry-after-ms"} {
+	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} { // a canonical name is looked up faster
 		if wait, ok := number(h.Get(name), time.Millisecond); ok {
 			return wait, true
 		}
 	}
 	value := strings.TrimSpace(h.Get("Retry-After"))
+	if value == "" {
+		return 0, false
+	}
 	if wait, ok := number(value, time.Second); ok {
 		return wait, true
 	}
@@ -37,7 +40,7 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 // stop a sender for ever.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
-	if strings.Trim(s, "0123456789.") != "" {
+	if s == "" || strings.Trim(s, "0123456789.") != "" {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(s, 64)

@@ -183,10 +183,10 @@ func sentinel(status int, reply errorReply, call call) error {
 // requestID returns the service's id of the request. Gateways in front of it
 // use the other name.
 func requestID(resp *http.Response) string {
-	if id := resp.Header.Get("request-id"); id != "" {
+	if id := resp.Header.Get("Request-Id"); id != "" {
 		return id
 	}
-	return resp.Header.Get("x-ms-request-id")
+	return resp.Header.Get("X-Ms-Request-Id")
 }
 
 // oneLine joins the lines of a message: the service ends its own with CRLF.

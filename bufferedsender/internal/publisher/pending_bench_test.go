@@ -5,36 +5,53 @@ import (
 	"testing"
 )
 
-// BenchmarkPending is what the queue costs an action that is alone with its key:
-// it comes, is taken into a batch and goes, while so many others wait.
+// BenchmarkPending is what the queue costs an action: it comes, is taken into a
+// batch and goes, while so many others wait.
 func BenchmarkPending(b *testing.B) {
-	for _, waiting := range []int{1000, 100_000} {
-		b.Run(strconv.Itoa(waiting)+"_waiting", func(b *testing.B) {
-			items := make([]Item[struct{}], 2*waiting)
+	const batch, body, comma = 1000, 650, 1
+	byCount := batchLimits{actions: batch, bytes: 1 << 30, newest: 1 << 62}
+	bySize := batchLimits{actions: 32 * batch, bytes: batch * (body + comma), comma: comma, newest: 1 << 62}
+	for _, c := range []struct {
+		name    string
+		waiting int
+		limits  batchLimits
+		perKey  int // actions that come one after the other
+	}{
+		{"1000_waiting", 1000, byCount, 1},
+		{"100000_waiting", 100_000, byCount, 1},
+		{"1000_waiting, the bytes fill a batch", 1000, bySize, 1},
+		// The second of a key is not sent before the first has gone.
+		{"1000_waiting, each key twice", 1000, byCount, 2},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			items := make([]Item[struct{}], 4*c.waiting)
+			shared := make([]byte, body)
 			for i := range items {
-				items[i] = Item[struct{}]{Key: "document-" + strconv.Itoa(i), Body: make([]byte, 16)}
+				items[i] = Item[struct{}]{Key: "document-" + strconv.Itoa(i/c.perKey), Body: shared}
 				items[i].hashKey()
 			}
 			p := newPending[struct{}]()
-			limits := batchLimits{actions: 1000, bytes: 1 << 30, newest: 1 << 62}
 			var seq uint64
 			var refs []ref
 			next := func() *Item[struct{}] {
 				seq++
-				return &items[seq%uint64(len(items))]
+				return &items[(seq-1)%uint64(len(items))]
 			}
-			for range waiting {
+			for range c.waiting {
 				p.add(*next(), seq, 0)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				p.add(*next(), seq, 0)
-				if seq%1000 == 0 {
-					refs, _ = p.take(refs[:0], limits)
+				if seq%batch == 0 {
+					refs, _ = p.take(refs[:0], c.limits)
 					for _, r := range refs {
 						p.remove(r)
 					}
 				}
+			}
+			if b.N >= 10*batch && len(refs) != batch {
+				b.Errorf("a batch had %d actions", len(refs))
 			}
 		})
 	}
