@@ -52,6 +52,7 @@ type payload[T any] struct {
 type chunk[T any] struct {
 	s       *BufferedSender[T]
 	origin  *trace.SpanContext
+	action  models.IndexDocumentsAction[T] // that is being added; a copy, of which there are no more
 	scratch bytes.Buffer
 	ends    []int           // of each body in scratch
 	slab    *publisher.Slab // the bodies to come go there; nil: not enough has come to fill one
@@ -89,21 +90,23 @@ func (c *chunk[T]) full() bool {
 	return len(c.items) >= c.size || c.scratch.Len() >= chunkBytes
 }
 
-// add checks and encodes an action and asks the ActionAdded handler. The error
-// is about this action; those before it stay in the chunk.
-func (c *chunk[T]) add(ctx context.Context, action models.IndexDocumentsAction[T]) (key string, err error) {
+// add checks and encodes c.action and asks the ActionAdded handler. The error is
+// about this action; those before it stay in the chunk.
+func (c *chunk[T]) add(ctx context.Context) (key string, err error) {
+	action := &c.action
 	if !action.Type.Valid() {
 		return "", fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type)
 	}
-	key, err = c.s.keyOf.get(ctx, action.Type, action.Document)
+	key, err = c.s.keyOf.get(ctx, action.Type, &action.Document)
 	if err != nil {
 		return "", err
 	}
-	return key, c.addKeyed(ctx, key, action)
+	return key, c.addKeyed(ctx, key)
 }
 
 // addKeyed is add for an action whose key is known.
-func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.IndexDocumentsAction[T]) error {
+func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
+	action := &c.action
 	if err := keys.Validate(key); err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 		return err
 	}
 	before := c.scratch.Len()
-	if err := c.encode(key, action); err != nil {
+	if err := c.encode(key); err != nil {
 		return err
 	}
 	size := c.scratch.Len() - before
@@ -125,7 +128,7 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 			c.scratch.Truncate(before)
 			return ErrClosed
 		}
-		if err := c.s.observer.added(ctx, &events.ActionAdded[T]{Action: action, Key: key, Bytes: size}); err != nil {
+		if err := c.s.observer.added(ctx, &events.ActionAdded[T]{Action: *action, Key: key, Bytes: size}); err != nil {
 			c.scratch.Truncate(before)
 			return err
 		}
@@ -135,7 +138,7 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 		value.waiter, c.waiters = &c.waiters[0], c.waiters[1:]
 	}
 	if c.s.observer.wantsActions {
-		kept := action // allocates only here
+		kept := *action // allocates only here
 		value.action = &kept
 	}
 	c.items = append(c.items, item[T]{Key: key, Value: value})
@@ -143,8 +146,9 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string, action models.Index
 	return nil
 }
 
-// encode appends the wire form of an action to scratch.
-func (c *chunk[T]) encode(key string, action models.IndexDocumentsAction[T]) error {
+// encode appends the wire form of c.action to scratch.
+func (c *chunk[T]) encode(key string) error {
+	action := &c.action
 	buffer := c.scratch.AvailableBuffer()
 	var err error
 	switch field := c.s.keyOf.field.Load(); {
@@ -158,6 +162,8 @@ func (c *chunk[T]) encode(key string, action models.IndexDocumentsAction[T]) err
 		if err == nil && field != nil {
 			err = sameKey(field.Name, doc, key)
 		}
+	case c.s.byPointer:
+		buffer, err = models.AppendAction(buffer, action.Type, &action.Document)
 	default:
 		buffer, err = models.AppendAction(buffer, action.Type, action.Document)
 	}
@@ -282,5 +288,6 @@ func (c *chunk[T]) toSlab(it *item[T], body []byte) bool {
 func (c *chunk[T]) clear() {
 	clear(c.items)
 	c.items, c.ends = c.items[:0], c.ends[:0]
+	c.action = models.IndexDocumentsAction[T]{}
 	c.scratch.Reset()
 }

@@ -45,7 +45,7 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 }
 
 // version returns the version of an action, 0 if it has none.
-func (o *Options[T]) version(a models.IndexDocumentsAction[T]) (version int64, err error) {
+func (o *Options[T]) version(a *models.IndexDocumentsAction[T]) (version int64, err error) {
 	if o.Version == nil || a.Type == models.ActionDelete {
 		return 0, nil
 	}

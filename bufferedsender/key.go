@@ -67,7 +67,7 @@ func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
 
 // get returns the key of doc. It may ask the service the first time, within
 // ctx.
-func (k *keyOf[T]) get(ctx context.Context, typ models.ActionType, doc T) (string, error) {
+func (k *keyOf[T]) get(ctx context.Context, typ models.ActionType, doc *T) (string, error) {
 	if k.accessor != nil {
 		return k.access(typ, doc)
 	}
@@ -75,21 +75,21 @@ func (k *keyOf[T]) get(ctx context.Context, typ models.ActionType, doc T) (strin
 	if err != nil {
 		return "", err
 	}
-	return field.Get(doc)
+	return field.GetFrom(doc)
 }
 
 // access calls the accessor. A key that is not the one in the document would
 // have its result credited to another action, so the two are compared where
 // that is possible.
-func (k *keyOf[T]) access(typ models.ActionType, doc T) (key string, err error) {
+func (k *keyOf[T]) access(typ models.ActionType, doc *T) (key string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("KeyFieldAccessor panicked: %v", v)
 		}
 	}()
-	key = k.accessor(doc)
+	key = k.accessor(*doc)
 	if field := k.field.Load(); field != nil && typ != models.ActionDelete { // which is written with this key
-		written, err := field.Get(doc)
+		written, err := field.GetFrom(doc)
 		if err != nil {
 			return key, err
 		}

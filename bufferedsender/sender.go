@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -41,6 +42,7 @@ type BufferedSender[T any] struct {
 	options     Options[T]
 	largestBody atomic.Int64 // of a request; changed by SetLimits only
 	keyOf       *keyOf[T]
+	byPointer   bool // documents are encoded where they lie
 	observer    *observer[T]
 	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
 	newLimits   atomic.Pointer[Limits] // for Options.Tuning
@@ -70,9 +72,10 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
 	s := &BufferedSender[T]{
-		options:  options,
-		keyOf:    keyOf,
-		observer: newObserver(&options, telemetry),
+		options:   options,
+		keyOf:     keyOf,
+		byPointer: fitsPointer(reflect.TypeFor[T]()),
+		observer:  newObserver(&options, telemetry),
 	}
 	s.gate = newGate(options.Breaker, s.observer.guard)
 	limits := options.limits()
@@ -108,6 +111,12 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	}
 	s.publisher.Start()
 	return s, nil
+}
+
+// fitsPointer reports whether a pointer to a T is encoded as the T is. Of what
+// is a pointer itself, in one way or another, it is not.
+func fitsPointer(t reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Map && t.Kind() != reflect.Interface
 }
 
 // UploadDocuments adds actions that create or completely replace documents. It
@@ -150,9 +159,9 @@ func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...st
 	if _, err := s.keyOf.resolve(ctx); err != nil {
 		return &AddError{Key: keys[0], Err: err}
 	}
-	action := models.IndexDocumentsAction[T]{Type: models.ActionDelete}
 	return s.addAll(ctx, len(keys), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		return keys[i], c.addKeyed(ctx, keys[i], action)
+		c.action.Type = models.ActionDelete
+		return keys[i], c.addKeyed(ctx, keys[i])
 	})
 }
 
@@ -160,7 +169,8 @@ func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...st
 // reports like UploadDocuments.
 func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...models.IndexDocumentsAction[T]) error {
 	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		return c.add(ctx, actions[i])
+		c.action = actions[i]
+		return c.add(ctx)
 	})
 }
 
@@ -171,7 +181,8 @@ func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...model
 func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAction[T]) error {
 	ctx := context.Background()
 	return s.addAll(ctx, len(actions), false, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		return c.add(ctx, actions[i])
+		c.action = actions[i]
+		return c.add(ctx)
 	})
 }
 
@@ -192,7 +203,8 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	for action, err := range seq {
 		key := ""
 		if err == nil {
-			key, err = a.chunk.add(ctx, action)
+			a.chunk.action = action
+			key, err = a.chunk.add(ctx)
 		}
 		if err != nil {
 			return a.fail(key, err)
@@ -256,7 +268,8 @@ func orBackground(ctx context.Context) context.Context {
 
 func (s *BufferedSender[T]) addDocuments(ctx context.Context, typ models.ActionType, docs []T) error {
 	return s.addAll(ctx, len(docs), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		return c.add(ctx, models.IndexDocumentsAction[T]{Type: typ, Document: docs[i]})
+		c.action.Type, c.action.Document = typ, docs[i]
+		return c.add(ctx)
 	})
 }
 

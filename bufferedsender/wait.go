@@ -139,8 +139,8 @@ func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, ac
 	defer s.publisher.Hasten(max(s.options.WaitInterval, 0))
 	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		c.waiters = waiters[i : i+1]
-		key, err := c.add(ctx, actions[i])
-		return key, err
+		c.action = actions[i]
+		return c.add(ctx)
 	})
 }
 
@@ -169,7 +169,7 @@ func (s *BufferedSender[T]) await(ctx context.Context, call *waitingCall) error 
 
 // keyFor returns the key of an action that was accepted.
 func (s *BufferedSender[T]) keyFor(ctx context.Context, a models.IndexDocumentsAction[T]) string {
-	key, err := s.keyOf.get(context.WithoutCancel(ctx), a.Type, a.Document)
+	key, err := s.keyOf.get(context.WithoutCancel(ctx), a.Type, &a.Document)
 	if err != nil {
 		return ""
 	}

@@ -16,6 +16,8 @@ type documentType struct {
 	// an address, so that methods with a pointer receiver are asked.
 	boxed bool
 	boxes sync.Pool // of *T, if boxed
+	// dynamic: T is an interface, so that each document has its own plan.
+	dynamic bool
 	// anyName: the names of members are not known, or one is reserved.
 	anyName bool
 }
@@ -27,7 +29,7 @@ func documentTypeOf[T any]() *documentType {
 	if known, ok := documentTypes.Load(t); ok {
 		return known.(*documentType)
 	}
-	d := &documentType{plan: encode.PlanOf(t), boxed: needsBox(t)}
+	d := &documentType{plan: encode.PlanOf(t), boxed: needsBox(t), dynamic: t.Kind() == reflect.Interface}
 	if d.boxed {
 		d.boxes.New = func() any { return new(T) }
 	}
@@ -55,7 +57,10 @@ func appendPlanned[T any](t *documentType, dst []byte, doc T) (out []byte, ok bo
 		}
 	}()
 	if !t.boxed {
-		return encode.Append(dst, doc)
+		if t.dynamic {
+			return encode.Append(dst, doc)
+		}
+		return t.plan.Append(dst, reflect.ValueOf(doc))
 	}
 	box := t.boxes.Get().(*T)
 	*box = doc

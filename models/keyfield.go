@@ -102,20 +102,24 @@ func KeyFieldByName[T any](name string) (KeyField[T], error) {
 // keys does. The error is an *EncodeError; ErrNoKey is in its chain if the key
 // is missing or null. A key that is a plain string field is read without an
 // allocation.
-func (k KeyField[T]) Get(doc T) (string, error) {
+func (k KeyField[T]) Get(doc T) (string, error) { return k.GetFrom(&doc) }
+
+// GetFrom is Get for a document that lies at doc, which must not be nil, and
+// need not be copied.
+func (k KeyField[T]) GetFrom(doc *T) (string, error) {
 	switch {
 	case k.Name == "":
 		return "", &EncodeError{Err: fmt.Errorf("%w: its type names none", ErrNoKey)}
 	case k.how == keyString:
 		return keyOfString(doc, k.field)
 	case k.how == keyEncoded:
-		return keyOfMarshalingField(doc, k.field)
+		return keyOfMarshalingField(*doc, k.field) // a copy, which its method may keep
 	}
-	return keyByDynamicType(doc, k.Name)
+	return keyByDynamicType(*doc, k.Name)
 }
 
-func keyOfString[T any](doc T, f *encode.Field) (string, error) {
-	v, ok := pointee(reflect.ValueOf(&doc).Elem())
+func keyOfString[T any](doc *T, f *encode.Field) (string, error) {
+	v, ok := pointee(reflect.ValueOf(doc).Elem())
 	if !ok {
 		return "", noKey(f.Name)
 	}

@@ -42,6 +42,7 @@ var defaultHTTPClient = &http.Client{
 			KeepAlive: 30 * time.Second,
 		}).DialContext,
 		ForceAttemptHTTP2:     true,
+		WriteBufferSize:       256 << 10, // fewer and larger writes of batches
 		MaxIdleConns:          100,
 		MaxIdleConnsPerHost:   16,
 		IdleConnTimeout:       90 * time.Second,
