@@ -2,7 +2,6 @@ package encode
 
 import (
 	"encoding/json"
-	"math"
 	"reflect"
 	"strconv"
 	"time"
@@ -58,33 +57,13 @@ func appendTime(s *state, dst []byte, t time.Time) []byte {
 	return append(out, '"')
 }
 
-func appendFloat64(s *state, dst []byte, f float64) []byte {
-	abs := math.Abs(f)
-	if !(abs <= math.MaxFloat64) {
-		s.fail()
-		return dst
-	}
-	if abs < 1e9 {
-		if n := uint64(abs*millionths + 0.5); float64(n)/millionths == abs {
-			return appendMillionths(dst, n, math.Signbit(f))
-		}
-	}
-	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		return shorten(strconv.AppendFloat(dst, f, 'e', -1, 64))
-	}
-	return strconv.AppendFloat(dst, f, 'f', -1, 64)
-}
-
 const millionths = 1e6
 
 // appendMillionths appends n/1e6. Prices, ratings and coordinates seldom have
 // more than six decimals, and this takes a fraction of the time of finding the
 // shortest decimal for any float: with at most 15 digits there is only one that
 // the float can come from, so it is the shortest.
-func appendMillionths(dst []byte, n uint64, negative bool) []byte {
-	if negative {
-		dst = append(dst, '-')
-	}
+func appendMillionths(dst []byte, n uint64) []byte {
 	dst = strconv.AppendUint(dst, n/millionths, 10)
 	rest := n % millionths
 	if rest == 0 {
@@ -96,15 +75,6 @@ func appendMillionths(dst []byte, n uint64, negative bool) []byte {
 		rest %= unit
 	}
 	return dst
-}
-
-// shorten writes e-7 instead of e-07.
-func shorten(b []byte) []byte {
-	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' {
-		b[n-2] = b[n-1]
-		return b[:n-1]
-	}
-	return b
 }
 
 func writeNumber(s *state, dst []byte, v reflect.Value) []byte {
