@@ -34,7 +34,7 @@ func (l *loop[V, R]) abort() {
 	held := l.held()
 	now := l.p.now()
 	for _, r := range l.pending.all() {
-		n := &l.pending.nodes[r]
+		n := l.pending.at(r)
 		items, travelled := uint64(max(1, len(n.item.Parts))), uint64(n.item.travelling())
 		if n.unknown {
 			l.end.Unknown += travelled
@@ -60,7 +60,7 @@ func (l *loop[V, R]) abandon() {
 		l.inFlight = l.inFlight[1:]
 		l.abandoned = true
 		for _, r := range f.refs {
-			l.pending.nodes[r].unknown = true
+			l.pending.at(r).unknown = true
 		}
 		if f.pass != nil {
 			f.pass.Done(ServiceUnclear, -1, ErrAbandoned)

@@ -72,7 +72,7 @@ func (l *loop[V, R]) send() {
 	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
 	bytes, retries := 0, 0
 	for _, r := range f.refs {
-		n := &l.pending.nodes[r]
+		n := l.pending.at(r)
 		n.item.Attempt++
 		n.item.Waited = now - n.accepted
 		if !n.sent {

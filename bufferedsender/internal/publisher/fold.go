@@ -38,7 +38,7 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) bool {
 	if !ok {
 		return false
 	}
-	n := &l.pending.nodes[r]
+	n := l.pending.at(r)
 	part := Part[V]{Value: e.item.Value, seq: e.seq, accepted: e.accepted}
 	folding, folded := l.p.config.Fold(&n.item, &e.item, n.sent)
 	before := len(n.item.Body) + len(e.item.Body)

@@ -32,7 +32,7 @@ func (p *pending[V]) find(hash uint32, key string) int {
 	slots := p.lanes.slots
 	mask := len(slots) - 1
 	i := int(hash>>1) & mask
-	for slots[i].hash != 0 && (slots[i].hash != hash || p.nodes[slots[i].tail].item.Key != key) {
+	for slots[i].hash != 0 && (slots[i].hash != hash || p.at(slots[i].tail).item.Key != key) {
 		i = (i + 1) & mask
 	}
 	return i
@@ -50,7 +50,7 @@ func (p *pending[V]) tail(it *Item[V]) (ref, bool) {
 // append makes r, which is no lane's yet, the last of its key, and returns the
 // one that was.
 func (p *pending[V]) append(r ref) (tail ref, busy bool) {
-	it := &p.nodes[r].item
+	it := &p.at(r).item
 	if it.hash == 0 {
 		it.hashKey()
 	}
@@ -68,7 +68,7 @@ func (p *pending[V]) append(r ref) (tail ref, busy bool) {
 
 // end forgets the lane of an action that is the only one of its key.
 func (p *pending[V]) end(r ref) {
-	it := &p.nodes[r].item
+	it := &p.at(r).item
 	p.lanes.remove(p.find(it.hash, it.Key))
 }
 

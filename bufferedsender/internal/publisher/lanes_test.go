@@ -33,19 +33,19 @@ func TestLanesAreAMap(t *testing.T) {
 				switch {
 				case there && random.IntN(4) > 0:
 					p.end(want)
-					p.nodes[want] = node[int]{next: p.free}
+					*p.at(want) = node[int]{next: p.free}
 					p.free = want
 					delete(known, item.Key)
 				case there: // another one follows
 					r := p.alloc()
-					p.nodes[r].item = item
+					p.at(r).item = item
 					tail, busy := p.append(r)
 					require.True(t, busy)
 					require.Equal(t, want, tail)
 					known[item.Key] = r
 				case step%7 < 5:
 					r := p.alloc()
-					p.nodes[r].item = item
+					p.at(r).item = item
 					_, busy := p.append(r)
 					require.False(t, busy)
 					known[item.Key] = r
@@ -53,7 +53,7 @@ func TestLanesAreAMap(t *testing.T) {
 				require.Equal(t, len(known), p.lanes.count)
 			}
 			for key, r := range known {
-				got, found := p.tail(&p.nodes[r].item)
+				got, found := p.tail(&p.at(r).item)
 				require.True(t, found, key)
 				require.Equal(t, r, got)
 			}

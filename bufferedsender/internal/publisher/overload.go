@@ -32,10 +32,10 @@ func (l *loop[V, R]) canMakeRoom() bool {
 	items, bytes := 0, int64(0)
 	for _, f := range l.inFlight {
 		for _, r := range f.refs {
-			for ; r != none; r = l.pending.nodes[r].next {
-				it := &l.pending.nodes[r].item
+			for ; r != none; r = l.pending.at(r).next {
+				it := &l.pending.at(r).item
 				items += max(1, len(it.Parts))
-				bytes += int64(len(it.Body) + l.pending.nodes[r].kept)
+				bytes += int64(len(it.Body) + l.pending.at(r).kept)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (l *loop[V, R]) purge(all bool) bool {
 		victims = append(victims, r)
 	}
 	for _, r := range victims {
-		n := &l.pending.nodes[r]
+		n := l.pending.at(r)
 		l.purged = append(l.purged, n.item.Key)
 		l.settle(Settlement[V, R]{
 			Item: &n.item, Outcome: Failed, Purged: true, Unknown: n.unknown, Waited: now - n.accepted,

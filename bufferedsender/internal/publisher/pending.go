@@ -41,10 +41,10 @@ type node[V any] struct {
 // hang behind it in its lane and are nowhere else, which is what keeps one
 // action per key in flight and the actions of a key in order.
 type pending[V any] struct {
-	nodes []node[V]
-	free  ref
-	count int // nodes in use
-	lanes lanes
+	blocks [][]node[V] // of nodesInBlock; all but the first never move, so that growing copies little
+	free   ref
+	count  int // nodes in use
+	lanes  lanes
 
 	ready   queue   // never sent, in order of acceptance
 	freed   refHeap // never sent, was behind another action of its key; by seq
@@ -58,19 +58,19 @@ type pending[V any] struct {
 
 func newPending[V any]() *pending[V] {
 	p := &pending[V]{free: none, lanes: lanes{slots: make([]lane, 16)}}
-	bySeq := func(a, b ref) bool { return p.nodes[a].seq < p.nodes[b].seq }
+	bySeq := func(a, b ref) bool { return p.at(a).seq < p.at(b).seq }
 	p.freed.less = bySeq
 	p.due.less = func(a, b ref) bool {
 		// One that was a probe in vain lets others try first: it may be what the
 		// service cannot digest.
-		if p.nodes[a].probes != p.nodes[b].probes {
-			return p.nodes[a].probes < p.nodes[b].probes
+		if p.at(a).probes != p.at(b).probes {
+			return p.at(a).probes < p.at(b).probes
 		}
 		return bySeq(a, b)
 	}
 	p.delayed.less = func(a, b ref) bool {
-		if p.nodes[a].due != p.nodes[b].due {
-			return p.nodes[a].due < p.nodes[b].due
+		if p.at(a).due != p.at(b).due {
+			return p.at(a).due < p.at(b).due
 		}
 		return bySeq(a, b)
 	}
@@ -80,31 +80,45 @@ func newPending[V any]() *pending[V] {
 // add takes in an action, at the end of its key's lane.
 func (p *pending[V]) add(item Item[V], seq uint64, now instant) {
 	r := p.alloc()
-	p.nodes[r] = node[V]{item: item, seq: seq, accepted: now, next: none}
+	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none}
 	p.count++
 	if tail, busy := p.append(r); busy {
-		p.nodes[tail].next = r
-		p.nodes[r].item.moveOut() // it may wait for long
+		p.at(tail).next = r
+		p.at(r).item.moveOut() // it may wait for long
 		return
 	}
 	p.ready.push(r)
 	p.waits(r, +1)
 }
 
+// nodesInBlock makes a block some 50 kB large.
+const nodesInBlock = 256
+
+func (p *pending[V]) at(r ref) *node[V] { return &p.blocks[r/nodesInBlock][r%nodesInBlock] }
+
 func (p *pending[V]) alloc() ref {
 	if p.free == none {
-		p.nodes = append(p.nodes, node[V]{})
-		return ref(len(p.nodes) - 1)
+		last := len(p.blocks) - 1
+		switch {
+		case last < 0:
+			p.blocks = append(p.blocks, nil) // it grows as it is needed
+			last = 0
+		case len(p.blocks[last]) == nodesInBlock:
+			p.blocks = append(p.blocks, make([]node[V], 0, nodesInBlock))
+			last++
+		}
+		p.blocks[last] = append(p.blocks[last], node[V]{})
+		return ref(last*nodesInBlock + len(p.blocks[last]) - 1)
 	}
 	r := p.free
-	p.free = p.nodes[r].next
+	p.free = p.at(r).next
 	return r
 }
 
 // remove forgets a settled action that is out, and lets the next one of its key
 // go. The node's contents are gone afterwards.
 func (p *pending[V]) remove(r ref) {
-	n := &p.nodes[r]
+	n := p.at(r)
 	if n.next == none {
 		p.end(r)
 	} else {
@@ -118,7 +132,7 @@ func (p *pending[V]) remove(r ref) {
 
 // retry puts back an action that is out, to be sent again at the time due.
 func (p *pending[V]) retry(r ref, due instant) {
-	p.nodes[r].due = due
+	p.at(r).due = due
 	p.delayed.push(r)
 }
 
@@ -141,11 +155,11 @@ func (p *pending[V]) split(batch []ref, suspect int) {
 	// out in a few steps.
 	total := 0
 	for _, r := range batch {
-		total += len(p.nodes[r].item.Body)
+		total += len(p.at(r).item.Body)
 	}
 	cut, sum := 0, 0
-	for cut < len(batch)-1 && (cut == 0 || sum+len(p.nodes[batch[cut]].item.Body) <= total/2) {
-		sum += len(p.nodes[batch[cut]].item.Body)
+	for cut < len(batch)-1 && (cut == 0 || sum+len(p.at(batch[cut]).item.Body) <= total/2) {
+		sum += len(p.at(batch[cut]).item.Body)
 		cut++
 	}
 	p.parts = append(p.parts, slices.Clone(batch[:cut]), slices.Clone(batch[cut:]))
@@ -153,7 +167,7 @@ func (p *pending[V]) split(batch []ref, suspect int) {
 
 // promote makes the retries whose time has come sendable.
 func (p *pending[V]) promote(now instant) {
-	for p.delayed.len() > 0 && p.nodes[p.delayed.front()].due <= now {
+	for p.delayed.len() > 0 && p.at(p.delayed.front()).due <= now {
 		r := p.delayed.pop()
 		p.due.push(r)
 		p.waits(r, +1)
@@ -175,7 +189,7 @@ func (p *pending[V]) oldest() (seq uint64, accepted instant, ok bool) {
 	if r == none {
 		return 0, 0, false
 	}
-	return p.nodes[r].seq, p.nodes[r].accepted, true
+	return p.at(r).seq, p.at(r).accepted, true
 }
 
 // head returns the oldest of freed and ready.
@@ -188,7 +202,7 @@ func (p *pending[V]) head() ref {
 	case p.ready.len() == 0:
 		return p.freed.front()
 	}
-	if f, r := p.freed.front(), p.ready.front(); p.nodes[f].seq < p.nodes[r].seq {
+	if f, r := p.freed.front(), p.ready.front(); p.at(f).seq < p.at(r).seq {
 		return f
 	}
 	return p.ready.front()
@@ -199,7 +213,7 @@ func (p *pending[V]) nextRetry() (instant, bool) {
 	if p.delayed.len() == 0 {
 		return 0, false
 	}
-	return p.nodes[p.delayed.front()].due, true
+	return p.at(p.delayed.front()).due, true
 }
 
 // take appends the next batch to out: a part as it is, else retries that are
@@ -223,10 +237,10 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 		if retried {
 			r = p.due.front()
 		}
-		if r == none || !retried && p.nodes[r].seq > l.newest {
+		if r == none || !retried && p.at(r).seq > l.newest {
 			break
 		}
-		size := len(p.nodes[r].item.Body)
+		size := len(p.at(r).item.Body)
 		if len(out) > 0 && l.size(len(out)+1, bytes+size) > l.bytes {
 			return out, true
 		}
@@ -250,7 +264,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 func (p *pending[V]) takePart(out []ref, l batchLimits) (batch []ref, cut bool) {
 	part, bytes, n := p.parts[0], 0, 0
 	for ; n < len(part) && n < max(l.partActions, 1); n++ {
-		size := len(p.nodes[part[n]].item.Body)
+		size := len(p.at(part[n]).item.Body)
 		if n > 0 && l.size(n+1, bytes+size) > l.partBytes {
 			break
 		}
@@ -267,11 +281,11 @@ func (p *pending[V]) takePart(out []ref, l batchLimits) (batch []ref, cut bool) 
 // can be, one that no probe has carried in vain.
 func (p *pending[V]) takeProbe(newest uint64) ref {
 	r := p.head()
-	if r != none && p.nodes[r].seq > newest {
+	if r != none && p.at(r).seq > newest {
 		r = none
 	}
 	switch {
-	case p.due.len() > 0 && (r == none || p.nodes[p.due.front()].probes == 0):
+	case p.due.len() > 0 && (r == none || p.at(p.due.front()).probes == 0):
 		r = p.due.pop()
 	case r == none && len(p.parts) == 0:
 		return none
@@ -292,7 +306,7 @@ func (p *pending[V]) takeProbe(newest uint64) ref {
 
 // replace gives an action that was never sent another body.
 func (p *pending[V]) replace(r ref, body []byte) {
-	n := &p.nodes[r]
+	n := p.at(r)
 	if n.counted {
 		p.waitingBytes += len(body) - len(n.item.Body)
 	}
@@ -304,7 +318,7 @@ func (p *pending[V]) replace(r ref, body []byte) {
 func (p *pending[V]) takeOldest() ref {
 	oldest, from, at := p.head(), (*refHeap)(nil), -1
 	consider := func(r ref, h *refHeap, i int) {
-		if oldest == none || p.nodes[r].seq < p.nodes[oldest].seq {
+		if oldest == none || p.at(r).seq < p.at(oldest).seq {
 			oldest, from, at = r, h, i
 		}
 	}
@@ -361,15 +375,17 @@ func (p *pending[V]) takeAll() []ref {
 }
 
 func (p *pending[V]) sort(refs []ref) {
-	slices.SortFunc(refs, func(a, b ref) int { return cmp.Compare(p.nodes[a].seq, p.nodes[b].seq) })
+	slices.SortFunc(refs, func(a, b ref) int { return cmp.Compare(p.at(a).seq, p.at(b).seq) })
 }
 
 // all returns every action, in order of acceptance.
 func (p *pending[V]) all() []ref {
 	refs := make([]ref, 0, p.count)
-	for i := range p.nodes {
-		if p.nodes[i].seq != 0 { // a free node has none
-			refs = append(refs, ref(i))
+	for b, block := range p.blocks {
+		for i := range block {
+			if block[i].seq != 0 { // a free node has none
+				refs = append(refs, ref(b*nodesInBlock+i))
+			}
 		}
 	}
 	p.sort(refs)
@@ -378,6 +394,6 @@ func (p *pending[V]) all() []ref {
 
 func (p *pending[V]) waits(r ref, n int) {
 	p.waiting += n
-	p.waitingBytes += n * len(p.nodes[r].item.Body)
-	p.nodes[r].counted = n > 0
+	p.waitingBytes += n * len(p.at(r).item.Body)
+	p.at(r).counted = n > 0
 }

@@ -28,7 +28,7 @@ func take(p *pending[int], l batchLimits) []ref {
 
 func keysOf(p *pending[int], refs []ref) (keys []string) {
 	for _, r := range refs {
-		keys = append(keys, fmt.Sprint(p.nodes[r].item.Key, p.nodes[r].item.Value))
+		keys = append(keys, fmt.Sprint(p.at(r).item.Key, p.at(r).item.Value))
 	}
 	return keys
 }
@@ -100,7 +100,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 				got := take(p, limits)
 				require.Len(t, got, len(want))
 				for i, r := range got {
-					require.Equal(t, want[i].seq, p.nodes[r].seq)
+					require.Equal(t, want[i].seq, p.at(r).seq)
 					want[i].out = true
 					flying[r] = want[i]
 				}
@@ -125,7 +125,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 				require.Equal(t, len(n.actions), p.count)
 				require.Len(t, p.all(), len(n.actions))
 				for i, r := range p.all() {
-					require.Equal(t, n.actions[i].seq, p.nodes[r].seq)
+					require.Equal(t, n.actions[i].seq, p.at(r).seq)
 				}
 			},
 		})
@@ -211,8 +211,9 @@ func TestASettledActionIsForgotten(t *testing.T) {
 				p.remove(r)
 			}
 		}
-		assert.Len(t, p.nodes, 3, "nodes are reused in round %d", round)
-		for _, n := range p.nodes {
+		require.Len(t, p.blocks, 1)
+		assert.Len(t, p.blocks[0], 3, "nodes are reused in round %d", round)
+		for _, n := range p.blocks[0] {
 			assert.Nil(t, n.item.Body)
 		}
 		assert.Zero(t, p.lanes.count)

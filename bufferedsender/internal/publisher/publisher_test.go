@@ -186,7 +186,7 @@ func TestAProbeInVainLetsOthersTry(t *testing.T) {
 		batch := take(p, probe)
 		require.Len(t, batch, 1)
 		order = append(order, keysOf(p, batch)...)
-		p.nodes[batch[0]].probes++
+		p.at(batch[0]).probes++
 		p.retry(batch[0], 0)
 		p.promote(0)
 	}
@@ -212,7 +212,7 @@ func TestAProbeIsOneAction(t *testing.T) {
 	p = newPending[int]()
 	fill(p, "a")
 	first := take(p, probe)
-	p.nodes[first[0]].probes = math.MaxUint8
+	p.at(first[0]).probes = math.MaxUint8
 	p.retry(first[0], 0)
 	p.promote(0)
 	fill(p, "b")

@@ -165,8 +165,8 @@ func later(t instant, wait time.Duration) instant {
 // is used.
 func (l *loop[V, R]) split(f *flight[V, R]) {
 	for _, r := range f.refs {
-		l.pending.nodes[r].item.Attempt--
-		l.putBack(&l.pending.nodes[r], r)
+		l.pending.at(r).item.Attempt--
+		l.putBack(l.pending.at(r), r)
 	}
 	l.pending.split(f.refs, f.reply.Suspect-1)
 	if f.reply.TooLarge {
@@ -182,7 +182,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 	unpaid := l.shut != nil && f.reply.Service != ServiceSound // the gate held it against the service
 	waits := waits{draw: l.p.config.Backoff}
 	for i, r := range f.refs {
-		node, result := &l.pending.nodes[r], &results[i]
+		node, result := l.pending.at(r), &results[i]
 		node.unknown = node.unknown || result.Unknown
 		node.err = result.Err
 		if unpaid && (result.Verdict == Retry || probe && f.reply.Service == ServiceRefuses) {
@@ -291,7 +291,7 @@ func (it *Item[V]) travelling() int {
 
 // settle prepares the end of an item, and of those that were folded into it.
 func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
-	n := &l.pending.nodes[r]
+	n := l.pending.at(r)
 	if n.carried {
 		n.carried = false
 		l.carried -= n.item.travelling()

@@ -87,11 +87,11 @@ func (l *loop[V, R]) moveOut(refs []ref) {
 		n := min(together, len(refs))
 		size := 0
 		for _, r := range refs[:n] {
-			size += len(l.pending.nodes[r].item.Body)
+			size += len(l.pending.at(r).item.Body)
 		}
 		memory := make([]byte, 0, size)
 		for _, r := range refs[:n] {
-			it := &l.pending.nodes[r].item
+			it := &l.pending.at(r).item
 			at := len(memory)
 			memory = append(memory, it.Body...)
 			it.Body = memory[at:len(memory):len(memory)]
