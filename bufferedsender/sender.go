@@ -81,8 +81,10 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	limits := options.limits()
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
+	sending := &transport[T]{indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(options.Breaker)}
 	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
-		Transport:      &transport[T]{indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(options.Breaker)},
+		Transport:      sending,
+		Recycle:        sending.recycle,
 		Hooks:          s.observer.hooks(),
 		NewID:          uuid.NewString,
 		Limits:         limits.forPublisher(),

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
@@ -21,6 +22,23 @@ type transport[T any] struct {
 	telemetry    *telemetry
 	mergeMissing MergeMissing
 	longestWait  time.Duration // that Retry-After may ask for; negative: any
+	spare        sync.Pool     // of *[]result, to be filled again
+}
+
+type result = publisher.Result[models.IndexingResult]
+
+// newResults returns n empty results.
+func (t *transport[T]) newResults(n int) []result {
+	if spare, ok := t.spare.Get().(*[]result); ok && cap(*spare) >= n {
+		return (*spare)[:n]
+	}
+	return make([]result, n)
+}
+
+// recycle takes back the results of a reply.
+func (t *transport[T]) recycle(results []result) {
+	clear(results)
+	t.spare.Put(&results)
 }
 
 type reply = publisher.Reply[models.IndexingResult]
@@ -29,12 +47,12 @@ type reply = publisher.Reply[models.IndexingResult]
 func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	ctx = models.ContextWithClientRequestID(ctx, batch.ID)
 	ctx, span := startBatch(ctx, t.telemetry, batch)
-	result, err := t.index(ctx, batch)
-	r := t.judge(batch, result, err)
+	answer, err := t.index(ctx, batch)
+	r := t.judge(batch, answer, err)
 	if t.longestWait >= 0 {
 		r.RetryAfter = min(r.RetryAfter, t.longestWait)
 	}
-	r.Status, r.RequestID = statusOf(result, err), result.RequestID
+	r.Status, r.RequestID = statusOf(answer, err), answer.RequestID
 	if known := (interface{ ServiceRequestID() string })(nil); errors.As(err, &known) {
 		r.RequestID = known.ServiceRequestID()
 	}
@@ -49,24 +67,24 @@ func (t *transport[T]) index(ctx context.Context, batch *batch[T]) (models.Index
 	return t.indexer.IndexDocumentsRaw(ctx, b)
 }
 
-func (t *transport[T]) judge(batch *batch[T], result models.IndexDocumentsResult, err error) reply {
+func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult, err error) reply {
 	if err != nil {
 		return refused(batch.Items, err)
 	}
-	results, strange := associate(batch.Items, result.Results)
-	r := reply{Results: make([]publisher.Result[models.IndexingResult], len(results)), RetryAfter: -1, Service: publisher.ServiceSound}
+	results, strange := associate(batch.Items, answer.Results)
+	r := reply{Results: t.newResults(len(results)), RetryAfter: -1, Service: publisher.ServiceSound}
 	missing := 0
-	for i, answer := range results {
-		r.Results[i] = judgeDocument(answer, &r)
-		if t.mergeMissing != MergeMissingFail && r.Results[i].Verdict == publisher.Fail && missingDocument(batch.Items[i].Value.typ, answer) {
+	for i, result := range results {
+		r.Results[i] = judgeDocument(result, &r)
+		if t.mergeMissing != MergeMissingFail && r.Results[i].Verdict == publisher.Fail && missingDocument(batch.Items[i].Value.typ, result) {
 			r.Results[i] = t.mergeMissing.judge(batch.Items[i].Body, r.Results[i])
 		}
 		if errors.Is(r.Results[i].Err, ErrNoResult) {
 			missing++
 		}
 	}
-	if result.RetryAfter > 0 {
-		r.RetryAfter = result.RetryAfter
+	if answer.RetryAfter > 0 {
+		r.RetryAfter = answer.RetryAfter
 	}
 	if r.Throttled > 0 {
 		r.Service = publisher.ServiceThrottles
@@ -79,22 +97,22 @@ func (t *transport[T]) judge(batch *batch[T], result models.IndexDocumentsResult
 
 // judgeDocument turns the result of one document into a verdict. A document
 // that was throttled pauses everything.
-func judgeDocument(answer *models.IndexingResult, r *reply) publisher.Result[models.IndexingResult] {
+func judgeDocument(answer *models.IndexingResult, r *reply) result {
 	if answer == nil {
-		return publisher.Result[models.IndexingResult]{Err: ErrNoResult, Unknown: true}
+		return result{Err: ErrNoResult, Unknown: true}
 	}
 	if err := checkResult(answer); err != nil {
-		return publisher.Result[models.IndexingResult]{Value: *answer, Err: err, Unknown: true}
+		return result{Value: *answer, Err: err, Unknown: true}
 	}
 	if answer.Succeeded { // with a 2xx, whichever
-		return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: publisher.Done}
+		return result{Value: *answer, Verdict: publisher.Done}
 	}
 	decision := retry.Document(answer.StatusCode)
 	if decision.Pause {
 		r.Pause = true
 		r.Throttled++
 	}
-	return publisher.Result[models.IndexingResult]{Value: *answer, Verdict: verdict(decision), Throttled: decision.Pause}
+	return result{Value: *answer, Verdict: verdict(decision), Throttled: decision.Pause}
 }
 
 func verdict(d retry.Decision) publisher.Verdict {
@@ -119,7 +137,7 @@ func refused[T any](items []item[T], err error) reply {
 		TooLarge:   decision.Learn,
 		Service:    service(decision, status),
 		Refused:    status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable,
-		Results:    make([]publisher.Result[models.IndexingResult], len(items)),
+		Results:    make([]result, len(items)),
 	}
 	if errors.Is(err, models.ErrMalformedReply) && decision.Verdict != retry.Fail {
 		// The service answered with success, in a way: whatever it is that
@@ -137,7 +155,7 @@ func refused[T any](items []item[T], err error) reply {
 		r.Suspect = suspect(err.Error())
 	}
 	for i := range items {
-		r.Results[i] = publisher.Result[models.IndexingResult]{
+		r.Results[i] = result{
 			Verdict:   verdict(decision),
 			Value:     models.IndexingResult{Key: items[i].Key, StatusCode: status},
 			Err:       err,

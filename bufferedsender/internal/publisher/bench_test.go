@@ -105,13 +105,17 @@ func benchmarkAdding(b *testing.B, p *Publisher[nothing, nothing], call int, aft
 	for range 1000 { // what grows once has grown
 		add()
 	}
-	b.Run(fmt.Sprintf("%d items a call", call), func(b *testing.B) {
+	name := fmt.Sprintf("%d items a call", call)
+	if call == 1 {
+		name = "one item a call"
+	}
+	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			add()
 		}
 	})
-	b.Run(fmt.Sprintf("%d items a call, parallel", call), func(b *testing.B) {
+	b.Run(name+", parallel", func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetParallelism(max(1, 8/runtime.GOMAXPROCS(0)))
 		b.RunParallel(func(pb *testing.PB) {

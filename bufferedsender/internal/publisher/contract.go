@@ -272,6 +272,9 @@ type Config[V, R any] struct {
 	Envelope int // bytes around the bodies of a batch
 	Comma    int // bytes between two bodies
 
+	// Recycle takes back the results of a reply that nobody needs any more; nil:
+	// they are garbage.
+	Recycle  func([]Result[R])
 	Gate     Gate  // or nil
 	Tuner    Tuner // or nil
 	Tuned    Tuned // what the Tuner begins with

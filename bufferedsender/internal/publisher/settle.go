@@ -60,6 +60,9 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting + n.Retried,
 		})
 	}
+	if l.p.config.Recycle != nil {
+		l.p.config.Recycle(f.reply.Results)
+	}
 	clear(f.batch.Items) // drops the documents for the garbage collector
 	f.reply = Reply[R]{}
 	l.idle = append(l.idle, f)
