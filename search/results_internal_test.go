@@ -24,6 +24,10 @@ var seeds = []string{
 	`{"value":[{"statusCode":1.0}]}`, `{"value":[{"statusCode":99999999999999999999}]}`, `{"value":[{"status":"true"}]}`,
 	`{"value":[{"key":"\ud800"}]}`, `{"value":[{"key":"\x"}]}`, "{\"value\":[{\"key\":\"\xff\"}]}", "{\"value\":[{\"key\":\"\n\"}]}",
 	`{"value":[{"key":"a\`, `{"value":[{"key":"a\"`, `{"value":[],"value":[{"key":"1"}]}`, `{"value":[]} x`, `{"value":[{"key":"1"},]}`, ``, `null`, `[]`,
+	`{"value":[{"key":"a\\","status":true,"errorMessage":null,"statusCode":200}]}`, `{"value":[{"key":"\u0041","status":true,"errorMessage":null,"statusCode":201}]}`,
+	`{"value":[{"key":"a","status":true,"errorMessage":null,"statusCode":204},{"key":"b","status":true,"errorMessage":null,"statusCode":2000}]}`,
+	`{"value":[{"key":"a","status":true,"errorMessage":null,"statusCode":200,"key":"b"}]}`, `{"value":[{"key":"a","status":true,"errorMessage":null,"statusCode":200.0}]}`,
+	`{"value":[{"key":"a","status":true,"errorMessage":null,"statusCode":20`, `{"value":[{"key":"é","status":true,"errorMessage":null,"statusCode":200}]}`,
 	`{"value":[{"errorMessage":nullx}]}`, `{"value":[{"status":truefalse}]}`, `{"@odata.context":1,"value":[]}`, `{"@odata.context":"","values":[]}`,
 }
 
