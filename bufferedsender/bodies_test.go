@@ -26,11 +26,10 @@ import (
 // picky is an Indexer that knows what each document must look like, and gives
 // the sender every reason to send it again.
 type picky struct {
-	t        *testing.T
-	wrong    func(doc hotel) string // what is wrong with a document, or ""
-	mu       sync.Mutex
-	random   *rand.Rand // guarded by mu
-	requests int
+	t      *testing.T
+	wrong  func(doc hotel) string // what is wrong with a document, or ""
+	mu     sync.Mutex
+	random *rand.Rand // guarded by mu
 }
 
 func (p *picky) chance(one int) bool {

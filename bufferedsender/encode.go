@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
@@ -60,6 +61,23 @@ type chunk[T any] struct {
 	items   []item[T]
 	size    int      // of a chunk, in actions
 	waiters []waiter // of the actions to come, in order; nil if nobody waits
+
+	// For handlers: their events, and the actions that they will be told of again.
+	events block[events.ActionAdded[T]]
+	kept   block[models.IndexDocumentsAction[T]]
+	// A context, and as a handler gets it.
+	unmarked, marked context.Context
+}
+
+// mark returns ctx with the mark of a handler. Calls that are made with one
+// context after the other, as most are, share what that costs.
+func (c *chunk[T]) mark(ctx context.Context) context.Context {
+	// A context that is no pointer may not be comparable.
+	same := reflect.TypeOf(ctx).Kind() == reflect.Pointer || ctx == context.Background()
+	if !same || ctx != c.unmarked {
+		c.unmarked, c.marked = ctx, c.s.observer.mark(ctx)
+	}
+	return c.marked
 }
 
 func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T] {
@@ -128,7 +146,9 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 			c.scratch.Truncate(before)
 			return ErrClosed
 		}
-		if err := c.s.observer.added(ctx, &events.ActionAdded[T]{Action: *action, Key: key, Bytes: size}); err != nil {
+		event := c.events.next()
+		*event = events.ActionAdded[T]{Action: *action, Key: key, Bytes: size}
+		if err := c.s.observer.added(c.mark(ctx), event); err != nil {
 			c.scratch.Truncate(before)
 			return err
 		}
@@ -138,8 +158,8 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		value.waiter, c.waiters = &c.waiters[0], c.waiters[1:]
 	}
 	if c.s.observer.wantsActions {
-		kept := *action // allocates only here
-		value.action = &kept
+		value.action = c.kept.next()
+		*value.action = *action
 	}
 	c.items = append(c.items, item[T]{Key: key, Value: value})
 	c.ends = append(c.ends, c.scratch.Len())

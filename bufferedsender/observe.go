@@ -36,7 +36,10 @@ type observer[T any] struct {
 	letters      atomic.Int64 // that deadLetters has taken
 	letterErrors atomic.Int64 // that it could not take
 
-	requestID string // of the reply that is being told; of the publisher goroutine
+	// Of the publisher goroutine.
+	requestID       string // of the reply that is being told
+	sentEvents      block[events.ActionSent[T]]
+	completedEvents block[events.ActionCompleted[T]]
 
 	// Written by start, before the sender is handed out.
 	mark func(context.Context) context.Context // see publisher.HookContext
@@ -96,7 +99,8 @@ func (o *observer[T]) panicked(handler string, v any) {
 	o.logger.Error("azsearch: a handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", stack)
 }
 
-// added asks the ActionAdded handler, on the goroutine of the adding call. A
+// added asks the ActionAdded handler, on the goroutine of the adding call and
+// with a marked context. A
 // handler that panics refuses the action: it cannot have checkpointed it.
 func (o *observer[T]) added(ctx context.Context, e *events.ActionAdded[T]) (err error) {
 	defer func() {
@@ -105,7 +109,7 @@ func (o *observer[T]) added(ctx context.Context, e *events.ActionAdded[T]) (err 
 			err = fmt.Errorf("the ActionAdded handler panicked: %v", v)
 		}
 	}()
-	return o.handlers.ActionAdded(o.mark(ctx), e)
+	return o.handlers.ActionAdded(ctx, e)
 }
 
 func (o *observer[T]) sent(b *batch[T]) {
@@ -119,14 +123,13 @@ func (o *observer[T]) sent(b *batch[T]) {
 	if o.handlers.ActionSent == nil {
 		return
 	}
+	o.sentEvents.expect(len(b.Items))
 	for i := range b.Items {
 		it := &b.Items[i]
 		tell := func(v *payload[T]) {
-			o.guard("ActionSent", func() {
-				o.handlers.ActionSent(o.ctx, &events.ActionSent[T]{
-					Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID,
-				})
-			})
+			event := o.sentEvents.next()
+			*event = events.ActionSent[T]{Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID}
+			o.guard("ActionSent", func() { o.handlers.ActionSent(o.ctx, event) })
 		}
 		if it.Parts == nil {
 			tell(&it.Value)
@@ -137,6 +140,7 @@ func (o *observer[T]) sent(b *batch[T]) {
 			}
 		}
 	}
+	o.sentEvents.expect(0)
 }
 
 func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publisher.Counts) {
@@ -264,6 +268,15 @@ func (o *observer[T]) closed(ctx context.Context) (err error) {
 // ending writes the dead letters of the actions that have failed, before anybody
 // is told of them.
 func (o *observer[T]) ending(all []settlement[T]) {
+	if o.handlers.ActionCompleted != nil {
+		completed := 0
+		for i := range all {
+			if all[i].Outcome == publisher.Completed {
+				completed++
+			}
+		}
+		o.completedEvents.expect(completed)
+	}
 	if o.deadLetters == nil {
 		return
 	}
@@ -322,12 +335,12 @@ func (o *observer[T]) settled(s *settlement[T], err error) {
 	defer o.endWaiter(s, err)
 	if err == nil {
 		if o.handlers.ActionCompleted != nil {
-			o.guard("ActionCompleted", func() {
-				o.handlers.ActionCompleted(o.ctx, &events.ActionCompleted[T]{
-					Action: *s.Item.Value.action, Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
-					Folded: s.Folded, Superseded: s.Superseded,
-				})
-			})
+			event := o.completedEvents.next()
+			*event = events.ActionCompleted[T]{
+				Action: *s.Item.Value.action, Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
+				Folded: s.Folded, Superseded: s.Superseded,
+			}
+			o.guard("ActionCompleted", func() { o.handlers.ActionCompleted(o.ctx, event) })
 		}
 		return
 	}

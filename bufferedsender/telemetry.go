@@ -288,8 +288,12 @@ func (t *telemetry) callbackPanicked() { t.callbackPanics.Add(context.Background
 
 func (t *telemetry) batchCompleted(e *events.Batch) {
 	ctx := context.Background()
-	t.batchItems.Record(ctx, int64(e.Actions), t.base)
-	t.batchBytes.Record(ctx, e.Bytes, t.base)
+	if t.batchItems.Enabled(ctx) {
+		t.batchItems.Record(ctx, int64(e.Actions), t.base)
+	}
+	if t.batchBytes.Enabled(ctx) {
+		t.batchBytes.Record(ctx, e.Bytes, t.base)
+	}
 	if !t.operationDuration.Enabled(ctx) {
 		return // the attributes are not free
 	}

@@ -58,9 +58,11 @@ func (q *landings[V, R]) any() bool {
 // send starts the next request.
 func (l *loop[V, R]) send() {
 	now := l.p.now()
-	f := &flight[V, R]{}
+	var f *flight[V, R]
 	if n := len(l.idle); n > 0 {
 		f, l.idle = l.idle[n-1], l.idle[:n-1]
+	} else {
+		f = new(flight[V, R])
 	}
 	limits := l.limits()
 	f.pass, l.pass = l.pass, nil

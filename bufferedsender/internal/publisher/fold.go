@@ -6,15 +6,12 @@ type folds struct {
 	bytes              int64 // given back
 }
 
-// account gives back the room of bodies that nothing holds on to. The items themselves
+// unfold gives back the room of bodies that nothing holds on to. The items themselves
 // keep their place in the buffer until they are settled.
-func (f *folds) account(held interface{ unfold(*folds) }) {
-	if f.folded+f.superseded > 0 {
-		held.unfold(f)
-	}
-}
-
 func (a *admission[V]) unfold(f *folds) {
+	if f.folded+f.superseded == 0 {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended {

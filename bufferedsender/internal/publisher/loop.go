@@ -205,7 +205,7 @@ func (l *loop[V, R]) intake() {
 			l.pending.add(inbox[i].item, inbox[i].seq, inbox[i].accepted)
 		}
 	}
-	fold.account(a)
+	a.unfold(&fold)
 	for _, f := range flushes {
 		if f.arrived { // the second time: its caller gave up
 			l.flushes.drop(f)

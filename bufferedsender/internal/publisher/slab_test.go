@@ -43,7 +43,7 @@ func TestWhichBodiesGetASlab(t *testing.T) {
 		"large, but little came before":  {smallSlab/4 + 1, largeSlab - 1, 0},
 		"large":                          {smallSlab/4 + 1, largeSlab, largeSlab},
 		"as large as one may be":         {largeSlab / 4, largeSlab, largeSlab},
-		"too large":                      {largeSlab/4 + 1, 1 << 40, 0},
+		"too large":                      {largeSlab/4 + 1, 1 << 30, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := NewSlab(c.next, c.soFar)
