@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
@@ -26,13 +25,11 @@ const (
 )
 
 // A call that adds many documents is cut into chunks, whose actions are accepted
-// under one lock. The small ones of a chunk share one allocation, which lives
-// until the last of them is settled; hence the small numbers. They bound what an
-// action can keep alive beyond its own size.
+// under one lock.
 const (
 	chunkActions = 16
 	chunkBytes   = 64 << 10
-	smallAction  = 1 << 10
+	largeAction  = 64 << 10
 )
 
 // payload is what travels with an encoded action.
@@ -55,9 +52,7 @@ type chunk[T any] struct {
 	origin  *trace.SpanContext
 	action  models.IndexDocumentsAction[T] // that is being added; a copy, of which there are no more
 	scratch bytes.Buffer
-	ends    []int           // of each body in scratch
-	slab    *publisher.Slab // the bodies to come go there; nil: not enough has come to fill one
-	volume  int             // bytes that have gone through
+	ends    []int // of each body in scratch
 	items   []item[T]
 	size    int      // of a chunk, in actions
 	waiters []waiter // of the actions to come, in order; nil if nobody waits
@@ -182,10 +177,8 @@ func (c *chunk[T]) encode(key string) error {
 		if err == nil && field != nil {
 			err = sameKey(field.Name, doc, key)
 		}
-	case c.s.byPointer:
-		buffer, err = models.AppendAction(buffer, action.Type, &action.Document)
 	default:
-		buffer, err = models.AppendAction(buffer, action.Type, action.Document)
+		buffer, err = models.AppendActionFrom(buffer, action.Type, &action.Document)
 	}
 	if err != nil {
 		return err
@@ -243,65 +236,24 @@ func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
 	if len(c.items) == 0 {
 		return 0, nil
 	}
-	c.copyBodies()
+	c.cut()
 	n, err := c.s.publisher.Add(ctx, c.items, wait)
-	for i := range c.items[n:] {
-		c.items[n+i].Slab.Release()
-	}
 	c.clear()
 	return n, translate(err)
 }
 
-// copyBodies copies the bodies out of scratch: into slabs if there is enough to
-// fill them, else the small ones into one allocation.
-func (c *chunk[T]) copyBodies() {
-	encoded, start, small := c.scratch.Bytes(), 0, 0
+// cut sets the bodies of the items. They lie in scratch, and the publisher
+// copies those that it accepts; large ones get memory of their own here, where no
+// lock is held, and all do if they may be folded, which makes new bodies of old ones.
+func (c *chunk[T]) cut() {
+	encoded, start := c.scratch.Bytes(), 0
 	for i, end := range c.ends {
-		body := encoded[start:end]
-		if start = end; !c.toSlab(&c.items[i], body) && len(body) <= smallAction {
-			small += len(body)
+		it := &c.items[i]
+		it.Body = encoded[start:end:end]
+		if start = end; c.s.options.Fold || len(it.Body) > largeAction {
+			it.Body, it.Own = bytes.Clone(it.Body), true
 		}
 	}
-	var shared []byte
-	if small > 0 {
-		shared = make([]byte, 0, small)
-	}
-	start = 0
-	for i, end := range c.ends {
-		body := encoded[start:end]
-		switch start = end; {
-		case c.items[i].Body != nil:
-		case len(body) > smallAction:
-			c.items[i].Body = bytes.Clone(body)
-		default:
-			at := len(shared)
-			shared = append(shared, body...)
-			c.items[i].Body = shared[at:len(shared):len(shared)]
-		}
-	}
-	c.volume += len(encoded)
-}
-
-// toSlab copies a body to the slab, to another one if it has no room. Folding
-// makes new bodies of old ones, so it wants them to have their own memory.
-func (c *chunk[T]) toSlab(it *item[T], body []byte) bool {
-	if c.s.options.Fold {
-		return false
-	}
-	if c.slab != nil {
-		it.Body = c.slab.Append(body)
-	}
-	if it.Body == nil {
-		next := publisher.NewSlab(len(body), c.volume)
-		if next == nil {
-			return false
-		}
-		c.slab.Release()
-		c.slab = next
-		it.Body = next.Append(body)
-	}
-	it.Slab = c.slab
-	return true
 }
 
 // clear empties the chunk.

@@ -53,6 +53,7 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 		"two documents":      {func(any) ([]byte, error) { return []byte(`{"id":"a"},{"id":"b"}`), nil }, "not valid JSON", nil},
 		"the end of a batch": {func(any) ([]byte, error) { return []byte(`{"id":"a"}]}`), nil }, "not valid JSON", nil},
 		"half a document":    {func(any) ([]byte, error) { return []byte(`{"id":"a"`), nil }, "not valid JSON", nil},
+		"a name in a number": {func(any) ([]byte, error) { return []byte(`{"id":"a","x":1"@search.action":"delete"}`), nil }, "not valid JSON", nil},
 		"a reserved name":    {func(any) ([]byte, error) { return []byte(`{"id":"a","@search.action":"delete"}`), nil }, "", models.ErrReservedName},
 		"another key":        {func(any) ([]byte, error) { return []byte(`{"id":"b"}`), nil }, `the Encoder writes "b" in the field "id", but the key of the document is "a"`, nil},
 		"no key":             {func(any) ([]byte, error) { return []byte(`{"name":"a"}`), nil }, "", models.ErrNoKey},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -42,7 +41,6 @@ type BufferedSender[T any] struct {
 	options     Options[T]
 	largestBody atomic.Int64 // of a request; changed by SetLimits only
 	keyOf       *keyOf[T]
-	byPointer   bool // documents are encoded where they lie
 	observer    *observer[T]
 	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
 	newLimits   atomic.Pointer[Limits] // for Options.Tuning
@@ -72,10 +70,9 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
 	s := &BufferedSender[T]{
-		options:   options,
-		keyOf:     keyOf,
-		byPointer: fitsPointer(reflect.TypeFor[T]()),
-		observer:  newObserver(&options, telemetry),
+		options:  options,
+		keyOf:    keyOf,
+		observer: newObserver(&options, telemetry),
 	}
 	s.gate = newGate(options.Breaker, s.observer.guard)
 	limits := options.limits()
@@ -113,12 +110,6 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	}
 	s.publisher.Start()
 	return s, nil
-}
-
-// fitsPointer reports whether a pointer to a T is encoded as the T is. Of what
-// is a pointer itself, in one way or another, it is not.
-func fitsPointer(t reflect.Type) bool {
-	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Map && t.Kind() != reflect.Interface
 }
 
 // UploadDocuments adds actions that create or completely replace documents. It

@@ -94,7 +94,7 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 	t.base = t.with()
 	t.alone = []metric.RecordOption{t.base}
 	var err error
-	t.instruments, err = instrumentsOf(o.MeterProvider, t.meter)
+	t.instruments, err = instrumentsOf(t.meter)
 	return t, err
 }
 

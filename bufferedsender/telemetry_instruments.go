@@ -44,25 +44,27 @@ var (
 	bodySizes      = []float64{1e3, 1e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 8e6, 16e6}
 )
 
-// latest are the instruments that were made last. A program has one provider and
-// perhaps thousands of senders, and all instruments of a provider are the same.
+// latest are the instruments that were made last. A program has one meter for
+// perhaps thousands of senders, and all instruments of a meter are the same. It is
+// the meter that counts: a provider may return another one tomorrow, as the global
+// one does when it is set.
 var latest atomic.Pointer[struct {
-	provider metric.MeterProvider
+	meter metric.Meter
 	*instruments
 }]
 
-// instrumentsOf returns the instruments of a provider, whose meter is given.
-func instrumentsOf(provider metric.MeterProvider, meter metric.Meter) (*instruments, error) {
-	comparable := reflect.ValueOf(provider).Comparable()
-	if known := latest.Load(); known != nil && comparable && known.provider == provider {
+// instrumentsOf returns the instruments of a meter.
+func instrumentsOf(meter metric.Meter) (*instruments, error) {
+	comparable := reflect.ValueOf(meter).Comparable()
+	if known := latest.Load(); known != nil && comparable && known.meter == meter {
 		return known.instruments, nil
 	}
 	made, err := newInstruments(meter)
 	if err == nil && comparable {
 		latest.Store(&struct {
-			provider metric.MeterProvider
+			meter metric.Meter
 			*instruments
-		}{provider, &made})
+		}{meter, &made})
 	}
 	return &made, err
 }

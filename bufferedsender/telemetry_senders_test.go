@@ -140,6 +140,7 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 		require.Contains(t, string(out), "PASS")
 		return
 	}
+	early := otel.GetMeterProvider()
 	s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Fold: true})
 	require.NoError(t, err)
 	require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "b"}))
@@ -156,4 +157,11 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 	assert.EqualValues(t, 1, sums["items.folded"])
 	assert.EqualValues(t, 1, sums["item.settle.duration"], "durations only from now on")
 	require.NoError(t, s.Close(t.Context()))
+
+	// Who has kept the provider of before gets other instruments from it now.
+	later, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: early})
+	require.NoError(t, err)
+	require.NoError(t, later.UploadDocuments(t.Context(), hotel{ID: "d"}))
+	require.NoError(t, later.Close(t.Context()))
+	assert.EqualValues(t, 5, sumsOf(t, reader)["items.added"])
 }

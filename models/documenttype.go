@@ -11,11 +11,13 @@ import (
 
 // documentType is what is known of a type of documents before any is seen.
 type documentType struct {
-	plan *encode.Plan
-	// boxed: documents are written through a pointer to a copy, which gives them
-	// an address, so that methods with a pointer receiver are asked.
+	plan  *encode.Plan
+	boxes sync.Pool // of *T; their contents are gone after use
+	// boxed: documents are written through a pointer, which gives them an
+	// address, so that methods with a pointer receiver are asked.
 	boxed bool
-	boxes sync.Pool // of *T, if boxed
+	// asked: there are such methods. They get a copy that they may keep.
+	asked bool
 	// dynamic: T is an interface, so that each document has its own plan.
 	dynamic bool
 	// anyName: the names of members are not known, or one is reserved.
@@ -29,10 +31,8 @@ func documentTypeOf[T any]() *documentType {
 	if known, ok := documentTypes.Load(t); ok {
 		return known.(*documentType)
 	}
-	d := &documentType{plan: encode.PlanOf(t), boxed: needsBox(t), dynamic: t.Kind() == reflect.Interface}
-	if d.boxed {
-		d.boxes.New = func() any { return new(T) }
-	}
+	d := &documentType{plan: encode.PlanOf(t), boxed: needsBox(t), asked: encode.AsksAddress(t), dynamic: t.Kind() == reflect.Interface}
+	d.boxes.New = func() any { return new(T) }
 	names, isObject := encode.PlanOf(encode.Deref(t)).Object()
 	d.anyName = !isObject || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, reservedPrefix) })
 	known, _ := documentTypes.LoadOrStore(t, d)
@@ -48,27 +48,23 @@ func needsBox(t reflect.Type) bool {
 	return true
 }
 
-// appendPlanned appends the JSON of doc by the plan of its type. It is false if
-// only encoding/json can do it, or knows why it cannot be done.
-func appendPlanned[T any](t *documentType, dst []byte, doc T) (out []byte, ok bool) {
+// appendPlanned appends the JSON of the document at doc by the plan of its type.
+// It is false if only encoding/json can do it, or knows why it cannot be done.
+func appendPlanned[T any](t *documentType, dst []byte, doc *T) (out []byte, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, ok = dst, false // encoding/json meets the same panic
 		}
 	}()
-	if !t.boxed {
-		if t.dynamic {
-			return encode.Append(dst, doc)
-		}
-		return t.plan.Append(dst, reflect.ValueOf(doc))
+	switch {
+	case t.dynamic:
+		return encode.Append(dst, *doc)
+	case !t.boxed:
+		return t.plan.Append(dst, reflect.ValueOf(*doc))
+	case t.asked:
+		return t.plan.Append(dst, reflect.ValueOf(addressOf(*doc)).Elem())
 	}
-	box := t.boxes.Get().(*T)
-	*box = doc
-	out, ok = t.plan.Append(dst, reflect.ValueOf(box).Elem())
-	var zero T
-	*box = zero
-	t.boxes.Put(box)
-	return out, ok
+	return t.plan.Append(dst, reflect.ValueOf(doc).Elem())
 }
 
 // encodable returns what to hand to encoding/json for doc: doc itself where it

@@ -36,6 +36,23 @@ var ErrReservedName = errors.New(`names that start with "@search." belong to the
 // AppendAction may be called by many goroutines at once, as long as nobody
 // changes doc meanwhile. It keeps no reference to doc or dst.
 func AppendAction[T any](dst []byte, typ ActionType, doc T) ([]byte, error) {
+	t := documentTypeOf[T]()
+	box := t.boxes.Get().(*T)
+	*box = doc
+	dst, err := appendAction(t, dst, typ, box)
+	var zero T
+	*box = zero
+	t.boxes.Put(box)
+	return dst, err
+}
+
+// AppendActionFrom is like AppendAction for a document that lies at doc, which
+// must not be nil, and need not be copied.
+func AppendActionFrom[T any](dst []byte, typ ActionType, doc *T) ([]byte, error) {
+	return appendAction(documentTypeOf[T](), dst, typ, doc)
+}
+
+func appendAction[T any](t *documentType, dst []byte, typ ActionType, doc *T) ([]byte, error) {
 	if !typ.Valid() {
 		return dst, &EncodeError{Err: fmt.Errorf("unknown action %q", typ)}
 	}
@@ -44,11 +61,10 @@ func AppendAction[T any](dst []byte, typ ActionType, doc T) ([]byte, error) {
 	out = append(out, typ...)
 	out = append(out, '"')
 	members := len(out)
-	t := documentTypeOf[T]()
 	out, ok := appendPlanned(t, out, doc)
 	if !ok {
 		var err error
-		v := encodable(doc)
+		v := encodable(*doc)
 		if out, err = appendValue(out, v); err != nil {
 			return dst[:start], explain(v, err)
 		}

@@ -119,7 +119,7 @@ func skipValue(b []byte, i int) int {
 		return -1
 	}
 	start := i
-	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
+	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] != '"' && b[i] > ' ' {
 		i++
 	}
 	if i == start {

@@ -67,7 +67,7 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 				return nil, false
 			}
 			if ends == nil { // results are about as long as the first one
-				n := len(body)/(s.at-first) + 1
+				n := min(len(body)/(s.at-first)+1, mostResults)
 				results, ends = make([]models.IndexingResult, 0, n), make([]int, 0, n)
 				s.keys = append(make([]byte, 0, n*(len(s.keys)+2)), s.keys...)
 			}
@@ -232,6 +232,9 @@ func (s *scanner) result(r *models.IndexingResult) bool {
 		}
 	}
 }
+
+// mostResults is as many as a request can have actions.
+const mostResults = 32000
 
 // What the service writes about a document that it has taken.
 const (

@@ -40,6 +40,9 @@ type admission[V any] struct {
 	// Somebody was turned away since there was room last; turned, not by a hook.
 	refused, turned bool
 
+	slab   *slab // accepted bodies go there; nil: to a new one
+	stored int   // bytes that were stored; no more than a large slab's
+
 	// The loop sleeps until the inbox holds this much.
 	wakeItems int
 	wakeBytes int64
@@ -225,6 +228,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 		a.inboxBytes += size
 		a.stats.Accepted++
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
+		a.store(&a.inbox[len(a.inbox)-1].item)
 	}
 	return len(items)
 }

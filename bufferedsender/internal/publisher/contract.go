@@ -10,7 +10,6 @@ type Item[V any] struct {
 	Key   string // at most one item with this key is in flight
 	Body  []byte // what counts towards the limits; not to be changed any more
 	Value V
-	Slab  *Slab // that Body lies in; nil: it has its own memory
 	// Attempt is set by the publisher: 1 when the item travels for the first
 	// time.
 	Attempt int
@@ -19,7 +18,11 @@ type Item[V any] struct {
 	// Parts is set by the publisher: the items that were folded into this one,
 	// oldest first, itself among them. It is nil if none was.
 	Parts []Part[V]
-	hash  uint32 // of Key, for its lane; 0: not known yet
+	// Own says that Body has memory of its own. If not, the publisher copies it
+	// when it accepts the item, and only then.
+	Own  bool
+	slab *slab  // that Body lies in, if it is not nil
+	hash uint32 // of Key, for its lane; 0: not known yet
 }
 
 // Part is an item that was folded into another.

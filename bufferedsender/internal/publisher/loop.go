@@ -56,7 +56,7 @@ type loop[V, R any] struct {
 	purged  []string           // keys that the Purged hook is to be told of
 
 	moving []ref   // of the reply at hand, are to move out of their slabs
-	left   []*Slab // have been left
+	left   []*slab // have been left
 
 	abandoned  bool // requests were left behind
 	drained    bool // everything is settled
@@ -70,7 +70,7 @@ type ending struct {
 	seq   uint64
 	bytes int // to be given back
 	node  ref // to be removed, or none
-	slab  *Slab
+	slab  *slab
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
@@ -340,6 +340,10 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if l.pending.count == 0 && len(a.inbox) == 0 { // an idle sender keeps none
+		a.slab.release()
+		a.slab = nil
+	}
 	a.wakeItems, a.wakeBytes = items, bytes
 	_, a.oldest, a.waits = l.pending.oldest()
 	return a.enough()

@@ -209,8 +209,8 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			end.Outcome = Failed
 		case len(result.Body) == len(node.item.Body) && result.Body != nil:
 			n.Retried++
-			l.left = append(l.left, node.item.Slab)
-			node.item.Body, node.item.Slab = result.Body, nil
+			l.left = append(l.left, node.item.slab)
+			node.item.Body, node.item.slab = result.Body, nil
 			node.item.Attempt--
 			l.putBack(node, r)
 			l.pending.retry(r, now)
@@ -273,7 +273,7 @@ func (l *loop[V, R]) certain(n *node[V]) {
 // putBack notes that an item waits again.
 func (l *loop[V, R]) putBack(n *node[V], r ref) {
 	l.certain(n)
-	if n.item.Slab != nil {
+	if n.item.slab != nil {
 		l.moving = append(l.moving, r)
 	}
 }
@@ -302,7 +302,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	end.Carrier = end.Item
 	if n.item.Parts == nil {
 		l.settled = append(l.settled, end)
-		l.endings = append(l.endings, ending{n.seq, len(n.item.Body) + n.kept, r, n.item.Slab})
+		l.endings = append(l.endings, ending{n.seq, len(n.item.Body) + n.kept, r, n.item.slab})
 		return
 	}
 	accepted := n.accepted
@@ -318,7 +318,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		end.Waited -= part.accepted - accepted
 		e := ending{seq: part.seq, node: none}
 		if i == len(n.item.Parts)-1 {
-			e.bytes, e.node, e.slab = len(n.item.Body)+n.kept, r, n.item.Slab
+			e.bytes, e.node, e.slab = len(n.item.Body)+n.kept, r, n.item.slab
 		}
 		l.settled = append(l.settled, end)
 		l.endings = append(l.endings, e)

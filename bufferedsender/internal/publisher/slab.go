@@ -6,28 +6,51 @@ import (
 	"sync/atomic"
 )
 
-// Slab is memory that bodies of items lie in side by side, in the order in which
+// slab is memory that bodies of items lie in side by side, in the order in which
 // they were encoded. It is used again when nothing in it is needed any more.
 //
 // One body would keep a whole slab, so an item that is not to be settled about
 // when its neighbours are, which is one that is sent again and one that waits
 // for another of its key, moves out of it.
-type Slab struct {
+type slab struct {
 	memory []byte
 	used   int          // its filler's
 	users  atomic.Int64 // items in it, and its filler
 }
 
 var (
-	smallSlabs = sync.Pool{New: func() any { return &Slab{memory: make([]byte, smallSlab)} }}
-	largeSlabs = sync.Pool{New: func() any { return &Slab{memory: make([]byte, largeSlab)} }}
+	smallSlabs = sync.Pool{New: func() any { return &slab{memory: make([]byte, smallSlab)} }}
+	largeSlabs = sync.Pool{New: func() any { return &slab{memory: make([]byte, largeSlab)} }}
 )
 
-// NewSlab returns an empty slab for bodies about as large as the next one, or
+// store gives an accepted item memory for its body.
+func (a *admission[V]) store(it *Item[V]) {
+	if it.Own {
+		return
+	}
+	size := len(it.Body)
+	if a.slab != nil {
+		if body := a.slab.put(it.Body); body != nil {
+			it.Body, it.slab = body, a.slab
+			return
+		}
+	}
+	next := newSlab(size, a.stored)
+	a.stored = min(a.stored+size, largeSlab)
+	if next == nil {
+		it.Body = bytes.Clone(it.Body)
+		return
+	}
+	a.slab.release()
+	a.slab = next
+	it.Body, it.slab = next.put(it.Body), next
+}
+
+// newSlab returns an empty slab for bodies about as large as the next one, or
 // nil: then so little was encoded so far, or the body is so large, that it
 // should have its own memory. The caller fills the slab, and releases it when
 // it is full.
-func NewSlab(next, soFar int) *Slab {
+func newSlab(next, soFar int) *slab {
 	var pool *sync.Pool
 	switch { // no more than a quarter of a slab stays empty
 	case soFar < slabsFrom:
@@ -39,15 +62,15 @@ func NewSlab(next, soFar int) *Slab {
 	default:
 		return nil
 	}
-	s := pool.Get().(*Slab)
+	s := pool.Get().(*slab)
 	s.used = 0
 	s.users.Store(1)
 	return s
 }
 
-// Append copies body to the slab and returns the copy, which is one more user of
+// put copies body to the slab and returns the copy, which is one more user of
 // the slab, or nil if there is no room.
-func (s *Slab) Append(body []byte) []byte {
+func (s *slab) put(body []byte) []byte {
 	at := s.used
 	if len(body) > len(s.memory)-at {
 		return nil
@@ -57,9 +80,9 @@ func (s *Slab) Append(body []byte) []byte {
 	return s.memory[at:s.used:s.used]
 }
 
-// Release says that one of its users needs the slab no more. A user that is
+// release says that one of its users needs the slab no more. A user that is
 // never released costs no more than the memory, until nothing refers to it.
-func (s *Slab) Release() {
+func (s *slab) release() {
 	if s != nil && s.users.Add(-1) == 0 {
 		s.poison()
 		if len(s.memory) == smallSlab {
@@ -72,34 +95,47 @@ func (s *Slab) Release() {
 
 // moveOut gives an item its own memory.
 func (it *Item[V]) moveOut() {
-	if it.Slab != nil {
+	if it.slab != nil {
 		it.Body = bytes.Clone(it.Body)
-		it.Slab.Release()
-		it.Slab = nil
+		it.slab.release()
+		it.slab = nil
 	}
 }
 
-// moveOut gives items of their own memory, several together. What they leave is
-// released by free, when nobody looks at the batch any more.
+// moveOut gives items memory of their own, small ones several together. What
+// they leave is released by free, when nobody looks at the batch any more.
 func (l *loop[V, R]) moveOut(refs []ref) {
-	const together = 16 // so that one cannot keep more than so many
 	for len(refs) > 0 {
-		n := min(together, len(refs))
-		size := 0
-		for _, r := range refs[:n] {
-			size += len(l.pending.at(r).item.Body)
-		}
+		n, size := l.together(refs)
 		memory := make([]byte, 0, size)
 		for _, r := range refs[:n] {
 			it := &l.pending.at(r).item
 			at := len(memory)
 			memory = append(memory, it.Body...)
 			it.Body = memory[at:len(memory):len(memory)]
-			l.left = append(l.left, it.Slab)
-			it.Slab = nil
+			l.left = append(l.left, it.slab)
+			it.slab = nil
 		}
 		refs = refs[n:]
 	}
+}
+
+// together returns how many of the first items may share memory, and the size of
+// their bodies: so few and so small that it does not matter if one of them keeps
+// it for long.
+func (l *loop[V, R]) together(refs []ref) (n, size int) {
+	const most, small = 16, 1 << 10
+	for n < min(most, len(refs)) {
+		next := len(l.pending.at(refs[n]).item.Body)
+		if n > 0 && next > small {
+			break
+		}
+		n++
+		if size += next; next > small {
+			break
+		}
+	}
+	return n, size
 }
 
 // free releases the slabs that items have left. What Close has left behind may
@@ -107,7 +143,7 @@ func (l *loop[V, R]) moveOut(refs []ref) {
 func (l *loop[V, R]) free() {
 	if !l.cancelled() {
 		for _, s := range l.left {
-			s.Release()
+			s.release()
 		}
 	}
 	clear(l.left)

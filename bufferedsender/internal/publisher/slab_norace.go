@@ -6,9 +6,9 @@ package publisher
 // to use them when it has encoded a slab's worth.
 const (
 	smallSlab = 64 << 10
-	largeSlab = 1 << 20
+	largeSlab = 256 << 10
 	slabsFrom = smallSlab
 )
 
 // poison does nothing here; see slab_race.go.
-func (s *Slab) poison() {}
+func (s *slab) poison() {}

@@ -7,11 +7,11 @@ package publisher
 // long is found out by any test.
 const (
 	smallSlab = 4 << 10
-	largeSlab = 32 << 10
+	largeSlab = 16 << 10
 	slabsFrom = 0
 )
 
-func (s *Slab) poison() {
+func (s *slab) poison() {
 	for i := range s.memory {
 		s.memory[i] = '!'
 	}

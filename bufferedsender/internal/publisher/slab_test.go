@@ -9,27 +9,27 @@ import (
 )
 
 func TestASlabHoldsBodiesSideBySide(t *testing.T) {
-	s := NewSlab(10, largeSlab)
-	a, b := s.Append([]byte("one")), s.Append([]byte("two"))
+	s := newSlab(10, largeSlab)
+	a, b := s.put([]byte("one")), s.put([]byte("two"))
 	assert.Equal(t, "one", string(a))
 	assert.Equal(t, "two", string(b))
 	assert.Equal(t, "one!", string(append(a, '!')), "which does not write over the next one")
 	assert.Equal(t, "two", string(b))
-	assert.Nil(t, s.Append(make([]byte, smallSlab)), "no room")
-	assert.NotNil(t, s.Append(make([]byte, smallSlab-6)))
-	assert.Nil(t, s.Append([]byte("x")))
+	assert.Nil(t, s.put(make([]byte, smallSlab)), "no room")
+	assert.NotNil(t, s.put(make([]byte, smallSlab-6)))
+	assert.Nil(t, s.put([]byte("x")))
 }
 
 func TestASlabIsUsedAgainWhenItsLastUserIsGone(t *testing.T) {
-	s := NewSlab(10, largeSlab)
-	s.Append([]byte("one"))
-	s.Append([]byte("two"))
-	s.Release()
-	s.Release()
+	s := newSlab(10, largeSlab)
+	s.put([]byte("one"))
+	s.put([]byte("two"))
+	s.release()
+	s.release()
 	assert.EqualValues(t, 1, s.users.Load(), "one is left")
-	s.Release()
+	s.release()
 	assert.Zero(t, s.users.Load())
-	(*Slab)(nil).Release() // a body with its own memory
+	(*slab)(nil).release() // a body with its own memory
 }
 
 func TestWhichBodiesGetASlab(t *testing.T) {
@@ -46,7 +46,7 @@ func TestWhichBodiesGetASlab(t *testing.T) {
 		"too large":                      {largeSlab/4 + 1, 1 << 30, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewSlab(c.next, c.soFar)
+			s := newSlab(c.next, c.soFar)
 			if c.size == 0 {
 				require.Nil(t, s)
 				return
@@ -58,25 +58,25 @@ func TestWhichBodiesGetASlab(t *testing.T) {
 
 // What waits for long does not keep the memory of its neighbours.
 func TestWhoWaitsBehindAnotherMovesOut(t *testing.T) {
-	s := NewSlab(10, largeSlab)
+	s := newSlab(10, largeSlab)
 	p := newPending[int]()
 	for i, key := range []string{"a", "b", "a"} {
-		p.add(Item[int]{Key: key, Body: s.Append([]byte{'0' + byte(i)}), Slab: s}, uint64(i+1), 0)
+		p.add(Item[int]{Key: key, Body: s.put([]byte{'0' + byte(i)}), slab: s}, uint64(i+1), 0)
 	}
 	require.EqualValues(t, 3, s.users.Load(), "two items and the filler")
 	first, second := p.at(0), p.at(2)
-	assert.Same(t, s, first.item.Slab)
-	assert.Nil(t, second.item.Slab)
+	assert.Same(t, s, first.item.slab)
+	assert.Nil(t, second.item.slab)
 	assert.Equal(t, "2", string(second.item.Body))
 }
 
 func TestWhatIsSentAgainMovesOut(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
-	s := NewSlab(10, largeSlab)
+	s := newSlab(10, largeSlab)
 	var refs []ref
 	for i := range 40 {
 		body := bytes.Repeat([]byte{byte(i)}, i+1)
-		p.loop.pending.add(Item[int]{Key: string(rune('a' + i)), Body: s.Append(body), Slab: s}, uint64(i+1), 0)
+		p.loop.pending.add(Item[int]{Key: string(rune('a' + i)), Body: s.put(body), slab: s}, uint64(i+1), 0)
 		refs = append(refs, ref(i))
 	}
 	p.loop.moveOut(refs)
@@ -85,7 +85,7 @@ func TestWhatIsSentAgainMovesOut(t *testing.T) {
 	require.EqualValues(t, 1, s.users.Load())
 	for i, r := range refs {
 		it := &p.loop.pending.at(r).item
-		assert.Nil(t, it.Slab)
+		assert.Nil(t, it.slab)
 		assert.Equal(t, bytes.Repeat([]byte{byte(i)}, i+1), it.Body)
 		assert.Equal(t, len(it.Body), cap(it.Body))
 	}
@@ -94,11 +94,93 @@ func TestWhatIsSentAgainMovesOut(t *testing.T) {
 // Requests that Close has left behind may still read.
 func TestWhatCloseLeavesBehindIsNeverUsedAgain(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
-	s := NewSlab(10, largeSlab)
-	s.Append([]byte("x"))
+	s := newSlab(10, largeSlab)
+	s.put([]byte("x"))
 	p.loop.left = append(p.loop.left, s)
 	p.cancel()
 	p.loop.free()
 	assert.EqualValues(t, 2, s.users.Load())
 	assert.Empty(t, p.loop.left)
+}
+
+// A call that is turned away, or waits, takes no memory beside what it brings.
+func TestOnlyWhatIsAcceptedIsStored(t *testing.T) {
+	p := New(Config[int, int]{Limits: Limits{Items: 1000, Bytes: 1 << 20, BatchBytes: 1 << 20}})
+	body := bytes.Repeat([]byte("x"), 1000)
+	items := make([]Item[int], 3)
+	for i := range items {
+		items[i] = Item[int]{Key: string(rune('a' + i)), Body: body}
+	}
+	for range 400 {
+		_, _ = p.Add(t.Context(), items, false)
+	}
+	a := &p.admission
+	require.Equal(t, 1000, a.stats.Items)
+	require.NotNil(t, a.slab)
+	slabs := map[*slab]int{}
+	for i := range a.inbox {
+		it := &a.inbox[i].item
+		assert.Equal(t, body, it.Body)
+		assert.NotSame(t, &body[0], &it.Body[0], "it is a copy")
+		slabs[it.slab]++
+	}
+	delete(slabs, nil) // the first few
+	stored := 0
+	for s, n := range slabs {
+		stored += n
+		filler := 0
+		if s == a.slab {
+			filler = 1
+		}
+		assert.EqualValues(t, n+filler, s.users.Load())
+	}
+	assert.LessOrEqual(t, len(slabs), 1+stored*1000/(smallSlab-1000), "they are full")
+}
+
+func TestABodyWithItsOwnMemoryStaysThere(t *testing.T) {
+	p := New(Config[int, int]{Limits: Limits{Items: 10, Bytes: 1 << 20, BatchBytes: 1 << 20}})
+	body := []byte("x")
+	_, err := p.Add(t.Context(), []Item[int]{{Key: "a", Body: body, Own: true}}, false)
+	require.NoError(t, err)
+	assert.Same(t, &body[0], &p.admission.inbox[0].item.Body[0])
+}
+
+func TestAnIdleSenderKeepsNoSlab(t *testing.T) {
+	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
+	s := newSlab(10, largeSlab)
+	p.admission.slab = s
+	p.loop.pending.add(Item[int]{Key: "a", Body: s.put([]byte("x")), slab: s}, 1, 0)
+	p.loop.mustNotSleep()
+	require.Same(t, s, p.admission.slab, "something waits")
+	p.loop.pending.take(nil, noLimits)
+	p.loop.pending.remove(0)
+	p.loop.mustNotSleep()
+	assert.Nil(t, p.admission.slab)
+	assert.EqualValues(t, 1, s.users.Load())
+}
+
+// One of them could be refused for ever and keep the others.
+func TestLargeBodiesMoveOutAlone(t *testing.T) {
+	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
+	var refs []ref
+	for i, size := range []int{1024, 1, 1025, 5000, 3, 1024, 1024} {
+		p.loop.pending.add(Item[int]{Key: string(rune('a' + i)), Body: bytes.Repeat([]byte{byte(i)}, size)}, uint64(i+1), 0)
+		refs = append(refs, ref(i))
+	}
+	var groups []int
+	for rest := refs; len(rest) > 0; {
+		n, size := p.loop.together(rest)
+		sum := 0
+		for _, r := range rest[:n] {
+			sum += len(p.loop.pending.at(r).item.Body)
+		}
+		require.Equal(t, sum, size)
+		groups, rest = append(groups, n), rest[n:]
+	}
+	assert.Equal(t, []int{2, 1, 1, 3}, groups)
+	p.loop.moveOut(refs)
+	for i, r := range refs {
+		body := p.loop.pending.at(r).item.Body
+		assert.Equal(t, bytes.Repeat([]byte{byte(i)}, len(body)), body)
+	}
 }

@@ -87,7 +87,7 @@ func TestHardFloats(t *testing.T) {
 		}
 	}
 	for i := range 2000 {
-		hard = append(hard, float64(1<<53-1000+i), float64(i), float64(i)/100, float64(i)/1000, -float64(i)*0.1)
+		hard = append(hard, float64(int64(1)<<53-1000+int64(i)), float64(i), float64(i)/100, float64(i)/1000, -float64(i)*0.1)
 	}
 	for _, x := range hard {
 		checkWritten(t, x)

@@ -29,6 +29,28 @@ func chooseMethod(t reflect.Type, mayHaveAddress bool) writer {
 	return nil
 }
 
+// AsksAddress reports whether writing a t may call methods with the address of the
+// value, or of a part of it that lies in the same memory, as their receiver.
+func AsksAddress(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	for _, method := range []reflect.Type{jsonMarshalerType, textMarshalerType, zeroerType} {
+		if t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer && p.Implements(method) && !t.Implements(method) {
+			return true
+		}
+	}
+	switch t.Kind() {
+	case reflect.Array:
+		return AsksAddress(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if AsksAddress(t.Field(i).Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // methodOf goes through the address of the value if it has one, which saves
 // copying it to the heap.
 func methodOf(mayHaveAddress bool, write writer) writer {
