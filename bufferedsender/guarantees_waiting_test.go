@@ -82,6 +82,7 @@ func TestG6WaitersContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	t.Run("of a Flush that has ended before it began", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
+			r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)}) // else all may be done before Flush looks
 			r.upload(hotels("k", 5)...)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
