@@ -84,7 +84,7 @@ type Options[T any] struct {
 	// MaxBufferedBytes is the size of these actions at the most, encoded, in
 	// bytes. Defaults to 64 MiB, or 4 full batches if that is more; negative is
 	// refused. A document
-	// that is larger is refused. Actions that are encoded one after the other
+	// that is larger is refused. Actions that are accepted one after the other
 	// share memory, in pieces of 64 KiB (256 KiB if they are large), that is used
 	// again when the last of a piece is settled or is to be sent again.
 	MaxBufferedBytes int64

@@ -7,7 +7,7 @@ import (
 )
 
 // slab is memory that bodies of items lie in side by side, in the order in which
-// they were encoded. It is used again when nothing in it is needed any more.
+// they were accepted. It is used again when nothing in it is needed any more.
 //
 // One body would keep a whole slab, so an item that is not to be settled about
 // when its neighbours are, which is one that is sent again and one that waits
@@ -47,7 +47,7 @@ func (a *admission[V]) store(it *Item[V]) {
 }
 
 // newSlab returns an empty slab for bodies about as large as the next one, or
-// nil: then so little was encoded so far, or the body is so large, that it
+// nil: then so little was stored so far, or the body is so large, that it
 // should have its own memory. The caller fills the slab, and releases it when
 // it is full.
 func newSlab(next, soFar int) *slab {

@@ -3,7 +3,7 @@
 package publisher
 
 // The sizes in bytes of slabs, for small and for large bodies. A sender begins
-// to use them when it has encoded a slab's worth.
+// to use them when it has accepted a slab's worth.
 const (
 	smallSlab = 64 << 10
 	largeSlab = 256 << 10

@@ -9,22 +9,19 @@ import (
 
 // methodWriter returns the writer of a type with a MarshalJSON or MarshalText,
 // or nil. One with a pointer receiver is asked where the value has an address;
-// where not, the value is written as if it had none.
+// where not, encoding/json has to do it.
 func methodWriter(t reflect.Type) writer {
-	return chooseMethod(t, t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface)
-}
-
-func chooseMethod(t reflect.Type, mayHaveAddress bool) writer {
+	mayHaveAddress := t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface
 	p := reflect.PointerTo(t)
 	switch {
 	case t.Implements(jsonMarshalerType):
 		return methodOf(mayHaveAddress, writeMarshaler)
 	case mayHaveAddress && p.Implements(jsonMarshalerType):
-		return onlyWithAddress(t, writeMarshaler)
+		return onlyWithAddress(writeMarshaler)
 	case t.Implements(textMarshalerType):
 		return methodOf(mayHaveAddress, writeText)
 	case mayHaveAddress && p.Implements(textMarshalerType):
-		return onlyWithAddress(t, writeText)
+		return onlyWithAddress(writeText)
 	}
 	return nil
 }
@@ -65,7 +62,7 @@ func methodOf(mayHaveAddress bool, write writer) writer {
 	}
 }
 
-func onlyWithAddress(t reflect.Type, write writer) writer {
+func onlyWithAddress(write writer) writer {
 	return func(s *state, dst []byte, v reflect.Value) []byte {
 		if !v.CanAddr() {
 			s.fail() // rare enough: encoding/json knows what to do
