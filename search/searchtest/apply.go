@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // The messages of actions that fail on their own.
@@ -85,8 +86,8 @@ func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status 
 	data := a.data
 	switch {
 	case found && a.typ != models.ActionUpload:
-		ix.merged = mergeObjects(ix.merged[:0], sc.fields, before, data)
-		if n := countElements(sc.fields, ix.merged); n > maxComplexElements {
+		ix.merged = stored.MergeObjects(ix.merged[:0], sc.fields, before, data)
+		if n := stored.CountElements(sc.fields, ix.merged); n > maxComplexElements {
 			return http.StatusBadRequest, tooManyElements(a.key, n)
 		}
 		data = slices.Clone(ix.merged)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // action is one action of a request, checked and ready to be applied.
@@ -191,16 +192,16 @@ func (p *batchParser) action() *serviceError {
 			p.itemError = tooManyElements(a.key, p.elements)
 		}
 		a.itemError = p.itemError
-		stored := p.buf
+		document := p.buf
 		if p.keysOnly {
-			key, _ := findMember(stored, p.schema.key.ordinal)
-			stored = key.whole
+			key, _ := stored.FindMember(document, p.schema.key.Ordinal)
+			document = key.Whole
 		}
 		if a.typ == models.ActionUpload {
-			a.data = append(make([]byte, 0, len(stored)), stored...)
+			a.data = append(make([]byte, 0, len(document)), document...)
 		} else {
 			start := len(p.merges)
-			p.merges = append(p.merges, stored...)
+			p.merges = append(p.merges, document...)
 			a.data = p.merges[start:len(p.merges):len(p.merges)]
 		}
 	}
@@ -210,7 +211,7 @@ func (p *batchParser) action() *serviceError {
 
 // object reads an object whose members are fields and appends its stored form.
 // typ receives @search.action; it is nil below the top level.
-func (p *batchParser) object(fields []*field, byName map[string]*field, typ *models.ActionType) *serviceError {
+func (p *batchParser) object(fields []*stored.Field, byName map[string]*stored.Field, typ *models.ActionType) *serviceError {
 	p.pos++
 	p.depth++
 	sets := len(p.seen)
@@ -238,8 +239,8 @@ func (p *batchParser) object(fields []*field, byName map[string]*field, typ *mod
 			raw = p.unquoted(raw)
 		}
 		// Members usually come in the order of the definition.
-		var f *field
-		if next < len(fields) && string(raw) == fields[next].name {
+		var f *stored.Field
+		if next < len(fields) && string(raw) == fields[next].Name {
 			f = fields[next]
 			next++
 		} else if f = byName[string(raw)]; f != nil {
@@ -254,9 +255,9 @@ func (p *batchParser) object(fields []*field, byName map[string]*field, typ *mod
 				return err
 			}
 		} else {
-			set, bit := &p.seen[sets+f.ordinal/64], uint64(1)<<(f.ordinal%64)
+			set, bit := &p.seen[sets+f.Ordinal/64], uint64(1)<<(f.Ordinal%64)
 			if *set&bit != 0 {
-				return parseError("Multiple properties with the name '" + f.name + "' were detected in a resource or a complex value. In OData, duplicate property names are not allowed.")
+				return parseError("Multiple properties with the name '" + f.Name + "' were detected in a resource or a complex value. In OData, duplicate property names are not allowed.")
 			}
 			*set |= bit
 			if err := p.member(f, typ != nil); err != nil {
@@ -330,26 +331,26 @@ func (p *batchParser) actionType(typ *models.ActionType) *serviceError {
 }
 
 // member reads the value of a field and appends it.
-func (p *batchParser) member(f *field, top bool) *serviceError {
+func (p *batchParser) member(f *stored.Field, top bool) *serviceError {
 	var body int
-	p.buf, body = openMember(p.buf, f.ordinal)
+	p.buf, body = stored.OpenMember(p.buf, f.Ordinal)
 	if p.peek() == 'n' {
 		if !p.literal("null") {
 			return p.malformed()
 		}
-		if f.key && top {
+		if f.Key && top {
 			p.key, p.hasKey = "", true
 		}
-		if !f.collection {
-			nullMember(p.buf, body) // a collection is never null, only empty
+		if !f.Collection {
+			stored.NullMember(p.buf, body) // a collection is never null, only empty
 		}
 		return nil
 	}
 	var err *serviceError
 	switch {
-	case f.collection:
+	case f.Collection:
 		err = p.collection(f)
-	case f.typ == edmComplex:
+	case f.Type == stored.Complex:
 		err = p.complex(f)
 	default:
 		err = p.scalar(f)
@@ -357,30 +358,30 @@ func (p *batchParser) member(f *field, top bool) *serviceError {
 	if err != nil {
 		return err
 	}
-	closeMember(p.buf, body)
-	if f.key && top {
+	stored.CloseMember(p.buf, body)
+	if f.Key && top {
 		p.key, p.hasKey = string(p.buf[body:]), true
 	}
 	return nil
 }
 
 // complex reads an object and appends its members.
-func (p *batchParser) complex(f *field) *serviceError {
+func (p *batchParser) complex(f *stored.Field) *serviceError {
 	if p.peek() != '{' {
 		return p.unexpectedContents(f, "'StartObject' node or 'PrimitiveValue' node with null value")
 	}
-	return p.object(f.fields, f.byName, nil)
+	return p.object(f.Fields, f.ByName, nil)
 }
 
 // collection reads an array and appends its elements.
-func (p *batchParser) collection(f *field) *serviceError {
+func (p *batchParser) collection(f *stored.Field) *serviceError {
 	if p.peek() != '[' {
 		return p.unexpectedContents(f, "'StartArray' node")
 	}
 	p.pos++
 	p.depth++
 	defer func() { p.depth-- }()
-	size, n := fixedSize(f.typ), 0
+	size, n := f.Type.Size(), 0
 	if p.peek() == ']' {
 		p.pos++
 		return p.checkDimensions(f, 0)
@@ -397,7 +398,7 @@ func (p *batchParser) collection(f *field) *serviceError {
 			p.buf = append(p.buf, 0, 0, 0, 0)
 		}
 		var err *serviceError
-		if f.typ == edmComplex {
+		if f.Type == stored.Complex {
 			p.elements++
 			err = p.complex(f)
 		} else {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // What the service's JSON reader says about values that do not fit the field
@@ -26,21 +28,21 @@ func (p *batchParser) node() string {
 }
 
 // unexpectedNode refuses a value of the wrong shape for a single-valued field.
-func (p *batchParser) unexpectedNode(f *field, found string) *serviceError {
+func (p *batchParser) unexpectedNode(f *stored.Field, found string) *serviceError {
 	if !p.skip(p.depth) {
 		return p.malformed()
 	}
-	return parseError(fmt.Sprintf("An unexpected '%s' node was found for property named '%s' when reading from the JSON reader. A 'PrimitiveValue' node was expected.", found, f.name))
+	return parseError(fmt.Sprintf("An unexpected '%s' node was found for property named '%s' when reading from the JSON reader. A 'PrimitiveValue' node was expected.", found, f.Name))
 }
 
 // unexpectedContents refuses a value of the wrong shape for a complex field or
 // a collection.
-func (p *batchParser) unexpectedContents(f *field, expected string) *serviceError {
+func (p *batchParser) unexpectedContents(f *stored.Field, expected string) *serviceError {
 	found := p.node()
 	if !p.skip(p.depth) {
 		return p.malformed()
 	}
-	return parseError(fmt.Sprintf("A node of type '%s' was read from the JSON reader when trying to read the contents of the property '%s'; however, a %s was expected.", found, f.name, expected))
+	return parseError(fmt.Sprintf("A node of type '%s' was read from the JSON reader when trying to read the contents of the property '%s'; however, a %s was expected.", found, f.Name, expected))
 }
 
 // unexpectedValue refuses a value that belongs to no field.
@@ -53,22 +55,22 @@ func (p *batchParser) unexpectedValue(expected string) *serviceError {
 }
 
 // nullElement refuses a null among the elements of a collection.
-func (p *batchParser) nullElement(f *field) *serviceError {
-	typ := f.typ.String()
-	if f.typ == edmComplex {
-		typ = "search.complex." + f.name
+func (p *batchParser) nullElement(f *stored.Field) *serviceError {
+	typ := f.Type.String()
+	if f.Type == stored.Complex {
+		typ = "search.complex." + f.Name
 	}
-	return parseError(fmt.Sprintf("A null value was found for the property named '%s', which has the expected type '%s[Nullable=False]'. The expected type '%s[Nullable=False]' does not allow null values.", f.name, typ, typ))
+	return parseError(fmt.Sprintf("A null value was found for the property named '%s', which has the expected type '%s[Nullable=False]'. The expected type '%s[Nullable=False]' does not allow null values.", f.Name, typ, typ))
 }
 
 // cannotConvert refuses a scalar of the wrong type or out of its range.
-func (p *batchParser) cannotConvert(f *field, literal string) *serviceError {
-	return parseError(fmt.Sprintf("Cannot convert the literal '%s' of the property '%s' to the expected type '%s'.", literal, f.name, f.typ))
+func (p *batchParser) cannotConvert(f *stored.Field, literal string) *serviceError {
+	return parseError(fmt.Sprintf("Cannot convert the literal '%s' of the property '%s' to the expected type '%s'.", literal, f.Name, f.Type))
 }
 
 // badPoint refuses a value for an Edm.GeographyPoint.
-func (p *batchParser) badPoint(f *field, why string) *serviceError {
-	return parseError(fmt.Sprintf("The value of the property '%s' is not a valid value of type 'Edm.GeographyPoint': %s.", f.name, why))
+func (p *batchParser) badPoint(f *stored.Field, why string) *serviceError {
+	return parseError(fmt.Sprintf("The value of the property '%s' is not a valid value of type 'Edm.GeographyPoint': %s.", f.Name, why))
 }
 
 // containsEPSG4326 reports whether crs, a JSON value, names the one coordinate

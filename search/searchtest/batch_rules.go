@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // The limits of documents.
@@ -14,13 +16,13 @@ const (
 )
 
 // checkDimensions refuses vectors of the wrong length.
-func (p *batchParser) checkDimensions(f *field, n int) *serviceError {
-	if !f.vector() || n == f.dimensions {
+func (p *batchParser) checkDimensions(f *stored.Field, n int) *serviceError {
+	if !f.Vector() || n == f.Dimensions {
 		return nil
 	}
 	err := actionError(len(p.actions), fmt.Sprintf("There's a mismatch in vector dimensions. The vector field '%s', with dimension of '%d', expects a length of '%d'. However, the provided vector has a length of '%d'. "+
 		"Please ensure that the vector length matches the expected length of the vector field.",
-		f.name, f.dimensions, f.dimensions, n))
+		f.Name, f.Dimensions, f.Dimensions, n))
 	err.code = "OperationNotAllowed"
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // wholeDocument is a document with every field, as inspection shows it.
@@ -22,37 +24,37 @@ func suppliedDocument(sc *schema, data []byte) []byte {
 }
 
 // appendSupplied appends a stored object, with its braces.
-func appendSupplied(dst []byte, fields []*field, object []byte) []byte {
+func appendSupplied(dst []byte, fields []*stored.Field, object []byte) []byte {
 	dst = append(dst, '{')
 	for first := true; len(object) > 0; first = false {
 		if !first {
 			dst = append(dst, ',')
 		}
-		var m member
-		m, object = nextMember(object)
-		f := fields[slices.IndexFunc(fields, func(f *field) bool { return f.ordinal == m.ordinal })]
-		dst = appendJSONString(dst, f.name)
+		var m stored.Member
+		m, object = stored.NextMember(object)
+		f := fields[slices.IndexFunc(fields, func(f *stored.Field) bool { return f.Ordinal == m.Ordinal })]
+		dst = appendJSONString(dst, f.Name)
 		dst = append(dst, ':')
 		switch {
-		case m.null:
+		case m.Null:
 			dst = append(dst, "null"...)
-		case f.collection && f.typ == edmComplex:
+		case f.Collection && f.Type == stored.Complex:
 			dst = append(dst, '[')
-			for i, rest := 0, m.value; len(rest) > 0; i++ {
+			for i, rest := 0, m.Value; len(rest) > 0; i++ {
 				if i > 0 {
 					dst = append(dst, ',')
 				}
 				var element []byte
-				element, rest = nextElement(rest, 0)
-				dst = appendSupplied(dst, f.fields, element)
+				element, rest = stored.NextElement(rest, 0)
+				dst = appendSupplied(dst, f.Fields, element)
 			}
 			dst = append(dst, ']')
-		case f.collection:
-			dst = appendCollection(dst, f, m.value, everything)
-		case f.typ == edmComplex:
-			dst = appendSupplied(dst, f.fields, m.value)
+		case f.Collection:
+			dst = appendCollection(dst, f, m.Value, everything)
+		case f.Type == stored.Complex:
+			dst = appendSupplied(dst, f.Fields, m.Value)
 		default:
-			dst = appendValue(dst, f, m.value, everything)
+			dst = appendValue(dst, f, m.Value, everything)
 		}
 	}
 	return append(dst, '}')
@@ -61,55 +63,55 @@ func appendSupplied(dst []byte, fields []*field, object []byte) []byte {
 // appendMembers appends the members of a stored object as JSON, without the
 // braces: every retrievable field in the order of the definition, or those that
 // chosen names. Members that were not supplied are null, collections empty.
-func appendMembers(dst []byte, fields []*field, object []byte, chosen *selection) []byte {
-	var few [32]member
+func appendMembers(dst []byte, fields []*stored.Field, object []byte, chosen *selection) []byte {
+	var few [32]stored.Member
 	byOrdinal := few[:]
 	if len(fields) > len(few) {
-		byOrdinal = make([]member, len(fields))
+		byOrdinal = make([]stored.Member, len(fields))
 	}
 	for len(object) > 0 {
-		var m member
-		m, object = nextMember(object)
-		if m.ordinal < len(byOrdinal) { // else of a field that this definition does not know
-			byOrdinal[m.ordinal] = m
+		var m stored.Member
+		m, object = stored.NextMember(object)
+		if m.Ordinal < len(byOrdinal) { // else of a field that this definition does not know
+			byOrdinal[m.Ordinal] = m
 		}
 	}
 	first := true
 	for _, f := range fields {
 		below, ok := chosen.below(f)
-		if !ok || !f.retrievable && f.typ != edmComplex && !chosen.showsHidden() {
+		if !ok || !f.Retrievable && f.Type != stored.Complex && !chosen.showsHidden() {
 			continue
 		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendJSONString(dst, f.name)
+		dst = appendJSONString(dst, f.Name)
 		dst = append(dst, ':')
-		m := byOrdinal[f.ordinal]
+		m := byOrdinal[f.Ordinal]
 		switch {
-		case f.collection:
-			dst = appendCollection(dst, f, m.value, below)
-		case m.whole == nil || m.null:
+		case f.Collection:
+			dst = appendCollection(dst, f, m.Value, below)
+		case m.Whole == nil || m.Null:
 			dst = append(dst, "null"...)
 		default:
-			dst = appendValue(dst, f, m.value, below)
+			dst = appendValue(dst, f, m.Value, below)
 		}
 	}
 	return dst
 }
 
 // appendCollection appends a stored collection as a JSON array.
-func appendCollection(dst []byte, f *field, collection []byte, chosen *selection) []byte {
+func appendCollection(dst []byte, f *stored.Field, collection []byte, chosen *selection) []byte {
 	dst = append(dst, '[')
-	size := fixedSize(f.typ)
+	size := f.Type.Size()
 	first := true
 	for len(collection) > 0 {
 		var element []byte
-		element, collection = nextElement(collection, size)
+		element, collection = stored.NextElement(collection, size)
 		// The service leaves out objects that were sent as {} when single
 		// sub-fields are selected, and only then.
-		if f.typ == edmComplex && len(element) == 0 && chosen.bySubField() {
+		if f.Type == stored.Complex && len(element) == 0 && chosen.bySubField() {
 			continue
 		}
 		if !first {
@@ -122,35 +124,37 @@ func appendCollection(dst []byte, f *field, collection []byte, chosen *selection
 }
 
 // appendValue appends one stored value, which is not null, as JSON.
-func appendValue(dst []byte, f *field, value []byte, chosen *selection) []byte {
-	switch f.typ {
-	case edmString:
+func appendValue(dst []byte, f *stored.Field, value []byte, chosen *selection) []byte {
+	switch f.Type {
+	case stored.String:
 		return appendJSONString(dst, value)
-	case edmBoolean:
+	case stored.Boolean:
 		return strconv.AppendBool(dst, value[0] != 0)
-	case edmInt32:
+	case stored.Int32:
 		return strconv.AppendInt(dst, int64(int32(binary.LittleEndian.Uint32(value))), 10)
-	case edmInt64:
+	case stored.Int64:
 		return strconv.AppendInt(dst, int64(binary.LittleEndian.Uint64(value)), 10)
-	case edmDouble:
+	case stored.Double:
 		return appendJSONDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value)))
-	case edmDateTimeOffset:
-		return appendDateTime(dst, int64(binary.LittleEndian.Uint64(value)))
-	case edmGeographyPoint:
+	case stored.DateTimeOffset:
+		dst = append(dst, '"')
+		dst = stored.AppendDateTime(dst, int64(binary.LittleEndian.Uint64(value)))
+		return append(dst, '"')
+	case stored.GeographyPoint:
 		dst = append(dst, `{"type":"Point","coordinates":[`...)
 		dst = appendJSONDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value)))
 		dst = append(dst, ',')
 		dst = appendJSONDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value[8:])))
 		return append(dst, `],"crs":{"type":"name","properties":{"name":"EPSG:4326"}}}`...)
-	case edmComplex:
+	case stored.Complex:
 		dst = append(dst, '{')
-		dst = appendMembers(dst, f.fields, value, chosen)
+		dst = appendMembers(dst, f.Fields, value, chosen)
 		return append(dst, '}')
-	case edmSingle, edmHalf:
+	case stored.Single, stored.Half:
 		return appendJSONSingle(dst, math.Float32frombits(binary.LittleEndian.Uint32(value)))
-	case edmInt16:
+	case stored.Int16:
 		return strconv.AppendInt(dst, int64(int16(binary.LittleEndian.Uint16(value))), 10)
-	case edmSByte:
+	case stored.SByte:
 		return strconv.AppendInt(dst, int64(int8(value[0])), 10)
 	default: // edmByte
 		return strconv.AppendInt(dst, int64(value[0]), 10)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // indexStatistics answers GET /indexes('x')/search.stats.
@@ -31,13 +33,13 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 func (ix *index) vectorBytes(now time.Time) int64 {
 	sizes := make(map[int]int) // bytes of an element by the ordinal of the field
 	for _, f := range ix.schema.Load().fields {
-		switch f.typ {
-		case edmSingle:
-			sizes[f.ordinal] = 4
-		case edmHalf, edmInt16:
-			sizes[f.ordinal] = 2
-		case edmSByte, edmByte:
-			sizes[f.ordinal] = 1
+		switch f.Type {
+		case stored.Single:
+			sizes[f.Ordinal] = 4
+		case stored.Half, stored.Int16:
+			sizes[f.Ordinal] = 2
+		case stored.SByte, stored.Byte:
+			sizes[f.Ordinal] = 1
 		}
 	}
 	if len(sizes) == 0 {
@@ -50,9 +52,9 @@ func (ix *index) vectorBytes(now time.Time) int64 {
 	fields := ix.schema.Load().fields
 	for _, document := range ix.visible {
 		for _, f := range fields {
-			if size := sizes[f.ordinal]; size > 0 {
-				if m, ok := findMember(document, f.ordinal); ok && !m.null {
-					total += int64(len(m.value) / fixedSize(f.typ) * size)
+			if size := sizes[f.Ordinal]; size > 0 {
+				if m, ok := stored.FindMember(document, f.Ordinal); ok && !m.Null {
+					total += int64(len(m.Value) / f.Type.Size() * size)
 				}
 			}
 		}

@@ -177,8 +177,8 @@ func (s *Server) changes(index string, of func(*changeLog) []Change) []Change {
 	ix.mu.Unlock()
 	sc := ix.schema.Load() // as new as the documents, or newer
 	for i := range out {
-		if stored := out[i].Document; stored != nil {
-			out[i].Document = suppliedDocument(sc, stored)
+		if document := out[i].Document; document != nil {
+			out[i].Document = suppliedDocument(sc, document)
 		}
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 var scannerSeeds = []string{
@@ -109,7 +111,7 @@ func FuzzBatch(f *testing.F) {
 			}
 			out := wholeDocument(sc, a.data)
 			require.True(t, json.Valid(out), "%s", out)
-			merged := mergeObjects(nil, sc.fields, a.data, a.data)
+			merged := stored.MergeObjects(nil, sc.fields, a.data, a.data)
 			require.JSONEq(t, string(out), string(wholeDocument(sc, merged)), "merging a document into itself must not change it")
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // compiled is the schema of a definition that must be fine.
@@ -29,23 +31,23 @@ func TestAttributesNotMentionedDependOnTheType(t *testing.T) {
 	} {
 		require.Equal(t, want, attributes(sc.byName[path]), path)
 	}
-	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].byName["s"]))
-	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].byName["d"].byName["s"]))
-	require.True(t, sc.byName["c"].retrievable)
+	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].ByName["s"]))
+	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].ByName["d"].ByName["s"]))
+	require.True(t, sc.byName["c"].Retrievable)
 	require.Same(t, sc.byName["id"], sc.key)
-	require.Equal(t, 3, sc.byName["v"].dimensions)
-	require.True(t, sc.byName["v"].vector() && sc.byName["v"].collection)
-	require.Equal(t, "Collection(Edm.Single)", sc.byName["v"].typeName())
+	require.Equal(t, 3, sc.byName["v"].Dimensions)
+	require.True(t, sc.byName["v"].Vector() && sc.byName["v"].Collection)
+	require.Equal(t, "Collection(Edm.Single)", sc.byName["v"].TypeName())
 }
 
-func attributes(f *field) string {
+func attributes(f *stored.Field) string {
 	var out []string
 	for _, a := range []struct {
 		name string
 		is   bool
 	}{
-		{"searchable", f.searchable}, {"filterable", f.filterable}, {"retrievable", f.retrievable}, {"stored", f.stored},
-		{"sortable", f.sortable}, {"facetable", f.facetable}, {"key", f.key},
+		{"searchable", f.Searchable}, {"filterable", f.Filterable}, {"retrievable", f.Retrievable}, {"stored", f.Stored},
+		{"sortable", f.Sortable}, {"facetable", f.Facetable}, {"key", f.Key},
 	} {
 		if a.is {
 			out = append(out, a.name)
@@ -56,7 +58,7 @@ func attributes(f *field) string {
 
 func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
 	sc := compiled(t, vectorIndex(strings.NewReplacer("Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":128").Replace(vectorField(""))), latestVersion)
-	require.Equal(t, 16, sc.byName["v"].dimensions)
+	require.Equal(t, 16, sc.byName["v"].Dimensions)
 	require.Contains(t, string(sc.definition), `"dimensions":128`)
 }
 
@@ -66,17 +68,17 @@ func TestComplexFieldsComeAfterAllOthers(t *testing.T) {
 	sc := compiled(t, withField(`{"name":"b","type":"Edm.ComplexType","fields":[{"name":"y","type":"Edm.ComplexType","fields":[{"name":"z","type":"Edm.String"}]},{"name":"x","type":"Edm.String"}]},
 		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), latestVersion)
 	require.Equal(t, "id c d b a", fieldNames(sc.fields))
-	require.Equal(t, "x y", fieldNames(sc.byName["b"].fields))
+	require.Equal(t, "x y", fieldNames(sc.byName["b"].Fields))
 	for i, f := range sc.fields {
-		require.Equal(t, i, f.ordinal)
+		require.Equal(t, i, f.Ordinal)
 	}
 	require.Less(t, strings.Index(string(sc.definition), `"name":"b"`), strings.Index(string(sc.definition), `"name":"c"`), "the definition keeps its order")
 }
 
-func fieldNames(fields []*field) string {
+func fieldNames(fields []*stored.Field) string {
 	var names []string
 	for _, f := range fields {
-		names = append(names, f.name)
+		names = append(names, f.Name)
 	}
 	return strings.Join(names, " ")
 }

@@ -1,5 +1,7 @@
 package searchtest
 
+import "github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+
 // indexDefinition is the definition of an index as a request wrote it, with the
 // service's defaults filled in.
 type indexDefinition struct {
@@ -12,8 +14,8 @@ const packedBit = "packedBit"
 
 // complexField reports whether a field of a definition is complex.
 func complexField(o *object) bool {
-	typ, _, ok := parseTypeName(o.str("type"))
-	return ok && typ == edmComplex
+	typ, _, ok := stored.ParseType(o.str("type"))
+	return ok && typ == stored.Complex
 }
 
 // complete fills in the defaults that depend on other members.
@@ -65,24 +67,24 @@ func (d *indexDefinition) defaults(sh *shape) *object {
 // completeField fills in the attributes that a field does not mention. Below a
 // collection of complex objects nothing can be sorted by.
 func completeField(o *object, below bool) {
-	typ, collection, ok := parseTypeName(o.str("type"))
+	typ, collection, ok := stored.ParseType(o.str("type"))
 	if !ok {
 		return // validate refuses it
 	}
-	if typ == edmComplex {
+	if typ == stored.Complex {
 		for _, f := range o.objects("fields") {
 			completeField(f, below || collection)
 		}
 		return
 	}
-	vector := typ.vectorElement()
+	vector := typ.VectorElement()
 	for name, def := range map[string]bool{
-		"searchable":  typ == edmString,
+		"searchable":  typ == stored.String,
 		"filterable":  !vector,
 		"retrievable": !vector,
 		"stored":      true,
 		"sortable":    !vector && !collection && !below,
-		"facetable":   !vector && typ != edmGeographyPoint,
+		"facetable":   !vector && typ != stored.GeographyPoint,
 		"key":         false,
 	} {
 		if o.get(name) == nil {

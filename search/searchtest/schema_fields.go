@@ -3,6 +3,8 @@ package searchtest
 import (
 	"fmt"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // The limits of a definition. The service documents them per tier; these are
@@ -73,23 +75,23 @@ func (d *indexDefinition) fieldList(fields []*object, prefix string, depth int, 
 			return d.refuse("DuplicateFieldName", "There are two fields named '"+prefix+name+"'. Field names must be unique.")
 		}
 		seen[name] = true
-		typ, collection, ok := parseTypeName(f.str("type"))
-		if !ok || typ.vectorElement() && (d.version < typeSince(typ)) {
+		typ, collection, ok := stored.ParseType(f.str("type"))
+		if !ok || typ.VectorElement() && (d.version < typeSince(typ)) {
 			return d.refuse("InvalidFieldType", "The type '"+f.str("type")+"' of the field '"+prefix+name+"' is not supported.")
 		}
-		if typ.vectorElement() && !collection {
+		if typ.VectorElement() && !collection {
 			return d.refuse("InvalidFieldType", "The field '"+prefix+name+"' is of type '"+typ.String()+"', which is supported only inside a collection.")
 		}
 		var err *serviceError
 		switch {
-		case typ == edmComplex:
+		case typ == stored.Complex:
 			if collection {
 				counts.complexCollections++
 			}
 			if err = d.complexAttributes(f, prefix+name); err == nil {
 				err = d.fieldList(f.objects("fields"), prefix+name+"/", depth+1, below || collection, counts)
 			}
-		case typ.vectorElement():
+		case typ.VectorElement():
 			counts.simple++
 			err = d.vectorField(f, prefix+name, depth > 1)
 		default:
@@ -104,8 +106,8 @@ func (d *indexDefinition) fieldList(fields []*object, prefix string, depth int, 
 }
 
 // typeSince is the version that brought a type of vector elements.
-func typeSince(typ edmType) string {
-	if typ == edmSingle {
+func typeSince(typ stored.Type) string {
+	if typ == stored.Single {
 		return version2023
 	}
 	return version2024
@@ -130,7 +132,7 @@ func (d *indexDefinition) complexAttributes(f *object, path string) *serviceErro
 // simpleField checks the attributes of a field that is neither complex nor a
 // vector.
 func (d *indexDefinition) simpleField(f *object, path string, nested, below bool) *serviceError {
-	typ, collection, _ := parseTypeName(f.str("type"))
+	typ, collection, _ := stored.ParseType(f.str("type"))
 	bad := func(format string, args ...any) *serviceError {
 		return d.refuse("InvalidField", "The field '"+path+"' of type '"+f.str("type")+"' "+fmt.Sprintf(format, args...))
 	}
@@ -141,20 +143,20 @@ func (d *indexDefinition) simpleField(f *object, path string, nested, below bool
 		switch {
 		case nested:
 			return bad("cannot be the key: key fields must be at the top level.")
-		case typ != edmString || collection:
+		case typ != stored.String || collection:
 			return bad("cannot be the key: key fields must be of type 'Edm.String'.")
 		case !f.boolean("retrievable"):
 			return bad("is the key and must be retrievable.")
 		}
 	}
 	switch {
-	case f.boolean("searchable") && typ != edmString:
+	case f.boolean("searchable") && typ != stored.String:
 		return bad("cannot be searchable: only strings, collections of strings and vectors can be.")
 	case f.boolean("sortable") && collection:
 		return bad("cannot be sortable: it has many values.")
 	case f.boolean("sortable") && below:
 		return bad("cannot be sortable: it is below a collection and has many values.")
-	case f.boolean("facetable") && typ == edmGeographyPoint:
+	case f.boolean("facetable") && typ == stored.GeographyPoint:
 		return bad("cannot be facetable.")
 	case !f.boolean("stored"):
 		return bad("must be stored: only vector fields can go without.")
@@ -192,9 +194,9 @@ func (d *indexDefinition) fieldAnalysis(f *object, bad func(string, ...any) *ser
 		return bad("must have both 'searchAnalyzer' and 'indexAnalyzer', or neither.")
 	}
 	if normalizer := f.str("normalizer"); f.has("normalizer") {
-		typ, _, _ := parseTypeName(f.str("type"))
+		typ, _, _ := stored.ParseType(f.str("type"))
 		switch {
-		case typ != edmString || !f.boolean("filterable") && !f.boolean("sortable") && !f.boolean("facetable"):
+		case typ != stored.String || !f.boolean("filterable") && !f.boolean("sortable") && !f.boolean("facetable"):
 			return bad("must not have the property 'normalizer': it belongs to strings that are filterable, sortable or facetable.")
 		case !builtInNormalizers[normalizer] && d.component("normalizers", normalizer) == nil:
 			return bad("has the unknown normalizer '%s'.", normalizer)

@@ -3,15 +3,17 @@ package searchtest
 import (
 	"fmt"
 	"slices"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // scorable says which types of field each scoring function works on. The tag
 // function takes collections of strings too.
-var scorable = map[string][]edmType{
-	"freshness": {edmDateTimeOffset},
-	"magnitude": {edmInt32, edmInt64, edmDouble},
-	"distance":  {edmGeographyPoint},
-	"tag":       {edmString},
+var scorable = map[string][]stored.Type{
+	"freshness": {stored.DateTimeOffset},
+	"magnitude": {stored.Int32, stored.Int64, stored.Double},
+	"distance":  {stored.GeographyPoint},
+	"tag":       {stored.String},
 }
 
 // validateScoring checks the scoring profiles.
@@ -77,7 +79,7 @@ func (d *indexDefinition) scoringFunctionFault(fn *object) string {
 	if f == nil {
 		return "has a function of the field '" + path + "' which does not exist."
 	}
-	typ, collection, _ := parseTypeName(f.str("type"))
+	typ, collection, _ := stored.ParseType(f.str("type"))
 	switch {
 	case !slices.Contains(scorable[kind], typ) || collection && kind != "tag":
 		return "has a function of type '" + kind + "' of the field '" + path + "', whose type is '" + f.str("type") + "'."

@@ -3,6 +3,8 @@ package searchtest
 import (
 	"regexp"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // validate checks a definition that has been read against the service's rules.
@@ -148,8 +150,8 @@ func suggestible(f *object) bool {
 
 // stringField reports whether a field holds strings.
 func stringField(f *object) bool {
-	typ, _, ok := parseTypeName(f.str("type"))
-	return ok && typ == edmString
+	typ, _, ok := stored.ParseType(f.str("type"))
+	return ok && typ == stored.String
 }
 
 func (d *indexDefinition) validateCORS() *serviceError {

@@ -1,6 +1,10 @@
 package searchtest
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+)
 
 // vectorField checks a field that holds vectors.
 func (d *indexDefinition) vectorField(f *object, path string, nested bool) *serviceError {
@@ -46,10 +50,10 @@ func (d *indexDefinition) vectorField(f *object, path string, nested bool) *serv
 	if dimensions < minDimensions || dimensions > float64(most) {
 		return bad(fmt.Sprintf("has %v dimensions. It must have between %d and %d.", dimensions, minDimensions, most))
 	}
-	typ, _, _ := parseTypeName(f.str("type"))
+	typ, _, _ := stored.ParseType(f.str("type"))
 	packed := f.str("vectorEncoding") == packedBit
 	switch {
-	case packed != (typ == edmByte):
+	case packed != (typ == stored.Byte):
 		return bad("must be of type 'Collection(Edm.Byte)' and have the property 'vectorEncoding' set to 'packedBit', or neither.")
 	case packed && int(dimensions)%8 != 0:
 		return bad(fmt.Sprintf("has %v dimensions. The dimensions of a packed-bit vector must be a multiple of 8.", dimensions))

@@ -3,13 +3,15 @@ package searchtest
 import (
 	"net/http"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // selection is which fields a reply shows: those in fields, and of a complex
 // field those that its own selection names, or all of them if that is nil. A nil
 // selection shows everything.
 type selection struct {
-	fields map[*field]*selection
+	fields map[*stored.Field]*selection
 	hidden bool // everything, and fields that are not retrievable too
 }
 
@@ -23,7 +25,7 @@ func (s *selection) showsHidden() bool { return s != nil && s.hidden }
 func (s *selection) bySubField() bool { return s != nil && !s.hidden }
 
 // below returns whether f is shown, and the selection among its sub-fields.
-func (s *selection) below(f *field) (*selection, bool) {
+func (s *selection) below(f *stored.Field) (*selection, bool) {
 	if s == nil || s.hidden {
 		return s, true
 	}
@@ -33,7 +35,7 @@ func (s *selection) below(f *field) (*selection, bool) {
 
 // parseSelection reads the value of $select: * or paths, separated by commas.
 func parseSelection(sc *schema, text string) (*selection, *serviceError) {
-	out := &selection{fields: make(map[*field]*selection)}
+	out := &selection{fields: make(map[*stored.Field]*selection)}
 	all := false
 	for path := range strings.SplitSeq(text, ",") {
 		path = strings.TrimSpace(path)
@@ -60,7 +62,7 @@ func (s *selection) add(sc *schema, path string) *serviceError {
 		if !ok {
 			return invalidExpression("Could not find a property named '"+name+"' on type 'search.document'.", "$select")
 		}
-		if !f.retrievable && f.typ != edmComplex {
+		if !f.Retrievable && f.Type != stored.Complex {
 			return invalidExpression("The property '"+path+"' is not retrievable. Only retrievable fields can be selected.", "$select")
 		}
 		sub, chosen := s.fields[f]
@@ -70,11 +72,11 @@ func (s *selection) add(sc *schema, path string) *serviceError {
 		case chosen && sub == nil: // the whole field is selected already
 			return nil
 		case !chosen:
-			sub = &selection{fields: make(map[*field]*selection)}
+			sub = &selection{fields: make(map[*stored.Field]*selection)}
 			s.fields[f] = sub
 			fallthrough
 		default:
-			s, byName = sub, f.byName
+			s, byName = sub, f.ByName
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // A request is read by the definition of the moment it arrived. Before it is
@@ -93,9 +95,9 @@ func TestFieldsThatADefinitionDoesNotKnowAreNotShown(t *testing.T) {
 	narrow, serr := compileSchema([]byte(manyFields(40)), latestVersion)
 	require.Nil(t, serr)
 	for _, ordinal := range []int{41, 1000} {
-		data, body := openMember(nil, ordinal)
+		data, body := stored.OpenMember(nil, ordinal)
 		data = append(data, 1, 2, 3, 4)
-		closeMember(data, body)
+		stored.CloseMember(data, body)
 		assert.NotContains(t, string(wholeDocument(narrow, data)), "67305985") // 0x04030201
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // index is one index of the service: its definition and its documents. Every
@@ -48,20 +50,20 @@ func (ix *index) setSchema(sc *schema) {
 // keepOrdinals numbers the fields of next by the numbers that the fields of the
 // same name had in prev. Fields are never removed from an index, so the numbers
 // stay without gaps.
-func keepOrdinals(prev, next []*field) {
-	byName := make(map[string]*field, len(prev))
+func keepOrdinals(prev, next []*stored.Field) {
+	byName := make(map[string]*stored.Field, len(prev))
 	free := 0
 	for _, f := range prev {
-		byName[f.name] = f
-		free = max(free, f.ordinal+1)
+		byName[f.Name] = f
+		free = max(free, f.Ordinal+1)
 	}
 	for _, f := range next {
-		if old, ok := byName[f.name]; ok {
-			f.ordinal = old.ordinal
-			keepOrdinals(old.fields, f.fields)
+		if old, ok := byName[f.Name]; ok {
+			f.Ordinal = old.Ordinal
+			keepOrdinals(old.Fields, f.Fields)
 			continue
 		}
-		f.ordinal = free
+		f.Ordinal = free
 		free++
 	}
 }

@@ -4,16 +4,17 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
-	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // scalar appends one value of type f.typ, which must be neither null nor
 // complex, to the document being built. It says why if it cannot be one.
-func (p *batchParser) scalar(f *field) *serviceError {
+func (p *batchParser) scalar(f *stored.Field) *serviceError {
 	c := p.peek()
 	switch c {
 	case '{':
-		if f.typ == edmGeographyPoint {
+		if f.Type == stored.GeographyPoint {
 			return p.geographyPoint(f)
 		}
 		return p.unexpectedNode(f, "StartObject")
@@ -33,7 +34,7 @@ func (p *batchParser) scalar(f *field) *serviceError {
 		if !p.literal(word) {
 			return p.malformed()
 		}
-		if f.typ != edmBoolean {
+		if f.Type != stored.Boolean {
 			return p.cannotConvert(f, word)
 		}
 		b := byte(0)
@@ -51,7 +52,7 @@ func (p *batchParser) scalar(f *field) *serviceError {
 		if !ok {
 			return p.malformed()
 		}
-		if !p.numeric(f.typ, text, whole) {
+		if !p.numeric(f.Type, text, whole) {
 			return p.cannotConvert(f, string(text))
 		}
 		return nil
@@ -59,30 +60,30 @@ func (p *batchParser) scalar(f *field) *serviceError {
 }
 
 // text appends the value of a JSON string.
-func (p *batchParser) text(f *field, raw []byte, plain bool) *serviceError {
-	if !plain && f.typ != edmString {
+func (p *batchParser) text(f *stored.Field, raw []byte, plain bool) *serviceError {
+	if !plain && f.Type != stored.String {
 		raw = p.unquoted(raw) // System.Text.Json writes the + of an offset as \u002B
 	}
-	switch f.typ {
-	case edmString:
+	switch f.Type {
+	case stored.String:
 		start := len(p.buf)
 		if plain {
 			p.buf = append(p.buf, raw...)
 		} else {
 			p.buf = appendUnquoted(p.buf, raw)
 		}
-		if len(p.buf)-start > maxTermBytes && (f.filterable || f.sortable || f.facetable) && p.itemError == "" {
-			p.itemError = "Field '" + f.name + "' contains a term that is too large to process. The max length for UTF-8 encoded terms is 32766 bytes. " +
+		if len(p.buf)-start > maxTermBytes && (f.Filterable || f.Sortable || f.Facetable) && p.itemError == "" {
+			p.itemError = "Field '" + f.Name + "' contains a term that is too large to process. The max length for UTF-8 encoded terms is 32766 bytes. " +
 				"The most likely cause of this error is that filtering, sorting, and/or faceting are enabled on this field, which causes the entire field value to be indexed as a single term. " +
 				"Please avoid the use of these options for large fields."
 		}
 		return nil
-	case edmDateTimeOffset:
-		if ms, ok := parseDateTimeOffset(raw); ok {
+	case stored.DateTimeOffset:
+		if ms, ok := stored.ParseDateTime(raw); ok {
 			p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ms))
 			return nil
 		}
-	case edmDouble:
+	case stored.Double:
 		special := math.NaN()
 		switch string(raw) {
 		case "NaN":
@@ -101,29 +102,29 @@ func (p *batchParser) text(f *field, raw []byte, plain bool) *serviceError {
 
 // numeric appends the value of a JSON number and reports whether the type can
 // hold it. Whole numbers never pass through a float64, so Edm.Int64 is exact.
-func (p *batchParser) numeric(t edmType, text []byte, whole bool) bool {
+func (p *batchParser) numeric(t stored.Type, text []byte, whole bool) bool {
 	width := 0
 	switch t {
-	case edmInt32:
+	case stored.Int32:
 		width = 32
-	case edmInt64:
+	case stored.Int64:
 		width = 64
-	case edmInt16:
+	case stored.Int16:
 		width = 16
-	case edmSByte:
+	case stored.SByte:
 		width = 8
-	case edmByte:
+	case stored.Byte:
 		n, err := strconv.ParseUint(string(text), 10, 8)
 		p.buf = append(p.buf, byte(n))
 		return err == nil && whole
-	case edmDouble:
+	case stored.Double:
 		n, err := strconv.ParseFloat(string(text), 64)
 		p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(n))
 		return err == nil
-	case edmSingle, edmHalf:
+	case stored.Single, stored.Half:
 		n, err := strconv.ParseFloat(string(text), 32)
 		single := float32(n)
-		if t == edmHalf {
+		if t == stored.Half {
 			if math.Abs(n) >= 65520 { // rounds to more than the largest half
 				return false
 			}
@@ -164,7 +165,7 @@ func roundToHalf(f float32) float32 {
 }
 
 // geographyPoint reads {"type":"Point","coordinates":[lon,lat],"crs":…}.
-func (p *batchParser) geographyPoint(f *field) *serviceError {
+func (p *batchParser) geographyPoint(f *stored.Field) *serviceError {
 	var position [2]float64
 	var isPoint, hasPosition bool
 	p.pos++
@@ -272,7 +273,7 @@ func (p *batchParser) position(into *[2]float64) (valid, ok bool) {
 }
 
 // coordinateSystem reads the crs of a point. The service knows one.
-func (p *batchParser) coordinateSystem(f *field) *serviceError {
+func (p *batchParser) coordinateSystem(f *stored.Field) *serviceError {
 	p.peek()
 	start := p.pos
 	if !p.skip(p.depth + 1) {
@@ -283,86 +284,4 @@ func (p *batchParser) coordinateSystem(f *field) *serviceError {
 		return nil
 	}
 	return p.badPoint(f, "the coordinate reference system must be EPSG:4326")
-}
-
-// parseDateTimeOffset reads an ISO 8601 time with an offset, which must be
-// there, to milliseconds since 1970 in UTC. Digits beyond milliseconds are cut
-// off. Years are 1 to 9999, in UTC too.
-func parseDateTimeOffset(s []byte) (ms int64, ok bool) {
-	// 2006-01-02T15:04
-	if len(s) < len("2006-01-02T15:04Z") || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != 't' || s[13] != ':' {
-		return 0, false
-	}
-	bad := false
-	number := func(from, to int) int {
-		n := 0
-		for _, c := range s[from:to] {
-			bad = bad || c < '0' || c > '9'
-			n = n*10 + int(c-'0')
-		}
-		return n
-	}
-	year, month, day := number(0, 4), number(5, 7), number(8, 10)
-	hour, minute := number(11, 13), number(14, 16)
-	var second, milli int
-	rest := s[16:]
-	if rest[0] == ':' {
-		if len(s) < len("2006-01-02T15:04:05Z") {
-			return 0, false
-		}
-		second = number(17, 19)
-		rest = s[19:]
-		if rest[0] == '.' {
-			i := 1
-			for i < len(rest) && '0' <= rest[i] && rest[i] <= '9' {
-				i++
-			}
-			for d, scale := 1, 100; d < i && scale > 0; d, scale = d+1, scale/10 {
-				milli += int(rest[d]-'0') * scale
-			}
-			if i == 1 || i == len(rest) {
-				return 0, false
-			}
-			rest = rest[i:]
-		}
-	}
-	offset := 0
-	switch {
-	case len(rest) == 1 && (rest[0] == 'Z' || rest[0] == 'z'):
-	case len(rest) == 6 && (rest[0] == '+' || rest[0] == '-') && rest[3] == ':':
-		at := len(s) - 6
-		h, m := number(at+1, at+3), number(at+4, at+6)
-		if offset = h*60 + m; m > 59 || offset > 14*60 {
-			return 0, false
-		}
-		if rest[0] == '-' {
-			offset = -offset
-		}
-	default:
-		return 0, false
-	}
-	if bad || year < 1 || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
-		return 0, false
-	}
-	date := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
-	if date.Day() != day { // February the 30th
-		return 0, false
-	}
-	ms = date.UnixMilli() + int64(milli) - int64(offset)*60_000
-	return ms, ms >= minDateTime && ms <= maxDateTime
-}
-
-// The first and the last instant that an Edm.DateTimeOffset can hold.
-var (
-	minDateTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-	maxDateTime = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
-)
-
-// appendDateTime appends ms as the service writes times: in UTC, with the
-// fraction only if there is one, and no zeros at its end.
-func appendDateTime(dst []byte, ms int64) []byte {
-	dst = append(dst, '"')
-	t := time.UnixMilli(ms).UTC()
-	dst = t.AppendFormat(dst, "2006-01-02T15:04:05.999")
-	return append(dst, 'Z', '"')
 }
