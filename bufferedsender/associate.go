@@ -7,21 +7,33 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
+// pairing is which result of a reply belongs to which item of its batch.
+type pairing struct {
+	reply   []models.IndexingResult
+	byItem  []*models.IndexingResult // nil if the reply is in the order of the batch
+	strange int                      // results that belong to no item, or repeat one
+}
+
+// of returns the result of item i, nil if the reply says nothing about it, or
+// contradicts itself.
+func (p *pairing) of(i int) *models.IndexingResult {
+	if p.byItem == nil {
+		return &p.reply[i]
+	}
+	return p.byItem[i]
+}
+
 // associate pairs the results of a reply with the items of its batch, by key:
 // the service answers in the order of the request but does not promise to.
-// results[i] is nil if the reply says nothing about items[i], or contradicts
-// itself. strange counts the results that belong to no item, or repeat one.
-func associate[V any](items []publisher.Item[V], reply []models.IndexingResult) (results []*models.IndexingResult, strange int) {
-	results = make([]*models.IndexingResult, len(items))
+func associate[V any](items []publisher.Item[V], reply []models.IndexingResult) pairing {
 	inOrder := len(reply) == len(items)
 	for i := 0; inOrder && i < len(items); i++ {
 		inOrder = reply[i].Key == items[i].Key
-		results[i] = &reply[i]
 	}
 	if inOrder {
-		return results, 0 // keys are unique in a batch, so this is a pairing
+		return pairing{reply: reply} // keys are unique in a batch, so this is a pairing
 	}
-	clear(results)
+	p := pairing{reply: reply, byItem: make([]*models.IndexingResult, len(items))}
 	position := make(map[string]int, len(items))
 	for i := range items {
 		position[items[i].Key] = i
@@ -31,20 +43,20 @@ func associate[V any](items []publisher.Item[V], reply []models.IndexingResult) 
 		at, ok := position[reply[i].Key]
 		switch {
 		case !ok:
-			strange++
-		case results[at] == nil:
-			results[at] = &reply[i]
+			p.strange++
+		case p.byItem[at] == nil:
+			p.byItem[at] = &reply[i]
 		default:
-			strange++
-			if !sameAnswer(results[at], &reply[i]) {
+			p.strange++
+			if !sameAnswer(p.byItem[at], &reply[i]) {
 				contradicted[at] = true
 			}
 		}
 	}
 	for at := range contradicted {
-		results[at] = nil
+		p.byItem[at] = nil
 	}
-	return results, strange
+	return p
 }
 
 func sameAnswer(a, b *models.IndexingResult) bool {

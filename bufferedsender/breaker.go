@@ -22,28 +22,27 @@ func longestWait(b *breaker.Breaker) time.Duration {
 }
 
 // gate is a breaker as the publisher sees it. Subscribers of the breaker may run
-// in its methods, so guard contains their panics.
+// in its methods, so contain, which is deferred around them, stops their panics.
 type gate struct {
 	breaker *breaker.Breaker
-	guard   func(string, func())
+	contain func(handler string)
 
-	// Of the publisher goroutine: what State has read, and the function that
-	// reads it, which is made once.
+	// Of the publisher goroutine: what State has read.
 	status breaker.Status
 	known  bool
-	read   func()
 
 	mu  sync.Mutex
 	out map[*pass]bool // of requests that have not ended; guarded by mu
 }
 
-func newGate(b *breaker.Breaker, guard func(string, func())) *gate {
+// aSubscriber is whose panic a gate contains.
+const aSubscriber = "a subscriber of Breaker"
+
+func newGate(b *breaker.Breaker, contain func(handler string)) *gate {
 	if b == nil {
 		return nil
 	}
-	g := &gate{breaker: b, guard: guard, out: make(map[*pass]bool)}
-	g.read = func() { g.status, g.known = b.Status(), true }
-	return g
+	return &gate{breaker: b, contain: contain, out: make(map[*pass]bool)}
 }
 
 // forPublisher returns nil, not a nil *gate, for no breaker.
@@ -55,8 +54,7 @@ func (g *gate) forPublisher() publisher.Gate {
 }
 
 func (g *gate) Enter() (publisher.Pass, bool) {
-	var leave *breaker.Pass
-	g.guard("a subscriber of Breaker", func() { leave, _ = g.breaker.Allow() })
+	leave := g.allow()
 	if leave == nil {
 		return nil, false
 	}
@@ -67,15 +65,27 @@ func (g *gate) Enter() (publisher.Pass, bool) {
 	return p, true
 }
 
+// allow returns nil if the breaker does not let a request through.
+func (g *gate) allow() (leave *breaker.Pass) {
+	defer g.contain(aSubscriber)
+	leave, _ = g.breaker.Allow()
+	return leave
+}
+
 func (g *gate) State() publisher.GateState {
 	for g.known = false; !g.known; { // a subscriber that panics has been told by then
-		g.guard("a subscriber of Breaker", g.read)
+		g.read()
 	}
 	state := publisher.GateState{Served: g.status.Counts.Successes}
 	if g.status.State != breaker.Closed {
 		state.Shut, state.Blocked = &circuitOpenError{&breaker.OpenError{Status: g.status}}, g.status.State != breaker.HalfOpen
 	}
 	return state
+}
+
+func (g *gate) read() {
+	defer g.contain(aSubscriber)
+	g.status, g.known = g.breaker.Status(), true
 }
 
 // abandon gives back the passes of requests that a Close has left behind, so
@@ -119,7 +129,6 @@ func (p *pass) Done(health publisher.Service, retryAfter time.Duration, err erro
 	p.gate.mu.Lock()
 	delete(p.gate.out, p)
 	p.gate.mu.Unlock()
-	p.gate.guard("a subscriber of Breaker", func() {
-		p.leave.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
-	})
+	defer p.gate.contain(aSubscriber)
+	p.leave.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
 }

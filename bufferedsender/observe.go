@@ -83,12 +83,15 @@ func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult]
 
 // guard calls a handler and contains its panic.
 func (o *observer[T]) guard(handler string, call func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			o.panicked(handler, v)
-		}
-	}()
+	defer o.contain(handler)
 	call()
+}
+
+// contain is to be deferred around the code of others.
+func (o *observer[T]) contain(handler string) {
+	if v := recover(); v != nil {
+		o.panicked(handler, v)
+	}
 }
 
 func (o *observer[T]) panicked(handler string, v any) {

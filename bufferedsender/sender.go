@@ -74,7 +74,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		keyOf:    keyOf,
 		observer: newObserver(&options, telemetry),
 	}
-	s.gate = newGate(options.Breaker, s.observer.guard)
+	s.gate = newGate(options.Breaker, s.observer.contain)
 	limits := options.limits()
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)

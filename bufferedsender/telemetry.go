@@ -35,6 +35,7 @@ type telemetry struct {
 	common []attribute.KeyValue
 	base   metric.MeasurementOption // common
 	alone  []metric.RecordOption    // base, for durations of single actions
+	spans  spanStarts
 
 	// Written by observe, before the sender is handed out.
 	stats      func() publisher.Stats

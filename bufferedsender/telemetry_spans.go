@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -18,31 +19,79 @@ const maxLinks = 128
 // startBatch starts the span of a request. It is a root: a batch has no single
 // parent among the calls that added its actions, so it is linked to them.
 func startBatch[T any](ctx context.Context, t *telemetry, b *batch[T]) (context.Context, trace.Span) {
-	name := operationName(b)
-	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name)}, t.common...)
-	if len(b.Items) > 1 {
-		attrs = append(attrs, attribute.Int("db.operation.batch.size", len(b.Items)))
+	start := t.spans.of(t, operationOf(b))
+	options := start.options
+	if links := origins(b); len(links) > 0 {
+		options = append(options, trace.WithLinks(links...))
 	}
+	ctx, span := t.tracer.Start(ctx, start.name, options...)
+	if len(b.Items) > 1 && span.IsRecording() {
+		span.SetAttributes(attribute.Int("db.operation.batch.size", len(b.Items)))
+	}
+	return ctx, span
+}
+
+// operation is what a request does: the type of its actions, "" for a mixed
+// batch.
+type operation struct {
+	typ   models.ActionType
+	batch bool // two actions or more: the conventions call only that a batch
+}
+
+func operationOf[T any](b *batch[T]) operation {
+	op := operation{typ: b.Items[0].Value.typ, batch: len(b.Items) > 1}
+	for i := range b.Items {
+		if b.Items[i].Value.typ != op.typ {
+			op.typ = ""
+			break
+		}
+	}
+	return op
+}
+
+// name is "BATCH upload" for a batch of uploads only, "BATCH" for a mixed one,
+// and "upload" for a single one.
+func (o operation) name() string {
+	switch {
+	case !o.batch:
+		return string(o.typ)
+	case o.typ == "":
+		return "BATCH"
+	}
+	return "BATCH " + string(o.typ)
+}
+
+// spanStart is what the spans of one operation begin with.
+type spanStart struct {
+	name    string
+	options []trace.SpanStartOption // without room: to append copies
+}
+
+// spanStarts makes each spanStart once. Requests use it from their goroutines.
+type spanStarts struct {
+	mu   sync.Mutex
+	made map[operation]*spanStart // guarded by mu
+}
+
+func (s *spanStarts) of(t *telemetry, op operation) *spanStart {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if start := s.made[op]; start != nil {
+		return start
+	}
+	name := op.name()
+	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name)}, t.common...)
 	if t.index != "" {
 		name += " " + t.index
 	}
-	return t.tracer.Start(ctx, name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attrs...), trace.WithLinks(origins(b)...))
-}
-
-// operationName is "BATCH upload" for a batch of uploads only, "BATCH" for a
-// mixed one, and "upload" for a single one: the conventions call only two or
-// more a batch.
-func operationName[T any](b *batch[T]) string {
-	if len(b.Items) == 1 {
-		return string(b.Items[0].Value.typ)
+	start := &spanStart{name, []trace.SpanStartOption{
+		trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...),
+	}}
+	if s.made == nil {
+		s.made = make(map[operation]*spanStart)
 	}
-	for i := range b.Items {
-		if b.Items[i].Value.typ != b.Items[0].Value.typ {
-			return "BATCH"
-		}
-	}
-	return "BATCH " + string(b.Items[0].Value.typ)
+	s.made[op] = start
+	return start
 }
 
 // origins returns a link to each span that added actions of a batch, up to
@@ -94,6 +143,10 @@ func (s *linkSet) add(origin *trace.SpanContext) {
 }
 
 func endBatch(span trace.Span, status int, requestID string, err error) {
+	defer span.End()
+	if !span.IsRecording() {
+		return
+	}
 	if status != 0 {
 		span.SetAttributes(statusAttribute(status))
 	}
@@ -105,7 +158,6 @@ func endBatch(span trace.Span, status int, requestID string, err error) {
 		span.SetAttributes(attribute.String("error.type", errorType(status, err)))
 		span.SetStatus(codes.Error, errorType(status, err))
 	}
-	span.End()
 }
 
 // errorType names an error with few values: the status, or what kind of trouble

@@ -53,8 +53,10 @@ func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 		r.RetryAfter = min(r.RetryAfter, t.longestWait)
 	}
 	r.Status, r.RequestID = statusOf(answer, err), answer.RequestID
-	if known := (interface{ ServiceRequestID() string })(nil); errors.As(err, &known) {
-		r.RequestID = known.ServiceRequestID()
+	if err != nil {
+		if known := (interface{ ServiceRequestID() string })(nil); errors.As(err, &known) {
+			r.RequestID = known.ServiceRequestID()
+		}
 	}
 	endBatch(span, r.Status, r.RequestID, r.Err)
 	return r
@@ -71,10 +73,11 @@ func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult
 	if err != nil {
 		return refused(batch.Items, err)
 	}
-	results, strange := associate(batch.Items, answer.Results)
-	r := reply{Results: t.newResults(len(results)), RetryAfter: -1, Service: publisher.ServiceSound}
+	results := associate(batch.Items, answer.Results)
+	r := reply{Results: t.newResults(len(batch.Items)), RetryAfter: -1, Service: publisher.ServiceSound}
 	missing := 0
-	for i, result := range results {
+	for i := range batch.Items {
+		result := results.of(i)
 		r.Results[i] = judgeDocument(result, &r)
 		if t.mergeMissing != MergeMissingFail && r.Results[i].Verdict == publisher.Fail && missingDocument(batch.Items[i].Value.typ, result) {
 			r.Results[i] = t.mergeMissing.judge(batch.Items[i].Body, r.Results[i])
@@ -89,8 +92,8 @@ func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult
 	if r.Throttled > 0 {
 		r.Service = publisher.ServiceThrottles
 	}
-	if missing > 0 || strange > 0 {
-		r.Err = fmt.Errorf("%w: %d documents without a result, %d results too many", models.ErrMalformedReply, missing, strange)
+	if missing > 0 || results.strange > 0 {
+		r.Err = fmt.Errorf("%w: %d documents without a result, %d results too many", models.ErrMalformedReply, missing, results.strange)
 	}
 	return r
 }

@@ -22,8 +22,9 @@ const (
 	acceptMinimal = "application/json;odata.metadata=minimal"
 )
 
-// clientRequestIDHeader carries the caller's id of a request.
-const clientRequestIDHeader = "x-ms-client-request-id"
+// clientRequestIDHeader carries the caller's id of a request. It is in canonical
+// form, which saves making that for each.
+const clientRequestIDHeader = "X-Ms-Client-Request-Id"
 
 // connection is what all clients of one service share: an address, a pipeline
 // and a tracer. It does not change after newConnection.

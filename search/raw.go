@@ -87,7 +87,7 @@ func decodeReply(resp *http.Response) ([]models.IndexingResult, error) {
 	if n := resp.ContentLength; n > 0 {
 		buf.Grow(int(min(n+bytes.MinRead, maxPooledReply)))
 	}
-	_, err := buf.ReadFrom(newBounded(resp.Body, maxBatchReplyBytes))
+	_, err := buf.ReadFrom(bound(resp.Body, maxBatchReplyBytes))
 	if closing := resp.Body.Close(); err == nil {
 		err = closing
 	}

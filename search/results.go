@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -39,7 +41,9 @@ func decodeResults(body []byte) ([]models.IndexingResult, error) {
 // scanResults reads the shape that the service writes, and says no to any
 // other.
 func scanResults(body []byte) ([]models.IndexingResult, bool) {
-	s := scanner{data: body}
+	s := scanners.Get().(*scanner)
+	defer s.release()
+	s.data = body
 	if !s.next('{') {
 		return nil, false
 	}
@@ -59,19 +63,18 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 		return nil, false
 	}
 	results := []models.IndexingResult{}
-	var ends []int // of the keys in s.keys
 	if !s.next(']') {
 		for first := s.at; ; {
 			var r models.IndexingResult
 			if !s.result(&r) {
 				return nil, false
 			}
-			if ends == nil { // results are about as long as the first one
+			if len(s.ends) == 0 { // results are about as long as the first one
 				n := min(len(body)/(s.at-first)+1, mostResults)
-				results, ends = make([]models.IndexingResult, 0, n), make([]int, 0, n)
-				s.keys = append(make([]byte, 0, n*(len(s.keys)+2)), s.keys...)
+				results = make([]models.IndexingResult, 0, n)
+				s.ends, s.keys = slices.Grow(s.ends, n), slices.Grow(s.keys, n*(len(s.keys)+2))
 			}
-			results, ends = append(results, r), append(ends, len(s.keys))
+			results, s.ends = append(results, r), append(s.ends, len(s.keys))
 			if s.next(']') {
 				break
 			}
@@ -88,7 +91,7 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 		return nil, false
 	}
 	keys, start := string(s.keys), 0
-	for i, end := range ends {
+	for i, end := range s.ends {
 		results[i].Key = keys[start:end]
 		start = end
 	}
@@ -102,7 +105,22 @@ type scanner struct {
 	at   int
 
 	keys    []byte // of the results so far, without anything between them
+	ends    []int  // of the keys in keys
 	message string // the latest: failures come in swarms with the same message
+}
+
+// scanners are used again, for the memory of keys and ends.
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// maxPooledKeys is how long keys may be in a scanner that is kept: those of the
+// largest request are a tenth of it, unless they are as long as they may be.
+const maxPooledKeys = 4 << 20
+
+func (s *scanner) release() {
+	if cap(s.keys) <= maxPooledKeys {
+		*s = scanner{keys: s.keys[:0], ends: s.ends[:0]}
+		scanners.Put(s)
+	}
 }
 
 func (s *scanner) space() {

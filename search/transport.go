@@ -81,7 +81,7 @@ func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 		resp.Uncompressed = true
 	}
 	if resp.StatusCode < http.StatusMultipleChoices {
-		resp.Body = newBounded(resp.Body, maxReplyBytes)
+		resp.Body = bound(resp.Body, maxReplyBytes)
 		return resp, nil
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
@@ -96,7 +96,13 @@ type bounded struct {
 	limit, left int64
 }
 
-func newBounded(body io.ReadCloser, limit int64) *bounded {
+// bound bounds a body, anew if it is bounded already.
+func bound(body io.ReadCloser, limit int64) *bounded {
+	if b, ok := body.(*bounded); ok {
+		body = b.ReadCloser
+		*b = bounded{ReadCloser: body, limit: limit, left: limit}
+		return b
+	}
 	return &bounded{ReadCloser: body, limit: limit, left: limit}
 }
 

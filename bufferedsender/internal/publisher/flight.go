@@ -119,16 +119,21 @@ func (l *loop[V, R]) start(f *flight[V, R]) {
 		return
 	}
 	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1, Service: ServiceFails} // replaced, unless the worker is ended
-	l.p.workers.Go(func() {
-		started := l.p.now()
-		defer func() {
-			f.took = l.p.now() - started
-			l.landings.add(f)
-			l.p.signal()
-		}()
-		f.reply = l.p.sendBatch(&f.batch)
-		l.p.reportEarly(f.pass, &f.reply)
-	})
+	l.p.workers.Add(1)
+	go l.work(f)
+}
+
+// work is a worker: it sends the batch of a flight and lands it.
+func (l *loop[V, R]) work(f *flight[V, R]) {
+	defer l.p.workers.Done()
+	started := l.p.now()
+	defer func() {
+		f.took = l.p.now() - started
+		l.landings.add(f)
+		l.p.signal()
+	}()
+	f.reply = l.p.sendBatch(&f.batch)
+	l.p.reportEarly(f.pass, &f.reply)
 }
 
 var errGoexit = errors.New("the client has ended its goroutine")
