@@ -2,12 +2,15 @@ package bufferedsender_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // BenchmarkStartup is a sender's whole life with one document, without the
@@ -45,6 +48,35 @@ func BenchmarkIdleSenders(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkFullBuffer is the memory of a sender whose buffer is full, so full
+// that it refuses more: what is live, how much of that is beyond
+// MaxBufferedBytes, and what an action costs beside its encoded form. The caller
+// has dropped the documents.
+func BenchmarkFullBuffer(b *testing.B) {
+	for _, size := range []int{100, 650, 20_000} {
+		b.Run(fmt.Sprintf("documents_of_%d_bytes", size), func(b *testing.B) {
+			text := strings.Repeat("x", size)
+			for b.Loop() {
+				before := inUse()
+				s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{DisableAutoFlush: true})
+				require.NoError(b, err)
+				n := 0
+				for ; err == nil; n++ {
+					err = s.TryIndexDocuments(models.UploadAction(declaration{ID: fmt.Sprintf("net_http_Client_%07d", n), Doc: text}))
+				}
+				require.ErrorIs(b, err, bufferedsender.ErrBufferFull)
+				live := float64(inUse()) - float64(before)
+				stats := s.Stats()
+				b.ReportMetric(live/1e6, "MB")
+				b.ReportMetric((live-float64(bufferedsender.DefaultMaxBufferedBytes))/1e6, "MB/over")
+				b.ReportMetric((live-float64(stats.PendingBytes))/float64(stats.PendingActions), "B/action")
+				require.NoError(b, s.Close(context.Background()))
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
 
 // inUse returns the bytes of the heap and of the stacks that are in use.

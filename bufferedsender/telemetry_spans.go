@@ -63,6 +63,7 @@ func (o operation) name() string {
 
 // spanStart is what the spans of one operation begin with.
 type spanStart struct {
+	operation
 	name    string
 	options []trace.SpanStartOption // without room: to append copies
 }
@@ -70,27 +71,26 @@ type spanStart struct {
 // spanStarts makes each spanStart once. Requests use it from their goroutines.
 type spanStarts struct {
 	mu   sync.Mutex
-	made map[operation]*spanStart // guarded by mu
+	made []*spanStart // guarded by mu; most senders have one or two
 }
 
 func (s *spanStarts) of(t *telemetry, op operation) *spanStart {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if start := s.made[op]; start != nil {
-		return start
+	for _, start := range s.made {
+		if start.operation == op {
+			return start
+		}
 	}
 	name := op.name()
 	attrs := append([]attribute.KeyValue{attribute.String("db.operation.name", name)}, t.common...)
 	if t.index != "" {
 		name += " " + t.index
 	}
-	start := &spanStart{name, []trace.SpanStartOption{
+	start := &spanStart{op, name, []trace.SpanStartOption{
 		trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...),
 	}}
-	if s.made == nil {
-		s.made = make(map[operation]*spanStart)
-	}
-	s.made[op] = start
+	s.made = append(s.made, start)
 	return start
 }
 
