@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ type gate struct {
 	known  bool
 
 	mu  sync.Mutex
-	out map[*pass]bool // of requests that have not ended; guarded by mu
+	out []*pass // of requests that have not ended; guarded by mu
 }
 
 // aSubscriber is whose panic a gate contains.
@@ -42,7 +43,7 @@ func newGate(b *breaker.Breaker, contain func(handler string)) *gate {
 	if b == nil {
 		return nil
 	}
-	return &gate{breaker: b, contain: contain, out: make(map[*pass]bool)}
+	return &gate{breaker: b, contain: contain}
 }
 
 // forPublisher returns nil, not a nil *gate, for no breaker.
@@ -60,7 +61,7 @@ func (g *gate) Enter() (publisher.Pass, bool) {
 	}
 	p := &pass{gate: g, leave: leave}
 	g.mu.Lock()
-	g.out[p] = true
+	g.out = append(g.out, p)
 	g.mu.Unlock()
 	return p, true
 }
@@ -96,9 +97,9 @@ func (g *gate) abandon() {
 	}
 	g.mu.Lock()
 	left := g.out
-	g.out = make(map[*pass]bool)
+	g.out = nil
 	g.mu.Unlock()
-	for p := range left {
+	for _, p := range left {
 		p.Done(publisher.ServiceUnclear, -1, nil)
 	}
 }
@@ -127,7 +128,9 @@ func (p *pass) Probe() bool { return p.leave.Probe() }
 
 func (p *pass) Done(health publisher.Service, retryAfter time.Duration, err error) {
 	p.gate.mu.Lock()
-	delete(p.gate.out, p)
+	if i := slices.Index(p.gate.out, p); i >= 0 {
+		p.gate.out = slices.Delete(p.gate.out, i, i+1)
+	}
 	p.gate.mu.Unlock()
 	defer p.gate.contain(aSubscriber)
 	p.leave.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})

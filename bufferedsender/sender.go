@@ -54,7 +54,8 @@ type BufferedSender[T any] struct {
 
 // New returns a sender that sends to indexer, usually a *search.Client. It
 // makes no request. The error names every problem of the options at once. Close
-// the sender to stop its goroutine.
+// the sender to have everything sent, and to end what it watches: the breaker
+// and the meter. Its goroutine ends by itself while there is nothing to do.
 func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	options, err := opts.withDefaults()
 	errs := []error{err}

@@ -8,7 +8,20 @@ type clientRequestIDKey struct{}
 // the x-ms-client-request-id header of the requests made with it, so that the
 // caller's records and the service's logs can be joined. Ids are GUIDs.
 func ContextWithClientRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, clientRequestIDKey{}, id)
+	return &requestIDContext{ctx, id}
+}
+
+// requestIDContext is what context.WithValue makes, without boxing the id.
+type requestIDContext struct {
+	context.Context
+	id string
+}
+
+func (c *requestIDContext) Value(key any) any {
+	if key == (clientRequestIDKey{}) {
+		return c.id
+	}
+	return c.Context.Value(key)
 }
 
 // ClientRequestID returns the id that ctx carries, or "".

@@ -90,18 +90,33 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 // run is the goroutine. A handler may end it (runtime.Goexit, which is what
 // FailNow of a test does); then another one takes over where it was.
 func (l *loop[V, R]) run() {
+	parked := false
 	defer func() {
-		if !l.ended {
+		switch {
+		case parked: // all of l belongs to the next goroutine, if there is one already
+		case !l.ended:
 			go l.run()
-			return
+		default:
+			l.p.cancel()
+			l.p.admission.publish(&l.end, l.p.closed)
 		}
-		l.p.cancel()
-		l.p.admission.publish(&l.end, l.p.closed)
 	}()
 	number := goroutine()
 	l.goroutine.Store(&number)
 	l.resume()
-	l.rounds()
+	parked = l.rounds()
+}
+
+// park ends the goroutine of a loop that has nothing to wait for, so that an
+// idle sender costs no stack; signal starts the next one. It reports false if
+// there is something to do after all.
+//
+// The loop marks itself parked and then looks for a wake-up; a signal leaves the
+// wake-up and then looks for the mark. So at least one of the two finds what the
+// other has left, and if both do, the swap lets one of them go on.
+func (l *loop[V, R]) park() bool {
+	l.p.parked.Store(true)
+	return len(l.p.wake) == 0 || !l.p.parked.CompareAndSwap(true, false)
 }
 
 // resume does what a goroutine that was ended in a hook has left undone.
@@ -118,7 +133,8 @@ func (l *loop[V, R]) resume() {
 	}
 }
 
-func (l *loop[V, R]) rounds() {
+// rounds returns when everything has ended, or true when the loop is parked.
+func (l *loop[V, R]) rounds() (parked bool) {
 	var timer *time.Timer // nil while nothing waits: an idle sender has none
 	for {
 		if f := l.landings.next(); f != nil {
@@ -127,7 +143,7 @@ func (l *loop[V, R]) rounds() {
 		l.intake()
 		if l.giveUp {
 			l.abort()
-			return
+			return false
 		}
 		now := l.p.now()
 		l.pending.promote(now)
@@ -144,7 +160,7 @@ func (l *loop[V, R]) rounds() {
 		l.note()
 		if l.closing && l.pending.count == 0 {
 			l.finish()
-			return
+			return false
 		}
 		var expired <-chan time.Time
 		if wait, ok := l.nextWake(now); ok {
@@ -160,6 +176,9 @@ func (l *loop[V, R]) rounds() {
 		}
 		if l.mustNotSleep() || l.landings.any() {
 			continue
+		}
+		if expired == nil && l.pending.count == 0 && l.park() {
+			return true
 		}
 		select {
 		case <-l.p.wake: // whoever lands, adds, flushes or changes something signals

@@ -12,7 +12,7 @@ func (q *queue) pop()       { q.start++ }
 
 func (q *queue) push(r ref) {
 	if q.len() == len(q.refs) {
-		bigger := make([]ref, max(64, 2*len(q.refs)))
+		bigger := make([]ref, max(8, 2*len(q.refs)))
 		n := q.len()
 		for i := range n {
 			bigger[i] = q.refs[(q.start+uint(i))&uint(len(q.refs)-1)]

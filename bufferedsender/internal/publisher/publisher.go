@@ -4,7 +4,8 @@
 // judges the answer.
 //
 // One goroutine, the loop, owns all state but the admission (see admission.go)
-// and runs every hook. Requests run beside it.
+// and runs every hook. Requests run beside it. While there is nothing to do there
+// is no goroutine.
 package publisher
 
 import (
@@ -12,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +35,7 @@ type Publisher[V, R any] struct {
 
 	admission admission[V]
 	wake      chan struct{} // capacity 1: one pending wake-up is as good as many
+	parked    atomic.Bool   // the loop has no goroutine
 	closed    chan struct{} // closed when the result of Close is final
 
 	cancel   context.CancelFunc // ends all requests
@@ -69,11 +72,14 @@ func (p *Publisher[V, R]) Wake() { p.signal() }
 // Done returns a channel that is closed when the result of Close is final.
 func (p *Publisher[V, R]) Done() <-chan struct{} { return p.closed }
 
-// signal wakes the loop.
+// signal wakes the loop, and gives it a goroutine if it has none: see park.
 func (p *Publisher[V, R]) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
+	}
+	if p.parked.Load() && p.parked.CompareAndSwap(true, false) {
+		go p.loop.run()
 	}
 }
 

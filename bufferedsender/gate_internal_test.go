@@ -1,0 +1,28 @@
+package bufferedsender
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+func TestAGateForgetsThePassesThatHaveEnded(t *testing.T) {
+	b, err := breaker.New(nil)
+	require.NoError(t, err)
+	g := newGate(b, func(string) {})
+	var passes []publisher.Pass
+	for range 3 {
+		p, ok := g.Enter()
+		require.True(t, ok)
+		passes = append(passes, p)
+	}
+	for left, i := range []int{1, 0, 2} {
+		passes[i].Done(publisher.ServiceSound, -1, nil)
+		passes[i].Done(publisher.ServiceSound, -1, nil) // once more changes nothing
+		assert.Len(t, g.out, 2-left)
+	}
+}

@@ -1,0 +1,71 @@
+package publisher
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// immediate is a Transport that takes everything and no time.
+type immediate struct{}
+
+func (immediate) Send(_ context.Context, b *Batch[int]) Reply[int] {
+	return all(b, Result[int]{Verdict: Done})
+}
+
+func atOnce(c *Config[int, int]) { c.Transport = immediate{} }
+
+func TestAnIdlePublisherHasNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, e := start(t, &service{}, atOnce)
+		for i := range 3 {
+			synctest.Wait()
+			assert.True(t, p.parked.Load(), "nothing to do")
+			add(t, p, 1)
+			require.NoError(t, p.Flush(t.Context()))
+			assert.Equal(t, i+1, e.completed)
+		}
+		synctest.Wait()
+		assert.True(t, p.parked.Load())
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+func TestItemsThatWaitForAFullBatchKeepTheGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, e := start(t, &service{}, atOnce)
+		add(t, p, 1)
+		synctest.Wait()
+		assert.Zero(t, e.completed)
+		assert.False(t, p.parked.Load())
+	})
+}
+
+// Each Flush is followed at once by the next Add, when the loop is about to end
+// its goroutine or has just ended it. A wake-up that is lost then is a deadlock,
+// which synctest reports.
+func TestNoWakeUpIsLostConcurrentSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers, rounds = 2, 2000
+		p, e := start(t, &service{}, atOnce)
+		var done sync.WaitGroup
+		for c := range callers {
+			done.Go(func() {
+				items := []Item[int]{{Key: strconv.Itoa(c), Body: []byte("{}")}}
+				for range rounds {
+					_, err := p.Add(t.Context(), items, true)
+					assert.NoError(t, err)
+					assert.NoError(t, p.Flush(t.Context()))
+				}
+			})
+		}
+		done.Wait()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, callers*rounds, e.completed)
+	})
+}
