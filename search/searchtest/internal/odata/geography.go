@@ -1,0 +1,163 @@
+package odata
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// earthRadius is the mean radius of the earth in kilometers.
+const earthRadius = 6371.0087714
+
+// point is a place on the earth in degrees.
+type point struct {
+	lon, lat float64
+}
+
+// decodePoint reads a stored Edm.GeographyPoint.
+func decodePoint(value []byte) point {
+	return point{
+		lon: math.Float64frombits(binary.LittleEndian.Uint64(value)),
+		lat: math.Float64frombits(binary.LittleEndian.Uint64(value[8:])),
+	}
+}
+
+// distance is the length of the great circle between two points in kilometers,
+// by the haversine formula.
+func (p point) distance(q point) float64 {
+	const degree = math.Pi / 180
+	sinLat := math.Sin((q.lat - p.lat) * degree / 2)
+	sinLon := math.Sin((q.lon - p.lon) * degree / 2)
+	h := sinLat*sinLat + math.Cos(p.lat*degree)*math.Cos(q.lat*degree)*sinLon*sinLon
+	return 2 * earthRadius * math.Asin(min(1, math.Sqrt(h)))
+}
+
+// Distance is the length of the great circle between two points in kilometers.
+func Distance(lonA, latA, lonB, latB float64) float64 {
+	return point{lonA, latA}.distance(point{lonB, latB})
+}
+
+// polygon is an area, its edges and corners included. Edges are straight on the
+// grid of longitude and latitude.
+type polygon struct {
+	ring     []point // closed: the last is the first
+	min, max point
+
+	// acrossDateLine is said of a rectangle along the grid that is wider than
+	// half of the earth: it means the part on the other side, across ±180°.
+	acrossDateLine bool
+}
+
+func newPolygon(ring []point) *polygon {
+	g := &polygon{ring: ring, min: ring[0], max: ring[0]}
+	alongGrid := len(ring) == 5
+	for i, p := range ring {
+		g.min = point{min(g.min.lon, p.lon), min(g.min.lat, p.lat)}
+		g.max = point{max(g.max.lon, p.lon), max(g.max.lat, p.lat)}
+		if i > 0 && p.lon != ring[i-1].lon && p.lat != ring[i-1].lat {
+			alongGrid = false
+		}
+	}
+	g.acrossDateLine = alongGrid && g.max.lon-g.min.lon > 180
+	return g
+}
+
+// contains reports whether p is inside or on the edge.
+func (g *polygon) contains(p point) bool {
+	if p.lat < g.min.lat || p.lat > g.max.lat {
+		return false
+	}
+	if g.acrossDateLine {
+		return p.lon >= g.max.lon || p.lon <= g.min.lon
+	}
+	if p.lon < g.min.lon || p.lon > g.max.lon {
+		return false
+	}
+	inside := false
+	for i := 1; i < len(g.ring); i++ {
+		a, b := g.ring[i-1], g.ring[i]
+		// On which side of the edge p is: 0 on the line.
+		side := (b.lon-a.lon)*(p.lat-a.lat) - (b.lat-a.lat)*(p.lon-a.lon)
+		if side == 0 && min(a.lon, b.lon) <= p.lon && p.lon <= max(a.lon, b.lon) &&
+			min(a.lat, b.lat) <= p.lat && p.lat <= max(a.lat, b.lat) {
+			return true
+		}
+		// A ray to the east meets the edge: its southern end counts, its
+		// northern one does not.
+		if (a.lat <= p.lat) != (b.lat <= p.lat) && (side > 0) == (b.lat > a.lat) {
+			inside = !inside
+		}
+	}
+	return inside
+}
+
+// parseGeography reads POINT(…) or POLYGON((…)) and returns what is wrong with
+// it.
+func (v *literal) parseGeography(text string) (why string) {
+	if srid, rest, found := strings.Cut(text, ";"); found {
+		if !strings.EqualFold(strings.ReplaceAll(srid, " ", ""), "SRID=4326") {
+			return "Only SRID=4326 is supported."
+		}
+		text = rest
+	}
+	open := strings.IndexByte(text, '(')
+	if open < 0 {
+		return "Expecting token type LeftParen."
+	}
+	shape := strings.ToUpper(strings.TrimSpace(text[:open]))
+	body, ok := inParentheses(text[open:])
+	if !ok {
+		return "Expecting token type RightParen."
+	}
+	switch shape {
+	case "POINT":
+		v.kind, v.typeName = literalPoint, "Edm.GeographyPoint"
+		v.point, why = parsePoint(body)
+		return why
+	case "POLYGON":
+		v.kind, v.typeName = literalPolygon, "Edm.GeographyPolygon"
+		if body, ok = inParentheses(body); !ok || strings.ContainsAny(body, "()") {
+			return "A polygon must have one ring."
+		}
+		var ring []point
+		for text := range strings.SplitSeq(body, ",") {
+			p, why := parsePoint(text)
+			if why != "" {
+				return why
+			}
+			ring = append(ring, p)
+		}
+		if len(ring) < 4 || ring[0] != ring[len(ring)-1] {
+			return "A polygon must have at least four points, the last of which is the first."
+		}
+		v.polygon = newPolygon(ring)
+		return ""
+	}
+	return "Only POINT and POLYGON are supported."
+}
+
+// inParentheses takes off the parentheses around text.
+func inParentheses(text string) (string, bool) {
+	text, opened := strings.CutPrefix(strings.TrimSpace(text), "(")
+	text, closed := strings.CutSuffix(text, ")")
+	return text, opened && closed
+}
+
+func parsePoint(text string) (p point, why string) {
+	parts := strings.Fields(text)
+	if len(parts) != 2 {
+		return p, "A point must have a longitude and a latitude."
+	}
+	lon, err1 := strconv.ParseFloat(parts[0], 64)
+	lat, err2 := strconv.ParseFloat(parts[1], 64)
+	switch {
+	case err1 != nil || err2 != nil || strings.ContainsAny(text, "xX_pPnN"):
+		return p, "A longitude or latitude is not a number."
+	case lat < -90 || lat > 90:
+		return p, "Latitude must be between -90 and 90 degrees."
+	case lon < -180 || lon > 180:
+		return p, "Longitude must be between -180 and 180 degrees."
+	}
+	return point{lon, lat}, ""
+}

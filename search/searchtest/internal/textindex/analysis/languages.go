@@ -1,0 +1,172 @@
+package analysis
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
+	"github.com/blevesearch/bleve/v2/analysis/lang/cjk"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ckb"
+	"github.com/blevesearch/bleve/v2/analysis/lang/de"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fa"
+	"github.com/blevesearch/bleve/v2/analysis/lang/hi"
+	"github.com/blevesearch/bleve/v2/analysis/lang/in"
+	"github.com/blevesearch/bleve/v2/analysis/lang/pl"
+)
+
+// The chains of Lucene's analyzers for languages.
+
+var (
+	arabicNormalization = filterText(ar.NewArabicNormalizeFilter())
+	cjkWidth            = filterText(cjk.NewCJKWidthFilter())
+	germanNormalization = filterText(de.NewGermanNormalizeFilter())
+	hindiNormalization  = filterText(hi.NewHindiNormalizeFilter())
+	indicNormalization  = filterText(in.NewIndicNormalizeFilter())
+	persianNormal       = filterText(fa.NewPersianNormalizeFilter())
+	soraniNormalization = filterText(ckb.NewSoraniNormalizeFilter())
+)
+
+var (
+	italianArticles = strings.Fields("c l all dall dell nell sull coll pell gl agl dagl degl negl sugl un m t s v d")
+	irishArticles   = strings.Fields("d m b")
+)
+
+// languageChains are the filters behind the standard tokenizer, by the code of
+// the language.
+var languageChains = map[string]func() []filter{
+	"ar": func() []filter {
+		return []filter{mapper(lower), mapper(foldDigits), stops("arabic"), mapper(arabicNormalization), stemmer(arabicStem)}
+	},
+	"da": plainChain("danish"),
+	"de": func() []filter {
+		return []filter{mapper(lower), stops("german"), mapper(germanNormalization), stemmer(lightGerman)}
+	},
+	"en": func() []filter {
+		return []filter{mapper(cutPossessive), mapper(lower), stops("english"), stemmer(porterStem)}
+	},
+	"es": func() []filter { return []filter{mapper(lower), stops("spanish"), stemmer(lightSpanish)} },
+	"fa": func() []filter {
+		return []filter{mapper(lower), mapper(foldDigits), mapper(arabicNormalization), mapper(persianNormal), stops("persian")}
+	},
+	"fi": plainChain("finnish"),
+	"fr": func() []filter {
+		return []filter{elision(frenchArticles), mapper(lower), stops("french"), stemmer(lightFrench)}
+	},
+	"ga": func() []filter {
+		return []filter{
+			// A prefixed h, n or t with a hyphen is no word.
+			stopFilter(newWordSet([]string{"h", "n", "t"}, true)),
+			elision(irishArticles), mapper(lowerIrish), stops("irish"), stemmer(irishStem),
+		}
+	},
+	"hi": func() []filter {
+		return []filter{
+			mapper(lower), mapper(foldDigits), mapper(indicNormalization), mapper(hindiNormalization), stops("hindi"), stemmer(hindiStem),
+		}
+	},
+	"hu": plainChain("hungarian"),
+	"it": func() []filter {
+		return []filter{elision(italianArticles), mapper(lower), stops("italian"), stemmer(lightItalian)}
+	},
+	"nl": func() []filter {
+		return []filter{
+			mapper(lower), stops("dutch"),
+			stemOverride{"fiets": "fiets", "bromfiets": "bromfiets", "ei": "eier", "kind": "kinder"},
+			stemmer(snowballStemmers["dutch"]),
+		}
+	},
+	"no": plainChain("norwegian"),
+	"pl": func() []filter {
+		return []filter{mapper(lower), stopFilter(newWordSet(polishStopWords(), false)), stemmer(polishStem())}
+	},
+	"pt-PT": func() []filter {
+		return []filter{mapper(lower), stops("portuguese"), stemmer(lightPortuguese)}
+	},
+	"ro": plainChain("romanian"),
+	"ru": plainChain("russian"),
+	"sv": plainChain("swedish"),
+	"tr": func() []filter {
+		return []filter{mapper(cutApostrophe), mapper(lowerTurkish), stops("turkish"), stemmer(snowballStemmers["turkish"])}
+	},
+}
+
+var polishStopWords = list(pl.PolishStopWords)
+
+// polishStem loads a table of two megabytes, so only who asks for Polish does.
+var polishStem = sync.OnceValue(func() func(string) string {
+	f, err := pl.NewPolishStemmerFilter()
+	if err != nil {
+		panic("the table of the Polish stemmer, which is part of the program, is damaged: " + err.Error())
+	}
+	stem := filterText(f)
+	return remembered(func(text string) string {
+		if out := stem(text); out != "" {
+			return out
+		}
+		return text // the table knows no stem
+	})
+})
+
+// plainChain is what Lucene does for a language with a Snowball stemmer and
+// nothing special.
+func plainChain(language string) func() []filter {
+	return func() []filter {
+		return []filter{mapper(lower), stops(language), stemmer(snowballStemmers[language])}
+	}
+}
+
+func stops(language string) filter { return stopFilter(newWordSet(stopwordLists[language](), false)) }
+
+// foldDigits turns the digits of all scripts into those of ASCII.
+func foldDigits(text string) string {
+	if isASCII(text) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 || !unicode.Is(unicode.Nd, r) {
+			return r
+		}
+		for d := rune(0); ; d++ { // the digits of a script follow one another, from 0
+			if !unicode.Is(unicode.Nd, r-d-1) || d == 9 {
+				return '0' + d
+			}
+		}
+	}, text)
+}
+
+// lowerTurkish knows that the small letter of I has no dot, and that of İ has.
+func lowerTurkish(text string) string {
+	text = strings.ReplaceAll(text, "I\u0307", "i")
+	return strings.ToLowerSpecial(unicode.TurkishCase, text)
+}
+
+// lowerIrish puts a hyphen behind the n or t that a vowel's capital shows to be
+// a prefix: nAthair is n-athair.
+func lowerIrish(text string) string {
+	if len(text) > 1 && (text[0] == 'n' || text[0] == 't') {
+		for _, vowel := range []string{"A", "E", "I", "O", "U", "Á", "É", "Í", "Ó", "Ú"} {
+			if strings.HasPrefix(text[1:], vowel) {
+				return text[:1] + "-" + lower(text[1:])
+			}
+		}
+	}
+	return lower(text)
+}
+
+// zeroWidthToSpace is Lucene's char filter for Persian: a zero-width non-joiner
+// parts words.
+type zeroWidthToSpace struct{}
+
+func (zeroWidthToSpace) apply(text string) (string, edits) {
+	const nonJoiner = "\u200c"
+	r := rewriter{in: text}
+	for at := 0; ; {
+		i := strings.Index(text[at:], nonJoiner)
+		if i < 0 {
+			return r.done()
+		}
+		r.replace(at+i, at+i+len(nonJoiner), " ")
+		at += i + len(nonJoiner)
+	}
+}

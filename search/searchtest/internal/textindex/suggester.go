@@ -1,0 +1,308 @@
+package textindex
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
+)
+
+// Suggester is the index behind suggestions and autocompletion: the words of its
+// source fields as they are written, in their order. Recorded replies show that
+// it does not use the fields' own analyzers: it completes whole words where a field
+// is stemmed, and words that the field's analyzer removes.
+//
+// Any number of readers may use it at the same time; Put and Delete must be
+// alone.
+type Suggester struct {
+	index    *Index
+	analyzer analysis.Analyzer
+}
+
+// NewSuggester returns an empty suggester over the fields of these paths. The
+// analyzer must give each word a position of its own; it is standard.lucene in
+// the service.
+func NewSuggester(paths []string, a analysis.Analyzer) *Suggester {
+	var fields []Field
+	for _, path := range paths {
+		fields = append(fields, Field{Path: path, Index: a, Search: a})
+	}
+	s := &Suggester{index: New(Config{Fields: fields}), analyzer: a}
+	for _, f := range s.index.fields {
+		f.stream = new(stream)
+	}
+	return s
+}
+
+// Put adds a document, with the texts of each field. Ids grow, as in an Index.
+func (s *Suggester) Put(id uint32, values [][]string) {
+	s.index.Put(id, Document{Values: values})
+}
+
+// Delete removes a document and reports whether it was there.
+func (s *Suggester) Delete(id uint32) bool { return s.index.Delete(id) }
+
+// Len is the number of documents.
+func (s *Suggester) Len() int { return s.index.Len() }
+
+// TypedText is what a user has typed so far, and where to look for it.
+type TypedText struct {
+	Text string
+	// Fields are paths among those of the suggester. Nil means all.
+	Fields []string
+	// Fuzzy lets one word differ in one place from what was typed.
+	Fuzzy bool
+	// Filter has the documents to look in. Nil means all.
+	Filter *IDs
+}
+
+// Suggestion is a document that has all the words that were typed, the last of
+// them at least as the beginning of a word, in one value of a field.
+type Suggestion struct {
+	ID    uint32
+	Path  string // the field that fits best
+	Value int    // which of the field's values
+	Score float32
+}
+
+// Suggestions are what Suggest found, the best first; of equals the one with
+// the smaller id.
+type Suggestions struct {
+	List []Suggestion
+
+	analyzer analysis.Analyzer
+	words    []typedWord
+}
+
+// typedWord is a word of the text that was typed.
+type typedWord struct {
+	*editMatcher // nil unless the search is fuzzy
+	text         string
+	last         bool // it may go on
+	start        int  // where it is in the text
+}
+
+// words is the words of a text.
+func (s *Suggester) words(t TypedText) []typedWord {
+	tokens := s.analyzer.Analyze(t.Text)
+	words := make([]typedWord, len(tokens))
+	for i, token := range tokens {
+		words[i] = typedWord{text: token.Text, start: token.Start, last: i == len(tokens)-1}
+		if t.Fuzzy {
+			words[i].editMatcher = newEditMatcher(token.Text, 1)
+		}
+	}
+	return words
+}
+
+// edits is how far a term is from the word, 0 or 1; false says that it is
+// farther.
+func (w typedWord) edits(term string) (int, bool) {
+	if w.last && len(term) >= len(w.text) && term[:len(w.text)] == w.text || term == w.text {
+		return 0, true
+	}
+	if w.editMatcher == nil {
+		return 0, false
+	}
+	return w.distance(term, w.last)
+}
+
+// candidates is the terms of a field that a word may stand for. Whole texts are
+// compared with them, so the edits are found by the number of a term without a
+// map.
+type candidates struct {
+	numbers []uint32
+	edits   []int8 // by number; absent for the others
+}
+
+const absent = -1
+
+func newCandidates(f *field) *candidates {
+	c := &candidates{edits: make([]int8, len(f.terms))}
+	for i := range c.edits {
+		c.edits[i] = absent
+	}
+	return c
+}
+
+func (c *candidates) add(n uint32, edits int) {
+	c.numbers = append(c.numbers, n)
+	c.edits[n] = int8(edits)
+}
+
+// of is the edits of a term; false says that it is none of the candidates.
+func (c *candidates) of(n uint32) (int, bool) {
+	if n == none || c.edits[n] == absent {
+		return 0, false
+	}
+	return int(c.edits[n]), true
+}
+
+// candidates is the terms of a field that the word may stand for.
+func (w typedWord) candidates(f *field) *candidates {
+	found := newCandidates(f)
+	switch {
+	case w.editMatcher != nil:
+		for i, term := range f.terms {
+			if edits, ok := w.edits(term); ok {
+				found.add(uint32(i), edits)
+			}
+		}
+	case w.last:
+		for _, n := range f.withPrefix(w.text) {
+			found.add(n, 0)
+		}
+	default:
+		if n, ok := f.byTerm[w.text]; ok {
+			found.add(n, 0)
+		}
+	}
+	return found
+}
+
+// Suggest finds documents. The terms that a typed word may stand for count as one
+// term in scores: a document does not get better because what it has of them is
+// rare. Its error is an *UnknownFieldError.
+func (s *Suggester) Suggest(t TypedText) (*Suggestions, error) {
+	fields, err := s.fields(t.Fields)
+	if err != nil {
+		return nil, err
+	}
+	out := &Suggestions{analyzer: s.analyzer, words: s.words(t)}
+	if len(out.words) == 0 {
+		return out, nil
+	}
+	allowed := s.index.allowed(t.Filter)
+	place := make([]int32, len(s.index.ids)) // in the list, from 1
+	for _, f := range fields {
+		s.search(f, out.words, allowed, func(ordinal uint32, value int, score float32) {
+			found := Suggestion{s.index.ids[ordinal], f.Path, value, score}
+			switch at := place[ordinal]; {
+			case at == 0:
+				out.List = append(out.List, found)
+				place[ordinal] = int32(len(out.List))
+			case score > out.List[at-1].Score:
+				out.List[at-1] = found
+			}
+		})
+	}
+	slices.SortFunc(out.List, func(a, b Suggestion) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+func (s *Suggester) fields(paths []string) ([]*field, error) {
+	c, err := s.index.compiler(Options{Fields: paths})
+	if err != nil {
+		return nil, err
+	}
+	return c.fields, nil
+}
+
+// search finds the documents with all words in one value of a field.
+func (s *Suggester) search(f *field, words []typedWord, allowed bitset, found func(uint32, int, float32)) {
+	m := valueMatcher{
+		words: make([]*candidates, len(words)),
+		times: make([]int, len(words)),
+		least: make([]int, len(words)),
+	}
+	scorers := make([]scorer, len(words))
+	var common bitset
+	c := compiler{index: s.index}
+	for i, w := range words {
+		m.words[i] = w.candidates(f)
+		having := f.having(m.words[i].numbers, len(s.index.ids), s.index.dead)
+		scorers[i] = c.scorer(f, s.index.similarity.idf(having.len(), s.index.rows), 1)
+		scorers[i].scale(1)
+		if common == nil {
+			common = having
+			continue
+		}
+		for j := range common {
+			common[j] &= having[j]
+		}
+	}
+	common.each(func(ordinal uint32) {
+		if allowed != nil && !allowed.has(ordinal) {
+			return
+		}
+		value := m.match(f.stream.of(ordinal))
+		if value < 0 {
+			return
+		}
+		score := float32(0)
+		for i, n := range m.times {
+			score += scorers[i].score(ordinal, float32(n))
+		}
+		found(ordinal, value, score)
+	})
+}
+
+// having is the documents that live and have one of several terms.
+func (f *field) having(terms []uint32, n int, dead bitset) bitset {
+	set := newBitset(n)
+	for _, term := range terms {
+		for c := f.lists[term].cursor(); c.advance(); {
+			if dead == nil || !dead.has(c.ordinal) {
+				set.set(c.ordinal)
+			}
+		}
+	}
+	return set
+}
+
+// valueMatcher looks for words in the values of one document after another.
+type valueMatcher struct {
+	words []*candidates
+	times []int // of each word, how often it is in the whole text
+	least []int // of each word, the fewest edits in the present value
+}
+
+// match is the first value that has all words with one edit at most in all, -1 if
+// there is none.
+func (m *valueMatcher) match(terms []uint32) int {
+	const missing = 2
+	clear(m.times)
+	value := -1
+	for at := 0; len(terms) > 0; at++ {
+		for i := range m.least {
+			m.least[i] = missing
+		}
+		n := slices.Index(terms, none)
+		if n < 0 {
+			n = len(terms)
+		}
+		for _, term := range terms[:n] {
+			for i, w := range m.words {
+				if edits, ok := w.of(term); ok {
+					m.times[i]++
+					m.least[i] = min(m.least[i], edits)
+				}
+			}
+		}
+		terms = terms[min(n+1, len(terms)):]
+		sum := 0
+		for _, edits := range m.least {
+			sum += edits
+		}
+		if value < 0 && sum < missing {
+			value = at
+		}
+	}
+	return value
+}
+
+// Mark is the whole of a text with every word that was typed between tags.
+func (s *Suggestions) Mark(text string, tags Tags) string {
+	var marked []markedSpan
+	for _, t := range s.analyzer.Analyze(text) {
+		for _, w := range s.words {
+			if _, ok := w.edits(t.Text); ok {
+				marked = append(marked, markedSpan{span{t.Start, t.End}, t.Text})
+				break
+			}
+		}
+	}
+	return wrap(text, span{0, len(text)}, marked, tags)
+}
