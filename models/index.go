@@ -53,8 +53,8 @@ type SearchIndex struct {
 	// VectorSearch configures how vector fields are indexed and searched.
 	VectorSearch *VectorSearch `json:"vectorSearch,omitzero"`
 	// ETag is the version of the definition, quotes included, as the service wrote
-	// it. It is not what makes an update conditional: the options of the request
-	// are.
+	// it. search.IndexClient.CreateOrUpdateIndex writes only over this version,
+	// unless its options say otherwise.
 	ETag string `json:"@odata.etag,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`

@@ -175,12 +175,22 @@ func (c *connection) span(ctx context.Context, name string) (context.Context, fu
 type call struct {
 	operation string // the exported name, "CreateIndex"
 	index     string // "" if it is about the service
+	other     definitionName
 	needs     right
+}
+
+// definitionName is what a call is about that is not about an index.
+type definitionName struct {
+	noun, name string // "synonym map" and which
+	notFound   error
 }
 
 // String returns for example `GetIndex of index "hotels"`.
 func (c call) String() string {
-	if c.index == "" {
+	switch {
+	case c.other.name != "":
+		return fmt.Sprintf("%s of %s %q", c.operation, c.other.noun, c.other.name)
+	case c.index == "":
 		return c.operation
 	}
 	return fmt.Sprintf("%s of index %q", c.operation, c.index)

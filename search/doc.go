@@ -15,6 +15,19 @@
 //	…
 //	_, err = search.UploadDocuments(ctx, client, []Hotel{{ID: "1", Name: "Fancy Stay"}}, nil)
 //	hotel, err := search.GetDocument[Hotel](ctx, client, "1", nil)
+//	for result, err := range search.Search[Hotel](ctx, client, "wifi", &search.SearchOptions{Filter: search.Ge("rating", 4)}) {
+//		…
+//	}
+//
+// # Queries
+//
+// Search walks over all pages of a result, NewSearchPager shows them one by one
+// with their facets and counts. Suggest and Autocomplete complete what a user
+// types. Scan walks over a whole index, beyond the 100 000 results at which the
+// service stops. A Filter is built of functions or with Filterf; either way no
+// value can break out of its place. Options that contradict one another, or that
+// the api-version does not have, are reported before anything is sent, all at
+// once, as an *InvalidQueryError.
 //
 // # Errors
 //
@@ -36,6 +49,6 @@
 //
 // # What there is not
 //
-// Queries, suggestions, indexers, skillsets, synonym maps and aliases are not
-// part of this package yet. The clients are not affiliated with Microsoft.
+// Indexers, data sources, skillsets and knowledge bases are not part of this
+// package. The clients are not affiliated with Microsoft.
 package search

@@ -18,6 +18,10 @@ import (
 var (
 	// ErrIndexNotFound means that the index does not exist.
 	ErrIndexNotFound = errors.New("search: index not found")
+	// ErrSynonymMapNotFound means that the synonym map does not exist.
+	ErrSynonymMapNotFound = errors.New("search: synonym map not found")
+	// ErrAliasNotFound means that the alias does not exist.
+	ErrAliasNotFound = errors.New("search: alias not found")
 	// ErrDocumentNotFound means that the index exists, the document does not.
 	ErrDocumentNotFound = errors.New("search: document not found")
 	// ErrPreconditionFailed means that an IfMatch or IfNoneMatch condition did
@@ -170,8 +174,12 @@ func sentinel(status int, reply errorReply, call call) error {
 		return ErrPreconditionFailed
 	case http.StatusNotFound:
 		switch {
-		case reply.foreign || call.index == "":
-			return nil // some other server, or not about an index
+		case reply.foreign:
+			return nil // some other server
+		case call.other.name != "":
+			return call.other.notFound
+		case call.index == "":
+			return nil // about the service
 		case call.operation == opGetDocument && reply.aboutDocument():
 			return ErrDocumentNotFound
 		}

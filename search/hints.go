@@ -58,10 +58,16 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 			return fmt.Sprintf("the index %q does not exist on %s: check its name and the endpoint, or create it with IndexClient.CreateIndex", call.index, host)
 		case errors.Is(e, ErrDocumentNotFound):
 			return "the index exists, the document does not; a document just written may take a few seconds to appear"
+		case call.other.name != "":
+			return fmt.Sprintf("the %s %q does not exist on %s: check its name and the endpoint", call.other.noun, call.other.name, host)
 		}
 		return fmt.Sprintf("check the endpoint %s and the api-version %s", conn.root, conn.apiVersion)
 	case http.StatusPreconditionFailed:
-		return "the index was changed, created or deleted by somebody else: get it again and repeat the change on the new ETag"
+		noun := "index"
+		if call.other.name != "" {
+			noun = call.other.noun
+		}
+		return "the " + noun + " was changed, created or deleted by somebody else: get it again and repeat the change on the new ETag"
 	case http.StatusBadRequest:
 		if strings.Contains(e.Message, "api-version") {
 			return fmt.Sprintf("this client asked for api-version %s: see ClientOptions.APIVersion", conn.apiVersion)

@@ -19,7 +19,7 @@ type ListIndexesOptions struct{}
 // request is made when the iteration starts, and again for every iteration. An
 // error is the last thing that is yielded, with a zero index.
 func (c *IndexClient) ListIndexes(ctx context.Context, _ *ListIndexesOptions) iter.Seq2[models.SearchIndex, error] {
-	return listIndexes[models.SearchIndex](ctx, c, "ListIndexes")
+	return listDefinitions[models.SearchIndex](ctx, c, indexKind, "ListIndexes")
 }
 
 // ListIndexNamesOptions are the options of IndexClient.ListIndexNames. There
@@ -29,27 +29,36 @@ type ListIndexNamesOptions struct{}
 // ListIndexNames is ListIndexes without all but the names, which is much less
 // for the service to send.
 func (c *IndexClient) ListIndexNames(ctx context.Context, _ *ListIndexNamesOptions) iter.Seq2[string, error] {
+	return listNames(ctx, c, indexKind, "ListIndexNames")
+}
+
+// listNames yields the names of the definitions of a kind.
+func listNames[K any](ctx context.Context, c *IndexClient, kind *definitionKind[K], operation string) iter.Seq2[string, error] {
 	type named struct {
 		Name string `json:"name"`
 	}
 	return func(yield func(string, error) bool) {
-		for index, err := range listIndexes[named](ctx, c, "ListIndexNames", "$select", "name") {
-			if !yield(index.Name, err) {
+		for definition, err := range listDefinitions[named](ctx, c, kind, operation, "$select", "name") {
+			if !yield(definition.Name, err) {
 				return
 			}
 		}
 	}
 }
 
-// listIndexes yields the entries of a list. The service has always answered in
-// one page; if it ever answers in several, the others are followed rather than
-// left out without a word.
-func listIndexes[T any](ctx context.Context, c *IndexClient, operation string, query ...string) iter.Seq2[T, error] {
+// listDefinitions yields the entries of a list of definitions of a kind, as T.
+// The service has always answered in one page; if it ever answers in several,
+// the others are followed rather than left out without a word.
+func listDefinitions[T, K any](ctx context.Context, c *IndexClient, kind *definitionKind[K], operation string, query ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		call := c.call(operation, "")
+		call := kind.call(operation, "")
+		if err := kind.allowed(c.conn); err != nil {
+			yield(zero, call.wrap(err))
+			return
+		}
 		seen := make(map[string]bool)
-		for next := c.conn.url("/indexes", query...); next != ""; {
+		for next := c.conn.url(kind.path, query...); next != ""; {
 			if seen[next] {
 				yield(zero, call.wrap(fmt.Errorf("%w: its pages go round in a circle", models.ErrMalformedReply)))
 				return
@@ -62,8 +71,8 @@ func listIndexes[T any](ctx context.Context, c *IndexClient, operation string, q
 				yield(zero, err)
 				return
 			}
-			for _, index := range page {
-				if !yield(index, nil) {
+			for _, definition := range page {
+				if !yield(definition, nil) {
 					return
 				}
 			}
@@ -87,7 +96,7 @@ func listPage[T any](ctx context.Context, c *IndexClient, address string, call c
 		return nil, "", call.wrap(malformed(err, resp))
 	}
 	if page.Value == nil {
-		return nil, "", call.wrap(malformed(errors.New("it has no list of indexes"), resp))
+		return nil, "", call.wrap(malformed(errors.New("it has no list of definitions"), resp))
 	}
 	if page.Next != "" {
 		// Credentials go to the service only, whatever a reply says.

@@ -1,0 +1,273 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Replies to queries are read by hand rather than by encoding/json alone. What
+// the service says about a document stands among the members of the document,
+//
+//	{"@search.score":1.5,"@search.highlights":{…},"hotelId":"1","rating":4}
+//
+// so that a T which takes all members (a map, a json.RawMessage) would take these
+// as well, and a document could not be sent back. Here the two are told apart by
+// their names, and T sees the members of the document only.
+
+var errNoResults = fmt.Errorf("%w: it has no list of results", ErrMalformedReply)
+
+// decodeReply calls member for each member of a reply. Errors that are not about
+// a document have ErrMalformedReply in their chain.
+func decodeReply(b []byte, member func(name string, value []byte) error) error {
+	var failed error
+	err := eachMember(b, func(quoted, value []byte) bool {
+		name, ok := unquote(quoted)
+		if !ok {
+			failed = malformedReply(errNotJSON)
+			return false
+		}
+		if failed = member(name, value); failed != nil && !errors.As(failed, new(*ResultError)) {
+			failed = malformedReply(fmt.Errorf("member %q: %w", name, failed))
+		}
+		return failed == nil
+	})
+	if err != nil {
+		return malformedReply(err)
+	}
+	return failed
+}
+
+func malformedReply(err error) error { return fmt.Errorf("%w: %w", ErrMalformedReply, err) }
+
+// decodeResults reads a list of results with decode, which gets memory that it
+// may use until it returns.
+func decodeResults[R any](list []byte, to *[]R, decode func(r *R, b []byte, scratch *[]byte) error) error {
+	i := skipSpace(list, 0)
+	if i >= len(list) || list[i] != '[' {
+		return fmt.Errorf("it is %s", jsonKind(list[i:]))
+	}
+	results := []R{}
+	var scratch []byte
+	for i = skipSpace(list, i+1); i < len(list) && list[i] != ']'; {
+		end := skipValue(list, i)
+		if end < 0 {
+			return errNotJSON
+		}
+		if len(results) == cap(results) { // results are about as long as the first one
+			results = slices.Grow(results, max(1, min(len(list)/(end-i)-len(results), mostResults)))
+		}
+		results = results[:len(results)+1]
+		if err := decode(&results[len(results)-1], list[i:end], &scratch); err != nil {
+			return atPosition(len(results)-1, err)
+		}
+		if i = skipSpace(list, end); i < len(list) && list[i] == ',' {
+			i = skipSpace(list, i+1)
+		}
+	}
+	if i >= len(list) {
+		return errNotJSON
+	}
+	*to = results
+	return nil
+}
+
+// mostResults is how many results a page has at most.
+const mostResults = 1000
+
+// atPosition says which result err is about.
+func atPosition(position int, err error) error {
+	var misfit *misfitError
+	if errors.As(err, &misfit) {
+		return &ResultError{Position: position, Err: misfit.err}
+	}
+	return fmt.Errorf("result %d: %w", position, err)
+}
+
+// misfitError is about a document that does not fit into its Go type, and not
+// about the reply.
+type misfitError struct{ err error }
+
+func (e *misfitError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of encoding/json.
+func (e *misfitError) Unwrap() error { return e.err }
+
+// decodeFound reads a document and calls about for what the service says about
+// it.
+func decodeFound[T any](b []byte, scratch *[]byte, doc *T, about func(quoted, value []byte) error) error {
+	members, err := splitFound(b, (*scratch)[:0], about)
+	if err != nil {
+		return err
+	}
+	*scratch = members
+	if err := json.Unmarshal(members, doc); err != nil {
+		var zero T
+		*doc = zero
+		return &misfitError{err}
+	}
+	return nil
+}
+
+// splitFound calls about for each member that is about the document and appends
+// an object of all others to dst. The service writes the former first, so that
+// usually the rest can be taken as it is.
+func splitFound(b, dst []byte, about func(quoted, value []byte) error) ([]byte, error) {
+	dst = append(dst, '{')
+	var failed error
+	rest := -1 // where the members of the document begin
+	err := eachMember(b, func(quoted, value []byte) bool {
+		if !isAbout(quoted) {
+			rest = cap(b) - cap(quoted) // quoted is a part of b
+			return false
+		}
+		failed = about(quoted, value)
+		return failed == nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case failed != nil:
+		return nil, failed
+	case rest < 0:
+		return append(dst, '}'), nil
+	case !mayHoldAbout(b[rest:]):
+		return append(dst, b[rest:]...), nil
+	}
+	tail := append([]byte{'{'}, b[rest:]...)
+	err = eachMember(tail, func(quoted, value []byte) bool {
+		if isAbout(quoted) {
+			failed = about(quoted, value)
+			return failed == nil
+		}
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, quoted...), ':'), value...)
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, '}'), nil
+}
+
+// isAbout reports whether the member with this name is about the document.
+func isAbout(quoted []byte) bool {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		name, ok := unquote(quoted)
+		if !ok {
+			return false
+		}
+		quoted = []byte(`"` + name)
+	}
+	return bytes.HasPrefix(quoted, []byte(`"@search.`)) || bytes.HasPrefix(quoted, []byte(`"@odata.`))
+}
+
+// mayHoldAbout is false if no member that follows can be about the document.
+func mayHoldAbout(members []byte) bool {
+	return bytes.Contains(members, []byte(`"@`)) || bytes.Contains(members, []byte(`"\u0040`))
+}
+
+// keep adds a member that no field stands for.
+func keep(to *map[string]json.RawMessage, name string, value []byte) {
+	if *to == nil {
+		*to = map[string]json.RawMessage{}
+	}
+	(*to)[name] = bytes.Clone(value)
+}
+
+// decodeNullable reads a string, for which null is "".
+func decodeNullable[S ~string](value []byte, to *S) error {
+	var s *string
+	if err := json.Unmarshal(value, &s); err != nil {
+		return err
+	}
+	if s != nil {
+		*to = S(*s)
+	}
+	return nil
+}
+
+// decodeScore reads a number as encoding/json does, faster: every result has one.
+func decodeScore(value []byte, to *float64) error {
+	if c := value[0]; c == '-' || c >= '0' && c <= '9' {
+		if f, err := strconv.ParseFloat(string(value), 64); err == nil {
+			*to = f
+			return nil
+		}
+	}
+	return json.Unmarshal(value, to)
+}
+
+func isNull(b []byte) bool { return string(bytes.TrimSpace(b)) == "null" }
+
+// notNil returns list, which is then not written as null.
+func notNil[E any](list []E) []E {
+	if list == nil {
+		return []E{}
+	}
+	return list
+}
+
+// replyWriter writes an object member by member.
+type replyWriter struct {
+	out []byte
+	err error
+}
+
+func newReplyWriter() *replyWriter { return &replyWriter{out: []byte{'{'}} }
+
+// member writes a member if it is present.
+func (w *replyWriter) member(name string, value any, present bool) {
+	if w.err == nil && present {
+		if out, err := appendMember(w.out, name, value); err != nil {
+			w.err = err
+		} else {
+			w.out = out
+		}
+	}
+}
+
+// others writes members in the order of their names.
+func (w *replyWriter) others(members map[string]json.RawMessage) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		w.member(name, members[name], true)
+	}
+}
+
+// document writes the members of a document. Of null there are none.
+func (w *replyWriter) document(doc any) {
+	if w.err != nil {
+		return
+	}
+	encoded, err := appendValue(nil, doc)
+	if err != nil {
+		w.err = err
+		return
+	}
+	if isNull(encoded) {
+		return
+	}
+	w.err = eachMember(encoded, func(quoted, value []byte) bool {
+		if len(w.out) > 1 {
+			w.out = append(w.out, ',')
+		}
+		w.out = append(append(append(w.out, quoted...), ':'), value...)
+		return true
+	})
+}
+
+func (w *replyWriter) end() ([]byte, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	return append(w.out, '}'), nil
+}

@@ -1,0 +1,203 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// statusPartialContent is the HTTP status of a reply that is not complete.
+const statusPartialContent = 206
+
+// SearchDocumentsResult is one page of the results of a query.
+type SearchDocumentsResult[T any] struct {
+	// Results are the results, the best first unless the query says otherwise.
+	Results []SearchResult[T]
+	// Count is how many documents match, on all pages, nil if the query did not
+	// ask. The service may approximate.
+	Count *int64
+	// Coverage is the percentage of the index that was searched, nil if the query
+	// has no MinimumCoverage.
+	Coverage *float64
+	// Facets are the facets that the query asked for, by field.
+	Facets map[string][]FacetResult
+	// Answers are those of a semantic query, the best first, nil if it did not ask
+	// or there are none.
+	Answers []QueryAnswer
+	// SemanticPartialResponseReason says why the semantic ranking is not complete,
+	// "" if it is or was not asked for.
+	SemanticPartialResponseReason SemanticPartialResponseReason
+	// SemanticPartialResponseType says what the results are instead, "" if the
+	// semantic ranking is complete or was not asked for.
+	SemanticPartialResponseType SemanticPartialResponseType
+	// NextPageParameters is the body of the request for the next page and NextLink
+	// where it goes. Both are absent on the last page. Pagers take care of them.
+	NextPageParameters json.RawMessage
+	NextLink           string
+	// AdditionalProperties are the members this library does not know:
+	// "@search.debug" of preview versions, for example.
+	AdditionalProperties map[string]json.RawMessage
+
+	// StatusCode is the HTTP status of the reply: 200, or 206 for one that is not
+	// complete. It is no part of the JSON.
+	StatusCode int
+	// RequestID is the service's id of the request, for support cases. It is no
+	// part of the JSON.
+	RequestID string
+}
+
+// SearchResult is a document that a query has found.
+type SearchResult[T any] struct {
+	// Document is the document, those of its fields that the query selects.
+	Document T
+	// Score says how well the document matches, compared with the other results.
+	Score float64
+	// RerankerScore is the score of a semantic query, 0 to 4, nil where the
+	// document was not ranked.
+	RerankerScore *float64
+	// RerankerBoostedScore is RerankerScore after a scoring profile, nil where the
+	// semantic configuration does not ask for it.
+	RerankerBoostedScore *float64
+	// Highlights are fragments of fields with the matches marked, by field. It is
+	// nil if the query did not ask or nothing in the fields matches.
+	Highlights map[string][]string
+	// Captions are those of a semantic query, nil if it did not ask.
+	Captions []QueryCaption
+	// DebugInfo says how the document came to its score, nil if the query did not
+	// ask.
+	DebugInfo *DocumentDebugInfo
+	// AdditionalProperties are the members whose names start with "@search." or
+	// "@odata." that this library does not know. All others belong to the
+	// document.
+	AdditionalProperties map[string]json.RawMessage
+}
+
+// Partial reports whether the service says that the page is not all that was
+// asked for. Its results are usable; SemanticPartialResponseReason may say why.
+func (r *SearchDocumentsResult[T]) Partial() bool {
+	return r.StatusCode == statusPartialContent || r.SemanticPartialResponseReason != "" || r.SemanticPartialResponseType != ""
+}
+
+// UnmarshalJSON implements json.Unmarshaler. What r held is gone, unless b is
+// null. The error is a *ResultError if a document does not fit into T, and has
+// ErrMalformedReply in its chain if b is no page of results.
+func (r *SearchDocumentsResult[T]) UnmarshalJSON(b []byte) error {
+	if isNull(b) {
+		return nil
+	}
+	*r = SearchDocumentsResult[T]{}
+	found := false
+	err := decodeReply(b, func(name string, value []byte) error {
+		switch name {
+		case "value":
+			found = true
+			return decodeResults(value, &r.Results, (*SearchResult[T]).decode)
+		case "@odata.count":
+			return json.Unmarshal(value, &r.Count)
+		case "@search.coverage":
+			return json.Unmarshal(value, &r.Coverage)
+		case "@search.facets":
+			return json.Unmarshal(value, &r.Facets)
+		case "@search.answers":
+			return json.Unmarshal(value, &r.Answers)
+		case "@search.semanticPartialResponseReason":
+			return decodeNullable(value, &r.SemanticPartialResponseReason)
+		case "@search.semanticPartialResponseType":
+			return decodeNullable(value, &r.SemanticPartialResponseType)
+		case "@search.nextPageParameters":
+			if !isNull(value) {
+				r.NextPageParameters = bytes.Clone(value)
+			}
+			return nil
+		case "@odata.nextLink":
+			return decodeNullable(value, &r.NextLink)
+		}
+		keep(&r.AdditionalProperties, name, value)
+		return nil
+	})
+	if err == nil && !found {
+		err = errNoResults
+	}
+	return err
+}
+
+// MarshalJSON returns the page as the service writes it.
+func (r SearchDocumentsResult[T]) MarshalJSON() ([]byte, error) {
+	w := newReplyWriter()
+	w.member("@odata.count", r.Count, r.Count != nil)
+	w.member("@search.coverage", r.Coverage, r.Coverage != nil)
+	w.member("@search.facets", r.Facets, r.Facets != nil)
+	w.member("@search.answers", r.Answers, r.Answers != nil)
+	w.member("@search.semanticPartialResponseReason", r.SemanticPartialResponseReason, r.SemanticPartialResponseReason != "")
+	w.member("@search.semanticPartialResponseType", r.SemanticPartialResponseType, r.SemanticPartialResponseType != "")
+	w.member("@search.nextPageParameters", r.NextPageParameters, r.NextPageParameters != nil)
+	w.others(r.AdditionalProperties)
+	w.member("value", notNil(r.Results), true)
+	w.member("@odata.nextLink", r.NextLink, r.NextLink != "")
+	return w.end()
+}
+
+// UnmarshalJSON implements json.Unmarshaler. What r held is gone, unless b is
+// null.
+func (r *SearchResult[T]) UnmarshalJSON(b []byte) error {
+	if isNull(b) {
+		return nil
+	}
+	var scratch []byte
+	return r.decode(b, &scratch)
+}
+
+// MarshalJSON returns the result as the service writes it: what is said about
+// the document, then its members.
+func (r SearchResult[T]) MarshalJSON() ([]byte, error) {
+	w := newReplyWriter()
+	w.member("@search.score", r.Score, true)
+	w.member("@search.rerankerScore", r.RerankerScore, r.RerankerScore != nil)
+	w.member("@search.rerankerBoostedScore", r.RerankerBoostedScore, r.RerankerBoostedScore != nil)
+	w.member("@search.captions", r.Captions, r.Captions != nil)
+	w.member("@search.highlights", r.Highlights, r.Highlights != nil)
+	w.member("@search.documentDebugInfo", r.DebugInfo, r.DebugInfo != nil)
+	w.others(r.AdditionalProperties)
+	w.document(encodable(r.Document))
+	return w.end()
+}
+
+// decode reads a result. scratch is memory that results share.
+func (r *SearchResult[T]) decode(b []byte, scratch *[]byte) error {
+	*r = SearchResult[T]{}
+	return decodeFound(b, scratch, &r.Document, func(quoted, value []byte) error {
+		switch {
+		case quotes(quoted, "@search.score"):
+			return decodeScore(value, &r.Score)
+		case quotes(quoted, "@search.rerankerScore"):
+			return json.Unmarshal(value, &r.RerankerScore)
+		case quotes(quoted, "@search.rerankerBoostedScore"):
+			return json.Unmarshal(value, &r.RerankerBoostedScore)
+		case quotes(quoted, "@search.highlights"):
+			return json.Unmarshal(value, &r.Highlights)
+		case quotes(quoted, "@search.captions"):
+			return json.Unmarshal(value, &r.Captions)
+		case quotes(quoted, "@search.documentDebugInfo"):
+			return json.Unmarshal(value, &r.DebugInfo)
+		}
+		name, _ := unquote(quoted)
+		keep(&r.AdditionalProperties, name, value)
+		return nil
+	})
+}
+
+// ResultError says that the document of a result does not fit into the Go type
+// that it was asked for as.
+type ResultError struct {
+	// Position is the place in the page, from 0.
+	Position int
+	// Err says what does not fit. It may quote the document.
+	Err error
+}
+
+func (e *ResultError) Error() string {
+	return fmt.Sprintf("result %d: %v", e.Position, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ResultError) Unwrap() error { return e.Err }

@@ -1,0 +1,78 @@
+package models
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// SynonymFormatSolr is the only format of synonym maps.
+const SynonymFormatSolr = "solr"
+
+// SynonymMap holds rules that expand the queries of the fields that name it in
+// SearchField.SynonymMaps. A change takes effect at once: nothing is indexed by
+// it.
+type SynonymMap struct {
+	// Name is what fields refer to it by.
+	Name string `json:"name"`
+	// Format is SynonymFormatSolr, which is also what "" is written as.
+	Format string `json:"format"`
+	// Synonyms are the rules, one a line:
+	//
+	//	USA, United States      all mean the same
+	//	Wash., WA => Washington one side is searched for by the other
+	//	# a comment
+	//
+	// A backslash takes the meaning from a comma, from => and from itself. See
+	// NewSynonymMap and Rules.
+	Synonyms string `json:"synonyms"`
+	// EncryptionKey is a key of the customer's to encrypt the map with, beside the
+	// service's own. Once set it cannot be removed.
+	EncryptionKey *EncryptionKey `json:"encryptionKey,omitzero"`
+	// ETag is the version of the map, quotes included, as the service wrote it.
+	ETag string `json:"@odata.etag,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// NewSynonymMap returns the map with the given rules.
+func NewSynonymMap(name string, rules ...string) SynonymMap {
+	return SynonymMap{Name: name, Format: SynonymFormatSolr, Synonyms: strings.Join(rules, "\n")}
+}
+
+// Rules returns the lines of Synonyms, without those that are blank.
+func (x SynonymMap) Rules() []string {
+	var rules []string
+	for line := range strings.Lines(x.Synonyms) {
+		if line = strings.TrimSpace(line); line != "" {
+			rules = append(rules, line)
+		}
+	}
+	return rules
+}
+
+// MarshalJSON implements json.Marshaler.
+func (x SynonymMap) MarshalJSON() ([]byte, error) {
+	if x.Format == "" {
+		x.Format = SynonymFormatSolr
+	}
+	return encodeObject(x)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *SynonymMap) UnmarshalJSON(b []byte) error {
+	if err := decodeObject(b, x); err != nil {
+		return err
+	}
+	x.AdditionalProperties = withoutContext(x.AdditionalProperties)
+	return nil
+}
+
+// withoutContext drops "@odata.context", which is about the answer that an
+// object came in.
+func withoutContext(more map[string]json.RawMessage) map[string]json.RawMessage {
+	delete(more, "@odata.context")
+	if len(more) == 0 {
+		return nil
+	}
+	return more
+}

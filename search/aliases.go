@@ -1,0 +1,100 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+var aliasKind = &definitionKind[models.Alias]{
+	path:     "/aliases",
+	noun:     "alias",
+	notFound: ErrAliasNotFound,
+	check:    validateAliasName,
+	named:    func(x *models.Alias) (string, string) { return x.Name, x.ETag },
+	since:    availability{stable: "2026-04-01", preview: "2021-04-30"},
+}
+
+// validateAliasName checks name against the rules for the names of indexes.
+func validateAliasName(name string) error {
+	if err := validateIndexName(name); err != nil {
+		return fmt.Errorf("an alias is named like an index: %w", err)
+	}
+	return nil
+}
+
+// CreateAliasOptions are the options of IndexClient.CreateAlias. There are none
+// yet.
+type CreateAliasOptions struct{}
+
+// CreateAlias creates an alias and returns it as the service has it, with its
+// ETag. Aliases take api-version 2026-04-01, and a client that asks for an older
+// one sends nothing. An alias of that name that exists is an *Error with status
+// 409; a retry after a lost answer gets it as well, for the alias that it has
+// created itself.
+func (c *IndexClient) CreateAlias(ctx context.Context, alias models.Alias, _ *CreateAliasOptions) (models.Alias, error) {
+	return aliasKind.create(ctx, c, "CreateAlias", alias)
+}
+
+// CreateOrUpdateAliasOptions are the options of IndexClient.CreateOrUpdateAlias.
+// nil and the zero value are ready to use.
+type CreateOrUpdateAliasOptions struct {
+	// IfMatch and IfNoneMatch are as in CreateOrUpdateIndexOptions: IfMatch
+	// defaults to the ETag of the alias if that has one and IfNoneMatch is not
+	// given.
+	IfMatch     *azcore.ETag
+	IfNoneMatch *azcore.ETag
+}
+
+// CreateOrUpdateAlias creates an alias or points the one that exists to another
+// index, and returns it as the service has it. A condition that does not hold is
+// ErrPreconditionFailed. An alias that was read from a service has an ETag and
+// is written only over the version it was read from; see CreateOrUpdateIndex.
+func (c *IndexClient) CreateOrUpdateAlias(ctx context.Context, alias models.Alias, opts *CreateOrUpdateAliasOptions) (models.Alias, error) {
+	if opts == nil {
+		opts = &CreateOrUpdateAliasOptions{}
+	}
+	return aliasKind.put(ctx, c, "CreateOrUpdateAlias", alias, opts.IfMatch, opts.IfNoneMatch)
+}
+
+// GetAliasOptions are the options of IndexClient.GetAlias. There are none yet.
+type GetAliasOptions struct{}
+
+// GetAlias returns an alias. If there is none of that name the error is
+// ErrAliasNotFound.
+func (c *IndexClient) GetAlias(ctx context.Context, name string, _ *GetAliasOptions) (models.Alias, error) {
+	return aliasKind.get(ctx, c, "GetAlias", name)
+}
+
+// ListAliasesOptions are the options of IndexClient.ListAliases. There are none
+// yet.
+type ListAliasesOptions struct{}
+
+// ListAliases returns all aliases of the service. The request is made when the
+// iteration starts, and again for every iteration. An error is the last thing
+// that is yielded, with a zero alias.
+func (c *IndexClient) ListAliases(ctx context.Context, _ *ListAliasesOptions) iter.Seq2[models.Alias, error] {
+	return listDefinitions[models.Alias](ctx, c, aliasKind, "ListAliases")
+}
+
+// DeleteAliasOptions are the options of IndexClient.DeleteAlias. nil and the
+// zero value are ready to use.
+type DeleteAliasOptions struct {
+	// IfMatch deletes the alias only if its ETag is this one. Defaults to no
+	// condition.
+	IfMatch *azcore.ETag
+}
+
+// DeleteAlias deletes an alias, not the index it stands for. If there is none of
+// that name the error is ErrAliasNotFound; a retry after a lost answer gets it
+// as well.
+func (c *IndexClient) DeleteAlias(ctx context.Context, name string, opts *DeleteAliasOptions) error {
+	if opts == nil {
+		opts = &DeleteAliasOptions{}
+	}
+	return aliasKind.delete(ctx, c, "DeleteAlias", name, opts.IfMatch)
+}

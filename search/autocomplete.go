@@ -1,0 +1,74 @@
+package search
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// AutocompleteOptions are the options of Client.Autocomplete. nil and the zero
+// value are ready to use.
+type AutocompleteOptions struct {
+	// Mode says what is completed. Defaults to models.AutocompleteModeOneTerm.
+	Mode models.AutocompleteMode
+	// Filter is the condition that documents must meet whose terms are used. It
+	// cannot hold IsMatch. Defaults to no condition.
+	Filter Filter
+	// Fuzzy completes text with one wrong or missing character as well, which takes
+	// the service longer. Defaults to false.
+	Fuzzy bool
+	// HighlightPreTag and HighlightPostTag go around what completes the text in
+	// QueryPlusText. Set both or neither. Defaults to none, and it is not marked.
+	HighlightPreTag, HighlightPostTag string
+	// MinimumCoverage is the percentage of the index that must be searched, 0 to
+	// 100, for the request to succeed; where it cannot be, the service answers 503.
+	// Defaults to 80.
+	MinimumCoverage *float64
+	// SearchFields names the fields of the suggester to take terms from. Defaults to
+	// all of them.
+	SearchFields []string
+	// Top is how many completions there should be at most, 1 to 100. Defaults to 5.
+	Top int
+}
+
+// Autocomplete returns what the last word of text can become, by the terms in
+// the fields of the suggester. text is plain, without operators, 1 to 100
+// characters long.
+//
+// Errors are those of Search. ctx bounds the whole call.
+func (c *Client) Autocomplete(ctx context.Context, text, suggester string, opts *AutocompleteOptions) (_ models.AutocompleteResult, err error) {
+	const operation = "Autocomplete"
+	ctx, end := c.conn.span(ctx, "Client."+operation)
+	defer func() { end(err) }()
+	call := c.call(operation, readDocuments)
+	body, err := opts.body(text, suggester, c.conn.apiVersion)
+	if err != nil {
+		return models.AutocompleteResult{}, call.wrap(err)
+	}
+	var result models.AutocompleteResult
+	resp, err := c.postQuery(ctx, c.conn.url(c.docs+"/search.post.autocomplete"), body, &result, call, http.StatusOK)
+	if err != nil {
+		return models.AutocompleteResult{}, err
+	}
+	result.RequestID = requestID(resp)
+	return result, nil
+}
+
+// body returns the body of the request for text.
+func (o *AutocompleteOptions) body(text, suggester, version string) ([]byte, error) {
+	if o == nil {
+		o = &AutocompleteOptions{}
+	}
+	b := newQueryBody(version)
+	b.suggester(text, suggester)
+	oneOf(b, "autocompleteMode", "Mode", o.Mode,
+		models.AutocompleteModeOneTerm, models.AutocompleteModeTwoTerms, models.AutocompleteModeOneTermWithContext)
+	b.filter("filter", "Filter", o.Filter)
+	b.flag("fuzzy", o.Fuzzy)
+	b.tags(o.HighlightPreTag, o.HighlightPostTag)
+	b.coverage(o.MinimumCoverage)
+	b.paths("searchFields", "SearchFields", o.SearchFields, checkPath)
+	b.topSuggestions(o.Top)
+	return b.end()
+}

@@ -1,0 +1,193 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// definitionKind is one kind of what a service has definitions of: indexes,
+// synonym maps, aliases. Its type parameter is the definition.
+type definitionKind[T any] struct {
+	path     string // "/indexes"
+	noun     string // "index"
+	notFound error
+	check    func(name string) error // of names
+	named    func(*T) (name, etag string)
+	since    availability // zero if all api-versions have it
+}
+
+var indexKind = &definitionKind[models.SearchIndex]{
+	path:     "/indexes",
+	noun:     "index",
+	notFound: ErrIndexNotFound,
+	check:    validateIndexName,
+	named:    func(x *models.SearchIndex) (string, string) { return x.Name, x.ETag },
+}
+
+// call returns the call for an operation on one definition, or on all if name
+// is "".
+func (k *definitionKind[T]) call(operation, name string) call {
+	call := call{operation: operation, needs: manageIndexes}
+	if k.noun == indexKind.noun {
+		call.index = name
+	} else if name != "" {
+		call.other = definitionName{noun: k.noun, name: name, notFound: k.notFound}
+	}
+	return call
+}
+
+// allowed checks the api-version.
+func (k *definitionKind[T]) allowed(conn *connection) error {
+	if k.since == (availability{}) || k.since.in(conn.apiVersion) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", k.noun, k.since.missing(conn.apiVersion))
+}
+
+// url returns the address of one definition.
+func (k *definitionKind[T]) url(conn *connection, name string, query ...string) string {
+	return conn.url(k.path+quoted(name), query...)
+}
+
+// create creates a definition.
+func (k *definitionKind[T]) create(ctx context.Context, c *IndexClient, operation string, definition T) (_ T, err error) {
+	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+	defer func() { end(err) }()
+	name, _ := k.named(&definition)
+	call := k.call(operation, name)
+	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {
+		var none T
+		return none, call.wrap(err)
+	}
+	return k.send(ctx, c, call, http.MethodPost, c.conn.url(k.path), definition, nil, http.StatusCreated)
+}
+
+// put creates or changes a definition. If neither condition is given, one that
+// was read is only written over the version that it was read from.
+func (k *definitionKind[T]) put(ctx context.Context, c *IndexClient, operation string, definition T, ifMatch, ifNoneMatch *azcore.ETag, query ...string) (_ T, err error) {
+	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+	defer func() { end(err) }()
+	var none T
+	name, etag := k.named(&definition)
+	call := k.call(operation, name)
+	if ifMatch == nil && ifNoneMatch == nil && etag != "" {
+		ifMatch = (*azcore.ETag)(&etag)
+	}
+	header, err := conditions(ifMatch, ifNoneMatch)
+	if err := errors.Join(k.check(name), k.allowed(c.conn), err); err != nil {
+		return none, call.wrap(err)
+	}
+	header.Set("Prefer", "return=representation")
+	return k.send(ctx, c, call, http.MethodPut, k.url(c.conn, name, query...), definition, header, http.StatusOK, http.StatusCreated)
+}
+
+// get returns a definition.
+func (k *definitionKind[T]) get(ctx context.Context, c *IndexClient, operation, name string) (definition T, err error) {
+	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+	defer func() { end(err) }()
+	var none T
+	call := k.call(operation, name)
+	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {
+		return none, call.wrap(err)
+	}
+	body, resp, err := c.conn.getURL(ctx, k.url(c.conn, name), call)
+	if err != nil {
+		return none, err
+	}
+	if err := json.Unmarshal(body, &definition); err != nil {
+		return none, call.wrap(malformed(err, resp))
+	}
+	return definition, nil
+}
+
+// delete deletes a definition.
+func (k *definitionKind[T]) delete(ctx context.Context, c *IndexClient, operation, name string, ifMatch *azcore.ETag) (err error) {
+	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+	defer func() { end(err) }()
+	call := k.call(operation, name)
+	header, err := conditions(ifMatch, nil)
+	if err := errors.Join(k.check(name), k.allowed(c.conn), err); err != nil {
+		return call.wrap(err)
+	}
+	req, err := c.conn.newRequest(ctx, http.MethodDelete, k.url(c.conn, name), acceptMinimal)
+	if err != nil {
+		return call.wrap(err)
+	}
+	for name, values := range header {
+		req.Raw().Header[name] = values
+	}
+	_, err = c.conn.send(req, call, http.StatusNoContent, http.StatusOK)
+	return err
+}
+
+// send sends a definition and returns the service's.
+func (k *definitionKind[T]) send(ctx context.Context, c *IndexClient, call call, method, url string, definition T, header http.Header, expected ...int) (T, error) {
+	var none, created T
+	body, err := encodeBody(definition)
+	if err != nil {
+		return none, call.wrap(err)
+	}
+	req, err := c.conn.newRequest(ctx, method, url, acceptMinimal)
+	if err != nil {
+		return none, call.wrap(err)
+	}
+	for name, values := range header {
+		req.Raw().Header[name] = values
+	}
+	if err := req.SetBody(streaming.NopCloser(bytes.NewReader(body)), "application/json"); err != nil {
+		return none, call.wrap(err)
+	}
+	resp, err := c.conn.send(req, call, expected...)
+	if err != nil {
+		return none, err
+	}
+	reply, err := runtime.Payload(resp)
+	if err == nil {
+		err = json.Unmarshal(trimBOM(reply), &created)
+	}
+	if err != nil {
+		return none, call.wrap(malformed(err, resp))
+	}
+	return created, nil
+}
+
+// encodeBody returns v as JSON, without the escapes that encoding/json has for
+// pages of HTML.
+func encodeBody(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// conditions returns the headers for ETag conditions.
+func conditions(ifMatch, ifNoneMatch *azcore.ETag) (http.Header, error) {
+	header := http.Header{}
+	return header, errors.Join(
+		condition(header, "If-Match", ifMatch),
+		condition(header, "If-None-Match", ifNoneMatch),
+	)
+}
+
+func condition(header http.Header, name string, etag *azcore.ETag) error {
+	switch {
+	case etag == nil:
+		return nil
+	case *etag == "":
+		// Sent like this it would be no condition at all.
+		return fmt.Errorf("the ETag for %s is empty: take it from a definition that the service has returned", name)
+	}
+	header.Set(name, string(*etag))
+	return nil
+}

@@ -1,0 +1,52 @@
+package search
+
+import "fmt"
+
+// Any returns the filter that is met where an element of the collection meets
+// the condition. variable is the name of the element in the condition, of the
+// form of a field name:
+//
+//	search.Any("Tags", "tag", search.Eq("tag", "pool"))
+//	search.Any("Rooms", "room", search.And(search.Lt("room/BaseRate", 200), search.IsTrue("room/View")))
+//
+// The condition sees nothing but the element: the service refuses other fields
+// in it, IsMatch, and for collections of simple values some operators. Without
+// a condition use NotEmpty. For path see Eq.
+func Any(path, variable string, condition Filter) Filter {
+	return lambda(path, "any", variable, condition)
+}
+
+// All returns the filter that is met where all elements of the collection meet
+// the condition, which they do if there are none. For its arguments see Any.
+func All(path, variable string, condition Filter) Filter {
+	return lambda(path, "all", variable, condition)
+}
+
+// NotEmpty returns the filter that is met where the collection has elements. For
+// path see Eq.
+func NotEmpty(path string) Filter {
+	if err := checkPath(path); err != nil {
+		return invalid(err)
+	}
+	return Filter{&expression{kind: primaryExpression, text: path + "/any()"}}
+}
+
+func lambda(path, quantifier, variable string, condition Filter) Filter {
+	var problems []error
+	if err := checkPath(path); err != nil {
+		problems = append(problems, err)
+	}
+	if !identifier(variable) || reserved(variable) {
+		problems = append(problems, fmt.Errorf("the range variable %s of %s is not a name of letters, digits and underscores that the service reads as such", clip(variable), clip(path)))
+	}
+	if condition.expr == nil {
+		problems = append(problems, fmt.Errorf("the condition for %s of %s is no filter: to ask for any element at all use NotEmpty", quantifier, clip(path)))
+		return invalid(problems...)
+	}
+	return Filter{&expression{
+		kind:     primaryExpression,
+		text:     fmt.Sprintf("%s/%s(%s: ", path, quantifier, variable),
+		operands: []*expression{condition.expr},
+		problems: append(problems, condition.expr.problems...),
+	}}
+}

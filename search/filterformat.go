@@ -1,0 +1,186 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Filterf returns the filter that format says, in the OData syntax of the
+// service, with the arguments written as literals in the place of its verbs:
+//
+//	search.Filterf("Rating ge %d and HotelName eq %s", 4, name)
+//
+// The verbs are a part of those of package fmt, so that go vet checks calls, and
+// stand for whole literals, with their quotes and whatever else they need:
+//
+//	%s  a string
+//	%d  an integer
+//	%g  a float
+//	%t  a boolean
+//	%v  all of these, and what else Eq takes: nil, times, pointers; points
+//	    (models.GeographyPoint); and a Filter, which is put in parentheses
+//	%%  a percent sign, in a string of the format
+//
+// Types of such a kind are taken as Eq takes them. A verb stands alone, with
+// white space, a comma or a parenthesis on its sides: not in a string of the
+// format, where the argument could end the string, and without flags or a width.
+// All arguments must be used. What is wrong is kept in the Filter, all of it.
+//
+// The format is what RawFilter takes, and like there it must not be made from
+// the values of others.
+func Filterf(format string, args ...any) Filter {
+	if false {
+		_ = fmt.Sprintf(format, args...) // tells go vet what the verbs are
+	}
+	if strings.TrimSpace(format) == "" && len(args) == 0 {
+		return Filter{}
+	}
+	f := formatter{format: format, args: args}
+	if err := balanced(format); err != nil {
+		f.problems = append(f.problems, err)
+	}
+	f.scan()
+	if f.used < len(args) {
+		f.problems = append(f.problems, fmt.Errorf("%d arguments for %d verbs in %s", len(args), f.used, clip(format)))
+	}
+	return Filter{&expression{kind: rawExpression, text: f.out.String(), problems: f.problems}}
+}
+
+// formatter is one call of Filterf.
+type formatter struct {
+	format   string
+	args     []any
+	used     int // of args
+	out      strings.Builder
+	problems []error
+}
+
+// scan copies the format and writes arguments for its verbs.
+func (f *formatter) scan() {
+	quoted := false
+	for i := 0; i < len(f.format); {
+		c := f.format[i]
+		if c != '%' {
+			quoted = quoted != (c == '\'') // a doubled quote ends and begins again
+			f.out.WriteByte(c)
+			i++
+			continue
+		}
+		end := verbEnd(f.format, i)
+		f.verb(i, end, quoted)
+		i = end
+	}
+}
+
+// verbEnd returns where the verb that starts at i ends: behind its letter, which
+// is what follows flags, width and precision.
+func verbEnd(format string, i int) int {
+	for i++; i < len(format); i++ {
+		if !strings.ContainsRune("+-# 0123456789.*[]", rune(format[i])) {
+			return i + 1
+		}
+	}
+	return i
+}
+
+// verb handles the verb between start and end.
+func (f *formatter) verb(start, end int, quoted bool) {
+	verb := f.format[start:end]
+	if verb == "%%" && quoted {
+		f.out.WriteByte('%')
+		return
+	}
+	if verb == "%%" {
+		f.problem(start, verb, "a percent sign means nothing outside of strings")
+		return
+	}
+	var arg any
+	missing := f.used == len(f.args)
+	if !missing {
+		arg = f.args[f.used]
+		f.used++
+	}
+	switch {
+	case len(verb) != 2 || !strings.Contains("sdgtv", verb[1:]):
+		f.problem(start, verb, "the verbs are %s, %d, %g, %t and %v, without flags or a width")
+	case quoted:
+		f.problem(start, verb, "it stands inside a string: the verb writes the quotes")
+	case !f.alone(start, end):
+		f.problem(start, verb, "it must stand alone, between white space, commas and parentheses")
+	case missing:
+		f.problem(start, verb, fmt.Sprintf("there are only %d arguments", len(f.args)))
+	default:
+		text, err := formatted(verb[1], arg)
+		if err != nil {
+			f.problem(start, verb, err.Error())
+		}
+		f.out.WriteString(text)
+	}
+}
+
+// problem notes what is wrong with a verb.
+func (f *formatter) problem(position int, verb, problem string) {
+	f.problems = append(f.problems, fmt.Errorf("%s at position %d of %s: %s", verb, position, clip(f.format), problem))
+}
+
+// alone reports whether what is between start and end is a token of its own.
+func (f *formatter) alone(start, end int) bool {
+	return (start == 0 || strings.IndexByte(" \t\r\n(,", f.format[start-1]) >= 0) &&
+		(end == len(f.format) || strings.IndexByte(" \t\r\n),", f.format[end]) >= 0)
+}
+
+// formatted returns what a verb writes for an argument.
+func formatted(verb byte, arg any) (string, error) {
+	if filter, ok := arg.(Filter); ok && verb == 'v' {
+		switch err := filter.Err(); {
+		case err != nil:
+			return "", err
+		case filter.IsZero():
+			return "", errors.New("the argument is no filter")
+		}
+		return "(" + filter.String() + ")", nil
+	}
+	literal, err := literalOf(arg)
+	if err != nil {
+		return "", hintAt(arg, err)
+	}
+	if verb == 'v' || verbOf(literal, arg) == verb {
+		return literal.text, nil
+	}
+	return "", fmt.Errorf("the argument is a %T: use %%%c", arg, verbOf(literal, arg))
+}
+
+// verbOf returns the verb for an argument.
+func verbOf(l literal, arg any) byte {
+	if arg == nil {
+		return 'v'
+	}
+	switch kind := reflect.TypeOf(arg).Kind(); {
+	case kind == reflect.Pointer: // go vet takes the verbs for what they point to only with %v
+		return 'v'
+	case l.kind == stringLiteral:
+		return 's'
+	case l.kind == boolLiteral:
+		return 't'
+	case l.kind == numberLiteral && (kind == reflect.Float32 || kind == reflect.Float64):
+		return 'g'
+	case l.kind == numberLiteral && kind != reflect.String: // else a json.Number
+		return 'd'
+	}
+	return 'v'
+}
+
+// hintAt adds what to do to the error about an argument.
+func hintAt(arg any, err error) error {
+	switch reflect.TypeOf(arg).Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return fmt.Errorf("%w: for a list of values put the Filter of In there, with %%v", err)
+	case reflect.Struct:
+		if _, ok := arg.(Filter); ok {
+			return fmt.Errorf("%w: use %%v for a Filter", err)
+		}
+	}
+	return err
+}

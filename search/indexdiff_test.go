@@ -1,0 +1,482 @@
+package search_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// diffBase returns a definition with something of everything.
+func diffBase() models.SearchIndex {
+	return models.SearchIndex{
+		Name: "hotels",
+		Fields: []models.SearchField{
+			{Name: "id", Type: models.TypeString, Key: new(true)},
+			{Name: "title", Type: models.TypeString},
+			{Name: "name", Type: models.TypeString, Analyzer: "words"},
+			{Name: "about", Type: models.TypeString, SearchAnalyzer: "simple", IndexAnalyzer: "stop"},
+			{Name: "tags", Type: models.Collection(models.TypeString), Normalizer: "plain"},
+			{Name: "rating", Type: models.TypeInt32},
+			{Name: "place", Type: models.TypeGeographyPoint},
+			{Name: "address", Type: models.TypeComplex, Fields: []models.SearchField{
+				{Name: "city", Type: models.TypeString},
+				{Name: "where", Type: models.TypeComplex, Fields: []models.SearchField{{Name: "floor", Type: models.TypeInt32}}},
+			}},
+			{Name: "rooms", Type: models.Collection(models.TypeComplex), Fields: []models.SearchField{{Name: "rate", Type: models.TypeDouble}}},
+			{Name: "v", Type: models.Collection(models.TypeSingle), Searchable: new(true), Dimensions: new(3), VectorSearchProfile: "fast"},
+		},
+		ScoringProfiles: []models.ScoringProfile{{
+			Name:      "near",
+			Text:      &models.TextWeights{Weights: map[string]float64{"name": 2}},
+			Functions: []models.ScoringFunction{{Type: models.ScoringMagnitude, FieldName: "rating", Boost: 3, Magnitude: &models.MagnitudeParameters{BoostingRangeEnd: 5}}},
+		}},
+		CORSOptions:  &models.CORSOptions{AllowedOrigins: []string{"https://example.com"}},
+		Suggesters:   []models.Suggester{{Name: "sg", SourceFields: []string{"address/city"}}},
+		Analyzers:    []models.Analyzer{models.CustomAnalyzer{Name: "words", Tokenizer: "parts", TokenFilters: []models.TokenFilterName{"grams"}, CharFilters: []models.CharFilterName{"dash"}}},
+		Tokenizers:   []models.Tokenizer{models.PatternTokenizer{Name: "parts"}},
+		TokenFilters: []models.TokenFilter{models.EdgeNGramTokenFilterV2{Name: "grams", MaxGram: new(9)}},
+		CharFilters:  []models.CharFilter{models.MappingCharFilter{Name: "dash", Mappings: []string{"-=>_"}}},
+		Normalizers:  []models.Normalizer{models.CustomNormalizer{Name: "plain", TokenFilters: []models.TokenFilterName{models.TokenFilterLowercase}}},
+		Semantic: &models.SemanticSearch{Configurations: []models.SemanticConfiguration{{
+			Name: "sc", PrioritizedFields: models.SemanticPrioritizedFields{TitleField: &models.SemanticField{FieldName: "name"}},
+		}}},
+		VectorSearch: &models.VectorSearch{
+			Profiles:     []models.VectorSearchProfile{{Name: "fast", Algorithm: "graph", Compression: "small"}, {Name: "idle", Algorithm: "flat"}},
+			Algorithms:   []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.AlgorithmHNSW}, {Name: "flat", Kind: models.AlgorithmExhaustiveKNN}},
+			Compressions: []models.VectorCompression{{Name: "small", Kind: models.CompressionScalarQuantization}},
+			Vectorizers:  []models.Vectorizer{{Name: "ada", Kind: models.VectorizerAzureOpenAI, AzureOpenAI: &models.AzureOpenAIParameters{ResourceURI: "https://x.openai.azure.com", APIKey: "k"}}},
+		},
+	}
+}
+
+// diffCase is a change of diffBase.
+type diffCase struct {
+	name   string
+	change func(*models.SearchIndex)
+	want   []string // path and kind of each change
+	// lenient says that the emulator makes the change in place although the
+	// service does not, by the evidence in the comment.
+	lenient bool
+}
+
+// credential is that of the emulator.
+var credential = azcore.NewKeyCredential(searchtest.AdminKey)
+
+func diffField(x *models.SearchIndex, name string) *models.SearchField {
+	return &x.Fields[slices.IndexFunc(x.Fields, func(f models.SearchField) bool { return f.Name == name })]
+}
+
+const (
+	inPlace  = ": in place"
+	downtime = ": in place with downtime"
+	rebuild  = ": needs a rebuild"
+)
+
+var diffCases = []diffCase{
+	{"nothing", func(*models.SearchIndex) {}, nil, false},
+	{"another ETag", func(x *models.SearchIndex) { x.ETag = `"0x1"` }, nil, false},
+	{"the fields in another order", func(x *models.SearchIndex) { slices.Reverse(x.Fields) }, nil, false},
+	{"the defaults in so many words", func(x *models.SearchIndex) {
+		*diffField(x, "rating") = models.SearchField{Name: "rating", Type: models.TypeInt32, Key: new(false), Retrievable: new(true), Searchable: new(false), Filterable: new(true), Sortable: new(true), Facetable: new(true), SynonymMaps: []string{}}
+		diffField(x, "rooms").Fields[0].Sortable = new(false)
+		diffField(x, "v").Stored, diffField(x, "v").Filterable, diffField(x, "v").Retrievable = new(true), new(false), new(false)
+		diffField(x, "place").Facetable = new(false)
+		x.Similarity = &models.Similarity{Type: models.SimilarityBM25}
+		x.Suggesters[0].SearchMode = models.AnalyzingInfixMatching
+		x.ScoringProfiles[0].FunctionAggregation = models.AggregationSum
+		x.ScoringProfiles[0].Functions[0].Interpolation = models.InterpolationLinear
+		x.ScoringProfiles[0].Functions[0].Magnitude.ConstantBoostBeyondRange = new(false)
+		x.Tokenizers[0] = models.PatternTokenizer{Name: "parts", Pattern: `\W+`, Group: new(-1)}
+		x.TokenFilters[0] = models.EdgeNGramTokenFilterV2{Name: "grams", MinGram: new(1), MaxGram: new(9), Side: "front"}
+		x.VectorSearch.Algorithms[0].HNSW = &models.HNSWParameters{M: new(4), EfConstruction: new(400), EfSearch: new(500), Metric: models.MetricCosine}
+		x.VectorSearch.Algorithms[1].ExhaustiveKNN = &models.ExhaustiveKNNParameters{Metric: models.MetricCosine}
+		x.VectorSearch.Compressions[0].ScalarQuantization = &models.ScalarQuantizationParameters{QuantizedDataType: models.QuantizedInt8}
+		x.VectorSearch.Compressions[0].Rescoring = &models.RescoringOptions{EnableRescoring: new(true), RescoreStorageMethod: models.RescorePreserveOriginals}
+		x.Semantic.Configurations[0].RankingOrder = models.RankingOrderBoostedRerankerScore
+		x.AdditionalProperties = map[string]json.RawMessage{"defaultScoringProfile": json.RawMessage("null")}
+	}, nil, false},
+	{"a secret that the service did not return", func(x *models.SearchIndex) { x.VectorSearch.Vectorizers[0].AzureOpenAI.APIKey = "" }, nil, false},
+
+	{"a new field", func(x *models.SearchIndex) {
+		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.TypeString, Analyzer: "words"})
+	}, []string{"fields/new" + inPlace}, false},
+	{"a new field in a complex one in a complex one", func(x *models.SearchIndex) {
+		where := &diffField(x, "address").Fields[1]
+		where.Fields = append(where.Fields, models.SearchField{Name: "door", Type: models.TypeString})
+	}, []string{"fields/address/where/door" + inPlace}, false},
+	{"a new vector that is stored", func(x *models.SearchIndex) {
+		x.Fields = append(x.Fields, models.SearchField{Name: "w", Type: models.Collection(models.TypeSingle), Searchable: new(true), Dimensions: new(3), VectorSearchProfile: "fast"})
+	}, []string{"fields/w" + inPlace}, false},
+	{"a new vector that is not stored", func(x *models.SearchIndex) {
+		x.Fields = append(x.Fields, models.SearchField{Name: "w", Type: models.Collection(models.TypeSingle), Searchable: new(true), Retrievable: new(false), Stored: new(false), Dimensions: new(3), VectorSearchProfile: "fast"})
+	}, []string{"fields/w" + rebuild}, false},
+	{"no field any more", func(x *models.SearchIndex) {
+		x.Fields = slices.DeleteFunc(x.Fields, func(f models.SearchField) bool { return f.Name == "place" })
+	}, []string{"fields/place" + rebuild}, false},
+	{"another name", func(x *models.SearchIndex) { diffField(x, "place").Name = "spot" }, []string{"fields/place" + rebuild, "fields/spot" + inPlace}, false},
+	{"another type", func(x *models.SearchIndex) { diffField(x, "rating").Type = models.TypeInt64 }, []string{"fields/rating.type" + rebuild}, false},
+	{"a simple field that becomes complex", func(x *models.SearchIndex) {
+		*diffField(x, "place") = models.SearchField{Name: "place", Type: models.TypeComplex, Fields: []models.SearchField{{Name: "x", Type: models.TypeInt32}}}
+	}, []string{"fields/place.type" + rebuild}, false},
+	{"retrievable", func(x *models.SearchIndex) { diffField(x, "rating").Retrievable = new(false) }, []string{"fields/rating.retrievable" + inPlace}, false},
+	{"the analyzer of queries", func(x *models.SearchIndex) { diffField(x, "about").SearchAnalyzer = "keyword" }, []string{"fields/about.searchAnalyzer" + inPlace}, false},
+	{"synonyms", func(x *models.SearchIndex) { diffField(x, "about").SynonymMaps = []string{"map"} }, []string{"fields/about.synonymMaps" + inPlace}, false},
+	{"the analyzer of documents", func(x *models.SearchIndex) { diffField(x, "about").IndexAnalyzer = "keyword" }, []string{"fields/about.indexAnalyzer" + rebuild}, false},
+	{"the analyzer of a sub-field", func(x *models.SearchIndex) { diffField(x, "address").Fields[0].Analyzer = "en.lucene" }, []string{"fields/address/city.analyzer" + rebuild}, false},
+	{"the normalizer", func(x *models.SearchIndex) { diffField(x, "tags").Normalizer = "lowercase" }, []string{"fields/tags.normalizer" + rebuild}, false},
+	{"filterable and sortable", func(x *models.SearchIndex) {
+		diffField(x, "place").Filterable, diffField(x, "place").Sortable = new(false), new(false)
+	}, []string{"fields/place.filterable" + rebuild, "fields/place.sortable" + rebuild}, false},
+	{"facetable", func(x *models.SearchIndex) { diffField(x, "rooms").Fields[0].Facetable = new(false) }, []string{"fields/rooms/rate.facetable" + rebuild}, false},
+	{"searchable", func(x *models.SearchIndex) { diffField(x, "tags").Searchable = new(false) }, []string{"fields/tags.searchable" + rebuild}, false},
+	{"another key", func(x *models.SearchIndex) {
+		diffField(x, "id").Key, diffField(x, "name").Key = new(false), new(true)
+	}, []string{"fields/id.key" + rebuild, "fields/name.key" + rebuild}, false},
+	{"dimensions", func(x *models.SearchIndex) { diffField(x, "v").Dimensions = new(4) }, []string{"fields/v.dimensions" + rebuild}, false},
+	{"the profile of a vector", func(x *models.SearchIndex) { diffField(x, "v").VectorSearchProfile = "idle" }, []string{"fields/v.vectorSearchProfile" + rebuild}, false},
+	{"stored", func(x *models.SearchIndex) {
+		diffField(x, "v").Stored, diffField(x, "v").Retrievable = new(false), new(false)
+	}, []string{"fields/v.stored" + rebuild}, false},
+
+	{"the description", func(x *models.SearchIndex) { x.Description = "d" }, []string{"description" + inPlace}, false},
+	{"another scoring profile", func(x *models.SearchIndex) {
+		x.ScoringProfiles = append(x.ScoringProfiles, models.ScoringProfile{Name: "plain"})
+		x.DefaultScoringProfile = "plain"
+	}, []string{"scoringProfiles/plain" + inPlace, "defaultScoringProfile" + inPlace}, false},
+	{"weights", func(x *models.SearchIndex) { x.ScoringProfiles[0].Text.Weights["name"] = 3 }, []string{"scoringProfiles/near.text.weights.name" + inPlace}, false},
+	{"scoring functions", func(x *models.SearchIndex) { x.ScoringProfiles[0].Functions[0].Boost = 4 }, []string{"scoringProfiles/near.functions" + inPlace}, false},
+	{"no scoring profile", func(x *models.SearchIndex) { x.ScoringProfiles = nil }, []string{"scoringProfiles/near" + inPlace}, false},
+	{"origins", func(x *models.SearchIndex) { x.CORSOptions.AllowedOrigins = []string{"*"} }, []string{"corsOptions.allowedOrigins" + inPlace}, false},
+	{"no origins", func(x *models.SearchIndex) { x.CORSOptions = nil }, []string{"corsOptions" + inPlace}, false},
+	{"the semantic title", func(x *models.SearchIndex) {
+		x.Semantic.Configurations[0].PrioritizedFields.TitleField.FieldName = "about"
+	}, []string{"semantic.configurations/sc.prioritizedFields.titleField.fieldName" + inPlace}, false},
+	{"no semantic ranking", func(x *models.SearchIndex) { x.Semantic = nil }, []string{"semantic.configurations/sc" + inPlace}, false},
+
+	{"no suggester", func(x *models.SearchIndex) { x.Suggesters = nil }, []string{"suggesters/sg" + inPlace}, false},
+	{"a suggester of a new field", func(x *models.SearchIndex) {
+		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.TypeString})
+		x.Suggesters[0].SourceFields = append(x.Suggesters[0].SourceFields, "new")
+	}, []string{"fields/new" + inPlace, "suggesters/sg.sourceFields" + inPlace}, false},
+	{"a suggester of a field below a new one", func(x *models.SearchIndex) {
+		x.Fields = append(x.Fields, models.SearchField{Name: "owner", Type: models.TypeComplex, Fields: []models.SearchField{{Name: "name", Type: models.TypeString}}})
+		x.Suggesters[0].SourceFields = append(x.Suggesters[0].SourceFields, "owner/name")
+	}, []string{"fields/owner" + inPlace, "suggesters/sg.sourceFields" + inPlace}, false},
+	{"a suggester of a field that exists", func(x *models.SearchIndex) {
+		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.TypeString})
+		x.Suggesters = []models.Suggester{{Name: "sg", SourceFields: []string{"address/city", "new", "title"}}}
+	}, []string{"fields/new" + inPlace, "suggesters/sg.sourceFields" + rebuild}, false},
+	{"another suggester of fields that exist", func(x *models.SearchIndex) { x.Suggesters[0].Name = "other" }, []string{"suggesters/sg" + inPlace, "suggesters/other" + rebuild}, false},
+	{"fewer fields in a suggester", func(x *models.SearchIndex) {
+		address := diffField(x, "address")
+		address.Fields = append(address.Fields, models.SearchField{Name: "street", Type: models.TypeString})
+		x.Suggesters[0].SourceFields = []string{"address/street"}
+	}, []string{"fields/address/street" + inPlace, "suggesters/sg.sourceFields" + rebuild}, false},
+
+	{"a new analyzer", func(x *models.SearchIndex) { x.Analyzers = append(x.Analyzers, models.StopAnalyzer{Name: "more"}) }, []string{"analyzers/more" + downtime}, false},
+	{"a new tokenizer", func(x *models.SearchIndex) {
+		x.Tokenizers = append(x.Tokenizers, models.ClassicTokenizer{Name: "more"})
+	}, []string{"tokenizers/more" + downtime}, false},
+	{"a new token filter", func(x *models.SearchIndex) {
+		x.TokenFilters = append(x.TokenFilters, models.UniqueTokenFilter{Name: "more"})
+	}, []string{"tokenFilters/more" + downtime}, false},
+	{"a new character filter", func(x *models.SearchIndex) {
+		x.CharFilters = append(x.CharFilters, models.MappingCharFilter{Name: "more", Mappings: []string{"a=>b"}})
+	}, []string{"charFilters/more" + downtime}, false},
+	{"a new normalizer", func(x *models.SearchIndex) {
+		x.Normalizers = append(x.Normalizers, models.CustomNormalizer{Name: "more"})
+	}, []string{"normalizers/more" + downtime}, false},
+	{"another tokenizer in an analyzer", func(x *models.SearchIndex) {
+		x.Analyzers[0] = models.CustomAnalyzer{Name: "words", Tokenizer: "whitespace", TokenFilters: []models.TokenFilterName{"grams"}, CharFilters: []models.CharFilterName{"dash"}}
+	}, []string{"analyzers/words.tokenizer" + rebuild}, false},
+	{"another pattern", func(x *models.SearchIndex) { x.Tokenizers[0] = models.PatternTokenizer{Name: "parts", Pattern: ","} }, []string{"tokenizers/parts.pattern" + rebuild}, false},
+	{"another kind of token filter", func(x *models.SearchIndex) {
+		x.TokenFilters[0] = models.TruncateTokenFilter{Name: "grams"}
+	}, []string{"tokenFilters/grams.@odata.type" + rebuild, "tokenFilters/grams.length" + rebuild, "tokenFilters/grams.maxGram" + rebuild, "tokenFilters/grams.minGram" + rebuild, "tokenFilters/grams.side" + rebuild}, false},
+
+	{"k1", func(x *models.SearchIndex) {
+		x.Similarity = &models.Similarity{Type: models.SimilarityBM25, K1: new(1.3)}
+	}, []string{"similarity.k1" + downtime}, false},
+	{"another similarity", func(x *models.SearchIndex) { x.Similarity = &models.Similarity{Type: models.SimilarityClassic} }, []string{"similarity.@odata.type" + rebuild}, false},
+
+	{"a key of one's own", func(x *models.SearchIndex) {
+		x.EncryptionKey = &models.EncryptionKey{KeyVaultURI: "https://v.vault.azure.net", KeyVaultKeyName: "k", KeyVaultKeyVersion: "1"}
+	}, []string{"encryptionKey" + inPlace}, false},
+
+	{"more of everything in vector search", func(x *models.SearchIndex) {
+		v := x.VectorSearch
+		v.Algorithms = append(v.Algorithms, models.VectorSearchAlgorithm{Name: "a", Kind: models.AlgorithmHNSW})
+		v.Profiles = append(v.Profiles, models.VectorSearchProfile{Name: "p", Algorithm: "a", Compression: "c"})
+		v.Compressions = append(v.Compressions, models.VectorCompression{Name: "c", Kind: models.CompressionBinaryQuantization})
+	}, []string{"vectorSearch.algorithms/a" + inPlace, "vectorSearch.compressions/c" + inPlace, "vectorSearch.profiles/p" + inPlace}, false},
+	{"what no field uses in vector search", func(x *models.SearchIndex) {
+		v := x.VectorSearch
+		v.Algorithms[1].ExhaustiveKNN = &models.ExhaustiveKNNParameters{Metric: models.MetricEuclidean}
+		v.Vectorizers = nil
+	}, []string{"vectorSearch.algorithms/flat.exhaustiveKnnParameters.metric" + inPlace, "vectorSearch.vectorizers/ada" + inPlace}, false},
+	{"what queries need of vector search", func(x *models.SearchIndex) {
+		v := x.VectorSearch
+		v.Algorithms[0].HNSW = &models.HNSWParameters{EfSearch: new(700)}
+		v.Compressions[0].Rescoring = &models.RescoringOptions{DefaultOversampling: new(3.0)}
+		v.Profiles[0].Vectorizer = "ada"
+		v.Vectorizers[0].AzureOpenAI.DeploymentID = "d"
+	}, []string{
+		"vectorSearch.algorithms/graph.hnswParameters.efSearch" + inPlace, "vectorSearch.compressions/small.rescoringOptions.defaultOversampling" + inPlace,
+		"vectorSearch.profiles/fast.vectorizer" + inPlace, "vectorSearch.vectorizers/ada.azureOpenAIParameters.deploymentId" + inPlace,
+	}, false},
+	// github.com/Azure/azure-sdk-for-python/issues/38203: the service answered
+	// "Algorithm name cannot be updated".
+	{"the graph of a vector", func(x *models.SearchIndex) { x.VectorSearch.Algorithms[0].HNSW = &models.HNSWParameters{M: new(8)} },
+		[]string{"vectorSearch.algorithms/graph.hnswParameters.m" + rebuild}, true},
+	{"the algorithm of a profile in use", func(x *models.SearchIndex) { x.VectorSearch.Profiles[0].Algorithm = "flat" },
+		[]string{"vectorSearch.profiles/fast.algorithm" + rebuild}, true},
+	{"the compression of a vector", func(x *models.SearchIndex) { x.VectorSearch.Compressions[0].TruncationDimension = new(2) },
+		[]string{"vectorSearch.compressions/small.truncationDimension" + rebuild}, true},
+}
+
+func TestDiffIndexSaysWhatTheServiceDoes(t *testing.T) {
+	for _, c := range diffCases {
+		t.Run(c.name, func(t *testing.T) {
+			before, after := diffBase(), diffBase()
+			c.change(&after)
+			changes, err := search.DiffIndex(before, after)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, pathsAndKinds(changes))
+			want := changes.Kind()
+			if c.lenient {
+				want = search.ChangeInPlace
+			}
+			got, err := outcome(t.Context(), before, after)
+			require.NoError(t, err)
+			assert.Equal(t, max(want, search.ChangeInPlace).String(), got.String())
+			back, err := search.DiffIndex(after, after)
+			require.NoError(t, err)
+			assert.Empty(t, back, "nothing differs from itself")
+		})
+	}
+}
+
+func pathsAndKinds(changes search.IndexChanges) []string {
+	var list []string
+	for _, c := range changes {
+		list = append(list, c.Path+": "+c.Kind.String())
+	}
+	return list
+}
+
+// errInvalid says that a definition could not be that of any index.
+var errInvalid = errors.New("the definition is not valid")
+
+// createSynonymMaps creates the synonym maps that the definitions of these tests
+// name: the service refuses a definition that names another.
+func createSynonymMaps(ctx context.Context, client *search.IndexClient) error {
+	for _, name := range []string{"map", "names"} {
+		if _, err := client.CreateSynonymMap(ctx, models.NewSynonymMap(name, "hotel, motel"), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome returns what it takes to change before into after in the emulator.
+func outcome(ctx context.Context, before, after models.SearchIndex) (search.ChangeKind, error) {
+	for _, allowed := range []bool{false, true} {
+		srv := searchtest.NewServer(nil)
+		defer srv.Close()
+		client, err := search.NewIndexClientWithKey(srv.URL(), credential, options(srv))
+		if err != nil {
+			return 0, err
+		}
+		if err := createSynonymMaps(ctx, client); err != nil {
+			return 0, err
+		}
+		if _, err := client.CreateIndex(ctx, after, nil); err != nil {
+			return 0, errors.Join(errInvalid, err)
+		}
+		if err := client.DeleteIndex(ctx, after.Name, nil); err != nil {
+			return 0, err
+		}
+		if _, err := client.CreateIndex(ctx, before, nil); err != nil {
+			return 0, errors.Join(errInvalid, err)
+		}
+		after.ETag = ""
+		_, err = client.CreateOrUpdateIndex(ctx, after, &search.CreateOrUpdateIndexOptions{AllowIndexDowntime: allowed})
+		var e *search.Error
+		switch {
+		case err == nil && !allowed:
+			return search.ChangeInPlace, nil
+		case err == nil:
+			return search.ChangeInPlaceWithDowntime, nil
+		case !errors.As(err, &e) || e.StatusCode != http.StatusBadRequest:
+			return 0, err
+		}
+	}
+	return search.ChangeNeedsRebuild, nil
+}
+
+// TestDiffIndexAgreesWithTheEmulatorOnManyChanges makes several changes at once.
+func TestDiffIndexAgreesWithTheEmulatorOnManyChanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := diffBase(), diffBase()
+		for _, c := range rapid.SliceOfN(rapid.SampledFrom(diffCases), 0, 3).Draw(t, "before") {
+			applyCase(c, &before)
+		}
+		lenient := false
+		for _, c := range rapid.SliceOfN(rapid.SampledFrom(diffCases), 1, 4).Draw(t, "after") {
+			lenient = lenient || c.lenient
+			applyCase(c, &after)
+		}
+		changes, err := search.DiffIndex(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := search.ChangeInPlace
+		for _, c := range changes {
+			if !strings.HasPrefix(c.Path, "vectorSearch.") { // where the emulator is lenient
+				want = max(want, c.Kind)
+			}
+		}
+		if encryptionRemoved(changes) { // the emulator forgets the key, the service does not
+			return
+		}
+		got, err := outcome(context.Background(), before, after)
+		if errors.Is(err, errInvalid) {
+			t.Skip(err.Error())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Fatalf("the emulator: %v, DiffIndex: %v\n%v", got, want, changes)
+		}
+	})
+}
+
+// applyCase makes a change, unless others have taken away what it changes.
+func applyCase(c diffCase, x *models.SearchIndex) {
+	defer func() { _ = recover() }()
+	c.change(x)
+}
+
+func encryptionRemoved(changes search.IndexChanges) bool {
+	return slices.ContainsFunc(changes, func(c search.IndexChange) bool { return c.Path == "encryptionKey" && c.New == nil })
+}
+
+// TestWhatTheServiceReturnsIsNoChange: neither its defaults nor its null.
+func TestWhatTheServiceReturnsIsNoChange(t *testing.T) {
+	paths, err := filepath.Glob("searchtest/testdata/requests/definitions/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	definitions := map[string]models.SearchIndex{"base": diffBase()}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var index models.SearchIndex
+		require.NoError(t, json.Unmarshal(b, &index))
+		definitions[filepath.Base(path)] = index
+	}
+	delete(definitions, "test-index-without-key.json") // is refused, as its name says
+	for name, index := range definitions {
+		t.Run(name, func(t *testing.T) {
+			srv := searchtest.NewServer(nil)
+			defer srv.Close()
+			client, err := search.NewIndexClientWithKey(srv.URL(), credential, options(srv))
+			require.NoError(t, err)
+			if index.Name == "" {
+				index.Name = "hotels"
+			}
+			require.NoError(t, createSynonymMaps(t.Context(), client))
+			created, err := client.CreateOrUpdateIndex(t.Context(), index, nil)
+			require.NoError(t, err)
+			changes, err := search.DiffIndex(index, created)
+			require.NoError(t, err)
+			assert.Empty(t, changes)
+		})
+	}
+}
+
+func TestDiffIndexKnowsWhatTheEmulatorDoesNot(t *testing.T) {
+	before := diffBase()
+	before.EncryptionKey = &models.EncryptionKey{KeyVaultURI: "https://v.vault.azure.net", KeyVaultKeyName: "k"}
+	before.AdditionalProperties = map[string]json.RawMessage{"newer": json.RawMessage(`{"a":1}`)}
+	diffField(&before, "name").AdditionalProperties = map[string]json.RawMessage{"newer": json.RawMessage(`1`)}
+	before.VectorSearch.AdditionalProperties = map[string]json.RawMessage{"newer": json.RawMessage(`1`)}
+	after := diffBase()
+	after.Name = "motels"
+	diffField(&after, "name").PermissionFilter = models.PermissionFilterUserIDs
+	changes, err := search.DiffIndex(before, after)
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"name" + rebuild, "fields/name.newer" + rebuild, "fields/name.permissionFilter" + rebuild,
+		"encryptionKey" + rebuild, "vectorSearch.newer" + inPlace, "newer" + inPlace,
+	}, pathsAndKinds(changes))
+}
+
+func TestDiffIndexShowsNoSecrets(t *testing.T) {
+	with := func(secret string) models.SearchIndex {
+		x := diffBase()
+		x.EncryptionKey = &models.EncryptionKey{KeyVaultURI: "u", KeyVaultKeyName: "k", AccessCredentials: &models.ApplicationCredentials{ApplicationID: "a", ApplicationSecret: secret}}
+		x.VectorSearch.Vectorizers = []models.Vectorizer{
+			{Name: "a", Kind: models.VectorizerAzureOpenAI, AzureOpenAI: &models.AzureOpenAIParameters{APIKey: secret}},
+			{Name: "b", Kind: models.VectorizerWebAPI, WebAPI: &models.WebAPIParameters{HTTPHeaders: map[string]string{"Authorization": secret}}},
+			{Name: "c", Kind: models.VectorizerAML, AML: &models.AMLParameters{Key: secret}},
+		}
+		return x
+	}
+	for _, pair := range [][2]models.SearchIndex{{diffBase(), with("s3cret")}, {with("s3cret"), diffBase()}, {with("s3cret"), with("hidd3n")}} {
+		changes, err := search.DiffIndex(pair[0], pair[1])
+		require.NoError(t, err)
+		require.NotEmpty(t, changes)
+		for _, c := range changes {
+			assert.NotContains(t, c.String(), "s3cret")
+			assert.NotContains(t, c.String(), "hidd3n")
+		}
+	}
+	changes, err := search.DiffIndex(with("s3cret"), with("hidd3n"))
+	require.NoError(t, err)
+	assert.Len(t, changes, 4)
+	changes, err = search.DiffIndex(with(""), with("hidd3n"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"vectorSearch.vectorizers/b.customWebApiParameters.httpHeaders.Authorization" + inPlace}, pathsAndKinds(changes))
+	changes, err = search.DiffIndex(with("<redacted>"), with("hidd3n"))
+	require.NoError(t, err)
+	assert.Empty(t, changes)
+}
+
+func TestDiffIndexRefusesWhatIsNotJSON(t *testing.T) {
+	bad := diffBase()
+	bad.AdditionalProperties = map[string]json.RawMessage{"x": json.RawMessage("{")}
+	_, err := search.DiffIndex(bad, diffBase())
+	require.ErrorContains(t, err, "the definition before")
+	_, err = search.DiffIndex(diffBase(), bad)
+	require.ErrorContains(t, err, "the definition after")
+}
+
+func TestChangesReadAsSentences(t *testing.T) {
+	after := diffBase()
+	diffField(&after, "rating").Filterable = new(false)
+	after.Description = "d"
+	changes, err := search.DiffIndex(diffBase(), after)
+	require.NoError(t, err)
+	require.Len(t, changes, 2)
+	assert.Equal(t, `description: nothing → "d" (in place: it is for its readers only)`, changes[0].String())
+	assert.Equal(t, "fields/rating.filterable: true → false (needs a rebuild: of a field that exists only retrievable, searchAnalyzer and synonymMaps can be changed)", changes[1].String())
+	assert.Equal(t, search.ChangeNeedsRebuild, changes.Kind())
+	assert.Equal(t, "no change", search.IndexChanges(nil).Kind().String())
+	assert.Equal(t, "ChangeKind(9)", search.ChangeKind(9).String())
+}

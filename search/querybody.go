@@ -1,0 +1,250 @@
+package search
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// InvalidQueryError says what is wrong with a query. Nothing was sent.
+type InvalidQueryError struct {
+	// Problems holds everything that is wrong.
+	Problems []*OptionError
+}
+
+// Error names the first few problems.
+func (e *InvalidQueryError) Error() string {
+	return "nothing was sent, because the query is not valid: " + firstFew(e.Problems, (*OptionError).Error)
+}
+
+// Unwrap returns the problems.
+func (e *InvalidQueryError) Unwrap() []error {
+	errs := make([]error, len(e.Problems))
+	for i, p := range e.Problems {
+		errs[i] = p
+	}
+	return errs
+}
+
+// OptionError is what is wrong with one option of a query: a value that the
+// service would refuse, two options that exclude each other, an option that the
+// api-version of the client does not have, a filter that could not be made
+// (*InvalidFilterError).
+type OptionError struct {
+	// Option is the name of the option, or says which argument it is:
+	// "VectorQueries[0].K", "the search text".
+	Option string
+	// Err is the problem.
+	Err error
+}
+
+func (e *OptionError) Error() string { return e.Option + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// queryBody is the body of a request that is being made of options. Each of its
+// methods checks one option and writes its member, or leaves it out if the
+// option was not set, so that no option can be written unchecked.
+type queryBody struct {
+	version  string // of the REST API
+	prefix   string // of the names of options: "VectorQueries[0]."
+	out      []byte
+	problems []*OptionError
+}
+
+func newQueryBody(version string) *queryBody {
+	return &queryBody{version: version, out: []byte{'{'}}
+}
+
+// end returns the body, or everything that is wrong as an *InvalidQueryError.
+func (b *queryBody) end() ([]byte, error) {
+	if len(b.problems) > 0 {
+		return nil, &InvalidQueryError{Problems: b.problems}
+	}
+	return append(b.out, '}'), nil
+}
+
+func (b *queryBody) problem(option string, err error) {
+	b.problems = append(b.problems, &OptionError{Option: b.prefix + option, Err: err})
+}
+
+func (b *queryBody) problemf(option, format string, args ...any) {
+	b.problem(option, fmt.Errorf(format, args...))
+}
+
+// needs checks that the version has an option that is set.
+func (b *queryBody) needs(option string, a availability) {
+	if !a.in(b.version) {
+		b.problem(option, a.missing(b.version))
+	}
+}
+
+// name begins a member.
+func (b *queryBody) name(member string) {
+	if n := len(b.out); b.out[n-1] != '{' && b.out[n-1] != '[' {
+		b.out = append(b.out, ',')
+	}
+	b.out = append(append(append(b.out, '"'), member...), '"', ':')
+}
+
+// string writes a string that has been checked.
+func (b *queryBody) string(member, value string) {
+	encoded, _ := json.Marshal(value) // a string always encodes
+	b.name(member)
+	b.out = append(b.out, encoded...)
+}
+
+// text writes text of the caller's.
+func (b *queryBody) text(member, option, value string) {
+	if value == "" {
+		return
+	}
+	if err := validText(value); err != nil {
+		b.problem(option, err)
+		return
+	}
+	b.string(member, value)
+}
+
+// flag writes a boolean whose default is false.
+func (b *queryBody) flag(member string, value bool) {
+	if value {
+		b.name(member)
+		b.out = append(b.out, "true"...)
+	}
+}
+
+// integer writes a number that is not 0.
+func (b *queryBody) integer(member string, value int) {
+	if value != 0 {
+		b.name(member)
+		b.out = strconv.AppendInt(b.out, int64(value), 10)
+	}
+}
+
+// number writes a finite number.
+func (b *queryBody) number(member string, value float64) {
+	encoded, _ := json.Marshal(value) // callers have checked that it is finite
+	b.name(member)
+	b.out = append(b.out, encoded...)
+}
+
+// oneOf writes one of the values that the service has for an option.
+func oneOf[S ~string](b *queryBody, member, option string, value S, known ...S) {
+	switch {
+	case value == "":
+	case !slices.Contains(known, value):
+		names := make([]string, len(known))
+		for i, k := range known {
+			names[i] = strconv.Quote(string(k))
+		}
+		b.problemf(option, "%s is none of %s", clip(string(value)), strings.Join(names, ", "))
+	default:
+		b.string(member, string(value))
+	}
+}
+
+// paths writes a list of fields, which travels as one string.
+func (b *queryBody) paths(member, option string, paths []string, check func(string) error) {
+	for _, path := range paths {
+		if err := check(path); err != nil {
+			b.problem(option, err)
+		}
+	}
+	if len(paths) > 0 {
+		b.string(member, strings.Join(paths, ","))
+	}
+}
+
+// strings writes a list of strings that have been checked.
+func (b *queryBody) strings(member string, list []string) {
+	if len(list) > 0 {
+		encoded, _ := json.Marshal(list) // strings always encode
+		b.name(member)
+		b.out = append(b.out, encoded...)
+	}
+}
+
+func (b *queryBody) filter(member, option string, filter Filter) {
+	switch err := filter.Err(); {
+	case err != nil:
+		b.problem(option, err)
+	case !filter.IsZero():
+		b.text(member, option, filter.String())
+	}
+}
+
+// maxOrderBy is how many clauses the service takes.
+const maxOrderBy = 32
+
+func (b *queryBody) orderBy(clauses []string) {
+	if len(clauses) > maxOrderBy {
+		b.problemf("OrderBy", "it has %d clauses, the service takes %d", len(clauses), maxOrderBy)
+	}
+	for i, clause := range clauses {
+		if strings.TrimSpace(clause) == "" {
+			b.problemf("OrderBy", "clause %d is empty", i)
+		}
+	}
+	b.text("orderby", "OrderBy", strings.Join(clauses, ","))
+}
+
+// tags writes what goes around matches: both or neither.
+func (b *queryBody) tags(pre, post string) {
+	if (pre == "") != (post == "") {
+		b.problem("HighlightPreTag", errors.New("HighlightPreTag and HighlightPostTag go together: set both or neither"))
+	}
+	b.text("highlightPreTag", "HighlightPreTag", pre)
+	b.text("highlightPostTag", "HighlightPostTag", post)
+}
+
+func (b *queryBody) coverage(percent *float64) {
+	switch {
+	case percent == nil:
+	case !(*percent >= 0 && *percent <= 100): // true for NaN, too
+		b.problemf("MinimumCoverage", "%v is not a percentage from 0 to 100", *percent)
+	default:
+		b.number("minimumCoverage", *percent)
+	}
+}
+
+// positive checks a number for which 0 means the default.
+func (b *queryBody) positive(option string, value, least float64) bool {
+	switch {
+	case value == 0:
+		return false
+	case !(value >= least) || value <= 0 || math.IsInf(value, 0): // true for NaN, too
+		if least > 0 {
+			b.problemf(option, "%v is not a number from %v on", value, least)
+		} else {
+			b.problemf(option, "%v is not a number above 0", value)
+		}
+		return false
+	}
+	return true
+}
+
+// selectPath checks an entry of a list of fields to return.
+func selectPath(path string) error {
+	if path == "*" {
+		return nil
+	}
+	return checkPath(path)
+}
+
+// highlightPath checks an entry of a list of fields to highlight: a path, and
+// perhaps a dash and a number of fragments.
+func highlightPath(path string) error {
+	name, number, found := strings.Cut(path, "-")
+	if found {
+		if n, err := strconv.Atoi(number); err != nil || n < 1 || n > 1000 || number[0] == '+' {
+			return fmt.Errorf("%s does not end in a number of fragments from 1 to 1000", clip(path))
+		}
+	}
+	return checkPath(name)
+}

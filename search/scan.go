@@ -1,0 +1,249 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// ErrNotScannable means that the key field of an index cannot be filtered and
+// sorted by, which Scan does.
+var ErrNotScannable = errors.New("search: the key field is not filterable and sortable")
+
+// maxPageSize is how many results the service puts into a page at most.
+const maxPageSize = 1000
+
+// ScanOptions are the options of Scan. nil and the zero value are ready to use.
+type ScanOptions struct {
+	// Filter is the condition that documents must meet. Defaults to no condition.
+	Filter Filter
+	// Select names the fields to return, as in SearchOptions. The key is returned
+	// as well, whether it is named or not. Defaults to all retrievable fields.
+	Select []string
+	// KeyField is the name of the key field in JSON. Defaults to the field of T with
+	// the struct tag `search:"key"`, and without one to what the definition of the
+	// index says, which takes an admin key or the role "Search Service Contributor"
+	// to read, and a name that is not an alias.
+	KeyField string
+	// After is the key to begin behind, for a scan that goes on where another one
+	// stopped. There need not be a document with this key. Defaults to the first
+	// key.
+	After string
+	// PageSize is how many documents one request gets, 1 to 1000. Large documents
+	// make large replies. Defaults to 1000.
+	PageSize int
+	// SessionID is that of SearchOptions. Replicas of an index need not be equally
+	// up to date: with an id one of them answers all requests, if possible. Defaults
+	// to none.
+	SessionID string
+}
+
+// Scan returns all documents of an index, or all that meet a filter, in the order
+// of their keys, each decoded into a T as Search does. It is for exports,
+// comparisons and repairs: unlike Search it does not end after 100000 documents,
+// and the last page costs the service no more than the first.
+//
+// Every document that is in the index, and meets the filter, from the beginning
+// of the walk to its end is returned exactly once, whatever happens to others
+// meanwhile. A document that is added, deleted or changed during the walk is
+// returned at most once, as it is when its page is read, or not at all. "In the
+// index" is what the service searches: it shows a write some seconds after it has
+// accepted it, and perhaps not on all replicas at once.
+//
+// Each page is a query for the keys above the last one, so the key field must be
+// filterable and sortable, and have no normalizer. If the definition of the index
+// is read (see ScanOptions.KeyField) that is checked there, and the error is
+// ErrNotScannable. Otherwise the service checks it with the first request, which
+// filters and sorts by the key already: it cannot turn out later.
+//
+// Errors are those of Search, and end the iteration. To go on after one, give
+// ScanOptions.After the key of the last document that was returned. ctx bounds
+// each iteration. The iterator may be used by many goroutines at once.
+func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T, error] {
+	if opts == nil {
+		opts = &ScanOptions{}
+	}
+	options := *opts
+	options.Select = slices.Clone(opts.Select)
+	return func(yield func(T, error) bool) {
+		var zero T
+		s, err := newScan[T](ctx, c, options)
+		if err != nil {
+			yield(zero, err)
+			return
+		}
+		for !s.done {
+			page, err := s.next(ctx)
+			if err != nil {
+				yield(zero, err)
+				return
+			}
+			for _, found := range page {
+				var doc T
+				if err := json.Unmarshal(found.json, &doc); err != nil {
+					yield(zero, s.call.wrap(fmt.Errorf("the document with the key %q does not fit into %T: %w", found.key, zero, withoutValue(err))))
+					return
+				}
+				if !yield(doc, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// scan is a walk over an index in the order of the keys.
+type scan struct {
+	client  *Client
+	call    call
+	options ScanOptions
+	key     models.KeyField[json.RawMessage]
+	last    string // the key of the last document, or ScanOptions.After
+	begun   bool
+	done    bool
+}
+
+// scanned is a document that a scan has found.
+type scanned struct {
+	key  string
+	json json.RawMessage
+}
+
+// newScan checks the options, all of them at once, and finds out what the key
+// is.
+func newScan[T any](ctx context.Context, c *Client, options ScanOptions) (_ *scan, err error) {
+	s := &scan{client: c, call: c.call("Scan", readDocuments), options: options, last: options.After}
+	if err := s.options.check(c.conn.apiVersion); err != nil {
+		return nil, s.call.wrap(err)
+	}
+	if s.options.PageSize == 0 {
+		s.options.PageSize = maxPageSize
+	}
+	if s.options.KeyField == "" {
+		tagged, err := models.KeyFieldOf[T]()
+		if err != nil {
+			return nil, s.call.wrap(err)
+		}
+		s.options.KeyField = tagged.Name
+	}
+	if s.options.KeyField == "" {
+		if s.options.KeyField, err = s.scannableKey(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if selected := s.options.Select; len(selected) > 0 && !slices.Contains(selected, "*") && !slices.Contains(selected, s.options.KeyField) {
+		s.options.Select = slices.Concat(selected, []string{s.options.KeyField})
+	}
+	if s.key, err = models.KeyFieldByName[json.RawMessage](s.options.KeyField); err != nil {
+		return nil, s.call.wrap(err)
+	}
+	return s, nil
+}
+
+func (o *ScanOptions) check(version string) error {
+	b := newQueryBody(version)
+	b.filter("filter", "Filter", o.Filter)
+	b.paths("select", "Select", o.Select, selectPath)
+	if o.KeyField != "" {
+		b.paths("orderby", "KeyField", []string{o.KeyField}, checkPath)
+	}
+	b.text("after", "After", o.After)
+	if o.PageSize < 0 || o.PageSize > maxPageSize {
+		b.problemf("PageSize", "%d is not from 1 to %d", o.PageSize, maxPageSize)
+	}
+	_, err := b.end()
+	return err
+}
+
+// scannableKey returns the key field that the definition of the index names, if
+// a scan can use it.
+func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
+	c := s.client
+	ctx, end := c.conn.span(ctx, "Client.Scan")
+	defer func() { end(err) }()
+	call := c.call("Scan", readKeyField)
+	body, resp, err := c.conn.getURL(ctx, c.conn.url("/indexes"+quoted(c.indexName)), call)
+	if err != nil {
+		return "", err
+	}
+	var index models.SearchIndex
+	if err := json.Unmarshal(body, &index); err != nil {
+		return "", call.wrap(malformed(err, resp))
+	}
+	isTrue := func(b *bool) bool { return b != nil && *b }
+	isFalse := func(b *bool) bool { return b != nil && !*b } // absent is true, for both
+	for _, f := range index.Fields {
+		switch {
+		case !isTrue(f.Key):
+			continue
+		case isFalse(f.Filterable) || isFalse(f.Sortable):
+			return "", call.wrap(fmt.Errorf("%w: the definition says so of %q, and only a new index can have another key field", ErrNotScannable, f.Name))
+		case f.Normalizer != "":
+			return "", call.wrap(fmt.Errorf("%w as it is: the normalizer %q of %q makes different keys equal", ErrNotScannable, f.Normalizer, f.Name))
+		}
+		return f.Name, nil
+	}
+	return "", call.wrap(malformed(fmt.Errorf("none of the %d fields of the definition is its key", len(index.Fields)), resp))
+}
+
+// next gets the page behind the last key.
+func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
+	c := s.client
+	ctx, end := c.conn.span(ctx, "Client.Scan")
+	defer func() { end(err) }()
+	query := SearchOptions{
+		// The first page has this condition as well, so that a key field that
+		// cannot be filtered by is refused there.
+		Filter:    And(Gt(s.options.KeyField, s.last), s.options.Filter),
+		OrderBy:   []string{s.options.KeyField},
+		Select:    s.options.Select,
+		Top:       &s.options.PageSize,
+		SessionID: s.options.SessionID,
+	}
+	body, err := query.body("", c.conn.apiVersion)
+	if err != nil {
+		return nil, s.call.wrap(err)
+	}
+	page, err := searchPage[json.RawMessage](ctx, c, c.conn.url(c.docs+"/search.post.search"), body, s.call)
+	if err != nil {
+		return nil, s.refused(err)
+	}
+	s.begun = true
+	more := continues(page.NextLink, page.NextPageParameters)
+	if len(page.Results) == 0 && more {
+		return nil, s.call.wrap(fmt.Errorf("%w: it has no results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
+	}
+	// Less than was asked for, and nothing to continue with, is the end. A page
+	// that the service cut short is continued by its last key like any other.
+	s.done = len(page.Results) < s.options.PageSize && !more
+	found := make([]scanned, len(page.Results))
+	for i, result := range page.Results {
+		key, err := s.key.Get(result.Document)
+		if err != nil {
+			return nil, s.call.wrap(fmt.Errorf("%w: result %d: %w (request id %s)", models.ErrMalformedReply, i, err, page.RequestID))
+		}
+		if key <= s.last {
+			// Going on would return documents twice, or for ever, or pass some over.
+			return nil, s.call.wrap(fmt.Errorf("%w: the key %q does not follow %q: the service orders %q in another way than by its characters (request id %s)",
+				models.ErrMalformedReply, key, s.last, s.options.KeyField, page.RequestID))
+		}
+		found[i] = scanned{key: key, json: result.Document}
+		s.last = key
+	}
+	return found, nil
+}
+
+// refused says what is likely if the service does not take the first query.
+func (s *scan) refused(err error) error {
+	var e *Error
+	if s.begun || !errors.As(err, &e) || e.StatusCode != http.StatusBadRequest {
+		return err
+	}
+	return fmt.Errorf("%w; the first page of a scan was refused: the key field %q must be filterable and sortable", err, s.options.KeyField)
+}

@@ -1,0 +1,288 @@
+package search_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+const scannable = `{"name":"hotels","fields":[{"name":"x","type":"Edm.String"},{"name":"hotelId","type":"Edm.String","key":true,"filterable":true,"sortable":true}]}`
+
+// shelf is a service with one index of keys that understands the queries of a
+// scan, and nothing else.
+type shelf struct {
+	t          testing.TB
+	keys       map[string]bool
+	definition string // "" refuses to show it
+	most       int    // results to a page, whatever is asked for
+	meanwhile  func() // happens before each page
+	requests   []string
+}
+
+func (s *shelf) Do(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodGet {
+		s.requests = append(s.requests, "definition")
+		if s.definition == "" {
+			return response(403, ""), nil
+		}
+		return response(200, s.definition), nil
+	}
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
+	var q struct {
+		Filter, OrderBy, Select string
+		Top                     int
+	}
+	require.NoError(s.t, json.NewDecoder(req.Body).Decode(&q))
+	s.requests = append(s.requests, q.Filter)
+	assert.Equal(s.t, "hotelId", q.OrderBy)
+	after, found := strings.CutPrefix(q.Filter, "hotelId gt '")
+	require.True(s.t, found, q.Filter)
+	after, _, _ = strings.Cut(after, "'")
+	var above []string
+	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
+		if key > after {
+			above = append(above, key)
+		}
+	}
+	n := min(q.Top, len(above))
+	if s.most > 0 {
+		n = min(n, s.most)
+	}
+	var page models.SearchDocumentsResult[models.Document]
+	for _, key := range above[:n] {
+		page.Results = append(page.Results, models.SearchResult[models.Document]{Score: 1, Document: models.Document{"hotelId": key}})
+	}
+	if n < min(q.Top, len(above)) {
+		page.NextLink, page.NextPageParameters = searchURL, json.RawMessage(`{"skip":1}`)
+	}
+	body, err := json.Marshal(page)
+	require.NoError(s.t, err)
+	return response(200, string(body)), nil
+}
+
+func shelfOf(t testing.TB, keys ...string) *shelf {
+	s := &shelf{t: t, keys: map[string]bool{}, definition: scannable}
+	for _, key := range keys {
+		s.keys[key] = true
+	}
+	return s
+}
+
+// scanKeys returns the keys of a scan, and its error.
+func scanKeys(t testing.TB, client *search.Client, opts *search.ScanOptions) (keys []string, err error) {
+	t.Helper()
+	for doc, err := range search.Scan[models.Document](t.Context(), client, opts) {
+		if err != nil {
+			assert.Nil(t, doc)
+			return keys, err
+		}
+		key, err := doc.String("hotelId")
+		require.NoError(t, err)
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+func TestScanReturnsEverythingInTheOrderOfKeys(t *testing.T) {
+	s := shelfOf(t)
+	var want []string
+	for i := range 25 {
+		key := fmt.Sprint(i)
+		s.keys[key] = true
+		want = append(want, key)
+	}
+	slices.Sort(want)
+	client := newClient(t, s)
+	got, err := scanKeys(t, client, &search.ScanOptions{PageSize: 10})
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Equal(t, []string{"definition", "hotelId gt ''", "hotelId gt '17'", "hotelId gt '4'"}, s.requests)
+
+	s.requests = nil
+	got, err = scanKeys(t, client, &search.ScanOptions{KeyField: "hotelId", After: "20", PageSize: 5})
+	require.NoError(t, err)
+	assert.Equal(t, want[slices.Index(want, "20")+1:], got)
+	assert.Equal(t, "hotelId gt '20'", s.requests[0], "the definition is not needed")
+}
+
+func TestScanEndsWithAFullPageToo(t *testing.T) {
+	s := shelfOf(t, "a", "b")
+	got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{PageSize: 2})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, got)
+	assert.Equal(t, []string{"definition", "hotelId gt ''", "hotelId gt 'b'"}, s.requests)
+
+	got, err = scanKeys(t, newClient(t, shelfOf(t)), nil)
+	require.NoError(t, err)
+	assert.Empty(t, got)
+}
+
+// TestScanGoesOnBehindAPageThatWasCutShort, which the service may do to pages
+// with large documents.
+func TestScanGoesOnBehindAPageThatWasCutShort(t *testing.T) {
+	s := shelfOf(t, "a", "b", "c", "d", "e")
+	s.most = 2
+	got, err := scanKeys(t, newClient(t, s), nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b", "c", "d", "e"}, got)
+}
+
+// TestScanSkipsNothingThatLives while random keys come and go, at every place.
+func TestScanSkipsNothingThatLives(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		key := rapid.StringMatching(`[A-Za-z0-9=-][A-Za-z0-9_=-]{0,2}`)
+		lives := rapid.SliceOfNDistinct(key, 0, 40, rapid.ID).Draw(rt, "lives")
+		s := shelfOf(t, lives...)
+		s.meanwhile = func() {
+			for _, k := range rapid.SliceOfN(key, 0, 5).Draw(rt, "come or go") {
+				if slices.Contains(lives, k) {
+					continue
+				}
+				if s.keys[k] = !s.keys[k]; !s.keys[k] {
+					delete(s.keys, k)
+				}
+			}
+		}
+		got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{PageSize: rapid.IntRange(1, 7).Draw(rt, "page size")})
+		require.NoError(rt, err)
+		require.True(rt, slices.IsSorted(got))
+		require.Len(rt, slices.Compact(slices.Clone(got)), len(got), "nothing twice")
+		for _, k := range lives {
+			require.Contains(rt, got, k)
+		}
+	})
+}
+
+func TestScanAsksForItsKeyAndTheCallersFields(t *testing.T) {
+	w := reply(200, emptyOK)
+	client := newClient(t, w)
+	opts := &search.ScanOptions{
+		KeyField: "hotelId", Select: []string{"name"}, PageSize: 7, SessionID: "s",
+		Filter: search.Or(search.Eq("a", 1), search.Eq("b", "it's")), After: "k'1",
+	}
+	_, err := scanKeys(t, client, opts)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"filter":"hotelId gt 'k''1' and (a eq 1 or b eq 'it''s')","orderby":"hotelId","select":"name,hotelId","top":7,"sessionId":"s"}`, w.bodies[0])
+	for _, selected := range [][]string{{"*"}, {"hotelId", "name"}} {
+		_, err := scanKeys(t, client, &search.ScanOptions{KeyField: "hotelId", Select: selected})
+		require.NoError(t, err)
+		assert.Contains(t, w.bodies[len(w.bodies)-1], `"select":"`+strings.Join(selected, ",")+`"`)
+	}
+	for _, err := range search.Scan[hotel](t.Context(), client, nil) {
+		t.Fatal("there are none", err)
+	}
+	assert.Len(t, w.requests, 4, "the tag of the type names the key")
+	assert.JSONEq(t, `{"filter":"hotelId gt ''","orderby":"hotelId","top":1000}`, w.bodies[3])
+}
+
+// TestIndexThatCannotBeScannedIsKnownAtTheStart.
+func TestIndexThatCannotBeScannedIsKnownAtTheStart(t *testing.T) {
+	for attributes, text := range map[string]string{
+		`"filterable":false,"sortable":true`:                         `the definition says so of "hotelId"`,
+		`"filterable":true,"sortable":false`:                         `the definition says so of "hotelId"`,
+		`"filterable":true,"sortable":true,"normalizer":"lowercase"`: `the normalizer "lowercase" of "hotelId" makes different keys equal`,
+	} {
+		s := shelfOf(t, "a")
+		s.definition = `{"name":"hotels","fields":[{"name":"hotelId","type":"Edm.String","key":true,` + attributes + `}]}`
+		_, err := scanKeys(t, newClient(t, s), nil)
+		require.ErrorIs(t, err, search.ErrNotScannable)
+		require.ErrorContains(t, err, text)
+		assert.Equal(t, []string{"definition"}, s.requests)
+	}
+	s := shelfOf(t, "a")
+	s.definition = `{"name":"hotels","fields":[{"name":"hotelId","type":"Edm.String","key":true}]}`
+	got, err := scanKeys(t, newClient(t, s), nil)
+	require.NoError(t, err, "what is absent is true")
+	assert.Equal(t, []string{"a"}, got)
+	s.definition = `{"name":"hotels","fields":[]}`
+	_, err = scanKeys(t, newClient(t, s), nil)
+	require.ErrorIs(t, err, models.ErrMalformedReply)
+	s.definition = ""
+	_, err = scanKeys(t, newClient(t, s), nil)
+	require.ErrorContains(t, err, "Scan needs an admin key (query keys only read documents) of this service")
+	require.ErrorContains(t, err, `or name the key field with the struct tag search:"key"`)
+}
+
+func TestRefusedFirstPageSaysWhatIsLikely(t *testing.T) {
+	refusal := response(400, `{"error":{"code":"","message":"Invalid expression: 'hotelId' is not a filterable field. Parameter name: $filter"}}`)
+	_, err := scanKeys(t, newClient(t, replies(refusal)), &search.ScanOptions{KeyField: "hotelId"})
+	var e *search.Error
+	require.ErrorAs(t, err, &e)
+	require.ErrorContains(t, err, "'hotelId' is not a filterable field.")
+	require.ErrorContains(t, err, `the first page of a scan was refused: the key field "hotelId" must be filterable and sortable`)
+
+	full := response(200, `{"value":[{"@search.score":1,"hotelId":"a"}]}`)
+	got, err := scanKeys(t, newClient(t, replies(full, refusal)), &search.ScanOptions{KeyField: "hotelId", PageSize: 1})
+	require.ErrorAs(t, err, &e)
+	assert.NotContains(t, err.Error(), "first page")
+	assert.Equal(t, []string{"a"}, got)
+	_, err = scanKeys(t, newClient(t, reply(404, "")), &search.ScanOptions{KeyField: "hotelId"})
+	require.ErrorIs(t, err, search.ErrIndexNotFound)
+	assert.NotContains(t, err.Error(), "first page")
+}
+
+// TestScanThatWouldGoWrongStops rather than skip or repeat documents.
+func TestScanThatWouldGoWrongStops(t *testing.T) {
+	for body, text := range map[string]string{
+		`{"value":[{"hotelId":"b"},{"hotelId":"a"}]}`:                        `the key "a" does not follow "b"`,
+		`{"value":[{"hotelId":"b"},{"hotelId":"b"}]}`:                        `the key "b" does not follow "b"`,
+		`{"value":[{"hotelId":""}]}`:                                         `the key "" does not follow ""`,
+		`{"value":[{"name":"x"}]}`:                                           "result 0: ",
+		`{"value":[{"hotelId":5}]}`:                                          "result 0: ",
+		`{"value":[],"@odata.nextLink":"x","@search.nextPageParameters":{}}`: "it has no results, but another page",
+	} {
+		w := reply(200, body)
+		got, err := scanKeys(t, newClient(t, w), &search.ScanOptions{KeyField: "hotelId"})
+		require.ErrorIs(t, err, models.ErrMalformedReply)
+		require.ErrorContains(t, err, text)
+		assert.Empty(t, got)
+		assert.Len(t, w.requests, 1)
+	}
+}
+
+func TestScanOptionsThatCannotBeAreRefused(t *testing.T) {
+	w := reply(200, emptyOK)
+	_, err := scanKeys(t, newClient(t, w), &search.ScanOptions{Filter: search.Eq("", 1), Select: []string{"?"}, KeyField: "a b", PageSize: 1001, After: "\xff"})
+	var invalid *search.InvalidQueryError
+	require.ErrorAs(t, err, &invalid)
+	assert.Len(t, invalid.Problems, 5)
+	require.ErrorContains(t, err, `search: Scan of index "hotels": nothing was sent`)
+	type twice struct {
+		A string `json:"a" search:"key"`
+		B string `json:"b" search:"key"`
+	}
+	for _, err = range search.Scan[twice](t.Context(), newClient(t, w), nil) {
+	}
+	require.ErrorContains(t, err, "exactly one key")
+	assert.Empty(t, w.requests)
+}
+
+func TestDocumentOfAScanThatDoesNotFitIsNamedByItsKey(t *testing.T) {
+	type small struct {
+		ID string `json:"hotelId" search:"key"`
+		N  int8   `json:"n"`
+	}
+	var ids []string
+	var err error
+	for doc, e := range search.Scan[small](t.Context(), newClient(t, reply(200, `{"value":[{"hotelId":"a","n":1},{"hotelId":"b","n":31337}]}`)), nil) {
+		if err = e; err == nil {
+			ids = append(ids, doc.ID)
+		}
+	}
+	assert.Equal(t, []string{"a"}, ids)
+	require.ErrorContains(t, err, `the document with the key "b" does not fit into search_test.small: field "n"`)
+	assert.NotContains(t, err.Error(), "31337")
+}

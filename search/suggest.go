@@ -1,0 +1,107 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// SuggestOptions are the options of Suggest. nil and the zero value are ready to
+// use.
+type SuggestOptions struct {
+	// Filter is the condition that documents must meet. It cannot hold IsMatch.
+	// Defaults to no condition.
+	Filter Filter
+	// Fuzzy finds text with one wrong or missing character as well, which takes the
+	// service longer. Defaults to false.
+	Fuzzy bool
+	// HighlightPreTag and HighlightPostTag go around a match. Set both or neither.
+	// Defaults to none, and matches are not marked.
+	HighlightPreTag, HighlightPostTag string
+	// MinimumCoverage is the percentage of the index that must be searched, 0 to
+	// 100, for the request to succeed; where it cannot be, the service answers 503.
+	// Defaults to 80.
+	MinimumCoverage *float64
+	// OrderBy are the orders of the suggestions, as in SearchOptions. Defaults to
+	// the score, the best first.
+	OrderBy []string
+	// SearchFields names the fields of the suggester to search. Defaults to all of
+	// them.
+	SearchFields []string
+	// Select names the fields to return, "*" all. Defaults to the key.
+	Select []string
+	// Top is how many suggestions there should be at most, 1 to 100. Defaults to 5.
+	Top int
+}
+
+// Suggest returns documents that have a term that begins with the last word of
+// text in a field of the suggester, for a box that shows results while somebody
+// types in it. The documents are decoded into a T as Search does. text is plain,
+// without operators, 1 to 100 characters long.
+//
+// Errors are those of Search. ctx bounds the whole call. Suggest may be called
+// by many goroutines.
+func Suggest[T any](ctx context.Context, c *Client, text, suggester string, opts *SuggestOptions) (_ models.SuggestDocumentsResult[T], err error) {
+	const operation = "Suggest"
+	ctx, end := c.conn.span(ctx, "Client."+operation)
+	defer func() { end(err) }()
+	call := c.call(operation, readDocuments)
+	var result models.SuggestDocumentsResult[T]
+	body, err := opts.body(text, suggester, c.conn.apiVersion)
+	if err != nil {
+		return result, call.wrap(err)
+	}
+	resp, err := c.postQuery(ctx, c.conn.url(c.docs+"/search.post.suggest"), body, &result, call, http.StatusOK)
+	if err != nil {
+		return models.SuggestDocumentsResult[T]{}, err
+	}
+	result.RequestID = requestID(resp)
+	return result, nil
+}
+
+// body returns the body of the request for text.
+func (o *SuggestOptions) body(text, suggester, version string) ([]byte, error) {
+	if o == nil {
+		o = &SuggestOptions{}
+	}
+	b := newQueryBody(version)
+	b.suggester(text, suggester)
+	b.filter("filter", "Filter", o.Filter)
+	b.flag("fuzzy", o.Fuzzy)
+	b.tags(o.HighlightPreTag, o.HighlightPostTag)
+	b.coverage(o.MinimumCoverage)
+	b.orderBy(o.OrderBy)
+	b.paths("searchFields", "SearchFields", o.SearchFields, checkPath)
+	b.paths("select", "Select", o.Select, selectPath)
+	b.topSuggestions(o.Top)
+	return b.end()
+}
+
+// maxSuggestionText is how many characters the service completes at most, and
+// maxSuggestions how many suggestions it makes of them.
+const (
+	maxSuggestionText = 100
+	maxSuggestions    = 100
+)
+
+// suggester writes what suggestions and completions are made from.
+func (b *queryBody) suggester(text, suggester string) {
+	if n := utf8.RuneCountInString(text); n < 1 || n > maxSuggestionText {
+		b.problemf("the search text", "it is %d characters long, not 1 to %d", n, maxSuggestionText)
+	}
+	b.text("search", "the search text", text)
+	if suggester == "" {
+		b.problem("the suggester", errors.New("its name is empty"))
+	}
+	b.text("suggesterName", "the suggester", suggester)
+}
+
+func (b *queryBody) topSuggestions(top int) {
+	if top < 0 || top > maxSuggestions {
+		b.problemf("Top", "%d is not from 1 to %d", top, maxSuggestions)
+	}
+	b.integer("top", top)
+}

@@ -1,0 +1,141 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+var synonymMapKind = &definitionKind[models.SynonymMap]{
+	path:     "/synonymmaps",
+	noun:     "synonym map",
+	notFound: ErrSynonymMapNotFound,
+	check:    validateSynonymMapName,
+	named:    func(x *models.SynonymMap) (string, string) { return x.Name, x.ETag },
+}
+
+// validateSynonymMapName leaves the rules to the service, which documents them
+// less strictly than it keeps them. An empty name would be another address.
+func validateSynonymMapName(name string) error {
+	if name == "" {
+		return errors.New("the name of the synonym map is empty")
+	}
+	return nil
+}
+
+// CreateSynonymMapOptions are the options of IndexClient.CreateSynonymMap. There
+// are none yet.
+type CreateSynonymMapOptions struct{}
+
+// CreateSynonymMap creates a synonym map and returns it as the service has it,
+// with its ETag. Fields use it once they name it in SynonymMaps. A map of that
+// name that exists is an *Error with status 409; a retry after a lost answer
+// gets it as well, for the map that it has created itself.
+func (c *IndexClient) CreateSynonymMap(ctx context.Context, synonyms models.SynonymMap, _ *CreateSynonymMapOptions) (models.SynonymMap, error) {
+	return synonymMapKind.create(ctx, c, "CreateSynonymMap", synonyms)
+}
+
+// CreateOrUpdateSynonymMapOptions are the options of
+// IndexClient.CreateOrUpdateSynonymMap. nil and the zero value are ready to use.
+type CreateOrUpdateSynonymMapOptions struct {
+	// IfMatch and IfNoneMatch are as in CreateOrUpdateIndexOptions: IfMatch
+	// defaults to the ETag of the map if that has one and IfNoneMatch is not given.
+	IfMatch     *azcore.ETag
+	IfNoneMatch *azcore.ETag
+}
+
+// CreateOrUpdateSynonymMap creates a synonym map or replaces the one that exists,
+// and returns it as the service has it. A condition that does not hold is
+// ErrPreconditionFailed.
+//
+// A map that was read from a service has an ETag and is written only over the
+// version it was read from; see CreateOrUpdateIndex. UpdateSynonymMap reads it
+// again in that case.
+func (c *IndexClient) CreateOrUpdateSynonymMap(ctx context.Context, synonyms models.SynonymMap, opts *CreateOrUpdateSynonymMapOptions) (models.SynonymMap, error) {
+	if opts == nil {
+		opts = &CreateOrUpdateSynonymMapOptions{}
+	}
+	return synonymMapKind.put(ctx, c, "CreateOrUpdateSynonymMap", synonyms, opts.IfMatch, opts.IfNoneMatch)
+}
+
+// UpdateSynonymMapOptions are the options of IndexClient.UpdateSynonymMap. nil
+// and the zero value are ready to use.
+type UpdateSynonymMapOptions struct {
+	// MaxAttempts is how often the map is read and written in all. Defaults to 5;
+	// negative is once.
+	MaxAttempts int
+}
+
+// UpdateSynonymMap reads a synonym map, lets change change it, and writes it
+// back over the version that was read. It is UpdateIndex for a synonym map. If
+// there is none of that name the error is ErrSynonymMapNotFound.
+func (c *IndexClient) UpdateSynonymMap(ctx context.Context, name string, change func(*models.SynonymMap) error, opts *UpdateSynonymMapOptions) (models.SynonymMap, error) {
+	if opts == nil {
+		opts = &UpdateSynonymMapOptions{}
+	}
+	return update[models.SynonymMap]{
+		kind:      synonymMapKind,
+		operation: "UpdateSynonymMap",
+		change:    change,
+		same:      sameSynonyms,
+		attempts:  opts.MaxAttempts,
+	}.run(ctx, c, name)
+}
+
+// sameSynonyms reports whether two maps expand queries in the same way.
+func sameSynonyms(a, b models.SynonymMap) bool {
+	return a.Synonyms == b.Synonyms && a.Format == b.Format && a.EncryptionKey == nil && b.EncryptionKey == nil
+}
+
+// GetSynonymMapOptions are the options of IndexClient.GetSynonymMap. There are
+// none yet.
+type GetSynonymMapOptions struct{}
+
+// GetSynonymMap returns a synonym map. If there is none of that name the error
+// is ErrSynonymMapNotFound.
+func (c *IndexClient) GetSynonymMap(ctx context.Context, name string, _ *GetSynonymMapOptions) (models.SynonymMap, error) {
+	return synonymMapKind.get(ctx, c, "GetSynonymMap", name)
+}
+
+// ListSynonymMapsOptions are the options of IndexClient.ListSynonymMaps. There
+// are none yet.
+type ListSynonymMapsOptions struct{}
+
+// ListSynonymMaps returns all synonym maps of the service. The request is made
+// when the iteration starts, and again for every iteration. An error is the last
+// thing that is yielded, with a zero map.
+func (c *IndexClient) ListSynonymMaps(ctx context.Context, _ *ListSynonymMapsOptions) iter.Seq2[models.SynonymMap, error] {
+	return listDefinitions[models.SynonymMap](ctx, c, synonymMapKind, "ListSynonymMaps")
+}
+
+// ListSynonymMapNamesOptions are the options of
+// IndexClient.ListSynonymMapNames. There are none yet.
+type ListSynonymMapNamesOptions struct{}
+
+// ListSynonymMapNames is ListSynonymMaps without all but the names, which is much
+// less for the service to send.
+func (c *IndexClient) ListSynonymMapNames(ctx context.Context, _ *ListSynonymMapNamesOptions) iter.Seq2[string, error] {
+	return listNames(ctx, c, synonymMapKind, "ListSynonymMapNames")
+}
+
+// DeleteSynonymMapOptions are the options of IndexClient.DeleteSynonymMap. nil
+// and the zero value are ready to use.
+type DeleteSynonymMapOptions struct {
+	// IfMatch deletes the map only if its ETag is this one. Defaults to no
+	// condition.
+	IfMatch *azcore.ETag
+}
+
+// DeleteSynonymMap deletes a synonym map. Fields that name it are searched
+// without synonyms from then on. If there is none of that name the error is
+// ErrSynonymMapNotFound; a retry after a lost answer gets it as well.
+func (c *IndexClient) DeleteSynonymMap(ctx context.Context, name string, opts *DeleteSynonymMapOptions) error {
+	if opts == nil {
+		opts = &DeleteSynonymMapOptions{}
+	}
+	return synonymMapKind.delete(ctx, c, "DeleteSynonymMap", name, opts.IfMatch)
+}
