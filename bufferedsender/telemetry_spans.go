@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -20,11 +21,13 @@ const maxLinks = 128
 // parent among the calls that added its actions, so it is linked to them.
 func startBatch[T any](ctx context.Context, t *telemetry, b *batch[T]) (context.Context, trace.Span) {
 	start := t.spans.of(t, operationOf(b))
-	options := start.options
+	options := slices.Clone(start.options) // a Tracer may do with them what it likes
 	if links := origins(b); len(links) > 0 {
 		options = append(options, trace.WithLinks(links...))
 	}
 	ctx, span := t.tracer.Start(ctx, start.name, options...)
+	// Not at the start, where it would cost every request an allocation whether
+	// anybody looks or not: no convention asks samplers to decide by it.
 	if len(b.Items) > 1 && span.IsRecording() {
 		span.SetAttributes(attribute.Int("db.operation.batch.size", len(b.Items)))
 	}
@@ -65,7 +68,7 @@ func (o operation) name() string {
 type spanStart struct {
 	operation
 	name    string
-	options []trace.SpanStartOption // without room: to append copies
+	options []trace.SpanStartOption
 }
 
 // spanStarts makes each spanStart once. Requests use it from their goroutines.

@@ -8,6 +8,9 @@ type clientRequestIDKey struct{}
 // the x-ms-client-request-id header of the requests made with it, so that the
 // caller's records and the service's logs can be joined. Ids are GUIDs.
 func ContextWithClientRequestID(ctx context.Context, id string) context.Context {
+	if ctx == nil {
+		panic("models: ContextWithClientRequestID of a nil context")
+	}
 	return &requestIDContext{ctx, id}
 }
 

@@ -117,7 +117,7 @@ var scanners = sync.Pool{New: func() any { return new(scanner) }}
 const maxPooledKeys = 4 << 20
 
 func (s *scanner) release() {
-	if cap(s.keys) <= maxPooledKeys {
+	if cap(s.keys) <= maxPooledKeys && cap(s.ends) <= mostResults {
 		*s = scanner{keys: s.keys[:0], ends: s.ends[:0]}
 		scanners.Put(s)
 	}

@@ -1,7 +1,9 @@
 package publisher
 
 import (
+	"context"
 	"math"
+	"runtime/pprof"
 	"sync/atomic"
 	"time"
 )
@@ -103,20 +105,27 @@ func (l *loop[V, R]) run() {
 	}()
 	number := goroutine()
 	l.goroutine.Store(&number)
+	pprof.SetGoroutineLabels(context.Background()) // those of whoever woke the loop are not its own
 	l.resume()
 	parked = l.rounds()
+	if parked {
+		l.park()
+	}
 }
 
-// park ends the goroutine of a loop that has nothing to wait for, so that an
-// idle sender costs no stack; signal starts the next one. It reports false if
-// there is something to do after all.
+// park lets go of a loop that has nothing to wait for, so that an idle sender
+// costs no stack: its goroutine ends, and signal starts the next one.
 //
-// The loop marks itself parked and then looks for a wake-up; a signal leaves the
-// wake-up and then looks for the mark. So at least one of the two finds what the
-// other has left, and if both do, the swap lets one of them go on.
-func (l *loop[V, R]) park() bool {
+// The goroutine marks the loop parked and then looks for a wake-up; a signal
+// leaves the wake-up and then looks for the mark. So at least one of the two finds
+// what the other has left, and of all that do, the swap lets one start the next
+// goroutine. This one must not go on itself: between its two steps others may have
+// started a loop that has parked again, and the mark it takes is that one's.
+func (l *loop[V, R]) park() {
 	l.p.parked.Store(true)
-	return len(l.p.wake) == 0 || !l.p.parked.CompareAndSwap(true, false)
+	if len(l.p.wake) > 0 {
+		l.p.unpark()
+	}
 }
 
 // resume does what a goroutine that was ended in a hook has left undone.
@@ -133,8 +142,8 @@ func (l *loop[V, R]) resume() {
 	}
 }
 
-// rounds returns when everything has ended, or true when the loop is parked.
-func (l *loop[V, R]) rounds() (parked bool) {
+// rounds returns when everything has ended, or true when there is nothing to do.
+func (l *loop[V, R]) rounds() (idle bool) {
 	var timer *time.Timer // nil while nothing waits: an idle sender has none
 	for {
 		if f := l.landings.next(); f != nil {
@@ -177,7 +186,7 @@ func (l *loop[V, R]) rounds() (parked bool) {
 		if l.mustNotSleep() || l.landings.any() {
 			continue
 		}
-		if expired == nil && l.pending.count == 0 && l.park() {
+		if expired == nil && l.pending.count == 0 {
 			return true
 		}
 		select {
@@ -334,7 +343,7 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 		if t, waits := l.autoFlushAt(); waits {
 			at(max(t, l.pausedUntil)) // never while paused
 		}
-		if l.hastened != 0 {
+		if l.hastened != 0 && l.pending.count > 0 {
 			at(max(l.hastenAt, l.pausedUntil))
 		}
 	}

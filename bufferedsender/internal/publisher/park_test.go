@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -44,6 +45,33 @@ func TestItemsThatWaitForAFullBatchKeepTheGoroutine(t *testing.T) {
 		assert.Zero(t, e.completed)
 		assert.False(t, p.parked.Load())
 	})
+}
+
+func TestAWakeUpBeforeTheMarkStartsTheLoopAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, e := start(t, &service{}, atOnce)
+		synctest.Wait()
+		p.parked.Store(false) // as while the loop is about to park
+		add(t, p, 1)
+		p.loop.park()
+		synctest.Wait()
+		assert.False(t, p.parked.Load(), "it waits for a full batch")
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, 1, e.completed)
+	})
+}
+
+// A publisher of the whole program has no goroutine when a test adds to it from
+// inside its bubble. The one that it needs must not be made there: the bubble
+// could not end.
+func TestAPublisherFromOutsideABubbleStaysOutside(t *testing.T) {
+	p, e := start(t, &service{}, atOnce)
+	for !p.parked.Load() {
+		runtime.Gosched()
+	}
+	synctest.Test(t, func(t *testing.T) { add(t, p, 1) })
+	require.NoError(t, p.Close(t.Context()))
+	assert.Equal(t, 1, e.completed)
 }
 
 // Each Flush is followed at once by the next Add, when the loop is about to end

@@ -78,7 +78,21 @@ func (p *Publisher[V, R]) signal() {
 	case p.wake <- struct{}{}:
 	default:
 	}
-	if p.parked.Load() && p.parked.CompareAndSwap(true, false) {
+	if p.parked.Load() {
+		p.unpark()
+	}
+}
+
+// unpark gives a parked loop a goroutine. A goroutine that belongs to another
+// testing/synctest bubble than the publisher must not: the loop would live in that
+// bubble, keep it from ending, and wait for times that never come. It can be
+// told by its clock, which is decades behind. What it has added waits for the
+// next signal from home, Close's for example.
+func (p *Publisher[V, R]) unpark() {
+	if p.now() < 0 {
+		return
+	}
+	if p.parked.CompareAndSwap(true, false) {
 		go p.loop.run()
 	}
 }
