@@ -32,6 +32,7 @@ defaults: it is no place for anything secret.`,
 			&cli.StringFlag{Name: "tls-cert-out", Usage: "write that certificate to `FILE` in PEM, for clients to trust (curl --cacert FILE; SSL_CERT_FILE=FILE for Go on Linux)"},
 			&cli.StringFlag{Name: "api-key", Usage: "the `KEY` that may do everything", Value: searchtest.AdminKey},
 			&cli.StringFlag{Name: "query-key", Usage: "the `KEY` that may only read", Value: searchtest.QueryKey},
+			&cli.StringFlag{Name: "seed", Usage: "begin with the indexes, documents, synonym maps and aliases in `FILE`, see the documentation of searchtest.Server.Restore"},
 			&cli.StringFlag{Name: "faults", Usage: "answer with the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
 			&cli.DurationFlag{Name: "latency", Usage: "hold each reply back for `DURATION`"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no line per request"},
@@ -44,6 +45,7 @@ defaults: it is no place for anything secret.`,
 					tlsCertOut: c.String("tls-cert-out"),
 					apiKey:     c.String("api-key"),
 					queryKey:   c.String("query-key"),
+					seed:       c.String("seed"),
 					faults:     c.String("faults"),
 					latency:    c.Duration("latency"),
 					quiet:      c.Bool("quiet"),
@@ -59,6 +61,7 @@ type emulation struct {
 	tls              bool
 	tlsCertOut       string
 	apiKey, queryKey string
+	seed             string
 	faults           string
 	latency          time.Duration
 	quiet            bool
@@ -112,6 +115,11 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	}
 	if script != nil {
 		srv.SetFaults(script)
+	}
+	if e.seed != "" {
+		if err := srv.RestoreFile(e.seed); err != nil {
+			return errors.Join(err, srv.Close())
+		}
 	}
 	if err := listen(srv, e); err != nil {
 		return errors.Join(err, srv.Close())

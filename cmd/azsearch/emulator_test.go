@@ -73,6 +73,39 @@ func TestFaultsFileThatCannotBeUsedIsOneLineAndExit2(t *testing.T) {
 	})
 }
 
+func TestSeedIsThereFromTheStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seed.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"indexes":[{"definition":`+hotels+`,"documents":[{"id":"1","name":"Ritz"}]}],
+		"synonymMaps":[{"name":"names","format":"solr","synonyms":"ritz, palace"}],"aliases":[{"name":"current","indexes":["hotels"]}]}`), 0o600))
+	e := startEmulator(t, "-seed", path)
+	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('current')/docs('1')", searchtest.QueryKey, "")
+	require.Equal(t, http.StatusOK, status, body)
+	assert.Contains(t, body, `"name":"Ritz"`)
+	status, _, body = e.call(t, http.DefaultClient, http.MethodGet, "/synonymmaps('names')", searchtest.AdminKey, "")
+	require.Equal(t, http.StatusOK, status, body)
+}
+
+func TestSeedThatCannotBeUsedIsOneLineAndExit2(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ content, says string }{
+		"not JSON":         {"{\n\"indexes\": [", "line 2"},
+		"empty":            {``, "line 1, column 1"},
+		"misspelled":       {`{"index":[]}`, "it must be one of aliases, indexes, synonymMaps"},
+		"a wrong document": {`{"indexes":[{"definition":` + hotels + `,"documents":[{"id":"1","stars":5}]}]}`, "stars"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, "seed.json")
+			require.NoError(t, os.WriteFile(path, []byte(c.content), 0o600))
+			got := runToEnd(t, "emulator", "-addr", "127.0.0.1:0", "-seed", path)
+			assertRefused(t, got, c.says)
+			assert.Contains(t, got.stderr, path)
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		assertRefused(t, runToEnd(t, "emulator", "-addr", "127.0.0.1:0", "-seed", filepath.Join(dir, "none")), "none")
+	})
+}
+
 func TestBadUsageIsOneLineAndExit2(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -86,7 +86,7 @@ func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status 
 	data := a.data
 	switch {
 	case found && a.typ != models.ActionUpload:
-		ix.merged = stored.MergeObjects(ix.merged[:0], sc.fields, before, data)
+		ix.merged = stored.MergeObjects(ix.merged[:0], sc.fields, before.data, data)
 		if n := stored.CountElements(sc.fields, ix.merged); n > maxComplexElements {
 			return http.StatusBadRequest, tooManyElements(a.key, n)
 		}

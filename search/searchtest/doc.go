@@ -21,6 +21,22 @@
 //
 // Index definitions: create, create or update with conditions, get, list,
 // delete, statistics, with the service's validation, defaults and entity tags.
+// Synonym maps and aliases in the same way, aliases for the versions that have
+// them. An alias stands for its index in requests on documents and where the
+// definition of the index is read or updated, and nowhere else; an index that has
+// one is not deleted. A field's synonym maps have to exist when the index is created
+// or updated, and may be deleted afterwards.
+//
+// Queries: search by GET and POST with the simple and the full syntax, fields,
+// modes, synonyms, scoring profiles, filters, orders, selections, facets,
+// highlights, paging with continuations; vector and hybrid queries; suggestions
+// and autocompletion. Scores are computed as the service computed them when its
+// replies were recorded, to the last digit, for text; a scoring profile as far as
+// one recording shows. Nearest neighbors are always exact. What is found among
+// equals comes in the order of writing.
+//
+// Text analysis: the analyze request, with the components of the index and most
+// of the service's.
 //
 // Documents: upload, merge, mergeOrUpload and delete, applied in the order of
 // the request; every EDM type with its checks and its form on the way out, Int64
@@ -44,8 +60,25 @@
 //     and a time without an offset are refused;
 //   - times are cut off, not rounded, to milliseconds;
 //   - the limit on the size of a request counts decompressed bytes;
+//   - a name that is an alias cannot become an index, nor the other way round: 409;
+//   - an alias of an index that does not exist is refused with 400;
+//   - a synonym map may have 20 000 rules, whatever the tier;
+//   - analyzing with a normalizer gives one token, the whole text;
+//   - a filter with search.ismatchscoring and no search text scores what these
+//     score, and 0 where none of them matches;
+//   - a scoring function adds its share of boost-1 to 1, by which the score is
+//     multiplied; the shares of its interpolations are as documented in words;
+//   - in versions from 2023-11-01 on, refusals of queries have the codes and details
+//     that users have reported, and none where nobody has;
 //   - the texts of messages that were never recorded. Tests should look at the
 //     status, the code and a stable part of a message.
+//
+// On one index of 100 000 hotels, on two cores of a virtual machine: a filter, an
+// order and the first 50 take 16 ms, three facets 46 ms, the best 50 for two words 8
+// ms, suggestions 7 ms (go test -run '^$' -bench Queries ./search/searchtest); the 10
+// nearest of 10 000 vectors of 1536 dimensions 9 ms (-bench . in
+// search/searchtest/internal/vectors). The first query of a kind makes what it
+// needs; an index that is never searched costs nothing.
 //
 // # Making things go wrong
 //
@@ -59,6 +92,13 @@
 // server. Options has a visibility lag, a latency, a document quota and a
 // capacity.
 //
+// # Fixtures
+//
+// Snapshot writes everything that a server holds as JSON that people can read, and
+// Restore puts it into a server, from a file that was written by hand as well: the
+// indexes and documents that tests begin with, or that "azsearch emulator -seed"
+// starts with.
+//
 // # Seeing what happened
 //
 // Requests, Documents, Document, DocumentCount, History and Changes look inside.
@@ -68,15 +108,19 @@
 //
 // # What is not emulated
 //
-// Searching, suggestions, autocompletion, text analysis, synonym maps, index
-// aliases, indexers, data sources, skillsets and knowledge bases are answered
-// with 501 and a message that names the feature. There are no replicas and no
-// partitions, and no throttling but the one that is configured. A merge does not
-// meet a version conflict and an update with allowIndexDowntime does not take
-// the index offline: a faults script gives 409 and 422. Quotas of a service tier
-// are reported, not enforced. Full metadata is the same as minimal. Encryption
-// keys, CORS and role-based access are accepted and not acted on. Terms are
-// measured before analysis. Nothing is kept on disk.
+// Indexers, data sources, skillsets and knowledge bases are answered with 501 and
+// a message that names the feature. So are semantic ranking, vector queries that
+// are not made of a vector, the parameter debug, facets of previews, and text
+// analysis by a component that is not emulated, the analyzers of
+// Microsoft's for example: an index may have one all the same, and is refused
+// when that is needed, or at its creation with Options.StrictAnalysis. There are
+// no replicas and no partitions, and no throttling but the one that is
+// configured. A merge does not meet a version conflict and an update with
+// allowIndexDowntime does not take the index offline: a faults script gives 409
+// and 422. Quotas of a service tier are reported, not enforced. Full metadata is
+// the same as minimal. Encryption keys, CORS and role-based access are accepted
+// and not acted on. A changed alias counts at once, while the service takes up to
+// ten seconds. Terms are measured before analysis. Nothing is kept on disk.
 //
 // The project is not affiliated with Microsoft.
 package searchtest

@@ -9,9 +9,9 @@ import (
 
 // indexDocuments answers POST …/docs/search.index.
 func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
-	ix, ok := s.lookupIndex(rt.index)
-	if !ok {
-		writeError(w, r, s.noSuchIndex(rt.index))
+	ix, missing := s.requestedIndex(rt)
+	if missing != nil {
+		writeError(w, r, missing)
 		return
 	}
 	sc := ix.schema.Load()
@@ -73,9 +73,9 @@ func appendResult(dst []byte, r result) []byte {
 
 // getDocument answers GET …/docs('key').
 func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
-	ix, ok := s.lookupIndex(rt.index)
-	if !ok {
-		writeError(w, r, s.noSuchIndex(rt.index))
+	ix, missing := s.requestedIndex(rt)
+	if missing != nil {
+		writeError(w, r, missing)
 		return
 	}
 	// The definition has to be as new as the document: a PUT and a write that
@@ -104,9 +104,9 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 
 // countDocuments answers GET …/docs/$count.
 func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route) {
-	ix, ok := s.lookupIndex(rt.index)
-	if !ok {
-		writeError(w, r, s.noSuchIndex(rt.index))
+	ix, missing := s.requestedIndex(rt)
+	if missing != nil {
+		writeError(w, r, missing)
 		return
 	}
 	n, _ := ix.count(time.Now())
@@ -129,12 +129,4 @@ func noSuchDocument(key, apiVersion string) *serviceError {
 		return &serviceError{status: http.StatusNotFound, empty: true}
 	}
 	return &serviceError{status: http.StatusNotFound, message: "No document with the key '" + key + "' was found."}
-}
-
-// noSuchIndex is the refusal of a request on an index that does not exist.
-func (s *Server) noSuchIndex(name string) *serviceError {
-	return &serviceError{
-		status:  http.StatusNotFound,
-		message: "No index with the name '" + name + "' was found in the service '" + s.opts.ServiceName + "'.",
-	}
 }

@@ -319,7 +319,7 @@ func TestSelect(t *testing.T) {
 		"id,Nope": "Invalid expression: Could not find a property named 'Nope' on type 'search.document'.\r\nParameter name: $select",
 		"c/nope":  "Could not find a property named 'nope'",
 		"s/x":     "Could not find a property named 'x'",
-		"hidden":  "not retrievable",
+		"hidden":  "not a retrievable field",
 	} {
 		a := p.send("GET", "/indexes('types')/docs('1')?$select="+fields, "")
 		assert.Equal(t, http.StatusBadRequest, a.status, fields)

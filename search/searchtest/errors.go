@@ -33,6 +33,15 @@ func invalidRequest(reason string) *serviceError {
 	}
 }
 
+// invalidExpression is the refusal of an OData expression in a parameter, which
+// has the name of a GET in every request.
+func invalidExpression(why, parameter string) *serviceError {
+	return &serviceError{
+		status:  http.StatusBadRequest,
+		message: "Invalid expression: " + why + "\r\nParameter name: " + parameter,
+	}
+}
+
 // appendErrorBody appends the JSON form of e.
 func appendErrorBody(dst []byte, e *serviceError) []byte {
 	dst = append(dst, `{"error":{"code":`...)

@@ -153,7 +153,9 @@ func (f *Fault) checkRequests(bad report) {
 	}
 	checkPattern(bad, "index", f.Index)
 	switch f.Operation {
-	case OpCreateIndex, OpListIndexes, OpServiceStatistics, OpSynonymMaps, OpAliases:
+	case OpCreateIndex, OpListIndexes, OpServiceStatistics,
+		OpCreateSynonymMap, OpCreateOrUpdateSynonymMap, OpGetSynonymMap, OpListSynonymMaps, OpDeleteSynonymMap,
+		OpCreateAlias, OpCreateOrUpdateAlias, OpGetAlias, OpListAliases, OpDeleteAlias:
 		if f.Index != "" && !matchPattern(f.Index, "") {
 			bad("index: the path of %s names none", f.Operation)
 		}
@@ -271,5 +273,8 @@ var methods = map[Operation]string{
 	OpIndexDocuments: http.MethodPost, OpGetDocument: http.MethodGet, OpCountDocuments: http.MethodGet,
 	OpCreateIndex: http.MethodPost, OpCreateOrUpdateIndex: http.MethodPut, OpGetIndex: http.MethodGet, OpListIndexes: http.MethodGet, OpDeleteIndex: http.MethodDelete,
 	OpIndexStatistics: http.MethodGet, OpServiceStatistics: http.MethodGet,
-	OpSearch: "", OpSuggest: "", OpAutocomplete: "", OpAnalyze: "", OpSynonymMaps: "", OpAliases: "", OpOther: "",
+	OpAnalyze:          http.MethodPost,
+	OpCreateSynonymMap: http.MethodPost, OpCreateOrUpdateSynonymMap: http.MethodPut, OpGetSynonymMap: http.MethodGet, OpListSynonymMaps: http.MethodGet, OpDeleteSynonymMap: http.MethodDelete,
+	OpCreateAlias: http.MethodPost, OpCreateOrUpdateAlias: http.MethodPut, OpGetAlias: http.MethodGet, OpListAliases: http.MethodGet, OpDeleteAlias: http.MethodDelete,
+	OpSearch: "", OpSuggest: "", OpAutocomplete: "", OpOther: "",
 }

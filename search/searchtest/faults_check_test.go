@@ -54,7 +54,7 @@ func TestRulesThatCanDoNothingAreRefused(t *testing.T) {
 		`documents 0: keys: no key is "": leave keys out for all`:                            {Documents: []DocumentFault{{Keys: []string{""}}}},
 		"documents 2: is never reached, because documents 1 takes every document":            {Documents: []DocumentFault{{Times: 1}, {Ratio: 1}, {Status: 409}}},
 		"is never reached, because rule 0 takes every request that it matches":               {Operation: OpGetIndex, Index: "first", Status: 404},
-		`operation: "fly" is unknown: use one of ["aliases" "analyze" "autocomplete" "coun`:  {Operation: "fly", Status: 503},
+		`operation: "fly" is unknown: use one of ["analyze" "autocomplete" "countDocuments"`: {Operation: "fly", Status: 503},
 		`method: "FLY" is unknown: use one of ["GET" "POST" "PUT" "DELETE" "PATCH" "HEAD" `:  {Method: "fly", Status: 503},
 		`path: pattern "/[": syntax error in pattern`:                                        {Path: "/[", Status: 503},
 		`index: pattern "a[": syntax error in pattern`:                                       {Index: "a[", Status: 503},

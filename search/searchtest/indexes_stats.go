@@ -1,7 +1,9 @@
 package searchtest
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -53,7 +55,7 @@ func (ix *index) vectorBytes(now time.Time) int64 {
 	for _, document := range ix.visible {
 		for _, f := range fields {
 			if size := sizes[f.Ordinal]; size > 0 {
-				if m, ok := stored.FindMember(document, f.Ordinal); ok && !m.Null {
+				if m, ok := stored.FindMember(document.data, f.Ordinal); ok && !m.Null {
 					total += int64(len(m.Value) / f.Type.Size() * size)
 				}
 			}
@@ -72,10 +74,8 @@ type counter struct {
 // announces no quotas. The limits are those that it keeps to.
 func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt route, now time.Time) {
 	s.mu.RLock()
-	indexes := make([]*index, 0, len(s.indexes))
-	for _, ix := range s.indexes {
-		indexes = append(indexes, ix)
-	}
+	indexes := slices.Collect(maps.Values(s.indexes))
+	synonymMaps, aliases := int64(len(s.synonymMaps)), int64(len(s.aliases))
 	s.mu.RUnlock()
 	var documents, bytes, vectors int64
 	for _, ix := range indexes {
@@ -86,11 +86,11 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 	}
 	version := definitionVersion(rt.apiVersion)
 	counters := []counter{{name: "documentCount", usage: documents}}
-	if version >= version2026 {
-		counters = append(counters, counter{name: "aliasesCount"})
+	if knowsAliases(rt.apiVersion) {
+		counters = append(counters, counter{name: "aliasesCount", usage: aliases})
 	}
 	counters = append(counters, counter{name: "indexesCount", usage: int64(len(indexes))}, counter{name: "indexersCount"},
-		counter{name: "dataSourcesCount"}, counter{name: "storageSize", usage: bytes}, counter{name: "synonymMaps"})
+		counter{name: "dataSourcesCount"}, counter{name: "storageSize", usage: bytes}, counter{name: "synonymMaps", usage: synonymMaps})
 	if version >= version2020 {
 		counters = append(counters, counter{name: "skillsetCount"})
 	}

@@ -296,7 +296,9 @@ func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 			t.Error(serr)
 			return nil, false
 		}
-		_, serr = srv.putIndex(sc, condition, false)
+		srv.mu.Lock()
+		_, serr = indexKind.put(srv, &srv.catalog, sc, condition, route{apiVersion: latestVersion})
+		srv.mu.Unlock()
 		mu.Lock()
 		defer mu.Unlock()
 		if serr != nil {

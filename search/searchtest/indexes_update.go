@@ -44,8 +44,12 @@ func (s *Server) changeFault(prev, next *indexDefinition, downtime bool) *servic
 			}
 		}
 	}
-	similarity := next.object.object("similarity")
-	switch before := prev.object.object("similarity"); {
+	similarity, before := next.object.object("similarity"), prev.object.object("similarity")
+	if !next.object.has("similarity") && before.shape != similarity.shape { // the class is not asked for, so it stays
+		similarity = before
+		next.object.set("similarity", before)
+	}
+	switch {
 	case before.shape != similarity.shape:
 		return next.deny("CannotChangeSimilarity", "The similarity algorithm of an existing index cannot be changed.")
 	case !equalValues(before, similarity):

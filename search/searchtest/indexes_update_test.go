@@ -105,6 +105,7 @@ func TestUpdatesThatNeedNoRebuildAreMade(t *testing.T) {
 				next = strings.Replace(added, `"suggesters":[]`, `"suggesters":[{"name":"sg","sourceFields":["body","fresh"]}]`, 1)
 			}
 			cl := newCaller(t)
+			cl.call("POST", "/synonymmaps", `{"name":"names","format":"solr","synonyms":"a,b"}`).want(t, 201, "")
 			cl.call("POST", "/indexes", grown).want(t, 201, "")
 			a := cl.call("PUT", "/indexes('grown')", next).want(t, 200, "")
 			require.Equal(t, a.body, cl.call("GET", "/indexes('grown')", "").body)

@@ -17,10 +17,12 @@ type RequestRecord struct {
 	// Time is when it arrived, Duration how long the reply took.
 	Time     time.Time
 	Duration time.Duration
-	// Operation is what was asked for, Index the index it was about, "" for
-	// none, and Key the document of a lookup.
-	Operation  Operation
-	Index, Key string
+	// Operation is what was asked for, Index the index it was about as the address
+	// had it, so it may be that of an alias, and Key the document of a lookup. Name
+	// is the synonym map or the alias that a request on its definition was about.
+	// All are "" for none.
+	Operation        Operation
+	Index, Key, Name string
 	// Method and URL are those of the request; the URL without an api-key.
 	Method, URL string
 	// Header is a copy of the headers, without api-key and Authorization.
@@ -82,7 +84,7 @@ func (s *Server) record(r *http.Request, rt route, x *exchange, w *reply, start 
 	header.Del("Authorization")
 	rec := RequestRecord{
 		Seq: x.origin.seq, Time: start, Duration: took,
-		Operation: rt.op, Index: rt.index, Key: rt.key, Method: r.Method, URL: u.String(), Header: header,
+		Operation: rt.op, Index: rt.index, Key: rt.key, Name: rt.name, Method: r.Method, URL: u.String(), Header: header,
 		RequestID: x.origin.requestID, ClientRequestID: x.origin.clientID,
 		Actions: x.actions, BodyBytes: x.bodyBytes, Status: w.status, Fault: x.fault != nil, Err: err,
 	}
@@ -120,8 +122,8 @@ func (s *Server) Documents(index string) map[string]json.RawMessage {
 	ix.mu.Unlock()
 	sc := ix.schema.Load()
 	out := make(map[string]json.RawMessage, len(live))
-	for key, data := range live {
-		out[key] = wholeDocument(sc, data)
+	for key, doc := range live {
+		out[key] = wholeDocument(sc, doc.data)
 	}
 	return out
 }
@@ -133,12 +135,12 @@ func (s *Server) Document(index, key string) (json.RawMessage, bool) {
 		return nil, false
 	}
 	ix.mu.Lock()
-	data, ok := ix.live[key]
+	doc, ok := ix.live[key]
 	ix.mu.Unlock()
 	if !ok {
 		return nil, false
 	}
-	return wholeDocument(ix.schema.Load(), data), true
+	return wholeDocument(ix.schema.Load(), doc.data), true
 }
 
 // DocumentCount returns how many documents were written to the index, 0 if there

@@ -185,7 +185,7 @@ func TestDocumentsAgreeWithTheModel(t *testing.T) {
 func TestVisibleDocumentsAgreeWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lag := time.Duration(rapid.IntRange(1, 5).Draw(t, "lag"))
-		d := documents{live: map[string][]byte{}, visible: map[string][]byte{}, lag: lag}
+		d := documents{live: map[string]document{}, visible: map[string]document{}, lag: lag}
 		now := time.Unix(0, 0)
 		type write struct {
 			at   time.Time
@@ -206,7 +206,7 @@ func TestVisibleDocumentsAgreeWithTheModel(t *testing.T) {
 				all = append(all, write{now, key, nil})
 			}
 			d.settle(now)
-			want := map[string][]byte{}
+			want, got := map[string][]byte{}, map[string][]byte{}
 			for _, w := range all {
 				if w.at.Add(lag).After(now) {
 					break
@@ -217,12 +217,15 @@ func TestVisibleDocumentsAgreeWithTheModel(t *testing.T) {
 					want[w.key] = w.data
 				}
 			}
-			require.Equal(t, want, d.visible)
+			for key, doc := range d.visible {
+				got[key] = doc.data
+			}
+			require.Equal(t, want, got)
 			require.LessOrEqual(t, d.settled, len(d.pending))
 		}
 		bytes := 0
-		for key, data := range d.live {
-			bytes += len(key) + len(data)
+		for key, doc := range d.live {
+			bytes += len(key) + len(doc.data)
 		}
 		require.EqualValues(t, bytes, d.bytes)
 	})

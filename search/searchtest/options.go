@@ -53,6 +53,13 @@ type Options struct {
 	// faults script can set another one.
 	Capacity *Capacity
 
+	// StrictAnalysis refuses the definition of an index with 501 if a part of text
+	// analysis that it names is not emulated: most analyzers of Microsoft's, for
+	// example. Defaults to accepting it, because such an index can be written to
+	// and looked up in all the same; the first request that needs the part is
+	// refused then.
+	StrictAnalysis bool
+
 	// KeepRequests is how many of the latest requests Requests returns. Defaults
 	// to 10 000; negative keeps none.
 	KeepRequests int

@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"strconv"
@@ -24,12 +25,29 @@ type javaRequest struct {
 
 // javaRequests are the reconstructed requests by recording and number.
 var javaRequests = sync.OnceValues(func() (map[string]map[string]javaRequest, error) {
-	data, err := os.ReadFile("testdata/requests/java-2019-05-06.json")
-	if err != nil {
-		return nil, err
+	out := make(map[string]map[string]javaRequest)
+	for _, file := range []string{"java-2019-05-06.json", "java-queries-2019-05-06.json"} {
+		data, err := os.ReadFile("testdata/requests/" + file)
+		if err != nil {
+			return nil, err
+		}
+		var requests map[string]map[string]javaRequest
+		if err := json.Unmarshal(data, &requests); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for name, numbered := range requests {
+			if out[name] == nil {
+				out[name] = make(map[string]javaRequest)
+			}
+			for number, request := range numbered {
+				if _, twice := out[name][number]; twice {
+					return nil, fmt.Errorf("%s: the request %s of %s is in another file too", file, number, name)
+				}
+				out[name][number] = request
+			}
+		}
 	}
-	var out map[string]map[string]javaRequest
-	return out, json.Unmarshal(data, &out)
+	return out, nil
 })
 
 // bytes is the body that the request had.
@@ -43,7 +61,7 @@ func (j javaRequest) bytes(t *testing.T) []byte {
 	case j.Generate > 0:
 		var documents []json.RawMessage
 		for i := range j.Generate {
-			documents = append(documents, json.RawMessage(`{"HotelId":"`+strconv.Itoa(i+1)+`"}`))
+			documents = append(documents, json.RawMessage(fmt.Sprintf(`{"HotelId":"%d","HotelName":"Hotel %[1]d"}`, i+1)))
 		}
 		return batch(t, documents)
 	case j.Definition != "":

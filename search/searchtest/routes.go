@@ -22,15 +22,25 @@ const (
 	OpDeleteIndex         Operation = "deleteIndex"
 	OpIndexStatistics     Operation = "indexStatistics"
 	OpServiceStatistics   Operation = "serviceStatistics"
+	OpAnalyze             Operation = "analyze"
 
-	// Not emulated: answered with 501.
+	OpCreateSynonymMap         Operation = "createSynonymMap"
+	OpCreateOrUpdateSynonymMap Operation = "createOrUpdateSynonymMap"
+	OpGetSynonymMap            Operation = "getSynonymMap"
+	OpListSynonymMaps          Operation = "listSynonymMaps"
+	OpDeleteSynonymMap         Operation = "deleteSynonymMap"
+
+	OpCreateAlias         Operation = "createAlias"
+	OpCreateOrUpdateAlias Operation = "createOrUpdateAlias"
+	OpGetAlias            Operation = "getAlias"
+	OpListAliases         Operation = "listAliases"
+	OpDeleteAlias         Operation = "deleteAlias"
+
 	OpSearch       Operation = "search"
 	OpSuggest      Operation = "suggest"
 	OpAutocomplete Operation = "autocomplete"
-	OpAnalyze      Operation = "analyze"
-	OpSynonymMaps  Operation = "synonymMaps"
-	OpAliases      Operation = "aliases"
-	OpOther        Operation = "other"
+
+	OpOther Operation = "other" // not emulated: answered with 501
 )
 
 // needsAdmin reports whether only an admin key (or a token) may do it: query
@@ -48,6 +58,7 @@ type route struct {
 	op         Operation
 	index      string // decoded name, "" for operations on the service
 	key        string // decoded key of OpGetDocument
+	name       string // decoded name of the synonym map or the alias
 	apiVersion string
 	query      url.Values // parameters, names with their $, percent-decoded once
 
@@ -74,16 +85,47 @@ func parseRoute(r *http.Request) (route, *serviceError) {
 			return rt.choose(method, map[string]Operation{http.MethodGet: OpServiceStatistics})
 		}
 	case "synonymmaps":
-		rt.op, rt.feature = OpSynonymMaps, "synonym maps"
-		return rt, nil
+		return rt.definitions(method, segments[1:], synonymMapOperations)
 	case "aliases":
-		rt.op, rt.feature = OpAliases, "index aliases"
-		return rt, nil
+		if knowsAliases(rt.apiVersion) {
+			return rt.definitions(method, segments[1:], aliasOperations)
+		}
 	case "indexers", "datasources", "skillsets", "knowledgebases", "knowledgesources", "agents":
 		rt.feature = segments[0]
 		return rt, nil
 	case "indexes":
 		return rt.indexes(method, segments[1:])
+	}
+	return rt, noSuchResource()
+}
+
+// definitionOperations are the operations on a kind of definitions by the method
+// of the request: those on the collection and those on one of them.
+type definitionOperations struct{ all, one map[string]Operation }
+
+var (
+	synonymMapOperations = definitionOperations{
+		all: map[string]Operation{http.MethodGet: OpListSynonymMaps, http.MethodPost: OpCreateSynonymMap},
+		one: map[string]Operation{
+			http.MethodGet: OpGetSynonymMap, http.MethodPut: OpCreateOrUpdateSynonymMap, http.MethodDelete: OpDeleteSynonymMap,
+		},
+	}
+	aliasOperations = definitionOperations{
+		all: map[string]Operation{http.MethodGet: OpListAliases, http.MethodPost: OpCreateAlias},
+		one: map[string]Operation{
+			http.MethodGet: OpGetAlias, http.MethodPut: OpCreateOrUpdateAlias, http.MethodDelete: OpDeleteAlias,
+		},
+	}
+)
+
+// definitions resolves what follows /synonymmaps or /aliases.
+func (rt route) definitions(method string, rest []string, ops definitionOperations) (route, *serviceError) {
+	switch len(rest) {
+	case 0:
+		return rt.choose(method, ops.all)
+	case 1:
+		rt.name = rest[0]
+		return rt.choose(method, ops.one)
 	}
 	return rt, noSuchResource()
 }
@@ -105,8 +147,9 @@ func (rt route) indexes(method string, rest []string) (route, *serviceError) {
 			return rt.choose(method, map[string]Operation{http.MethodGet: OpIndexStatistics})
 		}
 	case "search.analyze", "analyze":
-		rt.op, rt.feature = OpAnalyze, "text analysis"
-		return rt, nil
+		if len(rest) == 2 {
+			return rt.choose(method, map[string]Operation{http.MethodPost: OpAnalyze})
+		}
 	case "docs":
 		return rt.docs(method, rest[2:])
 	}
@@ -116,48 +159,41 @@ func (rt route) indexes(method string, rest []string) (route, *serviceError) {
 // docs resolves what follows /indexes('x')/docs.
 func (rt route) docs(method string, rest []string) (route, *serviceError) {
 	if len(rest) == 0 {
-		rt.op, rt.feature = OpSearch, "search"
-		return rt, nil
+		return rt.choose(method, map[string]Operation{http.MethodGet: OpSearch})
 	}
 	if len(rest) > 1 {
 		return rt, noSuchResource()
 	}
-	switch rest[0] {
-	case "search.index":
-		return rt.choose(method, map[string]Operation{http.MethodPost: OpIndexDocuments})
-	case "$count":
-		return rt.choose(method, map[string]Operation{http.MethodGet: OpCountDocuments})
-	case "search.post.search":
-		rt.op, rt.feature = OpSearch, "search"
-		return rt, nil
-	case "search.suggest", "search.post.suggest":
-		rt.op, rt.feature = OpSuggest, "suggestions"
-		return rt, nil
-	case "search.autocomplete", "search.post.autocomplete":
-		rt.op, rt.feature = OpAutocomplete, "autocompletion"
-		return rt, nil
+	if by := documentOperations[rest[0]]; by != nil {
+		return rt.choose(method, by)
 	}
 	// In the slash form the short names of the actions and the keys of documents
-	// share one place. Actions are POSTs; a lookup is a GET. Suggest and
-	// autocomplete exist as GETs too, but only under their long names.
-	if method == http.MethodPost {
-		switch rest[0] {
-		case "index":
-			rt.op = OpIndexDocuments
-			return rt, nil
-		case "search":
-			rt.op, rt.feature = OpSearch, "search"
-			return rt, nil
-		case "suggest":
-			rt.op, rt.feature = OpSuggest, "suggestions"
-			return rt, nil
-		case "autocomplete":
-			rt.op, rt.feature = OpAutocomplete, "autocompletion"
-			return rt, nil
-		}
+	// share one place. Actions are POSTs; a lookup is a GET, and so are
+	// suggestions and autocompletion if they have what only these have.
+	name := rest[0]
+	if op, ok := shortOperations[name]; ok && (method == http.MethodPost || name != "index" && name != "search" && rt.query.Has("suggesterName")) {
+		rt.op = op
+		return rt, nil
 	}
-	rt.key = strings.TrimPrefix(rest[0], quotedMark)
+	rt.key = strings.TrimPrefix(name, quotedMark)
 	return rt.choose(method, map[string]Operation{http.MethodGet: OpGetDocument})
+}
+
+// documentOperations are the operations on documents by their long names and the
+// method of the request.
+var documentOperations = map[string]map[string]Operation{
+	"search.index":             {http.MethodPost: OpIndexDocuments},
+	"$count":                   {http.MethodGet: OpCountDocuments},
+	"search.post.search":       {http.MethodPost: OpSearch},
+	"search.suggest":           {http.MethodGet: OpSuggest},
+	"search.post.suggest":      {http.MethodPost: OpSuggest},
+	"search.autocomplete":      {http.MethodGet: OpAutocomplete},
+	"search.post.autocomplete": {http.MethodPost: OpAutocomplete},
+}
+
+// shortOperations are those that the slash form has short names for.
+var shortOperations = map[string]Operation{
+	"index": OpIndexDocuments, "search": OpSearch, "suggest": OpSuggest, "autocomplete": OpAutocomplete,
 }
 
 // choose picks the operation by the method of the request.

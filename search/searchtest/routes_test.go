@@ -47,8 +47,6 @@ func TestBothSpellingsOfAPathMeanTheSame(t *testing.T) {
 		{"POST", "/indexes('hotels')/docs/search.post.autocomplete", OpAutocomplete, "hotels", ""},
 		{"POST", "/indexes/hotels/docs/autocomplete", OpAutocomplete, "hotels", ""},
 		{"POST", "/indexes/hotels/analyze", OpAnalyze, "hotels", ""},
-		{"GET", "/synonymmaps('x')", OpSynonymMaps, "", ""},
-		{"POST", "/aliases", OpAliases, "", ""},
 		{"GET", "/indexers", OpOther, "", ""},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
@@ -64,6 +62,37 @@ func TestBothSpellingsOfAPathMeanTheSame(t *testing.T) {
 	}
 }
 
+func TestBothSpellingsOfADefinitionMeanTheSame(t *testing.T) {
+	for _, test := range []struct {
+		method, path string
+		op           Operation
+		name         string
+	}{
+		{"GET", "/synonymmaps", OpListSynonymMaps, ""},
+		{"POST", "/synonymmaps", OpCreateSynonymMap, ""},
+		{"GET", "/synonymmaps('x')", OpGetSynonymMap, "x"},
+		{"GET", "/synonymmaps/x", OpGetSynonymMap, "x"},
+		{"PUT", "/synonymmaps('x')", OpCreateOrUpdateSynonymMap, "x"},
+		{"DELETE", "/synonymmaps/x", OpDeleteSynonymMap, "x"},
+		{"GET", "/aliases", OpListAliases, ""},
+		{"POST", "/aliases", OpCreateAlias, ""},
+		{"GET", "/aliases('x')", OpGetAlias, "x"},
+		{"PUT", "/aliases/x", OpCreateOrUpdateAlias, "x"},
+		{"PUT", "/aliases('it''s')", OpCreateOrUpdateAlias, "it's"},
+		{"DELETE", "/aliases('x')", OpDeleteAlias, "x"},
+	} {
+		t.Run(test.method+" "+test.path, func(t *testing.T) {
+			r, err := http.NewRequest(test.method, "https://x.search.windows.net"+test.path+"?api-version=2026-04-01", nil)
+			require.NoError(t, err)
+			rt, fault := parseRoute(r)
+			require.Nil(t, fault)
+			assert.Equal(t, test.op, rt.op)
+			assert.Equal(t, test.name, rt.name)
+			assert.True(t, rt.op.needsAdmin())
+		})
+	}
+}
+
 func TestAddressesThatMeanNothing(t *testing.T) {
 	p := newProbe(t, nil)
 	for _, test := range []struct {
@@ -75,7 +104,14 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 		{"GET", "/servicestats/x", 404},
 		{"GET", "/indexes('types')/nothing", 404},
 		{"GET", "/indexes('types')/docs/1/2", 404},
+		{"GET", "/synonymmaps('x')/y", 404},
+		{"GET", "/aliases('x')/y", 404},
+		{"GET", "/aliases?api-version=2025-09-01", 404},
+		{"GET", "/indexes('types')/search.analyze/x", 404},
 		{"PATCH", "/indexes", 405},
+		{"PUT", "/synonymmaps", 405},
+		{"POST", "/aliases('x')", 405},
+		{"GET", "/indexes('types')/analyze", 405},
 		{"POST", "/servicestats", 405},
 		{"POST", "/indexes('types')/search.stats", 405},
 		{"DELETE", "/indexes('types')/docs('1')", 405},
@@ -94,13 +130,7 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 func TestWhatIsNotEmulatedIsNamed(t *testing.T) {
 	p := newProbe(t, nil)
 	for path, feature := range map[string]string{
-		"/indexes('types')/docs/search.post.search":       "search",
-		"/indexes('types')/docs/search.post.suggest":      "suggestions",
-		"/indexes('types')/docs/search.post.autocomplete": "autocompletion",
-		"/indexes('types')/search.analyze":                "text analysis",
-		"/synonymmaps":                                    "synonym maps",
-		"/aliases":                                        "index aliases",
-		"/indexers":                                       "indexers",
+		"/indexers": "indexers", "/datasources('x')": "datasources", "/skillsets": "skillsets", "/knowledgebases": "knowledgebases",
 	} {
 		a := p.send("POST", path, "{}")
 		assert.Equal(t, http.StatusNotImplemented, a.status, path)

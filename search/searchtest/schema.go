@@ -10,12 +10,10 @@ import (
 // schema is the compiled definition of an index. It is built once, by
 // compileSchema, and only read afterwards.
 type schema struct {
-	name   string
+	resource
 	key    *stored.Field
 	fields []*stored.Field // in the order in which documents are written
 	byName map[string]*stored.Field
-
-	etag string // bare, without quotes and W/
 
 	// definition is what a reply says about the index: every member that the
 	// service writes, in its order, defaults filled in, without @odata.context
@@ -24,6 +22,12 @@ type schema struct {
 
 	// parsed is the definition in the form that updates are judged by.
 	parsed *indexDefinition
+
+	// For searches.
+	texts           []textField
+	normalizers     map[*stored.Field]func(string) string // see compileNormalizers
+	lazyAnalysis    lazyAnalysis
+	lazyNormalizers lazyNormalizers
 }
 
 // compileSchema checks the definition of an index as the service of that
@@ -36,9 +40,10 @@ func compileSchema(body []byte, apiVersion string) (*schema, *serviceError) {
 	if err := def.validate(); err != nil {
 		return nil, err
 	}
-	sc := &schema{name: def.name, parsed: def}
+	sc := &schema{resource: resource{name: def.name, object: def.object}, parsed: def}
 	sc.definition = sc.appendDefinition(nil, apiVersion, "")
 	sc.fields, sc.byName = compileFields(def.object.objects("fields"))
+	sc.texts = collectTextFields(nil, nil, "", sc.byName, def.object.objects("fields"))
 	for _, f := range sc.fields {
 		if f.Key {
 			sc.key = f
@@ -96,12 +101,4 @@ func compileField(d *object) *stored.Field {
 		}
 	}
 	return f
-}
-
-// appendDefinition appends the definition as a service of that version writes
-// it, with the members before in front of the others: they end in a comma.
-func (sc *schema) appendDefinition(dst []byte, apiVersion, before string) []byte {
-	start := len(dst)
-	dst = sc.parsed.object.appendTo(dst, definitionVersion(apiVersion))
-	return slices.Insert(dst, start+1, []byte(before)...)
 }

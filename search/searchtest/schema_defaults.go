@@ -37,8 +37,14 @@ func (d *indexDefinition) complete() {
 		}
 	}
 	if d.object.object("similarity") == nil {
-		sh := similarityShapes[bm25Similarity]
-		d.object.set("similarity", &object{shape: sh, values: []any{bm25Similarity, nil, nil}, given: make([]bool, 3)})
+		name := bm25Similarity
+		if d.version < version2020 { // recorded: scores are those of the older algorithm
+			name = classicSimilarity
+		}
+		sh := similarityShapes[name]
+		values := make([]any, len(sh.members))
+		values[0] = name
+		d.object.set("similarity", &object{shape: sh, values: values, given: make([]bool, len(sh.members))})
 	}
 	if vs := d.object.object("vectorSearch"); vs != nil {
 		for _, a := range vs.objects("algorithms") {

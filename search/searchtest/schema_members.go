@@ -123,13 +123,17 @@ var similarityShapes = map[string]*shape{
 		double("k1").within(0, 1e6),
 		double("b").within(0, 1),
 	}},
-	"#Microsoft.Azure.Search.ClassicSimilarity": {typeName: "ClassicSimilarity", members: []property{
+	classicSimilarity: {typeName: "ClassicSimilarity", members: []property{
 		text("@odata.type"),
 	}},
 }
 
-// bm25Similarity is what an index has that asks for nothing.
-const bm25Similarity = "#Microsoft.Azure.Search.BM25Similarity"
+// bm25Similarity is what an index has that asks for nothing, classicSimilarity
+// what it had before there was a choice.
+const (
+	bm25Similarity    = "#Microsoft.Azure.Search.BM25Similarity"
+	classicSimilarity = "#Microsoft.Azure.Search.ClassicSimilarity"
+)
 
 var scoringProfileShape = shape{typeName: "ScoringProfile", members: []property{
 	text("name").must(),

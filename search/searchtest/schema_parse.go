@@ -27,12 +27,28 @@ type jsonMembers struct {
 type parser struct {
 	apiVersion string // as the request gave it
 	version    string // definitionVersion of it
+	body       string // what old versions call the body in their messages: "index"
+}
+
+func newParser(body, apiVersion string) *parser {
+	return &parser{apiVersion: apiVersion, version: definitionVersion(apiVersion), body: body}
 }
 
 // parseDefinition reads the JSON of an index definition and fills in what the
 // service fills in. Whether the definition makes sense is validate's business.
 func parseDefinition(body []byte, apiVersion string) (*indexDefinition, *serviceError) {
-	p := &parser{apiVersion: apiVersion, version: definitionVersion(apiVersion)}
+	p := newParser("index", apiVersion)
+	index, err := p.read(body, &indexShape)
+	if err != nil {
+		return nil, err
+	}
+	def := &indexDefinition{parser: p, object: index, name: index.str("name")}
+	def.complete()
+	return def, nil
+}
+
+// read fits the JSON of a body to a shape.
+func (p *parser) read(body []byte, sh *shape) (*object, *serviceError) {
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -49,13 +65,7 @@ func parseDefinition(body []byte, apiVersion string) (*indexDefinition, *service
 	if !ok {
 		return nil, p.wrongNode(tree, "StartObject")
 	}
-	index, serr := p.object(root, &indexShape)
-	if serr != nil {
-		return nil, serr
-	}
-	def := &indexDefinition{parser: p, object: index, name: index.str("name")}
-	def.complete()
-	return def, nil
+	return p.object(root, sh)
 }
 
 // readJSON reads one value into nil, bool, string, json.Number, []any or
@@ -316,7 +326,7 @@ func (p *parser) parameter() string {
 	if p.coded() {
 		return "definition"
 	}
-	return "index"
+	return p.body
 }
 
 // unreadable refuses a body that is not of the type it should be. It never has

@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
@@ -12,7 +13,7 @@ import (
 // says is known for some rules only; the texts of the others are our own, in
 // its frame.
 func (d *indexDefinition) validate() *serviceError {
-	if reason := indexNameFault(d.name); reason != "" {
+	if reason := nameFault("Index", d.name, 2); reason != "" {
 		return d.refuse("InvalidName", "Invalid index name: "+reason)
 	}
 	for _, check := range []func() *serviceError{
@@ -39,15 +40,16 @@ var (
 	durationPattern      = regexp.MustCompile(`^-?P(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$`)
 )
 
-// indexNameFault is the rule that the name of an index breaks, "" if none.
-func indexNameFault(name string) string {
+// nameFault is the rule that the name of an index, a synonym map or an alias
+// breaks, "" if none.
+func nameFault(what, name string, shortest int) string {
 	switch {
-	case len(name) < 2 || len(name) > maxNameLength:
-		return "Index name must have between 2 and 128 characters."
+	case len(name) < shortest || len(name) > maxNameLength:
+		return what + " name must have between " + strconv.Itoa(shortest) + " and 128 characters."
 	case !indexNamePattern.MatchString(name) || strings.HasSuffix(name, "-"):
-		return "Index name must only contain lowercase letters, digits, dashes or underscores, must start with a letter or digit and cannot end with a dash."
+		return what + " name must only contain lowercase letters, digits, dashes or underscores, must start with a letter or digit and cannot end with a dash."
 	case strings.Contains(name, "--") || strings.Contains(name, "__") || strings.Contains(name, "-_") || strings.Contains(name, "_-"):
-		return "Index name cannot contain consecutive dashes or underscores."
+		return what + " name cannot contain consecutive dashes or underscores."
 	}
 	return ""
 }

@@ -1,9 +1,7 @@
 package searchtest
 
 import (
-	"net/http"
-	"strings"
-
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -35,57 +33,33 @@ func (s *selection) below(f *stored.Field) (*selection, bool) {
 
 // parseSelection reads the value of $select: * or paths, separated by commas.
 func parseSelection(sc *schema, text string) (*selection, *serviceError) {
-	out := &selection{fields: make(map[*stored.Field]*selection)}
-	all := false
-	for path := range strings.SplitSeq(text, ",") {
-		path = strings.TrimSpace(path)
-		if path == "*" {
-			all = true
-			continue
-		}
-		if err := out.add(sc, path); err != nil {
-			return nil, err
-		}
+	paths, err := odata.CompileSelect(text, sc.byName)
+	if err != nil {
+		return nil, invalidExpression(err.Error(), "$select")
 	}
-	if all {
+	if paths == nil {
 		return nil, nil
+	}
+	out := &selection{fields: make(map[*stored.Field]*selection)}
+	for _, path := range paths {
+		out.add(path)
 	}
 	return out, nil
 }
 
-// add puts the field at path into the selection.
-func (s *selection) add(sc *schema, path string) *serviceError {
-	byName := sc.byName
-	names := strings.Split(path, "/")
-	for i, name := range names {
-		f, ok := byName[name]
-		if !ok {
-			return invalidExpression("Could not find a property named '"+name+"' on type 'search.document'.", "$select")
-		}
-		if !f.Retrievable && f.Type != stored.Complex {
-			return invalidExpression("The property '"+path+"' is not retrievable. Only retrievable fields can be selected.", "$select")
-		}
+// add puts the field at the end of a path into the selection.
+func (s *selection) add(path []*stored.Field) {
+	for i, f := range path {
 		sub, chosen := s.fields[f]
-		switch last := i == len(names)-1; {
-		case last:
+		switch {
+		case i == len(path)-1:
 			s.fields[f] = nil
 		case chosen && sub == nil: // the whole field is selected already
-			return nil
+			return
 		case !chosen:
 			sub = &selection{fields: make(map[*stored.Field]*selection)}
 			s.fields[f] = sub
-			fallthrough
-		default:
-			s, byName = sub, f.ByName
 		}
-	}
-	return nil
-}
-
-// invalidExpression is the refusal of an OData expression in a parameter.
-func invalidExpression(why, parameter string) *serviceError {
-	return &serviceError{
-		status:  http.StatusBadRequest,
-		message: "Invalid expression: " + why + "\r\nParameter name: " + parameter,
+		s = sub
 	}
 }

@@ -183,8 +183,26 @@ func (s *Server) dispatch(w *reply, r *http.Request, rt route, x *exchange) {
 		s.getDocument(w, r, rt)
 	case OpCountDocuments:
 		s.countDocuments(w, r, rt)
-	case OpCreateIndex, OpCreateOrUpdateIndex, OpGetIndex, OpListIndexes, OpDeleteIndex, OpIndexStatistics, OpServiceStatistics:
-		s.handleIndexes(w, r, rt)
+	case OpCreateIndex, OpListIndexes, OpDeleteIndex:
+		serveResources(s, w, r, rt, rt.index, indexKind)
+	case OpCreateOrUpdateIndex, OpGetIndex:
+		serveResources(s, w, r, rt, s.definedIndex(rt), indexKind)
+	case OpCreateSynonymMap, OpCreateOrUpdateSynonymMap, OpGetSynonymMap, OpListSynonymMaps, OpDeleteSynonymMap:
+		serveResources(s, w, r, rt, rt.name, synonymMapKind)
+	case OpCreateAlias, OpCreateOrUpdateAlias, OpGetAlias, OpListAliases, OpDeleteAlias:
+		serveResources(s, w, r, rt, rt.name, aliasKind)
+	case OpAnalyze:
+		s.analyzeText(w, r, rt)
+	case OpSearch:
+		s.search(w, r, rt, x)
+	case OpSuggest:
+		s.suggest(w, r, rt, x)
+	case OpAutocomplete:
+		s.autocomplete(w, r, rt, x)
+	case OpIndexStatistics:
+		s.indexStatistics(w, r, rt, time.Now())
+	case OpServiceStatistics:
+		s.serviceStatistics(w, r, rt, time.Now())
 	default:
 		writeError(w, r, &serviceError{
 			status: http.StatusNotImplemented, code: "NotEmulated",

@@ -1,12 +1,10 @@
 package searchtest
 
 import (
-	"bytes"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +25,7 @@ type Server struct {
 	// mu guards the fields below. Documents have their own lock, one an index:
 	// see index.
 	mu           sync.RWMutex
-	indexes      map[string]*index
+	catalog      // indexes, synonym maps and aliases
 	interceptors []Interceptor
 	listening    *listening
 	identity     *identity // of the last ListenTLS
@@ -43,7 +41,7 @@ func NewServer(opts *Options) *Server {
 		opts:    o,
 		logger:  o.Logger,
 		log:     requestLog{limit: o.KeepRequests},
-		indexes: make(map[string]*index),
+		catalog: newCatalog(),
 	}
 	s.bucket.set(o.Capacity, time.Now())
 	return s
@@ -107,14 +105,8 @@ func (s *Server) CreateIndex(definition any) error {
 			return fmt.Errorf("index definition: %w", err)
 		}
 	}
-	r, err := http.NewRequest(http.MethodPost, s.URL()+"/indexes", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	w := newReply()
-	s.handleIndexes(w, r, route{op: OpCreateIndex, apiVersion: latestVersion})
-	if w.status != http.StatusCreated {
-		return fmt.Errorf("create index: %s", errorMessage(w.body.Bytes()))
+	if _, err := s.addIndex(body, latestVersion); err != nil {
+		return fmt.Errorf("create index: %s", err.message)
 	}
 	return nil
 }
@@ -156,12 +148,4 @@ func (s *Server) newETag() string {
 	// Real tags are the time in ticks. Ours count up, so that runs are
 	// repeatable and two changes in one instant of a synctest bubble differ.
 	return fmt.Sprintf("0x8D%013X", 0x84B88FBE40000+s.etags.Add(1))
-}
-
-// lookupIndex finds an index by name.
-func (s *Server) lookupIndex(name string) (*index, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	ix, ok := s.indexes[name]
-	return ix, ok
 }

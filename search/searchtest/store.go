@@ -22,18 +22,20 @@ type index struct {
 	documents
 	changes changeLog
 	merged  []byte // where merges are put together
+
+	view view // has a lock of its own
 }
 
 // newIndex returns an empty index.
 func (s *Server) newIndex(sc *schema) *index {
 	ix := &index{
 		name:      sc.name,
-		documents: documents{live: make(map[string][]byte), lag: s.opts.VisibilityLag},
+		documents: documents{live: make(map[string]document), lag: s.opts.VisibilityLag},
 		changes:   changeLog{limit: s.opts.KeepChanges, keepContents: s.opts.KeepContents},
 	}
 	ix.visible = ix.live
 	if ix.lag > 0 {
-		ix.visible = make(map[string][]byte)
+		ix.visible = make(map[string]document)
 	}
 	ix.schema.Store(sc)
 	return ix
@@ -83,42 +85,59 @@ func (ix *index) get(key string, now time.Time) ([]byte, bool) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.settle(now)
-	data, ok := ix.visible[key]
-	return data, ok
+	doc, ok := ix.visible[key]
+	return doc.data, ok
 }
 
-// documents holds the documents of an index in stored form, by key. What is
-// stored under a key is replaced, never changed, so it may be read without a
-// lock once it was found.
+// document is a document in stored form. What is stored is replaced, never
+// changed, so it may be read without a lock once it was found.
+type document struct {
+	data   []byte
+	serial uint64 // of the write: searches find equals in the order of writing
+}
+
+// documents holds the documents of an index by key.
 type documents struct {
-	live  map[string][]byte // what was written
-	bytes int64             // of keys and documents in live
+	live   map[string]document // what was written
+	bytes  int64               // of keys and documents in live
+	serial uint64              // of the latest write
 
 	// visible is what reads see: live itself without a lag, otherwise a copy
 	// that pending writes reach when they are old enough.
-	visible map[string][]byte
+	visible map[string]document
 	lag     time.Duration
 	pending []pendingWrite // in order of time
 	settled int            // how many of pending are visible already
+
+	// followed means that a view for searches is kept up to date with unseen,
+	// what became visible since it was. An index that is never searched has
+	// none, and one that is written to much more than searched is given up.
+	followed bool
+	unseen   []pendingWrite
 }
 
-// pendingWrite is a write that reads do not see yet; data is nil for a delete.
+// pendingWrite is a write that reads, or searches, do not see yet; the document
+// has no data if it was deleted.
 type pendingWrite struct {
-	due  time.Time
-	key  string
-	data []byte
+	due time.Time
+	key string
+	document
 }
+
+func (w *pendingWrite) deletes() bool { return w.data == nil }
 
 // put stores a document and reports whether it is a new one.
 func (d *documents) put(key string, data []byte, now time.Time) (created bool) {
 	before, found := d.live[key]
-	d.live[key] = data
+	d.serial++
+	doc := document{data, d.serial}
+	d.live[key] = doc
 	if found {
-		d.bytes += int64(len(data) - len(before))
+		d.bytes += int64(len(data) - len(before.data))
 	} else {
 		d.bytes += int64(len(key) + len(data))
 	}
-	d.publish(key, data, now)
+	d.publish(key, doc, now)
 	return !found
 }
 
@@ -126,16 +145,29 @@ func (d *documents) put(key string, data []byte, now time.Time) (created bool) {
 func (d *documents) remove(key string, now time.Time) {
 	if before, found := d.live[key]; found {
 		delete(d.live, key)
-		d.bytes -= int64(len(key) + len(before))
-		d.publish(key, nil, now)
+		d.bytes -= int64(len(key) + len(before.data))
+		d.publish(key, document{}, now)
 	}
 }
 
 // publish makes a write visible after the lag.
-func (d *documents) publish(key string, data []byte, now time.Time) {
+func (d *documents) publish(key string, doc document, now time.Time) {
 	if d.lag > 0 {
 		d.settle(now)
-		d.pending = append(d.pending, pendingWrite{due: now.Add(d.lag), key: key, data: data})
+		d.pending = append(d.pending, pendingWrite{now.Add(d.lag), key, doc})
+		return
+	}
+	d.follow(pendingWrite{key: key, document: doc})
+}
+
+// follow keeps what has become visible for the next search.
+func (d *documents) follow(w pendingWrite) {
+	switch {
+	case !d.followed:
+	case len(d.unseen) > len(d.visible)+1000: // reading all is less work by now
+		d.followed, d.unseen = false, nil
+	default:
+		d.unseen = append(d.unseen, w)
 	}
 }
 
@@ -143,11 +175,12 @@ func (d *documents) publish(key string, data []byte, now time.Time) {
 func (d *documents) settle(now time.Time) {
 	for d.settled < len(d.pending) && !d.pending[d.settled].due.After(now) {
 		w := &d.pending[d.settled]
-		if w.data == nil {
+		if w.deletes() {
 			delete(d.visible, w.key)
 		} else {
-			d.visible[w.key] = w.data
+			d.visible[w.key] = w.document
 		}
+		d.follow(*w)
 		*w = pendingWrite{}
 		d.settled++
 	}

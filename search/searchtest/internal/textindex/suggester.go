@@ -60,7 +60,7 @@ type TypedText struct {
 // them at least as the beginning of a word, in one value of a field.
 type Suggestion struct {
 	ID    uint32
-	Path  string // the field that fits best
+	Path  string // the first field that fits; in a fuzzy search, the one that fits best
 	Value int    // which of the field's values
 	Score float32
 }
@@ -181,8 +181,10 @@ func (s *Suggester) Suggest(t TypedText) (*Suggestions, error) {
 			case at == 0:
 				out.List = append(out.List, found)
 				place[ordinal] = int32(len(out.List))
-			case score > out.List[at-1].Score:
+			case score > out.List[at-1].Score && t.Fuzzy:
 				out.List[at-1] = found
+			case score > out.List[at-1].Score:
+				out.List[at-1].Score = score
 			}
 		})
 	}

@@ -5,25 +5,6 @@ import (
 	"strings"
 )
 
-// writeIndex answers with the definition of an index.
-func writeIndex(w http.ResponseWriter, r *http.Request, rt route, sc *schema, status int) {
-	before := appendContext(nil, r, "/$metadata#indexes/$entity")
-	before = appendETag(before, sc.etag)
-	body := sc.appendDefinition(nil, rt.apiVersion, string(before))
-	setIndexHeaders(w, r, sc, status)
-	writeJSON(w, r, status, body)
-}
-
-// setIndexHeaders sets the headers that say where an index is and which version
-// of its definition this is.
-func setIndexHeaders(w http.ResponseWriter, r *http.Request, sc *schema, status int) {
-	w.Header().Set("ETag", `W/"`+sc.etag+`"`)
-	if status == http.StatusCreated {
-		// Recorded: with the parameters of the request, as they were written.
-		w.Header().Set("Location", baseURL(r)+"/indexes('"+sc.name+"')?"+r.URL.RawQuery)
-	}
-}
-
 // appendETag appends the member that carries an entity tag. Its quotes are part
 // of the value, so that it can be sent as an If-Match as it is.
 func appendETag(dst []byte, etag string) []byte {

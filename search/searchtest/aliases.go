@@ -1,0 +1,99 @@
+package searchtest
+
+import (
+	"slices"
+	"strings"
+)
+
+// alias is a second name for an index. Documents are written and found by it,
+// and the definition of the index is read and updated by it; the index is not
+// deleted by it and texts are not analyzed.
+type alias struct {
+	resource
+	index string
+}
+
+var aliasShape = shape{typeName: "Alias", members: []property{
+	text("name").must(),
+	texts("indexes").must(),
+}}
+
+// aliasKind is how aliases are kept.
+var aliasKind = &resourceKind[*alias]{
+	set:     "aliases",
+	shape:   &aliasShape,
+	noun:    "alias",
+	compact: "alias",
+	service: "service",
+	parse:   parseAlias,
+	find:    func(c *catalog, name string) *alias { return c.aliases[name] },
+	names:   func(c *catalog) []string { return sortedKeys(c.aliases) },
+	keep:    keepAlias,
+	remove: func(c *catalog, name string) *serviceError {
+		delete(c.aliases, name)
+		return nil
+	},
+}
+
+// parseAlias reads the definition of an alias.
+func parseAlias(_ *Server, body []byte, apiVersion string) (*alias, *serviceError) {
+	p := newParser("alias", apiVersion)
+	object, err := p.read(body, &aliasShape)
+	if err != nil {
+		return nil, err
+	}
+	a := &alias{resource: resource{name: object.str("name"), object: object}}
+	if reason := nameFault("Alias", a.name, 1); reason != "" {
+		return nil, p.refuse("InvalidName", "Invalid alias name: "+reason)
+	}
+	indexes := object.strings("indexes")
+	if len(indexes) != 1 {
+		return nil, p.refuse("InvalidAlias", "The alias '"+a.name+"' must have exactly one index in 'indexes'.")
+	}
+	a.index = indexes[0]
+	return a, nil
+}
+
+// keepAlias puts an alias into the catalog.
+func keepAlias(s *Server, c *catalog, next, _ *alias, rt route) *serviceError {
+	if c.indexes[next.name] != nil {
+		return nameTaken("alias", "Alias", next.name, "an index has that name")
+	}
+	if c.indexes[next.index] == nil {
+		return newParser("alias", rt.apiVersion).refuse("IndexNotFound", "The index '"+next.index+"' that the alias '"+next.name+"' stands for does not exist.")
+	}
+	c.aliases[next.name] = next
+	return nil
+}
+
+// aliasesOf returns the names of the aliases of an index, in order.
+func (c *catalog) aliasesOf(index string) []string {
+	return slices.DeleteFunc(sortedKeys(c.aliases), func(name string) bool { return c.aliases[name].index != index })
+}
+
+// indexName is the name of the index that a request is about, which names it
+// itself or by an alias. Server.mu must be held.
+func (c *catalog) indexName(rt route) string {
+	if a := c.aliases[rt.index]; a != nil && knowsAliases(rt.apiVersion) {
+		return a.index
+	}
+	return rt.index
+}
+
+// definedIndex is indexName for the requests that read or update a definition.
+func (s *Server) definedIndex(rt route) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.indexName(rt)
+}
+
+// knowsAliases reports whether that version has aliases: previews since
+// 2021-04-30, stable versions since 2026-04-01. For the others an alias is an
+// index that does not exist, as users of SDKs found out whose stable releases
+// had lost what their previews had.
+func knowsAliases(apiVersion string) bool {
+	if date, preview := strings.CutSuffix(strings.ToLower(apiVersion), "-preview"); preview {
+		return date >= "2021-04-30"
+	}
+	return definitionVersion(apiVersion) >= version2026
+}

@@ -1,0 +1,67 @@
+package searchtest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
+)
+
+// autocompleteModes are the ways to complete, by name.
+var autocompleteModes = map[string]textindex.AutocompleteMode{
+	"": textindex.OneTerm, "oneTerm": textindex.OneTerm, "twoTerms": textindex.TwoTerms, "oneTermWithContext": textindex.OneTermWithContext,
+}
+
+// autocomplete answers GET …/docs/search.autocomplete and POST
+// …/docs/search.post.autocomplete.
+func (s *Server) autocomplete(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
+	body, err := s.autocompleteReply(r, rt, x)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	writeJSON(w, r, http.StatusOK, body)
+}
+
+func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
+	ix, missing := s.requestedIndex(rt)
+	if missing != nil {
+		return nil, missing
+	}
+	args, err := readArguments(r, rt, x.body, "autocomplete", autocompleteParameters)
+	if err != nil {
+		return nil, err
+	}
+	var p *typedPlan
+	prepare := func(v *view) (err *serviceError) {
+		if p, err = s.planTyped(v.schema, args); err != nil {
+			return err
+		}
+		return p.prepare(v)
+	}
+	var body []byte
+	run := func(v *view) {
+		p.among(v)
+		found, failed := v.suggesters[p.name].Autocomplete(p.typed, autocompleteModes[args.text("autocompleteMode")], p.tags)
+		if failed != nil {
+			err = refuseText(failed)
+			return
+		}
+		body = p.appendHead(nil, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.apiVersion, "AutocompleteItem")+")")
+		for i, c := range found[:min(p.top, len(found))] {
+			if i > 0 {
+				body = append(body, ',')
+			}
+			body = append(body, `{"text":`...)
+			body = appendJSONString(body, c.Text)
+			body = append(body, `,"queryPlusText":`...)
+			body = appendJSONString(body, c.QueryPlusText)
+			body = append(body, '}')
+		}
+		body = append(body, ']', '}')
+	}
+	if refusal := ix.read(time.Now(), prepare, run); refusal != nil {
+		return nil, refusal
+	}
+	return body, err
+}

@@ -1,0 +1,237 @@
+package searchtest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+)
+
+// search answers GET …/docs?search=… and POST …/docs/search.post.search.
+func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
+	body, err := s.searchReply(r, rt, x)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	writeJSON(w, r, http.StatusOK, body)
+}
+
+func (s *Server) searchReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
+	ix, missing := s.requestedIndex(rt)
+	if missing != nil {
+		return nil, missing
+	}
+	args, err := readArguments(r, rt, x.body, "search", searchParameters)
+	if err != nil {
+		return nil, err
+	}
+	var p *searchPlan
+	var body []byte
+	prepare := func(v *view) (err *serviceError) {
+		if p, err = s.planSearch(v.schema, args); err != nil {
+			return err
+		}
+		return s.prepareSearch(v, p)
+	}
+	var failed *serviceError
+	run := func(v *view) {
+		var out *found
+		if out, failed = p.run(v); failed == nil {
+			body = p.appendReply(nil, r, rt, out)
+		}
+	}
+	if err := ix.read(time.Now(), prepare, run); err != nil {
+		return nil, err
+	}
+	return body, failed
+}
+
+// prepareSearch makes the indexes that a search needs.
+func (s *Server) prepareSearch(v *view, p *searchPlan) *serviceError {
+	if p.needsText() {
+		if err := s.needText(v); err != nil {
+			return err
+		}
+	}
+	for i := range p.vectors {
+		l := &p.vectors[i]
+		if _, err := v.needVectors(l.field, l.metric); err != nil {
+			return &serviceError{status: http.StatusBadRequest, message: err.Error()}
+		}
+	}
+	return nil
+}
+
+// appendReply appends the reply to a search.
+func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *found) []byte {
+	dst = append(dst, '{')
+	dst = appendContext(dst, r, "/indexes('"+rt.index+"')/$metadata#docs(*)")
+	if p.count {
+		dst = append(dst, `"@odata.count":`...)
+		dst = strconv.AppendInt(dst, out.total, 10)
+		dst = append(dst, ',')
+	}
+	if p.coverage {
+		dst = append(dst, `"@search.coverage":100.0,`...)
+	}
+	if len(p.facets) > 0 {
+		dst = append(dst, `"@search.facets":{`...)
+		for i, f := range p.facets {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendJSONString(dst, f.Name)
+			dst = append(dst, ':')
+			dst = appendBuckets(dst, out.buckets[i])
+		}
+		dst = append(dst, "},"...)
+	}
+	size := int64(len(out.rows))
+	if out.more && !p.args.get {
+		dst = append(dst, `"@search.nextPageParameters":`...)
+		dst = p.args.appendContinuation(dst, p.skip+size, p.top-size)
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"value":[`...)
+	for i := range out.rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		row := &out.rows[i]
+		dst = append(dst, `{"@search.score":`...)
+		dst = appendScore(dst, row.Score)
+		dst = p.appendHighlights(dst, out, row.Document)
+		dst = appendFields(dst, p.sc, row.Document, p.chosen)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, ']')
+	if out.more {
+		dst = append(dst, `,"@odata.nextLink":`...)
+		dst = appendJSONString(dst, p.nextLink(r, size))
+	}
+	return append(dst, '}')
+}
+
+// appendFields appends the fields of a document behind other members.
+func appendFields(dst []byte, sc *schema, document []byte, chosen *selection) []byte {
+	before := len(dst)
+	dst = append(dst, ',')
+	dst = appendMembers(dst, sc.fields, document, chosen)
+	if len(dst) == before+1 {
+		return dst[:before]
+	}
+	return dst
+}
+
+// appendScore appends a score, which the service computes in 32 bits, with as
+// few digits as identify it.
+func appendScore(dst []byte, score float64) []byte {
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, float64(float32(score)), 'f', -1, 32)
+	for _, c := range dst[start:] {
+		if c == '.' {
+			return dst
+		}
+	}
+	return append(dst, '.', '0')
+}
+
+// nextLink is the address of the next page: the same for a POST, and with
+// another skip, and top if there was one, for a GET.
+func (p *searchPlan) nextLink(r *http.Request, size int64) string {
+	address := baseURL(r) + r.URL.EscapedPath() + "?"
+	if !p.args.get {
+		return address + "api-version=" + r.URL.Query().Get("api-version")
+	}
+	query := r.URL.Query()
+	query.Set("$skip", strconv.FormatInt(p.skip+size, 10))
+	if p.args.has("top") {
+		query.Set("$top", strconv.FormatInt(p.top-size, 10))
+	}
+	return address + query.Encode()
+}
+
+// appendBuckets appends the buckets of a facet.
+func appendBuckets(dst []byte, buckets []facets.Bucket) []byte {
+	dst = append(dst, '[')
+	for i := range buckets {
+		b := &buckets[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"count":`...)
+		dst = strconv.AppendInt(dst, b.Count, 10)
+		switch {
+		case !b.Range:
+			dst = appendFacetValue(append(dst, `,"value":`...), &b.Value, false)
+		default:
+			if b.HasFrom {
+				dst = appendFacetValue(append(dst, `,"from":`...), &b.From, true)
+			}
+			if b.HasTo {
+				dst = appendFacetValue(append(dst, `,"to":`...), &b.To, true)
+			}
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// appendFacetValue appends the value of a bucket, or the bound of a range.
+func appendFacetValue(dst []byte, v *facets.Value, bound bool) []byte {
+	switch v.Type {
+	case stored.String:
+		return appendJSONString(dst, v.Text)
+	case stored.Boolean:
+		return strconv.AppendBool(dst, v.Integer != 0)
+	case stored.Double:
+		return appendJSONDouble(dst, v.Double)
+	case stored.DateTimeOffset:
+		dst = append(dst, '"')
+		if bound {
+			dst = facets.AppendBound(dst, v.Integer)
+		} else {
+			dst = stored.AppendDateTime(dst, v.Integer)
+		}
+		return append(dst, '"')
+	default:
+		return strconv.AppendInt(dst, v.Integer, 10)
+	}
+}
+
+// appendHighlights appends the highlights of a document, if there are any.
+func (p *searchPlan) appendHighlights(dst []byte, out *found, document []byte) []byte {
+	if out.marks == nil {
+		return dst
+	}
+	open := false
+	for _, h := range p.highlights {
+		values := appendTexts(nil, p.sc.texts[p.sc.textField(h.path)].fields, document)
+		fragments := out.marks.Fragments(h.path, values, h.limit, p.tags)
+		if len(fragments) == 0 {
+			continue
+		}
+		if !open {
+			dst = append(dst, `,"@search.highlights":{`...)
+			open = true
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = appendJSONString(dst, h.path)
+		dst = append(dst, ":["...)
+		for i, text := range fragments {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendJSONString(dst, text)
+		}
+		dst = append(dst, ']')
+	}
+	if open {
+		dst = append(dst, '}')
+	}
+	return dst
+}

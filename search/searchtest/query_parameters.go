@@ -1,0 +1,368 @@
+package searchtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// parameter is one parameter of a query: its name in the body of a POST, and in
+// the address of a GET, where "" means that a GET cannot have it.
+type parameter struct {
+	post, get string
+	kind      parameterKind
+	since     string   // the first version that has it, "" for all
+	among     []string // the values it may have, nil for any
+	must      bool     // a POST has to have it
+}
+
+type parameterKind uint8
+
+const (
+	parameterText parameterKind = iota
+	parameterFlag
+	parameterWhole
+	parameterNumber
+	parameterTexts
+	parameterVectors
+)
+
+// searchParameters are those of searches.
+var searchParameters = []parameter{
+	{post: "search", get: "search"},
+	{post: "count", get: "$count", kind: parameterFlag},
+	{post: "facets", get: "facet", kind: parameterTexts},
+	{post: "filter", get: "$filter"},
+	{post: "highlight", get: "highlight"},
+	{post: "highlightPreTag", get: "highlightPreTag"},
+	{post: "highlightPostTag", get: "highlightPostTag"},
+	{post: "minimumCoverage", get: "minimumCoverage", kind: parameterNumber},
+	{post: "orderby", get: "$orderby"},
+	{post: "queryType", get: "queryType", among: []string{"simple", "full", "semantic"}},
+	{post: "scoringParameters", get: "scoringParameter", kind: parameterTexts},
+	{post: "scoringProfile", get: "scoringProfile"},
+	{post: "scoringStatistics", get: "scoringStatistics", since: version2020, among: []string{"local", "global"}},
+	{post: "sessionId", get: "sessionId", since: version2020},
+	{post: "searchFields", get: "searchFields"},
+	{post: "searchMode", get: "searchMode", among: []string{"any", "all"}},
+	{post: "select", get: "$select"},
+	{post: "skip", get: "$skip", kind: parameterWhole},
+	{post: "top", get: "$top", kind: parameterWhole},
+	{post: "semanticConfiguration", get: "semanticConfiguration", since: version2023},
+	{post: "semanticErrorHandling", get: "semanticErrorHandling", since: version2023, among: []string{"partial", "fail"}},
+	{post: "semanticMaxWaitInMilliseconds", get: "semanticMaxWaitInMilliseconds", kind: parameterWhole, since: version2023},
+	{post: "semanticQuery", get: "semanticQuery", since: version2024},
+	{post: "answers", get: "answers", since: version2023},
+	{post: "captions", get: "captions", since: version2023},
+	{post: "vectorQueries", kind: parameterVectors, since: version2023},
+	{post: "vectorFilterMode", since: version2023, among: []string{"preFilter", "postFilter"}},
+	{post: "debug", get: "debug", since: version2025},
+}
+
+// suggestParameters are those of suggestions.
+var suggestParameters = []parameter{
+	{post: "search", get: "search", must: true},
+	{post: "suggesterName", get: "suggesterName", must: true},
+	{post: "filter", get: "$filter"},
+	{post: "fuzzy", get: "fuzzy", kind: parameterFlag},
+	{post: "highlightPreTag", get: "highlightPreTag"},
+	{post: "highlightPostTag", get: "highlightPostTag"},
+	{post: "minimumCoverage", get: "minimumCoverage", kind: parameterNumber},
+	{post: "orderby", get: "$orderby"},
+	{post: "searchFields", get: "searchFields"},
+	{post: "select", get: "$select"},
+	{post: "top", get: "$top", kind: parameterWhole},
+}
+
+// autocompleteParameters are those of autocompletion.
+var autocompleteParameters = []parameter{
+	{post: "search", get: "search", must: true},
+	{post: "suggesterName", get: "suggesterName", must: true},
+	{post: "autocompleteMode", get: "autocompleteMode", among: []string{"oneTerm", "twoTerms", "oneTermWithContext"}},
+	{post: "filter", get: "$filter"},
+	{post: "fuzzy", get: "fuzzy", kind: parameterFlag},
+	{post: "highlightPreTag", get: "highlightPreTag"},
+	{post: "highlightPostTag", get: "highlightPostTag"},
+	{post: "minimumCoverage", get: "minimumCoverage", kind: parameterNumber},
+	{post: "searchFields", get: "searchFields"},
+	{post: "top", get: "$top", kind: parameterWhole},
+}
+
+// arguments are the parameters of one query. What was not given, or given as
+// null, is not there.
+type arguments struct {
+	get     bool
+	version string
+	values  map[string]any // by the name in a POST: string, bool, int64, float64, []string, []json.RawMessage
+
+	// The members of the body of a POST in their order, for the continuation.
+	names []string
+	raw   []json.RawMessage
+}
+
+func (a *arguments) text(name string) string {
+	s, _ := a.values[name].(string)
+	return s
+}
+
+func (a *arguments) flag(name string) bool {
+	b, _ := a.values[name].(bool)
+	return b
+}
+
+func (a *arguments) texts(name string) []string {
+	list, _ := a.values[name].([]string)
+	return list
+}
+
+func (a *arguments) has(name string) bool {
+	_, ok := a.values[name]
+	return ok
+}
+
+// whole returns a whole number, or what stands for it if it was not given.
+func (a *arguments) whole(name string, otherwise int64) int64 {
+	if n, ok := a.values[name].(int64); ok {
+		return n
+	}
+	return otherwise
+}
+
+// refuse is the refusal of a parameter. Its name is the one the request has for
+// it.
+func (a *arguments) refuse(name, message string) *serviceError {
+	return &serviceError{status: http.StatusBadRequest, message: message + "\r\nParameter name: " + name}
+}
+
+// refuseCoded is a refusal that newer versions of the service give a code, and
+// another one in the details if detail is one. They do so for some parameters
+// only: the code of a wrong filter, for example, is empty in all versions.
+func (a *arguments) refuseCoded(detail, name, message string) *serviceError {
+	e := a.refuse(name, message)
+	if a.version < version2023 {
+		return e
+	}
+	e.code = "InvalidRequestParameter"
+	if detail != "" {
+		e.details = []errorDetail{{code: detail, message: message}}
+	}
+	return e
+}
+
+// readArguments reads the parameters of a query from the address of a GET or
+// from the body of a POST.
+func readArguments(r *http.Request, rt route, body []byte, operation string, known []parameter) (*arguments, *serviceError) {
+	a := &arguments{get: r.Method == http.MethodGet, version: definitionVersion(rt.apiVersion), values: make(map[string]any)}
+	var err *serviceError
+	if a.get {
+		err = a.readQuery(rt.query, known)
+	} else {
+		err = a.readBody(body, operation, known)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range known {
+		p := &known[i]
+		if v, ok := a.values[p.post].(string); ok && p.among != nil && !slices.Contains(p.among, v) {
+			return nil, a.unreadable("Requested value '" + v + "' was not found for the parameter '" + p.post + "'. It can be " + strings.Join(p.among, ", ") + ".")
+		}
+	}
+	return a, nil
+}
+
+// readQuery reads what the address of a GET says. Parameters that nobody knows
+// are ignored, as the service does: all of HTTP is full of them.
+func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError {
+	for i := range known {
+		p := &known[i]
+		values := query[p.get]
+		if p.get == "" || len(values) == 0 || p.since > a.version {
+			continue
+		}
+		v, ok := p.fromText(values)
+		if !ok {
+			return a.refuse(p.get, "Invalid value '"+values[0]+"'.")
+		}
+		a.values[p.post] = v
+	}
+	return nil
+}
+
+// fromText reads a value in the form of an address.
+func (p *parameter) fromText(values []string) (any, bool) {
+	switch p.kind {
+	case parameterTexts:
+		return values, true
+	case parameterFlag:
+		b, err := strconv.ParseBool(values[0])
+		return b, err == nil
+	case parameterWhole:
+		n, err := strconv.ParseInt(values[0], 10, 32)
+		return n, err == nil
+	case parameterNumber:
+		f, err := strconv.ParseFloat(values[0], 64)
+		return f, err == nil
+	default:
+		return values[0], true
+	}
+}
+
+// unreadable is the refusal of a body that OData cannot make sense of. Newer
+// versions do not say which part of the request it is, and give it no code.
+func (a *arguments) unreadable(reason string) *serviceError {
+	if a.version < version2023 {
+		return invalidRequest("parameters : " + reason)
+	}
+	return &serviceError{status: http.StatusBadRequest, message: "The request is invalid. Details: " + reason}
+}
+
+// readBody reads the body of a POST.
+func (a *arguments) readBody(body []byte, operation string, known []parameter) *serviceError {
+	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	dec.UseNumber()
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return a.unreadable("The body must be a JSON object.")
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return a.unreadable(jsonFault(err))
+		}
+		name, _ := t.(string)
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return a.unreadable(jsonFault(err))
+		}
+		if strings.Contains(name, "@") { // an annotation
+			continue
+		}
+		i := slices.IndexFunc(known, func(p parameter) bool { return p.post == name && p.since <= a.version })
+		if i < 0 {
+			return a.unreadable("The parameter '" + name + "' in the request payload is not a valid parameter for the operation '" + operation + "'.")
+		}
+		if slices.Contains(a.names, name) {
+			return a.unreadable("Multiple parameters with the name '" + name + "' were found in the request payload.")
+		}
+		var compact bytes.Buffer
+		_ = json.Compact(&compact, raw) // it was decoded, so it is JSON
+		a.names, a.raw = append(a.names, name), append(a.raw, compact.Bytes())
+		if string(raw) == "null" {
+			continue
+		}
+		v, fault := known[i].fromJSON(raw)
+		if fault != "" {
+			return a.unreadable(fault)
+		}
+		a.values[name] = v
+	}
+	if _, err := dec.Token(); err != nil {
+		return a.unreadable(jsonFault(err))
+	}
+	if dec.More() {
+		return a.unreadable("There is something after the JSON object.")
+	}
+	var missing []string
+	for i := range known {
+		if known[i].must && !slices.Contains(a.names, known[i].post) {
+			missing = append(missing, known[i].post)
+		}
+	}
+	if len(missing) > 0 {
+		return a.unreadable("One or more parameters of the operation '" + operation + "' are missing from the request payload. The missing parameters are: " + strings.Join(missing, ",") + ".")
+	}
+	return nil
+}
+
+// fromJSON reads a value in the form of a body.
+func (p *parameter) fromJSON(raw json.RawMessage) (value any, fault string) {
+	wrong := func(expected string) (any, string) {
+		return nil, "Cannot convert the value of the parameter '" + p.post + "' to the expected type '" + expected + "'."
+	}
+	switch p.kind {
+	case parameterTexts:
+		var list []*string
+		if json.Unmarshal(raw, &list) != nil {
+			return wrong("Collection(Edm.String)")
+		}
+		texts := make([]string, len(list))
+		for i, s := range list {
+			if s == nil {
+				return nil, "A null value was found with the expected type 'Edm.String[Nullable=False]'. The expected type 'Edm.String[Nullable=False]' does not allow null values."
+			}
+			texts[i] = *s
+		}
+		return texts, ""
+	case parameterFlag:
+		var b bool
+		if json.Unmarshal(raw, &b) != nil {
+			return wrong("Edm.Boolean")
+		}
+		return b, ""
+	case parameterWhole:
+		n, err := strconv.ParseInt(string(raw), 10, 32)
+		if err != nil {
+			return wrong("Edm.Int32")
+		}
+		return n, ""
+	case parameterNumber:
+		f, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil || math.IsInf(f, 0) || raw[0] == '"' {
+			return wrong("Edm.Double")
+		}
+		return f, ""
+	case parameterVectors:
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) != nil {
+			return wrong("Collection(VectorQuery)")
+		}
+		return list, ""
+	default:
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			return wrong("Edm.String")
+		}
+		return s, ""
+	}
+}
+
+// appendContinuation appends the body that asks for the next page: the one that
+// was sent, with another skip, and another top if there was one.
+func (a *arguments) appendContinuation(dst []byte, skip, top int64) []byte {
+	dst = append(dst, '{')
+	changed := map[string]int64{"skip": skip}
+	if a.has("top") {
+		changed["top"] = top
+	}
+	first := true
+	member := func(name string) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = appendJSONString(dst, name)
+		dst = append(dst, ':')
+	}
+	for i, name := range a.names {
+		if string(a.raw[i]) == "null" {
+			continue
+		}
+		member(name)
+		if n, ok := changed[name]; ok {
+			dst = strconv.AppendInt(dst, n, 10)
+			delete(changed, name)
+			continue
+		}
+		dst = append(dst, a.raw[i]...)
+	}
+	if _, left := changed["skip"]; left {
+		member("skip")
+		dst = strconv.AppendInt(dst, skip, 10)
+	}
+	return append(dst, '}')
+}

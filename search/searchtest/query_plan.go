@@ -1,0 +1,285 @@
+package searchtest
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
+)
+
+// The limits of a search.
+const (
+	defaultPage        = 50
+	largestPage        = 1000
+	mostSkipped        = 100_000
+	defaultFragments   = 5
+	mostFragments      = 1000
+	defaultHighlight   = "<em>"
+	defaultUnhighlight = "</em>"
+)
+
+// searchPlan is a search that was checked against the definition of its index.
+type searchPlan struct {
+	args *arguments
+	sc   *schema
+
+	query    lucene.Node // nil for all documents
+	text     textindex.Options
+	matchers []matchCall // of the filter
+
+	filter     *odata.Filter // nil for none
+	order      *odata.Order
+	ordered    bool // by something else than the score alone
+	chosen     *selection
+	facets     []*facets.Facet
+	highlights []highlight
+	tags       textindex.Tags
+	profile    *profile // nil for none
+	vectors    []vectorList
+	postFilter bool
+
+	count     bool
+	coverage  bool // is asked for
+	skip      int64
+	top       int64 // of this page and those that follow
+	unlimited bool  // top was not given
+}
+
+// matchCall is a search.ismatch or search.ismatchscoring of the filter.
+type matchCall struct {
+	query lucene.Node
+	text  textindex.Options
+}
+
+// highlight is a field to highlight.
+type highlight struct {
+	path  string
+	limit int
+}
+
+// needsText reports whether the text index takes part.
+func (p *searchPlan) needsText() bool { return p.query != nil || len(p.matchers) > 0 }
+
+// planSearch checks everything that can be checked without a document.
+func (s *Server) planSearch(sc *schema, a *arguments) (*searchPlan, *serviceError) {
+	p := &searchPlan{args: a, sc: sc, count: a.flag("count")}
+	for _, step := range []func() *serviceError{
+		sc.compileNormalizers, p.planSemantic, p.planPage, p.planText, p.planFilter, p.planOrder, p.planSelection, p.planFacets, p.planHighlights, p.planProfile, p.planVectors,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// planPage reads count, skip, top and minimumCoverage.
+func (p *searchPlan) planPage() *serviceError {
+	a := p.args
+	p.skip, p.top, p.unlimited = a.whole("skip", 0), a.whole("top", defaultPage), !a.has("top")
+	if p.skip < 0 || p.skip > mostSkipped {
+		return a.refuseCoded("", "$skip", "Value must be between 0 and 100000.")
+	}
+	if p.top < 0 {
+		return a.refuseCoded("", "$top", "Value must be between 0 and 2147483647.")
+	}
+	var err *serviceError
+	p.coverage, err = a.coverage()
+	return err
+}
+
+// coverage reports whether the coverage is asked for. That of the emulator is
+// always complete, so any minimum is met.
+func (a *arguments) coverage() (asked bool, err *serviceError) {
+	minimum, asked := a.values["minimumCoverage"].(float64)
+	if asked && !(minimum >= 0 && minimum <= 100) {
+		return false, a.refuse("minimumCoverage", "Value must be between 0 and 100.")
+	}
+	return asked, nil
+}
+
+// planText parses the search text.
+func (p *searchPlan) planText() *serviceError {
+	a := p.args
+	if a.text("searchMode") == "all" {
+		p.text.Operator = lucene.And
+	}
+	fields, err := p.sc.searchFields(a)
+	if err != nil {
+		return err
+	}
+	p.text.Fields = fields
+	text := a.text("search")
+	if strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "*" {
+		return nil
+	}
+	if len(p.sc.texts) == 0 {
+		e := a.refuseCoded("CannotSearchWithoutSearchableFields", "search", "If a query contains the search option the target index must contain one or more searchable string fields.")
+		if e.code != "" {
+			e.code = "OperationNotAllowed"
+		}
+		return e
+	}
+	p.query, err = parseQueryText(text, a.text("queryType") == "full", p.text.Operator)
+	return err
+}
+
+// parseQueryText parses a search text in one of the two syntaxes.
+func parseQueryText(text string, full bool, op lucene.Operator) (lucene.Node, *serviceError) {
+	if !full {
+		return lucene.ParseSimple(text, op), nil
+	}
+	n, err := lucene.ParseFull(text, op)
+	if err != nil {
+		return nil, badQuery(err)
+	}
+	return n, nil
+}
+
+// badQuery is the refusal of a search text in the full syntax.
+func badQuery(err error) *serviceError {
+	where := ""
+	if syntax := (*lucene.SyntaxError)(nil); errors.As(err, &syntax) {
+		where = " at line " + strconv.Itoa(syntax.Line) + ", column " + strconv.Itoa(syntax.Column)
+	}
+	return &serviceError{
+		status:  http.StatusBadRequest,
+		message: "Failed to parse query string" + where + ". See https://aka.ms/azure-search-full-query for supported syntax.",
+	}
+}
+
+// searchFields reads the parameter of that name: paths, or nil for all.
+func (sc *schema) searchFields(a *arguments) ([]string, *serviceError) {
+	if a.text("searchFields") == "" {
+		return nil, nil
+	}
+	var out []string
+	for path := range strings.SplitSeq(a.text("searchFields"), ",") {
+		path = strings.TrimSpace(path)
+		switch fields := sc.find(path); {
+		case fields == nil:
+			return nil, a.refuse("searchFields", "Unknown field '"+path+"' in search field list.")
+		case sc.textField(path) < 0:
+			return nil, a.refuse("searchFields", "The field '"+path+"' in the search field list is not searchable.")
+		}
+		out = append(out, path)
+	}
+	return out, nil
+}
+
+// expressions is what OData expressions are compiled against.
+func (sc *schema) expressions() *odata.Options {
+	return &odata.Options{Fields: sc.byName, Normalize: sc.normalizer}
+}
+
+// planFilter compiles the filter, and parses the search texts in it.
+func (p *searchPlan) planFilter() *serviceError {
+	text := p.args.text("filter")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	filter, err := odata.CompileFilter(text, p.sc.expressions())
+	if err != nil {
+		return invalidExpression(err.Error(), "$filter")
+	}
+	p.filter = filter
+	for _, call := range filter.Matches() {
+		m := matchCall{text: textindex.Options{Fields: call.Paths}}
+		if call.All {
+			m.text.Operator = lucene.And
+		}
+		var refusal *serviceError
+		if m.query, refusal = parseQueryText(call.Text, call.Full, m.text.Operator); refusal != nil {
+			return refusal
+		}
+		p.matchers = append(p.matchers, m)
+	}
+	return nil
+}
+
+func (p *searchPlan) planOrder() *serviceError {
+	var err *serviceError
+	p.order, p.ordered, err = p.sc.order(p.args)
+	return err
+}
+
+// order compiles the order of the results; given is whether there is one.
+func (sc *schema) order(a *arguments) (order *odata.Order, given bool, _ *serviceError) {
+	text := a.text("orderby")
+	if strings.TrimSpace(text) == "" {
+		return &odata.Order{}, false, nil
+	}
+	order, err := odata.CompileOrder(text, sc.expressions())
+	if err != nil {
+		return nil, false, invalidExpression(err.Error(), "$orderby")
+	}
+	return order, true, nil
+}
+
+func (p *searchPlan) planSelection() *serviceError {
+	if !p.args.has("select") {
+		return nil
+	}
+	var err *serviceError
+	p.chosen, err = parseSelection(p.sc, p.args.text("select"))
+	return err
+}
+
+func (p *searchPlan) planFacets() *serviceError {
+	for _, text := range p.args.texts("facets") {
+		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.byName, Normalize: p.sc.normalizer})
+		if unsupported := (*facets.Error)(nil); errors.As(err, &unsupported) && unsupported.Unsupported {
+			return &serviceError{status: http.StatusNotImplemented, code: "NotEmulated", message: err.Error()}
+		}
+		if err != nil {
+			return p.args.refuse("facet", err.Error())
+		}
+		p.facets = append(p.facets, f)
+	}
+	return nil
+}
+
+// planHighlights reads the fields to highlight: paths, each with the most
+// fragments behind a dash.
+func (p *searchPlan) planHighlights() *serviceError {
+	a := p.args
+	p.tags = textindex.Tags{Pre: defaultHighlight, Post: defaultUnhighlight}
+	if a.has("highlightPreTag") {
+		p.tags.Pre = a.text("highlightPreTag")
+	}
+	if a.has("highlightPostTag") {
+		p.tags.Post = a.text("highlightPostTag")
+	}
+	if a.text("highlight") == "" {
+		return nil
+	}
+	for text := range strings.SplitSeq(a.text("highlight"), ",") {
+		path, number, limited := strings.Cut(strings.TrimSpace(text), "-")
+		h := highlight{path: path, limit: defaultFragments}
+		if limited {
+			n, err := strconv.Atoi(number)
+			if err != nil || n < 1 || n > mostFragments {
+				return a.refuse("highlight", "The number of highlights of the field '"+path+"' must be between 1 and "+strconv.Itoa(mostFragments)+".")
+			}
+			h.limit = n
+		}
+		switch fields := p.sc.find(path); {
+		case fields == nil:
+			return a.refuse("highlight", "Unknown field '"+path+"' in highlight field list.")
+		case p.sc.textField(path) < 0:
+			return a.refuse("highlight", "Only searchable fields can be used in the highlight list. Field '"+path+"' is not marked as 'searchable'.")
+		case !fields[len(fields)-1].Retrievable:
+			return a.refuse("highlight", "Only retrievable fields can be used in the highlight list. Field '"+path+"' is not marked as 'retrievable'.")
+		}
+		p.highlights = append(p.highlights, h)
+	}
+	// Recorded: they are in the order of the definition.
+	slices.SortStableFunc(p.highlights, func(a, b highlight) int { return p.sc.textField(a.path) - p.sc.textField(b.path) })
+	return nil
+}

@@ -1,0 +1,305 @@
+package searchtest
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+)
+
+// profile is a scoring profile with the parameters of a request. The weights of
+// its fields change the scores of text; the score of a document is then
+// multiplied by the boost of its functions.
+//
+// The service does not say how a function becomes a boost. Here it is a share of
+// it, from 0 to 1, by where in its range the document lies, as one recorded
+// exchange has it: 1 + share × (boost − 1).
+type profile struct {
+	weights     map[string]float64
+	functions   []scoringFunction
+	aggregation string
+}
+
+// scoringFunction is a function of a profile.
+type scoringFunction struct {
+	path          []*stored.Field
+	boost         float64
+	interpolation string
+	// share returns where in the range of the function a document lies: 1 at its
+	// beginning, 0 at its end and outside.
+	share func(value stored.Member) float64
+}
+
+// planProfile reads the scoring profile of a search and its parameters.
+func (p *searchPlan) planProfile() *serviceError {
+	a := p.args
+	parameters, err := p.scoringParameters()
+	if err != nil {
+		return err
+	}
+	name := a.text("scoringProfile")
+	if name == "" {
+		name = p.sc.parsed.object.str("defaultScoringProfile")
+	}
+	if name == "" {
+		return nil
+	}
+	profiles := p.sc.parsed.object.objects("scoringProfiles")
+	i := slices.IndexFunc(profiles, func(o *object) bool { return o.str("name") == name })
+	if i < 0 {
+		return a.refuse("scoringProfile", "The scoring profile '"+name+"' does not exist in the index.")
+	}
+	def := profiles[i]
+	p.profile = &profile{weights: map[string]float64{}, aggregation: def.str("functionAggregation")}
+	if text := def.object("text"); text != nil {
+		if weights, ok := text.get("weights").(*pairs); ok {
+			for i, path := range weights.names {
+				p.profile.weights[path] = weightOf(weights.values[i])
+			}
+		}
+	}
+	p.text.Weights = p.profile.weights
+	for _, fn := range def.objects("functions") {
+		f, err := p.scoringFunction(fn, parameters)
+		if err != nil {
+			return err
+		}
+		p.profile.functions = append(p.profile.functions, f)
+	}
+	return nil
+}
+
+// scoringParameters reads the parameters by name: name-value,value, where a
+// value may be in quotes.
+func (p *searchPlan) scoringParameters() (map[string][]string, *serviceError) {
+	out := make(map[string][]string)
+	for _, text := range p.args.texts("scoringParameters") {
+		name, values, found := strings.Cut(text, "-")
+		if !found || name == "" {
+			return nil, p.args.refuse("scoringParameter", "Expected a name and values, name-value1,value2, in '"+text+"'.")
+		}
+		list, ok := splitQuoted(values)
+		if !ok {
+			return nil, p.args.refuse("scoringParameter", "The values of the scoring parameter '"+name+"' have a quote that is not closed.")
+		}
+		out[name] = list
+	}
+	return out, nil
+}
+
+// splitQuoted splits a list at its commas, except in single quotes, which are
+// doubled to stand for themselves.
+func splitQuoted(text string) (list []string, ok bool) {
+	var value strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\'' && quoted && i+1 < len(text) && text[i+1] == '\'':
+			value.WriteByte(c)
+			i++
+		case c == '\'':
+			quoted = !quoted
+		case c == ',' && !quoted:
+			list = append(list, value.String())
+			value.Reset()
+		default:
+			value.WriteByte(c)
+		}
+	}
+	return append(list, value.String()), !quoted
+}
+
+func (p *searchPlan) scoringFunction(def *object, parameters map[string][]string) (scoringFunction, *serviceError) {
+	f := scoringFunction{path: p.sc.find(def.str("fieldName")), boost: def.number("boost"), interpolation: def.str("interpolation")}
+	missing := func(name string) *serviceError {
+		return p.args.refuse("scoringParameter", "Expected 1 parameter(s) but 0 were supplied. The scoring parameter '"+name+"' is missing.")
+	}
+	switch def.str("type") {
+	case "magnitude":
+		o := def.object("magnitude")
+		f.share = magnitude(f.path[len(f.path)-1].Type, o.number("boostingRangeStart"), o.number("boostingRangeEnd"), o.boolean("constantBoostBeyondRange"))
+	case "freshness":
+		f.share = freshness(time.Now(), parseDuration(def.object("freshness").str("boostingDuration")))
+	case "distance":
+		o := def.object("distance")
+		name := o.str("referencePointParameter")
+		values := parameters[name]
+		if values == nil {
+			return f, missing(name)
+		}
+		lon, lat, ok := parsePosition(values)
+		if !ok {
+			return f, p.args.refuse("scoringParameter", "The scoring parameter '"+name+"' must be a longitude and a latitude: "+name+"--122.2,44.8.")
+		}
+		f.share = distance(lon, lat, o.number("boostingDistance"))
+	case "tag":
+		name := def.object("tag").str("tagsParameter")
+		values := parameters[name]
+		if values == nil {
+			return f, missing(name)
+		}
+		f.share = tags(f.path[len(f.path)-1].Collection, values)
+	}
+	return f, nil
+}
+
+// parsePosition reads a longitude and a latitude.
+func parsePosition(values []string) (lon, lat float64, ok bool) {
+	if len(values) != 2 {
+		return 0, 0, false
+	}
+	lon, err1 := strconv.ParseFloat(strings.TrimSpace(values[0]), 64)
+	lat, err2 := strconv.ParseFloat(strings.TrimSpace(values[1]), 64)
+	return lon, lat, err1 == nil && err2 == nil && math.Abs(lon) <= 180 && math.Abs(lat) <= 90
+}
+
+// magnitude is from start, where the share is 0, to end, where it is 1.
+func magnitude(typ stored.Type, start, end float64, beyond bool) func(stored.Member) float64 {
+	return func(m stored.Member) float64 {
+		var v float64
+		switch typ {
+		case stored.Int32:
+			v = float64(int32(binary.LittleEndian.Uint32(m.Value)))
+		case stored.Int64:
+			v = float64(int64(binary.LittleEndian.Uint64(m.Value)))
+		default:
+			v = math.Float64frombits(binary.LittleEndian.Uint64(m.Value))
+		}
+		share := (v - start) / (end - start)
+		switch {
+		case share >= 0 && share <= 1:
+			return share
+		case share > 1 && beyond:
+			return 1
+		}
+		return 0
+	}
+}
+
+// freshness is 1 now and 0 at the end of the duration, which is negative for
+// times to come.
+func freshness(now time.Time, d time.Duration) func(stored.Member) float64 {
+	return func(m stored.Member) float64 {
+		age := now.Sub(time.UnixMilli(int64(binary.LittleEndian.Uint64(m.Value))))
+		if share := 1 - float64(age)/float64(d); share >= 0 && share <= 1 {
+			return share
+		}
+		return 0
+	}
+}
+
+// distance is 1 at the point and 0 so many kilometres from it.
+func distance(lon, lat, kilometres float64) func(stored.Member) float64 {
+	return func(m stored.Member) float64 {
+		d := odata.Distance(
+			lon, lat,
+			math.Float64frombits(binary.LittleEndian.Uint64(m.Value)), math.Float64frombits(binary.LittleEndian.Uint64(m.Value[8:])),
+		)
+		return max(1-d/kilometres, 0)
+	}
+}
+
+// tags is the share of the tags that a document has.
+func tags(collection bool, wanted []string) func(stored.Member) float64 {
+	return func(m stored.Member) float64 {
+		found := 0
+		has := func(value []byte) {
+			if slices.Contains(wanted, string(value)) {
+				found++
+			}
+		}
+		if !collection {
+			has(m.Value)
+		} else {
+			for rest := m.Value; len(rest) > 0; {
+				var element []byte
+				element, rest = stored.NextElement(rest, 0)
+				has(element)
+			}
+		}
+		return min(float64(found)/float64(len(wanted)), 1)
+	}
+}
+
+// boost is what the score of a document is multiplied by.
+func (p *profile) boost(document []byte) float64 {
+	if len(p.functions) == 0 {
+		return 1
+	}
+	var total float64 // of what each adds
+	for i := range p.functions {
+		b := p.functions[i].addition(document)
+		switch p.aggregation {
+		case "minimum":
+			if i == 0 || b < total {
+				total = b
+			}
+		case "maximum":
+			if i == 0 || b > total {
+				total = b
+			}
+		case "firstMatching":
+			if b != 0 {
+				return 1 + b
+			}
+		default: // sum, average
+			total += b
+		}
+	}
+	if p.aggregation == "average" {
+		total /= float64(len(p.functions))
+	}
+	return 1 + total
+}
+
+// addition is what a function adds to the boost of a document.
+func (f *scoringFunction) addition(document []byte) float64 {
+	m := stored.Member{Value: document}
+	for _, field := range f.path {
+		var found bool
+		if m, found = stored.FindMember(m.Value, field.Ordinal); !found || m.Null {
+			return 0
+		}
+	}
+	share := f.share(m)
+	switch f.interpolation {
+	case "constant":
+		if share > 0 {
+			share = 1
+		}
+	case "quadratic": // falls slowly at first
+		share = 1 - (1-share)*(1-share)
+	case "logarithmic": // falls fast at first
+		share = 1 - math.Log1p((1-share)*(math.E-1))
+	}
+	return share * (f.boost - 1)
+}
+
+// parseDuration reads an xs:dayTimeDuration, which was checked when the index
+// was defined: P1DT2H3M4.5S, with a minus before it perhaps.
+func parseDuration(text string) time.Duration {
+	sign := time.Duration(1)
+	if rest, negative := strings.CutPrefix(text, "-"); negative {
+		sign, text = -1, rest
+	}
+	units := map[byte]time.Duration{'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}
+	var total time.Duration
+	start := 0
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c == 'P' || c == 'T':
+			start = i + 1
+		case units[c] != 0:
+			n, _ := strconv.ParseFloat(text[start:i], 64)
+			total += time.Duration(n * float64(units[c]))
+			start = i + 1
+		}
+	}
+	return sign * total
+}

@@ -1,0 +1,252 @@
+package searchtest
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
+)
+
+// fusedTexts is how many documents of the text take part in a hybrid query.
+const fusedTexts = 1000
+
+// found is the outcome of a search.
+type found struct {
+	rows    []odata.Row // of the page, in order
+	total   int64       // of all pages
+	buckets [][]facets.Bucket
+	marks   *textindex.Highlighter // nil if nothing is to be highlighted
+	more    bool                   // there are rows behind the page
+}
+
+// run carries a search out on a view.
+func (p *searchPlan) run(v *view) (*found, *serviceError) {
+	r := &running{searchPlan: p, view: v}
+	if err := r.match(); err != nil {
+		return nil, err
+	}
+	if err := r.collect(); err != nil {
+		return nil, err
+	}
+	return r.finish()
+}
+
+// running is a search that is being carried out.
+type running struct {
+	*searchPlan
+	view *view
+
+	calls  []*textindex.Matches // what the full-text calls of the filter match
+	passed *textindex.IDs       // the filter; nil if there is none
+	hits   []odata.Row          // all that the search finds, in no order
+	scored bool                 // hits have scores that tell them apart
+}
+
+// Matches and Score implement odata.Scorer.
+func (r *running) Matches(call int, id uint32) bool {
+	_, ok := r.calls[call].Score(id)
+	return ok
+}
+
+func (r *running) Score(call int, id uint32) float64 {
+	score, _ := r.calls[call].Score(id)
+	return float64(score)
+}
+
+// match evaluates the filter.
+func (r *running) match() *serviceError {
+	for i := range r.matchers {
+		m, err := r.search(r.matchers[i].query, r.matchers[i].text)
+		if err != nil {
+			return err
+		}
+		r.calls = append(r.calls, m)
+	}
+	if r.filter == nil || r.query == nil && len(r.vectors) == 0 {
+		return nil // collect does it while it goes through all documents
+	}
+	r.passed = new(textindex.IDs)
+	r.view.all(func(id uint32, data []byte) {
+		if r.filter.Match(data, id, r) {
+			r.passed.Add(id)
+		}
+	})
+	return nil
+}
+
+// search evaluates a text query.
+func (r *running) search(query lucene.Node, o textindex.Options) (*textindex.Matches, *serviceError) {
+	m, err := r.view.text.Search(query, o)
+	if err != nil {
+		return nil, refuseText(err)
+	}
+	return m, nil
+}
+
+// refuseText is the refusal of a query that can be parsed and not be evaluated.
+func refuseText(err error) *serviceError {
+	message := err.Error()
+	if unknown := (*textindex.UnknownFieldError)(nil); errors.As(err, &unknown) {
+		message = "The field '" + unknown.Path + "' in the search query is not a searchable field of the index.\r\nParameter name: search"
+	}
+	return &serviceError{status: http.StatusBadRequest, message: message}
+}
+
+// scores reports whether the filter has calls that score.
+func (r *running) scores() bool {
+	return r.filter != nil && slices.ContainsFunc(r.filter.Matches(), func(m odata.Match) bool { return m.Scoring })
+}
+
+// collect finds the documents and their scores.
+func (r *running) collect() *serviceError {
+	switch {
+	case len(r.vectors) > 0:
+		return r.collectVectors()
+	case r.query != nil:
+		return r.collectText()
+	}
+	r.collectAll()
+	return nil
+}
+
+// collectAll finds everything that passes the filter. All score 1, unless the
+// filter has calls that score: then what they score counts.
+func (r *running) collectAll() {
+	scores := r.scores()
+	r.scored = scores || r.profile != nil
+	r.view.all(func(id uint32, data []byte) {
+		score := 1.0
+		switch {
+		case scores:
+			var ok bool
+			if score, ok = r.filter.Score(data, id, r); !ok {
+				return
+			}
+		case r.filter != nil && !r.filter.Match(data, id, r):
+			return
+		}
+		r.add(id, data, score)
+	})
+}
+
+// add takes in a hit.
+func (r *running) add(id uint32, data []byte, score float64) {
+	if r.profile != nil {
+		score *= r.profile.boost(data)
+	}
+	r.hits = append(r.hits, odata.Row{ID: id, Score: score, Document: data})
+}
+
+// collectText finds what matches the search text.
+func (r *running) collectText() *serviceError {
+	o := r.text
+	o.Filter = r.passed
+	m, err := r.search(r.query, o)
+	if err != nil {
+		return err
+	}
+	r.scored = true
+	scores := r.scores()
+	r.hits = make([]odata.Row, 0, m.Len())
+	for id, score := range m.All() {
+		data, total := r.view.document(id), float64(score)
+		if scores {
+			more, _ := r.filter.Score(data, id, r)
+			total += more
+		}
+		r.add(id, data, total)
+	}
+	return nil
+}
+
+// collectVectors finds the nearest neighbors, and fuses several lists of them,
+// and that of the text, into one.
+func (r *running) collectVectors() *serviceError {
+	r.scored = true
+	accept := func(id uint32) bool { return r.passed.Has(id) }
+	var rankings []vectors.Ranking
+	var only []vectors.Neighbor // of a single list
+	for i := range r.vectors {
+		l := &r.vectors[i]
+		among := accept
+		if r.postFilter || r.passed == nil {
+			among = nil
+		}
+		near, err := l.nearest(r.view, among)
+		if err != nil {
+			return &serviceError{status: http.StatusBadRequest, message: err.Error()}
+		}
+		if r.postFilter {
+			near = slices.DeleteFunc(near, func(n vectors.Neighbor) bool { return !accept(n.ID) })
+		}
+		only = near
+		ids := make([]uint32, len(near))
+		for i, n := range near {
+			ids[i] = n.ID
+		}
+		rankings = append(rankings, vectors.Ranking{IDs: ids, Weight: l.weight})
+	}
+	if r.query == nil && len(rankings) == 1 {
+		for _, n := range only {
+			r.hits = append(r.hits, odata.Row{ID: n.ID, Score: n.Score, Document: r.view.document(n.ID)})
+		}
+		return nil
+	}
+	if r.query != nil {
+		if err := r.collectText(); err != nil {
+			return err
+		}
+		best := odata.NewTop(&odata.Order{}, fusedTexts)
+		for _, hit := range r.hits {
+			best.Add(hit)
+		}
+		text := vectors.Ranking{Weight: 1}
+		for _, row := range best.Rows() {
+			text.IDs = append(text.IDs, row.ID)
+		}
+		rankings = append(rankings, text)
+	}
+	r.hits = r.hits[:0]
+	for _, f := range vectors.Fuse(rankings...) {
+		r.hits = append(r.hits, odata.Row{ID: f.ID, Score: f.Score, Document: r.view.document(f.ID)})
+	}
+	return nil
+}
+
+// finish counts, orders and cuts what was found.
+func (r *running) finish() (*found, *serviceError) {
+	out := &found{total: int64(len(r.hits))}
+	for _, f := range r.facets {
+		c := f.NewCounter()
+		for i := range r.hits {
+			c.Add(r.hits[i].Document)
+		}
+		out.buckets = append(out.buckets, c.Buckets())
+	}
+	size := min(r.top, largestPage)
+	last := min(r.skip+size, int64(len(r.hits)))
+	rows := r.hits // in the order of writing
+	if r.ordered || r.scored {
+		best := odata.NewTop(r.order, int(last))
+		for i := range r.hits {
+			best.Add(r.hits[i])
+		}
+		rows = best.Rows()
+	}
+	out.rows = rows[min(r.skip, last):last]
+	// A page that is shorter than what was asked for has another one behind it.
+	out.more = int64(len(r.hits)) > r.skip+size && (r.unlimited || r.top > size)
+	if len(r.highlights) > 0 && r.query != nil {
+		marks, err := r.view.text.Highlighter(r.query, r.text)
+		if err != nil {
+			return nil, refuseText(err)
+		}
+		out.marks = marks
+	}
+	return out, nil
+}

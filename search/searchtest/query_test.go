@@ -1,0 +1,324 @@
+package searchtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hits are the keys of the documents in a reply, in their order, with a space
+// between them.
+func (a answered) hits(t testing.TB) string {
+	t.Helper()
+	var v struct{ Value []struct{ ID string } }
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.NoError(t, json.Unmarshal([]byte(a.body), &v), a.body)
+	var out []string
+	for _, hit := range v.Value {
+		out = append(out, hit.ID)
+	}
+	return strings.Join(out, " ")
+}
+
+// query posts a search to the index types.
+func (p probe) query(body string) answered {
+	p.Helper()
+	return p.send(http.MethodPost, "/indexes('types')/docs/search.post.search", body)
+}
+
+// library is an index with a few documents that differ in everything.
+func library(t testing.TB) probe {
+	p := newProbe(t, nil)
+	p.indexed(
+		`{"id":"1","s":"red apple","ss":["fruit","sweet"],"i":3,"d":1.5,"b":true,"t":"2020-01-01T00:00:00Z","g":{"type":"Point","coordinates":[0,0]},"c":{"x":"orchard"},"v":[1,0,0]}`,
+		`{"id":"2","s":"green apple pie","ss":["fruit","baked"],"i":5,"d":2.5,"b":false,"t":"2021-01-01T00:00:00Z","g":{"type":"Point","coordinates":[1,0]},"v":[0,1,0]}`,
+		`{"id":"3","s":"red wine","ss":["drink"],"i":5,"d":9,"b":true,"t":"2022-06-01T00:00:00Z","cs":[{"x":"cellar","y":1},{"x":"shelf","y":2}],"v":[0.9,0.1,0]}`,
+		`{"id":"4","s":"Bread","ss":[],"d":-1,"hidden":"apple"}`,
+	)
+	return p
+}
+
+func TestSearchesFindDocuments(t *testing.T) {
+	p := library(t)
+	for name, test := range map[string]struct{ body, ids string }{
+		"everything, in the order of writing": {`{}`, "1 2 3 4"},
+		"a star is everything":                {`{"search":"*"}`, "1 2 3 4"},
+		"a word, the shorter text first":      {`{"search":"apple","searchFields":"s"}`, "1 2"},
+		"words of which one is enough":        {`{"search":"wine pie","searchFields":"s"}`, "3 2"},
+		"words that must all be there":        {`{"search":"red apple","searchMode":"all"}`, "1"},
+		"a phrase":                            {`{"search":"\"apple pie\""}`, "2"},
+		"a prefix":                            {`{"search":"appl*","searchFields":"s"}`, "1 2"},
+		"a word that must not be there":       {`{"search":"red -wine","searchMode":"all"}`, "1"},
+		"a field of an object":                {`{"search":"orchard"}`, "1"},
+		"a field of objects":                  {`{"search":"cellar","searchFields":"cs/x"}`, "3"},
+		"a collection":                        {`{"search":"drink"}`, "3"},
+		"the full syntax":                     {`{"search":"s:aple~1 OR c/x:orch*","queryType":"full"}`, "1 2"},
+		"a hidden field is searched":          {`{"search":"apple","searchFields":"hidden"}`, "4"},
+		"a filter":                            {`{"filter":"i eq 5"}`, "2 3"},
+		"a filter on a search":                {`{"search":"red","filter":"i eq 5"}`, "3"},
+		"a lambda":                            {`{"filter":"ss/any(x: x eq 'fruit') and not b"}`, "2"},
+		"a search in a filter":                {`{"filter":"search.ismatch('apple','s') and i gt 3"}`, "2"},
+		"a search in a filter that scores":    {`{"filter":"search.ismatchscoring('red','s') or search.ismatchscoring('apple','s')"}`, "1 3 2"},
+		"a search in a filter beside another": {`{"search":"red","filter":"search.ismatchscoring('wine','s') or i ge 0"}`, "3 1"},
+		"an order":                            {`{"orderby":"d desc"}`, "3 2 1 4"},
+		"an order with ties and nulls":        {`{"orderby":"i desc, d"}`, "2 3 1 4"},
+		"an order by text":                    {`{"orderby":"s"}`, "4 2 1 3"}, // ordinal: B before g
+		"an order by distance":                {`{"orderby":"geo.distance(g, geography'POINT(1 0)')","filter":"d gt 0 and d lt 5"}`, "2 1"},
+		"an order by score":                   {`{"search":"red wine","orderby":"search.score() desc"}`, "3 1"},
+		"a page":                              {`{"orderby":"id","skip":1,"top":2}`, "2 3"},
+		"behind the last":                     {`{"skip":99}`, ""},
+		"none at all":                         {`{"top":0}`, ""},
+		"the nearest":                         {`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","k":2}]}`, "1 3"},
+		"the nearest that pass a filter":      {`{"filter":"i eq 5","vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","k":1}]}`, "3"},
+		"those of the nearest that pass":      {`{"filter":"i eq 5","vectorFilterMode":"postFilter","vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","k":1}]}`, ""},
+		"the nearest above a threshold":       {`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","k":9,"threshold":{"kind":"vectorSimilarity","value":0.5}}]}`, "1 3"},
+		"text and vectors":                    {`{"search":"pie","vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","k":2}]}`, "1 2 3"},
+		"text and a heavier vector":           {`{"search":"pie","vectorQueries":[{"kind":"vector","vector":[0.8,0.6,0],"fields":"v","k":1,"weight":5}]}`, "3 2"},
+		"two vectors":                         {`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","k":1},{"kind":"vector","vector":[0,1,0],"fields":"v","k":3}]}`, "1 2 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := test.body
+			if name == "the nearest above a threshold" {
+				assert.Equal(t, test.ids, probe{t, p.Server}.send(http.MethodPost, "/indexes('types')/docs/search.post.search?api-version=2025-11-01-preview", body).hits(t))
+				return
+			}
+			assert.Equal(t, test.ids, probe{t, p.Server}.query(body).hits(t))
+		})
+	}
+}
+
+func TestSearchesSayWhatIsWrong(t *testing.T) {
+	p := library(t)
+	for name, test := range map[string]struct {
+		body    string
+		message string
+	}{
+		"no JSON":                     {`{`, "The request is invalid. Details: "},
+		"an unknown parameter":        {`{"facet":["s"]}`, "The request is invalid. Details: The parameter 'facet' in the request payload is not a valid parameter for the operation 'search'."},
+		"a parameter twice":           {`{"top":1,"top":2}`, "Multiple parameters with the name 'top'"},
+		"text for a number":           {`{"top":"1"}`, "Cannot convert the value of the parameter 'top'"},
+		"null in a list":              {`{"facets":[null]}`, "A null value was found with the expected type 'Edm.String[Nullable=False]'."},
+		"a value out of the list":     {`{"queryType":"fuzzy"}`, "Requested value 'fuzzy' was not found"},
+		"too much to skip":            {`{"skip":100001}`, "Value must be between 0 and 100000.\r\nParameter name: $skip"},
+		"less than nothing":           {`{"top":-1}`, "Parameter name: $top"},
+		"a filter that is none":       {`{"filter":"This is not a valid filter."}`, "Invalid expression: Syntax error at position 7 in 'This is not a valid filter.'.\r\nParameter name: $filter"},
+		"an order by nothing":         {`{"orderby":"nope"}`, "Invalid expression: Could not find a property named 'nope' on type 'search.document'.\r\nParameter name: $orderby"},
+		"an order by what cannot be":  {`{"orderby":"plain"}`, "Invalid expression: 'plain' is not a sortable field. Only sortable fields can be used in $orderby.\r\nParameter name: $orderby"},
+		"a selection of nothing":      {`{"select":"nope"}`, "Parameter name: $select"},
+		"a selection of the hidden":   {`{"select":"hidden"}`, "is not a retrievable field"},
+		"a facet of nothing":          {`{"facets":["nope"]}`, "Unknown field 'nope' in facet specification.\r\nParameter name: facet"},
+		"a search in nothing":         {`{"search":"x","searchFields":"nope"}`, "Unknown field 'nope' in search field list.\r\nParameter name: searchFields"},
+		"a search in numbers":         {`{"search":"x","searchFields":"i"}`, "Parameter name: searchFields"},
+		"highlights of numbers":       {`{"search":"x","highlight":"i"}`, "Only searchable fields can be used in the highlight list. Field 'i' is not marked as 'searchable'.\r\nParameter name: highlight"},
+		"too many highlights":         {`{"search":"x","highlight":"s-1001"}`, "Parameter name: highlight"},
+		"text that cannot be parsed":  {`{"search":"/.*/.*/","queryType":"full"}`, "Failed to parse query string at line 1, column 8. See https://aka.ms/azure-search-full-query for supported syntax."},
+		"a field of the full syntax":  {`{"search":"nope:x","queryType":"full"}`, "'nope'"},
+		"an unknown profile":          {`{"scoringProfile":"nope"}`, "The scoring profile 'nope' does not exist in the index."},
+		"a parameter without a value": {`{"scoringParameters":["x"]}`, "Parameter name: scoringParameter"},
+		"a vector that is too long":   {`{"vectorQueries":[{"kind":"vector","vector":[1,2],"fields":"v"}]}`, "The vector field 'v', with dimension '3', expects a length of '3'. However, the provided vector has a length of '2'."},
+		"a vector in no vector field": {`{"vectorQueries":[{"kind":"vector","vector":[1],"fields":"i"}]}`, "is not a vector field"},
+		"a vector nowhere":            {`{"vectorQueries":[{"kind":"vector","vector":[1]}]}`, "must name the fields"},
+		"no neighbor":                 {`{"vectorQueries":[{"kind":"vector","vector":[1,2,3],"fields":"v","k":0}]}`, "Parameter name: vector.k"},
+		"an unknown vector member":    {`{"vectorQueries":[{"kind":"vector","vectors":[1]}]}`, "The property 'vectors' does not exist"},
+		"semantic without a name":     {`{"queryType":"semantic"}`, "Parameter name: semanticConfiguration"},
+		"captions without semantics":  {`{"captions":"extractive"}`, "Parameter name: captions"},
+		"coverage out of range":       {`{"minimumCoverage":101}`, "Parameter name: minimumCoverage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := probe{t, p.Server}.query(test.body)
+			assert.Equal(t, http.StatusBadRequest, a.status, a.body)
+			assert.Contains(t, a.message(), test.message)
+		})
+	}
+}
+
+func TestParametersOfNewerVersionsAreRefusedInOlderOnes(t *testing.T) {
+	p := library(t)
+	for version, body := range map[string]string{
+		"2019-05-06": `{"sessionId":"x"}`,
+		"2020-06-30": `{"vectorQueries":[]}`,
+		"2023-11-01": `{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","weight":2}]}`,
+		"2024-07-01": `{"debug":"all"}`,
+	} {
+		a := p.send(http.MethodPost, "/indexes('types')/docs/search?api-version="+version, body)
+		assert.Equal(t, http.StatusBadRequest, a.status, "%s %s: %s", version, body, a.body)
+	}
+}
+
+func TestWhatSearchesCannotDoIsNamed(t *testing.T) {
+	p := library(t)
+	for _, body := range []string{
+		`{"vectorQueries":[{"kind":"text","text":"x","fields":"v"}]}`,
+		`{"debug":"all"}`,
+	} {
+		a := p.query(body)
+		assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
+		assert.Contains(t, a.message(), "searchtest does not emulate")
+	}
+}
+
+func TestAGetAsksWhatAPostAsks(t *testing.T) {
+	p := library(t)
+	query := url.Values{
+		"search": {"red"}, "$filter": {"i ge 3"}, "$orderby": {"d desc"}, "$select": {"id,s"}, "$top": {"5"}, "$skip": {"0"}, "$count": {"true"},
+		"facet": {"i", "b,count:1"}, "searchFields": {"s"}, "highlight": {"s"}, "highlightPreTag": {"["}, "highlightPostTag": {"]"}, "nobody": {"knows"},
+	}
+	get := p.send(http.MethodGet, "/indexes/types/docs?"+query.Encode(), "")
+	post := p.query(`{"search":"red","filter":"i ge 3","orderby":"d desc","select":"id,s","top":5,"skip":0,"count":true,
+		"facets":["i","b,count:1"],"searchFields":"s","highlight":"s","highlightPreTag":"[","highlightPostTag":"]"}`)
+	require.Equal(t, http.StatusOK, get.status, get.body)
+	assert.Equal(t, post.body, get.body)
+	assert.Equal(t, `{"@odata.count":2,"@search.facets":{"i":[{"count":1,"value":3},{"count":1,"value":5}],"b":[{"count":2,"value":true}]},`+
+		`"value":[{"@search.score":0.74807227,"@search.highlights":{"s":["[red] wine"]},"id":"3","s":"red wine"},`+
+		`{"@search.score":0.74807227,"@search.highlights":{"s":["[red] apple"]},"id":"1","s":"red apple"}]}`, get.body)
+}
+
+func TestPagesFollowOneAnother(t *testing.T) {
+	p := newProbe(t, nil)
+	var actions []string
+	for i := range 2345 {
+		actions = append(actions, fmt.Sprintf(`{"id":"%04d"}`, i))
+	}
+	for chunk := range slices.Chunk(actions, 1000) {
+		p.indexed(chunk...)
+	}
+	type page struct {
+		Value []struct{ ID string }
+		Next  string          `json:"@odata.nextLink"`
+		Body  json.RawMessage `json:"@search.nextPageParameters"`
+	}
+	for name, test := range map[string]struct {
+		body  string
+		pages []int
+	}{
+		"all, as many as a page has": {`{"select":"id","orderby":"id"}`, []int{50, 50, 50}},
+		"more than a page can have":  {`{"select":"id","top":2200,"orderby":"id"}`, []int{1000, 1000, 200}},
+		"from the middle":            {`{"select":"id","top":2000,"skip":1000,"orderby":"id"}`, []int{1000, 345}},
+		"as many as a page can have": {`{"select":"id","top":1000,"orderby":"id"}`, []int{1000}},
+	} {
+		for _, method := range []string{http.MethodPost, http.MethodGet} {
+			t.Run(name+" by "+method, func(t *testing.T) {
+				p := probe{t, p.Server}
+				var asked map[string]any
+				require.NoError(t, json.Unmarshal([]byte(test.body), &asked))
+				path, body := "/indexes('types')/docs/search.post.search", test.body
+				if method == http.MethodGet {
+					query := url.Values{}
+					for name, v := range asked {
+						query.Set("$"+name, fmt.Sprint(v))
+					}
+					path, body = "/indexes('types')/docs?"+query.Encode(), ""
+				}
+				expected := 0
+				if skip, ok := asked["skip"].(float64); ok {
+					expected = int(skip)
+				}
+				for i, size := range test.pages {
+					var got page
+					a := p.send(method, path, body)
+					require.Equal(t, http.StatusOK, a.status, a.body)
+					require.NoError(t, json.Unmarshal([]byte(a.body), &got))
+					require.Len(t, got.Value, size)
+					for _, hit := range got.Value {
+						require.Equal(t, fmt.Sprintf("%04d", expected), hit.ID)
+						expected++
+					}
+					if i == len(test.pages)-1 && size != 50 {
+						assert.Empty(t, got.Next)
+						assert.Empty(t, got.Body)
+						return
+					}
+					require.NotEmpty(t, got.Next)
+					path = strings.TrimPrefix(got.Next, p.URL())
+					if method == http.MethodPost {
+						body = string(got.Body)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestSearchesSeeWhatIsWritten writes between searches of every kind and compares
+// with an index that was never searched before.
+func TestSearchesSeeWhatIsWritten(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	p := newProbe(t, nil)
+	const words = "alpha beta gamma delta epsilon"
+	queries := []string{
+		`{"search":"alpha beta","select":"id"}`, `{"select":"id","filter":"i lt 50"}`,
+		`{"vectorQueries":[{"kind":"vector","vector":[1,2,3],"fields":"v","k":5}],"select":"id"}`,
+		`{"search":"gamma","vectorQueries":[{"kind":"vector","vector":[1,2,3],"fields":"v","k":5}],"select":"id"}`,
+	}
+	var all []string
+	for round := range 30 {
+		var actions []string
+		for range 1 + random.IntN(40) {
+			key := random.IntN(60)
+			action := fmt.Sprintf(`{"@search.action":"delete","id":"%d"}`, key)
+			if random.IntN(4) > 0 {
+				list := strings.Fields(words)
+				random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+				action = fmt.Sprintf(`{"@search.action":"mergeOrUpload","id":"%d","s":"%s","i":%d,"v":[%d,%d,1]}`,
+					key, strings.Join(list[:1+random.IntN(4)], " "), random.IntN(100), random.IntN(9), random.IntN(9))
+			}
+			actions = append(actions, action)
+		}
+		p.indexed(actions...)
+		all = append(all, actions...)
+		fresh := newProbe(t, nil)
+		for chunk := range slices.Chunk(all, 500) {
+			fresh.indexed(chunk...)
+		}
+		for _, q := range queries {
+			require.Equal(t, fresh.query(q).body, p.query(q).body, "round %d: %s", round, q)
+		}
+	}
+}
+
+func TestSearchesSeeADocumentAfterTheLag(t *testing.T) {
+	p := newProbe(t, &Options{VisibilityLag: time.Hour})
+	p.indexed(`{"id":"1","s":"x"}`)
+	assert.Empty(t, p.query(`{"search":"x"}`).hits(t))
+}
+
+func TestANewDefinitionIsSearchedByItsOwnRules(t *testing.T) {
+	p := library(t)
+	require.Equal(t, "1 2", p.query(`{"search":"apple","searchFields":"s"}`).hits(t))
+	wider := strings.Replace(everyType, `{"name":"s",`, `{"name":"more","type":"Edm.String"},{"name":"s",`, 1)
+	a := p.send(http.MethodPut, "/indexes('types')", wider)
+	require.Less(t, a.status, 300, a.body)
+	p.indexed(`{"@search.action":"merge","id":"4","more":"apple"}`)
+	assert.Equal(t, "4", p.query(`{"search":"apple","searchFields":"more"}`).hits(t))
+	assert.Equal(t, "1 2", p.query(`{"search":"apple","searchFields":"s"}`).hits(t))
+}
+
+func TestSearchesRunBesideWritesConcurrentSafe(t *testing.T) {
+	p := library(t)
+	done := make(chan struct{})
+	for n := range 4 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for i := range 50 {
+				if n == 0 {
+					p.index(fmt.Sprintf(`{"id":"n%d","s":"apple %d","v":[1,%d,0]}`, i%7, i, i))
+					continue
+				}
+				a := p.query([]string{`{"search":"apple"}`, `{"filter":"i gt 0","facets":["i"]}`, `{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v"}]}`}[n-1])
+				assert.Equal(t, http.StatusOK, a.status, a.body)
+			}
+		}()
+	}
+	for range 4 {
+		<-done
+	}
+}

@@ -1,0 +1,209 @@
+package searchtest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
+)
+
+// The limits of vector queries.
+const (
+	defaultNeighbors = 50
+	mostNeighbors    = 10_000
+	mostVectorFields = 10
+)
+
+// vectorList is one ranked list of nearest neighbors: of a vector query and one
+// of its fields.
+type vectorList struct {
+	field     *stored.Field
+	metric    vectors.Metric
+	query     []float32
+	k         int
+	weight    float64
+	threshold *vectorThreshold // nil for none
+}
+
+// vectorThreshold leaves out neighbors that are not near enough.
+type vectorThreshold struct {
+	Kind  string
+	Value *float64
+}
+
+// vectorQuery is a vector query as requests have it.
+type vectorQuery struct {
+	Kind         string
+	Vector       []float64
+	Text         *string
+	Fields       string
+	K            *int
+	Exhaustive   *bool // all searches of the emulator are
+	Oversampling *float64
+	Weight       *float64
+	Threshold    *vectorThreshold
+}
+
+// planVectors reads the vector queries.
+func (p *searchPlan) planVectors() *serviceError {
+	p.postFilter = p.args.text("vectorFilterMode") == "postFilter"
+	list, _ := p.args.values["vectorQueries"].([]json.RawMessage)
+	for _, raw := range list {
+		q, err := p.readVectorQuery(raw)
+		if err != nil {
+			return err
+		}
+		if err := p.planVectorQuery(q); err != nil {
+			return err
+		}
+	}
+	if len(p.vectors) > mostVectorFields {
+		return p.args.refuseCoded("InvalidVectorQuery", "vectorQueries", "A request can search at most "+strconv.Itoa(mostVectorFields)+" vector fields; this one searches "+strconv.Itoa(len(p.vectors))+".")
+	}
+	return nil
+}
+
+// readVectorQuery reads a vector query strictly: what is not known would change
+// what is found.
+func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *serviceError) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return nil, p.args.unreadable("A vector query must be a JSON object.")
+	}
+	var q vectorQuery
+	for name, value := range members {
+		var to any
+		since := version2023
+		switch name {
+		case "kind":
+			to = &q.Kind
+		case "vector":
+			to = &q.Vector
+		case "text":
+			to, since = &q.Text, version2024
+		case "fields":
+			to = &q.Fields
+		case "k":
+			to = &q.K
+		case "exhaustive":
+			to = &q.Exhaustive
+		case "oversampling":
+			to, since = &q.Oversampling, version2024
+		case "weight":
+			to, since = &q.Weight, version2024
+		case "threshold":
+			to, since = &q.Threshold, version2025
+		}
+		if to == nil || since > p.args.version {
+			return nil, p.args.unreadable("The property '" + name + "' does not exist on type 'Microsoft.Azure.Search.VectorQuery', or searchtest does not emulate it.")
+		}
+		if err := json.Unmarshal(value, to); err != nil {
+			return nil, p.args.unreadable("The property '" + name + "' of a vector query cannot be read: " + jsonFault(err))
+		}
+	}
+	return &q, nil
+}
+
+func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
+	a := p.args
+	switch q.Kind {
+	case "vector":
+	case "text", "imageUrl", "imageBinary":
+		return &serviceError{
+			status: http.StatusNotImplemented, code: "NotEmulated",
+			message: "searchtest does not emulate vector queries of the kind '" + q.Kind + "': it has no vectorizers. Use the kind 'vector'.",
+		}
+	case "":
+		return a.refuseCoded("InvalidVectorQuery", "vector.kind", "The vector query's 'kind' parameter is not set.")
+	default:
+		return a.unreadable("Unknown vector query kind '" + q.Kind + "'.")
+	}
+	list := vectorList{k: defaultNeighbors, weight: 1, query: make([]float32, len(q.Vector))}
+	for i, v := range q.Vector {
+		list.query[i] = float32(v)
+	}
+	if q.K != nil {
+		list.k = *q.K
+	}
+	if q.Weight != nil {
+		list.weight = *q.Weight
+	}
+	switch {
+	case list.k < 1 || list.k > mostNeighbors:
+		return a.refuseCoded("InvalidVectorQuery", "vector.k", "Value must be between 1 and "+strconv.Itoa(mostNeighbors)+".")
+	case list.weight <= 0:
+		return a.refuseCoded("InvalidVectorQuery", "vector.weight", "Value must be greater than 0.")
+	case q.Oversampling != nil && *q.Oversampling < 1:
+		return a.refuseCoded("InvalidVectorQuery", "vector.oversampling", "Value must be 1 or more.")
+	case strings.TrimSpace(q.Fields) == "":
+		return a.refuseCoded("InvalidVectorQuery", "vector.fields", "A vector query must name the fields to search.")
+	}
+	if t := q.Threshold; t != nil && (t.Value == nil || t.Kind != "searchScore" && t.Kind != "vectorSimilarity") {
+		return a.refuseCoded("InvalidVectorQuery", "vector.threshold", "A threshold must have a value and be of the kind 'searchScore' or 'vectorSimilarity'.")
+	}
+	list.threshold = q.Threshold
+	for path := range strings.SplitSeq(q.Fields, ",") {
+		path = strings.TrimSpace(path)
+		f := p.sc.byName[path]
+		switch {
+		case f == nil:
+			return a.refuseCoded("UnknownField", "vector.fields", "Unknown field '"+path+"' in vector field list.")
+		case !f.Vector():
+			return a.refuseCoded("InvalidVectorQuery", "vector.fields", "The field '"+path+"' in the vector field list is not a vector field.")
+		case len(list.query) != f.Dimensions:
+			length, dimensions := strconv.Itoa(len(list.query)), strconv.Itoa(f.Dimensions)
+			return a.refuseCoded("InvalidVectorQuery", "vector", "The vector field '"+path+"', with dimension '"+dimensions+"', expects a length of '"+dimensions+
+				"'. However, the provided vector has a length of '"+length+"'. Please ensure that the vector length matches the expected length of the vector field. "+
+				"Read the following documentation for more details: https://aka.ms/vector-search")
+		}
+		one := list
+		one.field, one.metric = f, p.sc.vectorMetric(path)
+		p.vectors = append(p.vectors, one)
+	}
+	return nil
+}
+
+// vectorMetric returns the metric of a vector field: that of the algorithm of
+// its profile.
+func (sc *schema) vectorMetric(name string) vectors.Metric {
+	def := sc.parsed
+	for _, f := range def.object.objects("fields") {
+		if f.str("name") != name {
+			continue
+		}
+		if profile := named(def.vectors("profiles"), f.str("vectorSearchProfile")); profile != nil {
+			if algorithm := named(def.vectors("algorithms"), profile.str("algorithm")); algorithm != nil {
+				m, _ := vectors.ParseMetric(metricOf(algorithm))
+				return m
+			}
+		}
+	}
+	return vectors.Cosine
+}
+
+// nearest returns the neighbors of a list. accept says which documents may be
+// among them.
+func (l *vectorList) nearest(v *view, accept func(id uint32) bool) ([]vectors.Neighbor, error) {
+	found, err := v.vectors[l.field].Search(l.query, l.k, accept)
+	if err != nil || l.threshold == nil {
+		return found, err
+	}
+	return slices.DeleteFunc(found, func(n vectors.Neighbor) bool { return !l.reached(n) }), nil
+}
+
+// reached reports whether a neighbor is near enough. Distances are the smaller
+// the nearer, everything else is the larger.
+func (l *vectorList) reached(n vectors.Neighbor) bool {
+	least := *l.threshold.Value
+	switch {
+	case l.threshold.Kind == "searchScore":
+		return n.Score >= least
+	case l.metric == vectors.Euclidean || l.metric == vectors.Hamming:
+		return n.Measure <= least
+	}
+	return n.Measure >= least
+}

@@ -1,0 +1,160 @@
+package searchtest
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// resource is a definition that the service keeps by its name: of an index, a
+// synonym map or an alias. What the three have in common is in this file and in
+// resources_serve.go.
+type resource struct {
+	name   string
+	etag   string // bare, without quotes and W/
+	object *object
+}
+
+// described is what is kept: something with a definition in it.
+type described interface {
+	comparable
+	base() *resource
+}
+
+func (res *resource) base() *resource { return res }
+
+// appendDefinition appends the definition as a service of that version writes
+// it, with the members before in front of the others: they end in a comma.
+func (res *resource) appendDefinition(dst []byte, apiVersion, before string) []byte {
+	start := len(dst)
+	dst = res.object.appendTo(dst, definitionVersion(apiVersion))
+	return slices.Insert(dst, start+1, []byte(before)...)
+}
+
+// catalog is everything that a service keeps by name.
+type catalog struct {
+	indexes     map[string]*index
+	synonymMaps map[string]*synonymMap
+	aliases     map[string]*alias
+}
+
+func newCatalog() catalog {
+	return catalog{indexes: make(map[string]*index), synonymMaps: make(map[string]*synonymMap), aliases: make(map[string]*alias)}
+}
+
+// resourceKind is what indexes, synonym maps and aliases differ in.
+type resourceKind[T described] struct {
+	set   string // the collection in addresses: "synonymmaps"
+	shape *shape
+
+	// How messages call it. The service is not consistent.
+	noun    string // "synonym map"
+	compact string // in one word, where it says that there was none to delete
+	service string // what a service is called where there was none to read
+
+	// parse reads and checks a definition as far as that takes no other.
+	parse func(s *Server, body []byte, apiVersion string) (T, *serviceError)
+	// find returns what has that name, or nil.
+	find func(c *catalog, name string) T
+	// names returns all names, in order.
+	names func(c *catalog) []string
+	// keep checks next against everything else and puts it in the place of
+	// current, which is nil if it is new. rt is the request.
+	keep func(s *Server, c *catalog, next, current T, rt route) *serviceError
+	// remove removes what has that name, if nothing else needs it.
+	remove func(c *catalog, name string) *serviceError
+}
+
+// add puts the definition of something new into the catalog.
+func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt route) *serviceError {
+	var none T
+	if name := next.base().name; k.find(c, name) != none {
+		return nameTaken(k.noun, strings.ToUpper(k.compact[:1])+k.compact[1:], name, "it already exists")
+	}
+	next.base().etag = s.newETag()
+	return k.keep(s, c, next, none, rt)
+}
+
+// put puts the definition in, new or in the place of the one there is, if the
+// conditions in h hold. It returns the status that says which of the two it was.
+func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt route) (int, *serviceError) {
+	var none T
+	current, etag, status := k.find(c, next.base().name), "", http.StatusCreated
+	if current != none {
+		etag, status = current.base().etag, http.StatusOK
+	}
+	if !conditionsHold(h, etag) {
+		return 0, preconditionFailed()
+	}
+	// Before it is kept: indexes are read without a lock.
+	next.base().etag = s.newETag()
+	return status, k.keep(s, c, next, current, rt)
+}
+
+// drop removes what has that name if the conditions in h hold.
+func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header) *serviceError {
+	var none T
+	current, etag := k.find(c, name), ""
+	if current != none {
+		etag = current.base().etag
+	}
+	switch {
+	case !conditionsHold(h, etag):
+		// Recorded: also for what is not there, If-Match goes first.
+		return preconditionFailed()
+	case current == none:
+		// Recorded: not quite the words of the other operations.
+		return &serviceError{
+			status:  http.StatusNotFound,
+			message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.opts.ServiceName + "'.",
+		}
+	}
+	return k.remove(c, name)
+}
+
+// list returns the definitions of all there are, by name.
+func (k *resourceKind[T]) list(c *catalog) []*resource {
+	names := k.names(c)
+	out := make([]*resource, len(names))
+	for i, name := range names {
+		out[i] = k.find(c, name).base()
+	}
+	return out
+}
+
+// missing is the refusal to read what is not there.
+func (k *resourceKind[T]) missing(s *Server, name string) *serviceError {
+	return &serviceError{
+		status:  http.StatusNotFound,
+		message: "No " + k.noun + " with the name '" + name + "' was found in " + k.service + " '" + s.opts.ServiceName + "'.",
+	}
+}
+
+// nameTaken is the refusal to create something whose name is in use. typ is its
+// noun as a part of a code.
+func nameTaken(noun, typ, name, why string) *serviceError {
+	reason := "Cannot create " + noun + " '" + name + "' because " + why + "."
+	return &serviceError{
+		status: http.StatusConflict, code: "ResourceNameAlreadyInUse", message: reason,
+		details: []errorDetail{{code: "CannotCreateExisting" + typ, message: reason}},
+	}
+}
+
+// create creates a resource from the JSON of its definition.
+func create[T described](s *Server, k *resourceKind[T], body []byte, apiVersion string) (T, *serviceError) {
+	var none T
+	next, err := k.parse(s, body, apiVersion)
+	if err != nil {
+		return none, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := k.add(s, &s.catalog, next, route{apiVersion: apiVersion}); err != nil {
+		return none, err
+	}
+	return next, nil
+}
+
+// sortedKeys returns the keys of m in order.
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

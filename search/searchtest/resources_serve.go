@@ -1,0 +1,184 @@
+package searchtest
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// serveResources answers the requests on the definitions of one kind. name is
+// that of the address, "" for the collection. Routing saw to it that the method
+// is one that the address has.
+func serveResources[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
+	switch {
+	case r.Method == http.MethodPost:
+		createResource(s, w, r, rt, k)
+	case r.Method == http.MethodPut:
+		putResource(s, w, r, rt, name, k)
+	case r.Method == http.MethodDelete:
+		deleteResource(s, w, r, name, k)
+	case name == "":
+		listResources(s, w, r, rt, k)
+	default:
+		getResource(s, w, r, rt, name, k)
+	}
+}
+
+// createResource answers POST /indexes.
+func createResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, k *resourceKind[T]) {
+	body, err := readAll(r)
+	var created T
+	if err == nil {
+		created, err = create(s, k, body, rt.apiVersion)
+	}
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	writeResource(w, r, rt, k.set, created.base(), http.StatusCreated)
+}
+
+// putResource answers PUT /indexes('x').
+func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
+	res, status, err := replaceResource(s, r, rt, name, k)
+	switch {
+	case err != nil:
+		writeError(w, r, err)
+	case prefersMinimal(r.Header):
+		setResourceHeaders(w, r, k.set, res, status)
+		w.Header().Set("Preference-Applied", "return=minimal")
+		w.Header().Set("OData-Version", "4.0")
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		writeResource(w, r, rt, k.set, res, status)
+	}
+}
+
+// replaceResource creates or replaces what has that name by what the body of r
+// says, and returns it with the status that says which of the two it was.
+func replaceResource[T described](s *Server, r *http.Request, rt route, name string, k *resourceKind[T]) (*resource, int, *serviceError) {
+	body, err := readAll(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	next, err := k.parse(s, body, rt.apiVersion)
+	if err != nil {
+		return nil, 0, err
+	}
+	if given := next.base().name; given != name {
+		return nil, 0, &serviceError{
+			status:  http.StatusBadRequest,
+			message: "The " + k.noun + " name '" + given + "' in the request payload does not match the name '" + name + "' in the request URL.",
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status, err := k.put(s, &s.catalog, next, r.Header, rt)
+	return next.base(), status, err
+}
+
+// getResource answers GET /indexes('x').
+func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
+	var none T
+	s.mu.RLock()
+	found := k.find(&s.catalog, name)
+	s.mu.RUnlock()
+	if found == none {
+		writeError(w, r, k.missing(s, name))
+		return
+	}
+	writeResource(w, r, rt, k.set, found.base(), http.StatusOK)
+}
+
+// listResources answers GET /indexes, by name.
+func listResources[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, k *resourceKind[T]) {
+	chosen, err := selectedMembers(rt, k.shape)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	s.mu.RLock()
+	all := k.list(&s.catalog)
+	s.mu.RUnlock()
+	path := "/$metadata#" + k.set
+	if chosen != nil {
+		path += "(" + strings.Join(chosen, ",") + ")"
+	}
+	body := appendContext([]byte{'{'}, r, path)
+	body = append(body, `"value":[`...)
+	for i, res := range all {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		if chosen == nil {
+			body = res.appendDefinition(body, rt.apiVersion, string(appendETag(nil, res.etag)))
+		} else {
+			body = res.object.appendSome(body, definitionVersion(rt.apiVersion), chosen)
+		}
+	}
+	writeJSON(w, r, http.StatusOK, append(body, "]}"...))
+}
+
+// deleteResource answers DELETE /indexes('x').
+func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Request, name string, k *resourceKind[T]) {
+	s.mu.Lock()
+	err := k.drop(s, &s.catalog, name, r.Header)
+	s.mu.Unlock()
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// readAll reads the body of a request on definitions.
+func readAll(r *http.Request) ([]byte, *serviceError) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, &serviceError{status: http.StatusBadRequest, message: "The body of the request could not be read."}
+	}
+	return body, nil
+}
+
+// selectedMembers reads $select of a list: nil means everything.
+func selectedMembers(rt route, sh *shape) ([]string, *serviceError) {
+	text := strings.TrimSpace(rt.query.Get("$select"))
+	if text == "" {
+		return nil, nil
+	}
+	var chosen []string
+	for name := range strings.SplitSeq(text, ",") {
+		name = strings.TrimSpace(name)
+		if name == "*" {
+			return nil, nil
+		}
+		i := sh.index(name)
+		if i < 0 || !sh.members[i].in(definitionVersion(rt.apiVersion)) {
+			return nil, invalidExpression("Could not find a property named '"+name+"' on type '"+resourceType(rt.apiVersion, sh.typeName)+"'.", "$select")
+		}
+		if !slices.Contains(chosen, name) {
+			chosen = append(chosen, name)
+		}
+	}
+	return chosen, nil
+}
+
+// writeResource answers with a definition. set is the collection that it is in.
+func writeResource(w http.ResponseWriter, r *http.Request, rt route, set string, res *resource, status int) {
+	before := appendContext(nil, r, "/$metadata#"+set+"/$entity")
+	before = appendETag(before, res.etag)
+	body := res.appendDefinition(nil, rt.apiVersion, string(before))
+	setResourceHeaders(w, r, set, res, status)
+	writeJSON(w, r, status, body)
+}
+
+// setResourceHeaders sets the headers that say where a definition is and which
+// version of it this is.
+func setResourceHeaders(w http.ResponseWriter, r *http.Request, set string, res *resource, status int) {
+	w.Header().Set("ETag", `W/"`+res.etag+`"`)
+	if status == http.StatusCreated {
+		// Recorded: with the parameters of the request, as they were written.
+		w.Header().Set("Location", baseURL(r)+"/"+set+"('"+res.name+"')?"+r.URL.RawQuery)
+	}
+}

@@ -1,0 +1,261 @@
+package searchtest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Restore replaces everything that the service holds by what a Snapshot says, or
+// a file in its form that was written by hand. All members may be left out but
+// "definition": it is the body of a request that creates the index, of the newest
+// api-version unless "apiVersion" names another. Documents are uploads, and members
+// whose name contains @ are ignored, so replies of the service can be pasted.
+//
+// An error says the line and the column and leaves the service as it was. What is
+// restored is checked as requests are, but for the number and the size of requests,
+// and for synonym maps that fields name and that are not there: those can be deleted
+// too. Documents are visible at once. Entity tags are new, histories begin anew, the
+// log of requests and the faults stay.
+//
+// Restore may be called while requests are under way: each meets either what was
+// there before or what is there then.
+func (s *Server) Restore(r io.Reader) error {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	p := snapshotReader{scanner: scanner{data: bytes.TrimPrefix(data, []byte("\ufeff"))}, s: s, catalog: newCatalog()}
+	if !p.read() {
+		line, column := p.place()
+		return fmt.Errorf("snapshot: line %d, column %d: %s", line, column, p.reason)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalog = p.catalog
+	return nil
+}
+
+// RestoreFile restores what is in a file. Errors name it.
+func (s *Server) RestoreFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := s.Restore(f); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// snapshotReader reads a snapshot. Its methods return false when something is
+// wrong: reason says what and at is where.
+type snapshotReader struct {
+	scanner
+	s       *Server
+	catalog catalog
+
+	at     int
+	reason string
+}
+
+// refuse says what is wrong with the value that begins at start, in words that
+// are the service's or ours.
+func (p *snapshotReader) refuse(start int, reason string) bool {
+	p.at, p.reason = start, strings.TrimSpace(strings.TrimPrefix(reason, "The request is invalid. Details: "))
+	return false
+}
+
+// malformed says where the data is no JSON.
+func (p *snapshotReader) malformed() bool {
+	what, _, _ := strings.Cut(p.failure, " at position ")
+	return p.refuse(p.pos, "invalid JSON: "+what)
+}
+
+// place is where the problem is: a line and a column, in bytes, from 1.
+func (p *snapshotReader) place() (line, column int) {
+	before := p.data[:min(p.at, len(p.data))]
+	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// read reads all of it. Aliases need indexes, so it notes where the lists are and
+// reads them in that order.
+func (p *snapshotReader) read() bool {
+	lists := map[string]int{"indexes": -1, "synonymMaps": -1, "aliases": -1}
+	if !p.members(lists) {
+		return false
+	}
+	if !p.atEnd() {
+		return p.refuse(p.pos, "there is something after the end of the snapshot")
+	}
+	return p.list(lists["indexes"], p.index) &&
+		p.list(lists["synonymMaps"], func() bool { return readDefinition(p, synonymMapKind) }) &&
+		p.list(lists["aliases"], func() bool { return readDefinition(p, aliasKind) })
+}
+
+// members reads an object and notes where the values of its members begin, which
+// are the keys of starts and no others. Those that are null count as left out.
+func (p *snapshotReader) members(starts map[string]int) bool {
+	if p.peek() != '{' {
+		return p.refuse(p.pos, "an object was expected")
+	}
+	p.pos++
+	if p.peek() == '}' {
+		p.pos++
+		return true
+	}
+	for {
+		p.peek()
+		at := p.pos
+		if p.peek() != '"' {
+			return p.refuse(at, "invalid JSON: a property name was expected")
+		}
+		raw, _, ok := p.quoted()
+		if !ok || !p.expect(':') {
+			return p.malformed()
+		}
+		name := string(appendUnquoted(nil, raw))
+		start, known := starts[name]
+		switch {
+		case !known:
+			return p.refuse(at, fmt.Sprintf("the member %q is unknown: it must be one of %s", name, strings.Join(sortedKeys(starts), ", ")))
+		case start >= 0:
+			return p.refuse(at, fmt.Sprintf("the member %q is there twice", name))
+		}
+		if p.peek() != 'n' {
+			starts[name] = p.pos
+		}
+		if !p.skip(2) {
+			return p.malformed()
+		}
+		switch p.peek() {
+		case ',':
+			p.pos++
+		case '}':
+			p.pos++
+			return true
+		default:
+			return p.refuse(p.pos, "invalid JSON: a comma or the end of the object was expected")
+		}
+	}
+}
+
+// list reads the array at start, if there is one, element by element. The data
+// was found to be JSON before.
+func (p *snapshotReader) list(start int, element func() bool) bool {
+	if start < 0 {
+		return true
+	}
+	p.pos = start
+	if p.peek() != '[' {
+		return p.refuse(start, "an array was expected")
+	}
+	for p.pos++; p.peek() != ']'; {
+		if !element() {
+			return false
+		}
+		if p.peek() == ',' {
+			p.pos++
+		}
+	}
+	return true
+}
+
+// value returns the text of the value that begins at start.
+func (p *snapshotReader) value(start int) []byte {
+	sc := scanner{data: p.data, pos: start}
+	sc.skip(0)
+	return p.data[start:sc.pos]
+}
+
+// readDefinition reads a synonym map or an alias.
+func readDefinition[T described](p *snapshotReader, k *resourceKind[T]) bool {
+	p.peek()
+	start := p.pos
+	text := p.value(start)
+	p.pos += len(text)
+	next, err := k.parse(p.s, text, latestVersion)
+	if err == nil {
+		err = k.add(p.s, &p.catalog, next, route{apiVersion: latestVersion})
+	}
+	if err != nil {
+		return p.refuse(start, err.message)
+	}
+	return true
+}
+
+// index reads an index with its documents.
+func (p *snapshotReader) index() bool {
+	p.peek()
+	start := p.pos
+	parts := map[string]int{"apiVersion": -1, "definition": -1, "documents": -1}
+	if !p.members(parts) {
+		return false
+	}
+	end := p.pos
+	if parts["definition"] < 0 {
+		return p.refuse(start, "the index has no definition")
+	}
+	version := latestVersion
+	if at := parts["apiVersion"]; at >= 0 {
+		text := p.value(at)
+		if version = string(bytes.Trim(text, `"`)); text[0] != '"' || !knownVersions[strings.ToLower(version)] {
+			return p.refuse(at, "the api-version is unknown: it must be a string with one of 2019-05-06 to "+latestVersion)
+		}
+	}
+	sc, err := parseIndex(p.s, p.value(parts["definition"]), version)
+	if err != nil {
+		return p.refuse(parts["definition"], err.message)
+	}
+	if p.catalog.indexes[sc.name] != nil {
+		return p.refuse(parts["definition"], "there are two indexes named '"+sc.name+"'")
+	}
+	sc.etag = p.s.newETag()
+	ix := p.s.newIndex(sc)
+	p.catalog.indexes[sc.name] = ix
+	if !p.documents(ix, parts["documents"]) {
+		return false
+	}
+	p.pos = end
+	return true
+}
+
+// documents reads the documents of an index, which are at start if there are any.
+func (p *snapshotReader) documents(ix *index, start int) bool {
+	if start < 0 {
+		return true
+	}
+	sc := ix.schema.Load()
+	b := newBatchParser(p.data, sc, latestVersion, &p.s.opts)
+	defer b.release()
+	b.pos, b.depth, b.maxActions = start, 1, math.MaxInt
+	if err := b.value(); err != nil {
+		return p.refuse(b.pos, err.message)
+	}
+	for i := range b.actions {
+		a := &b.actions[i]
+		status, message := 0, ""
+		switch {
+		case a.typ != models.ActionUpload:
+			message = "its action is " + string(a.typ) + ", but documents can only be uploaded"
+		default:
+			// Long ago, so that it is visible whatever the lag.
+			if status, message = p.s.apply(ix, sc, a, time.Time{}); status == http.StatusOK {
+				message = "it is there twice"
+			}
+		}
+		if message != "" {
+			return p.refuse(start, fmt.Sprintf("document %d, with the key '%s': %s", i, a.key, message))
+		}
+	}
+	ix.settle(time.Now())
+	return true
+}

@@ -1,0 +1,106 @@
+package searchtest
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
+)
+
+// maxSynonymRules is how many rules a map may have, in the tiers that take most.
+const maxSynonymRules = 20_000
+
+// synonymMap is a synonym map: its definition and what its rules mean.
+type synonymMap struct {
+	resource
+	rules *textindex.Synonyms
+}
+
+var synonymMapShape = shape{typeName: "SynonymMap", members: []property{
+	text("name").must(),
+	text("format").must().among("solr"),
+	text("synonyms").must(),
+	objectOf("encryptionKey", &encryptionKeyShape).from(version2020),
+}}
+
+// synonymMapKind is how synonym maps are kept.
+var synonymMapKind = &resourceKind[*synonymMap]{
+	set:     "synonymmaps",
+	shape:   &synonymMapShape,
+	noun:    "synonym map",
+	compact: "synonymMap",
+	service: "service",
+	parse:   parseSynonymMap,
+	find:    func(c *catalog, name string) *synonymMap { return c.synonymMaps[name] },
+	names:   func(c *catalog) []string { return sortedKeys(c.synonymMaps) },
+	keep: func(_ *Server, c *catalog, next, _ *synonymMap, _ route) *serviceError {
+		c.synonymMaps[next.name] = next
+		return nil
+	},
+	// Documented: a map can be deleted while fields name it. Searches in those
+	// are refused then.
+	remove: func(c *catalog, name string) *serviceError {
+		delete(c.synonymMaps, name)
+		return nil
+	},
+}
+
+// parseSynonymMap reads the definition of a synonym map.
+func parseSynonymMap(_ *Server, body []byte, apiVersion string) (*synonymMap, *serviceError) {
+	p := newParser("synonymMap", apiVersion)
+	object, err := p.read(body, &synonymMapShape)
+	if err != nil {
+		return nil, err
+	}
+	m := &synonymMap{resource: resource{name: object.str("name"), object: object}}
+	if reason := nameFault("Synonym map", m.name, 1); reason != "" {
+		return nil, p.refuse("InvalidName", "Invalid synonym map name: "+reason)
+	}
+	var parseErr error
+	if m.rules, parseErr = textindex.ParseSynonyms(withoutEmptyRules(object.str("synonyms"))); parseErr != nil {
+		return nil, p.badSynonyms(parseErr)
+	}
+	if n := m.rules.Len(); n > maxSynonymRules {
+		return nil, p.refuse("TooManySynonymRules", "The synonym map '"+m.name+"' has "+strconv.Itoa(n)+" rules. At most "+strconv.Itoa(maxSynonymRules)+" are allowed.")
+	}
+	return m, nil
+}
+
+// badSynonyms refuses rules that cannot be read. Recorded: in no frame.
+func (p *parser) badSynonyms(err error) *serviceError {
+	e := &serviceError{status: http.StatusBadRequest, message: err.Error()}
+	if p.coded() {
+		e.code = "InvalidRequestParameter"
+	}
+	return e
+}
+
+// withoutEmptyRules empties the lines that have commas and no terms. Recorded:
+// the service takes those, which say nothing.
+func withoutEmptyRules(rules string) string {
+	lines := strings.Split(rules, "\n")
+	for i, line := range lines {
+		if strings.Trim(line, ", \t\r") == "" {
+			lines[i] = ""
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// errNoSynonymMap is what synonyms returns for a map that was deleted.
+var errNoSynonymMap = errors.New("the synonym map does not exist")
+
+// synonyms returns the current rules of a synonym map and the version of it that
+// they are: its entity tag. It is errNoSynonymMap that there is none: a map can
+// be deleted while fields name it.
+func (s *Server) synonyms(name string) (rules *textindex.Synonyms, version string, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	m := s.synonymMaps[name]
+	if m == nil {
+		return nil, "", errNoSynonymMap
+	}
+	return m.rules, m.etag, nil
+}

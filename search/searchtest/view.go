@@ -1,0 +1,263 @@
+package searchtest
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
+)
+
+// view is what searches see of an index: its visible documents in the order in
+// which they were written, and what was made of them to find them by. It is made
+// by the first search and brought up to date by the next ones, so writing costs
+// nothing for it but a note of what was written.
+//
+// Searches hold mu for reading while they run, and for writing while they catch
+// up. It is locked before the mu of the index.
+type view struct {
+	mu sync.RWMutex
+
+	rows   []row             // by id; those that were replaced or deleted are empty
+	byKey  map[string]uint32 // ids
+	nextID uint32
+	gone   int // empty rows
+	age    int // how often everything was thrown away
+
+	// Made by the first search that needs them, of the rows there are.
+	schema     *schema // that they were made by
+	text       *textindex.Index
+	synonyms   string // the versions of the synonym maps in text
+	suggesters map[string]*suggester
+	vectors    map[*stored.Field]*vectors.Index // of fields at the top level
+}
+
+// suggester is a text index for suggestions, and what goes into it.
+type suggester struct {
+	*textindex.Suggester
+	fields []textField
+}
+
+func (s *suggester) put(id uint32, data []byte) {
+	values := make([][]string, len(s.fields))
+	for i := range s.fields {
+		values[i] = appendTexts(nil, s.fields[i].fields, data)
+	}
+	s.Put(id, values)
+}
+
+// row is one document of a view.
+type row struct {
+	id   uint32
+	data []byte // nil if it is gone
+}
+
+// mostIDs is how many ids a view gives away before it starts anew.
+const mostIDs = 1 << 31
+
+// read runs a search on the view as of now. prepare makes what the search needs
+// and is alone while it does; search runs beside others. Neither may keep the
+// view; documents may be kept.
+func (ix *index) read(now time.Time, prepare func(v *view) *serviceError, search func(v *view)) *serviceError {
+	v := &ix.view
+	for {
+		v.mu.Lock()
+		v.catchUp(ix, now)
+		age := v.age
+		err := prepare(v)
+		v.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		// Another search may catch up in between. That only makes what this one
+		// sees newer, unless it has thrown away what was prepared.
+		v.mu.RLock()
+		if v.age == age {
+			defer v.mu.RUnlock()
+			search(v)
+			return nil
+		}
+		v.mu.RUnlock()
+	}
+}
+
+// catchUp brings the view up to date. v.mu must be held.
+func (v *view) catchUp(ix *index, now time.Time) {
+	if sc := ix.schema.Load(); sc != v.schema {
+		v.schema = sc
+		v.drop()
+	}
+	ix.mu.Lock()
+	ix.settle(now)
+	if !ix.followed || v.nextID > mostIDs {
+		all := make([]pendingWrite, 0, len(ix.visible))
+		for key, doc := range ix.visible {
+			all = append(all, pendingWrite{key: key, document: doc})
+		}
+		ix.followed, ix.unseen = true, nil
+		ix.mu.Unlock()
+		slices.SortFunc(all, func(a, b pendingWrite) int { return cmp.Compare(a.serial, b.serial) })
+		v.startAnew(all)
+		return
+	}
+	unseen := ix.unseen
+	ix.unseen = nil
+	ix.mu.Unlock()
+	for i := range unseen {
+		v.take(&unseen[i])
+	}
+	v.compact()
+}
+
+// drop throws away what was made of the documents.
+func (v *view) drop() {
+	v.text, v.suggesters, v.vectors = nil, nil, nil
+	v.age++
+}
+
+// startAnew makes the view of all documents, in the order of writing.
+func (v *view) startAnew(all []pendingWrite) {
+	v.rows, v.byKey = make([]row, 0, len(all)), make(map[string]uint32, len(all))
+	v.nextID, v.gone = 0, 0
+	v.drop()
+	for i := range all {
+		v.take(&all[i])
+	}
+}
+
+// take takes in one write.
+func (v *view) take(w *pendingWrite) {
+	if old, found := v.byKey[w.key]; found {
+		v.forget(old)
+		delete(v.byKey, w.key)
+	}
+	if w.deletes() {
+		return
+	}
+	id := v.nextID
+	v.nextID++
+	v.byKey[w.key] = id
+	v.rows = append(v.rows, row{id, w.data})
+	v.put(id, w.data)
+}
+
+// forget empties a row.
+func (v *view) forget(id uint32) {
+	if i, found := v.place(id); found {
+		v.rows[i].data = nil
+		v.gone++
+	}
+	if v.text != nil {
+		v.text.Delete(id)
+	}
+	for _, s := range v.suggesters {
+		s.Delete(id)
+	}
+	for _, x := range v.vectors {
+		x.Delete(id)
+	}
+}
+
+// put adds a document to whatever was made.
+func (v *view) put(id uint32, data []byte) {
+	if v.text != nil {
+		v.text.Put(id, v.schema.document(data))
+	}
+	for _, s := range v.suggesters {
+		s.put(id, data)
+	}
+	for f, x := range v.vectors {
+		putVector(x, f, id, data)
+	}
+}
+
+// compact removes empty rows when half of all are.
+func (v *view) compact() {
+	if v.gone <= 1000 || 2*v.gone <= len(v.rows) {
+		return
+	}
+	v.rows = slices.DeleteFunc(v.rows, func(r row) bool { return r.data == nil })
+	v.rows = slices.Clip(v.rows)
+	v.gone = 0
+}
+
+// place finds a row by its id.
+func (v *view) place(id uint32) (int, bool) {
+	if int(id) < len(v.rows) && v.rows[id].id == id { // nothing was removed before it
+		return int(id), true
+	}
+	return slices.BinarySearchFunc(v.rows, id, func(r row, id uint32) int { return cmp.Compare(r.id, id) })
+}
+
+// document returns a document by its id, nil if it is gone.
+func (v *view) document(id uint32) []byte {
+	if i, found := v.place(id); found {
+		return v.rows[i].data
+	}
+	return nil
+}
+
+// all calls f for each document, in the order of the ids.
+func (v *view) all(f func(id uint32, data []byte)) {
+	for _, r := range v.rows {
+		if r.data != nil {
+			f(r.id, r.data)
+		}
+	}
+}
+
+// putVector adds the vector of a document to the index of a field, if it has one.
+func putVector(x *vectors.Index, f *stored.Field, id uint32, data []byte) {
+	m, found := stored.FindMember(data, f.Ordinal)
+	if !found || m.Null || len(m.Value) == 0 {
+		return
+	}
+	if err := x.Put(id, m.Value); err != nil {
+		panic("searchtest: a stored vector is no vector: " + err.Error()) // its length was checked when it was written
+	}
+}
+
+// needText makes the text index.
+func (v *view) needText(config textindex.Config) {
+	v.text = textindex.New(config)
+	v.all(func(id uint32, data []byte) { v.text.Put(id, v.schema.document(data)) })
+}
+
+// needSuggester makes what finds suggestions.
+func (v *view) needSuggester(name string, fields []textField, words analysis.Analyzer) *suggester {
+	if s := v.suggesters[name]; s != nil {
+		return s
+	}
+	paths := make([]string, len(fields))
+	for i := range fields {
+		paths[i] = fields[i].path
+	}
+	s := &suggester{textindex.NewSuggester(paths, words), fields}
+	v.all(s.put)
+	if v.suggesters == nil {
+		v.suggesters = make(map[string]*suggester)
+	}
+	v.suggesters[name] = s
+	return s
+}
+
+// needVectors makes the index of a vector field.
+func (v *view) needVectors(f *stored.Field, metric vectors.Metric) (*vectors.Index, error) {
+	if x := v.vectors[f]; x != nil {
+		return x, nil
+	}
+	x, err := vectors.NewIndex(f.Type, f.Dimensions, metric)
+	if err != nil {
+		return nil, err
+	}
+	v.all(func(id uint32, data []byte) { putVector(x, f, id, data) })
+	if v.vectors == nil {
+		v.vectors = make(map[*stored.Field]*vectors.Index)
+	}
+	v.vectors[f] = x
+	return x, nil
+}
