@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// README.md shows what stands between here and the end of load, word for word.
+// README.md shows what stands between here and the end of find, word for word.
 
 type Hotel struct {
 	ID     string   `json:"id" search:"key"`
@@ -47,6 +47,17 @@ func load(ctx context.Context, endpoint, apiKey string, hotels iter.Seq[Hotel]) 
 	return sender.Close(ctx) // nil: everything is in the index
 }
 
+func find(ctx context.Context, client *search.Client, text string) error {
+	opts := &search.SearchOptions{Filter: search.Ge("rating", 3.5), OrderBy: []string{"rating desc"}}
+	for hotel, err := range search.Search[Hotel](ctx, client, text, opts) { // all pages
+		if err != nil {
+			return err
+		}
+		fmt.Println(hotel.Document.Name, hotel.Document.Rating)
+	}
+	return nil
+}
+
 func Example() {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()
@@ -66,7 +77,17 @@ func Example() {
 		{ID: "2", Name: "Old Century Hotel", Rating: 3.5},
 	}))
 	fmt.Println(err, srv.DocumentCount("hotels"))
-	// Output: <nil> 2
+
+	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.QueryKey), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(find(context.Background(), client, "hotel"))
+	// Output:
+	// <nil> 2
+	// Stay-Kay City Hotel 3.6
+	// Old Century Hotel 3.5
+	// <nil>
 }
 
 // transportOfREADME is the piece of README.md about testing.
