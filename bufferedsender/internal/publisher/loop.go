@@ -123,8 +123,10 @@ func (l *loop[V, R]) run() {
 // started a loop that has parked again, and the mark it takes is that one's.
 func (l *loop[V, R]) park() {
 	l.p.parked.Store(true)
-	if len(l.p.wake) > 0 {
+	select {
+	case <-l.p.wake: // taken, or the next goroutine would find it here, too
 		l.p.unpark()
+	default:
 	}
 }
 

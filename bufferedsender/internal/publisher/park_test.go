@@ -47,6 +47,18 @@ func TestItemsThatWaitForAFullBatchKeepTheGoroutine(t *testing.T) {
 	})
 }
 
+func TestAWakeUpForNothingIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, &service{}, atOnce)
+		for range 3 {
+			synctest.Wait()
+			assert.True(t, p.parked.Load())
+			assert.Empty(t, p.wake)
+			p.Wake()
+		}
+	})
+}
+
 func TestAWakeUpBeforeTheMarkStartsTheLoopAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, e := start(t, &service{}, atOnce)
