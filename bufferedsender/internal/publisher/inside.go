@@ -23,16 +23,20 @@ func (p *Publisher[V, R]) InsideHook(ctx context.Context) bool {
 		return true
 	}
 	loop := p.loop.goroutine.Load()
-	return loop != nil && goroutine() == *loop
+	return loop != 0 && goroutine() == loop
 }
 
 // goroutine returns the number of the calling goroutine, from the first line of
-// its stack ("goroutine 17 [running]:"). The runtime offers no other way.
-func goroutine() string {
+// its stack ("goroutine 17 [running]:"), 0 if that is not there. The runtime
+// offers no other way.
+func goroutine() (number uint64) {
 	var line [64]byte
-	fields := bytes.Fields(line[:runtime.Stack(line[:], false)])
-	if len(fields) < 2 {
-		return ""
+	_, rest, _ := bytes.Cut(line[:runtime.Stack(line[:], false)], []byte(" "))
+	for _, c := range rest {
+		if c < '0' || c > '9' {
+			break
+		}
+		number = 10*number + uint64(c-'0')
 	}
-	return string(fields[1])
+	return number
 }

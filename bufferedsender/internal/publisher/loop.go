@@ -12,7 +12,7 @@ import (
 // goroutine but goroutine and progress.
 type loop[V, R any] struct {
 	p         *Publisher[V, R]
-	goroutine atomic.Pointer[string] // its number, see insideHook
+	goroutine atomic.Uint64 // its number, see InsideHook; 0 before there was one
 	// progress counts hooks begun and ended, so that Close can tell a hook that
 	// is stuck from one that is followed by many others.
 	progress atomic.Uint64
@@ -103,8 +103,7 @@ func (l *loop[V, R]) run() {
 			l.p.admission.publish(&l.end, l.p.closed)
 		}
 	}()
-	number := goroutine()
-	l.goroutine.Store(&number)
+	l.goroutine.Store(goroutine())
 	pprof.SetGoroutineLabels(context.Background()) // those of whoever woke the loop are not its own
 	l.resume()
 	parked = l.rounds()
