@@ -37,7 +37,8 @@ type observer[T any] struct {
 	letterErrors atomic.Int64 // that it could not take
 
 	// Of the publisher goroutine.
-	requestID       string // of the reply that is being told
+	lastBatch       events.Batch // for telemetry, where no handler is told
+	requestID       string       // of the reply that is being told
 	sentEvents      block[events.ActionSent[T]]
 	completedEvents block[events.ActionCompleted[T]]
 
@@ -148,7 +149,11 @@ func (o *observer[T]) sent(b *batch[T]) {
 
 func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publisher.Counts) {
 	o.requestID = r.RequestID
-	event := &events.Batch{
+	event := &o.lastBatch
+	if o.handlers.BatchCompleted != nil {
+		event = new(events.Batch) // it may keep it
+	}
+	*event = events.Batch{
 		ID:         b.ID,
 		RequestID:  r.RequestID,
 		Actions:    len(b.Items),

@@ -25,6 +25,7 @@ type lentBody struct {
 	mu      sync.Mutex
 	body    io.ReadSeekCloser // nil once taken back
 	attempt int               // the number of the view that may read
+	first   attemptBody       // most requests need no other
 }
 
 var errTakenBack = errors.New("search: this attempt is over, its body was taken back")
@@ -41,6 +42,10 @@ func (b *lentBody) view() (io.ReadCloser, error) {
 		return nil, err
 	}
 	b.attempt++
+	if b.attempt == 1 {
+		b.first = attemptBody{lent: b, attempt: 1}
+		return &b.first, nil
+	}
 	return &attemptBody{lent: b, attempt: b.attempt}, nil
 }
 
