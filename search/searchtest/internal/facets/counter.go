@@ -67,7 +67,7 @@ func (c *Counter) Add(document []byte) {
 // walk goes down the path, into every element of the collections on it.
 func (c *Counter) walk(object []byte, path []*stored.Field) {
 	f := path[0]
-	value, ok := findValue(object, f.Ordinal)
+	value, ok := stored.FindValue(object, f.Ordinal)
 	switch {
 	case !ok:
 	case !f.Collection:
@@ -93,28 +93,6 @@ func (c *Counter) visit(value []byte, path []*stored.Field) {
 	default:
 		c.integer(decodeInteger(value))
 	}
-}
-
-// findValue is [stored.FindMember] for the value alone, false for null. Reading
-// members whole costs twice the time, and most of what a facet does is this.
-func findValue(object []byte, ordinal int) (value []byte, ok bool) {
-	const header, null = 6, math.MaxUint32
-	for len(object) >= header {
-		found := int(binary.LittleEndian.Uint16(object)) == ordinal
-		length := binary.LittleEndian.Uint32(object[2:])
-		object = object[header:]
-		if length == null {
-			if found {
-				return nil, false
-			}
-			continue
-		}
-		if found {
-			return object[:length], true
-		}
-		object = object[length:]
-	}
-	return nil, false
 }
 
 func (c *Counter) text(value []byte) {

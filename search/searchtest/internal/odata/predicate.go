@@ -18,33 +18,11 @@ type predicate interface {
 // find follows a path of ordinals. It reports false for null.
 func find(object []byte, path []int) (value []byte, ok bool) {
 	for _, ordinal := range path {
-		if object, ok = findValue(object, ordinal); !ok {
+		if object, ok = stored.FindValue(object, ordinal); !ok {
 			return nil, false
 		}
 	}
 	return object, true
-}
-
-// findValue is [stored.FindMember] for the value alone. Reading members whole
-// costs twice the time, and most of what a filter does is this.
-func findValue(object []byte, ordinal int) (value []byte, ok bool) {
-	const header, null = 6, math.MaxUint32
-	for len(object) >= header {
-		found := int(binary.LittleEndian.Uint16(object)) == ordinal
-		length := binary.LittleEndian.Uint32(object[2:])
-		object = object[header:]
-		if length == null {
-			if found {
-				return nil, false
-			}
-			continue
-		}
-		if found {
-			return object[:length], true
-		}
-		object = object[length:]
-	}
-	return nil, false
 }
 
 type constant bool
