@@ -79,7 +79,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		AllowedHeaders:         []string{"elapsed-time", "client-request-id", "Prefer", "Preference-Applied", "OData-Version"},
 		AllowedQueryParameters: []string{"$select", "allowIndexDowntime"},
 		PerCall:                []policy.Policy{runtime.NewRequestIDPolicy()},
-		PerRetry:               append(auth.policies(allowHTTP), attemptBodies{}),
+		PerRetry:               append(auth.policies(allowHTTP), attemptBodies{}, wholeReplies{}),
 		Tracing:                runtime.TracingOptions{Namespace: "Microsoft.Search"},
 	}, &options)
 	if err != nil {

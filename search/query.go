@@ -116,6 +116,8 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 	if err := req.SetBody(streaming.NopCloser(bytes.NewReader(body)), "application/json"); err != nil {
 		return nil, call.wrap(err)
 	}
+	req.SetOperationValue(wholeReply{}) // for wholeReplies, which reads the body
+	runtime.SkipBodyDownload(req)
 	resp, err := c.conn.send(req, call, expected...)
 	if err != nil {
 		return nil, err

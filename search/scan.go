@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -242,8 +243,8 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 // refused says what is likely if the service does not take the first query.
 func (s *scan) refused(err error) error {
 	var e *Error
-	if s.begun || !errors.As(err, &e) || e.StatusCode != http.StatusBadRequest {
-		return err
+	if s.begun || !errors.As(err, &e) || e.StatusCode != http.StatusBadRequest || !strings.Contains(e.Message, s.options.KeyField) {
+		return err // about the caller's own filter, perhaps
 	}
 	return fmt.Errorf("%w; the first page of a scan was refused: the key field %q must be filterable and sortable", err, s.options.KeyField)
 }

@@ -90,6 +90,30 @@ func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// wholeReply is the value of a request whose reply is worth another attempt when
+// it breaks off.
+type wholeReply struct{}
+
+// wholeReplies is the pipeline policy that reads the replies of such requests
+// inside of an attempt. azcore reads replies too, but tries a POST again only if
+// there was none: it cannot know which POSTs change nothing.
+type wholeReplies struct{}
+
+func (wholeReplies) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	var whole wholeReply
+	if err != nil || resp == nil || resp.StatusCode >= http.StatusMultipleChoices || !req.OperationValue(&whole) {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, len(body), err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
 // bounded is a body that fails instead of filling the memory.
 type bounded struct {
 	io.ReadCloser

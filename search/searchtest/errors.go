@@ -33,6 +33,13 @@ func invalidRequest(reason string) *serviceError {
 	}
 }
 
+// notEmulated is the refusal of something that the service can do.
+func notEmulated(what string) *serviceError {
+	return &serviceError{
+		status: http.StatusNotImplemented, code: "NotEmulated", message: "searchtest does not emulate " + what + ".",
+	}
+}
+
 // invalidExpression is the refusal of an OData expression in a parameter, which
 // has the name of a GET in every request.
 func invalidExpression(why, parameter string) *serviceError {

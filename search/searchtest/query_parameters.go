@@ -30,6 +30,7 @@ const (
 	parameterNumber
 	parameterTexts
 	parameterVectors
+	parameterObject
 )
 
 // searchParameters are those of searches.
@@ -60,7 +61,8 @@ var searchParameters = []parameter{
 	{post: "answers", get: "answers", since: version2023},
 	{post: "captions", get: "captions", since: version2023},
 	{post: "vectorQueries", kind: parameterVectors, since: version2023},
-	{post: "vectorFilterMode", since: version2023, among: []string{"preFilter", "postFilter"}},
+	{post: "vectorFilterMode", since: version2023, among: []string{"preFilter", "postFilter", "strictPostFilter"}},
+	{post: "hybridSearch", kind: parameterObject, since: version2025},
 	{post: "debug", get: "debug", since: version2025},
 }
 
@@ -316,6 +318,12 @@ func (p *parameter) fromJSON(raw json.RawMessage) (value any, fault string) {
 			return wrong("Edm.Double")
 		}
 		return f, ""
+	case parameterObject:
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil {
+			return wrong("Edm.ComplexType")
+		}
+		return members, ""
 	case parameterVectors:
 		var list []json.RawMessage
 		if json.Unmarshal(raw, &list) != nil {

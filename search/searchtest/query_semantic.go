@@ -1,13 +1,11 @@
 package searchtest
 
-import "net/http"
-
 // planSemantic checks the parameters of semantic ranking, and refuses it: what
 // the models of the service find relevant cannot be told by a rule.
 func (p *searchPlan) planSemantic() *serviceError {
 	a := p.args
 	if debug := a.text("debug"); debug != "" && debug != "disabled" {
-		return &serviceError{status: http.StatusNotImplemented, code: "NotEmulated", message: "searchtest does not emulate the parameter 'debug'."}
+		return notEmulated("the parameter 'debug'")
 	}
 	if wait := a.whole("semanticMaxWaitInMilliseconds", 700); wait < 700 {
 		return a.refuse("semanticMaxWaitInMilliseconds", "Value must be greater than or equal to 700.")
@@ -38,8 +36,5 @@ func (p *searchPlan) planSemantic() *serviceError {
 	case named(configurations, name) == nil:
 		return a.refuseCoded("UnknownSemanticConfiguration", "semanticConfiguration", "Unknown semantic configuration '"+name+"'.")
 	}
-	return &serviceError{
-		status: http.StatusNotImplemented, code: "NotEmulated",
-		message: "searchtest does not emulate semantic ranking.",
-	}
+	return notEmulated("semantic ranking")
 }

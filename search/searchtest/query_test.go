@@ -159,6 +159,9 @@ func TestWhatSearchesCannotDoIsNamed(t *testing.T) {
 	for _, body := range []string{
 		`{"vectorQueries":[{"kind":"text","text":"x","fields":"v"}]}`,
 		`{"debug":"all"}`,
+		`{"vectorFilterMode":"strictPostFilter"}`,
+		`{"hybridSearch":{}}`,
+		`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","filterOverride":"b"}]}`,
 	} {
 		a := p.query(body)
 		assert.Equal(t, http.StatusNotImplemented, a.status, a.body)

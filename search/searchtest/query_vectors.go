@@ -50,7 +50,15 @@ type vectorQuery struct {
 
 // planVectors reads the vector queries.
 func (p *searchPlan) planVectors() *serviceError {
-	p.postFilter = p.args.text("vectorFilterMode") == "postFilter"
+	switch p.args.text("vectorFilterMode") {
+	case "postFilter":
+		p.postFilter = true
+	case "strictPostFilter":
+		return notEmulated("the vector filter mode 'strictPostFilter'")
+	}
+	if p.args.has("hybridSearch") {
+		return notEmulated("the parameter 'hybridSearch'")
+	}
 	list, _ := p.args.values["vectorQueries"].([]json.RawMessage)
 	for _, raw := range list {
 		q, err := p.readVectorQuery(raw)
@@ -97,6 +105,9 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 			to, since = &q.Weight, version2024
 		case "threshold":
 			to, since = &q.Threshold, version2025
+		}
+		if name == "filterOverride" && p.args.version >= version2025 {
+			return nil, notEmulated("the property 'filterOverride' of vector queries")
 		}
 		if to == nil || since > p.args.version {
 			return nil, p.args.unreadable("The property '" + name + "' does not exist on type 'Microsoft.Azure.Search.VectorQuery', or searchtest does not emulate it.")

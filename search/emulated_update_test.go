@@ -1,0 +1,179 @@
+package search_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// writers is how many goroutines change the same definition at the same time:
+// more than are likely to get through at the first attempt.
+const writers = 8
+
+// rivals calls update in that many goroutines, and returns what went wrong.
+func rivals(update func(i int) error) error {
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() { errs[i] = update(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// rendezvous makes the first definition that each writer reads the same one: it
+// holds those replies back until all of them have been made.
+func rendezvous(srv *searchtest.Server) {
+	var all sync.WaitGroup
+	all.Add(writers)
+	var n atomic.Int32
+	srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		resp, err := next(req)
+		if req.Method == http.MethodGet && n.Add(1) <= writers {
+			all.Done()
+			all.Wait()
+		}
+		return resp, err
+	})
+}
+
+// TestNoUpdateOfAnIndexIsLostConcurrentSafe: each writer adds a field, all begin
+// with the same version, and all fields are there in the end.
+func TestNoUpdateOfAnIndexIsLostConcurrentSafe(t *testing.T) {
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	rendezvous(srv)
+	var attempts atomic.Int32
+	require.NoError(t, rivals(func(i int) error {
+		_, err := indexes.UpdateIndex(t.Context(), "hotels", func(index *models.SearchIndex) error {
+			attempts.Add(1)
+			index.Fields = append(index.Fields, models.SearchField{Name: fmt.Sprint("field", i), Type: models.TypeString})
+			return nil
+		}, &search.UpdateIndexOptions{MaxAttempts: writers})
+		return err
+	}))
+	index, err := indexes.GetIndex(t.Context(), "hotels", nil)
+	require.NoError(t, err)
+	assert.Len(t, index.Fields, 4+writers)
+	for i := range writers {
+		assert.True(t, slices.ContainsFunc(index.Fields, func(f models.SearchField) bool { return f.Name == fmt.Sprint("field", i) }), i)
+	}
+	assert.GreaterOrEqual(t, int(attempts.Load()), 2*writers-1, "one was the first, all others had to begin again")
+	assert.EqualValues(t, 2, srv.DocumentCount("hotels"), "documents stay")
+}
+
+// TestNoUpdateOfASynonymMapIsLostConcurrentSafe.
+func TestNoUpdateOfASynonymMapIsLostConcurrentSafe(t *testing.T) {
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	_, err := indexes.CreateSynonymMap(t.Context(), models.NewSynonymMap("lodging", "hotel, inn"), nil)
+	require.NoError(t, err)
+	rendezvous(srv)
+	require.NoError(t, rivals(func(i int) error {
+		_, err := indexes.UpdateSynonymMap(t.Context(), "lodging", func(m *models.SynonymMap) error {
+			m.Synonyms += fmt.Sprintf("\nword%d, term%d", i, i)
+			return nil
+		}, &search.UpdateSynonymMapOptions{MaxAttempts: writers})
+		return err
+	}))
+	synonyms, err := indexes.GetSynonymMap(t.Context(), "lodging", nil)
+	require.NoError(t, err)
+	assert.Len(t, synonyms.Rules(), 1+writers)
+	for i := range writers {
+		assert.Contains(t, synonyms.Rules(), fmt.Sprintf("word%d, term%d", i, i))
+	}
+}
+
+// TestUpdateThatNeverGetsThroughSaysSo, and undoes nobody's change.
+func TestUpdateThatNeverGetsThroughSaysSo(t *testing.T) {
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	rendezvous(srv)
+	var lost atomic.Int32
+	require.NoError(t, rivals(func(i int) error {
+		_, err := indexes.UpdateIndex(t.Context(), "hotels", func(index *models.SearchIndex) error {
+			index.Description += fmt.Sprint(i)
+			return nil
+		}, &search.UpdateIndexOptions{MaxAttempts: -1})
+		if errors.Is(err, search.ErrPreconditionFailed) {
+			lost.Add(1)
+			return nil
+		}
+		return err
+	}))
+	index, err := indexes.GetIndex(t.Context(), "hotels", nil)
+	require.NoError(t, err)
+	assert.EqualValues(t, writers-1, lost.Load())
+	assert.Len(t, index.Description, 1, "that of the one who got through")
+}
+
+// TestUpdateWhoseAnswerIsLostIsMadeOnce: the retry of the pipeline is refused,
+// because the ETag is that of the change itself, and the update notices.
+func TestUpdateWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
+	srv, _ := emulatedIndexClient()
+	defer srv.Close()
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), impatient(srv))
+	require.NoError(t, err)
+	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpCreateOrUpdateIndex, Count: 1, Cut: searchtest.CutAfterCommit}}})
+	calls := 0
+	index, err := indexes.UpdateIndex(t.Context(), "hotels", func(index *models.SearchIndex) error {
+		calls++
+		index.Description += "once"
+		return nil
+	}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "once", index.Description)
+	assert.Equal(t, 1, calls)
+}
+
+// TestAliasIsFollowedByQueriesAtOnce, and its index is safe from deletion.
+func TestAliasIsFollowedByQueriesAtOnce(t *testing.T) {
+	ctx := t.Context()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	blue, err := indexes.GetIndex(ctx, "hotels", nil)
+	require.NoError(t, err)
+	green := blue
+	green.Name, green.ETag = "green", ""
+	_, err = indexes.CreateIndex(ctx, green, nil)
+	require.NoError(t, err)
+	greenClient, err := indexes.Client("green")
+	require.NoError(t, err)
+	_, err = search.UploadDocuments(ctx, greenClient, []Hotel{{ID: "9", Name: "Green Inn"}}, nil)
+	require.NoError(t, err)
+	alias, err := indexes.CreateAlias(ctx, models.Alias{Name: "stays", Indexes: []string{"hotels"}}, nil)
+	require.NoError(t, err)
+	client, err := indexes.Client("stays")
+	require.NoError(t, err)
+	names := func() (names []string) {
+		for result, err := range search.Search[Hotel](ctx, client, "", nil) {
+			require.NoError(t, err)
+			names = append(names, result.Document.Name)
+		}
+		return names
+	}
+	assert.Equal(t, []string{"Fancy Stay", "Roach Motel"}, names())
+	alias.Indexes = []string{"green"}
+	moved, err := indexes.CreateOrUpdateAlias(ctx, alias, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Green Inn"}, names())
+	_, err = indexes.CreateOrUpdateAlias(ctx, alias, nil)
+	require.ErrorIs(t, err, search.ErrPreconditionFailed, "its ETag is not the one that was read")
+	assert.NotEqual(t, alias.ETag, moved.ETag)
+
+	require.Error(t, indexes.DeleteIndex(ctx, "green", nil), "an alias leads to it")
+	require.NoError(t, indexes.DeleteAlias(ctx, "stays", nil))
+	require.NoError(t, indexes.DeleteIndex(ctx, "green", nil))
+}

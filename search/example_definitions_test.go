@@ -1,0 +1,268 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// A rule is added to those that are there.
+func ExampleIndexClient_UpdateSynonymMap() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil); err != nil {
+		log.Fatal(err)
+	}
+
+	synonyms, err := indexes.UpdateSynonymMap(ctx, "lodging", func(m *models.SynonymMap) error {
+		const rule = "fancy => luxury, fancy"
+		for _, r := range m.Rules() {
+			if r == rule {
+				return nil // an attempt before has done it
+			}
+		}
+		m.Synonyms += "\n" + rule
+		return nil
+	}, nil)
+	fmt.Printf("%q %v\n", synonyms.Rules(), err)
+	// Output: ["hotel, inn" "fancy => luxury, fancy"] <nil>
+}
+
+// Words that mean the same: fields use the map from when they name it.
+func ExampleIndexClient_CreateSynonymMap() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hostel, motel"), nil); err != nil {
+		log.Fatal(err)
+	}
+	_, err := indexes.UpdateIndex(ctx, "hotels", func(index *models.SearchIndex) error {
+		for i := range index.Fields {
+			if index.Fields[i].Name == "name" {
+				index.Fields[i].SynonymMaps = []string{"lodging"}
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := indexes.Client("hotels")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for result, err := range search.Search[Hotel](ctx, client, "hostel", nil) {
+		fmt.Println(result.Document.Name, err)
+	}
+	// Output: Roach Motel <nil>
+}
+
+func ExampleIndexClient_CreateOrUpdateSynonymMap() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	created, err := indexes.CreateOrUpdateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	replaced := models.NewSynonymMap("lodging", "hotel, inn, hostel") // has no ETag: written over whatever is there
+	if _, err := indexes.CreateOrUpdateSynonymMap(ctx, replaced, nil); err != nil {
+		log.Fatal(err)
+	}
+	_, err = indexes.CreateOrUpdateSynonymMap(ctx, created, nil)
+	fmt.Println("changed by somebody else:", errors.Is(err, search.ErrPreconditionFailed))
+	// Output: changed by somebody else: true
+}
+
+func ExampleIndexClient_GetSynonymMap() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn", "USA, United States"), nil); err != nil {
+		log.Fatal(err)
+	}
+	synonyms, err := indexes.GetSynonymMap(ctx, "lodging", nil)
+	fmt.Println(synonyms.Name, len(synonyms.Rules()), err)
+	_, err = indexes.GetSynonymMap(ctx, "places", nil)
+	fmt.Println("not found:", errors.Is(err, search.ErrSynonymMapNotFound))
+	// Output:
+	// lodging 2 <nil>
+	// not found: true
+}
+
+func ExampleIndexClient_ListSynonymMaps() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	for _, m := range []models.SynonymMap{models.NewSynonymMap("lodging", "hotel, inn"), models.NewSynonymMap("places", "USA, United States")} {
+		if _, err := indexes.CreateSynonymMap(ctx, m, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for synonyms, err := range indexes.ListSynonymMaps(ctx, nil) {
+		fmt.Println(synonyms.Name, synonyms.Rules(), err)
+	}
+	// Output:
+	// lodging [hotel, inn] <nil>
+	// places [USA, United States] <nil>
+}
+
+func ExampleIndexClient_ListSynonymMapNames() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil); err != nil {
+		log.Fatal(err)
+	}
+	for name, err := range indexes.ListSynonymMapNames(ctx, nil) {
+		fmt.Println(name, err)
+	}
+	// Output: lodging <nil>
+}
+
+func ExampleIndexClient_DeleteSynonymMap() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	created, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	etag := azcore.ETag(created.ETag) // only as long as nobody has changed it
+	fmt.Println(indexes.DeleteSynonymMap(ctx, "lodging", &search.DeleteSynonymMapOptions{IfMatch: &etag}))
+	err = indexes.DeleteSynonymMap(ctx, "lodging", nil)
+	fmt.Println("not found:", errors.Is(err, search.ErrSynonymMapNotFound))
+	// Output:
+	// <nil>
+	// not found: true
+}
+
+// A name that programs can keep while the index behind it is replaced.
+func ExampleIndexClient_CreateAlias() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	alias, err := indexes.CreateAlias(ctx, models.Alias{Name: "stays", Indexes: []string{"hotels"}}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := indexes.Client(alias.Name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	hotel, err := search.GetDocument[Hotel](ctx, client, "1", nil)
+	fmt.Println(hotel.Name, err)
+	// Output: Fancy Stay <nil>
+}
+
+// From one index to the next, with no moment in between.
+func ExampleIndexClient_CreateOrUpdateAlias() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateAlias(ctx, models.Alias{Name: "stays", Indexes: []string{"hotels"}}, nil); err != nil {
+		log.Fatal(err)
+	}
+	rebuilt, err := indexes.GetIndex(ctx, "hotels", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rebuilt.Name, rebuilt.ETag = "hotels-2", ""
+	if _, err := indexes.CreateIndex(ctx, rebuilt, nil); err != nil {
+		log.Fatal(err)
+	}
+	alias, err := indexes.CreateOrUpdateAlias(ctx, models.Alias{Name: "stays", Indexes: []string{"hotels-2"}}, nil)
+	fmt.Println(alias.Name, alias.Indexes, err)
+	// Output: stays [hotels-2] <nil>
+}
+
+func ExampleIndexClient_GetAlias() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateAlias(ctx, models.Alias{Name: "stays", Indexes: []string{"hotels"}}, nil); err != nil {
+		log.Fatal(err)
+	}
+	alias, err := indexes.GetAlias(ctx, "stays", nil)
+	fmt.Println(alias.Indexes, err)
+	_, err = indexes.GetAlias(ctx, "hotels", nil) // an index is no alias
+	fmt.Println("not found:", errors.Is(err, search.ErrAliasNotFound))
+	// Output:
+	// [hotels] <nil>
+	// not found: true
+}
+
+func ExampleIndexClient_ListAliases() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateAlias(ctx, models.Alias{Name: "stays", Indexes: []string{"hotels"}}, nil); err != nil {
+		log.Fatal(err)
+	}
+	for alias, err := range indexes.ListAliases(ctx, nil) {
+		fmt.Println(alias.Name, alias.Indexes, err)
+	}
+	// Output: stays [hotels] <nil>
+}
+
+func ExampleIndexClient_DeleteAlias() {
+	ctx := context.Background()
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	if _, err := indexes.CreateAlias(ctx, models.Alias{Name: "stays", Indexes: []string{"hotels"}}, nil); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(indexes.DeleteAlias(ctx, "stays", nil), srv.IndexNames())
+	err := indexes.DeleteAlias(ctx, "stays", nil)
+	fmt.Println("not found:", errors.Is(err, search.ErrAliasNotFound))
+	// Output:
+	// <nil> [hotels]
+	// not found: true
+}
+
+// What an index makes of a text.
+func ExampleIndexClient_AnalyzeText() {
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	result, err := indexes.AnalyzeText(context.Background(), "hotels", models.AnalyzeTextRequest{
+		Text:     "The Fancy Hotels",
+		Analyzer: models.AnalyzerEnLucene,
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, t := range result.Tokens {
+		fmt.Println(t.Token, t.StartOffset, t.EndOffset, t.Position)
+	}
+	// Output:
+	// fanci 4 9 1
+	// hotel 10 16 2
+}
+
+func ExampleIndexClient_Endpoint() {
+	srv, indexes := emulatedIndexClient()
+	defer srv.Close()
+	fmt.Println(indexes.Endpoint())
+	// Output: https://searchtest.search.windows.net
+}
+
+func ExampleClient_Endpoint() {
+	srv, client := emulatedClient()
+	defer srv.Close()
+	fmt.Println(client.Endpoint())
+	// Output: https://searchtest.search.windows.net
+}
+
+func ExampleClient_IndexName() {
+	srv, client := emulatedClient()
+	defer srv.Close()
+	fmt.Println(client.IndexName())
+	// Output: hotels
+}
