@@ -40,7 +40,7 @@ func TestPageIsReadCompletely(t *testing.T) {
 	}
 	var page models.SearchDocumentsResult[hotel]
 	require.NoError(t, json.Unmarshal([]byte(fullPage), &page))
-	assert.EqualValues(t, 9007199254740993, *page.Count)
+	assert.EqualValues(t, int64(9007199254740993), *page.Count)
 	assert.InDelta(t, 66.5, *page.Coverage, 0)
 	assert.Equal(t, models.SemanticPartialResponseMaxWaitExceeded, page.SemanticPartialResponseReason)
 	assert.Equal(t, models.SemanticPartialResponseBaseResults, page.SemanticPartialResponseType)

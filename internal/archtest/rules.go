@@ -100,6 +100,7 @@ var Rules = []Rule{
 	{Folder: "internal/testkit", May: []string{goleak}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
+	{Folder: "internal/interop"},
 }
 
 // TestsMay is what a _test.go file may import beside what its package may, and

@@ -1,0 +1,78 @@
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// commandLimit is how long one command may take; each needs a few seconds, and a
+// cold cache a minute.
+const commandLimit = 4 * time.Minute
+
+// missing skips the test, or fails it where AZSEARCH_INTEROP=required.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("AZSEARCH_INTEROP") == "required" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// run is a command in the folder dir, its standard output, and its standard error.
+func run(t *testing.T, dir, name string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = 10 * time.Second // children of a killed command may hold the pipes
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	err = cmd.Run()
+	return out.String(), log.String(), err
+}
+
+// buildEmulator returns the path of the command.
+func buildEmulator(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "azsearch.exe") // the ending is needed on Windows and does no harm elsewhere
+	_, log, err := run(t, ".", "go", "build", "-o", path, "../../cmd/azsearch")
+	require.NoError(t, err, log)
+	return path
+}
+
+// startEmulator runs the command on a free port, with args, until the test ends,
+// and returns its endpoint. If the test has failed by then, its requests are in
+// the log.
+func startEmulator(t *testing.T, path string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(path, append([]string{"emulator", "-addr", "127.0.0.1:0"}, args...)...)
+	var requests bytes.Buffer // may be read after Wait
+	cmd.Stderr = &requests
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the requests to the emulator:\n%s", &requests)
+		}
+	})
+	endpoint, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err, "the emulator ended without an endpoint")
+	return strings.TrimSpace(endpoint)
+}

@@ -1,0 +1,38 @@
+// quirks are the faults of each version of the SDK that the scenarios have to get
+// around. They are the SDK's own: no reply of a service could make up for them.
+const quirks = {
+  "search-documents-12": {},
+  "search-documents-13": {
+    // The entity tag of an index is read into eTag and looked for in etag, so
+    // that onlyIfUnchanged sends no condition.
+    indexLosesTag: true,
+    // A custom analyzer is read with a tokenizer and written from tokenizerName.
+    analyzerLosesTokenizer: true,
+    // The name of the parameter of a lookup is encoded twice, %2524select, and
+    // everything is returned.
+    lookupSelectsNothing: true,
+    // What a search finds has @search.score and the like among its own fields.
+    documentHasAnnotations: true,
+  },
+};
+
+export function quirksOf(name) {
+  return quirks[name];
+}
+
+// mended is an index as the SDK read it, ready to be written back.
+export function mended({ indexLosesTag, analyzerLosesTokenizer }, index) {
+  if (indexLosesTag) {
+    index.etag = index.eTag;
+  }
+  if (analyzerLosesTokenizer) {
+    index.analyzers.forEach((analyzer) => (analyzer.tokenizerName = analyzer.tokenizer));
+  }
+  return index;
+}
+
+// plain is a document as JSON has it, without the classes of the SDK.
+export function plain({ documentHasAnnotations }, document) {
+  const entries = Object.entries(JSON.parse(JSON.stringify(document)));
+  return Object.fromEntries(entries.filter(([name]) => !documentHasAnnotations || !name.startsWith("@search.")));
+}
