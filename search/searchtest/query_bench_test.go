@@ -77,7 +77,9 @@ const hotelsIndex = `{"name":"hotels","fields":[
 
 // hotelDocument makes the document of a number, always the same.
 func hotelDocument(n int) string {
-	pick := func(salt int, of ...string) string { return of[(uint32(n)*2654435761+uint32(salt)*40503)>>7%uint32(len(of))] }
+	pick := func(salt int, of ...string) string {
+		return of[(uint32(n)*2654435761+uint32(salt)*40503)>>7%uint32(len(of))]
+	}
 	words := strings.Fields("quiet harbour view garden old town station museum market river bridge park family business spa breakfast terrace modern classic lively")
 	var description strings.Builder
 	for i := range 30 {
