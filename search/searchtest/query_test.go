@@ -127,6 +127,8 @@ func TestSearchesSayWhatIsWrong(t *testing.T) {
 		"a vector that is too long":   {`{"vectorQueries":[{"kind":"vector","vector":[1,2],"fields":"v"}]}`, "The vector field 'v', with dimension '3', expects a length of '3'. However, the provided vector has a length of '2'."},
 		"a vector in no vector field": {`{"vectorQueries":[{"kind":"vector","vector":[1],"fields":"i"}]}`, "is not a vector field"},
 		"a vector nowhere":            {`{"vectorQueries":[{"kind":"vector","vector":[1]}]}`, "must name the fields"},
+		"a number that is too large":  {`{"vectorQueries":[{"kind":"vector","vector":[1e39,0,0],"fields":"v"}]}`, "The property 'vector' of a vector query cannot be read"},
+		"null for a number":           {`{"vectorQueries":[{"kind":"vector","vector":[1,null,0],"fields":"v"}]}`, "A null value was found"},
 		"no neighbor":                 {`{"vectorQueries":[{"kind":"vector","vector":[1,2,3],"fields":"v","k":0}]}`, "Parameter name: vector.k"},
 		"an unknown vector member":    {`{"vectorQueries":[{"kind":"vector","vectors":[1]}]}`, "The property 'vectors' does not exist"},
 		"semantic without a name":     {`{"queryType":"semantic"}`, "Parameter name: semanticConfiguration"},

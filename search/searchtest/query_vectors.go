@@ -1,7 +1,9 @@
 package searchtest
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -38,7 +40,7 @@ type vectorThreshold struct {
 // vectorQuery is a vector query as requests have it.
 type vectorQuery struct {
 	Kind         string
-	Vector       []float64
+	Vector       []float32
 	Text         *string
 	Fields       string
 	K            *int
@@ -112,7 +114,11 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 		if to == nil || since > p.args.version {
 			return nil, p.args.unreadable("The property '" + name + "' does not exist on type 'Microsoft.Azure.Search.VectorQuery', or searchtest does not emulate it.")
 		}
-		if err := json.Unmarshal(value, to); err != nil {
+		err := json.Unmarshal(value, to)
+		if err == nil && name == "vector" && bytes.Contains(value, []byte("null")) {
+			err = errors.New("a null value was found where a number is expected") // encoding/json makes it 0
+		}
+		if err != nil {
 			return nil, p.args.unreadable("The property '" + name + "' of a vector query cannot be read: " + jsonFault(err))
 		}
 	}
@@ -133,10 +139,7 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
 	default:
 		return a.unreadable("Unknown vector query kind '" + q.Kind + "'.")
 	}
-	list := vectorList{k: defaultNeighbors, weight: 1, query: make([]float32, len(q.Vector))}
-	for i, v := range q.Vector {
-		list.query[i] = float32(v)
-	}
+	list := vectorList{k: defaultNeighbors, weight: 1, query: q.Vector}
 	if q.K != nil {
 		list.k = *q.K
 	}
