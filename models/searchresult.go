@@ -31,7 +31,8 @@ type SearchDocumentsResult[T any] struct {
 	// semantic ranking is complete or was not asked for.
 	SemanticPartialResponseType SemanticPartialResponseType
 	// NextPageParameters is the body of the request for the next page and NextLink
-	// where it goes. Both are absent on the last page. Pagers take care of them.
+	// the address of the service that it is for. Both are absent on the last page.
+	// Pagers take care of them, and ask where they asked first.
 	NextPageParameters json.RawMessage
 	NextLink           string
 	// AdditionalProperties are the members this library does not know:

@@ -86,7 +86,7 @@ func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager
 				return page, call.wrap(invalid)
 			}
 			if last != nil {
-				if err := walk.advance(last.NextLink, last.NextPageParameters); err != nil {
+				if err := walk.advance(last.NextPageParameters); err != nil {
 					return page, call.wrap(fmt.Errorf("%w (request id %s)", err, last.RequestID))
 				}
 			}

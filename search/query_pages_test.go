@@ -157,47 +157,22 @@ func TestPagesGoSomewhere(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayWithTheService whatever a reply says.
+// TestCredentialsStayWithTheService whatever a reply says: a link only says that
+// there is another page. Behind a gateway it names a service that cannot be
+// reached.
 func TestCredentialsStayWithTheService(t *testing.T) {
-	for link, text := range map[string]string{
-		"https://evil.example.com/indexes('hotels')/docs/search.post.search":     "leads to https://evil.example.com/indexes('hotels')/docs/search.post.search, not to the endpoint " + testEndpoint,
-		"http://svc.search.windows.net:443/indexes('hotels')/docs":               "not to the endpoint",
-		"http://svc.search.windows.net/indexes('hotels')/docs":                   "not to the endpoint",
-		"https://svc.search.windows.net:8443/indexes('hotels')/docs":             "not to the endpoint",
-		"https://svc.search.windows.net.evil.com/indexes":                        "not to the endpoint",
-		"https://user:secret@svc.search.windows.net/indexes":                     "leads to https://user:xxxxx@svc",
-		"//svc.search.windows.net/indexes":                                       "not to the endpoint",
-		"/indexes('hotels')/docs/search.post.search":                             "not to the endpoint",
-		"https://svc.search.windows.net":                                         "leads out of the endpoint",
-		"https://svc.search.windows.net/%zz":                                     "is not a URL",
-		"https://svc.search.windows.net@evil.example.com/indexes('hotels')/docs": "not to the endpoint",
+	for _, link := range []string{
+		searchURL, "https://SVC.search.windows.net:443/indexes('hotels')/docs/search?api-version=2026-04-01", "",
+		"https://evil.example.com/indexes('hotels')/docs/search.post.search", "http://svc.search.windows.net/indexes('hotels')/docs",
+		"https://user:secret@svc.search.windows.net/indexes", "//evil.example.com/", "/indexes('other')/docs/search.post.search", "https://svc.search.windows.net/%zz",
 	} {
-		t.Run(link, func(t *testing.T) {
-			w := replies(page("1", link, `{"skip":50}`))
-			ids, err := collect(t, newClient(t, w), nil)
-			require.ErrorIs(t, err, models.ErrMalformedReply)
-			require.ErrorContains(t, err, "the link to its next page ")
-			require.ErrorContains(t, err, text)
-			assert.NotContains(t, err.Error(), "secret")
-			assert.Equal(t, []string{"1"}, ids)
-			assert.Len(t, w.requests, 1)
-		})
-	}
-}
-
-func TestLinkMayBeWrittenDifferently(t *testing.T) {
-	for _, link := range []string{"https://SVC.search.windows.net:443/indexes('hotels')/docs/search?api-version=2026-04-01", "https://svc.search.windows.net/indexes(%27hotels%27)/docs/search.post.search?api-version=2026-04-01#x", ""} {
 		w := replies(page("1", link, `{"skip":50}`), page("2", "", ""))
 		ids, err := collect(t, newClient(t, w), nil)
 		require.NoError(t, err, link)
 		assert.Equal(t, []string{"1", "2"}, ids)
-		assert.NotContains(t, w.requests[1].URL.String(), "#")
+		require.Len(t, w.requests, 2)
+		assert.Equal(t, w.requests[0].URL.String(), w.requests[1].URL.String(), link)
 	}
-	opts := options(replies(page("1", "https://gw.example.com/other/indexes('hotels')/docs/search", `{"skip":50}`)))
-	client, err := search.NewClientWithKey("https://gw.example.com/search", "hotels", azcore.NewKeyCredential(testKey), opts)
-	require.NoError(t, err)
-	_, err = collect(t, client, nil)
-	require.ErrorContains(t, err, "leads out of the endpoint https://gw.example.com/search")
 }
 
 func TestContinuationThatSaysTooLittleIsAnError(t *testing.T) {

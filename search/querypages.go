@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -31,22 +27,17 @@ func continues(link string, parameters json.RawMessage) bool {
 	return link != "" || len(parameters) > 0
 }
 
-// advance makes the request for the next page the current one: parameters is
-// its body and link where it goes, which the service makes the address of the
-// first request. An error has models.ErrMalformedReply in its chain.
-func (w *pageWalk) advance(link string, parameters json.RawMessage) error {
+// advance makes the request for the next page the current one: parameters is its
+// body. It goes where the first one went. The service's link says the same, or
+// what that looks like from behind a gateway, and a link that says anything else
+// must not be followed: our requests carry credentials. An error has
+// models.ErrMalformedReply in its chain.
+func (w *pageWalk) advance(parameters json.RawMessage) error {
 	switch {
 	case len(parameters) == 0:
 		return fmt.Errorf("%w: it links to another page, but does not say with what parameters", models.ErrMalformedReply)
 	case bytes.TrimSpace(parameters)[0] != '{':
 		return fmt.Errorf("%w: the parameters of its next page are not an object", models.ErrMalformedReply)
-	}
-	if link != "" {
-		address, err := w.client.conn.nextPage(link)
-		if err != nil {
-			return fmt.Errorf("%w: the link to its next page %w", models.ErrMalformedReply, err)
-		}
-		w.url = address
 	}
 	if w.seen == nil {
 		w.seen = map[[sha256.Size]byte]bool{canonical(w.body): true}
@@ -74,35 +65,4 @@ func canonical(body []byte) [sha256.Size]byte {
 		}
 	}
 	return sha256.Sum256(body)
-}
-
-// nextPage checks that a link of a reply leads to the service that it came from:
-// our requests carry credentials, and a reply may not say where these go.
-func (c *connection) nextPage(link string) (string, error) {
-	u, err := url.Parse(link)
-	if err != nil {
-		return "", errors.New("is not a URL")
-	}
-	path, root := u.EscapedPath(), c.endpoint.EscapedPath()
-	switch {
-	case u.Scheme != c.endpoint.Scheme || !strings.EqualFold(hostPort(u), hostPort(c.endpoint)) || u.User != nil:
-		return "", fmt.Errorf("leads to %s, not to the endpoint %s: credentials do not go there", u.Redacted(), c.root)
-	case !strings.HasPrefix(path, root+"/") || slices.ContainsFunc(strings.Split(u.Path, "/"), climbs):
-		return "", fmt.Errorf("leads out of the endpoint %s", c.root)
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String(), nil
-}
-
-// climbs reports whether a part of a path leads out of what is before it.
-func climbs(segment string) bool { return segment == ".." || segment == "." }
-
-// hostPort returns the host of a URL and its port, also where it is the usual
-// one of the scheme.
-func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Hostname() + ":" + port
 }
