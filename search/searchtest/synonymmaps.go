@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
@@ -59,7 +58,7 @@ func parseSynonymMap(_ *Server, body []byte, apiVersion string) (*synonymMap, *s
 		return nil, p.refuse("InvalidName", "Invalid synonym map name: "+reason)
 	}
 	var parseErr error
-	if m.rules, parseErr = textindex.ParseSynonyms(withoutEmptyRules(object.str("synonyms"))); parseErr != nil {
+	if m.rules, parseErr = textindex.ParseSynonyms(object.str("synonyms")); parseErr != nil {
 		return nil, p.badSynonyms(parseErr)
 	}
 	if n := m.rules.Len(); n > maxSynonymRules {
@@ -75,18 +74,6 @@ func (p *parser) badSynonyms(err error) *serviceError {
 		e.code = "InvalidRequestParameter"
 	}
 	return e
-}
-
-// withoutEmptyRules empties the lines that have commas and no terms. Recorded:
-// the service takes those, which say nothing.
-func withoutEmptyRules(rules string) string {
-	lines := strings.Split(rules, "\n")
-	for i, line := range lines {
-		if strings.Trim(line, ", \t\r") == "" {
-			lines[i] = ""
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // errNoSynonymMap is what synonyms returns for a map that was deleted.

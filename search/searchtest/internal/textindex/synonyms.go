@@ -42,7 +42,7 @@ func ParseSynonyms(maps ...string) (*Synonyms, error) {
 	for _, text := range maps {
 		for i, line := range strings.Split(text, "\n") {
 			line = strings.TrimSpace(line)
-			if line == "" || line[0] == '#' {
+			if strings.Trim(line, ", \t") == "" || line[0] == '#' { // recorded: commas without terms say nothing
 				continue
 			}
 			rule, reason := parseSynonymLine(line)
