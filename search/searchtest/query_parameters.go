@@ -156,11 +156,17 @@ func (a *arguments) refuseCoded(detail, name, message string) *serviceError {
 	return e
 }
 
+// longestAddress is how long the address of a GET may be.
+const longestAddress = 8 << 10
+
 // readArguments reads the parameters of a query from the address of a GET or
 // from the body of a POST.
 func readArguments(r *http.Request, rt route, body []byte, operation string, known []parameter) (*arguments, *serviceError) {
 	a := &arguments{get: r.Method == http.MethodGet, version: definitionVersion(rt.apiVersion), values: make(map[string]any)}
 	var err *serviceError
+	if a.get && len(r.URL.RequestURI()) > longestAddress {
+		return nil, &serviceError{status: http.StatusRequestURITooLong, message: "The request URL is longer than 8 KB. Use POST for long queries."}
+	}
 	if a.get {
 		err = a.readQuery(rt.query, known)
 	} else {

@@ -187,6 +187,13 @@ func TestAGetAsksWhatAPostAsks(t *testing.T) {
 		`{"@search.score":0.74807227,"@search.highlights":{"s":["[red] apple"]},"id":"1","s":"red apple"}]}`, get.body)
 }
 
+func TestAnAddressCanBeTooLong(t *testing.T) {
+	p := library(t)
+	a := p.send(http.MethodGet, "/indexes('types')/docs?search="+strings.Repeat("x", 8<<10), "")
+	assert.Equal(t, http.StatusRequestURITooLong, a.status)
+	assert.Contains(t, a.message(), "Use POST")
+}
+
 func TestPagesFollowOneAnother(t *testing.T) {
 	p := newProbe(t, nil)
 	var actions []string
