@@ -67,7 +67,8 @@
 //   - a filter with search.ismatchscoring and no search text scores what these
 //     score, and 0 where none of them matches;
 //   - a scoring function adds its share of boost-1 to 1, by which the score is
-//     multiplied; the shares of its interpolations are as documented in words;
+//     multiplied; the shares of its interpolations are as documented in words; in
+//     vector and hybrid queries that is the score of the nearest, or the fused one;
 //   - in versions from 2023-11-01 on, refusals of queries have the codes and details
 //     that users have reported, and none where nobody has;
 //   - the texts of messages that were never recorded. Tests should look at the

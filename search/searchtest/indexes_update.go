@@ -45,7 +45,7 @@ func (s *Server) changeFault(prev, next *indexDefinition, downtime bool) *servic
 		}
 	}
 	similarity, before := next.object.object("similarity"), prev.object.object("similarity")
-	if !next.object.has("similarity") && before.shape != similarity.shape { // the class is not asked for, so it stays
+	if !next.object.has("similarity") && !prev.object.has("similarity") { // nobody asked for one: what an older version has chosen stays
 		similarity = before
 		next.object.set("similarity", before)
 	}

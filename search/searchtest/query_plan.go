@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
@@ -16,6 +17,7 @@ import (
 // The limits of a search.
 const (
 	defaultPage        = 50
+	longestText        = 100_000 // characters
 	largestPage        = 1000
 	mostSkipped        = 100_000
 	defaultFragments   = 5
@@ -116,6 +118,9 @@ func (p *searchPlan) planText() *serviceError {
 	}
 	p.text.Fields = fields
 	text := a.text("search")
+	if utf8.RuneCountInString(text) > longestText {
+		return a.refuse("search", "The search text has more than 100000 characters.")
+	}
 	if strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "*" {
 		return nil
 	}
@@ -240,6 +245,9 @@ func (p *searchPlan) planFacets() *serviceError {
 		if err != nil {
 			return p.args.refuse("facet", err.Error())
 		}
+		if slices.ContainsFunc(p.facets, func(g *facets.Facet) bool { return g.Name == f.Name }) {
+			return p.args.refuse("facet", "The field '"+f.Name+"' is in more than one facet specification.")
+		}
 		p.facets = append(p.facets, f)
 	}
 	return nil
@@ -276,6 +284,9 @@ func (p *searchPlan) planHighlights() *serviceError {
 			return a.refuse("highlight", "Only searchable fields can be used in the highlight list. Field '"+path+"' is not marked as 'searchable'.")
 		case !fields[len(fields)-1].Retrievable:
 			return a.refuse("highlight", "Only retrievable fields can be used in the highlight list. Field '"+path+"' is not marked as 'retrievable'.")
+		}
+		if slices.ContainsFunc(p.highlights, func(g highlight) bool { return g.path == path }) {
+			return a.refuse("highlight", "The field '"+path+"' is in the highlight field list more than once.")
 		}
 		p.highlights = append(p.highlights, h)
 	}

@@ -181,12 +181,12 @@ func magnitude(typ stored.Type, start, end float64, beyond bool) func(stored.Mem
 	}
 }
 
-// freshness is 1 now and 0 at the end of the duration, which is negative for
-// times to come.
-func freshness(now time.Time, d time.Duration) func(stored.Member) float64 {
+// freshness is 1 now and 0 at the end of the duration in seconds, which is
+// negative for times to come.
+func freshness(now time.Time, seconds float64) func(stored.Member) float64 {
 	return func(m stored.Member) float64 {
-		age := now.Sub(time.UnixMilli(int64(binary.LittleEndian.Uint64(m.Value))))
-		if share := 1 - float64(age)/float64(d); share >= 0 && share <= 1 {
+		age := float64(now.UnixMilli()-int64(binary.LittleEndian.Uint64(m.Value))) / 1000
+		if share := 1 - age/seconds; share >= 0 && share <= 1 {
 			return share
 		}
 		return 0
@@ -254,7 +254,7 @@ func (p *profile) boost(document []byte) float64 {
 	if p.aggregation == "average" {
 		total /= float64(len(p.functions))
 	}
-	return 1 + total
+	return max(1+total, 0) // several boosts below 1 may come to less than nothing
 }
 
 // addition is what a function adds to the boost of a document.
@@ -281,15 +281,15 @@ func (f *scoringFunction) addition(document []byte) float64 {
 }
 
 // parseDuration reads an xs:dayTimeDuration, which was checked when the index
-// was defined: P1DT2H3M4.5S, with a minus before it perhaps.
-func parseDuration(text string) time.Duration {
-	sign := time.Duration(1)
+// was defined, in seconds: P1DT2H3M4.5S, with a minus before it perhaps. Its days
+// may be more than a time.Duration can hold.
+func parseDuration(text string) float64 {
+	sign := 1.0
 	if rest, negative := strings.CutPrefix(text, "-"); negative {
 		sign, text = -1, rest
 	}
-	units := map[byte]time.Duration{'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}
-	var total time.Duration
-	start := 0
+	units := map[byte]float64{'D': 24 * 3600, 'H': 3600, 'M': 60, 'S': 1}
+	total, start := 0.0, 0
 	for i := range len(text) {
 		c := text[i]
 		switch {
@@ -297,7 +297,7 @@ func parseDuration(text string) time.Duration {
 			start = i + 1
 		case units[c] != 0:
 			n, _ := strconv.ParseFloat(text[start:i], 64)
-			total += time.Duration(n * float64(units[c]))
+			total += n * units[c]
 			start = i + 1
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
@@ -90,7 +91,7 @@ func (r *running) search(query lucene.Node, o textindex.Options) (*textindex.Mat
 
 // refuseText is the refusal of a query that can be parsed and not be evaluated.
 func refuseText(err error) *serviceError {
-	message := err.Error()
+	message := strings.TrimPrefix(err.Error(), "textindex: ")
 	if unknown := (*textindex.UnknownFieldError)(nil); errors.As(err, &unknown) {
 		message = "The field '" + unknown.Path + "' in the search query is not a searchable field of the index.\r\nParameter name: search"
 	}
@@ -193,12 +194,18 @@ func (r *running) collectVectors() *serviceError {
 	}
 	if r.query == nil && len(rankings) == 1 {
 		for _, n := range only {
-			r.hits = append(r.hits, odata.Row{ID: n.ID, Score: n.Score, Document: r.view.document(n.ID)})
+			r.add(n.ID, r.view.document(n.ID), n.Score)
 		}
 		return nil
 	}
 	if r.query != nil {
-		if err := r.collectText(); err != nil {
+		// The functions of a profile boost what the lists are fused into, its weights
+		// the list of the text.
+		profile := r.profile
+		r.profile = nil
+		err := r.collectText()
+		r.profile = profile
+		if err != nil {
 			return err
 		}
 		best := odata.NewTop(&odata.Order{}, fusedTexts)
@@ -213,7 +220,7 @@ func (r *running) collectVectors() *serviceError {
 	}
 	r.hits = r.hits[:0]
 	for _, f := range vectors.Fuse(rankings...) {
-		r.hits = append(r.hits, odata.Row{ID: f.ID, Score: f.Score, Document: r.view.document(f.ID)})
+		r.add(f.ID, r.view.document(f.ID), f.Score)
 	}
 	return nil
 }

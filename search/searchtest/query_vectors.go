@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
 )
@@ -71,6 +72,9 @@ func (p *searchPlan) planVectors() *serviceError {
 			return err
 		}
 	}
+	if len(p.vectors) > 0 && p.filter != nil && slices.ContainsFunc(p.filter.Matches(), func(m odata.Match) bool { return m.Scoring }) {
+		return notEmulated("search.ismatchscoring in the filter of a vector query: say search.ismatch to filter without scoring")
+	}
 	if len(p.vectors) > mostVectorFields {
 		return p.args.refuseCoded("InvalidVectorQuery", "vectorQueries", "A request can search at most "+strconv.Itoa(mostVectorFields)+" vector fields; this one searches "+strconv.Itoa(len(p.vectors))+".")
 	}
@@ -114,7 +118,9 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 		if to == nil || since > p.args.version {
 			return nil, p.args.unreadable("The property '" + name + "' does not exist on type 'Microsoft.Azure.Search.VectorQuery', or searchtest does not emulate it.")
 		}
-		err := json.Unmarshal(value, to)
+		dec := json.NewDecoder(bytes.NewReader(value))
+		dec.DisallowUnknownFields() // of the threshold
+		err := dec.Decode(to)
 		if err == nil && name == "vector" && bytes.Contains(value, []byte("null")) {
 			err = errors.New("a null value was found where a number is expected") // encoding/json makes it 0
 		}

@@ -265,11 +265,16 @@ func wrap(text string, s span, marked []markedSpan, tags Tags) string {
 	var b strings.Builder
 	at := s.start
 	for _, m := range marked {
-		b.WriteString(text[at:m.start])
+		// A keyword, for example, takes in the white space around the sentence.
+		start, end := max(m.start, at), min(m.end, s.end)
+		if start >= end {
+			continue
+		}
+		b.WriteString(text[at:start])
 		b.WriteString(tags.Pre)
-		b.WriteString(text[m.start:m.end])
+		b.WriteString(text[start:end])
 		b.WriteString(tags.Post)
-		at = m.end
+		at = end
 	}
 	b.WriteString(text[at:s.end])
 	return b.String()
