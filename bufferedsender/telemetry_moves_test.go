@@ -217,7 +217,9 @@ var movements = map[string]movement{
 		opts:   func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: defaultBreaker(t)} },
 		before: serviceIsGone,
 		act:    func(r *rig) { r.respond(nil); require.NoError(r.t, r.flush()) },
-		want: together(reading{"flushes": 1, "breaker.state": -2, "queue.items": -1, "queue.bytes": somehow},
+		// The worker tells the breaker of the answer before the loop has it: until
+		// then the pause after the last failure holds, which somebody may see.
+		want: together(reading{"flushes": 1, "breaker.state": -2, "queue.items": -1, "queue.bytes": somehow, "health.changes{health=throttled}": perhaps},
 			oneRequest(0, answered200), settles(1, "completed", "201"), becomes("circuit_open", "healthy")),
 	},
 	"the breaker is disabled": {
@@ -303,12 +305,17 @@ func TestMetricsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 				c.act(r)
 				synctest.Wait()
 				moved := readMetrics(t, r.reader).since(before)
-				for name, by := range c.want {
-					if math.IsInf(by, 0) && moved[name] != 0 {
+				want := together(c.want)
+				for name, by := range want {
+					switch {
+					case math.IsInf(by, 0) && moved[name] != 0:
 						moved[name] = by
+					case math.IsNaN(by):
+						delete(want, name)
+						delete(moved, name)
 					}
 				}
-				assert.Equal(t, together(c.want), together(moved))
+				assert.Equal(t, want, together(moved))
 				noteAttributes(t, r.reader, seen)
 				r.sender.Resume() // so that the end is quick
 			})

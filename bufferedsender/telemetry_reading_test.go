@@ -134,6 +134,9 @@ func (now reading) since(before reading) reading {
 // somehow stands for a movement of any size.
 var somehow = math.Inf(1)
 
+// perhaps is what something moves by that may move or not.
+var perhaps = math.NaN()
+
 // together adds up movements.
 func together(parts ...reading) reading {
 	sum := reading{}

@@ -51,10 +51,40 @@ func (c *IndexClient) UpdateIndex(ctx context.Context, name string, change func(
 	}.run(ctx, c, name)
 }
 
-// sameIndex reports whether two definitions say the same.
-func sameIndex(a, b models.SearchIndex) bool {
-	changes, err := DiffIndex(a, b)
-	return err == nil && len(changes) == 0
+// sameIndex reports whether the definition that was wanted is the one that is
+// there, as far as can be told: a secret that was to be set cannot be seen.
+func sameIndex(wanted, current models.SearchIndex) bool {
+	changes, err := DiffIndex(wanted, current)
+	return err == nil && len(changes) == 0 && !setsSecrets(wanted)
+}
+
+// setsSecrets reports whether a definition has a secret in it, and not what the
+// service shows instead of one.
+func setsSecrets(index models.SearchIndex) bool {
+	var members any
+	encoded, err := json.Marshal(index)
+	if err != nil || json.Unmarshal(encoded, &members) != nil {
+		return true // it cannot be ruled out
+	}
+	return hasSecrets("", members)
+}
+
+func hasSecrets(name string, value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for member, inner := range v {
+			if name == httpHeaders && inner != redacted || hasSecrets(member, inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if hasSecrets("", inner) {
+				return true
+			}
+		}
+	}
+	return isSecret(name, value) && value != redacted && value != ""
 }
 
 // update is a change of a definition that exists.

@@ -35,9 +35,9 @@ func scanned(t testing.TB, client *search.Client, opts *search.ScanOptions) (ids
 	return ids, nil
 }
 
-// TestScanSeesWhatLivesExactlyOnceConcurrentSafe while another goroutine deletes
+// TestScanSeesWhatLivesExactlyOnce while another goroutine deletes
 // and adds documents before, between and behind those that live.
-func TestScanSeesWhatLivesExactlyOnceConcurrentSafe(t *testing.T) {
+func TestScanSeesWhatLivesExactlyOnce(t *testing.T) {
 	const lives = 5000
 	for _, pageSize := range []int{7, 1000} {
 		t.Run(fmt.Sprint("in pages of ", pageSize), func(t *testing.T) {

@@ -88,7 +88,8 @@ func (c *IndexClient) UpdateSynonymMap(ctx context.Context, name string, change 
 
 // sameSynonyms reports whether two maps expand queries in the same way.
 func sameSynonyms(a, b models.SynonymMap) bool {
-	return a.Synonyms == b.Synonyms && a.Format == b.Format && a.EncryptionKey == nil && b.EncryptionKey == nil
+	return a.Synonyms == b.Synonyms && a.Format == b.Format && a.EncryptionKey == nil && b.EncryptionKey == nil &&
+		len(a.AdditionalProperties) == 0 && len(b.AdditionalProperties) == 0
 }
 
 // GetSynonymMapOptions are the options of IndexClient.GetSynonymMap. There are

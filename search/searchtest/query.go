@@ -131,7 +131,9 @@ func appendFields(dst []byte, sc *schema, document []byte, chosen *selection) []
 // few digits as identify it.
 func appendScore(dst []byte, score float64) []byte {
 	start := len(dst)
-	score = min(score, math.MaxFloat32) // JSON has no infinity, and a profile may boost without end
+	if score = min(score, math.MaxFloat32); math.IsNaN(score) { // JSON has neither, and queries may boost without end
+		score = 0
+	}
 	dst = strconv.AppendFloat(dst, float64(float32(score)), 'f', -1, 32)
 	for _, c := range dst[start:] {
 		if c == '.' {

@@ -99,7 +99,8 @@ var autocompleteParameters = []parameter{
 // null, is not there.
 type arguments struct {
 	get     bool
-	version string
+	version string         // the stable one that has what is asked for, see definitionVersion
+	preview bool           // a preview was asked for
 	values  map[string]any // by the name in a POST: string, bool, int64, float64, []string, []json.RawMessage
 
 	// The members of the body of a POST in their order, for the continuation.
@@ -162,7 +163,7 @@ const longestAddress = 8 << 10
 // readArguments reads the parameters of a query from the address of a GET or
 // from the body of a POST.
 func readArguments(r *http.Request, rt route, body []byte, operation string, known []parameter) (*arguments, *serviceError) {
-	a := &arguments{get: r.Method == http.MethodGet, version: definitionVersion(rt.apiVersion), values: make(map[string]any)}
+	a := &arguments{get: r.Method == http.MethodGet, version: definitionVersion(rt.apiVersion), preview: strings.HasSuffix(strings.ToLower(rt.apiVersion), "-preview"), values: make(map[string]any)}
 	var err *serviceError
 	if a.get && len(r.URL.RequestURI()) > longestAddress {
 		return nil, &serviceError{status: http.StatusRequestURITooLong, message: "The request URL is longer than 8 KB. Use POST for long queries."}

@@ -127,6 +127,10 @@ func TestSearchesSayWhatIsWrong(t *testing.T) {
 		"a vector that is too long":   {`{"vectorQueries":[{"kind":"vector","vector":[1,2],"fields":"v"}]}`, "The vector field 'v', with dimension '3', expects a length of '3'. However, the provided vector has a length of '2'."},
 		"a vector in no vector field": {`{"vectorQueries":[{"kind":"vector","vector":[1],"fields":"i"}]}`, "is not a vector field"},
 		"a vector nowhere":            {`{"vectorQueries":[{"kind":"vector","vector":[1]}]}`, "must name the fields"},
+		"a facet twice":               {`{"facets":["i","i,interval:5"]}`, "in more than one facet specification"},
+		"a highlight twice":           {`{"search":"x","highlight":"s,s-1"}`, "more than once"},
+		"too much text":               {`{"search":"` + strings.Repeat("x", 100_001) + `"}`, "more than 100000 characters"},
+		"an unknown threshold member": {`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","threshold":{"kind":"searchScore","value":1,"x":1}}]}`, "The property 'threshold'"},
 		"a number that is too large":  {`{"vectorQueries":[{"kind":"vector","vector":[1e39,0,0],"fields":"v"}]}`, "The property 'vector' of a vector query cannot be read"},
 		"null for a number":           {`{"vectorQueries":[{"kind":"vector","vector":[1,null,0],"fields":"v"}]}`, "A null value was found"},
 		"no neighbor":                 {`{"vectorQueries":[{"kind":"vector","vector":[1,2,3],"fields":"v","k":0}]}`, "Parameter name: vector.k"},
@@ -185,6 +189,25 @@ func TestAGetAsksWhatAPostAsks(t *testing.T) {
 	assert.Equal(t, `{"@odata.count":2,"@search.facets":{"i":[{"count":1,"value":3},{"count":1,"value":5}],"b":[{"count":2,"value":true}]},`+
 		`"value":[{"@search.score":0.74807227,"@search.highlights":{"s":["[red] wine"]},"id":"3","s":"red wine"},`+
 		`{"@search.score":0.74807227,"@search.highlights":{"s":["[red] apple"]},"id":"1","s":"red apple"}]}`, get.body)
+}
+
+// A keyword takes in the white space that no sentence has.
+func TestMarksStayInsideTheirSentence(t *testing.T) {
+	p := newProbe(t, nil)
+	require.NoError(t, p.CreateIndex(`{"name":"words","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"kw","type":"Edm.String","analyzer":"keyword"}]}`))
+	a := p.send(http.MethodPost, "/indexes('words')/docs/search.index", `{"value":[{"id":"1","kw":"   lead. Two  "}]}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	a = p.send(http.MethodPost, "/indexes('words')/docs/search.post.search", `{"search":"kw:/.*/","queryType":"full","highlight":"kw","select":"id"}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	assert.Contains(t, a.body, `<em>lead.`)
+}
+
+func TestScoresWithoutEndAreStillNumbers(t *testing.T) {
+	p := library(t)
+	boost := strings.Repeat("0", 38)
+	a := p.query(`{"search":"((apple^1` + boost + `)^1` + boost + `)","queryType":"full","select":"id"}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	assert.True(t, json.Valid([]byte(a.body)), a.body)
 }
 
 func TestAnAddressCanBeTooLong(t *testing.T) {

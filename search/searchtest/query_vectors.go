@@ -115,7 +115,7 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 		if name == "filterOverride" && p.args.version >= version2025 {
 			return nil, notEmulated("the property 'filterOverride' of vector queries")
 		}
-		if to == nil || since > p.args.version {
+		if to == nil || since > p.args.version || name == "threshold" && !p.args.preview {
 			return nil, p.args.unreadable("The property '" + name + "' does not exist on type 'Microsoft.Azure.Search.VectorQuery', or searchtest does not emulate it.")
 		}
 		dec := json.NewDecoder(bytes.NewReader(value))
