@@ -16,11 +16,7 @@ var autocompleteModes = map[string]textindex.AutocompleteMode{
 // …/docs/search.post.autocomplete.
 func (s *Server) autocomplete(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	body, err := s.autocompleteReply(r, rt, x)
-	if err != nil {
-		writeError(w, r, err)
-		return
-	}
-	writeJSON(w, r, http.StatusOK, body)
+	writeQueryReply(w, r, body, err)
 }
 
 func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
@@ -34,7 +30,7 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 	}
 	var p *typedPlan
 	prepare := func(v *view) (err *serviceError) {
-		if p, err = s.planTyped(v.schema, args); err != nil {
+		if p, err = planTyped(v.schema, args); err != nil {
 			return err
 		}
 		return p.prepare(v)

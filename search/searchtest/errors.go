@@ -35,9 +35,12 @@ func invalidRequest(reason string) *serviceError {
 
 // notEmulated is the refusal of something that the service can do.
 func notEmulated(what string) *serviceError {
-	return &serviceError{
-		status: http.StatusNotImplemented, code: "NotEmulated", message: "searchtest does not emulate " + what + ".",
-	}
+	return notImplemented("searchtest does not emulate " + what + ".")
+}
+
+// notImplemented is notEmulated in words of one's own.
+func notImplemented(message string) *serviceError {
+	return &serviceError{status: http.StatusNotImplemented, code: "NotEmulated", message: message}
 }
 
 // invalidExpression is the refusal of an OData expression in a parameter, which

@@ -13,6 +13,11 @@ import (
 // search answers GET …/docs?search=… and POST …/docs/search.post.search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	body, err := s.searchReply(r, rt, x)
+	writeQueryReply(w, r, body, err)
+}
+
+// writeQueryReply answers a query, or refuses it.
+func writeQueryReply(w http.ResponseWriter, r *http.Request, body []byte, err *serviceError) {
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -32,7 +37,7 @@ func (s *Server) searchReply(r *http.Request, rt route, x *exchange) ([]byte, *s
 	var p *searchPlan
 	var body []byte
 	prepare := func(v *view) (err *serviceError) {
-		if p, err = s.planSearch(v.schema, args); err != nil {
+		if p, err = planSearch(v.schema, args); err != nil {
 			return err
 		}
 		return s.prepareSearch(v, p)

@@ -69,7 +69,7 @@ type highlight struct {
 func (p *searchPlan) needsText() bool { return p.query != nil || len(p.matchers) > 0 }
 
 // planSearch checks everything that can be checked without a document.
-func (s *Server) planSearch(sc *schema, a *arguments) (*searchPlan, *serviceError) {
+func planSearch(sc *schema, a *arguments) (*searchPlan, *serviceError) {
 	p := &searchPlan{args: a, sc: sc, count: a.flag("count")}
 	for _, step := range []func() *serviceError{
 		sc.compileNormalizers, p.planSemantic, p.planPage, p.planText, p.planFilter, p.planOrder, p.planSelection, p.planFacets, p.planHighlights, p.planProfile, p.planVectors,
@@ -240,7 +240,7 @@ func (p *searchPlan) planFacets() *serviceError {
 	for _, text := range p.args.texts("facets") {
 		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.byName, Normalize: p.sc.normalizer})
 		if unsupported := (*facets.Error)(nil); errors.As(err, &unsupported) && unsupported.Unsupported {
-			return &serviceError{status: http.StatusNotImplemented, code: "NotEmulated", message: err.Error()}
+			return notImplemented(err.Error())
 		}
 		if err != nil {
 			return p.args.refuse("facet", err.Error())

@@ -32,7 +32,7 @@ type scoringFunction struct {
 	interpolation string
 	// share returns where in the range of the function a document lies: 1 at its
 	// beginning, 0 at its end and outside.
-	share func(value stored.Member) float64
+	share func(value []byte) float64
 }
 
 // planProfile reads the scoring profile of a search and its parameters.
@@ -159,16 +159,16 @@ func parsePosition(values []string) (lon, lat float64, ok bool) {
 }
 
 // magnitude is from start, where the share is 0, to end, where it is 1.
-func magnitude(typ stored.Type, start, end float64, beyond bool) func(stored.Member) float64 {
-	return func(m stored.Member) float64 {
+func magnitude(typ stored.Type, start, end float64, beyond bool) func([]byte) float64 {
+	return func(value []byte) float64 {
 		var v float64
 		switch typ {
 		case stored.Int32:
-			v = float64(int32(binary.LittleEndian.Uint32(m.Value)))
+			v = float64(int32(binary.LittleEndian.Uint32(value)))
 		case stored.Int64:
-			v = float64(int64(binary.LittleEndian.Uint64(m.Value)))
+			v = float64(int64(binary.LittleEndian.Uint64(value)))
 		default:
-			v = math.Float64frombits(binary.LittleEndian.Uint64(m.Value))
+			v = math.Float64frombits(binary.LittleEndian.Uint64(value))
 		}
 		share := (v - start) / (end - start)
 		switch {
@@ -183,9 +183,9 @@ func magnitude(typ stored.Type, start, end float64, beyond bool) func(stored.Mem
 
 // freshness is 1 now and 0 at the end of the duration in seconds, which is
 // negative for times to come.
-func freshness(now time.Time, seconds float64) func(stored.Member) float64 {
-	return func(m stored.Member) float64 {
-		age := float64(now.UnixMilli()-int64(binary.LittleEndian.Uint64(m.Value))) / 1000
+func freshness(now time.Time, seconds float64) func([]byte) float64 {
+	return func(value []byte) float64 {
+		age := float64(now.UnixMilli()-int64(binary.LittleEndian.Uint64(value))) / 1000
 		if share := 1 - age/seconds; share >= 0 && share <= 1 {
 			return share
 		}
@@ -194,29 +194,29 @@ func freshness(now time.Time, seconds float64) func(stored.Member) float64 {
 }
 
 // distance is 1 at the point and 0 so many kilometres from it.
-func distance(lon, lat, kilometres float64) func(stored.Member) float64 {
-	return func(m stored.Member) float64 {
+func distance(lon, lat, kilometres float64) func([]byte) float64 {
+	return func(value []byte) float64 {
 		d := odata.Distance(
 			lon, lat,
-			math.Float64frombits(binary.LittleEndian.Uint64(m.Value)), math.Float64frombits(binary.LittleEndian.Uint64(m.Value[8:])),
+			math.Float64frombits(binary.LittleEndian.Uint64(value)), math.Float64frombits(binary.LittleEndian.Uint64(value[8:])),
 		)
 		return max(1-d/kilometres, 0)
 	}
 }
 
 // tags is the share of the tags that a document has.
-func tags(collection bool, wanted []string) func(stored.Member) float64 {
-	return func(m stored.Member) float64 {
+func tags(collection bool, wanted []string) func([]byte) float64 {
+	return func(value []byte) float64 {
 		found := 0
-		has := func(value []byte) {
-			if slices.Contains(wanted, string(value)) {
+		has := func(tag []byte) {
+			if slices.Contains(wanted, string(tag)) {
 				found++
 			}
 		}
 		if !collection {
-			has(m.Value)
+			has(value)
 		} else {
-			for rest := m.Value; len(rest) > 0; {
+			for rest := value; len(rest) > 0; {
 				var element []byte
 				element, rest = stored.NextElement(rest, 0)
 				has(element)
@@ -259,14 +259,14 @@ func (p *profile) boost(document []byte) float64 {
 
 // addition is what a function adds to the boost of a document.
 func (f *scoringFunction) addition(document []byte) float64 {
-	m := stored.Member{Value: document}
+	value := document
 	for _, field := range f.path {
 		var found bool
-		if m, found = stored.FindMember(m.Value, field.Ordinal); !found || m.Null {
+		if value, found = stored.FindValue(value, field.Ordinal); !found {
 			return 0
 		}
 	}
-	share := f.share(m)
+	share := f.share(value)
 	switch f.interpolation {
 	case "constant":
 		if share > 0 {

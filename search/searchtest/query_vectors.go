@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,10 +135,7 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
 	switch q.Kind {
 	case "vector":
 	case "text", "imageUrl", "imageBinary":
-		return &serviceError{
-			status: http.StatusNotImplemented, code: "NotEmulated",
-			message: "searchtest does not emulate vector queries of the kind '" + q.Kind + "': it has no vectorizers. Use the kind 'vector'.",
-		}
+		return notImplemented("searchtest does not emulate vector queries of the kind '" + q.Kind + "': it has no vectorizers. Use the kind 'vector'.")
 	case "":
 		return a.refuseCoded("InvalidVectorQuery", "vector.kind", "The vector query's 'kind' parameter is not set.")
 	default:

@@ -66,7 +66,7 @@ func collectTextFields(dst []textField, around []*stored.Field, path string, byN
 // that the emulator does not have, or cannot make.
 func notAnalyzed(what string, err error) *serviceError {
 	if unsupported := (*analysis.UnsupportedError)(nil); errors.As(err, &unsupported) {
-		return &serviceError{status: http.StatusNotImplemented, code: "NotEmulated", message: "searchtest cannot do this for " + what + ": " + err.Error()}
+		return notImplemented("searchtest cannot do this for " + what + ": " + err.Error())
 	}
 	return &serviceError{status: http.StatusBadRequest, message: "The definition of " + what + " cannot be used: " + err.Error()}
 }
@@ -143,14 +143,14 @@ func (sc *schema) document(data []byte) textindex.Document {
 // end of path.
 func appendTexts(dst []string, path []*stored.Field, object []byte) []string {
 	f := path[0]
-	m, found := stored.FindMember(object, f.Ordinal)
-	if !found || m.Null {
+	value, found := stored.FindValue(object, f.Ordinal)
+	if !found {
 		return dst
 	}
 	if !f.Collection {
-		return appendText(dst, path, m.Value)
+		return appendText(dst, path, value)
 	}
-	for rest := m.Value; len(rest) > 0; {
+	for rest := value; len(rest) > 0; {
 		var element []byte
 		element, rest = stored.NextElement(rest, 0)
 		dst = appendText(dst, path, element)

@@ -204,10 +204,7 @@ func (s *Server) dispatch(w *reply, r *http.Request, rt route, x *exchange) {
 	case OpServiceStatistics:
 		s.serviceStatistics(w, r, rt, time.Now())
 	default:
-		writeError(w, r, &serviceError{
-			status: http.StatusNotImplemented, code: "NotEmulated",
-			message: "searchtest does not emulate " + rt.feature + " yet.",
-		})
+		writeError(w, r, notImplemented("searchtest does not emulate "+rt.feature+" yet."))
 	}
 }
 

@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,9 +31,8 @@ type typedPlan struct {
 	top      int
 }
 
-// planTyped checks the parameters that both have. parameter is what the service
-// calls the suggester in its refusals of one that does not exist.
-func (s *Server) planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
+// planTyped checks the parameters that both have.
+func planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
 	if err := sc.compileNormalizers(); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Server) planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError)
 		return nil, err
 	}
 	for _, path := range p.typed.Fields {
-		if !hasPath(sources, path) {
+		if !slices.ContainsFunc(sources, func(f textField) bool { return f.path == path }) {
 			return nil, a.refuse("searchFields", "The field '"+path+"' in the search field list is not a source field of the suggester '"+p.name+"'.")
 		}
 	}
@@ -76,15 +76,6 @@ func (s *Server) planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError)
 	p.top = int(top)
 	p.coverage, err = a.coverage()
 	return p, err
-}
-
-func hasPath(fields []textField, path string) bool {
-	for i := range fields {
-		if fields[i].path == path {
-			return true
-		}
-	}
-	return false
 }
 
 // prepare makes the suggester, and finds the documents that pass the filter.
@@ -127,11 +118,7 @@ func (p *typedPlan) appendHead(dst []byte, r *http.Request, context string) []by
 // suggest answers GET …/docs/search.suggest and POST …/docs/search.post.suggest.
 func (s *Server) suggest(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	body, err := s.suggestReply(r, rt, x)
-	if err != nil {
-		writeError(w, r, err)
-		return
-	}
-	writeJSON(w, r, http.StatusOK, body)
+	writeQueryReply(w, r, body, err)
 }
 
 func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
@@ -148,7 +135,7 @@ func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *
 	var ordered bool
 	var chosen *selection
 	prepare := func(v *view) (err *serviceError) {
-		if p, err = s.planTyped(v.schema, args); err != nil {
+		if p, err = planTyped(v.schema, args); err != nil {
 			return err
 		}
 		if order, ordered, err = v.schema.order(args); err != nil {

@@ -212,11 +212,11 @@ func (v *view) all(f func(id uint32, data []byte)) {
 
 // putVector adds the vector of a document to the index of a field, if it has one.
 func putVector(x *vectors.Index, f *stored.Field, id uint32, data []byte) {
-	m, found := stored.FindMember(data, f.Ordinal)
-	if !found || m.Null || len(m.Value) == 0 {
+	value, found := stored.FindValue(data, f.Ordinal)
+	if !found || len(value) == 0 {
 		return
 	}
-	if err := x.Put(id, m.Value); err != nil {
+	if err := x.Put(id, value); err != nil {
 		panic("searchtest: a stored vector is no vector: " + err.Error()) // its length was checked when it was written
 	}
 }

@@ -162,24 +162,7 @@ func (p *compareDouble) match(object []byte, _ uint32, _ Matcher) bool {
 	if !ok {
 		return p.op == opNotEqual
 	}
-	return compareFloats(p.op, math.Float64frombits(binary.LittleEndian.Uint64(value)), p.value)
-}
-
-func compareFloats(op operator, a, b float64) bool {
-	switch op {
-	case opEqual:
-		return a == b
-	case opNotEqual:
-		return a != b
-	case opGreater:
-		return a > b
-	case opGreaterOrEqual:
-		return a >= b
-	case opLess:
-		return a < b
-	default:
-		return a <= b
-	}
+	return compare(p.op, math.Float64frombits(binary.LittleEndian.Uint64(value)), p.value)
 }
 
 // compareString compares strings by their bytes, after both were normalized if
@@ -197,7 +180,7 @@ func (p *compareString) match(object []byte, _ uint32, _ Matcher) bool {
 		return p.op == opNotEqual
 	}
 	if p.normalize != nil {
-		return compareStrings(p.op, p.normalize(string(value)), p.value)
+		return compare(p.op, p.normalize(string(value)), p.value)
 	}
 	// The conversions are only looked at, and so cost nothing.
 	switch p.op {
@@ -216,7 +199,8 @@ func (p *compareString) match(object []byte, _ uint32, _ Matcher) bool {
 	}
 }
 
-func compareStrings(op operator, a, b string) bool {
+// compare compares as Go does: NaN with nothing, strings by their bytes.
+func compare[V float64 | string](op operator, a, b V) bool {
 	switch op {
 	case opEqual:
 		return a == b
@@ -263,7 +247,7 @@ type near struct {
 
 func (p *near) match(object []byte, _ uint32, _ Matcher) bool {
 	value, ok := find(object, p.path)
-	return ok && compareFloats(p.op, decodePoint(value).distance(p.from), p.value)
+	return ok && compare(p.op, decodePoint(value).distance(p.from), p.value)
 }
 
 // within is geo.intersects.
