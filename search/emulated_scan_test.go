@@ -197,6 +197,26 @@ func TestKeyThatCannotBeScannedIsRefusedBeforeTheFirstDocument(t *testing.T) {
 	}
 }
 
+// TestScanPassesOverNoKeyThatANormalizerMakesEqual: it returns all documents, or
+// an error, if it could not know of the normalizer.
+func TestScanPassesOverNoKeyThatANormalizerMakesEqual(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		keys := rapid.SliceOfNDistinct(rapid.StringMatching(`[abAB]{1,2}`), 1, 12, rapid.ID).Draw(rt, "keys")
+		docs := make([]models.Document, len(keys))
+		for i, key := range keys {
+			docs[i] = models.Document{"id": key}
+		}
+		_, client := emulating(t, `{"name":"fixed","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true,"normalizer":"lowercase"}]}`, "fixed", docs...)
+		got, err := scanned(t, client, &search.ScanOptions{PageSize: rapid.IntRange(1, 4).Draw(rt, "page size")})
+		if err == nil {
+			require.ElementsMatch(rt, keys, got)
+			return
+		}
+		require.ErrorContains(rt, err, "the service orders \"id\" in another way than by its characters")
+		require.Subset(rt, keys, got)
+	})
+}
+
 // TestScanWithAQueryKeyNeedsTheNameOfTheKey, because only admins read definitions.
 func TestScanWithAQueryKeyNeedsTheNameOfTheKey(t *testing.T) {
 	srv, _ := emulatingEverything(t, numbered(3)...)

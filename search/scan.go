@@ -36,8 +36,9 @@ type ScanOptions struct {
 	// stopped. There need not be a document with this key. Defaults to the first
 	// key.
 	After string
-	// PageSize is how many documents one request gets, 1 to 1000. Large documents
-	// make large replies. Defaults to 1000.
+	// PageSize is how many documents one request gets, 1 to 1000, counted without
+	// the last one of the page before, which comes again if there is room. Large
+	// documents make large replies. Defaults to 1000.
 	PageSize int
 	// SessionID is that of SearchOptions. Replicas of an index need not be equally
 	// up to date: with an id one of them answers all requests, if possible. Defaults
@@ -57,11 +58,13 @@ type ScanOptions struct {
 // index" is what the service searches: it shows a write some seconds after it has
 // accepted it, and perhaps not on all replicas at once.
 //
-// Each page is a query for the keys above the last one, so the key field must be
+// Each page is a query for the keys from the last one on, so the key field must be
 // filterable and sortable, and have no normalizer. If the definition of the index
 // is read (see ScanOptions.KeyField) that is checked there, and the error is
 // ErrNotScannable. Otherwise the service checks it with the first request, which
-// filters and sorts by the key already: it cannot turn out later.
+// filters and sorts by the key already: it cannot turn out later. Only a normalizer
+// then shows late: the walk ends with an error before it would pass over a key that
+// is equal to another.
 //
 // Errors are those of Search, and end the iteration. To go on after one, give
 // ScanOptions.After the key of the last document that was returned. ctx bounds
@@ -193,18 +196,24 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 	return "", call.wrap(malformed(fmt.Errorf("none of the %d fields of the definition is its key", len(index.Fields)), resp))
 }
 
-// next gets the page behind the last key.
+// next gets the page behind the last key. It asks for that key again: where a
+// normalizer makes others equal to it, they would be passed over otherwise, and so
+// are seen to be out of order.
 func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	c := s.client
 	ctx, end := c.conn.span(ctx, "Client.Scan")
 	defer func() { end(err) }()
+	top, again := s.options.PageSize, s.last != ""
+	if again {
+		top = min(top+1, maxPageSize)
+	}
 	query := SearchOptions{
 		// The first page has this condition as well, so that a key field that
 		// cannot be filtered by is refused there.
-		Filter:    And(Gt(s.options.KeyField, s.last), s.options.Filter),
+		Filter:    And(Ge(s.options.KeyField, s.last), s.options.Filter),
 		OrderBy:   []string{s.options.KeyField},
 		Select:    s.options.Select,
-		Top:       &s.options.PageSize,
+		Top:       &top,
 		SessionID: s.options.SessionID,
 	}
 	body, err := query.body("", c.conn.apiVersion)
@@ -217,25 +226,28 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	}
 	s.begun = true
 	more := continues(page.NextLink, page.NextPageParameters)
-	if len(page.Results) == 0 && more {
-		return nil, s.call.wrap(fmt.Errorf("%w: it has no results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
-	}
 	// Less than was asked for, and nothing to continue with, is the end. A page
 	// that the service cut short is continued by its last key like any other.
-	s.done = len(page.Results) < s.options.PageSize && !more
-	found := make([]scanned, len(page.Results))
+	s.done = len(page.Results) < top && !more
+	found := make([]scanned, 0, len(page.Results))
 	for i, result := range page.Results {
 		key, err := s.key.Get(result.Document)
 		if err != nil {
 			return nil, s.call.wrap(fmt.Errorf("%w: result %d: %w (request id %s)", models.ErrMalformedReply, i, err, page.RequestID))
+		}
+		if i == 0 && again && key == s.last {
+			continue
 		}
 		if key <= s.last {
 			// Going on would return documents twice, or for ever, or pass some over.
 			return nil, s.call.wrap(fmt.Errorf("%w: the key %q does not follow %q: the service orders %q in another way than by its characters (request id %s)",
 				models.ErrMalformedReply, key, s.last, s.options.KeyField, page.RequestID))
 		}
-		found[i] = scanned{key: key, json: result.Document}
+		found = append(found, scanned{key: key, json: result.Document})
 		s.last = key
+	}
+	if len(found) == 0 && more {
+		return nil, s.call.wrap(fmt.Errorf("%w: it has no new results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
 	return found, nil
 }

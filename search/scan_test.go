@@ -48,12 +48,12 @@ func (s *shelf) Do(req *http.Request) (*http.Response, error) {
 	require.NoError(s.t, json.NewDecoder(req.Body).Decode(&q))
 	s.requests = append(s.requests, q.Filter)
 	assert.Equal(s.t, "hotelId", q.OrderBy)
-	after, found := strings.CutPrefix(q.Filter, "hotelId gt '")
+	after, found := strings.CutPrefix(q.Filter, "hotelId ge '")
 	require.True(s.t, found, q.Filter)
 	after, _, _ = strings.Cut(after, "'")
 	var above []string
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
-		if key > after {
+		if key >= after {
 			above = append(above, key)
 		}
 	}
@@ -109,13 +109,13 @@ func TestScanReturnsEverythingInTheOrderOfKeys(t *testing.T) {
 	got, err := scanKeys(t, client, &search.ScanOptions{PageSize: 10})
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
-	assert.Equal(t, []string{"definition", "hotelId gt ''", "hotelId gt '17'", "hotelId gt '4'"}, s.requests)
+	assert.Equal(t, []string{"definition", "hotelId ge ''", "hotelId ge '17'", "hotelId ge '4'"}, s.requests)
 
 	s.requests = nil
 	got, err = scanKeys(t, client, &search.ScanOptions{KeyField: "hotelId", After: "20", PageSize: 5})
 	require.NoError(t, err)
 	assert.Equal(t, want[slices.Index(want, "20")+1:], got)
-	assert.Equal(t, "hotelId gt '20'", s.requests[0], "the definition is not needed")
+	assert.Equal(t, "hotelId ge '20'", s.requests[0], "the definition is not needed")
 }
 
 func TestScanEndsWithAFullPageToo(t *testing.T) {
@@ -123,7 +123,7 @@ func TestScanEndsWithAFullPageToo(t *testing.T) {
 	got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{PageSize: 2})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b"}, got)
-	assert.Equal(t, []string{"definition", "hotelId gt ''", "hotelId gt 'b'"}, s.requests)
+	assert.Equal(t, []string{"definition", "hotelId ge ''", "hotelId ge 'b'"}, s.requests)
 
 	got, err = scanKeys(t, newClient(t, shelfOf(t)), nil)
 	require.NoError(t, err)
@@ -138,6 +138,15 @@ func TestScanGoesOnBehindAPageThatWasCutShort(t *testing.T) {
 	got, err := scanKeys(t, newClient(t, s), nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b", "c", "d", "e"}, got)
+}
+
+// TestLargestPageHasRoomForTheLastKey, which is asked for again.
+func TestLargestPageHasRoomForTheLastKey(t *testing.T) {
+	w := replies(response(200, `{"value":[{"hotelId":"a"}],"@odata.nextLink":"x","@search.nextPageParameters":{}}`), response(200, `{"value":[{"hotelId":"a"}]}`))
+	got, err := scanKeys(t, newClient(t, w), &search.ScanOptions{KeyField: "hotelId"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a"}, got)
+	assert.JSONEq(t, `{"filter":"hotelId ge 'a'","orderby":"hotelId","top":1000}`, w.bodies[1])
 }
 
 // TestScanSkipsNothingThatLives while random keys come and go, at every place.
@@ -175,7 +184,7 @@ func TestScanAsksForItsKeyAndTheCallersFields(t *testing.T) {
 	}
 	_, err := scanKeys(t, client, opts)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"filter":"hotelId gt 'k''1' and (a eq 1 or b eq 'it''s')","orderby":"hotelId","select":"name,hotelId","top":7,"sessionId":"s"}`, w.bodies[0])
+	assert.JSONEq(t, `{"filter":"hotelId ge 'k''1' and (a eq 1 or b eq 'it''s')","orderby":"hotelId","select":"name,hotelId","top":8,"sessionId":"s"}`, w.bodies[0])
 	for _, selected := range [][]string{{"*"}, {"hotelId", "name"}} {
 		_, err := scanKeys(t, client, &search.ScanOptions{KeyField: "hotelId", Select: selected})
 		require.NoError(t, err)
@@ -185,7 +194,7 @@ func TestScanAsksForItsKeyAndTheCallersFields(t *testing.T) {
 		t.Fatal("there are none", err)
 	}
 	assert.Len(t, w.requests, 4, "the tag of the type names the key")
-	assert.JSONEq(t, `{"filter":"hotelId gt ''","orderby":"hotelId","top":1000}`, w.bodies[3])
+	assert.JSONEq(t, `{"filter":"hotelId ge ''","orderby":"hotelId","top":1000}`, w.bodies[3])
 }
 
 // TestIndexThatCannotBeScannedIsKnownAtTheStart.
@@ -242,7 +251,7 @@ func TestScanThatWouldGoWrongStops(t *testing.T) {
 		`{"value":[{"hotelId":""}]}`:                                         `the key "" does not follow ""`,
 		`{"value":[{"name":"x"}]}`:                                           "result 0: ",
 		`{"value":[{"hotelId":5}]}`:                                          "result 0: ",
-		`{"value":[],"@odata.nextLink":"x","@search.nextPageParameters":{}}`: "it has no results, but another page",
+		`{"value":[],"@odata.nextLink":"x","@search.nextPageParameters":{}}`: "it has no new results, but another page",
 	} {
 		w := reply(200, body)
 		got, err := scanKeys(t, newClient(t, w), &search.ScanOptions{KeyField: "hotelId"})
@@ -251,6 +260,11 @@ func TestScanThatWouldGoWrongStops(t *testing.T) {
 		assert.Empty(t, got)
 		assert.Len(t, w.requests, 1)
 	}
+	first, same := `{"value":[{"hotelId":"a"}]}`, `{"value":[{"hotelId":"a"}],"@odata.nextLink":"x","@search.nextPageParameters":{}}`
+	got, err := scanKeys(t, newClient(t, replies(response(200, first), response(200, same))), &search.ScanOptions{KeyField: "hotelId", PageSize: 1})
+	require.ErrorIs(t, err, models.ErrMalformedReply)
+	require.ErrorContains(t, err, "it has no new results, but another page")
+	assert.Equal(t, []string{"a"}, got)
 }
 
 func TestScanOptionsThatCannotBeAreRefused(t *testing.T) {

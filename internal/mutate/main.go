@@ -5,7 +5,7 @@
 //
 // With -for 15m it tries as many as there is time for, in random order; with
 // -check it runs no test: it only sees that each breakage can still be applied
-// and compiles.
+// and compiles, and that its test exists.
 //
 // A breakage is a fenced block marked "mutant":
 //
@@ -30,6 +30,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ type mutant struct {
 func main() {
 	only := flag.Int("line", 0, "run only the mutant whose block starts at this line")
 	limit := flag.Duration("for", 0, "try the mutants in random order and begin no other after this time; 0: try all, in order")
-	check := flag.Bool("check", false, "run no test: only see that each mutant can still be applied and compiles")
+	check := flag.Bool("check", false, "run no test: only see that each mutant can still be applied and compiles, and that its test exists")
 	flag.Parse()
 	var mutants []mutant
 	for _, list := range flag.Args() {
@@ -110,6 +111,9 @@ func checkAll(mutants []mutant) (wrong int) {
 		broken, err := m.apply()
 		if err == nil {
 			err = c.compile(m.file, broken)
+		}
+		if err == nil {
+			err = m.findTest()
 		}
 		if err != nil {
 			wrong++
@@ -213,9 +217,41 @@ func (m mutant) run() error {
 	return nil
 }
 
+// testFunction is the beginning of what go test -run may run.
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+
+// findTest says if there is no such test in the package, as far as its source
+// tells: subtests are not looked for.
+func (m mutant) findTest() error {
+	name, _, _ := strings.Cut(m.pattern(), "/")
+	pattern, err := regexp.Compile(name)
+	if err != nil {
+		return fmt.Errorf("the test: %w", err)
+	}
+	files, err := filepath.Glob(filepath.Join(m.test[0], "*_test.go"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, found := range testFunction.FindAllSubmatch(source, -1) {
+			if pattern.Match(found[1]) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("there is no test %s in %s", m.test[1], m.test[0])
+}
+
+// pattern is what go test -run is given.
+func (m mutant) pattern() string { return "^" + m.test[1] + "$" }
+
 // goTest runs the test.
 func (m mutant) goTest(flags ...string) (output string, err error) {
-	args := append([]string{"test", "-count=1", "-timeout=" + timeout.String(), "-run=^" + m.test[1] + "$"}, flags...)
+	args := append([]string{"test", "-count=1", "-timeout=" + timeout.String(), "-run=" + m.pattern()}, flags...)
 	args = append(append(args, m.test[0]), m.test[2:]...)
 	out, err := exec.Command("go", args...).CombinedOutput()
 	return string(out), err

@@ -46,3 +46,13 @@ func TestAMutantThatDoesNotCompileIsFound(t *testing.T) {
 	broken := append(source, "\nvar _ = undefinedHere\n"...)
 	assert.ErrorContains(t, c.compile("internal/mutate/compile.go", broken), "undefined: undefinedHere")
 }
+
+func TestAMutantWhoseTestIsGoneIsFound(t *testing.T) {
+	for _, name := range []string{"TestAMutantWhoseTestIsGoneIsFound", "TestAMutant.*", "TestGone|TestAMutant.*", "TestAMutantWhoseTestIsGoneIsFound/sub"} {
+		assert.NoError(t, mutant{test: []string{".", name}}.findTest(), name)
+	}
+	for _, name := range []string{"TestAMutant", "TestGone"} {
+		assert.ErrorContains(t, mutant{test: []string{".", name}}.findTest(), "there is no test "+name+" in .")
+	}
+	assert.ErrorContains(t, mutant{test: []string{".", "Test("}}.findTest(), "missing closing")
+}
