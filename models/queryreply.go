@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Replies to queries are read by hand rather than by encoding/json alone. What
@@ -192,6 +193,20 @@ func decodeNullable[S ~string](value []byte, to *S) error {
 	}
 	if s != nil {
 		*to = S(*s)
+	}
+	return nil
+}
+
+// decodeName reads one of names, or another one. The service writes some names
+// with a capital that its specification has without.
+func decodeName[S ~string](value []byte, to *S, names ...S) error {
+	if err := decodeNullable(value, to); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.EqualFold(string(*to), string(name)) {
+			*to = name
+		}
 	}
 	return nil
 }

@@ -71,8 +71,9 @@ const (
 // fails.
 type SemanticErrorHandling string
 
-// The ways to handle semantic errors. The service's specification calls
-// SemanticErrorHandlingFail the default.
+// The ways to handle semantic errors. Which is the default the service's
+// specification says in two ways; programs that set neither have got partial
+// responses.
 const (
 	// SemanticErrorHandlingPartial returns what there is:
 	// SearchDocumentsResult.SemanticPartialResponseReason says why it is not all.
@@ -82,7 +83,8 @@ const (
 )
 
 // SemanticPartialResponseReason says why the semantic ranking of a reply is not
-// complete. There may be others than these.
+// complete. There may be others than these, which are decoded as they are written;
+// these are, with whatever capitals.
 type SemanticPartialResponseReason string
 
 // The reasons of partial responses.
@@ -97,7 +99,7 @@ const (
 )
 
 // SemanticPartialResponseType says what a partial response holds. There may be
-// others than these.
+// others than these, as with the reasons.
 type SemanticPartialResponseType string
 
 // The types of partial responses.

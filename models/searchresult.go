@@ -102,9 +102,10 @@ func (r *SearchDocumentsResult[T]) UnmarshalJSON(b []byte) error {
 		case "@search.answers":
 			return json.Unmarshal(value, &r.Answers)
 		case "@search.semanticPartialResponseReason":
-			return decodeNullable(value, &r.SemanticPartialResponseReason)
+			return decodeName(value, &r.SemanticPartialResponseReason,
+				SemanticPartialResponseMaxWaitExceeded, SemanticPartialResponseCapacityOverloaded, SemanticPartialResponseTransient)
 		case "@search.semanticPartialResponseType":
-			return decodeNullable(value, &r.SemanticPartialResponseType)
+			return decodeName(value, &r.SemanticPartialResponseType, SemanticPartialResponseBaseResults, SemanticPartialResponseRerankedResults)
 		case "@search.nextPageParameters":
 			if !isNull(value) {
 				r.NextPageParameters = bytes.Clone(value)

@@ -33,6 +33,26 @@ const fullPage = `{
 	"@odata.nextLink": "https://svc.search.windows.net/indexes('hotels')/docs/search.post.search?api-version=2026-04-01"
 }`
 
+// TestPartialResponsesAreKnownInAnyCase: the specification has camels, the service
+// answers in Pascal's case.
+func TestPartialResponsesAreKnownInAnyCase(t *testing.T) {
+	read := func(reason, kind string) models.SearchDocumentsResult[models.Document] {
+		var page models.SearchDocumentsResult[models.Document]
+		require.NoError(t, json.Unmarshal([]byte(`{"@search.semanticPartialResponseReason":`+reason+`,"@search.semanticPartialResponseType":`+kind+`,"value":[]}`), &page))
+		return page
+	}
+	for reason, want := range map[string]models.SemanticPartialResponseReason{
+		`"Transient"`: models.SemanticPartialResponseTransient, `"CapacityOverloaded"`: models.SemanticPartialResponseCapacityOverloaded,
+		`"MaxWaitExceeded"`: models.SemanticPartialResponseMaxWaitExceeded, `"maxWaitExceeded"`: models.SemanticPartialResponseMaxWaitExceeded,
+		`"NewOne"`: "NewOne", "null": "",
+	} {
+		assert.Equal(t, want, read(reason, "null").SemanticPartialResponseReason)
+	}
+	assert.Equal(t, models.SemanticPartialResponseBaseResults, read("null", `"BaseResults"`).SemanticPartialResponseType)
+	assert.Equal(t, models.SemanticPartialResponseRerankedResults, read("null", `"RerankedResults"`).SemanticPartialResponseType)
+	assert.Equal(t, models.SemanticPartialResponseType("Half"), read("null", `"Half"`).SemanticPartialResponseType)
+}
+
 func TestPageIsReadCompletely(t *testing.T) {
 	type hotel struct {
 		ID     string `json:"hotelId"`
