@@ -36,7 +36,7 @@ func appendSupplied(dst []byte, fields []*stored.Field, object []byte) []byte {
 		dst = appendJSONString(dst, f.Name)
 		dst = append(dst, ':')
 		switch {
-		case m.Null:
+		case m.Null, f.Vector() && len(m.Value) == 0: // [] has the wrong length for a vector
 			dst = append(dst, "null"...)
 		case f.Collection && f.Type == stored.Complex:
 			dst = append(dst, '[')

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -135,6 +136,9 @@ func TestSearchesSayWhatIsWrong(t *testing.T) {
 		"null for a number":           {`{"vectorQueries":[{"kind":"vector","vector":[1,null,0],"fields":"v"}]}`, "A null value was found"},
 		"no neighbor":                 {`{"vectorQueries":[{"kind":"vector","vector":[1,2,3],"fields":"v","k":0}]}`, "Parameter name: vector.k"},
 		"an unknown vector member":    {`{"vectorQueries":[{"kind":"vector","vectors":[1]}]}`, "The property 'vectors' does not exist"},
+		"text beside a vector":        {`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"text":"x","fields":"v"}]}`, "The property 'text' does not exist on vector queries of the kind 'vector'."},
+		"text for a vector":           {`{"vectorQueries":[{"kind":"vector","vector":"x","fields":"v"}]}`, "The property 'vector' of a vector query cannot be read: A value of the kind string cannot be there."},
+		"oversampling of nothing":     {`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","oversampling":2}]}`, "Parameter name: vector.oversampling"},
 		"semantic without a name":     {`{"queryType":"semantic"}`, "Parameter name: semanticConfiguration"},
 		"captions without semantics":  {`{"captions":"extractive"}`, "Parameter name: captions"},
 		"coverage out of range":       {`{"minimumCoverage":101}`, "Parameter name: minimumCoverage"},
@@ -189,6 +193,56 @@ func TestAGetAsksWhatAPostAsks(t *testing.T) {
 	assert.Equal(t, `{"@odata.count":2,"@search.facets":{"i":[{"count":1,"value":3},{"count":1,"value":5}],"b":[{"count":2,"value":true}]},`+
 		`"value":[{"@search.score":0.74807227,"@search.highlights":{"s":["[red] wine"]},"id":"3","s":"red wine"},`+
 		`{"@search.score":0.74807227,"@search.highlights":{"s":["[red] apple"]},"id":"1","s":"red apple"}]}`, get.body)
+}
+
+// TestAGetIsRefusedWhatItCannotSay, rather than answered as if it had not said it.
+func TestAGetIsRefusedWhatItCannotSay(t *testing.T) {
+	p := library(t)
+	for query, reason := range map[string]string{
+		"filter=i+ge+3":               "the parameter 'filter' in a GET: it is called '$filter' there",
+		"facets=i":                    "the parameter 'facets' in a GET: it is called 'facet' there",
+		"vectorFilterMode=postFilter": "the parameter 'vectorFilterMode' in a GET: a POST has it",
+		"answers=extractive&api-version=2020-06-30": "the parameter 'answers' in this api-version, which does not have it",
+	} {
+		a := p.send(http.MethodGet, "/indexes/types/docs?"+query, "")
+		assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
+		assert.Equal(t, "searchtest does not emulate "+reason+".", a.message())
+	}
+}
+
+// TestOversamplingIsForWhatIsRankedAgain: it looks at more neighbors of compressed
+// vectors, and here none are compressed.
+func TestOversamplingIsForWhatIsRankedAgain(t *testing.T) {
+	p := newProbe(t, nil)
+	for n, test := range []struct {
+		version, compression string
+		status               int
+	}{
+		{"2025-09-01", `{"name":"c","kind":"scalarQuantization"}`, http.StatusOK},
+		{"2025-09-01", `{"name":"c","kind":"binaryQuantization","rescoringOptions":{"defaultOversampling":4}}`, http.StatusOK},
+		{"2025-09-01", `{"name":"c","kind":"scalarQuantization","rescoringOptions":{"enableRescoring":false}}`, http.StatusBadRequest},
+		{"2024-07-01", `{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}`, http.StatusOK},
+		{"2024-07-01", `{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":false}`, http.StatusBadRequest},
+	} {
+		a := p.send(http.MethodPost, "/indexes?api-version="+test.version, fmt.Sprintf(`{"name":"i%d","fields":[{"name":"id","type":"Edm.String","key":true},
+			{"name":"v","type":"Collection(Edm.Single)","searchable":true,"dimensions":2,"vectorSearchProfile":"p"}],
+			"vectorSearch":{"profiles":[{"name":"p","algorithm":"a","compression":"c"}],"algorithms":[{"name":"a","kind":"hnsw"}],"compressions":[%s]}}`, n, test.compression))
+		require.Equal(t, http.StatusCreated, a.status, a.body)
+		a = p.send(http.MethodPost, fmt.Sprintf("/indexes('i%d')/docs/search.post.search?api-version=%s", n, test.version), `{"vectorQueries":[{"kind":"vector","vector":[1,0],"fields":"v","oversampling":2}]}`)
+		assert.Equal(t, test.status, a.status, "%s: %s", test.compression, a.body)
+	}
+}
+
+// TestContinuationsAreText, even where the request was not.
+func TestContinuationsAreText(t *testing.T) {
+	p := newProbe(t, nil)
+	for n := range 51 {
+		p.indexed(fmt.Sprintf(`{"id":"%d"}`, n))
+	}
+	a := p.query("{\"search\":\"*\",\"highlightPreTag\":\"\xff\",\"highlightPostTag\":\"x\"}")
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	assert.Contains(t, a.body, "\"highlightPreTag\":\"\ufffd\"")
+	assert.True(t, utf8.ValidString(a.body))
 }
 
 // A keyword takes in the white space that no sentence has.

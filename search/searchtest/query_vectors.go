@@ -134,6 +134,9 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
 	a := p.args
 	switch q.Kind {
 	case "vector":
+		if q.Text != nil {
+			return a.unreadable("The property 'text' does not exist on vector queries of the kind 'vector'.")
+		}
 	case "text", "imageUrl", "imageBinary":
 		return notImplemented("searchtest does not emulate vector queries of the kind '" + q.Kind + "': it has no vectorizers. Use the kind 'vector'.")
 	case "":
@@ -176,6 +179,9 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
 				"'. However, the provided vector has a length of '"+length+"'. Please ensure that the vector length matches the expected length of the vector field. "+
 				"Read the following documentation for more details: https://aka.ms/vector-search")
 		}
+		if q.Oversampling != nil && !p.sc.rescores(path) {
+			return a.refuseCoded("InvalidVectorQuery", "vector.oversampling", "Oversampling needs a vector field whose profile has a compression that rescores with the original vectors; '"+path+"' has none.")
+		}
 		one := list
 		one.field, one.metric = f, p.sc.vectorMetric(path)
 		p.vectors = append(p.vectors, one)
@@ -186,19 +192,39 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
 // vectorMetric returns the metric of a vector field: that of the algorithm of
 // its profile.
 func (sc *schema) vectorMetric(name string) vectors.Metric {
-	def := sc.parsed
-	for _, f := range def.object.objects("fields") {
-		if f.str("name") != name {
-			continue
-		}
-		if profile := named(def.vectors("profiles"), f.str("vectorSearchProfile")); profile != nil {
-			if algorithm := named(def.vectors("algorithms"), profile.str("algorithm")); algorithm != nil {
-				m, _ := vectors.ParseMetric(metricOf(algorithm))
-				return m
-			}
-		}
+	if algorithm := sc.vectorSetting(name, "algorithm", "algorithms"); algorithm != nil {
+		m, _ := vectors.ParseMetric(metricOf(algorithm))
+		return m
 	}
 	return vectors.Cosine
+}
+
+// rescores reports whether what is found in a compressed vector field is ranked
+// again with the original vectors.
+func (sc *schema) rescores(name string) bool {
+	compression := sc.vectorSetting(name, "compression", "compressions")
+	if compression == nil {
+		return false
+	}
+	if options := compression.object("rescoringOptions"); options != nil {
+		return options.boolean("enableRescoring")
+	}
+	return compression.boolean("rerankWithOriginalVectors")
+}
+
+// vectorSetting returns what the profile of a vector field names as its member,
+// one of a list of the vector search configuration. It is nil if there is none.
+func (sc *schema) vectorSetting(field, member, list string) *object {
+	d := sc.parsed
+	f := named(d.object.objects("fields"), field)
+	if f == nil {
+		return nil
+	}
+	profile := named(d.vectors("profiles"), f.str("vectorSearchProfile"))
+	if profile == nil {
+		return nil
+	}
+	return named(d.vectors(list), profile.str(member))
 }
 
 // nearest returns the neighbors of a list. accept says which documents may be

@@ -121,11 +121,14 @@ func readJSON(dec *json.Decoder, depth int) (any, error) {
 // jsonFault is err in words that do not name a Go package.
 func jsonFault(err error) string {
 	var syntax *json.SyntaxError
+	var unfit *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "The text ends before the value does."
 	case errors.As(err, &syntax):
 		return "There is a syntax error at position " + strconv.FormatInt(syntax.Offset, 10) + "."
+	case errors.As(err, &unfit):
+		return "A value of the kind " + unfit.Value + " cannot be there."
 	}
 	return strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
 }

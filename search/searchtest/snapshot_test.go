@@ -90,7 +90,7 @@ func TestSnapshotsTakeEveryTypeAndEveryVersionThereAndBack(t *testing.T) {
 		"g":{"type":"Point","coordinates":[-180.0,90.0]},"c":{"x":null,"n":{}},"ss":["",""],"bs":[false],"is":[1],"ls":[-9223372036854775808],"ds":[5e-324,"-INF",0.1],
 		"ts":["0001-01-01T00:00:00Z"],"gs":[{"type":"Point","coordinates":[1.5,2]}],"cs":[{},{"tags":[],"in":[{"z":"q"},{}]}],"hidden":"h",
 		"v":[0.1,1e-30,3],"vh":[0.5,65504],"vi":[-32768,1],"vs":[-128,127],"vb":[255,0],"vx":[1,2]}`,
-		`{"id":"2"}`, `{"id":"3","@search.action":"mergeOrUpload","s":"a"}`, `{"id":"3","@search.action":"merge","i":5,"s":null}`)
+		`{"id":"2"}`, `{"id":"3","@search.action":"mergeOrUpload","s":"a"}`, `{"id":"3","@search.action":"merge","i":5,"s":null}`, `{"id":"4","v":null,"vb":null,"ss":[]}`)
 	for n, version := range []string{"2019-05-06", "2020-06-30", "2023-11-01", "2024-07-01", "2025-09-01", "2024-05-01-Preview"} {
 		p.send("POST", "/indexes?api-version="+version, fmt.Sprintf(`{"name":"v%d","fields":[{"name":"id","type":"Edm.String","key":true}]}`, n))
 	}

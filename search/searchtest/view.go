@@ -65,11 +65,7 @@ const mostIDs = 1 << 31
 func (ix *index) read(now time.Time, prepare func(v *view) *serviceError, search func(v *view)) *serviceError {
 	v := &ix.view
 	for {
-		v.mu.Lock()
-		v.catchUp(ix, now)
-		age := v.age
-		err := prepare(v)
-		v.mu.Unlock()
+		age, err := v.prepared(ix, now, prepare)
 		if err != nil {
 			return err
 		}
@@ -83,6 +79,14 @@ func (ix *index) read(now time.Time, prepare func(v *view) *serviceError, search
 		}
 		v.mu.RUnlock()
 	}
+}
+
+// prepared brings the view up to date and prepares it for a search.
+func (v *view) prepared(ix *index, now time.Time, prepare func(v *view) *serviceError) (age int, err *serviceError) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.catchUp(ix, now)
+	return v.age, prepare(v)
 }
 
 // catchUp brings the view up to date. v.mu must be held.
