@@ -256,6 +256,18 @@ func TestMarksStayInsideTheirSentence(t *testing.T) {
 	assert.Contains(t, a.body, `<em>lead.`)
 }
 
+// TestMarksGoOnInTheNextSentence where tokens overlap across the end of one.
+func TestMarksGoOnInTheNextSentence(t *testing.T) {
+	p := newProbe(t, nil)
+	require.NoError(t, p.CreateIndex(`{"name":"grams","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"s","type":"Edm.String","analyzer":"grams"}],
+		"analyzers":[{"name":"grams","@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","tokenizer":"grams"}],
+		"tokenizers":[{"name":"grams","@odata.type":"#Microsoft.Azure.Search.NGramTokenizer","minGram":2,"maxGram":3}]}`))
+	a := p.send(http.MethodPost, "/indexes('grams')/docs/search.index", `{"value":[{"id":"1","s":"One. Two"}]}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	a = p.send(http.MethodPost, "/indexes('grams')/docs/search.post.search", `{"search":"s:/.*/","queryType":"full","highlight":"s","select":"id"}`)
+	assert.Contains(t, a.body, `{"s":["<em>One.</em>","<em>Two</em>"]}`)
+}
+
 func TestScoresWithoutEndAreStillNumbers(t *testing.T) {
 	p := library(t)
 	boost := strings.Repeat("0", 38)

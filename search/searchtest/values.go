@@ -87,9 +87,9 @@ func (p *batchParser) text(f *stored.Field, raw []byte, plain bool) *serviceErro
 		special := math.NaN()
 		switch string(raw) {
 		case "NaN":
-		case "INF":
+		case "INF", "Infinity":
 			special = math.Inf(1)
-		case "-INF":
+		case "-INF", "-Infinity":
 			special = math.Inf(-1)
 		default:
 			return p.cannotConvert(f, string(raw))

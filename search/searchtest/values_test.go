@@ -35,6 +35,7 @@ func TestValuesReadBackInTheServicesForm(t *testing.T) {
 		{"NaN", "d", `"NaN"`, `"NaN"`},
 		{"infinity", "d", `"INF"`, `"INF"`},
 		{"minus infinity", "d", `"-INF"`, `"-INF"`},
+		{"infinity in Java's words", "ds", `["Infinity","-Infinity"]`, `["INF","-INF"]`},
 		{"times are UTC", "t", `"2010-01-01T00:00:00-08:00"`, `"2010-01-01T08:00:00Z"`},
 		{"times without seconds", "t", `"2010-01-01T00:00Z"`, `"2010-01-01T00:00:00Z"`},
 		{"times are cut to milliseconds", "t", `"2024-02-29T12:34:56.789999999+05:30"`, `"2024-02-29T07:04:56.789Z"`},

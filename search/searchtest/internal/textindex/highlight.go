@@ -139,8 +139,7 @@ func (m *marks) phrase(slots []phraseSlot, slop int) {
 	}
 }
 
-// find is the spans of text to be marked, in order and apart from each other,
-// with the terms there.
+// find is the spans of text to be marked, by their starts, with the terms there.
 func (m *marks) find(a analysis.Analyzer, text string) []markedSpan {
 	tokens := a.Analyze(text)
 	marked := make([]bool, len(tokens))
@@ -159,17 +158,8 @@ func (m *marks) find(a analysis.Analyzer, text string) []markedSpan {
 			spans = append(spans, markedSpan{span{t.Start, t.End}, t.Text})
 		}
 	}
-	// Tokens may overlap (n-grams, parts of words): the text is marked once.
 	slices.SortStableFunc(spans, func(a, b markedSpan) int { return cmp.Compare(a.start, b.start) })
-	out := spans[:0]
-	for _, s := range spans {
-		if n := len(out); n > 0 && s.start < out[n-1].end {
-			out[n-1].end = max(out[n-1].end, s.end)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
+	return spans
 }
 
 type markedSpan struct {
@@ -214,11 +204,17 @@ func (h *Highlighter) Fragments(path string, values []string, limit int, tags Ta
 	for _, value := range values {
 		spans := m.find(f.Index, value)
 		for _, s := range sentences(value) {
+			// Tokens may overlap (n-grams, parts of words): the text is marked once.
+			// What goes on behind the sentence is marked up to its end.
 			var inside []markedSpan
-			for len(spans) > 0 && spans[0].start < s.end {
-				spans[0].end = min(spans[0].end, s.end)
-				inside = append(inside, spans[0])
-				spans = spans[1:]
+			for ; len(spans) > 0 && spans[0].start < s.end; spans = spans[1:] {
+				m := spans[0]
+				m.end = min(m.end, s.end)
+				if n := len(inside); n > 0 && m.start < inside[n-1].end {
+					inside[n-1].end = max(inside[n-1].end, m.end)
+					continue
+				}
+				inside = append(inside, m)
 			}
 			if len(inside) > 0 {
 				fragments = append(fragments, fragment{wrap(value, s, inside, tags), worth(s, inside)})
