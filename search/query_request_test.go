@@ -296,6 +296,7 @@ func TestFacetsAreWrittenAsTheServiceReadsThem(t *testing.T) {
 		`"down" is no order of a facet`:                              search.FacetByValue("a", &search.FacetByValueOptions{Sort: "down"}),
 		`it has no boundaries`:                                       search.FacetByRange[int]("a"),
 		`boundary 1, 5, is not above 5`:                              search.FacetByRange("a", 5, 5),
+		`boundary 1, 1970-01-01T00:00:00Z, is not above 1970`:        search.FacetByRange("a", time.Unix(0, 0), time.Unix(0, 999_999)),
 		`boundary 2, 1, is not above 2`:                              search.FacetByRange[int64]("a", 1, 2, 1),
 		`boundary 1, 2000-01-01T00:00:00Z, is not above 2001`:        search.FacetByRange("a", time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)),
 		`boundary 0 is NaN`:                                          search.FacetByRange("a", math.NaN()),

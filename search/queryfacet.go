@@ -176,7 +176,8 @@ func facet(path string, settings []string, err error) Facet {
 	}
 }
 
-// ascends reports whether b is above a.
+// ascends reports whether b is above a, of times by the milliseconds that are
+// written.
 func ascends[B FacetBoundary](a, b B) bool {
 	switch a := any(a).(type) {
 	case int:
@@ -188,7 +189,7 @@ func ascends[B FacetBoundary](a, b B) bool {
 	case float64:
 		return a < any(b).(float64)
 	case time.Time:
-		return a.Before(any(b).(time.Time))
+		return a.UnixMilli() < any(b).(time.Time).UnixMilli()
 	}
 	return false
 }
