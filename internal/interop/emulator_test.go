@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,14 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // cold cache a minute.
 const commandLimit = 4 * time.Minute
 
+// wanted skips the test unless somebody asked for SDKs to be fetched.
+func wanted(t *testing.T) {
+	t.Helper()
+	if os.Getenv("AZSEARCH_INTEROP") == "" {
+		t.Skip("fetches an SDK from its registry: set AZSEARCH_INTEROP to try, or to required")
+	}
+}
+
 // missing skips the test, or fails it where AZSEARCH_INTEROP=required.
 func missing(t *testing.T, format string, args ...any) {
 	t.Helper()
@@ -29,6 +39,28 @@ func missing(t *testing.T, format string, args ...any) {
 		t.Fatalf(format, args...)
 	}
 	t.Skipf(format, args...)
+}
+
+// copied returns a temporary folder with what is in the folder name of files.
+func copied(t *testing.T, files fs.FS, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	inside, err := fs.Sub(files, name)
+	require.NoError(t, err)
+	require.NoError(t, os.CopyFS(dir, inside))
+	return dir
+}
+
+// allPassed is what the scripts have to print for scenarios, except for those in
+// without, which a version of the SDK has no method for.
+func allPassed(scenarios, without []string) string {
+	var lines strings.Builder
+	for _, name := range scenarios {
+		if !slices.Contains(without, name) {
+			lines.WriteString("passed " + name + "\n")
+		}
+	}
+	return lines.String()
 }
 
 // run is a command in the folder dir, its standard output, and its standard error.

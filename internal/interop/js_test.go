@@ -2,11 +2,8 @@ package interop
 
 import (
 	"embed"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,9 +82,7 @@ var jsWithout = map[string][]string{
 // TestJavaScriptSDKDrivesTheEmulator needs Node.js and npm, and a registry or
 // npm's cache.
 func TestJavaScriptSDKDrivesTheEmulator(t *testing.T) {
-	if os.Getenv("AZSEARCH_INTEROP") == "" {
-		t.Skip("fetches an SDK from its registry: set AZSEARCH_INTEROP to try, or to required")
-	}
+	wanted(t)
 	dir := installJS(t)
 	emulator := buildEmulator(t)
 	for version, without := range jsWithout {
@@ -95,13 +90,7 @@ func TestJavaScriptSDKDrivesTheEmulator(t *testing.T) {
 			endpoint := startEmulator(t, emulator, "-faults", filepath.Join(dir, "faults.json"))
 			out, log, err := run(t, dir, "node", "run.mjs", endpoint, searchtest.AdminKey, searchtest.QueryKey, version)
 			assert.NoError(t, err, log)
-			var want strings.Builder
-			for _, name := range jsScenarios {
-				if !slices.Contains(without, name) {
-					want.WriteString("passed " + name + "\n")
-				}
-			}
-			assert.Equal(t, want.String(), out)
+			assert.Equal(t, allPassed(jsScenarios, without), out)
 		})
 	}
 }
@@ -121,10 +110,7 @@ func installJS(t *testing.T) string {
 	if n, err := strconv.Atoi(major); err != nil || n < nodeNeeded {
 		missing(t, "node is %s; the SDK needs %d", strings.TrimSpace(version), nodeNeeded)
 	}
-	dir := t.TempDir()
-	scripts, err := fs.Sub(jsFiles, "js")
-	require.NoError(t, err)
-	require.NoError(t, os.CopyFS(dir, scripts))
+	dir := copied(t, jsFiles, "js")
 	if out, log, err := run(t, dir, "npm", "ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"); err != nil {
 		missing(t, "npm cannot install the SDK: %v\n%s%s", err, out, log)
 	}
