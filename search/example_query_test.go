@@ -284,3 +284,28 @@ func ExampleScan() {
 	// 2 Roadside Motel
 	// 5 Secret Point Resort <nil>
 }
+
+// Everything that meets a filter is deleted by key, however much it is.
+func ExampleScanKeys() {
+	ctx := context.Background()
+	srv, client := resorts()
+	defer srv.Close()
+	var keys []string
+	for key, err := range search.ScanKeys(ctx, client, &search.ScanOptions{Filter: search.Eq("category", "Luxury")}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		keys = append(keys, key)
+	}
+	result, err := search.DeleteDocumentsByKey(ctx, client, "id", keys, nil)
+	fmt.Println(keys, len(result.Results), err)
+	// Output:
+	// [1 5] 2 <nil>
+}
+
+func ExampleEscapeText() {
+	typed := `C++ (and "Go") -Rust*`
+	fmt.Println(search.EscapeText(typed))
+	// Output:
+	// C\+\+ \(and \"Go\"\) \-Rust\*
+}

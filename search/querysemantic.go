@@ -22,7 +22,8 @@ type SemanticOptions struct {
 	// service does.
 	ErrorHandling models.SemanticErrorHandling
 	// MaxWait is how long the ranking may take, at least 700 ms, in whole
-	// milliseconds. Defaults to what the service allows.
+	// milliseconds. The service has been seen to want more than 750. Defaults to what
+	// it allows.
 	MaxWait time.Duration
 	// Answers asks for passages that answer the query. Defaults to none.
 	Answers *AnswerOptions

@@ -82,21 +82,47 @@ func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T,
 			yield(zero, err)
 			return
 		}
-		for !s.done {
-			page, err := s.next(ctx)
+		for found, err := range s.documents(ctx) {
 			if err != nil {
 				yield(zero, err)
 				return
 			}
-			for _, found := range page {
-				var doc T
-				if err := json.Unmarshal(found.json, &doc); err != nil {
-					yield(zero, s.call.wrap(fmt.Errorf("the document with the key %q does not fit into %T: %w", found.key, zero, withoutValue(err))))
-					return
-				}
-				if !yield(doc, nil) {
-					return
-				}
+			var doc T
+			if err := json.Unmarshal(found.json, &doc); err != nil {
+				yield(zero, s.call.wrap(fmt.Errorf("the document with the key %q does not fit into %T: %w", found.key, zero, withoutValue(err))))
+				return
+			}
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ScanKeys returns the keys of all documents of an index, or of all that meet a
+// filter, in their order. It is Scan with nothing else in the replies, for what
+// takes keys: deleting what meets a filter, for example.
+//
+// ScanOptions.Select must be empty. Without ScanOptions.KeyField the definition of
+// the index says which field the key is.
+func ScanKeys(ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[string, error] {
+	if opts == nil {
+		opts = &ScanOptions{}
+	}
+	options := *opts
+	return func(yield func(string, error) bool) {
+		s, err := newScan[models.Document](ctx, c, options)
+		if err == nil && len(options.Select) > 0 {
+			err = s.call.wrap(errors.New("nothing was sent: keys have no fields to select, use Scan"))
+		}
+		if err != nil {
+			yield("", err)
+			return
+		}
+		s.options.Select = []string{s.options.KeyField}
+		for found, err := range s.documents(ctx) {
+			if !yield(found.key, err) {
+				return
 			}
 		}
 	}
@@ -194,6 +220,24 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 		return f.Name, nil
 	}
 	return "", call.wrap(malformed(fmt.Errorf("none of the %d fields of the definition is its key", len(index.Fields)), resp))
+}
+
+// documents walks over all pages. An error is the last.
+func (s *scan) documents(ctx context.Context) iter.Seq2[scanned, error] {
+	return func(yield func(scanned, error) bool) {
+		for !s.done {
+			page, err := s.next(ctx)
+			if err != nil {
+				yield(scanned{}, err)
+				return
+			}
+			for _, found := range page {
+				if !yield(found, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // next gets the page behind the last key. It asks for that key again: where a

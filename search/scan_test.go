@@ -130,6 +130,42 @@ func TestScanEndsWithAFullPageToo(t *testing.T) {
 	assert.Empty(t, got)
 }
 
+func TestKeysAloneAreScanned(t *testing.T) {
+	s := shelfOf(t, "a", "b", "c", "d", "e")
+	client := newClient(t, s)
+	var got []string
+	for key, err := range search.ScanKeys(t.Context(), client, &search.ScanOptions{PageSize: 2, After: "a"}) {
+		require.NoError(t, err)
+		if got = append(got, key); key == "d" {
+			break
+		}
+	}
+	assert.Equal(t, []string{"b", "c", "d"}, got)
+
+	w := reply(200, emptyOK)
+	for _, err := range search.ScanKeys(t.Context(), newClient(t, w), &search.ScanOptions{KeyField: "hotelId"}) {
+		t.Fatal("there are none", err)
+	}
+	assert.JSONEq(t, `{"filter":"hotelId ge ''","orderby":"hotelId","select":"hotelId","top":1000}`, w.bodies[0])
+	for name, test := range map[string]struct {
+		opts *search.ScanOptions
+		text string
+	}{
+		"fields are selected":   {&search.ScanOptions{KeyField: "hotelId", Select: []string{"name"}}, "nothing was sent: keys have no fields to select"},
+		"an option is wrong":    {&search.ScanOptions{PageSize: -1}, "PageSize: -1 is not from 1 to 1000"},
+		"the definition is hid": {nil, "Scan needs an admin key"},
+	} {
+		w := reply(403, "")
+		calls := 0
+		for key, err := range search.ScanKeys(t.Context(), newClient(t, w), test.opts) {
+			require.ErrorContains(t, err, test.text, name)
+			assert.Empty(t, key)
+			calls++
+		}
+		assert.Equal(t, 1, calls)
+	}
+}
+
 // TestScanGoesOnBehindAPageThatWasCutShort, which the service may do to pages
 // with large documents.
 func TestScanGoesOnBehindAPageThatWasCutShort(t *testing.T) {
