@@ -297,7 +297,7 @@ func ExampleScanKeys() {
 		}
 		keys = append(keys, key)
 	}
-	result, err := search.DeleteDocumentsByKey(ctx, client, "id", keys, nil)
+	result, err := search.DeleteDocumentsByKey(ctx, client, "hotelId", keys, nil)
 	fmt.Println(keys, len(result.Results), err)
 	// Output:
 	// [1 5] 2 <nil>
