@@ -5,8 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime"
 	"time"
+
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 )
 
 // config is what the flags and the environment say.
@@ -37,7 +38,7 @@ func parseFlags(args []string, getenv func(string) string, stdout io.Writer) (co
 	var c config
 	set := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.StringVar(&c.root, "root", goroot(), "parse the Go source below `DIR`")
+	set.StringVar(&c.root, "root", declarations.StandardLibrary(), "parse the Go source below `DIR`")
 	set.StringVar(&c.endpoint, "endpoint", "", "send to the service at `URL`, not to the emulator (default: $AZURE_SEARCH_ENDPOINT)")
 	set.StringVar(&c.apiKey, "api-key", "", "admin `KEY` of that service (default: $AZURE_SEARCH_API_KEY; Entra ID if there is none)")
 	set.StringVar(&c.index, "index", "azsearch-quickstart", "`NAME` of the index; it is created if it does not exist")
@@ -86,13 +87,4 @@ func parseFlags(args []string, getenv func(string) string, stdout io.Writer) (co
 		c.apiKey = getenv("AZURE_SEARCH_API_KEY")
 	}
 	return c, errors.Join(errs...)
-}
-
-// goroot returns the folder of the standard library, or "".
-func goroot() string {
-	root := runtime.GOROOT() //nolint:staticcheck // deprecated because a binary may be moved to another machine; go run makes none that is
-	if root == "" {
-		return ""
-	}
-	return root + "/src"
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 )
 
 // loader parses a tree on all processors and hands what it finds to one sender.
 type loader struct {
-	tree   sourceTree
-	sender *bufferedsender.BufferedSender[Declaration]
+	tree   declarations.Tree
+	sender *bufferedsender.BufferedSender[declarations.Declaration]
 
 	// Written by the parsing goroutines, read by the display meanwhile.
 	sourceBytes atomic.Int64 // of the source whose declarations are handed over
@@ -33,8 +34,8 @@ type loader struct {
 }
 
 // newSender returns the sender that everything goes through.
-func newSender(client bufferedsender.Indexer, cfg config, told *outcomes, met *survived) (*bufferedsender.BufferedSender[Declaration], error) {
-	opts := &bufferedsender.Options[Declaration]{
+func newSender(client bufferedsender.Indexer, cfg config, told *outcomes, met *survived) (*bufferedsender.BufferedSender[declarations.Declaration], error) {
+	opts := &bufferedsender.Options[declarations.Declaration]{
 		MaxInFlight: cfg.inFlight,
 		Handlers:    told.handlers(met),
 		// The report says what went wrong; log lines would tear the bar apart.
@@ -55,7 +56,7 @@ func newSender(client bufferedsender.Indexer, cfg config, told *outcomes, met *s
 func (l *loader) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	folders := make(chan sourceFolder)
+	folders := make(chan declarations.Folder)
 	var parsers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		parsers.Go(func() {
@@ -73,7 +74,7 @@ func (l *loader) run(ctx context.Context) {
 		})
 	}
 feeding:
-	for _, f := range l.tree.packages {
+	for _, f := range l.tree.Packages {
 		select {
 		case folders <- f:
 		case <-ctx.Done():
@@ -85,17 +86,17 @@ feeding:
 }
 
 // loadFolder parses a folder and hands its declarations over.
-func (l *loader) loadFolder(ctx context.Context, f sourceFolder) error {
-	found := parseFolder(f)
+func (l *loader) loadFolder(ctx context.Context, f declarations.Folder) error {
+	found := f.Parse()
 	var (
 		accepted int
 		refused  []error
-		counted  int64 // of f.bytes
+		counted  int64 // of f.Bytes
 		err      error
 	)
 	// A call can be as large as one likes. These are small for the sake of the
 	// display: some folders declare a hundred thousand names.
-	for some := range slices.Chunk(found.decls, 1000) {
+	for some := range slices.Chunk(found.Declarations, 1000) {
 		n, no, failed := addAll(ctx, l.sender, some)
 		accepted += n
 		refused = append(refused, no...)
@@ -103,27 +104,27 @@ func (l *loader) loadFolder(ctx context.Context, f sourceFolder) error {
 		if err = failed; err != nil {
 			break
 		}
-		share := f.bytes * int64(len(some)) / int64(len(found.decls))
+		share := f.Bytes * int64(len(some)) / int64(len(found.Declarations))
 		counted += share
 		l.sourceBytes.Add(share)
 	}
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.files += len(f.files)
-	l.broken = append(l.broken, found.broken...)
+	l.files += len(f.Files)
+	l.broken = append(l.broken, found.Broken...)
 	l.refused = append(l.refused, refused...)
-	l.notAdded += len(found.decls) - accepted - len(refused)
+	l.notAdded += len(found.Declarations) - accepted - len(refused)
 	if err == nil {
 		l.packages++
-		l.sourceBytes.Add(f.bytes - counted) // rounding, and folders that declare nothing
+		l.sourceBytes.Add(f.Bytes - counted) // rounding, and folders that declare nothing
 	}
 	return err
 }
 
 // addAll uploads docs, and goes on behind a document that the sender refuses for
 // what is in it. The error is one that concerns all the rest as well.
-func addAll(ctx context.Context, sender *bufferedsender.BufferedSender[Declaration], docs []Declaration) (accepted int, refused []error, err error) {
+func addAll(ctx context.Context, sender *bufferedsender.BufferedSender[declarations.Declaration], docs []declarations.Declaration) (accepted int, refused []error, err error) {
 	for len(docs) > 0 {
 		err := sender.UploadDocuments(ctx, docs...)
 		if err == nil {
@@ -157,7 +158,7 @@ func aboutDocument(err error) bool {
 // whose declarations are settled.
 func (l *loader) position() position {
 	stats := l.sender.Stats()
-	p := position{documents: stats.Completed + stats.Failed, total: l.tree.bytes}
+	p := position{documents: stats.Completed + stats.Failed, total: l.tree.Bytes}
 	if accepted := l.accepted.Load(); accepted > 0 {
 		p.done = int64(float64(l.sourceBytes.Load()) * min(1, float64(p.documents)/float64(accepted)))
 	}

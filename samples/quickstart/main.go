@@ -7,7 +7,9 @@
 //	go run ./samples/quickstart -faults      # the same while the service misbehaves
 //	go run ./samples/quickstart -endpoint https://NAME.search.windows.net
 //
-// Read load.go first: it is the part that your program would have as well.
+// Read load.go first: it is the part that your program would have as well. What
+// turns source into documents is in samples/internal/declarations; samples/search
+// finds them again.
 package main
 
 import (
@@ -21,6 +23,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 )
 
 // The exit codes, beside 0.
@@ -45,11 +49,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return complain(stderr, err, exitUsage)
 	}
-	tree, err := findSource(cfg.root)
+	tree, err := declarations.Find(cfg.root)
 	if err != nil {
 		return complain(stderr, fmt.Errorf("-root: %w", err), exitUsage)
 	}
-	if len(tree.packages) == 0 {
+	if len(tree.Packages) == 0 {
 		return complain(stderr, fmt.Errorf("-root: there is no Go source in %s", cfg.root), exitUsage)
 	}
 	svc, err := connect(cfg)
@@ -84,7 +88,7 @@ func complain(stderr io.Writer, err error, code int) int {
 }
 
 // load does the job and tells how it went. An error means that it did not begin.
-func load(ctx context.Context, cfg config, svc *service, tree sourceTree, stderr io.Writer) (*report, error) {
+func load(ctx context.Context, cfg config, svc *service, tree declarations.Tree, stderr io.Writer) (*report, error) {
 	client, before, err := svc.openIndex(ctx, cfg.index)
 	if err != nil {
 		return nil, err
@@ -95,7 +99,7 @@ func load(ctx context.Context, cfg config, svc *service, tree sourceTree, stderr
 		return nil, err
 	}
 	r := &report{Service: svc.name, Index: cfg.index, Count: -1, Problems: []string{}}
-	fmt.Fprintf(stderr, "%d packages below %s go to index %s of %s\n", len(tree.packages), cfg.root, cfg.index, svc.name)
+	fmt.Fprintf(stderr, "%d packages below %s go to index %s of %s\n", len(tree.Packages), cfg.root, cfg.index, svc.name)
 
 	l := &loader{tree: tree, sender: sender}
 	stopProgress := showProgress(stderr, l.position)

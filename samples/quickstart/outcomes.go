@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 )
 
 const (
@@ -30,18 +31,18 @@ type outcomes struct {
 // sample is a document to compare with what the service has.
 type sample struct {
 	rank uint64
-	doc  Declaration
+	doc  declarations.Declaration
 }
 
-func (o *outcomes) handlers(met *survived) events.Handlers[Declaration] {
-	return events.Handlers[Declaration]{
+func (o *outcomes) handlers(met *survived) events.Handlers[declarations.Declaration] {
+	return events.Handlers[declarations.Declaration]{
 		ActionCompleted: o.actionCompleted,
 		ActionFailed:    o.actionFailed,
 		BatchCompleted:  met.batch,
 	}
 }
 
-func (o *outcomes) actionCompleted(_ context.Context, e *events.ActionCompleted[Declaration]) {
+func (o *outcomes) actionCompleted(_ context.Context, e *events.ActionCompleted[declarations.Declaration]) {
 	o.completed++
 	// The documents whose keys have the smallest hashes: a random choice that is
 	// the same in every run.
@@ -60,7 +61,7 @@ func (o *outcomes) actionCompleted(_ context.Context, e *events.ActionCompleted[
 	}
 }
 
-func (o *outcomes) actionFailed(_ context.Context, e *events.ActionFailed[Declaration]) {
+func (o *outcomes) actionFailed(_ context.Context, e *events.ActionFailed[declarations.Declaration]) {
 	if e.Unknown {
 		o.unknown++
 	}

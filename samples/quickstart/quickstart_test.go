@@ -18,6 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -99,11 +100,11 @@ func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
 	o := start(t.Context(), t, append(flags, "-root", small(t))...)
 	require.Equal(t, 0, o.code, o.stdout+o.stderr)
 
-	inIndex := map[string]Declaration{}
+	inIndex := map[string]declarations.Declaration{}
 	for key, doc := range srv.Documents("decls") {
 		text, err := keys.Decode(key)
 		require.NoError(t, err)
-		var d Declaration
+		var d declarations.Declaration
 		require.NoError(t, json.Unmarshal(doc, &d))
 		inIndex[text] = d
 	}
@@ -113,7 +114,7 @@ func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
 	}
 	require.ElementsMatch(t, smallKeys, got)
 
-	require.Equal(t, Declaration{
+	require.Equal(t, declarations.Declaration{
 		Key: keys.Encode("example.com/small/net#List.Push"), Package: "example.com/small/net", Kind: "method", Name: "List.Push",
 		Signature: "func (l *List[T]) Push( item T, )", Doc: "Push adds.\n", File: "net/list.go", Line: 9, Lines: 5, Exported: true,
 	}, inIndex["example.com/small/net#List.Push"])
@@ -259,7 +260,7 @@ func TestRefusedDocumentsDoNotStopTheOthers(t *testing.T) {
 	require.NoError(t, err)
 	sender, err := newSender(client, cfg, &outcomes{}, newSurvived())
 	require.NoError(t, err)
-	accepted, refused, err := addAll(t.Context(), sender, []Declaration{
+	accepted, refused, err := addAll(t.Context(), sender, []declarations.Declaration{
 		{Key: "a"}, {Key: "not/legal"}, {Key: "b"}, {Key: "c", Doc: strings.Repeat("large", 4_000_000)}, {Key: ""}, {Key: "d"},
 	})
 	require.NoError(t, err)
@@ -269,7 +270,7 @@ func TestRefusedDocumentsDoNotStopTheOthers(t *testing.T) {
 	require.EqualValues(t, 3, srv.DocumentCount(cfg.index))
 
 	// What concerns all the rest as well is not tried document by document.
-	accepted, refused, err = addAll(t.Context(), sender, []Declaration{{Key: "e"}, {Key: "f"}})
+	accepted, refused, err = addAll(t.Context(), sender, []declarations.Declaration{{Key: "e"}, {Key: "f"}})
 	require.ErrorIs(t, err, bufferedsender.ErrClosed)
 	require.Zero(t, accepted)
 	require.Empty(t, refused)

@@ -86,7 +86,7 @@ func (r *report) parsed(l *loader) {
 	defer l.mu.Unlock()
 	r.Packages, r.Files, r.BrokenFiles, r.broken = l.packages, l.files, len(l.broken), l.broken
 	r.Refused, r.refused, r.NotAdded = len(l.refused), l.refused, l.notAdded
-	r.NotParsed = len(l.tree.packages) - l.packages
+	r.NotParsed = len(l.tree.Packages) - l.packages
 	if l.err != nil {
 		r.problem("%v", l.err)
 	}

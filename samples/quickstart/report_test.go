@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 )
 
 func TestAnythingUnaccountedForIsAProblem(t *testing.T) {
@@ -38,7 +39,7 @@ func TestAnythingUnaccountedForIsAProblem(t *testing.T) {
 
 func TestProblemsOfTheLoaderReachTheReport(t *testing.T) {
 	var r report
-	r.parsed(&loader{tree: sourceTree{packages: make([]sourceFolder, 5)}, packages: 3, err: errors.New("it broke")})
+	r.parsed(&loader{tree: declarations.Tree{Packages: make([]declarations.Folder, 5)}, packages: 3, err: errors.New("it broke")})
 	require.Equal(t, []string{"it broke"}, r.Problems)
 	require.Equal(t, 2, r.NotParsed)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -65,7 +66,7 @@ func (s *service) close() {
 // openIndex creates the index, or updates the one that is there, and returns a
 // client for it and how many documents it holds already.
 func (s *service) openIndex(ctx context.Context, name string) (*search.Client, int64, error) {
-	definition, err := indexDefinition(name)
+	definition, err := declarations.Index(name)
 	if err != nil {
 		return nil, 0, err
 	}

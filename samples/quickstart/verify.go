@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -32,7 +33,7 @@ func awaitCount(ctx context.Context, client *search.Client, least, most int64, p
 // lookUp gets each sample by its key and returns what differs from the source.
 func lookUp(ctx context.Context, client *search.Client, samples []sample) (problems []string) {
 	for _, want := range samples {
-		got, err := search.GetDocument[Declaration](ctx, client, want.doc.Key, nil)
+		got, err := search.GetDocument[declarations.Declaration](ctx, client, want.doc.Key, nil)
 		switch {
 		case err != nil:
 			problems = append(problems, fmt.Sprintf("looking up %s %s: %v", want.doc.Package, want.doc.Name, err))

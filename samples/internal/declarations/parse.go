@@ -1,4 +1,4 @@
-package main
+package declarations
 
 import (
 	"go/ast"
@@ -10,35 +10,37 @@ import (
 	"strings"
 )
 
-// parsed is what a folder declares.
-type parsed struct {
-	decls  []Declaration
-	broken []error // one for each file that is not Go
+// Found is what a folder declares.
+type Found struct {
+	// Declarations are the documents.
+	Declarations []Declaration
+	// Broken has an error for each file that is not Go.
+	Broken []error
 }
 
-// parseFolder reads the files of a folder. Files that do not parse are left out
-// and reported. The result depends on nothing but the files, order included.
-func parseFolder(f sourceFolder) parsed {
+// Parse reads the files of the folder. Files that do not parse are left out and
+// reported. The result depends on nothing but the files, order included.
+func (f Folder) Parse() Found {
 	var (
-		out       parsed
-		fileNames []string // of out.decls
+		out       Found
+		fileNames []string // of out.Declarations
 	)
-	for _, name := range f.files {
+	for _, name := range f.Files {
 		decls, err := parseFile(f, name)
 		if err != nil {
-			out.broken = append(out.broken, err)
+			out.Broken = append(out.Broken, err)
 			continue
 		}
 		for range decls {
 			fileNames = append(fileNames, name)
 		}
-		out.decls = append(out.decls, decls...)
+		out.Declarations = append(out.Declarations, decls...)
 	}
-	setKeys(f.importPath, out.decls, fileNames)
+	setKeys(f.ImportPath, out.Declarations, fileNames)
 	return out
 }
 
-func parseFile(f sourceFolder, name string) ([]Declaration, error) {
+func parseFile(f Folder, name string) ([]Declaration, error) {
 	src, err := os.ReadFile(filepath.Join(f.dir, name))
 	if err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func parseFile(f sourceFolder, name string) ([]Declaration, error) {
 		return nil, err
 	}
 	r := &fileReader{fset: fset, src: src, like: Declaration{
-		Package: strings.ToValidUTF8(f.importPath, "?"),
+		Package: strings.ToValidUTF8(f.ImportPath, "?"),
 		File:    rel,
 		Test:    strings.HasSuffix(name, "_test.go"),
 	}}

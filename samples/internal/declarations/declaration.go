@@ -1,4 +1,7 @@
-package main
+// Package declarations turns Go source into documents: one for each name that a
+// package declares at its top level. The quickstart sends them to an index, and
+// the search sample finds them there.
+package declarations
 
 import (
 	"fmt"
@@ -23,13 +26,22 @@ type Declaration struct {
 	Test      bool   `json:"test" search:"filterable,facetable"` // declared in a _test.go file
 }
 
-// indexDefinition describes an index for Declarations.
-func indexDefinition(name string) (models.SearchIndex, error) {
+// Suggester is the name of the suggester that completes names of declarations.
+const Suggester = "names"
+
+// Index describes an index for Declarations.
+func Index(name string) (models.SearchIndex, error) {
 	fields, err := models.FieldsOf[Declaration]()
 	if err != nil {
 		return models.SearchIndex{}, err
 	}
-	return models.SearchIndex{Name: name, Fields: fields}, nil
+	return models.SearchIndex{
+		Name:   name,
+		Fields: fields,
+		// The quickstart does not need it, but it cannot be added later: fields
+		// that an index has already cannot become part of a suggester.
+		Suggesters: []models.Suggester{{Name: Suggester, SourceFields: []string{"name"}}},
+	}, nil
 }
 
 // setKeys gives each declaration of a package a key of its own that is the same

@@ -1,7 +1,9 @@
-package main
+package declarations
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,14 +41,14 @@ func TestKeysAreLegalAndUnique(t *testing.T) {
 
 // A package that everybody has, as it is read from the real source.
 func TestStandardLibraryIsRead(t *testing.T) {
-	source, err := findSource(goroot() + "/errors")
-	require.NoError(t, err, "GOROOT is %s", goroot())
-	require.Len(t, source.packages, 1)
-	found := parseFolder(source.packages[0])
-	require.Empty(t, found.broken)
-	at := slices.IndexFunc(found.decls, func(d Declaration) bool { return d.Name == "Is" })
+	source, err := Find(StandardLibrary() + "/errors")
+	require.NoError(t, err, "the source is in %s", StandardLibrary())
+	require.Len(t, source.Packages, 1)
+	found := source.Packages[0].Parse()
+	require.Empty(t, found.Broken)
+	at := slices.IndexFunc(found.Declarations, func(d Declaration) bool { return d.Name == "Is" })
 	require.GreaterOrEqual(t, at, 0, "errors.Is in %s", runtime.Version())
-	is := found.decls[at]
+	is := found.Declarations[at]
 	require.Equal(t, "func Is(err, target error) bool", is.Signature)
 	require.Contains(t, is.Doc, "Is reports whether any error in err's tree matches target.")
 	require.True(t, is.Exported)
@@ -54,21 +56,29 @@ func TestStandardLibraryIsRead(t *testing.T) {
 }
 
 func TestLargestFoldersComeFirst(t *testing.T) {
-	source, err := findSource(small(t))
+	source, err := Find(tree(t, map[string]string{
+		"root.go":  "package root\n",
+		"a/a.go":   "package a\n\n// A is the largest.\nconst A = 1\n",
+		"a/b.go":   "package a\n\nconst B = 1\n",
+		"z/one.go": "package z\n\nvar One int\n",
+	}))
 	require.NoError(t, err)
-	require.True(t, slices.IsSortedFunc(source.packages, func(a, b sourceFolder) int { return cmp.Compare(b.bytes, a.bytes) }))
+	require.Len(t, source.Packages, 3)
+	require.Equal(t, "a", source.Packages[0].ImportPath)
+	require.Equal(t, []string{"a.go", "b.go"}, source.Packages[0].Files)
+	require.True(t, slices.IsSortedFunc(source.Packages, func(a, b Folder) int { return cmp.Compare(b.Bytes, a.Bytes) }))
 	var sum int64
-	for _, f := range source.packages {
-		sum += f.bytes
+	for _, f := range source.Packages {
+		sum += f.Bytes
 	}
-	require.Equal(t, source.bytes, sum)
+	require.Equal(t, source.Bytes, sum)
 }
 
 func TestTextIsOneLineAndCutBetweenCharacters(t *testing.T) {
 	root := tree(t, map[string]string{"a.go": "package a\n\nvar A = \"" + strings.Repeat("é", 4000) + "\"\n\nvar (\n\tB int // about B\n)\n"})
-	source, err := findSource(root)
+	source, err := Find(root)
 	require.NoError(t, err)
-	decls := parseFolder(source.packages[0]).decls
+	decls := source.Packages[0].Parse().Declarations
 	require.Len(t, decls, 2)
 	text := strings.TrimPrefix(decls[0].Signature, "var ")
 	require.LessOrEqual(t, len(text), maxText)
@@ -77,6 +87,17 @@ func TestTextIsOneLineAndCutBetweenCharacters(t *testing.T) {
 	require.Equal(t, "var B int", decls[1].Signature)
 	require.Equal(t, "about B\n", decls[1].Doc)
 	require.Equal(t, ".#A", must(keys.Decode(decls[0].Key)))
+}
+
+func tree(t *testing.T, files map[string]string) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, content := range files {
+		name = filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+	return root
 }
 
 func must(s string, err error) string {
@@ -93,11 +114,11 @@ func FuzzParse(f *testing.F) {
 		f.Add(src)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		source, err := findSource(tree(t, map[string]string{"a.go": src}))
+		source, err := Find(tree(t, map[string]string{"a.go": src}))
 		require.NoError(t, err)
-		found := parseFolder(source.packages[0])
-		require.True(t, len(found.broken) == 0 || len(found.decls) == 0)
-		for _, d := range found.decls {
+		found := source.Packages[0].Parse()
+		require.True(t, len(found.Broken) == 0 || len(found.Declarations) == 0)
+		for _, d := range found.Declarations {
 			require.NoError(t, keys.Validate(d.Key))
 			require.Positive(t, d.Line)
 			require.Positive(t, d.Lines)

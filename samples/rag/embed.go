@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"hash/fnv"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// Embedder turns texts into vectors that are the nearer the more the texts have to
+// do with one another. This is where a model comes in: an implementation that calls
+// one sends all texts in one request, and Passage.Vector has its dimensions. The
+// same Embedder makes the vectors of passages and of questions.
+type Embedder interface {
+	// Embed returns a vector for each text.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// dimensions is the length of the vectors, the same as in the tag of
+// Passage.Vector.
+const dimensions = 256
+
+// hashing is an Embedder that needs nothing, and is no language model: it knows
+// which words and pieces of words texts share, and nothing of what they mean.
+// "File" and "files" are near, "big" and "large" are not.
+//
+// Each word and each piece of three to five characters adds 1 or -1, as its hash
+// says, to the dimension that its hash says (feature hashing, Weinberger and
+// others 2009): what shares a dimension by chance cancels out on average. How
+// often other texts have a word, which full-text search takes into account, plays
+// no part, so words that are in every text are left out.
+type hashing struct{}
+
+// Embed never fails.
+func (hashing) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = hashText(text)
+	}
+	return vectors, nil
+}
+
+// What the features of a text count, next to one another. A word of eight letters
+// has some fifteen pieces.
+const (
+	wordWeight  = 1.0
+	pieceWeight = 0.3
+)
+
+// hashText returns a vector of length 1, and for a text without words one that is
+// as far from all others as from its opposite.
+func hashText(text string) []float32 {
+	counts := map[string]int{}
+	for _, word := range words(text) {
+		counts[word]++
+		marked := "<" + word + ">" // so that beginnings and ends are pieces of their own
+		for n := 3; n <= 5; n++ {
+			for at := 0; at+n <= len(marked); at++ {
+				counts[" "+marked[at:at+n]]++ // no word has a space
+			}
+		}
+	}
+	sums := make([]float64, dimensions)
+	for feature, count := range counts {
+		weight := wordWeight
+		if feature[0] == ' ' {
+			weight = pieceWeight
+		}
+		hash := fnv.New64a()
+		hash.Write([]byte(feature))
+		sum := hash.Sum64()
+		if sum>>63 == 1 {
+			weight = -weight
+		}
+		// A word that comes ten times is not ten times as important.
+		sums[sum%dimensions] += weight * (1 + math.Log(float64(count)))
+	}
+	return normalize(sums)
+}
+
+// normalize scales a vector to length 1.
+func normalize(sums []float64) []float32 {
+	var square float64
+	for _, x := range sums {
+		square += x * x
+	}
+	v := make([]float32, len(sums))
+	if square == 0 {
+		v[0] = 1 // cosine needs a direction
+		return v
+	}
+	for i, x := range sums {
+		v[i] = float32(x / math.Sqrt(square))
+	}
+	return v
+}
+
+// frequent are words that say nothing about a text.
+var frequent = func() map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields("a an and are as at be but by can do does for from has have how i if in into is it its may my not of on or that the then there this to was what when which while will with you your") {
+		set[word] = true
+	}
+	return set
+}()
+
+// words returns the words of a text in lower case, names taken apart: ReadFile is
+// read and file.
+func words(text string) []string {
+	var all []string
+	var word []rune
+	end := func() {
+		if w := strings.ToLower(string(word)); w != "" && !frequent[w] {
+			all = append(all, w)
+		}
+		word = word[:0]
+	}
+	var before rune
+	for _, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			end()
+		} else {
+			if unicode.IsUpper(r) && unicode.IsLower(before) {
+				end()
+			}
+			word = append(word, r)
+		}
+		before = r
+	}
+	end()
+	return all
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+)
+
+// tree holds files as a root would.
+func tree(files map[string]string) fs.FS {
+	t := fstest.MapFS{}
+	for name, content := range files {
+		t[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return t
+}
+
+// library has one of everything that documentation is about.
+var library = map[string]string{
+	"lib/doc.go":          "// Package lib lends things.\n//\n// # Lending\n//\n// Lending is free.\n//\n// # Returning\n//\n// Returning is a duty.\npackage lib\n",
+	"lib/book.go":         "package lib\n\n// Lost and Found are states.\nconst (\n\tLost = iota\n\tFound\n)\n\n// ErrGone says that there is none.\nvar ErrGone error\n\n// Book is what is lent.\ntype Book struct {\n\tTitle string // on the cover\n\tpages int\n}\n\n// NewBook prints one.\nfunc NewBook() *Book { return nil }\n\n// Lend gives it away.\nfunc (b *Book) Lend(to string) error { return nil }\n\nfunc hidden() {}\n",
+	"lib/book_test.go":    "// Package lib is tested.\npackage lib\n\n// TestBook is no documentation.\nfunc TestBook() {}\n",
+	"lib/book_windows.go": "package lib\n\n// Lock works otherwise there.\nfunc Lock() {}\n",
+	"lib/book_linux.go":   "package lib\n\n// Lock works.\nfunc Lock() {}\n",
+	"lib/sub/no.go":       "package sub\n\n// No belongs to another package.\nfunc No() {}\n",
+}
+
+func TestDocumentationBecomesPassages(t *testing.T) {
+	passages, err := readPackage(tree(library), "lib")
+	require.NoError(t, err)
+	type line struct{ source, kind, symbol, text string }
+	var got []line
+	for _, p := range passages {
+		require.Equal(t, "lib", p.Package)
+		require.Nil(t, p.Vector)
+		got = append(got, line{p.Source, p.Kind, p.Symbol, p.Text})
+	}
+	require.Equal(t, []line{
+		{"lib/doc.go", "package", "", "package lib\nPackage lib lends things."},
+		{"lib/doc.go", "package", "", "package lib\n# Lending\n\nLending is free."},
+		{"lib/doc.go", "package", "", "package lib\n# Returning\n\nReturning is a duty."},
+		{"lib/book.go", "var", "ErrGone", "var lib.ErrGone\nvar ErrGone error\n\nErrGone says that there is none."},
+		{"lib/book_linux.go", "func", "Lock", "func lib.Lock\nfunc Lock()\n\nLock works."},
+		{"lib/book.go", "type", "Book", "type lib.Book\ntype Book struct {\n\tTitle string // on the cover\n\t// contains filtered or unexported fields\n}\n\nBook is what is lent."},
+		{"lib/book.go", "func", "NewBook", "func lib.NewBook\nfunc NewBook() *Book\n\nNewBook prints one."},
+		{"lib/book.go", "method", "Book.Lend", "method lib.Book.Lend\nfunc (b *Book) Lend(to string) error\n\nLend gives it away."},
+	}, append(got[:3:3], got[4:]...))
+	require.Equal(t, line{"lib/book.go", "const", "Lost", "const lib.Lost\nconst (\n\tLost = iota\n\tFound\n)\n\nLost and Found are states."}, got[3])
+}
+
+func TestIDsAreThoseOfThePlace(t *testing.T) {
+	ids := func(files map[string]string) map[string]string {
+		passages, err := readPackage(tree(files), "lib")
+		require.NoError(t, err)
+		all := map[string]string{}
+		for _, p := range passages {
+			require.NoError(t, keys.Validate(p.ID))
+			require.NotContains(t, all, p.ID)
+			all[p.ID] = p.Text
+		}
+		return all
+	}
+	before := ids(library)
+	require.Equal(t, before, ids(library))
+
+	// A declaration more, and a word more, leave all other places where they are.
+	changed := map[string]string{}
+	for name, content := range library {
+		changed[name] = content
+	}
+	changed["lib/book.go"] = strings.Replace(changed["lib/book.go"], "// NewBook prints", "// Atlas is large.\nfunc Atlas() {}\n\n// NewBook really prints", 1)
+	after := ids(changed)
+	require.Len(t, after, len(before)+1)
+	for id := range before {
+		require.Contains(t, after, id)
+	}
+}
+
+func TestWhatIsNoPackageIsAnError(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"no folder":    {"other/a.go": "package other\n"},
+		"only tests":   {"lib/a_test.go": "package lib\n"},
+		"no Go":        {"lib/a.go": "package lib\nfunc {"},
+		"not for here": {"lib/a.go": "//go:build windows\n\npackage lib\n"},
+	} {
+		_, err := readPackage(tree(files), "lib")
+		require.Error(t, err, name)
+	}
+}
+
+// Every package of the story can be read, and its passages sent.
+func TestStandardLibraryIsRead(t *testing.T) {
+	root := os.DirFS(declarations.StandardLibrary())
+	for folder := range strings.SplitSeq(defaultPackages, ",") {
+		passages, err := readPackage(root, folder)
+		require.NoError(t, err)
+		require.NotEmpty(t, passages, folder)
+		checkPassages(t, passages)
+	}
+}
+
+func checkPassages(t require.TestingT, passages []Passage) {
+	seen := map[string]bool{}
+	for _, p := range passages {
+		require.False(t, seen[p.ID], "%s twice", p.title())
+		seen[p.ID] = true
+		require.NotEmpty(t, p.Source)
+		_, part, _ := strings.Cut(p.Text, "\n")
+		require.NotEmpty(t, strings.TrimSpace(part), "%s is empty", p.title())
+	}
+}
+
+// FuzzRead: whatever a file holds, it is read or refused.
+func FuzzRead(f *testing.F) {
+	for _, content := range library {
+		f.Add(content)
+	}
+	f.Add("package a\n//line x:1\nconst A = 1")
+	f.Add("package a\ntype T[P any] struct{ P }\nfunc (T[P]) M() {}")
+	f.Fuzz(func(t *testing.T, content string) {
+		passages, err := readPackage(tree(map[string]string{"lib/a.go": content}), "lib")
+		require.True(t, err == nil || passages == nil)
+		checkPassages(t, passages)
+	})
+}
+
+func TestTextIsCutWhereItMakesSense(t *testing.T) {
+	short := strings.Repeat("s", 100)
+	long := strings.Repeat("l", maxPassage-50)
+	for name, c := range map[string]struct {
+		blocks []block
+		want   []string
+	}{
+		"nothing":                            {nil, nil},
+		"what fits stays together":           {[]block{{text: "a"}, {text: "b"}}, []string{"a\n\nb"}},
+		"a heading begins a passage":         {[]block{{text: "a"}, {text: "# H", heading: true}, {text: "b"}}, []string{"a", "# H\n\nb"}},
+		"a heading alone is none":            {[]block{{text: "# G", heading: true}, {text: "# H", heading: true}, {text: "b"}}, []string{"# H\n\nb"}},
+		"all passages have their heading":    {[]block{{text: "# H", heading: true}, {text: long}, {text: long}}, []string{"# H\n\n" + long, "# H\n\n" + long}},
+		"a short end begins the next one":    {[]block{{text: long[:600]}, {text: short}, {text: long[:600]}}, []string{long[:600] + "\n\n" + short, short + "\n\n" + long[:600]}},
+		"a long end does not":                {[]block{{text: long[:600]}, {text: long[:600]}}, []string{long[:600], long[:600]}},
+		"a short end does not if it is full": {[]block{{text: short}, {text: long}}, []string{short, long}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, split(c.blocks)) })
+	}
+	require.Equal(t, []string{"first line", "second line"}, pieces("first line\nsecond line", 15))
+	require.Equal(t, []string{"First. ", "Second one."}, pieces("First. Second one.", 14))
+	require.Equal(t, []string{"éé", "éé"}, pieces("éééé", 5))
+}
+
+// Nothing is left out, nothing changes places, and no passage is too long.
+func TestPassagesHoldTheWholeText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var blocks []block
+		var all []string
+		word := rapid.Custom(func(t *rapid.T) string {
+			return strings.Repeat(rapid.SampledFrom([]string{"a", "b", "é"}).Draw(t, "letter"), rapid.IntRange(1, 300).Draw(t, "length"))
+		})
+		for i := range rapid.IntRange(0, 12).Draw(t, "blocks") {
+			words := rapid.SliceOfN(word, 1, 8).Draw(t, "words")
+			b := block{text: strings.Join(words, rapid.SampledFrom([]string{" ", "\n", ". "}).Draw(t, "between")), heading: rapid.IntRange(0, 4).Draw(t, "heading") == 0}
+			if b.heading {
+				b.text = "# H"
+			} else {
+				b.text += " " + strings.Repeat("i", i+1) // tells blocks apart
+				all = append(all, strings.ReplaceAll(b.text, ".", ""))
+			}
+			blocks = append(blocks, b)
+		}
+		var rest []string
+		for _, b := range all {
+			rest = append(rest, strings.Fields(b)...)
+		}
+		for _, part := range split(blocks) {
+			require.LessOrEqual(t, len(part), maxPassage)
+			// The words of the part, its heading and overlap apart, are the next ones.
+			words := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(part, "# H"), ".", ""))
+			for len(words) > 0 && (len(rest) < len(words) || !equal(rest[:len(words)], words)) {
+				words = words[1:]
+			}
+			require.NotEmpty(t, words, "a passage brings nothing new")
+			rest = rest[len(words):]
+		}
+		require.Empty(t, rest)
+	})
+}
+
+func equal(a, b []string) bool { return strings.Join(a, " ") == strings.Join(b, " ") }

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// store keeps passages in an index.
+type store struct {
+	client   *search.Client
+	sender   *bufferedsender.BufferedSender[Passage]
+	embedder Embedder
+	patience time.Duration // how long the service may take to show a change
+}
+
+// embedAtOnce is how many texts are embedded together: models take some dozens.
+const embedAtOnce = 64
+
+// change says what replace has done.
+type change struct{ uploaded, deleted int }
+
+// replace makes passages all there is within scope: the passages of a file, of
+// packages, of whatever a filter can say. Those with the same id are replaced, and
+// what is left over is deleted. Without passages it deletes all there is.
+//
+// The new ones are in the index before old ones go, so that whoever asks meanwhile
+// does not find nothing. If it fails in between there is too much in the index,
+// never too little, and the next call puts that right.
+func (s *store) replace(ctx context.Context, scope search.Filter, passages []Passage) (change, error) {
+	stale, err := s.ids(ctx, scope)
+	if err != nil {
+		return change{}, err
+	}
+	for some := range slices.Chunk(passages, embedAtOnce) {
+		if err := s.upload(ctx, some); err != nil {
+			return change{}, err
+		}
+	}
+	if err := s.sender.Flush(ctx); err != nil {
+		return change{}, err // says which documents failed, and why
+	}
+	for i := range passages {
+		delete(stale, passages[i].ID)
+	}
+	if err := s.sender.DeleteDocumentsByKey(ctx, slices.Sorted(maps.Keys(stale))...); err != nil {
+		return change{}, err
+	}
+	if err := s.sender.Flush(ctx); err != nil {
+		return change{}, err
+	}
+	return change{len(passages), len(stale)}, s.await(ctx, scope, int64(len(passages)))
+}
+
+// upload adds the vectors, and hands the passages over.
+func (s *store) upload(ctx context.Context, passages []Passage) error {
+	texts := make([]string, len(passages))
+	for i := range passages {
+		texts[i] = passages[i].Text
+	}
+	vectors, err := s.embedder.Embed(ctx, texts)
+	if err != nil {
+		return err
+	}
+	for i := range passages {
+		passages[i].Vector = vectors[i]
+	}
+	return s.sender.UploadDocuments(ctx, passages...)
+}
+
+// ids returns the ids within scope, however many there are.
+func (s *store) ids(ctx context.Context, scope search.Filter) (map[string]bool, error) {
+	ids := map[string]bool{}
+	for id, err := range search.ScanKeys(ctx, s.client, &search.ScanOptions{Filter: scope, KeyField: "id"}) {
+		if err != nil {
+			return nil, err
+		}
+		ids[id] = true
+	}
+	return ids, nil
+}
+
+// count asks how many passages there are within scope.
+func (s *store) count(ctx context.Context, scope search.Filter) (int64, error) {
+	page, err := search.NewSearchPager[Passage](s.client, "", &search.SearchOptions{Filter: scope, IncludeTotalCount: true, Top: new(0)}).NextPage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return *page.Count, nil
+}
+
+// await returns when the service shows n passages within scope: it confirms a
+// change a little before queries see it.
+func (s *store) await(ctx context.Context, scope search.Filter, n int64) error {
+	deadline := time.Now().Add(s.patience)
+	for {
+		count, err := s.count(ctx, scope)
+		if err != nil || count == n {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d passages should be there, and the service shows %d", n, count)
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// mode says what passages are found by.
+type mode int
+
+const (
+	byText   mode = iota // words
+	byVector             // nearness of vectors
+	byBoth               // hybrid: the service fuses both rankings by reciprocal rank
+)
+
+func (m mode) String() string { return [...]string{"text", "vector", "hybrid"}[m] }
+
+// neighbours is how many passages the vector contributes to a hybrid ranking.
+const neighbours = 50
+
+// retrieve returns the best passages for a question, of those that meet a filter.
+func (s *store) retrieve(ctx context.Context, question string, by mode, filter search.Filter, top int) ([]models.SearchResult[Passage], error) {
+	opts := &search.SearchOptions{Filter: filter, Top: new(top), Select: []string{"id", "source", "package", "kind", "symbol", "text"}}
+	text := ""
+	if by != byVector {
+		text = search.EscapeText(question) // a question mark is no wildcard
+	}
+	if by != byText {
+		vectors, err := s.embedder.Embed(ctx, []string{question})
+		if err != nil {
+			return nil, err
+		}
+		opts.VectorQueries = []search.VectorQuery{{Vector: models.VectorOf(vectors[0]), Fields: []string{"vector"}, K: neighbours}}
+	}
+	page, err := search.NewSearchPager[Passage](s.client, text, opts).NextPage(ctx)
+	return page.Results, err
+}
+
+// close sends what is left, and gives up after a while.
+func (s *store) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return s.sender.Close(ctx)
+}

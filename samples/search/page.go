@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/doc"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+)
+
+// page is where answers are shown.
+type page struct {
+	w     io.Writer
+	color bool
+}
+
+// maxLine is how much of a text is shown, in characters.
+const maxLine = 110
+
+func (p *page) print(a answer) {
+	if a.Fuzzy {
+		fmt.Fprintf(p.w, "nothing matches %q; these are spelled alike\n", clean(a.Words))
+	}
+	if len(a.Suggestions) > 0 {
+		fmt.Fprintf(p.w, "did you mean %s?\n", strings.Join(a.Suggestions, ", "))
+	}
+	if a.NoSuggestions != "" {
+		fmt.Fprintf(p.w, "no suggestions: %s\n", clean(a.NoSuggestions))
+	}
+	for i := range a.Results {
+		p.printResult(&a.Results[i])
+	}
+	switch {
+	case a.Count == 0:
+		fmt.Fprintln(p.w, "nothing found")
+	case len(a.Results) == 0:
+		fmt.Fprintf(p.w, "%s found, on earlier pages\n", humanize.Comma(a.Count))
+	default:
+		fmt.Fprintf(p.w, "%d to %d of %s\n", a.First, a.First+len(a.Results)-1, humanize.Comma(a.Count))
+		p.printFacet("kinds", a.Kinds)
+		p.printFacet("packages", a.Packages)
+	}
+}
+
+func (p *page) printResult(r *models.SearchResult[declarations.Declaration]) {
+	d := &r.Document
+	fmt.Fprintf(p.w, "%s  %s  %s\n", p.paint(marked(r.Highlights["name"], d.Name)), p.faint(d.Package), p.faint(fmt.Sprintf("%s:%d", d.File, d.Line)))
+	fmt.Fprintf(p.w, "    %s\n", p.paint(marked(r.Highlights["signature"], d.Signature)))
+	text := new(doc.Package).Synopsis(d.Doc)
+	if fragments := r.Highlights["doc"]; len(fragments) > 0 {
+		text = fragments[0]
+	}
+	if text != "" {
+		fmt.Fprintf(p.w, "    %s\n", p.paint(text))
+	}
+}
+
+func (p *page) printFacet(label string, values []models.ValueFacet[string]) {
+	fmt.Fprintf(p.w, "%-9s", label)
+	for i, v := range values {
+		if i > 0 {
+			fmt.Fprint(p.w, ",")
+		}
+		fmt.Fprintf(p.w, " %s %s", v.Value, humanize.Comma(v.Count))
+	}
+	fmt.Fprintln(p.w)
+}
+
+// printJSON writes the answer as one line.
+func (p *page) printJSON(a answer) error {
+	a.Results = append([]models.SearchResult[declarations.Declaration]{}, a.Results...) // [] and not null
+	for i := range a.Results {
+		for _, fragments := range a.Results[i].Highlights {
+			for j, f := range fragments {
+				fragments[j] = strings.NewReplacer(markStart, "<em>", markEnd, "</em>").Replace(f)
+			}
+		}
+	}
+	encoder := json.NewEncoder(p.w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(a)
+}
+
+// The sequences that terminals understand.
+const (
+	bold   = "\x1b[1;33m"
+	dim    = "\x1b[2m"
+	normal = "\x1b[0m"
+)
+
+// paint returns a text on one line, not too long, with the marks in color or
+// gone.
+func (p *page) paint(text string) string {
+	var b strings.Builder
+	room, open := maxLine, false
+	for _, r := range clean(text) {
+		switch {
+		case string(r) == markStart || string(r) == markEnd:
+			open = string(r) == markStart
+			if p.color && open {
+				b.WriteString(bold)
+			} else if p.color {
+				b.WriteString(normal)
+			}
+			continue
+		case room == 0:
+			b.WriteRune('…')
+			if p.color && open {
+				b.WriteString(normal)
+			}
+			return b.String()
+		}
+		b.WriteRune(r)
+		room--
+	}
+	return b.String()
+}
+
+func (p *page) faint(text string) string {
+	if text = clean(text); !p.color {
+		return text
+	}
+	return dim + text + normal
+}
+
+// clean puts a text on one line and leaves out what could command the terminal.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.Join(strings.Fields(text), " "))
+}
+
+// marked returns a whole field with its matches marked: the highlight, if that is
+// not a mere piece of it.
+func marked(fragments []string, field string) string {
+	if len(fragments) == 1 && strings.NewReplacer(markStart, "", markEnd, "").Replace(fragments[0]) == field {
+		return fragments[0]
+	}
+	return field
+}

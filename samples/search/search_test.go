@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// small is a tree to find something in.
+func small(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"os/file.go":      "package os\n\n// ReadFile reads the named file and returns the contents.\nfunc ReadFile(name string) ([]byte, error) { return nil, nil }\n\n// ReadDir reads a directory.\nfunc ReadDir(name string) {}\n\nfunc readAll() {}\n",
+		"os/file_test.go": "package os\n\n// TestReadFile reads a file.\nfunc TestReadFile() {}\n",
+		"net/dial.go":     "package net\n\n// Dial connects to an address.\nfunc Dial(address string) {}\n\n// Conn is a connection with a timeout.\ntype Conn struct{}\n\n// Timeout says how long.\nfunc (c *Conn) Timeout() int { return 0 }\n",
+		"net/http/get.go": "package http\n\n// Get connects and reads, unless a timeout ends it.\nfunc Get(url string) {}\n\n// MaxReads is how many reads there can be.\nconst MaxReads = 7\n",
+		"network/x.go":    "package network\n\n// Timeout is elsewhere.\nvar Timeout int\n",
+	} {
+		name = filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+	return root
+}
+
+// outcome is what a run left behind.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+func start(ctx context.Context, args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// filled returns a client for an index of the small tree.
+func filled(t *testing.T) *search.Client {
+	t.Helper()
+	client, closeService, err := connect(t.Context(), config{root: small(t), index: "decls"}, io.Discard)
+	require.NoError(t, err)
+	t.Cleanup(closeService)
+	return client
+}
+
+func names(a answer) []string {
+	all := []string{}
+	for i := range a.Results {
+		all = append(all, a.Results[i].Document.Name)
+	}
+	return all
+}
+
+func TestWordsAndFiltersFindDeclarations(t *testing.T) {
+	client := filled(t)
+	for name, c := range map[string]struct {
+		q    question
+		want []string
+	}{
+		"one word":                          {question{words: "contents"}, []string{"ReadFile"}},
+		"a stem of the documentation":       {question{words: "connecting"}, []string{"Dial", "Get", "Conn"}},
+		"all words must match":              {question{words: "connects address"}, []string{"Dial"}},
+		"a name that is typed as two words": {question{words: "read dir"}, []string{"ReadDir"}},
+		"either of two words":               {question{words: "contents|address"}, []string{"ReadFile", "Dial"}},
+		"a word that must not be there":     {question{words: "timeout -connection", pkg: "net"}, []string{"Conn.Timeout"}},
+		"the beginning of a word":           {question{words: "addr*"}, []string{"Dial"}},
+		"one package":                       {question{words: "timeout", pkg: "net"}, []string{"Conn.Timeout", "Conn"}},
+		"what is below a package":           {question{words: "timeout", pkg: "net/..."}, []string{"Conn.Timeout", "Conn", "Get"}},
+		"one kind":                          {question{words: "timeout", kinds: []string{"type"}}, []string{"Conn"}},
+		"two kinds":                         {question{words: "timeout", kinds: []string{"type", "var"}}, []string{"Conn", "Timeout"}},
+		"no tests unless asked for":         {question{words: "testreadfile", all: true}, []string{"TestReadFile"}},
+		"nothing unexported either":         {question{words: "readall", all: true}, []string{"readAll"}},
+		"a package that would be a filter":  {question{words: "timeout", pkg: "net' or true or package eq '"}, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.q.top, c.q.page = 10, 1
+			a, err := find(t.Context(), client, c.q)
+			require.NoError(t, err)
+			require.ElementsMatch(t, c.want, names(a))
+			require.EqualValues(t, len(c.want), a.Count)
+			require.False(t, a.Fuzzy && len(c.want) > 0)
+			if c.q.all {
+				c.q.all = false
+				hidden, err := find(t.Context(), client, c.q)
+				require.NoError(t, err)
+				require.NotContains(t, names(hidden), c.want[0])
+			}
+		})
+	}
+}
+
+func TestMisspelledWordsFindWhatIsSpelledAlike(t *testing.T) {
+	client := filled(t)
+	a, err := find(t.Context(), client, question{words: "Raedfile", top: 10, page: 1})
+	require.NoError(t, err)
+	require.True(t, a.Fuzzy)
+	require.Equal(t, "ReadFile", names(a)[0])
+
+	a, err = find(t.Context(), client, question{words: "ReadFiel", top: 10, page: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{"ReadFile"}, a.Suggestions)
+
+	// Words that would be operators, characters that would, and short words.
+	require.Equal(t, "and~1 contnts~2 of adr~1 or not~1", question{words: `AND (contnts) OF adr" OR NOT`}.alike())
+	require.Empty(t, question{words: "+-*"}.alike())
+}
+
+// Whatever somebody types, there is an answer to it.
+func TestAnyWordsAreAnswered(t *testing.T) {
+	client := filled(t)
+	word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"AND", "OR", "NOT", "&&", "~2", "\"", "(", "/a", "read", "file:", "a\\", "*", "?", "[a TO b]", strings.Repeat("x", 120)}))
+	rapid.Check(t, func(t *rapid.T) {
+		q := question{words: strings.Join(rapid.SliceOfN(word, 1, 5).Draw(t, "words"), " "), pkg: rapid.String().Draw(t, "pkg"), top: 3, page: 1}
+		_, err := find(context.Background(), client, q)
+		require.NoError(t, err, "%q", q.words)
+	})
+}
+
+func TestPagesFollowOneAnother(t *testing.T) {
+	client := filled(t)
+	var all []string
+	for n := 1; n <= 3; n++ {
+		a, err := find(t.Context(), client, question{words: "timeout", top: 2, page: n})
+		require.NoError(t, err)
+		require.EqualValues(t, 4, a.Count)
+		require.Equal(t, 2*n-1, a.First)
+		all = append(all, names(a)...)
+	}
+	require.ElementsMatch(t, []string{"Conn.Timeout", "Conn", "Get", "Timeout"}, all)
+	o := start(t.Context(), "-root", small(t), "-top", "2", "-page", "3", "timeout")
+	require.Equal(t, "4 found, on earlier pages\n", o.stdout)
+}
+
+func TestOneShotIsPlainWithoutATerminal(t *testing.T) {
+	o := start(t.Context(), "-root", small(t), "-kind", "func,const", "reads")
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Regexp(t, `10 declarations below .* are in an emulated index`, o.stderr)
+	require.Contains(t, o.stdout, "ReadFile  os  os/file.go:4\n    func ReadFile(name string) ([]byte, error)\n    ReadFile reads the named file and returns the contents.\n")
+	require.Contains(t, o.stdout, "1 to 4 of 4\nkinds     func 3, const 1\npackages  net/http 2, os 2\n")
+	require.NotContains(t, o.stdout, "\x1b")
+	require.NotContains(t, o.stdout, markStart)
+}
+
+func TestNothingFoundIsSaidAndNoError(t *testing.T) {
+	o := start(t.Context(), "-root", small(t), "xylophone")
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Equal(t, "nothing matches \"xylophone\"; these are spelled alike\nnothing found\n", o.stdout)
+}
+
+func TestJSONIsOneObject(t *testing.T) {
+	o := start(t.Context(), "-root", small(t), "-json", "contents")
+	require.Equal(t, 0, o.code, o.stderr)
+	var a struct {
+		Words   string
+		Count   int
+		Results []struct {
+			declarations.Declaration
+			Score      float64             `json:"@search.score"`
+			Highlights map[string][]string `json:"@search.highlights"`
+		}
+		Kinds []struct {
+			Value string
+			Count int
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &a), o.stdout)
+	require.Equal(t, "contents", a.Words)
+	require.Equal(t, 1, a.Count)
+	require.Equal(t, "ReadFile", a.Results[0].Name)
+	require.Positive(t, a.Results[0].Score)
+	require.Equal(t, []string{"ReadFile reads the named file and returns the <em>contents</em>."}, a.Results[0].Highlights["doc"])
+	require.Equal(t, "func", a.Kinds[0].Value)
+
+	o = start(t.Context(), "-root", small(t), "-json", "xylophone")
+	require.Contains(t, o.stdout, `"results":[]`)
+}
+
+func TestMatchesAreColoredAndNothingElseReachesTheTerminal(t *testing.T) {
+	p := &page{color: true}
+	require.Equal(t, "a "+bold+"b"+normal+" c", p.paint("a \n "+markStart+"b"+markEnd+"\tc"))
+	require.Equal(t, "[31mred", p.paint("\x1b[31mred\a"))
+	require.Equal(t, dim+"x[2J"+normal, p.faint("x\x1b[2J"))
+	long := p.paint(markStart + strings.Repeat("é", 200) + markEnd)
+	require.Equal(t, bold+strings.Repeat("é", maxLine)+"…"+normal, long)
+	require.Equal(t, strings.Repeat("é", maxLine), p.paint(strings.Repeat("é", maxLine)))
+	p.color = false
+	require.Equal(t, "a b", p.paint("a "+markStart+"b"+markEnd))
+
+	require.Equal(t, "whole", marked(nil, "whole"))
+	require.Equal(t, markStart+"whole"+markEnd, marked([]string{markStart + "whole" + markEnd}, "whole"))
+	require.Equal(t, "whole text", marked([]string{markStart + "whole" + markEnd}, "whole text"))
+}
+
+func TestWithoutWordsAndTerminalItDemonstrates(t *testing.T) {
+	o := start(t.Context(), "-root", small(t))
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Contains(t, o.stdout, "$ search read file\nReadFile")
+	require.Contains(t, o.stdout, "$ search unmarshl\nnothing matches \"unmarshl\"")
+	require.Contains(t, o.stdout, "newre and the Tab key\n")
+}
+
+// listen returns an emulator with an index, and the flags with which a run
+// searches it: with a query key.
+func listen(t *testing.T) (*searchtest.Server, []string) {
+	t.Helper()
+	srv := searchtest.NewServer(nil)
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	opts := &search.ClientOptions{}
+	opts.Transport = srv
+	_, err := fill(t.Context(), srv, opts, config{root: small(t), index: "decls"})
+	require.NoError(t, err)
+	require.NoError(t, srv.Listen("127.0.0.1:0"))
+	return srv, []string{"-endpoint", srv.URL(), "-api-key", searchtest.QueryKey, "-index", "decls"}
+}
+
+func TestQueryKeyIsEnoughForAService(t *testing.T) {
+	_, flags := listen(t)
+	o := start(t.Context(), append(flags, "contents")...)
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Contains(t, o.stdout, "ReadFile  os")
+	require.Empty(t, o.stderr)
+	o = start(t.Context(), append(flags, "raedfile")...)
+	require.Contains(t, o.stdout, "ReadFile  os", o.stderr)
+}
+
+func TestMissingIndexSaysWhatToRun(t *testing.T) {
+	srv, flags := listen(t)
+	o := start(t.Context(), append(flags, "-index", "nowhere", "contents")...)
+	require.Equal(t, exitProblem, o.code)
+	require.Equal(t, "search: there is no index nowhere at "+srv.URL()+"; fill it with\n\tgo run ./samples/quickstart -endpoint "+srv.URL()+" -index nowhere\n", o.stderr)
+}
+
+func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
+	srv, _ := listen(t)
+	o := start(t.Context(), "-endpoint", srv.URL(), "-api-key", "wrong", "contents")
+	require.Equal(t, exitProblem, o.code)
+	require.Equal(t, 1, strings.Count(o.stderr, "\n"), o.stderr)
+	require.Contains(t, o.stderr, "key")
+	require.NotContains(t, o.stderr, "wrong")
+}
+
+// An index that an older quickstart has made has no suggester.
+func TestIndexWithoutSuggesterIsSearchedAllTheSame(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	definition, err := declarations.Index("decls")
+	require.NoError(t, err)
+	definition.Suggesters = nil
+	require.NoError(t, srv.CreateIndex(definition))
+	require.NoError(t, srv.Listen("127.0.0.1:0"))
+	client, closeService, err := connect(t.Context(), config{endpoint: srv.URL(), apiKey: searchtest.AdminKey, index: "decls"}, io.Discard)
+	require.NoError(t, err)
+	defer closeService()
+	_, err = search.UploadDocuments(t.Context(), client, []declarations.Declaration{{Key: "1", Name: "ReadFile", Exported: true}}, nil)
+	require.NoError(t, err)
+
+	o := start(t.Context(), "-endpoint", srv.URL(), "-api-key", searchtest.QueryKey, "-index", "decls", "raedfile")
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Contains(t, o.stdout, "1 to 1 of 1")
+	require.Contains(t, o.stdout, "no suggestions: ")
+}
+
+// Anything else that goes wrong there is not passed over.
+func TestFailedSuggestionIsAnError(t *testing.T) {
+	srv, flags := listen(t)
+	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpSuggest, Status: http.StatusForbidden}}})
+	o := start(t.Context(), append(flags, "raedfile")...)
+	require.Equal(t, exitProblem, o.code)
+	require.Contains(t, o.stderr, "search: Forbidden. (Suggest of index")
+}
+
+func TestInterruptedIsExitCode130(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, exitInterrupted, start(ctx, "-root", small(t), "contents").code)
+}
+
+func TestCommandLineErrorsAreExitCode2(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"unknown flag":          {[]string{"-nosuch"}, "-nosuch"},
+		"unknown kind":          {[]string{"-kind", "func,class", "x"}, `"class" is none of func, method`},
+		"no results":            {[]string{"-top", "0", "x"}, "count from 1"},
+		"JSON without words":    {[]string{"-json"}, "-json needs words"},
+		"key without a service": {[]string{"-api-key", "secret", "x"}, "-api-key is for -endpoint"},
+		"no source":             {[]string{"-root", "", "x"}, "-root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := start(t.Context(), c.args...)
+			require.Equal(t, exitUsage, o.code, o.stderr)
+			require.Contains(t, o.stderr, c.says)
+			require.NotContains(t, o.stderr, "secret")
+			require.Empty(t, o.stdout)
+		})
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	o := start(t.Context(), "-help")
+	require.Equal(t, 0, o.code)
+	require.Contains(t, o.stdout, "-kind KINDS")
+	require.Empty(t, o.stderr)
+}
+
+func TestEnvironmentNamesTheService(t *testing.T) {
+	c, err := parseFlags([]string{"read", "file"}, func(name string) string {
+		return map[string]string{"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH_API_KEY": "k"}[name]
+	}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, "https://x.search.windows.net", c.endpoint)
+	require.Equal(t, "k", c.apiKey)
+	require.Equal(t, "read file", c.question.words)
+	c.apiKey = "" // Entra ID, of which nothing is asked yet
+	client, _, err := connect(t.Context(), c, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, "https://x.search.windows.net", client.Endpoint())
+}
