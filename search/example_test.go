@@ -411,7 +411,7 @@ func ExampleError() {
 	var azure *azcore.ResponseError
 	fmt.Println(errors.As(err, &azure), errors.Is(err, search.ErrIndexNotFound))
 	// Output:
-	// 404 No index with the name 'motels' was found in the service 'searchtest'.
+	// 404 The index 'motels' for service 'searchtest' was not found.
 	// the index "motels" does not exist on searchtest.search.windows.net: check its name and the endpoint, or create it with IndexClient.CreateIndex
 	// true true
 }

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -29,38 +30,64 @@ var aliasKind = &resourceKind[*alias]{
 	find:    func(c *catalog, name string) *alias { return c.aliases[name] },
 	names:   func(c *catalog) []string { return sortedKeys(c.aliases) },
 	keep:    keepAlias,
-	remove: func(c *catalog, name string) *serviceError {
+	remove: func(_ *Server, c *catalog, name string) *serviceError {
 		delete(c.aliases, name)
 		return nil
+	},
+	absent: func(s *Server, name string) *serviceError {
+		e := &serviceError{
+			status: http.StatusNotFound,
+			message: "The index alias needs to be a valid alias. Alias – '" + name + "' cannot be found within the search service – '" + s.opts.ServiceName +
+				"'. Learn more at https://aka.ms/azurecognitivesearchgetalias",
+		}
+		return e.withCode("OperationNotAllowed", "IndexAliasNotFoundInService")
 	},
 }
 
 // parseAlias reads the definition of an alias.
-func parseAlias(_ *Server, body []byte, apiVersion string) (*alias, *serviceError) {
+func parseAlias(s *Server, body []byte, apiVersion string) (*alias, *serviceError) {
 	p := newParser("alias", apiVersion)
 	object, err := p.read(body, &aliasShape)
 	if err != nil {
 		return nil, err
 	}
 	a := &alias{resource: resource{name: object.str("name"), object: object}}
-	if reason := nameFault("Alias", a.name, 1); reason != "" {
-		return nil, p.refuse("InvalidName", "Invalid alias name: "+reason)
+	if nameFault("Alias", a.name, 1) != "" {
+		const reason = "Index alias name must only contain lowercase letters, digits or dashes, cannot start or end with dashes and is limited to 128 characters."
+		return nil, &serviceError{
+			status: http.StatusBadRequest, code: "InvalidName", message: "The request is invalid. Details: alias : " + reason,
+			details: []errorDetail{{code: "InvalidIndexAliasName", message: reason + " Parameters: alias"}},
+		}
 	}
-	indexes := object.strings("indexes")
-	if len(indexes) != 1 {
-		return nil, p.refuse("InvalidAlias", "The alias '"+a.name+"' must have exactly one index in 'indexes'.")
+	switch indexes := object.strings("indexes"); len(indexes) {
+	case 0:
+		return nil, s.badAlias("An index alias must be mapped to an index. Alias - '" + a.name + "' is mapped to none within the search service - '")
+	case 1:
+		a.index = indexes[0]
+		return a, nil
 	}
-	a.index = indexes[0]
-	return a, nil
+	return nil, s.badAlias("An index alias can be mapped to a single index within the search service. Alias - '" + a.name +
+		"' is being mapped to more than one index within the search service - '")
+}
+
+// badAlias refuses an alias that does not stand for an index. The reason ends
+// where the name of the service begins.
+func (s *Server) badAlias(reason string) *serviceError {
+	e := &serviceError{status: http.StatusBadRequest, code: "InvalidRequestParameter", message: invalidAlias}
+	e.details = []errorDetail{{
+		code:    "InvalidIndexAliasMapping",
+		message: reason + s.opts.ServiceName + "'. Learn more at https://aka.ms/azurecognitivesearchcreateupdatealias",
+	}}
+	return e
 }
 
 // keepAlias puts an alias into the catalog.
-func keepAlias(s *Server, c *catalog, next, _ *alias, rt route) *serviceError {
+func keepAlias(s *Server, c *catalog, next, _ *alias, _ route) *serviceError {
 	if c.indexes[next.name] != nil {
 		return nameTaken("alias", "Alias", next.name, "an index has that name")
 	}
 	if c.indexes[next.index] == nil {
-		return newParser("alias", rt.apiVersion).refuse("IndexNotFound", "The index '"+next.index+"' that the alias '"+next.name+"' stands for does not exist.")
+		return s.badAlias("An index alias can be created on an existing index. Index – '" + next.index + "' was not found within the search service – '")
 	}
 	c.aliases[next.name] = next
 	return nil

@@ -36,7 +36,8 @@ func TestAliasesAreAnsweredAndListed(t *testing.T) {
 	c.call("DELETE", "/aliases('current')", "", "If-Match: \"0x1\"").want(t, 412, "")
 	c.call("DELETE", "/aliases('current')", "", "If-Match: "+a.etag(t)).want(t, 204, "")
 	c.call("DELETE", "/aliases('current')", "").want(t, 404, "No alias with the name 'current' was found in a service named 'searchtest'.")
-	c.call("GET", "/aliases('current')", "").want(t, 404, "No alias with the name 'current' was found in service 'searchtest'.")
+	c.call("GET", "/aliases('current')", "").want(t, 404, `{"error":{"code":"OperationNotAllowed","message":"The index alias needs to be a valid alias. Alias \u2013 'current' cannot be found within the search service \u2013 'searchtest'.`).
+		want(t, 404, `"details":[{"code":"IndexAliasNotFoundInService","message":"The index alias needs`)
 }
 
 func TestAnAliasStandsForItsIndexInRequestsOnDocuments(t *testing.T) {
@@ -83,8 +84,12 @@ func TestVersionsWithoutAliasesDoNotSeeThem(t *testing.T) {
 
 func TestAnIndexWithAnAliasIsNotDeleted(t *testing.T) {
 	c := newAliased(t)
-	a := c.call("DELETE", "/indexes('small')?api-version=2024-07-01", "").want(t, 400, "current")
-	require.Contains(t, a.body, "must be deleted or mapped to a different index before the index can be deleted")
+	const refusal = "The index 'small' in service 'searchtest' cannot be deleted because the following alias(es) map to it: 'current', 'former'." +
+		" Please update the alias(es) to map to a different index or delete them before trying again."
+	c.call("POST", "/aliases", `{"name":"former","indexes":["small"]}`).want(t, 201, "")
+	c.call("DELETE", "/indexes('small')?api-version=2024-07-01", "").
+		want(t, 400, `{"error":{"code":"OperationNotAllowed","message":"`+refusal+`","details":[{"code":"CannotDeleteIndex","message":"`+refusal+`"}]}}`)
+	c.call("DELETE", "/aliases('former')", "").want(t, 204, "")
 	c.call("GET", "/indexes('small')", "").want(t, 200, "")
 	c.call("PUT", "/aliases('current')", `{"name":"current","indexes":["other"]}`).want(t, 200, "")
 	c.call("DELETE", "/indexes('small')", "").want(t, 204, "")
@@ -96,15 +101,17 @@ func TestAliasesThatAreRefused(t *testing.T) {
 		status int
 		says   string
 	}{
-		"no name":             {`{"indexes":["small"]}`, 400, "'name'"},
-		"no index":            {`{"name":"x","indexes":[]}`, 400, "exactly one index"},
-		"two indexes":         {`{"name":"x","indexes":["small","other"]}`, 400, "exactly one index"},
-		"an index of nothing": {`{"name":"x","indexes":["none"]}`, 400, "The index 'none' that the alias 'x' stands for does not exist."},
-		"another alias":       {`{"name":"x","indexes":["current"]}`, 400, "does not exist"},
+		"no name":     {`{"indexes":["small"]}`, 400, "'name'"},
+		"no index":    {`{"name":"x","indexes":[]}`, 400, "An index alias must be mapped to an index. Alias - 'x' is mapped to none within the search service - 'searchtest'."},
+		"two indexes": {`{"name":"x","indexes":["small","other"]}`, 400, "Alias - 'x' is being mapped to more than one index within the search service - 'searchtest'. Learn more"},
+		"an index of nothing": {
+			`{"name":"x","indexes":["none"]}`, 400, `"message":"Index alias was not valid for creation.","details":[{"code":"InvalidIndexAliasMapping","message":"An index alias can be created on an existing index. Index \u2013 'none' was not found`,
+		},
+		"another alias": {`{"name":"x","indexes":["current"]}`, 400, "'current' was not found within the search service"},
 		"the name of an index": {
 			`{"name":"other","indexes":["small"]}`, 409, "Cannot create alias 'other' because an index has that name.",
 		},
-		"a name that is none": {`{"name":"-x","indexes":["small"]}`, 400, "Alias name must only contain"},
+		"a name that is none": {`{"name":"-x","indexes":["small"]}`, 400, `"InvalidName","message":"The request is invalid. Details: alias : Index alias name must only contain`},
 		"an unknown member":   {`{"name":"x","indexes":["small"],"index":"small"}`, 400, "'index' does not exist"},
 		"a plain index":       {`{"name":"x","indexes":"small"}`, 400, "'StartArray' node was expected"},
 	} {

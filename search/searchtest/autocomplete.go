@@ -38,7 +38,7 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 	var body []byte
 	run := func(v *view) {
 		p.among(v)
-		found, failed := v.suggesters[p.name].Autocomplete(p.typed, autocompleteModes[args.text("autocompleteMode")], p.tags)
+		found, failed := p.complete(v.suggesters[p.name])
 		if failed != nil {
 			err = refuseText(failed)
 			return
@@ -60,4 +60,18 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 		return nil, refusal
 	}
 	return body, err
+}
+
+// complete finds the completions. Recorded: the service of 2019 lists the fuzzy
+// ones behind those that begin as was typed; since 2020-06-30 they are not there
+// any more where one begins so.
+func (p *typedPlan) complete(s *suggester) ([]textindex.Completion, error) {
+	mode, typed := autocompleteModes[p.args.text("autocompleteMode")], p.typed
+	if typed.Fuzzy && p.args.version >= version2020 {
+		typed.Fuzzy = false
+		if found, err := s.Autocomplete(typed, mode, p.tags); err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	return s.Autocomplete(p.typed, mode, p.tags)
 }

@@ -181,9 +181,9 @@ func (p *batchParser) action() *serviceError {
 	}
 	position := len(p.actions)
 	if !p.hasKey || p.key == "" {
-		return actionError(position, "Document key cannot be missing or empty.")
+		return p.noKey(position)
 	}
-	if err := checkKey(position, p.key); err != nil {
+	if err := p.checkKey(position, p.key); err != nil {
 		return err
 	}
 	a.key, a.size = p.key, p.pos-start
@@ -325,7 +325,7 @@ func (p *batchParser) actionType(typ *models.ActionType) *serviceError {
 	case "delete":
 		*typ = models.ActionDelete
 	default:
-		return actionError(len(p.actions), fmt.Sprintf("The value '%s' is not a valid @search.action. Valid values are: upload, merge, mergeOrUpload, delete.", raw))
+		return p.actionError(len(p.actions), fmt.Sprintf("The value '%s' is not a valid @search.action. Valid values are: upload, merge, mergeOrUpload, delete.", raw))
 	}
 	return nil
 }

@@ -20,17 +20,28 @@ func (p *batchParser) checkDimensions(f *stored.Field, n int) *serviceError {
 	if !f.Vector() || n == f.Dimensions {
 		return nil
 	}
-	err := actionError(len(p.actions), fmt.Sprintf("There's a mismatch in vector dimensions. The vector field '%s', with dimension of '%d', expects a length of '%d'. However, the provided vector has a length of '%d'. "+
+	err := p.actionError(len(p.actions), fmt.Sprintf("There's a mismatch in vector dimensions. The vector field '%s', with dimension of '%d', expects a length of '%d'. However, the provided vector has a length of '%d'. "+
 		"Please ensure that the vector length matches the expected length of the vector field.",
 		f.Name, f.Dimensions, f.Dimensions, n))
 	err.code = "OperationNotAllowed"
 	return err
 }
 
+// noKey refuses a document without a key.
+func (p *batchParser) noKey(position int) *serviceError {
+	const reason = "Document key cannot be missing or empty."
+	e := p.actionError(position, reason)
+	if definitionVersion(p.apiVersion) >= version2023 {
+		e.code = "OperationNotAllowed"
+		e.details = []errorDetail{{code: "MissingKeyField", message: strconv.Itoa(position) + ": " + reason + " Parameters: actions"}}
+	}
+	return e
+}
+
 // checkKey refuses keys that the service does not take.
-func checkKey(position int, key string) *serviceError {
+func (p *batchParser) checkKey(position int, key string) *serviceError {
 	illegal := func(why string) *serviceError {
-		e := actionError(position, why)
+		e := p.actionError(position, why)
 		e.code = "InvalidName"
 		e.details = []errorDetail{{code: "InvalidDocumentKey", message: why}}
 		return e
@@ -57,18 +68,27 @@ func tooManyElements(key string, n int) string {
 }
 
 func (p *batchParser) noActions() *serviceError {
-	e := invalidRequest(fmt.Sprintf("actions : No indexing actions found in the request. Please include between 1 and %d indexing actions in your request.", p.maxActions))
+	e := p.refuse(fmt.Sprintf("actions : No indexing actions found in the request. Please include between 1 and %d indexing actions in your request.", p.maxActions))
 	e.code = "MissingRequiredParameter"
 	return e
 }
 
 func (p *batchParser) tooManyActions() *serviceError {
-	return invalidRequest(fmt.Sprintf("actions : Too many indexing actions found in the request: %d. Please include between 1 and %d indexing actions in your request.", len(p.actions)+p.surplus, p.maxActions))
+	return p.refuse(fmt.Sprintf("actions : Too many indexing actions found in the request: %d. Please include between 1 and %d indexing actions in your request.", len(p.actions)+p.surplus, p.maxActions))
 }
 
 // actionError is the 400 for a rule that one action breaks.
-func actionError(position int, message string) *serviceError {
-	return invalidRequest(fmt.Sprintf("actions : %d: %s", position, message))
+func (p *batchParser) actionError(position int, message string) *serviceError {
+	return p.refuse(fmt.Sprintf("actions : %d: %s", position, message))
+}
+
+// refuse refuses the whole batch. Newer versions put no line end behind the
+// reason.
+func (p *batchParser) refuse(reason string) *serviceError {
+	if definitionVersion(p.apiVersion) < version2023 {
+		return invalidRequest(reason)
+	}
+	return parseError(reason)
 }
 
 // parseError is the 400 of the service's JSON reader, whose messages end

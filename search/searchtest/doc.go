@@ -81,6 +81,26 @@
 // search/searchtest/internal/vectors). The first query of a kind makes what it
 // needs; an index that is never searched costs nothing.
 //
+// # Semantic queries
+//
+// What the models of the service find relevant no rule can tell. With
+// Options.SemanticStandIn a rule takes their place that anyone can work out, so
+// that programs can be tested that use reranker scores, captions and answers;
+// without, semantic queries are answered with 501. The first 50 results are
+// ranked. Of each the title is read, the keywords and the content, as the
+// configuration names them: 128 words, 128, and 2000 in all. A word of the query
+// is found where an analyzer of the field makes the same term of it; question
+// words, pronouns and what the analyzer en.lucene leaves out do not count, nor do
+// synonym maps. A word is worth 1 if all of the 50 have it and up to 2 the fewer
+// have it. The reranker score is the share of the worth of all words that a
+// document has, times 3; or up to 4, by half the share that its title has and half
+// of what one of its sentences has. So a document with all the words scores 3 or
+// more, one with half of them less, one with none 0. A caption is the first of the
+// passages with the largest share: whole sentences of the content, 100 words at
+// most. Questions, which end with a question mark or begin as in English, are
+// answered by the captions whose share reaches the threshold. A rule of a faults
+// script makes the ranking fail: see Fault.Semantic.
+//
 // # Making things go wrong
 //
 // SetFaults puts a script in force that answers with errors, delays, cuts
@@ -102,7 +122,8 @@
 //
 // # Seeing what happened
 //
-// Requests, Documents, Document, DocumentCount, History and Changes look inside.
+// Requests, IndexNames, IndexDefinition, Documents, DocumentKeys, Document,
+// DocumentCount, History and Changes look inside.
 // Changes is every action that an index decided on, in the order in which it did,
 // with the time, the request and the status, and with Options.KeepContents also
 // what was sent: what a test needs that compares its own books with the index.
@@ -110,11 +131,12 @@
 // # What is not emulated
 //
 // Indexers, data sources, skillsets and knowledge bases are answered with 501 and
-// a message that names the feature. So are semantic ranking, vector queries that
-// are not made of a vector, the parameter debug, facets of previews, and text
-// analysis by a component that is not emulated, the analyzers of
-// Microsoft's for example: an index may have one all the same, and is refused
-// when that is needed, or at its creation with Options.StrictAnalysis. There are
+// a message that names the feature. So are, without Options.SemanticStandIn,
+// semantic queries, vector queries that are not made of a vector, the parameter
+// debug except for semantic queries of previews, and text analysis by a
+// component that is not emulated, the analyzers of Microsoft's for example: an index
+// may have one all the same, and is refused when that is needed, or at its creation
+// with Options.StrictAnalysis. There are
 // no replicas and no partitions, and no throttling but the one that is
 // configured. A merge does not meet a version conflict and an update with
 // allowIndexDowntime does not take the index offline: a faults script gives 409

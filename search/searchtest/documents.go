@@ -91,7 +91,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 		}
 	}
 	if !found {
-		writeError(w, r, noSuchDocument(rt.key, rt.apiVersion))
+		writeError(w, r, noSuchDocument())
 		return
 	}
 	body := make([]byte, 0, 256+2*len(data))
@@ -121,12 +121,9 @@ func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route
 	_, _ = w.Write(body)
 }
 
-// noSuchDocument is the refusal of a lookup. Recorded, all with older versions:
-// no body at all. That makes the JavaScript SDK 13, whose version is 2025-09-01,
-// throw a TypeError instead of its error, so from there on it is said in words.
-func noSuchDocument(key, apiVersion string) *serviceError {
-	if definitionVersion(apiVersion) < version2025 {
-		return &serviceError{status: http.StatusNotFound, empty: true}
-	}
-	return &serviceError{status: http.StatusNotFound, message: "No document with the key '" + key + "' was found."}
+// noSuchDocument is the refusal of a lookup. Recorded with all versions up to
+// 2026-04-01: no body at all, which makes the JavaScript SDK 13 throw a TypeError
+// instead of its error, there as here.
+func noSuchDocument() *serviceError {
+	return &serviceError{status: http.StatusNotFound, empty: true}
 }

@@ -110,9 +110,9 @@ func TestUnreadableRequestsAreRefusedWhole(t *testing.T) {
 		{"a comma too many", `{"value":[{"id":"1",}]}`, "not valid JSON"},
 		{"an action type in the wrong case", `{"value":[{"@search.action":"Upload","id":"1"}]}`, "actions : 0: The value 'Upload' is not a valid @search.action"},
 		{"an action type that is no string", `{"value":[{"@search.action":1,"id":"1"}]}`, "'PrimitiveValue'"},
-		{"no key", `{"value":[{"id":"1"},{"s":"x"}]}`, "actions : 1: Document key cannot be missing or empty.\r\n"},
-		{"an empty key", `{"value":[{"id":""}]}`, "actions : 0: Document key cannot be missing or empty.\r\n"},
-		{"a null key", `{"value":[{"id":null}]}`, "actions : 0: Document key cannot be missing or empty.\r\n"},
+		{"no key", `{"value":[{"id":"1"},{"s":"x"}]}`, "The request is invalid. Details: actions : 1: Document key cannot be missing or empty."},
+		{"an empty key", `{"value":[{"id":""}]}`, "actions : 0: Document key cannot be missing or empty."},
+		{"a null key", `{"value":[{"id":null}]}`, "actions : 0: Document key cannot be missing or empty."},
 		{"a key that is a number", `{"value":[{"id":1}]}`, "Cannot convert the literal '1'"},
 		{"a key with a space", `{"value":[{"id":"a b"}]}`, "Invalid document key: 'a b'. Keys can only contain letters, digits, underscore (_), dash (-), or equal sign (=)."},
 		{"a key with a letter that is not ASCII", `{"value":[{"id":"é"}]}`, "Invalid document key: 'é'."},
@@ -276,23 +276,49 @@ func TestMergeCountsTheElementsOfTheResult(t *testing.T) {
 	}
 }
 
-func TestLookupOfAMissingDocumentSaysSoSince2025(t *testing.T) {
+func TestLookupOfAMissingDocumentDoesNotSaySo(t *testing.T) {
 	p := newProbe(t, nil)
-	for _, version := range []string{"2019-05-06", "2020-06-30", "2024-07-01"} {
+	for _, version := range append(versionsOfOld, versionsOfNow...) {
 		a := p.send("GET", "/indexes('types')/docs('none')?api-version="+version, "")
 		assert.Equal(t, http.StatusNotFound, a.status)
 		assert.Empty(t, a.body)
 		assert.Equal(t, "0", a.header.Get("Content-Length"))
 		assert.Empty(t, a.header.Get("OData-Version"))
 	}
-	for _, version := range []string{"2025-09-01", "2026-04-01"} {
-		a := p.send("GET", "/indexes('types')/docs('none')?api-version="+version, "")
-		assert.Equal(t, http.StatusNotFound, a.status)
-		assert.Equal(t, `{"error":{"code":"","message":"No document with the key 'none' was found."}}`, a.body)
+}
+
+// The requests on documents have words of their own for it.
+func TestDocumentsOfAMissingIndexAreNotFound(t *testing.T) {
+	p := newProbe(t, nil)
+	const missing = `{"error":{"code":"","message":"The index 'nope' for service 'searchtest' was not found."}}`
+	for path, body := range map[string]string{
+		"/docs('none')": "", "/docs/$count": "", "/docs?search=*": "", "/docs/search.index": `{"value":[{"id":"1"}]}`, "/docs/search.post.search": `{}`,
+		"/docs/search.post.suggest": `{"search":"a","suggesterName":"s"}`, "/docs/search.post.autocomplete": `{"search":"a","suggesterName":"s"}`,
+	} {
+		method := http.MethodGet
+		if body != "" {
+			method = http.MethodPost
+		}
+		a := p.send(method, "/indexes('nope')"+path, body)
+		assert.Equal(t, http.StatusNotFound, a.status, path)
+		assert.Equal(t, missing, a.body, path)
 	}
-	a := p.send("GET", "/indexes('nope')/docs('none')", "")
-	assert.Equal(t, http.StatusNotFound, a.status)
-	assert.Equal(t, "No index with the name 'nope' was found in the service 'searchtest'.", a.message())
+}
+
+func TestRefusedBatchesHaveTheCodesOfTheirVersion(t *testing.T) {
+	p := newProbe(t, nil)
+	const path = "/indexes('types')/docs/search.index?api-version="
+	for _, version := range []string{"2019-05-06", "2020-06-30"} {
+		a := p.send(http.MethodPost, path+version, `{"value":[{"id":"1"},{"s":"x"}]}`)
+		assert.Equal(t, `{"error":{"code":"","message":"The request is invalid. Details: actions : 1: Document key cannot be missing or empty.\r\n"}}`, a.body)
+	}
+	for _, version := range []string{"2023-11-01", "2024-07-01", "2025-11-01-preview", "2026-04-01"} {
+		a := p.send(http.MethodPost, path+version, `{"value":[{"id":"1"},{"s":"x"}]}`)
+		assert.Equal(t, `{"error":{"code":"OperationNotAllowed","message":"The request is invalid. Details: actions : 1: Document key cannot be missing or empty.",`+
+			`"details":[{"code":"MissingKeyField","message":"1: Document key cannot be missing or empty. Parameters: actions"}]}}`, a.body)
+		a = p.send(http.MethodPost, path+version, `{"value":[]}`)
+		assert.True(t, strings.HasSuffix(a.message(), "indexing actions in your request."), a.body)
+	}
 }
 
 func TestSelect(t *testing.T) {

@@ -23,6 +23,25 @@ type errorDetail struct {
 	message string
 }
 
+// withCode gives a refusal a code, and another one to its message among the
+// details, which is how the service words its own since 2023.
+func (e *serviceError) withCode(code, detail string) *serviceError {
+	e.code, e.details = code, []errorDetail{{code: detail, message: e.message}}
+	return e
+}
+
+// invalidAlias is the message of all refusals of aliases that stand for no index:
+// what is wrong is said in the details only.
+const invalidAlias = "Index alias was not valid for creation."
+
+// reason is what is wrong, wherever the service says it.
+func (e *serviceError) reason() string {
+	if e.message == invalidAlias {
+		return e.details[0].message
+	}
+	return e.message
+}
+
 // invalidRequest is the 400 that the service gives for a body it cannot accept.
 // reason is what follows "Details: ", without the line end that the service
 // puts behind it.

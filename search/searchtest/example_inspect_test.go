@@ -94,3 +94,26 @@ func ExampleServer_IndexNames() {
 	fmt.Println(srv.IndexNames())
 	// Output: [hotels motels]
 }
+
+func ExampleServer_DocumentKeys() {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	_ = srv.CreateIndex(hotels)
+	call(srv, "POST", "/indexes('hotels')/docs/search.index", `{"value":[{"id":"2"},{"id":"1"},{"id":"3"}]}`)
+	call(srv, "POST", "/indexes('hotels')/docs/search.index", `{"value":[{"@search.action":"merge","id":"2","rating":4}]}`)
+	fmt.Println(srv.DocumentKeys("hotels"))
+	// Output: [1 3 2]
+}
+
+func ExampleServer_IndexDefinition() {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	_ = srv.CreateIndex(hotels)
+	definition, ok := srv.IndexDefinition("hotels")
+	fmt.Println(ok, strings.Contains(string(definition), `"retrievable":true`))
+	_, ok = srv.IndexDefinition("none")
+	fmt.Println(ok)
+	// Output:
+	// true true
+	// false
+}

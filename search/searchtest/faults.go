@@ -100,6 +100,10 @@ type Fault struct {
 	Body BodyFault `json:"body,omitempty"`
 	// Results damages the list of results of a batch.
 	Results ResultsFault `json:"results,omitempty"`
+	// Semantic makes the ranking of a semantic query fail: its reply is partial,
+	// with status 206, or an error if that is what the query asks for. It takes
+	// Options.SemanticStandIn.
+	Semantic SemanticFault `json:"semantic,omitempty"`
 	// Documents refuses single documents of a batch. The first rule that takes a
 	// document decides.
 	Documents []DocumentFault `json:"documents,omitempty"`
@@ -164,6 +168,18 @@ const (
 	ResultsRepeated   ResultsFault = "repeated"   // the first one stands there twice
 	ResultsShuffled   ResultsFault = "shuffled"   // in another order
 	ResultsUnknownKey ResultsFault = "unknownKey" // the first one names a key that nobody sent
+)
+
+// SemanticFault is why the ranking of a semantic query fails.
+type SemanticFault string
+
+// The reasons for which the ranking can fail. The reply has the results without
+// it, except for the last.
+const (
+	SemanticCapacityOverloaded SemanticFault = "capacityOverloaded"
+	SemanticMaxWaitExceeded    SemanticFault = "maxWaitExceeded"
+	SemanticTransient          SemanticFault = "transient"
+	SemanticTransientAnswers   SemanticFault = "transientAnswers" // ranked and captioned, without answers and marks
 )
 
 // Duration is a time.Duration that reads and writes JSON as text ("1.5s").

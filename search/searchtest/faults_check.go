@@ -44,7 +44,7 @@ func (f *Faults) idle() []error {
 	for i := range f.Rules {
 		bad := all.at(position("rules", i))
 		if !f.Rules[i].hasEffect() {
-			bad("has no effect: set one of status, cut, delay, replyDelay, body, results, documents, overBytes and overActions")
+			bad("has no effect: set one of status, cut, delay, replyDelay, body, results, semantic, documents, overBytes and overActions")
 		}
 		for j := range i {
 			if f.Rules[j].takesEverythingOf(&f.Rules[i]) {
@@ -130,6 +130,7 @@ func (f *Fault) check(bad report) {
 	among(bad, "cut", f.Cut, CutBeforeCommit, CutAfterCommit)
 	among(bad, "body", f.Body, BodyTruncated, BodyMalformed, BodyEmpty)
 	among(bad, "results", f.Results, ResultsMissing, ResultsExtra, ResultsRepeated, ResultsShuffled, ResultsUnknownKey)
+	among(bad, "semantic", f.Semantic, SemanticCapacityOverloaded, SemanticMaxWaitExceeded, SemanticTransient, SemanticTransientAnswers)
 	f.checkEffects(bad)
 	for i := range f.Documents {
 		f.Documents[i].check(func(format string, args ...any) { bad(position("documents", i)+format, args...) })
@@ -166,6 +167,9 @@ func (f *Fault) checkRequests(bad report) {
 		batches.with("results", f.Results != "")
 		batches.with("documents", len(f.Documents) > 0)
 	}
+	if f.Operation != "" && f.Operation != OpSearch {
+		nothing{bad, "does nothing, because only searches are ranked: operation must be " + string(OpSearch) + " or left out"}.with("semantic", f.Semantic != "")
+	}
 }
 
 // checkPattern reports a pattern that path.Match refuses.
@@ -200,7 +204,9 @@ func (f *Fault) checkEffects(bad report) {
 		without.with("commit", f.Commit)
 		without.with("retryAfter", f.RetryAfter != 0)
 	} else {
-		nothing{bad, "does nothing with a status, which is answered instead"}.with("results", f.Results != "")
+		instead := nothing{bad, "does nothing with a status, which is answered instead"}
+		instead.with("results", f.Results != "")
+		instead.with("semantic", f.Semantic != "")
 		nothing{bad, "does nothing with a status, unless commit carries the request out"}.with("documents", len(f.Documents) > 0 && !f.Commit)
 	}
 	if empty := status == http.StatusNoContent || status == http.StatusNotModified; empty || status >= 200 && status < 300 {
@@ -216,13 +222,14 @@ func (f *Fault) checkEffects(bad report) {
 		cut.with("replyDelay", f.ReplyDelay != 0)
 		cut.with("body", f.Body != "")
 		cut.with("results", f.Results != "")
+		cut.with("semantic", f.Semantic != "")
 		nothing{bad, "does nothing when the connection is cut before the commit"}.with("documents", f.Cut == CutBeforeCommit && len(f.Documents) > 0)
 	}
 }
 
 // hasEffect reports whether the rule is to do anything, if only in vain.
 func (f *Fault) hasEffect() bool {
-	return f.Status != 0 || f.limitOnly() || f.Cut != "" || f.Delay != 0 || f.ReplyDelay != 0 || f.Body != "" || f.Results != "" || len(f.Documents) > 0 ||
+	return f.Status != 0 || f.limitOnly() || f.Cut != "" || f.Delay != 0 || f.ReplyDelay != 0 || f.Body != "" || f.Results != "" || f.Semantic != "" || len(f.Documents) > 0 ||
 		f.Code != "" || f.Message != "" || f.Commit || f.RetryAfter != 0 || f.RetryAfterForm != ""
 }
 

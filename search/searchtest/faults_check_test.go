@@ -25,7 +25,7 @@ func TestRulesThatCanDoNothingAreRefused(t *testing.T) {
 	const second = Duration(time.Second)
 	some := []DocumentFault{{Keys: []string{"a"}}}
 	for want, rule := range map[string]Fault{
-		"has no effect: set one of status, cut, delay, replyDelay, body, results, documents, overBytes and overActions": {Operation: OpGetIndex, Every: 2},
+		"has no effect: set one of status, cut, delay, replyDelay, body, results, semantic, documents, overBytes and overActions": {Operation: OpGetIndex, Every: 2},
 
 		"code: does nothing without a status":       {Delay: second, Code: "Broken"},
 		"message: does nothing without a status":    {Message: "It is broken."},

@@ -64,7 +64,7 @@ func TestScriptWithMistakesIsRefusedWithAllOfThem(t *testing.T) {
 			`faults script: rule 0: status: "` + strings.Repeat("ü", 19) + `… is not a whole number`, `faults script: rule 1: cut: "half" is unknown: use one of ["beforeCommit" "afterCommit"]`,
 			"faults script: capacity: reply: 500 is not 0, 429 or 503",
 		},
-		`{"rules":[{"documents":[]}]}`: {"faults script: rule 0: has no effect: set one of status, cut, delay, replyDelay, body, results, documents, overBytes and overActions"},
+		`{"rules":[{"documents":[]}]}`: {"faults script: rule 0: has no effect: set one of status, cut, delay, replyDelay, body, results, semantic, documents, overBytes and overActions"},
 	} {
 		_, err := ParseFaults(strings.NewReader(text))
 		assert.Equal(t, want, linesOf(err), text)

@@ -105,7 +105,7 @@ func (s *ruleState) takesTurn(random *rand.Rand) bool {
 
 // limitOnly reports whether the rule does nothing but set a limit.
 func (f *Fault) limitOnly() bool {
-	return (f.OverBytes > 0 || f.OverActions > 0) && f.Status == 0 && f.Cut == "" && f.Body == "" && f.Results == "" && len(f.Documents) == 0 &&
+	return (f.OverBytes > 0 || f.OverActions > 0) && f.Status == 0 && f.Cut == "" && f.Body == "" && f.Results == "" && f.Semantic == "" && len(f.Documents) == 0 &&
 		f.Delay == 0 && f.ReplyDelay == 0
 }
 
@@ -163,6 +163,14 @@ func (s *ruleState) takesDocument(i int, key string, random *rand.Rand) bool {
 	s.times[i][key]++
 	n := s.times[i][key]
 	return (d.Nth == 0 || n == d.Nth) && (d.Times == 0 || n <= d.Times)
+}
+
+// failsRanking returns why the ranking of a semantic query fails, "" if it does not.
+func (f *firing) failsRanking() SemanticFault {
+	if f == nil {
+		return ""
+	}
+	return f.Semantic
 }
 
 // strangeKey is the key of results that belong to no document.

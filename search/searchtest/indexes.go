@@ -12,6 +12,7 @@ var indexKind = &resourceKind[*schema]{
 	noun:    "index",
 	compact: "index",
 	service: "the service",
+	lost:    "IndexNotFoundInService",
 	parse:   parseIndex,
 	find: func(c *catalog, name string) *schema {
 		if ix, ok := c.indexes[name]; ok {
@@ -70,14 +71,14 @@ func keepIndex(s *Server, c *catalog, next, current *schema, rt route) *serviceE
 }
 
 // removeIndex removes an index with its documents.
-func removeIndex(c *catalog, name string) *serviceError {
+func removeIndex(s *Server, c *catalog, name string) *serviceError {
 	if names := c.aliasesOf(name); len(names) > 0 {
-		// Documented; the words are ours.
-		return &serviceError{
-			status: http.StatusBadRequest, code: "OperationNotAllowed",
-			message: "Cannot delete index '" + name + "' because the following alias(es) are mapped to it: " + strings.Join(names, ", ") +
-				". They must be deleted or mapped to a different index before the index can be deleted.",
+		e := &serviceError{
+			status: http.StatusBadRequest,
+			message: "The index '" + name + "' in service '" + s.opts.ServiceName + "' cannot be deleted because the following alias(es) map to it: '" + strings.Join(names, "', '") +
+				"'. Please update the alias(es) to map to a different index or delete them before trying again.",
 		}
+		return e.withCode("OperationNotAllowed", "CannotDeleteIndex")
 	}
 	delete(c.indexes, name)
 	return nil
@@ -118,7 +119,12 @@ func (s *Server) requestedIndex(rt route) (*index, *serviceError) {
 	defer s.mu.RUnlock()
 	ix, ok := s.indexes[s.indexName(rt)]
 	if !ok {
-		return nil, s.noSuchIndex(rt.index)
+		// Reported by users of all versions, in words unlike those of the
+		// requests on definitions.
+		return nil, &serviceError{
+			status:  http.StatusNotFound,
+			message: "The index '" + rt.index + "' for service '" + s.opts.ServiceName + "' was not found.",
+		}
 	}
 	return ix, nil
 }

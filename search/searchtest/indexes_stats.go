@@ -85,14 +85,15 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		vectors += ix.vectorBytes(now)
 	}
 	version := definitionVersion(rt.apiVersion)
-	counters := []counter{{name: "documentCount", usage: documents}}
-	if knowsAliases(rt.apiVersion) {
-		counters = append(counters, counter{name: "aliasesCount", usage: aliases})
+	counters := []counter{
+		{name: "documentCount", usage: documents}, {name: "indexesCount", usage: int64(len(indexes))}, {name: "indexersCount"},
+		{name: "dataSourcesCount"}, {name: "storageSize", usage: bytes}, {name: "synonymMaps", usage: synonymMaps},
 	}
-	counters = append(counters, counter{name: "indexesCount", usage: int64(len(indexes))}, counter{name: "indexersCount"},
-		counter{name: "dataSourcesCount"}, counter{name: "storageSize", usage: bytes}, counter{name: "synonymMaps", usage: synonymMaps})
 	if version >= version2020 {
 		counters = append(counters, counter{name: "skillsetCount"})
+	}
+	if knowsAliases(rt.apiVersion) {
+		counters = append(counters, counter{name: "aliasesCount", usage: aliases})
 	}
 	if version >= version2023 {
 		counters = append(counters, counter{name: "vectorIndexSize", usage: vectors})
@@ -108,7 +109,11 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		body = strconv.AppendInt(body, c.usage, 10)
 		body = append(body, `,"quota":null}`...)
 	}
-	body = append(body, `},"limits":{"maxFieldsPerIndex":`...)
+	body = append(body, `},"limits":{`...)
+	if version >= version2024 {
+		body = append(body, `"maxStoragePerIndex":null,`...)
+	}
+	body = append(body, `"maxFieldsPerIndex":`...)
 	body = strconv.AppendInt(body, maxFields, 10)
 	body = append(body, `,"maxFieldNestingDepthPerIndex":`...)
 	body = strconv.AppendInt(body, maxNestingDepth, 10)
@@ -116,8 +121,5 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 	body = strconv.AppendInt(body, maxComplexCollections, 10)
 	body = append(body, `,"maxComplexObjectsInCollectionsPerDocument":`...)
 	body = strconv.AppendInt(body, maxComplexObjects, 10)
-	if version >= version2024 {
-		body = append(body, `,"maxStoragePerIndex":null`...)
-	}
 	writeJSON(w, r, http.StatusOK, append(body, "}}"...))
 }

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"maps"
@@ -107,6 +108,32 @@ func (s *Server) IndexNames() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Sorted(maps.Keys(s.indexes))
+}
+
+// IndexDefinition returns the definition of an index as the service would show it
+// today, with all defaults and without metadata. It is false if there is no index
+// of that name.
+func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
+	ix, ok := s.lookupIndex(name)
+	if !ok {
+		return nil, false
+	}
+	return ix.schema.Load().appendDefinition(nil, latestVersion, ""), true
+}
+
+// DocumentKeys returns the keys of Documents in the order of writing, the one that
+// was written last at the end.
+func (s *Server) DocumentKeys(index string) []string {
+	ix, ok := s.lookupIndex(index)
+	if !ok {
+		return nil
+	}
+	ix.mu.Lock()
+	live := maps.Clone(ix.live)
+	ix.mu.Unlock()
+	keys := slices.Collect(maps.Keys(live))
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(live[a].serial, live[b].serial) })
+	return keys
 }
 
 // Documents returns every document that was written to the index, by key, in the

@@ -2,8 +2,10 @@ package searchtest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,6 +64,38 @@ func TestOnlyTheLatestRequestsAreKept(t *testing.T) {
 	p = newProbe(t, &Options{KeepRequests: -1})
 	p.count()
 	assert.Empty(t, p.Requests())
+}
+
+func TestDocumentKeysComeInTheOrderOfWriting(t *testing.T) {
+	p := newProbe(t, &Options{VisibilityLag: time.Hour})
+	p.indexed(`{"id":"b"}`, `{"id":"c"}`, `{"id":"a"}`)
+	p.indexed(`{"id":"c"}`)
+	assert.Equal(t, []string{"b", "a", "c"}, p.DocumentKeys("types"))
+	assert.Nil(t, p.DocumentKeys("none"))
+}
+
+func TestIndexDefinitionIsTheOneInForce(t *testing.T) {
+	p := newProbe(t, nil)
+	got, ok := p.IndexDefinition("types")
+	require.True(t, ok)
+	shown := p.send("GET", "/indexes('types')", "")
+	assert.JSONEq(t, withoutAnnotations(t, shown.body), string(got))
+	p.send("PUT", "/indexes('types')", strings.Replace(string(got), `"fields":[`, `"fields":[{"name":"later","type":"Edm.String"},`, 1))
+	got, _ = p.IndexDefinition("types")
+	assert.Contains(t, string(got), `"later"`)
+	_, ok = p.IndexDefinition("none")
+	assert.False(t, ok)
+}
+
+// withoutAnnotations removes the members of an object that begin with @.
+func withoutAnnotations(t *testing.T, body string) string {
+	t.Helper()
+	var members map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(body), &members))
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return strings.HasPrefix(name, "@") })
+	out, err := json.Marshal(members)
+	require.NoError(t, err)
+	return string(out)
 }
 
 func TestDocumentsShowEverything(t *testing.T) {

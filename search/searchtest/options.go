@@ -60,6 +60,21 @@ type Options struct {
 	// refused then.
 	StrictAnalysis bool
 
+	// SemanticStandIn answers semantic queries by a rule that anyone can work out,
+	// so that programs can be tested that use reranker scores, captions and answers:
+	//
+	//   - the first 50 results are ranked again by the words of the query that their
+	//     title, keywords and content have, as the semantic configuration names these;
+	//   - a document with all the words scores 3 to 4, one with half of them less than 3,
+	//     one with none 0;
+	//   - a caption is the part of the document that has most of the words, which are
+	//     marked in it;
+	//   - a question is answered by the captions that have enough of its words.
+	//
+	// The package documentation has the whole rule. It says nothing about what the
+	// models of the service find relevant. Defaults to refusing such queries with 501.
+	SemanticStandIn bool
+
 	// KeepRequests is how many of the latest requests Requests returns. Defaults
 	// to 10 000; negative keeps none.
 	KeepRequests int

@@ -12,8 +12,12 @@ import (
 
 // search answers GET …/docs?search=… and POST …/docs/search.post.search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
-	body, err := s.searchReply(r, rt, x)
-	writeQueryReply(w, r, body, err)
+	status, body, err := s.searchReply(r, rt, x)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	writeJSON(w, r, status, body)
 }
 
 // writeQueryReply answers a query, or refuses it.
@@ -25,19 +29,21 @@ func writeQueryReply(w http.ResponseWriter, r *http.Request, body []byte, err *s
 	writeJSON(w, r, http.StatusOK, body)
 }
 
-func (s *Server) searchReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
+func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int, body []byte, err *serviceError) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
-		return nil, missing
+		return 0, nil, missing
 	}
 	args, err := readArguments(r, rt, x.body, "search", searchParameters)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	var p *searchPlan
-	var body []byte
 	prepare := func(v *view) (err *serviceError) {
 		if p, err = planSearch(v.schema, args); err != nil {
+			return err
+		}
+		if err = s.prepareSemantic(p, x.fault.failsRanking()); err != nil {
 			return err
 		}
 		return s.prepareSearch(v, p)
@@ -50,9 +56,9 @@ func (s *Server) searchReply(r *http.Request, rt route, x *exchange) ([]byte, *s
 		}
 	}
 	if err := ix.read(time.Now(), prepare, run); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return body, failed
+	return p.status(), body, failed
 }
 
 // prepareSearch makes the indexes that a search needs.
@@ -91,10 +97,12 @@ func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *fou
 			}
 			dst = appendJSONString(dst, f.Name)
 			dst = append(dst, ':')
-			dst = appendBuckets(dst, out.buckets[i])
+			dst = p.appendBuckets(dst, out.buckets[i])
 		}
 		dst = append(dst, "},"...)
 	}
+	dst = p.appendAnswers(dst, out.answers)
+	dst = p.appendPartial(dst)
 	size := int64(len(out.rows))
 	if out.more && !p.args.get {
 		dst = append(dst, `"@search.nextPageParameters":`...)
@@ -108,8 +116,14 @@ func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *fou
 		}
 		row := &out.rows[i]
 		dst = append(dst, `{"@search.score":`...)
-		dst = appendScore(dst, row.Score)
+		dst = p.appendScore(dst, row.Score)
+		if i < len(out.ranked) {
+			dst = p.appendRanking(dst, &out.ranked[i])
+		}
 		dst = p.appendHighlights(dst, out, row.Document)
+		if i < len(out.ranked) {
+			dst = p.appendDebug(dst, &out.ranked[i])
+		}
 		dst = appendFields(dst, p.sc, row.Document, p.chosen)
 		dst = append(dst, '}')
 	}
@@ -133,13 +147,17 @@ func appendFields(dst []byte, sc *schema, document []byte, chosen *selection) []
 }
 
 // appendScore appends a score, which the service computes in 32 bits, with as
-// few digits as identify it.
-func appendScore(dst []byte, score float64) []byte {
-	start := len(dst)
+// few digits as identify it. Recorded: one of fused lists has those of the same
+// number in 64 bits.
+func (p *searchPlan) appendScore(dst []byte, score float64) []byte {
+	start, bits := len(dst), 32
+	if p.fuses() {
+		bits = 64
+	}
 	if score = min(score, math.MaxFloat32); math.IsNaN(score) { // JSON has neither, and queries may boost without end
 		score = 0
 	}
-	dst = strconv.AppendFloat(dst, float64(float32(score)), 'f', -1, 32)
+	dst = strconv.AppendFloat(dst, float64(float32(score)), 'f', -1, bits)
 	for _, c := range dst[start:] {
 		if c == '.' {
 			return dst
@@ -163,30 +181,41 @@ func (p *searchPlan) nextLink(r *http.Request, size int64) string {
 	return address + query.Encode()
 }
 
-// appendBuckets appends the buckets of a facet.
-func appendBuckets(dst []byte, buckets []facets.Bucket) []byte {
+// appendBuckets appends the buckets of a facet. Versions before 2023-11-01 have
+// the count in front.
+func (p *searchPlan) appendBuckets(dst []byte, buckets []facets.Bucket) []byte {
+	countFirst := p.args.version < version2023
 	dst = append(dst, '[')
 	for i := range buckets {
 		b := &buckets[i]
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"count":`...)
-		dst = strconv.AppendInt(dst, b.Count, 10)
-		switch {
-		case !b.Range:
-			dst = appendFacetValue(append(dst, `,"value":`...), &b.Value, false)
-		default:
-			if b.HasFrom {
-				dst = appendFacetValue(append(dst, `,"from":`...), &b.From, true)
-			}
-			if b.HasTo {
-				dst = appendFacetValue(append(dst, `,"to":`...), &b.To, true)
-			}
+		dst = append(dst, '{')
+		if countFirst {
+			dst = append(appendCount(dst, b.Count), ',')
+		}
+		if !b.Range {
+			dst = append(appendFacetValue(append(dst, `"value":`...), &b.Value, false), ',')
+		}
+		if b.HasFrom {
+			dst = append(appendFacetValue(append(dst, `"from":`...), &b.From, true), ',')
+		}
+		if b.HasTo {
+			dst = append(appendFacetValue(append(dst, `"to":`...), &b.To, true), ',')
+		}
+		if countFirst {
+			dst = dst[:len(dst)-1]
+		} else {
+			dst = appendCount(dst, b.Count)
 		}
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
+}
+
+func appendCount(dst []byte, count int64) []byte {
+	return strconv.AppendInt(append(dst, `"count":`...), count, 10)
 }
 
 // appendFacetValue appends the value of a bucket, or the bound of a range.

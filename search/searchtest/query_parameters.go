@@ -17,6 +17,7 @@ type parameter struct {
 	post, get string
 	kind      parameterKind
 	since     string   // the first version that has it, "" for all
+	preview   bool     // only previews have it
 	among     []string // the values it may have, nil for any
 	must      bool     // a POST has to have it
 }
@@ -64,6 +65,10 @@ var searchParameters = []parameter{
 	{post: "vectorFilterMode", since: version2023, among: []string{"preFilter", "postFilter", "strictPostFilter"}},
 	{post: "hybridSearch", kind: parameterObject, since: version2025},
 	{post: "debug", get: "debug", since: version2025},
+	{post: "queryLanguage", get: "queryLanguage", preview: true},
+	{post: "speller", get: "speller", preview: true},
+	{post: "queryRewrites", get: "queryRewrites", preview: true},
+	{post: "semanticFields", get: "semanticFields", preview: true},
 }
 
 // suggestParameters are those of suggestions.
@@ -136,6 +141,11 @@ func (a *arguments) whole(name string, otherwise int64) int64 {
 	return otherwise
 }
 
+// knows reports whether the version of the request has a parameter.
+func (a *arguments) knows(p *parameter) bool {
+	return p.since <= a.version && (a.preview || !p.preview)
+}
+
 // refuse is the refusal of a parameter. Its name is the one the request has for
 // it.
 func (a *arguments) refuse(name, message string) *serviceError {
@@ -186,13 +196,24 @@ func readArguments(r *http.Request, rt route, body []byte, operation string, kno
 }
 
 // readQuery reads what the address of a GET says. Parameters that nobody knows
-// are ignored, as the service does: all of HTTP is full of them.
+// are ignored, as the service does: all of HTTP is full of them. Those of a POST,
+// or of other versions, are refused: what the service makes of them nobody has
+// recorded, and who sends them expects them to matter.
 func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError {
 	for i := range known {
 		p := &known[i]
+		if p.get != p.post && query.Has(p.post) {
+			if p.get == "" {
+				return notEmulated("the parameter '" + p.post + "' in a GET: a POST has it")
+			}
+			return notEmulated("the parameter '" + p.post + "' in a GET: it is called '" + p.get + "' there")
+		}
 		values := query[p.get]
-		if p.get == "" || len(values) == 0 || p.since > a.version {
+		if p.get == "" || len(values) == 0 {
 			continue
+		}
+		if !a.knows(p) {
+			return notEmulated("the parameter '" + p.get + "' in this api-version, which does not have it")
 		}
 		v, ok := p.fromText(values)
 		if !ok {
@@ -251,7 +272,7 @@ func (a *arguments) readBody(body []byte, operation string, known []parameter) *
 		if strings.Contains(name, "@") { // an annotation
 			continue
 		}
-		i := slices.IndexFunc(known, func(p parameter) bool { return p.post == name && p.since <= a.version })
+		i := slices.IndexFunc(known, func(p parameter) bool { return p.post == name && a.knows(&p) })
 		if i < 0 {
 			return a.unreadable("The parameter '" + name + "' in the request payload is not a valid parameter for the operation '" + operation + "'.")
 		}
@@ -259,7 +280,7 @@ func (a *arguments) readBody(body []byte, operation string, known []parameter) *
 			return a.unreadable("Multiple parameters with the name '" + name + "' were found in the request payload.")
 		}
 		var compact bytes.Buffer
-		_ = json.Compact(&compact, raw) // it was decoded, so it is JSON
+		_ = json.Compact(&compact, bytes.ToValidUTF8(raw, []byte("\ufffd"))) // it was decoded, so it is JSON
 		a.names, a.raw = append(a.names, name), append(a.raw, compact.Bytes())
 		if string(raw) == "null" {
 			continue

@@ -45,6 +45,7 @@ type searchPlan struct {
 	profile    *profile // nil for none
 	vectors    []vectorList
 	postFilter bool
+	semantic   *semanticPlan // nil for none
 
 	count     bool
 	coverage  bool // is asked for
@@ -117,6 +118,7 @@ func (p *searchPlan) planText() *serviceError {
 		return err
 	}
 	p.text.Fields = fields
+	p.text.Nested = a.version < version2023 // recorded, of both kinds of versions
 	text := a.text("search")
 	if utf8.RuneCountInString(text) > longestText {
 		return a.refuse("search", "The search text has more than 100000 characters.")
@@ -131,32 +133,37 @@ func (p *searchPlan) planText() *serviceError {
 		}
 		return e
 	}
-	p.query, err = parseQueryText(text, a.text("queryType") == "full", p.text.Operator)
+	p.query, err = a.parseQueryText(text, a.text("queryType") == "full", p.text.Operator)
 	return err
 }
 
 // parseQueryText parses a search text in one of the two syntaxes.
-func parseQueryText(text string, full bool, op lucene.Operator) (lucene.Node, *serviceError) {
+func (a *arguments) parseQueryText(text string, full bool, op lucene.Operator) (lucene.Node, *serviceError) {
 	if !full {
 		return lucene.ParseSimple(text, op), nil
 	}
 	n, err := lucene.ParseFull(text, op)
 	if err != nil {
-		return nil, badQuery(err)
+		return nil, a.badQuery(err)
 	}
 	return n, nil
 }
 
-// badQuery is the refusal of a search text in the full syntax.
-func badQuery(err error) *serviceError {
+// badQuery is the refusal of a search text in the full syntax. Recorded: it does
+// not name a parameter.
+func (a *arguments) badQuery(err error) *serviceError {
 	where := ""
 	if syntax := (*lucene.SyntaxError)(nil); errors.As(err, &syntax) {
 		where = " at line " + strconv.Itoa(syntax.Line) + ", column " + strconv.Itoa(syntax.Column)
 	}
-	return &serviceError{
+	e := &serviceError{
 		status:  http.StatusBadRequest,
 		message: "Failed to parse query string" + where + ". See https://aka.ms/azure-search-full-query for supported syntax.",
 	}
+	if a.version < version2023 {
+		return e
+	}
+	return e.withCode("InvalidRequestParameter", "InvalidSearchSyntax")
 }
 
 // searchFields reads the parameter of that name: paths, or nil for all.
@@ -195,12 +202,12 @@ func (p *searchPlan) planFilter() *serviceError {
 	}
 	p.filter = filter
 	for _, call := range filter.Matches() {
-		m := matchCall{text: textindex.Options{Fields: call.Paths}}
+		m := matchCall{text: textindex.Options{Fields: call.Paths, Nested: p.args.version < version2023}}
 		if call.All {
 			m.text.Operator = lucene.And
 		}
 		var refusal *serviceError
-		if m.query, refusal = parseQueryText(call.Text, call.Full, m.text.Operator); refusal != nil {
+		if m.query, refusal = p.args.parseQueryText(call.Text, call.Full, m.text.Operator); refusal != nil {
 			return refusal
 		}
 		p.matchers = append(p.matchers, m)

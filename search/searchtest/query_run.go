@@ -23,6 +23,8 @@ type found struct {
 	buckets [][]facets.Bucket
 	marks   *textindex.Highlighter // nil if nothing is to be highlighted
 	more    bool                   // there are rows behind the page
+	ranked  []semanticHit          // of the first of the rows, in their order
+	answers []semanticAnswer       // the best first
 }
 
 // run carries a search out on a view.
@@ -192,7 +194,7 @@ func (r *running) collectVectors() *serviceError {
 		}
 		rankings = append(rankings, vectors.Ranking{IDs: ids, Weight: l.weight})
 	}
-	if r.query == nil && len(rankings) == 1 {
+	if !r.fuses() {
 		for _, n := range only {
 			r.add(n.ID, r.view.document(n.ID), n.Score)
 		}
@@ -237,13 +239,18 @@ func (r *running) finish() (*found, *serviceError) {
 	}
 	size := min(r.top, largestPage)
 	last := min(r.skip+size, int64(len(r.hits)))
+	ranked := min(r.mostReranked(), int64(len(r.hits)))
 	rows := r.hits // in the order of writing
 	if r.ordered || r.scored {
-		best := odata.NewTop(r.order, int(last))
+		best := odata.NewTop(r.order, int(max(last, ranked)))
 		for i := range r.hits {
 			best.Add(r.hits[i])
 		}
 		rows = best.Rows()
+	}
+	if ranked > 0 {
+		r.rerank(rows[:ranked], out)
+		out.ranked = out.ranked[min(r.skip, ranked):]
 	}
 	out.rows = rows[min(r.skip, last):last]
 	// A page that is shorter than what was asked for has another one behind it.

@@ -1,16 +1,73 @@
 package searchtest
 
-// planSemantic checks the parameters of semantic ranking, and refuses it: what
-// the models of the service find relevant cannot be told by a rule.
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The limits of semantic ranking.
+const (
+	longestRefusedWait = 750 // milliseconds
+	mostReranked       = 50  // results
+	mostAnswers        = 10
+	defaultAnswers     = 1
+	defaultThreshold   = 0.7
+)
+
+// semanticPlan is what a search says about semantic ranking.
+type semanticPlan struct {
+	text          string // to rank by, "" for none
+	configuration *object
+	answers       *passageOptions // nil for none
+	captions      *passageOptions // nil for none
+	debug         bool            // what was read is to be told
+	failure       SemanticFault   // "" for none
+
+	// Made by prepareSemantic, if there is a text.
+	fields []semanticField
+	words  int  // of the query that count
+	asks   bool // the text is a question
+}
+
+// passageOptions are the settings of answers or captions.
+type passageOptions struct {
+	count      int     // of answers
+	threshold  float64 // of answers
+	plain      bool    // captions have no highlights
+	characters int     // at most, 0 for any number
+}
+
+// tries reports whether a query goes through semantic ranking: a text to rank by
+// is needed, and pages behind the results that are ranked have nothing of it.
+func (p *searchPlan) tries() bool {
+	return p.semantic != nil && p.semantic.text != "" && p.skip < mostReranked
+}
+
+// ranks reports whether it comes out ranked.
+func (p *searchPlan) ranks() bool {
+	return p.tries() && (p.semantic.failure == "" || p.semantic.failure == SemanticTransientAnswers)
+}
+
+// planSemantic checks the parameters of semantic ranking.
 func (p *searchPlan) planSemantic() *serviceError {
 	a := p.args
-	if debug := a.text("debug"); debug != "" && debug != "disabled" {
+	semantic := a.text("queryType") == "semantic" || a.text("semanticQuery") != ""
+	debug := a.preview && semantic && a.text("debug") == "semantic"
+	if mode := a.text("debug"); mode != "" && mode != "disabled" && !debug {
 		return notEmulated("the parameter 'debug'")
 	}
-	if wait := a.whole("semanticMaxWaitInMilliseconds", 700); wait < 700 {
-		return a.refuse("semanticMaxWaitInMilliseconds", "Value must be greater than or equal to 700.")
+	for _, name := range []string{"queryLanguage", "speller", "queryRewrites", "semanticFields"} {
+		// Clients of previews name the language of semantic queries; the stand-in has
+		// one rule for all of them.
+		if v := a.text(name); v != "" && v != "none" && (name != "queryLanguage" || !semantic) {
+			return notEmulated("the parameter '" + name + "'")
+		}
 	}
-	semantic := a.text("queryType") == "semantic" || a.text("semanticQuery") != ""
+	if wait := a.whole("semanticMaxWaitInMilliseconds", longestRefusedWait+1); wait <= longestRefusedWait {
+		return a.refuseCoded("ParameterValueOutOfRange", "semanticMaxWaitInMilliseconds", "The 'semanticMaxWaitInMilliseconds' parameter needs to be larger than 750.")
+	}
 	for _, name := range []string{"answers", "captions", "semanticConfiguration", "semanticErrorHandling"} {
 		if v := a.text(name); v != "" && v != "none" && !semantic {
 			return a.refuse(name, "The parameter '"+name+"' can only be used in semantic queries: set 'queryType' to 'semantic', or 'semanticQuery'.")
@@ -22,6 +79,19 @@ func (p *searchPlan) planSemantic() *serviceError {
 	if a.version < version2023 {
 		return a.refuse("queryType", "Requested value 'semantic' was not found.")
 	}
+	p.semantic = &semanticPlan{debug: debug}
+	for _, step := range []func() *serviceError{p.planSemanticConfiguration, p.planSemanticText, p.planAnswers, p.planCaptions} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planSemanticConfiguration finds the configuration that the query names, or the
+// default one of the index.
+func (p *searchPlan) planSemanticConfiguration() *serviceError {
+	a := p.args
 	var configurations []*object
 	name := a.text("semanticConfiguration")
 	if def := p.sc.parsed.object.object("semantic"); def != nil {
@@ -30,11 +100,114 @@ func (p *searchPlan) planSemantic() *serviceError {
 			name = def.str("defaultConfiguration")
 		}
 	}
-	switch {
-	case name == "":
+	if name == "" {
 		return a.refuse("semanticConfiguration", "The parameter 'semanticConfiguration' must be set when 'queryType' is 'semantic', unless the index has a default semantic configuration.")
-	case named(configurations, name) == nil:
+	}
+	if p.semantic.configuration = named(configurations, name); p.semantic.configuration == nil {
 		return a.refuseCoded("UnknownSemanticConfiguration", "semanticConfiguration", "Unknown semantic configuration '"+name+"'.")
 	}
-	return notEmulated("semantic ranking")
+	return nil
+}
+
+// planSemanticText finds the text to rank by. A search for everything has none: it
+// is not ranked then, as in the service.
+func (p *searchPlan) planSemanticText() *serviceError {
+	a := p.args
+	if strings.TrimSpace(a.text("orderby")) != "" {
+		return a.refuseCoded("", "$orderby", "The parameter 'orderby' cannot be used in semantic queries, which have an order of their own.")
+	}
+	text := a.text("search")
+	if query := a.text("semanticQuery"); query != "" {
+		text = query
+	}
+	if text = strings.TrimSpace(text); text != "*" {
+		p.semantic.text = text
+	}
+	return nil
+}
+
+func (p *searchPlan) planAnswers() (err *serviceError) {
+	p.semantic.answers, err = p.args.passages("answers", "InvalidAnswersOption", "count", "threshold")
+	return err
+}
+
+func (p *searchPlan) planCaptions() (err *serviceError) {
+	p.semantic.captions, err = p.args.passages("captions", "InvalidCaptionsOption", "highlight")
+	return err
+}
+
+// passages reads the parameter answers or captions: none or extractive, with
+// settings behind a bar, name-value,name-value. Recorded: capital letters do not
+// matter. known are the settings that it has in all versions.
+func (a *arguments) passages(name, detail string, known ...string) (*passageOptions, *serviceError) {
+	text := strings.ToLower(a.text(name))
+	mode, list, given := strings.Cut(text, "|")
+	switch {
+	case given && mode == "none" && name == "captions":
+		return nil, a.refuseCoded(detail, name, "Highlighting is not supported for 'captions' parameter with 'none'.")
+	case given && mode == "none":
+		return nil, a.refuseCoded(detail, name, "Options are not supported for '"+name+"' parameter with 'none'.")
+	case mode == "none" || text == "":
+		return nil, nil
+	case mode != "extractive":
+		return nil, a.refuseCoded(detail, name, "The value '"+mode+"' is invalid mode for '"+name+"' parameter. Please specify one of the following options: none, extractive.")
+	}
+	if a.version >= version2026 || a.preview && a.version >= version2025 {
+		known = append(known, "maxcharlength")
+	}
+	o := &passageOptions{count: defaultAnswers, threshold: defaultThreshold}
+	settings := make(map[string]string)
+	for setting := range strings.SplitSeq(list, ",") {
+		if !given {
+			break
+		}
+		key, value, _ := strings.Cut(strings.TrimSpace(setting), "-")
+		if _, twice := settings[key]; twice {
+			return nil, a.refuseCoded(detail, name, "The option '"+key+"' of the '"+name+"' parameter is given more than once.")
+		}
+		settings[key] = value
+		if !o.set(key, value, known) {
+			return nil, a.refuseCoded(detail, name, "The value '"+setting+"' is an invalid option for '"+name+"' parameter.")
+		}
+	}
+	return o, nil
+}
+
+// set reads one setting and reports whether it is one of those that are known.
+func (o *passageOptions) set(key, value string, known []string) bool {
+	ok := slices.Contains(known, key)
+	var err error
+	switch key {
+	case "count":
+		o.count, err = strconv.Atoi(value)
+		ok = ok && o.count >= 1 && o.count <= mostAnswers
+	case "threshold":
+		o.threshold, err = strconv.ParseFloat(value, 64)
+		ok = ok && o.threshold >= 0 && o.threshold <= 1
+	case "maxcharlength":
+		o.characters, err = strconv.Atoi(value)
+		ok = ok && o.characters >= 1
+	case "highlight":
+		o.plain = value == "false"
+		ok = ok && (o.plain || value == "true")
+	}
+	return ok && err == nil
+}
+
+// prepareSemantic makes what ranks the results of a search, or refuses to: the
+// models of the service cannot be emulated, only stood in for. failure is why the
+// ranking fails, "" if it does not.
+func (s *Server) prepareSemantic(p *searchPlan, failure SemanticFault) *serviceError {
+	switch {
+	case p.semantic == nil:
+		return nil
+	case !s.opts.SemanticStandIn:
+		return notImplemented("searchtest does not emulate semantic ranking. Options.SemanticStandIn, or azsearch emulator -semantic-stand-in, has a documented rule in its place.")
+	case !p.tries():
+		return nil
+	case failure != "" && p.args.text("semanticErrorHandling") == "fail":
+		return &serviceError{status: http.StatusServiceUnavailable, message: "The semantic ranking of the query failed: " + string(failure) + "."}
+	}
+	p.semantic.failure = failure
+	return p.semantic.compile(p.sc)
 }

@@ -50,6 +50,11 @@ type vectorQuery struct {
 	Threshold    *vectorThreshold
 }
 
+// fuses reports whether what is found is fused from several lists.
+func (p *searchPlan) fuses() bool {
+	return len(p.vectors) > 1 || len(p.vectors) == 1 && p.query != nil
+}
+
 // planVectors reads the vector queries.
 func (p *searchPlan) planVectors() *serviceError {
 	switch p.args.text("vectorFilterMode") {

@@ -52,6 +52,7 @@ type resourceKind[T described] struct {
 	noun    string // "synonym map"
 	compact string // in one word, where it says that there was none to delete
 	service string // what a service is called where there was none to read
+	lost    string // code of newer versions for that there was none to delete, "" for none
 
 	// parse reads and checks a definition as far as that takes no other.
 	parse func(s *Server, body []byte, apiVersion string) (T, *serviceError)
@@ -63,7 +64,11 @@ type resourceKind[T described] struct {
 	// current, which is nil if it is new. rt is the request.
 	keep func(s *Server, c *catalog, next, current T, rt route) *serviceError
 	// remove removes what has that name, if nothing else needs it.
-	remove func(c *catalog, name string) *serviceError
+	remove func(s *Server, c *catalog, name string) *serviceError
+
+	// absent, when set, words the refusal to read what is not there, for a
+	// message that begins like no other.
+	absent func(s *Server, name string) *serviceError
 }
 
 // add puts the definition of something new into the catalog.
@@ -93,7 +98,7 @@ func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt r
 }
 
 // drop removes what has that name if the conditions in h hold.
-func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header) *serviceError {
+func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header, apiVersion string) *serviceError {
 	var none T
 	current, etag := k.find(c, name), ""
 	if current != none {
@@ -105,12 +110,16 @@ func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header
 		return preconditionFailed()
 	case current == none:
 		// Recorded: not quite the words of the other operations.
-		return &serviceError{
+		e := &serviceError{
 			status:  http.StatusNotFound,
 			message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.opts.ServiceName + "'.",
 		}
+		if k.lost == "" || definitionVersion(apiVersion) < version2023 {
+			return e
+		}
+		return e.withCode("OperationNotAllowed", k.lost)
 	}
-	return k.remove(c, name)
+	return k.remove(s, c, name)
 }
 
 // list returns the definitions of all there are, by name.
@@ -125,6 +134,9 @@ func (k *resourceKind[T]) list(c *catalog) []*resource {
 
 // missing is the refusal to read what is not there.
 func (k *resourceKind[T]) missing(s *Server, name string) *serviceError {
+	if k.absent != nil {
+		return k.absent(s, name)
+	}
 	return &serviceError{
 		status:  http.StatusNotFound,
 		message: "No " + k.noun + " with the name '" + name + "' was found in " + k.service + " '" + s.opts.ServiceName + "'.",

@@ -17,7 +17,7 @@ func serveResources[T described](s *Server, w http.ResponseWriter, r *http.Reque
 	case r.Method == http.MethodPut:
 		putResource(s, w, r, rt, name, k)
 	case r.Method == http.MethodDelete:
-		deleteResource(s, w, r, name, k)
+		deleteResource(s, w, r, rt, name, k)
 	case name == "":
 		listResources(s, w, r, rt, k)
 	default:
@@ -121,9 +121,9 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 }
 
 // deleteResource answers DELETE /indexes('x').
-func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Request, name string, k *resourceKind[T]) {
+func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
 	s.mu.Lock()
-	err := k.drop(s, &s.catalog, name, r.Header)
+	err := k.drop(s, &s.catalog, name, r.Header, rt.apiVersion)
 	s.mu.Unlock()
 	if err != nil {
 		writeError(w, r, err)

@@ -90,7 +90,7 @@ func parseRoute(r *http.Request) (route, *serviceError) {
 		if knowsAliases(rt.apiVersion) {
 			return rt.definitions(method, segments[1:], aliasOperations)
 		}
-	case "indexers", "datasources", "skillsets", "knowledgebases", "knowledgesources", "agents":
+	case "indexers", "datasources", "skillsets", "knowledgebases", "knowledgesources", "agents", "indexstats":
 		rt.feature = segments[0]
 		return rt, nil
 	case "indexes":

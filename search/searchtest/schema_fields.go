@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
@@ -34,6 +35,18 @@ var simpleAttributes = []string{
 // fieldCounts is what the limits count.
 type fieldCounts struct{ simple, complexCollections int }
 
+// wrongKeys refuses a definition without exactly one key. Recorded: unlike other
+// refusals of newer versions, it calls the body what older ones call it.
+func (d *indexDefinition) wrongKeys(reason string) *serviceError {
+	if !d.coded() {
+		return d.refuse("", reason)
+	}
+	return &serviceError{
+		status: http.StatusBadRequest, code: "OperationNotAllowed", message: "The request is invalid. Details: index : " + reason,
+		details: []errorDetail{{code: "MissingKeyField", message: reason + " Parameters: index"}},
+	}
+}
+
 // validateFields checks all fields of the index.
 func (d *indexDefinition) validateFields() *serviceError {
 	fields := d.object.objects("fields")
@@ -44,7 +57,7 @@ func (d *indexDefinition) validateFields() *serviceError {
 		}
 	}
 	if keys != 1 {
-		return d.refuse("InvalidKeyField", fmt.Sprintf("Found %d key fields in index '%s'. Each index must have exactly one key field.", keys, d.name))
+		return d.wrongKeys(fmt.Sprintf("Found %d key fields in index '%s'. Each index must have exactly one key field.", keys, d.name))
 	}
 	var counts fieldCounts
 	if err := d.fieldList(fields, "", 1, false, &counts); err != nil {

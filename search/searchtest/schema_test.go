@@ -227,7 +227,7 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"a vector of one dimension":               {vectorIndex(strings.Replace(vectorField(""), `:3`, ":1", 1)), "has 1 dimensions"},
 		"a vector of 4097 dimensions":             {vectorIndex(strings.Replace(vectorField(""), `:3`, ":4097", 1)), "has 4097 dimensions"},
 		"a vector with an unknown profile":        {vectorIndex(strings.Replace(vectorField(""), `"p"`, `"x"`, 1)), "The field 'v' uses a vector search algorithm configuration 'x' which is not defined."},
-		"a vector shown but not stored":           {vectorIndex(vectorField(`,"stored":false,"retrievable":true`)), "'stored' is set to false"},
+		"a vector shown but not stored":           {vectorIndex(vectorField(`,"stored":false,"retrievable":true`)), "The field 'v' is marked as not stored but is marked as retrievable. A retrievable field must be stored."},
 		"a vector below a complex field":          {vectorIndex(`{"name":"c","type":"Edm.ComplexType","fields":[` + vectorField("") + `]}`), "top level"},
 		"bytes that are not packed":               {vectorIndex(strings.Replace(vectorField(""), "Single", "Byte", 1)), "packedBit"},
 		"packed bits of other than bytes":         {vectorIndex(vectorField(`,"vectorEncoding":"packedBit"`)), "packedBit"},

@@ -34,7 +34,7 @@ func (d *indexDefinition) vectorField(f *object, path string, nested bool) *serv
 	case !f.boolean("searchable"):
 		return bad("must have the property 'searchable' set to true.")
 	case !f.boolean("stored") && f.boolean("retrievable"):
-		return bad("cannot be retrievable when its property 'stored' is set to false.")
+		return d.refuse("InvalidField", "The field '"+path+"' is marked as not stored but is marked as retrievable. A retrievable field must be stored. Either set 'stored=false' and 'retrievable=false' or 'stored=true'.")
 	case !f.has("dimensions") && !f.has("vectorSearchProfile"):
 		return bad("must have the properties 'dimensions' and 'vectorSearchProfile' set.")
 	case !f.has("dimensions"):

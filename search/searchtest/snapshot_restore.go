@@ -187,7 +187,7 @@ func readDefinition[T described](p *snapshotReader, k *resourceKind[T]) bool {
 		err = k.add(p.s, &p.catalog, next, route{apiVersion: latestVersion})
 	}
 	if err != nil {
-		return p.refuse(start, err.message)
+		return p.refuse(start, err.reason())
 	}
 	return true
 }

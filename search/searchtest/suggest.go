@@ -38,11 +38,11 @@ func planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
 	}
 	p := &typedPlan{args: a, sc: sc, name: a.text("suggesterName")}
 	if p.name == "" {
-		return nil, a.refuse("suggestions", "Cannot find fields enabled for suggestions. Please provide a value for 'suggesterName' in the query.")
+		return nil, a.refuseSuggester("suggestions", "Cannot find fields enabled for suggestions. Please provide a value for 'suggesterName' in the query.")
 	}
 	sources := sc.suggesterFields(p.name)
 	if sources == nil {
-		return nil, a.refuse("name", "The specified suggester name '"+p.name+"' does not exist in this index definition.")
+		return nil, a.refuseSuggester("name", "The specified suggester name '"+p.name+"' does not exist in this index definition.")
 	}
 	p.typed = textindex.TypedText{Text: a.text("search"), Fuzzy: a.flag("fuzzy")}
 	if n := utf8.RuneCountInString(p.typed.Text); strings.TrimSpace(p.typed.Text) == "" || n > longestTyped {
@@ -76,6 +76,15 @@ func planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
 	p.top = int(top)
 	p.coverage, err = a.coverage()
 	return p, err
+}
+
+// refuseSuggester refuses a request for want of a suggester.
+func (a *arguments) refuseSuggester(name, message string) *serviceError {
+	e := a.refuseCoded("MissingSuggesterName", name, message)
+	if e.code != "" {
+		e.code = "MissingRequiredParameter"
+	}
+	return e
 }
 
 // prepare makes the suggester, and finds the documents that pass the filter.

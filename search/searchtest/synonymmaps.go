@@ -40,7 +40,7 @@ var synonymMapKind = &resourceKind[*synonymMap]{
 	},
 	// Documented: a map can be deleted while fields name it. Searches in those
 	// are refused then.
-	remove: func(c *catalog, name string) *serviceError {
+	remove: func(_ *Server, c *catalog, name string) *serviceError {
 		delete(c.synonymMaps, name)
 		return nil
 	},
@@ -70,10 +70,10 @@ func parseSynonymMap(_ *Server, body []byte, apiVersion string) (*synonymMap, *s
 // badSynonyms refuses rules that cannot be read. Recorded: in no frame.
 func (p *parser) badSynonyms(err error) *serviceError {
 	e := &serviceError{status: http.StatusBadRequest, message: err.Error()}
-	if p.coded() {
-		e.code = "InvalidRequestParameter"
+	if !p.coded() {
+		return e
 	}
-	return e
+	return e.withCode("InvalidRequestParameter", "InvalidSynonymMapSyntax")
 }
 
 // errNoSynonymMap is what synonyms returns for a map that was deleted.

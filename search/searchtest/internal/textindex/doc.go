@@ -13,8 +13,9 @@
 // bit. They show that the service
 //
 //   - rounds the length of a text to one byte, as Lucene did before version 7;
-//   - counts the objects in collections of complex types as documents of their own
-//     in the number of documents and the average length;
+//   - counted the objects in collections of complex types as documents of their own
+//     in the number of documents and the average length, until 2021 at least; in
+//     2023 and later it does not (Options.Nested);
 //   - adds up the scores of a word over the fields;
 //   - takes the best of the scores of synonyms.
 //

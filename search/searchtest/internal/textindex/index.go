@@ -40,8 +40,8 @@ type Document struct {
 	// Values has the texts of each field, in the order of Config.Fields.
 	Values [][]string
 	// Nested is the number of objects in collections of complex types. The
-	// service keeps each as a document of its own, which is why they count where
-	// scores ask how rare a term is.
+	// service keeps each as a document of its own, which is why they count in
+	// scores where Options.Nested says so.
 	Nested int
 }
 

@@ -16,9 +16,17 @@ import (
 type model struct {
 	fields    []string
 	documents map[uint32][]([][]string) // words of each value of each field, by id
+	nested    map[uint32]int            // objects that count as documents, by id
 }
 
-func (m *model) rows() float64 { return float64(len(m.documents)) }
+// rows is how many documents scores reckon with.
+func (m *model) rows() float64 {
+	n := len(m.documents)
+	for id := range m.documents {
+		n += m.nested[id]
+	}
+	return float64(n)
+}
 
 // words is the words of a field with their positions.
 func (m *model) words(id uint32, field int) map[int]string {
@@ -185,7 +193,8 @@ func TestSearchAgreesWithTheModel(t *testing.T) {
 	fields := fieldsOf(t, []string{"f:whitespace", "g:whitespace"})
 	rapid.Check(t, func(t *rapid.T) {
 		x := textindex.New(textindex.Config{Fields: fields})
-		m := &model{fields: []string{"f", "g"}, documents: make(map[uint32][][][]string)}
+		m := &model{fields: []string{"f", "g"}, documents: make(map[uint32][][][]string), nested: make(map[uint32]int)}
+		nested := rapid.Bool().Draw(t, "nested objects count")
 		id := uint32(0)
 		for range rapid.IntRange(0, 12).Draw(t, "writes") {
 			if len(m.documents) > 0 && rapid.IntRange(0, 3).Draw(t, "write") == 0 {
@@ -206,7 +215,11 @@ func TestSearchAgreesWithTheModel(t *testing.T) {
 				}
 			}
 			m.documents[id] = document
-			x.Put(id, textindex.Document{Values: values})
+			objects := rapid.IntRange(0, 2).Draw(t, "nested")
+			if nested {
+				m.nested[id] = objects
+			}
+			x.Put(id, textindex.Document{Values: values, Nested: objects})
 		}
 		require.Equal(t, len(m.documents), x.Len())
 
@@ -220,7 +233,7 @@ func TestSearchAgreesWithTheModel(t *testing.T) {
 			}
 		}
 		n := drawQuery(t, 3)
-		found, err := x.Search(n, textindex.Options{Filter: filter})
+		found, err := x.Search(n, textindex.Options{Filter: filter, Nested: nested})
 		require.NoError(t, err)
 		count := 0
 		for id := range m.documents {
@@ -301,9 +314,9 @@ func TestDeletedDocumentsLeaveNoTrace(t *testing.T) {
 	for _, query := range []string{"hotel", `"in town"`, "lux*", "hotle~1", "wifi pool -luxury", "*", "Rooms/Description:queen"} {
 		n, err := lucene.ParseFull(query, lucene.Or)
 		require.NoError(t, err)
-		want, err := fresh.Search(n, textindex.Options{})
+		want, err := fresh.Search(n, textindex.Options{Nested: true})
 		require.NoError(t, err)
-		got, err := x.Search(n, textindex.Options{})
+		got, err := x.Search(n, textindex.Options{Nested: true})
 		require.NoError(t, err)
 		require.NotEmpty(t, want.Top(50), query)
 		require.Equal(t, want.Top(50), got.Top(50), query)

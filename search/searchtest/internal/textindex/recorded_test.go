@@ -130,7 +130,7 @@ func TestClassicScoresAreThoseRecorded(t *testing.T) {
 				fields[1].Synonyms = s
 				x.SetFields(fields)
 			}
-			o := textindex.Options{Fields: test.fields, Operator: test.op}
+			o := textindex.Options{Fields: test.fields, Operator: test.op, Nested: true}
 			if test.only != nil {
 				o.Filter = new(textindex.IDs)
 				for _, id := range test.only {
@@ -177,7 +177,7 @@ func TestBM25ScoresAreThoseRecorded(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte(call.Response.Body.String), &reply))
 
 				x, hotels := hotelIndex(t, "py_hotel_small.json", pythonFields, nil)
-				m, err := x.Search(lucene.ParseSimple(request.Search, lucene.Or), textindex.Options{})
+				m, err := x.Search(lucene.ParseSimple(request.Search, lucene.Or), textindex.Options{Nested: true})
 				require.NoError(t, err)
 				got := m.Top(50)
 				require.Len(t, got, len(reply.Value))

@@ -23,6 +23,9 @@ type Options struct {
 	// Filter has the documents that may match. Nil means all. Scores do not depend
 	// on it.
 	Filter *IDs
+	// Nested counts Document.Nested among the documents where scores ask how rare
+	// a term and how long a text is. The service did so until it had vectors.
+	Nested bool
 }
 
 // UnknownFieldError says that a query names a field the index does not have.
@@ -269,11 +272,19 @@ func (c *compiler) idf(list *postings) float32 {
 	if list != nil {
 		df = list.live(c.index.dead)
 	}
-	return c.index.similarity.idf(df, c.index.rows)
+	return c.index.similarity.idf(df, c.documents())
+}
+
+// documents is how many documents scores reckon with.
+func (c *compiler) documents() int {
+	if c.options.Nested {
+		return c.index.rows
+	}
+	return c.index.Len()
 }
 
 func (c *compiler) scorer(f *field, idf, boost float32) scorer {
-	average := float32(float64(f.total) / float64(max(c.index.rows, 1)))
+	average := float32(float64(f.total) / float64(max(c.documents(), 1)))
 	if f.total == 0 {
 		average = 1
 	}

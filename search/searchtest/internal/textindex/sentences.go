@@ -1,6 +1,7 @@
 package textindex
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,6 +9,18 @@ import (
 
 // span is a part of a text, in bytes.
 type span struct{ start, end int }
+
+// Sentences yields where the sentences of a text start and end, in bytes, for
+// what picks passages out of a text: highlights are cut at the same places.
+func Sentences(text string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for _, s := range sentences(text) {
+			if !yield(s.start, s.end) {
+				return
+			}
+		}
+	}
+}
 
 // sentences cuts a text after each end of a sentence and at line breaks. White
 // space around a sentence is not part of it. A mark ends one when white space

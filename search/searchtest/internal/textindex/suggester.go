@@ -211,11 +211,11 @@ func (s *Suggester) search(f *field, words []typedWord, allowed bitset, found fu
 	}
 	scorers := make([]scorer, len(words))
 	var common bitset
-	c := compiler{index: s.index}
+	c := compiler{index: s.index, options: Options{Nested: true}}
 	for i, w := range words {
 		m.words[i] = w.candidates(f)
 		having := f.having(m.words[i].numbers, len(s.index.ids), s.index.dead)
-		scorers[i] = c.scorer(f, s.index.similarity.idf(having.len(), s.index.rows), 1)
+		scorers[i] = c.scorer(f, s.index.similarity.idf(having.len(), c.documents()), 1)
 		scorers[i].scale(1)
 		if common == nil {
 			common = having

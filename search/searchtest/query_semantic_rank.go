@@ -1,0 +1,237 @@
+package searchtest
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+)
+
+// semanticHit is what semantic ranking says about a document.
+type semanticHit struct {
+	row     odata.Row
+	summary *summary
+	score   float64
+	boosted float64 // what the functions of the scoring profile make of score
+	caption passage
+}
+
+// semanticAnswer is a passage that answers the query.
+type semanticAnswer struct {
+	hit   *semanticHit
+	text  passage
+	score float64
+}
+
+// Scores are multiples of 1/4096 and those of answers, as recorded, of 1/1000: what
+// processors add up in different ways comes out the same.
+const (
+	scoreScale  = 4096
+	answerScale = 1000
+)
+
+// mostReranked is how many results are ranked semantically, 0 if the search is not.
+func (r *running) mostReranked() int64 {
+	if !r.ranks() {
+		return 0
+	}
+	return mostReranked
+}
+
+// boosts reports whether there is a second score, which the functions of the
+// scoring profile have boosted.
+func (p *searchPlan) boosts() bool {
+	return p.profile != nil && len(p.profile.functions) > 0 && p.args.version >= version2025
+}
+
+// rerank puts rows, the best results of the search, into the order of semantic
+// ranking and notes the scores, captions and answers in out.
+//
+// A word of the query is worth 1 if all of the documents have it, and up to 2 the
+// fewer have it. A document scores its share of the worth of all words, times 3,
+// or up to 4 the more its title has and the more one of its sentences has.
+func (r *running) rerank(rows []odata.Row, out *found) {
+	hits := make([]semanticHit, len(rows))
+	documents := make([]int, r.semantic.words) // that have a word
+	for i, row := range rows {
+		s := r.semantic.summarize(row.Document)
+		hits[i] = semanticHit{row: row, summary: s}
+		for word := range s.found.words {
+			documents[word]++
+		}
+	}
+	total := 0.0
+	worths := make([]float64, len(documents))
+	for word, n := range documents {
+		worths[word] = 2 - float64(n)/float64(len(rows))
+		total += worths[word]
+	}
+	share := func(set wordSet) float64 {
+		sum := 0.0
+		for word := range set.words {
+			sum += worths[word]
+		}
+		if sum == 0 {
+			return 0
+		}
+		return sum / total
+	}
+	for i := range hits {
+		r.score(&hits[i], share)
+	}
+	order := func(h *semanticHit) float64 { return h.score }
+	if r.boosts() && r.semantic.configuration.str("rankingOrder") != "RerankerScore" {
+		order = func(h *semanticHit) float64 { return h.boosted }
+	}
+	slices.SortStableFunc(hits, func(a, b semanticHit) int { return cmp.Compare(order(&b), order(&a)) })
+	for i := range hits {
+		rows[i] = hits[i].row
+	}
+	out.ranked, out.answers = hits, r.answer(hits, share)
+}
+
+// score scores a document and picks its caption.
+func (r *running) score(h *semanticHit, share func(wordSet) float64) {
+	s := h.summary
+	sentence := 0.0
+	for _, p := range s.sentences {
+		sentence = max(sentence, share(foundIn(s.in(p))))
+	}
+	h.score = math.Round(scoreScale*share(s.found)*(3+share(s.title)/2+sentence/2)) / scoreScale
+	if r.boosts() {
+		h.boosted = h.score * r.profile.boost(h.row.Document)
+	}
+	if o := r.semantic.captions; o != nil {
+		h.caption = s.best(o.characters, share)
+	}
+}
+
+// answer picks the answers: the best passage of each document that has at least
+// the share of the words that the threshold asks for. What is no question has none.
+func (r *running) answer(hits []semanticHit, share func(wordSet) float64) []semanticAnswer {
+	o := r.semantic.answers
+	if o == nil || !r.semantic.asks || r.semantic.failure != "" {
+		return nil
+	}
+	var answers []semanticAnswer
+	for i := range hits {
+		h := &hits[i]
+		text := h.summary.best(o.characters, share)
+		if score := math.Round(answerScale*share(foundIn(h.summary.in(text)))) / answerScale; score > 0 && score >= o.threshold {
+			answers = append(answers, semanticAnswer{h, text, score})
+		}
+	}
+	slices.SortStableFunc(answers, func(a, b semanticAnswer) int { return cmp.Compare(b.score, a.score) })
+	return answers[:min(len(answers), o.count)]
+}
+
+// appendAnswers appends the answers. Recorded: semantic queries that do not ask
+// have an empty list of them.
+func (p *searchPlan) appendAnswers(dst []byte, answers []semanticAnswer) []byte {
+	if p.semantic == nil {
+		return dst
+	}
+	dst = append(dst, `"@search.answers":[`...)
+	for i, a := range answers {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		key, _ := stored.FindValue(a.hit.row.Document, p.sc.key.Ordinal)
+		dst = append(dst, `{"key":`...)
+		dst = appendJSONString(dst, key)
+		dst = append(dst, ',')
+		dst = p.appendPassage(dst, a.hit.summary, a.text, false)
+		dst = append(dst, `,"score":`...)
+		dst = appendSemanticScore(dst, a.score)
+		dst = append(dst, '}')
+	}
+	return append(dst, "],"...)
+}
+
+// status is that of the reply.
+func (p *searchPlan) status() int {
+	if p.semantic != nil && p.semantic.failure != "" {
+		return http.StatusPartialContent
+	}
+	return http.StatusOK
+}
+
+// appendPartial appends why the ranking failed and what there is instead. The
+// specification writes these values with a small letter, the service with a
+// capital one, by its documentation and by replies that users have shown.
+func (p *searchPlan) appendPartial(dst []byte) []byte {
+	if p.semantic == nil {
+		return dst
+	}
+	reason, kind := "Transient", "BaseResults"
+	switch p.semantic.failure {
+	case "":
+		return dst
+	case SemanticCapacityOverloaded:
+		reason = "CapacityOverloaded"
+	case SemanticMaxWaitExceeded:
+		reason = "MaxWaitExceeded"
+	case SemanticTransientAnswers:
+		kind = "RerankedResults"
+	}
+	return append(dst, `"@search.semanticPartialResponseReason":"`+reason+`","@search.semanticPartialResponseType":"`+kind+`",`...)
+}
+
+// appendRanking appends the scores of a document and its caption.
+func (p *searchPlan) appendRanking(dst []byte, h *semanticHit) []byte {
+	dst = append(dst, `,"@search.rerankerScore":`...)
+	dst = appendSemanticScore(dst, h.score)
+	if p.boosts() {
+		dst = append(dst, `,"@search.rerankerBoostedScore":`...)
+		dst = appendSemanticScore(dst, h.boosted)
+	}
+	if p.semantic.captions == nil {
+		return dst
+	}
+	dst = append(dst, `,"@search.captions":[`...)
+	if h.summary.text != "" {
+		dst = append(dst, '{')
+		dst = p.appendPassage(dst, h.summary, h.caption, p.semantic.captions.plain || p.semantic.failure != "")
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// appendDebug appends what was read of a document, if the query asks for it.
+func (p *searchPlan) appendDebug(dst []byte, h *semanticHit) []byte {
+	if !p.semantic.debug {
+		return dst
+	}
+	dst = append(dst, `,"@search.documentDebugInfo":{"semantic":`...)
+	dst = p.semantic.appendDebug(dst, h.summary)
+	return append(dst, `,"vectors":null}`...)
+}
+
+// appendSemanticScore appends a score as the service writes those of its models:
+// 32 bits that were made 64.
+func appendSemanticScore(dst []byte, score float64) []byte {
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, float64(float32(score)), 'f', -1, 64)
+	if bytes.IndexByte(dst[start:], '.') < 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+// appendPassage appends the members of a caption or an answer. Recorded: where
+// nothing is marked there is an empty text, not the one without marks.
+func (p *searchPlan) appendPassage(dst []byte, s *summary, text passage, plain bool) []byte {
+	marked := ""
+	if !plain {
+		marked = s.mark(text, p.tags)
+	}
+	dst = append(dst, `"text":`...)
+	dst = appendJSONString(dst, s.text[text.start:text.end])
+	dst = append(dst, `,"highlights":`...)
+	return appendJSONString(dst, marked)
+}

@@ -1,0 +1,330 @@
+package searchtest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
+)
+
+// How much of a document is read, as the service's documentation says it, and how
+// long a passage is at most: it says that they mostly stay below 200 words, and
+// recorded ones have up to 60.
+const (
+	mostTitleWords    = 128
+	mostKeywordsWords = 128
+	mostSummaryWords  = 2000
+	mostPassageWords  = 100
+)
+
+// summary is what is read of a document, and the text that passages are taken
+// from: the content or, if there is none, the title or the keywords. Recorded
+// captions show that white space in a value becomes one blank, and that a field
+// gets the full stop that it does not end with.
+type summary struct {
+	found     wordSet // of the query, in all fields
+	title     wordSet // and in the title
+	text      string
+	words     []summaryWord // of text, in order
+	sentences []passage     // of text, none longer than a passage may be
+
+	parts  [semanticKinds]string // as they were read
+	states []fieldState          // by field
+}
+
+// fieldState is how much of a field is read.
+type fieldState string
+
+const (
+	fieldUsed    fieldState = "used"
+	fieldUnused  fieldState = "unused"
+	fieldPartial fieldState = "partial"
+)
+
+// summaryWord is a word of a text, with the words of the query that it is.
+type summaryWord struct {
+	start, end int
+	found      wordSet
+}
+
+// passage is a part of the text of a summary, in bytes.
+type passage struct{ start, end int }
+
+// summarize reads a document.
+func (sp *semanticPlan) summarize(document []byte) *summary {
+	s := &summary{states: make([]fieldState, len(sp.fields))}
+	left := [semanticKinds]int{semanticTitle: mostTitleWords, semanticKeywords: mostKeywordsWords, semanticContent: mostSummaryWords}
+	kind := semanticContent // that passages are taken from
+	for i := range sp.fields {
+		f := &sp.fields[i]
+		text, words := f.read(document)
+		s.states[i] = fieldUsed
+		if n := left[f.kind]; len(words) > n {
+			end := 0
+			if n > 0 {
+				end = words[n-1].end
+			}
+			text, words, s.states[i] = text[:end], words[:n], fieldPartial
+		}
+		if text == "" {
+			s.states[i] = fieldUnused
+			continue
+		}
+		left[f.kind] -= len(words)
+		if f.kind != semanticContent {
+			left[semanticContent] -= len(words)
+		}
+		s.found |= foundIn(words)
+		if f.kind == semanticTitle {
+			s.title = foundIn(words)
+		}
+		if s.parts[f.kind] != "" {
+			s.parts[f.kind] += lineBreak
+		}
+		s.parts[f.kind] += text
+		switch {
+		case s.text == "":
+			kind = f.kind
+		case f.kind == semanticContent && kind != semanticContent:
+			kind, s.text, s.words, s.sentences = f.kind, "", nil, nil
+		}
+		if f.kind == kind {
+			s.add(text, words)
+		}
+	}
+	return s
+}
+
+// lineBreak stands between the values of a collection in what the ranker reads,
+// as recorded.
+const lineBreak = "\r\n"
+
+// read returns the text of a field and its words.
+func (f *semanticField) read(document []byte) (string, []summaryWord) {
+	values := appendTexts(nil, f.path, document)
+	for i, v := range values {
+		values[i] = strings.Join(strings.Fields(v), " ")
+	}
+	text := strings.Join(values, lineBreak)
+	tokens := f.index.Analyze(text)
+	slices.SortStableFunc(tokens, func(a, b analysis.Token) int { return cmp.Compare(a.Start, b.Start) })
+	var words []summaryWord
+	for _, t := range tokens {
+		if n := len(words); n > 0 && words[n-1].start == t.Start {
+			words[n-1].end = max(words[n-1].end, t.End)
+			words[n-1].found |= f.terms[t.Text]
+			continue
+		}
+		words = append(words, summaryWord{t.Start, t.End, f.terms[t.Text]})
+	}
+	return text, words
+}
+
+// add appends the text of a field to the one that passages are taken from.
+func (s *summary) add(text string, words []summaryWord) {
+	if s.text != "" {
+		s.text += " "
+	}
+	shift := len(s.text)
+	s.text += text
+	if last, _ := utf8.DecodeLastRuneInString(text); !strings.ContainsRune(".!?…。！？", last) {
+		s.text += "."
+	}
+	for _, w := range words {
+		s.words = append(s.words, summaryWord{shift + w.start, shift + w.end, w.found})
+	}
+	for start, end := range textindex.Sentences(s.text[shift:]) {
+		s.addSentence(passage{shift + start, shift + end})
+	}
+}
+
+// addSentence appends a sentence, in pieces if it is longer than a passage may be:
+// tables and lists may be one without end.
+func (s *summary) addSentence(p passage) {
+	for {
+		words := s.in(p)
+		if len(words) <= mostPassageWords {
+			s.sentences = append(s.sentences, p)
+			return
+		}
+		s.sentences = append(s.sentences, passage{p.start, words[mostPassageWords-1].end})
+		p.start = max(words[mostPassageWords].start, words[mostPassageWords-1].end)
+	}
+}
+
+// in returns the words that lie in a passage as a whole.
+func (s *summary) in(p passage) []summaryWord {
+	first, _ := slices.BinarySearchFunc(s.words, p.start, func(w summaryWord, start int) int { return cmp.Compare(w.start, start) })
+	last := first
+	for last < len(s.words) && s.words[last].end <= p.end {
+		last++
+	}
+	return s.words[first:last]
+}
+
+// foundIn returns the words of the query among words.
+func foundIn(words []summaryWord) (set wordSet) {
+	for _, w := range words {
+		set |= w.found
+	}
+	return set
+}
+
+// best returns the passage that is worth most, the first of several: as many
+// sentences, one after the other, as a passage may have words and, unless that is
+// 0, characters.
+func (s *summary) best(characters int, worth func(wordSet) float64) passage {
+	var best passage
+	most := -1.0
+	for first := range s.sentences {
+		p := s.from(first, characters)
+		if w := worth(foundIn(s.in(p))); w > most {
+			best, most = p, w
+		}
+		if p.end == len(s.text) {
+			break // what begins later has less
+		}
+	}
+	return best
+}
+
+// from returns the longest passage that begins with a sentence.
+func (s *summary) from(first, characters int) passage {
+	p := s.sentences[first]
+	fits := func(end int) bool {
+		return len(s.in(passage{p.start, end})) <= mostPassageWords && (characters == 0 || utf8.RuneCountInString(s.text[p.start:end]) <= characters)
+	}
+	if !fits(p.end) {
+		return s.cut(p, characters)
+	}
+	for _, next := range s.sentences[first+1:] {
+		if !fits(next.end) {
+			break
+		}
+		p.end = next.end
+	}
+	return p
+}
+
+// cut shortens a passage to as many characters, behind a word if there is one.
+func (s *summary) cut(p passage, characters int) passage {
+	end := p.start
+	for range characters {
+		_, size := utf8.DecodeRuneInString(s.text[end:p.end])
+		end += size
+	}
+	p.end = end
+	if words := s.in(p); len(words) > 0 {
+		p.end = words[len(words)-1].end
+	}
+	return p
+}
+
+// mark returns a passage with tags around the words of the query in it, "" if
+// there are none. Recorded: the blanks on both sides of a word are inside of its
+// tags, and so is what ends its sentence; words that follow one another share
+// their tags.
+func (s *summary) mark(p passage, tags textindex.Tags) string {
+	var marks []passage
+	for _, w := range s.in(p) {
+		if w.found == 0 {
+			continue
+		}
+		m := s.around(w, p)
+		if n := len(marks); n > 0 && m.start <= marks[n-1].end {
+			marks[n-1].end = max(marks[n-1].end, m.end)
+			continue
+		}
+		marks = append(marks, m)
+	}
+	if len(marks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	at := p.start
+	for _, m := range marks {
+		b.WriteString(s.text[at:m.start])
+		b.WriteString(tags.Pre)
+		b.WriteString(s.text[m.start:m.end])
+		b.WriteString(tags.Post)
+		at = m.end
+	}
+	b.WriteString(s.text[at:p.end])
+	return b.String()
+}
+
+// around returns what is marked of a passage for a word in it.
+func (s *summary) around(w summaryWord, p passage) passage {
+	m := passage{w.start, w.end}
+	if m.start > p.start && s.text[m.start-1] == ' ' {
+		m.start--
+	}
+	next := p.end
+	if i := strings.IndexByte(s.text[w.end:p.end], ' '); i >= 0 {
+		next = w.end + i
+	}
+	_, ends := slices.BinarySearchFunc(s.sentences, next, func(sentence passage, at int) int { return cmp.Compare(sentence.end, at) })
+	switch {
+	case ends:
+		m.end = next
+	case next == w.end && next < p.end:
+		m.end++
+	}
+	return m
+}
+
+// appendDebug appends what was read of a document.
+func (sp *semanticPlan) appendDebug(dst []byte, s *summary) []byte {
+	names := [semanticKinds][]string{}
+	states := [semanticKinds][]fieldState{}
+	for i := range sp.fields {
+		kind := sp.fields[i].kind
+		names[kind] = append(names[kind], pathOf(sp.fields[i].path))
+		states[kind] = append(states[kind], s.states[i])
+	}
+	field := func(kind semanticKind, i int) {
+		dst = append(dst, `{"name":`...)
+		dst = appendJSONString(dst, names[kind][i])
+		dst = append(dst, `,"state":"`+states[kind][i]+`"}`...)
+	}
+	list := func(kind semanticKind) {
+		dst = append(dst, '[')
+		for i := range names[kind] {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			field(kind, i)
+		}
+		dst = append(dst, ']')
+	}
+	dst = append(dst, `{"titleField":`...)
+	if len(names[semanticTitle]) > 0 {
+		field(semanticTitle, 0)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, `,"contentFields":`...)
+	list(semanticContent)
+	dst = append(dst, `,"keywordFields":`...)
+	list(semanticKeywords)
+	dst = append(dst, `,"rerankerInput":{"title":`...)
+	dst = appendJSONString(dst, s.parts[semanticTitle])
+	dst = append(dst, `,"content":`...)
+	dst = appendJSONString(dst, s.parts[semanticContent])
+	dst = append(dst, `,"keywords":`...)
+	dst = appendJSONString(dst, s.parts[semanticKeywords])
+	return append(dst, "}}"...)
+}
+
+// pathOf returns the path of a field as requests write it.
+func pathOf(path []*stored.Field) string {
+	names := make([]string, len(path))
+	for i, f := range path {
+		names[i] = f.Name
+	}
+	return strings.Join(names, "/")
+}

@@ -1,0 +1,157 @@
+package searchtest
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
+)
+
+// mostSemanticWords is how many words of a query count: the first ones.
+const mostSemanticWords = 64
+
+// wordSet is a set of words of a query, by their places among those that count.
+type wordSet uint64
+
+// words yields what is in the set, in order: sums of floats depend on it.
+func (s wordSet) words(yield func(word int) bool) {
+	for ; s != 0; s &= s - 1 {
+		if !yield(bits.TrailingZeros64(uint64(s))) {
+			return
+		}
+	}
+}
+
+// semanticField is a field that is read for semantic ranking.
+type semanticField struct {
+	path  []*stored.Field // from the outside in
+	kind  semanticKind
+	index analysis.Analyzer
+	terms map[string]wordSet // the words of the query as terms of the field
+}
+
+// semanticKind is what a field is in a semantic configuration.
+type semanticKind uint8
+
+const (
+	semanticTitle semanticKind = iota
+	semanticKeywords
+	semanticContent
+	semanticKinds
+)
+
+// compile finds the fields of the configuration, in the order in which they are
+// read, and the words of the text in each.
+func (sp *semanticPlan) compile(sc *schema) *serviceError {
+	prioritized := sp.configuration.object("prioritizedFields")
+	var tokens [][]analysis.Token // of the text, by field
+	add := func(kind semanticKind, uses ...*object) *serviceError {
+		for _, use := range uses {
+			f := &sc.texts[sc.textField(use.str("fieldName"))]
+			index, search, err := sc.analyzers(f)
+			if err != nil {
+				return notAnalyzed("the field '"+f.path+"'", err)
+			}
+			sp.fields = append(sp.fields, semanticField{path: f.fields, kind: kind, index: index})
+			tokens = append(tokens, search.Analyze(sp.text))
+		}
+		return nil
+	}
+	if title := prioritized.object("titleField"); title != nil {
+		if err := add(semanticTitle, title); err != nil {
+			return err
+		}
+	}
+	if err := add(semanticKeywords, prioritized.objects("prioritizedKeywordsFields")...); err != nil {
+		return err
+	}
+	if err := add(semanticContent, prioritized.objects("prioritizedContentFields")...); err != nil {
+		return err
+	}
+	components, err := sc.analysis()
+	if err != nil {
+		return notAnalyzed("the index '"+sc.name+"'", err)
+	}
+	english, err := components.Analyzer("en.lucene")
+	if err != nil {
+		return notAnalyzed("the index '"+sc.name+"'", err)
+	}
+	places := sp.countWords(tokens, english)
+	for i := range sp.fields {
+		terms := make(map[string]wordSet)
+		for _, t := range tokens[i] {
+			if place, counts := places[t.Start]; counts {
+				terms[t.Text] |= 1 << place
+			}
+		}
+		sp.fields[i].terms = terms
+	}
+	sp.asks = isQuestion(sp.text)
+	return nil
+}
+
+// countWords finds the words of the text that count and returns their places among
+// these by where in the text they start. Analyzers may disagree about where a word
+// ends, and one may see several terms in it; a word that comes again is the same
+// word.
+func (sp *semanticPlan) countWords(tokens [][]analysis.Token, english analysis.Analyzer) map[int]int {
+	ends := make(map[int]int)
+	var starts []int
+	for _, list := range tokens {
+		for _, t := range list {
+			end, known := ends[t.Start]
+			if !known {
+				starts = append(starts, t.Start)
+			}
+			if !known || t.End < end {
+				ends[t.Start] = t.End
+			}
+		}
+	}
+	slices.Sort(starts)
+	word := func(start int) string { return strings.ToLower(sp.text[start:ends[start]]) }
+	small := func(start int) bool {
+		opener, _, _ := strings.Cut(strings.ReplaceAll(word(start), "’", "'"), "'") // what's
+		return slices.Contains(questionWords, opener) || slices.Contains(persons, opener) || len(english.Analyze(word(start))) == 0
+	}
+	if large := slices.DeleteFunc(slices.Clone(starts), small); len(large) > 0 {
+		starts = large
+	}
+	places, byWord := make(map[int]int), make(map[string]int)
+	for _, start := range starts {
+		place, known := byWord[word(start)]
+		if !known {
+			if place = len(byWord); place == mostSemanticWords {
+				break
+			}
+			byWord[word(start)] = place
+		}
+		places[start] = place
+	}
+	sp.words = len(byWord)
+	return places
+}
+
+// questionWords are what questions begin with in English, and persons who asks
+// them. They do not count as words to be found, and neither do those that the
+// analyzer of English leaves out.
+var questionWords = []string{
+	"am", "are", "can", "could", "did", "do", "does", "had", "has", "have", "how", "is", "may", "might", "must", "shall", "should",
+	"was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "would",
+}
+
+var persons = []string{"he", "her", "him", "his", "i", "me", "my", "our", "she", "us", "we", "you", "your"}
+
+// isQuestion reports whether a text looks like a question: it ends with a question
+// mark, or begins as questions do in English.
+func isQuestion(text string) bool {
+	text = strings.TrimSpace(text)
+	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟") {
+		return true
+	}
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	return len(words) > 0 && slices.Contains(questionWords, words[0])
+}
