@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -8,12 +9,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/ui"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -24,7 +28,9 @@ func newEmulatorCommand(stdout, stderr io.Writer) *cli.Command {
 		Description: `The first line of stdout is the endpoint; clients may connect from then on.
 Each request is one line on stderr: method, path, status, duration, actions.
 Documents live in memory and end with the process. The keys have fixed
-defaults: it is no place for anything secret.`,
+defaults: it is no place for anything secret. With --ui a line on stderr says
+where the page for browsers is; whoever can reach it sees everything and can
+make things go wrong.`,
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Usage: "listen on `HOST:PORT`; port 0 picks a free one", Value: "127.0.0.1:8080"},
@@ -35,7 +41,9 @@ defaults: it is no place for anything secret.`,
 			&cli.StringFlag{Name: "seed", Usage: "begin with the indexes, documents, synonym maps and aliases in `FILE`, see the documentation of searchtest.Server.Restore"},
 			&cli.StringFlag{Name: "faults", Usage: "answer with the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
 			&cli.DurationFlag{Name: "latency", Usage: "hold each reply back for `DURATION`"},
+			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a rule in place of the service's models, see the documentation of searchtest.Options"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no line per request"},
+			&cli.BoolFlag{Name: "ui", Usage: "show indexes, queries, requests and faults to browsers, at the address of the endpoint"},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			return refuseArguments(func(c *cli.Command) error {
@@ -48,7 +56,9 @@ defaults: it is no place for anything secret.`,
 					seed:       c.String("seed"),
 					faults:     c.String("faults"),
 					latency:    c.Duration("latency"),
+					semantic:   c.Bool("semantic-stand-in"),
 					quiet:      c.Bool("quiet"),
+					ui:         c.Bool("ui"),
 				}, stdout, stderr)
 			})(ctx, c)
 		},
@@ -64,7 +74,9 @@ type emulation struct {
 	seed             string
 	faults           string
 	latency          time.Duration
+	semantic         bool
 	quiet            bool
+	ui               bool
 }
 
 // validate reports every problem that shows without touching anything.
@@ -91,9 +103,10 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		return err
 	}
 	var script *searchtest.Faults
+	var scriptText []byte
 	if e.faults != "" {
 		var err error
-		if script, err = readFaults(e.faults); err != nil {
+		if script, scriptText, err = readFaults(e.faults); err != nil {
 			return err
 		}
 	}
@@ -101,9 +114,14 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		AdminKeys: []string{e.apiKey},
 		QueryKeys: []string{e.queryKey},
 		Latency:   e.latency,
+
+		SemanticStandIn: e.semantic,
 		// Nobody in this process looks at them.
 		KeepRequests: -1,
 		KeepChanges:  -1,
+	}
+	if e.ui {
+		opts.KeepRequests, opts.KeepBodies = ui.KeepRequests, ui.KeepBodies
 	}
 	requests := newRequestLog(stderr)
 	if !e.quiet {
@@ -112,6 +130,11 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	srv := searchtest.NewServer(opts)
 	if !e.quiet {
 		srv.Intercept(requests.intercept)
+	}
+	if e.ui {
+		// After the log of requests, so that those for the page are not in it.
+		host, _, _ := net.SplitHostPort(e.addr) // what is no address is refused by listen
+		srv.Intercept(ui.New(srv, ui.Options{QueryKey: e.queryKey, Faults: string(scriptText), Host: host}).Intercept)
 	}
 	if script != nil {
 		srv.SetFaults(script)
@@ -127,6 +150,9 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	if _, err := fmt.Fprintln(stdout, srv.URL()); err != nil {
 		return errors.Join(err, srv.Close())
 	}
+	if e.ui {
+		fmt.Fprintln(stderr, "azsearch: the page for browsers is at", pageURL(srv.URL()))
+	}
 
 	<-ctx.Done()
 	if err := srv.Close(); err != nil {
@@ -135,17 +161,30 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	return nil
 }
 
-func readFaults(path string) (*searchtest.Faults, error) {
-	f, err := os.Open(path)
+// readFaults returns the script in a file, and its text.
+func readFaults(path string) (*searchtest.Faults, []byte, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer f.Close()
-	script, err := searchtest.ParseFaults(f)
+	script, err := searchtest.ParseFaults(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return script, nil
+	return script, text, nil
+}
+
+// pageURL is the address of the page at an endpoint. The endpoint of a server that
+// listens on all addresses is none that a browser could go to.
+func pageURL(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return endpoint
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort("localhost", u.Port())
+	}
+	return u.String() + "/"
 }
 
 func listen(srv *searchtest.Server, e emulation) error {

@@ -163,6 +163,19 @@ func TestLatencyHoldsRepliesBack(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(start), latency)
 }
 
+func TestSemanticQueriesAreRankedOnRequest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seed.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"indexes":[{"definition":{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"name","type":"Edm.String"}],
+		"semantic":{"configurations":[{"name":"names","prioritizedFields":{"prioritizedContentFields":[{"fieldName":"name"}]}}]}},"documents":[{"id":"1","name":"Ritz"}]}]}`), 0o600))
+	for flag, want := range map[string]int{"-semantic-stand-in=false": http.StatusNotImplemented, "-semantic-stand-in": http.StatusOK} {
+		e := startEmulator(t, "-seed", path, flag)
+		status, _, body := e.call(t, http.DefaultClient, http.MethodPost, "/indexes('hotels')/docs/search.post.search", searchtest.QueryKey,
+			`{"search":"ritz","queryType":"semantic","semanticConfiguration":"names"}`)
+		assert.Equal(t, want, status, body)
+		assert.Equal(t, want == http.StatusOK, strings.Contains(body, "@search.rerankerScore"), body)
+	}
+}
+
 func TestTLSCertificateThatWasWrittenIsTrustedByClients(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cert.pem")
 	e := startEmulator(t, "-tls", "-tls-cert-out", path)
@@ -200,7 +213,7 @@ func TestVersionSaysWhatItWasBuiltWith(t *testing.T) {
 func TestHelpListsEveryFlag(t *testing.T) {
 	got := runToEnd(t, "emulator", "-help")
 	assert.Zero(t, got.code)
-	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "faults", "latency", "quiet"} {
+	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "faults", "latency", "semantic-stand-in", "quiet", "ui"} {
 		assert.Contains(t, got.stdout, "--"+flag)
 	}
 }

@@ -2,6 +2,7 @@
 // Search: it runs the emulator of the service as a process.
 //
 //	azsearch emulator -addr 127.0.0.1:8080
+//	azsearch emulator -ui -seed hotels.json
 //	azsearch version
 package main
 

@@ -93,10 +93,11 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/outbox", May: []string{"./models/..."}, Never: []string{http, azure}},
 	{Folder: "bufferedsender/repair", May: []string{"./models/..."}, Never: []string{http, azure}},
 
-	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term}, public...)},
+	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
 	{Folder: "samples/observability", May: append(append([]string{azcore, "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
-	{Folder: "cmd/azsearch", May: append([]string{cli}, public...)},
+	{Folder: "cmd/azsearch", May: append([]string{cli, "./cmd/azsearch/internal/..."}, public...)},
+	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/..."}},
 	{Folder: "internal/testkit", May: []string{goleak}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},

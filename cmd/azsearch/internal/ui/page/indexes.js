@@ -1,0 +1,149 @@
+// The list of indexes, and of the chosen one its fields and its documents.
+import { byId, element } from './dom.js'
+import { ask } from './emulator.js'
+import { brief, render, write } from './json.js'
+import { useIndex } from './search.js'
+
+const pageSize = 20
+const state = { indexes: [], chosen: '', revision: '', count: 0, skip: 0, key: '', drawn: '' }
+
+// showIndexes shows the list as it is now. If the chosen index is gone, or nothing
+// was chosen, the first one is chosen.
+export async function showIndexes(indexes) {
+  const changed = JSON.stringify(indexes) !== JSON.stringify(state.indexes)
+  state.indexes = indexes
+  if (changed) drawList()
+  const wanted = indexes.find((i) => i.name === state.chosen) ?? indexes.find((i) => '#' + encodeURIComponent(i.name) === location.hash) ?? indexes[0]
+  if (!wanted) {
+    state.chosen = state.revision = state.drawn = ''
+    byId('index-title').textContent = 'No index'
+    for (const id of ['documents', 'fields']) byId(id).replaceChildren()
+    byId('definition').textContent = byId('documents-summary').textContent = ''
+    return
+  }
+  if (wanted.name !== state.chosen || wanted.revision !== state.revision) await choose(wanted)
+  else if (wanted.documents !== state.count && !byId('panel-documents').hidden) await showDocuments()
+}
+
+function drawList() {
+  const focused = document.activeElement?.dataset?.index
+  byId('indexes').replaceChildren(...state.indexes.map((index) => element('li', {}, listButton(index))))
+  if (focused !== undefined) [...byId('indexes').querySelectorAll('button')].find((b) => b.dataset.index === focused)?.focus()
+  byId('no-indexes').hidden = state.indexes.length > 0
+  markChosen()
+}
+
+function listButton(index) {
+  const button = element('button', { type: 'button', onclick: () => choose(index) },
+    element('span', { class: 'index-label' }, index.name), element('span', { class: 'muted' }, index.documents.toLocaleString('en')))
+  button.dataset.index = index.name
+  return button
+}
+
+function markChosen() {
+  for (const button of byId('indexes').querySelectorAll('button')) {
+    if (button.dataset.index === state.chosen) button.setAttribute('aria-current', 'true')
+    else button.removeAttribute('aria-current')
+  }
+}
+
+async function choose(index) {
+  const other = index.name !== state.chosen
+  Object.assign(state, { chosen: index.name, revision: index.revision })
+  if (other) {
+    state.skip = 0
+    history.replaceState(null, '', '#' + encodeURIComponent(index.name))
+  }
+  markChosen()
+  let definition
+  try {
+    definition = await ask('definition?index=' + encodeURIComponent(index.name))
+  } catch {
+    state.revision = '' // it was deleted just now: the next state says so
+    return
+  }
+  if (state.chosen !== index.name) return
+  state.key = definition.fields.find((f) => f.key)?.name
+  useIndex(index.name, definition)
+  showFields(definition)
+  byId('index-title').textContent = index.name
+  await showDocuments()
+}
+
+function showFields(definition) {
+  byId('fields').replaceChildren(...fieldRows(definition.fields, 0))
+  byId('definition').textContent = write(definition)
+}
+
+const attributes = ['key', 'searchable', 'filterable', 'sortable', 'facetable']
+
+// fieldRows are the rows of fields and of those inside of them.
+function fieldRows(fields, depth) {
+  return fields.flatMap((f) => {
+    const name = element('td', { class: 'field-name' }, f.name)
+    name.style.setProperty('--depth', depth)
+    const words = attributes.filter((a) => f[a]).map((a) => chip(a))
+    if (f.retrievable === false) words.push(chip('hidden', 'quiet'))
+    if (f.stored === false) words.push(chip('not stored', 'quiet'))
+    for (const member of ['analyzer', 'indexAnalyzer', 'searchAnalyzer', 'normalizer', 'vectorSearchProfile', 'vectorEncoding']) {
+      if (f[member]) words.push(chip(`${member} ${f[member]}`, 'quiet'))
+    }
+    if (f.dimensions) words.push(chip(`${f.dimensions} dimensions`, 'quiet'))
+    for (const map of f.synonymMaps ?? []) words.push(chip(`synonyms ${map}`, 'quiet'))
+    const row = element('tr', {}, name, element('td', { class: 'type' }, f.type.replaceAll('Edm.', '')), element('td', {}, ...words))
+    return [row, ...fieldRows(f.fields ?? [], depth + 1)]
+  })
+}
+
+const chip = (text, kind = '') => element('span', { class: `chip ${kind}` }, text)
+
+async function showDocuments() {
+  const index = state.chosen, skip = state.skip
+  let page
+  try {
+    page = await ask(`documents?index=${encodeURIComponent(index)}&skip=${skip}&top=${pageSize}`)
+  } catch (e) {
+    state.drawn = ''
+    byId('documents-summary').textContent = e.message
+    return
+  }
+  if (state.chosen !== index || state.skip !== skip) return
+  state.count = page.count
+  if (page.documents.length === 0 && skip > 0 && page.count > 0) {
+    state.skip = Math.floor((page.count - 1) / pageSize) * pageSize
+    return showDocuments()
+  }
+  // What is there already stays: somebody may be about to click on it.
+  const drawn = JSON.stringify([index, skip, page])
+  if (drawn === state.drawn) return
+  state.drawn = drawn
+  byId('documents').start = skip + 1
+  const open = new Set([...byId('documents').querySelectorAll('details[open]')].map((d) => d.dataset.key))
+  byId('documents').replaceChildren(...page.documents.map((d) => documentItem(d, open.has(d.key))))
+  byId('documents-summary').textContent = page.documents.length
+    ? `${skip + 1}–${skip + page.documents.length} of ${page.count.toLocaleString('en')}, in the order of writing`
+    : 'no documents'
+  byId('documents-previous').disabled = skip === 0
+  byId('documents-next').disabled = skip + page.documents.length >= page.count
+}
+
+function documentItem({ key, document }, open) {
+  const rest = Object.entries(document).filter(([name]) => name !== state.key).map(([, value]) => brief(value)).join(' · ')
+  const box = element('details', {}, element('summary', {}, element('span', { class: 'key' }, key), element('span', { class: 'rest' }, rest)))
+  box.dataset.key = key
+  box.addEventListener('toggle', () => {
+    if (box.open && box.childElementCount === 1) box.append(render(document))
+  })
+  box.open = open
+  return element('li', {}, box)
+}
+
+function turn(by) {
+  state.skip = Math.max(0, state.skip + by)
+  showDocuments()
+}
+
+byId('documents-previous').addEventListener('click', () => turn(-pageSize))
+byId('documents-next').addEventListener('click', () => turn(pageSize))
+byId('documents-refresh').addEventListener('click', () => turn(0))
+byId('tab-documents').addEventListener('focus', () => { if (state.chosen) turn(0) })

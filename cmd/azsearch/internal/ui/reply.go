@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// writeJSON answers with v. What could be taken for markup in it is escaped, so
+// that it is harmless even where it is taken for HTML.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// refuse answers with what is wrong.
+func refuse(w http.ResponseWriter, status int, problems ...string) {
+	writeJSON(w, status, map[string]any{"errors": problems})
+}
+
+// number reads a parameter of the address between low, which it is when it is left
+// out, and high. If it is no such number it answers that and returns false.
+func number(w http.ResponseWriter, r *http.Request, name string, low, high int64) (int64, bool) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return low, true
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < low || n > high {
+		refuse(w, http.StatusBadRequest, fmt.Sprintf("%s: %q is no number from %d to %d", name, text, low, high))
+		return 0, false
+	}
+	return n, true
+}
+
+// recorder takes the reply of a handler to hand it on as a response.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func newRecorder() *recorder { return &recorder{header: make(http.Header)} }
+
+func (w *recorder) Header() http.Header { return w.header }
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(p)
+}
+
+// response is the reply to r, after the handler has returned.
+func (w *recorder) response(r *http.Request) *http.Response {
+	w.WriteHeader(http.StatusOK)
+	w.header.Set("Content-Length", strconv.Itoa(w.body.Len()))
+	body := io.NopCloser(&w.body)
+	if r.Method == http.MethodHead {
+		body = http.NoBody
+	}
+	return &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.header, Body: body, ContentLength: int64(w.body.Len()), Request: r,
+	}
+}
