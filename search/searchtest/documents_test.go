@@ -369,7 +369,7 @@ func TestCountIsTextWithAByteOrderMark(t *testing.T) {
 	a := p.send("GET", "/indexes('types')/docs/$count", "")
 	assert.Equal(t, http.StatusOK, a.status)
 	assert.Equal(t, "\ufeff1", a.body)
-	assert.Equal(t, "text/plain", a.header.Get("Content-Type"))
+	assert.Equal(t, "text/plain; charset=utf-8", a.header.Get("Content-Type"))
 }
 
 func TestDocumentQuotaRefusesNewDocumentsOnly(t *testing.T) {

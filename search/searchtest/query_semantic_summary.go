@@ -105,9 +105,11 @@ const lineBreak = "\r\n"
 
 // read returns the text of a field and its words.
 func (f *semanticField) read(document []byte) (string, []summaryWord) {
-	values := appendTexts(nil, f.path, document)
-	for i, v := range values {
-		values[i] = strings.Join(strings.Fields(v), " ")
+	var values []string
+	for _, v := range appendTexts(nil, f.path, document) {
+		if v = strings.Join(strings.Fields(v), " "); v != "" {
+			values = append(values, v)
+		}
 	}
 	text := strings.Join(values, lineBreak)
 	tokens := f.index.Analyze(text)
@@ -143,7 +145,8 @@ func (s *summary) add(text string, words []summaryWord) {
 }
 
 // addSentence appends a sentence, in pieces if it is longer than a passage may be:
-// tables and lists may be one without end.
+// tables and lists may be one without end. Words may overlap (shingles, parts of
+// words); one that goes on behind its piece is in none.
 func (s *summary) addSentence(p passage) {
 	for {
 		words := s.in(p)
@@ -151,8 +154,10 @@ func (s *summary) addSentence(p passage) {
 			s.sentences = append(s.sentences, p)
 			return
 		}
-		s.sentences = append(s.sentences, passage{p.start, words[mostPassageWords-1].end})
-		p.start = max(words[mostPassageWords].start, words[mostPassageWords-1].end)
+		next := words[mostPassageWords].start
+		end := min(words[mostPassageWords-1].end, next)
+		s.sentences = append(s.sentences, passage{p.start, p.start + len(strings.TrimRight(s.text[p.start:end], " \r\n"))})
+		p.start = next
 	}
 }
 
@@ -213,7 +218,7 @@ func (s *summary) from(first, characters int) passage {
 // cut shortens a passage to as many characters, behind a word if there is one.
 func (s *summary) cut(p passage, characters int) passage {
 	end := p.start
-	for range characters {
+	for n := 0; n < characters && end < p.end; n++ {
 		_, size := utf8.DecodeRuneInString(s.text[end:p.end])
 		end += size
 	}

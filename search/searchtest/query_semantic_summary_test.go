@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -194,4 +195,31 @@ func FuzzPassageOptions(f *testing.F) {
 			assert.Equal(t, defaultAnswers, captions.count)
 		}
 	})
+}
+
+// TestWordsThatOverlapAreCaptionedInPieces: those of shingles end where later ones
+// end too.
+func TestWordsThatOverlapAreCaptionedInPieces(t *testing.T) {
+	p := probe{t, NewServer(&Options{SemanticStandIn: true})}
+	require.NoError(t, p.CreateIndex(`{"name":"articles","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"body","type":"Edm.String","analyzer":"shingled"}],
+		"analyzers":[{"name":"shingled","@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","tokenizer":"standard_v2","tokenFilters":["five"]}],
+		"tokenFilters":[{"name":"five","@odata.type":"#Microsoft.Azure.Search.ShingleTokenFilter","maxShingleSize":5}],
+		"semantic":{"defaultConfiguration":"c","configurations":[{"name":"c","prioritizedFields":{"prioritizedContentFields":[{"fieldName":"body"}]}}]}}`))
+	words := make([]string, 103)
+	for n := range words {
+		words[n] = fmt.Sprint("w", n)
+	}
+	a := p.send(http.MethodPost, "/indexes('articles')/docs/search.index", `{"value":[{"id":"1","body":"`+strings.Join(words, " ")+`"}]}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	for _, settings := range []string{"", "|maxcharlength-1000000000000"} {
+		c := p.caption("where is w3?", settings)
+		assert.True(t, strings.HasPrefix(c.Text, "w0 w1 w2 w3 "), c.Text)
+		assert.Contains(t, c.Highlights, "w3")
+		assert.NotEmpty(t, p.caption("where is w102?", settings).Highlights)
+	}
+}
+
+func TestEmptyValuesAreNoText(t *testing.T) {
+	r := semanticProbe(t, `{"id":"1","tags":["","  "]}`).semantic(`{"semanticQuery":"pool","captions":"extractive"}`)
+	assert.Equal(t, []semanticText{}, r.Value[0].Captions)
 }

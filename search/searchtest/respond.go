@@ -54,6 +54,38 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	_, _ = w.Write(body) // a client that went away is not an error of ours
 }
 
+// renewHeaders turns the headers of a reply, which are those recorded until 2021,
+// into those recorded since 2023. What a fault answers instead stays as it is.
+func (w *reply) renewHeaders() {
+	h := w.header
+	contentType := h.Get("Content-Type")
+	ours := strings.HasPrefix(contentType, "application/json; odata.metadata=")
+	switch {
+	case w.status >= http.StatusBadRequest && ours:
+		h.Set("Content-Type", "application/json; charset=utf-8")
+		h.Set("Cache-Control", "no-store, no-cache")
+		h.Del("OData-Version")
+		h.Del("Preference-Applied")
+		h.Del("Vary")
+		return
+	case w.status == http.StatusNotFound && w.body.Len() == 0:
+		h.Set("Content-Language", "en")
+		h.Set("Preference-Applied", `odata.include-annotations="*"`)
+	case w.status >= http.StatusBadRequest:
+		return
+	case ours:
+		h.Set("Content-Type", contentType+"; odata.streaming=true; charset=utf-8")
+	case contentType == "text/plain":
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	for _, name := range []string{"Cache-Control", "Pragma", "Expires"} {
+		h.Del(name)
+	}
+	if etag := h.Get("ETag"); etag != "" {
+		h.Set("ETag", strings.TrimPrefix(etag, "W/"))
+	}
+}
+
 // baseURL is the address of the service as the client of r wrote it, without a
 // slash at the end; contexts and locations start with it.
 func baseURL(r *http.Request) string {

@@ -80,6 +80,9 @@ func (s *Server) serve(r *http.Request) (*http.Response, error) {
 	}
 	s.commonHeaders(w.header, r, x)
 	rt, err := s.handle(w, r, x)
+	if definitionVersion(rt.apiVersion) >= version2023 {
+		w.renewHeaders()
+	}
 	w.header.Set("Elapsed-Time", strconv.FormatInt(time.Since(start).Milliseconds(), 10))
 	var resp *http.Response
 	if err == nil {

@@ -84,12 +84,6 @@ func TestRepliesCarryTheRecordedHeaders(t *testing.T) {
 	p := newProbe(t, nil)
 	a := p.send("GET", "/indexes('types')", "", "X-Ms-Client-Request-Id", "my-id")
 	for name, want := range map[string]string{
-		"Content-Type":              "application/json; odata.metadata=none",
-		"Odata-Version":             "4.0",
-		"Preference-Applied":        `odata.include-annotations="*"`,
-		"Cache-Control":             "no-cache",
-		"Pragma":                    "no-cache",
-		"Expires":                   "-1",
 		"Strict-Transport-Security": "max-age=15724800; includeSubDomains",
 		"Vary":                      "Accept-Encoding",
 		"X-Ms-Client-Request-Id":    "my-id",
@@ -98,12 +92,47 @@ func TestRepliesCarryTheRecordedHeaders(t *testing.T) {
 	}
 	assert.Regexp(t, `^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`, a.header.Get("Request-Id"))
 	assert.Regexp(t, `^\d+$`, a.header.Get("Elapsed-Time"))
-	assert.Regexp(t, `^W/"0x8D[0-9A-F]{13}"$`, a.header.Get("ETag"))
 	assert.NotEmpty(t, a.header.Get("Date"))
 	assert.NotEqual(t, a.header.Get("Request-Id"), p.send("GET", "/indexes('types')", "").header.Get("Request-Id"))
+}
 
-	a = p.send("GET", "/indexes('none')", "")
-	assert.Equal(t, "en", a.header.Get("Content-Language"), "errors say their language")
+// TestHeadersAreThoseOfTheirVersion names what is recorded of some kinds of
+// replies, "" for what they do not have.
+func TestHeadersAreThoseOfTheirVersion(t *testing.T) {
+	p := newProbe(t, nil)
+	const (
+		annotated = `odata.include-annotations="*"`
+		minimal   = "application/json; odata.metadata=none"
+		index     = "/indexes('types')"
+	)
+	names := []string{"Content-Type", "OData-Version", "Preference-Applied", "Cache-Control", "Pragma", "Expires", "Content-Language"}
+	for path, test := range map[string]struct{ old, now []string }{
+		index: {
+			[]string{minimal, "4.0", annotated, "no-cache", "no-cache", "-1", ""},
+			[]string{minimal + "; odata.streaming=true; charset=utf-8", "4.0", annotated, "", "", "", ""},
+		},
+		index + "/docs/$count": {
+			[]string{"text/plain", "4.0", annotated, "no-cache", "no-cache", "-1", ""},
+			[]string{"text/plain; charset=utf-8", "4.0", annotated, "", "", "", ""},
+		},
+		index + "/docs('none')": {
+			[]string{"", "", "", "no-cache", "no-cache", "-1", ""},
+			[]string{"", "", annotated, "", "", "", "en"},
+		},
+		"/indexes('none')": {
+			[]string{minimal, "4.0", annotated, "no-cache", "no-cache", "-1", "en"},
+			[]string{"application/json; charset=utf-8", "", "", "no-store, no-cache", "no-cache", "-1", "en"},
+		},
+	} {
+		for version, want := range map[string][]string{"2019-05-06": test.old, "2020-06-30": test.old, "2023-10-01-preview": test.now, "2023-11-01": test.now, "2026-04-01": test.now} {
+			a := p.send("GET", path+"?api-version="+version, "")
+			for i, name := range names {
+				assert.Equal(t, want[i], a.header.Get(name), "%s of %s, %s", name, path, version)
+			}
+		}
+	}
+	assert.Regexp(t, `^W/"0x8D[0-9A-F]{13}"$`, p.send("GET", index+"?api-version=2020-06-30", "").header.Get("ETag"))
+	assert.Regexp(t, `^"0x8D[0-9A-F]{13}"$`, p.send("GET", index+"?api-version=2023-11-01", "").header.Get("ETag"))
 }
 
 func TestMetadataLevelDecidesAboutTheContext(t *testing.T) {
@@ -119,7 +148,7 @@ func TestMetadataLevelDecidesAboutTheContext(t *testing.T) {
 	} {
 		lookup := p.send("GET", "/indexes('types')/docs('1')?$select=id", "", "Accept", accept)
 		batch := p.send("POST", "/indexes('types')/docs/search.index?api-version=2020-06-30", `{"value":[{"id":"1"}]}`, "Accept", accept)
-		assert.Equal(t, "application/json; odata.metadata="+level, lookup.header.Get("Content-Type"), accept)
+		assert.Equal(t, "application/json; odata.metadata="+level+"; odata.streaming=true; charset=utf-8", lookup.header.Get("Content-Type"), accept)
 		if level == "none" {
 			assert.Equal(t, `{"id":"1"}`, lookup.body)
 			assert.NotContains(t, batch.body, "@odata")

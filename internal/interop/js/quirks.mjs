@@ -1,5 +1,5 @@
 // quirks are the faults of each version of the SDK that the scenarios have to get
-// around. They are the SDK's own: no reply of a service could make up for them.
+// around. They are the SDK's own: no reply that the service gives makes up for them.
 const quirks = {
   "search-documents-12": {},
   "search-documents-13": {
@@ -13,6 +13,9 @@ const quirks = {
     lookupSelectsNothing: true,
     // What a search finds has @search.score and the like among its own fields.
     documentHasAnnotations: true,
+    // A reply without a body, as the service gives to the lookup of a document
+    // that is missing, is read for an error all the same.
+    missingDocumentIsTypeError: true,
   },
 };
 
@@ -29,6 +32,11 @@ export function mended({ indexLosesTag, analyzerLosesTokenizer }, index) {
     index.analyzers.forEach((analyzer) => (analyzer.tokenizerName = analyzer.tokenizer));
   }
   return index;
+}
+
+// notFound is the error of the lookup of a document that is missing.
+export function notFound({ missingDocumentIsTypeError }) {
+  return missingDocumentIsTypeError ? { name: "TypeError" } : { name: "RestError", statusCode: 404 };
 }
 
 // plain is a document as JSON has it, without the classes of the SDK.
