@@ -185,8 +185,21 @@ func foundIn(words []summaryWord) (set wordSet) {
 func (s *summary) best(characters int, worth func(wordSet) float64) passage {
 	var best passage
 	most := -1.0
-	for first := range s.sentences {
-		p := s.from(first, characters)
+	characterAt := s.inCharacters()
+	last := 0 // sentence of the passage: a later one does not end sooner
+	for first, p := range s.sentences {
+		fits := func(last int) bool {
+			return (characters == 0 || characterAt[last].end-characterAt[first].start <= characters) &&
+				len(s.in(passage{p.start, s.sentences[last].end})) <= mostPassageWords
+		}
+		if last = max(last, first); fits(first) {
+			for last+1 < len(s.sentences) && fits(last+1) {
+				last++
+			}
+			p.end = s.sentences[last].end
+		} else {
+			p = s.cut(p, characters)
+		}
 		if w := worth(foundIn(s.in(p))); w > most {
 			best, most = p, w
 		}
@@ -197,22 +210,18 @@ func (s *summary) best(characters int, worth func(wordSet) float64) passage {
 	return best
 }
 
-// from returns the longest passage that begins with a sentence.
-func (s *summary) from(first, characters int) passage {
-	p := s.sentences[first]
-	fits := func(end int) bool {
-		return len(s.in(passage{p.start, end})) <= mostPassageWords && (characters == 0 || utf8.RuneCountInString(s.text[p.start:end]) <= characters)
+// inCharacters returns where the sentences are in the text, in characters.
+func (s *summary) inCharacters() []passage {
+	out := make([]passage, len(s.sentences))
+	at, n := 0, 0
+	for i, p := range s.sentences {
+		n += utf8.RuneCountInString(s.text[at:p.start])
+		out[i].start = n
+		n += utf8.RuneCountInString(s.text[p.start:p.end])
+		out[i].end = n
+		at = p.end
 	}
-	if !fits(p.end) {
-		return s.cut(p, characters)
-	}
-	for _, next := range s.sentences[first+1:] {
-		if !fits(next.end) {
-			break
-		}
-		p.end = next.end
-	}
-	return p
+	return out
 }
 
 // cut shortens a passage to as many characters, behind a word if there is one.
