@@ -111,10 +111,11 @@ func ScanKeys(ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[strin
 	}
 	options := *opts
 	return func(yield func(string, error) bool) {
-		s, err := newScan[models.Document](ctx, c, options)
-		if err == nil && len(options.Select) > 0 {
-			err = s.call.wrap(errors.New("nothing was sent: keys have no fields to select, use Scan"))
+		if len(options.Select) > 0 {
+			yield("", c.call("ScanKeys", readDocuments).wrap(errors.New("nothing was sent: keys have no fields to select, use Scan")))
+			return
 		}
+		s, err := newScan[models.Document](ctx, c, options)
 		if err != nil {
 			yield("", err)
 			return
@@ -137,6 +138,7 @@ type scan struct {
 	last    string // the key of the last document, or ScanOptions.After
 	begun   bool
 	done    bool
+	behind  bool // the next page begins behind the last key, not with it
 }
 
 // scanned is a document that a scan has found.
@@ -247,14 +249,17 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	c := s.client
 	ctx, end := c.conn.span(ctx, "Client.Scan")
 	defer func() { end(err) }()
-	top, again := s.options.PageSize, s.last != ""
+	top, again, from := s.options.PageSize, s.last != "" && !s.behind, Ge
 	if again {
 		top = min(top+1, maxPageSize)
+	}
+	if s.behind {
+		from = Gt
 	}
 	query := SearchOptions{
 		// The first page has this condition as well, so that a key field that
 		// cannot be filtered by is refused there.
-		Filter:    And(Ge(s.options.KeyField, s.last), s.options.Filter),
+		Filter:    And(from(s.options.KeyField, s.last), s.options.Filter),
 		OrderBy:   []string{s.options.KeyField},
 		Select:    s.options.Select,
 		Top:       &top,
@@ -290,8 +295,11 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 		found = append(found, scanned{key: key, json: result.Document})
 		s.last = key
 	}
-	if len(found) == 0 && more {
-		return nil, s.call.wrap(fmt.Errorf("%w: it has no new results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
+	// Where documents are so large that a page has room for one, that is the last
+	// one again.
+	s.behind = len(found) == 0 && len(page.Results) > 0
+	if len(found) == 0 && more && !s.behind {
+		return nil, s.call.wrap(fmt.Errorf("%w: it has no results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
 	return found, nil
 }

@@ -48,12 +48,13 @@ func (s *shelf) Do(req *http.Request) (*http.Response, error) {
 	require.NoError(s.t, json.NewDecoder(req.Body).Decode(&q))
 	s.requests = append(s.requests, q.Filter)
 	assert.Equal(s.t, "hotelId", q.OrderBy)
-	after, found := strings.CutPrefix(q.Filter, "hotelId ge '")
-	require.True(s.t, found, q.Filter)
+	after, behind := strings.CutPrefix(q.Filter, "hotelId gt '")
+	after, from := strings.CutPrefix(after, "hotelId ge '")
+	require.True(s.t, from || behind, q.Filter)
 	after, _, _ = strings.Cut(after, "'")
 	var above []string
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
-		if key >= after {
+		if key > after || from && key == after {
 			above = append(above, key)
 		}
 	}
@@ -151,7 +152,7 @@ func TestKeysAloneAreScanned(t *testing.T) {
 		opts *search.ScanOptions
 		text string
 	}{
-		"fields are selected":   {&search.ScanOptions{KeyField: "hotelId", Select: []string{"name"}}, "nothing was sent: keys have no fields to select"},
+		"fields are selected":   {&search.ScanOptions{Select: []string{"name"}}, "nothing was sent: keys have no fields to select"},
 		"an option is wrong":    {&search.ScanOptions{PageSize: -1}, "PageSize: -1 is not from 1 to 1000"},
 		"the definition is hid": {nil, "Scan needs an admin key"},
 	} {
@@ -169,11 +170,13 @@ func TestKeysAloneAreScanned(t *testing.T) {
 // TestScanGoesOnBehindAPageThatWasCutShort, which the service may do to pages
 // with large documents.
 func TestScanGoesOnBehindAPageThatWasCutShort(t *testing.T) {
-	s := shelfOf(t, "a", "b", "c", "d", "e")
-	s.most = 2
-	got, err := scanKeys(t, newClient(t, s), nil)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b", "c", "d", "e"}, got)
+	for most := range 3 {
+		s := shelfOf(t, "a", "b", "c", "d", "e")
+		s.most = most + 1
+		got, err := scanKeys(t, newClient(t, s), nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a", "b", "c", "d", "e"}, got, "%d in a page", s.most)
+	}
 }
 
 // TestLargestPageHasRoomForTheLastKey, which is asked for again.
@@ -287,7 +290,7 @@ func TestScanThatWouldGoWrongStops(t *testing.T) {
 		`{"value":[{"hotelId":""}]}`:                                         `the key "" does not follow ""`,
 		`{"value":[{"name":"x"}]}`:                                           "result 0: ",
 		`{"value":[{"hotelId":5}]}`:                                          "result 0: ",
-		`{"value":[],"@odata.nextLink":"x","@search.nextPageParameters":{}}`: "it has no new results, but another page",
+		`{"value":[],"@odata.nextLink":"x","@search.nextPageParameters":{}}`: "it has no results, but another page",
 	} {
 		w := reply(200, body)
 		got, err := scanKeys(t, newClient(t, w), &search.ScanOptions{KeyField: "hotelId"})
@@ -296,10 +299,10 @@ func TestScanThatWouldGoWrongStops(t *testing.T) {
 		assert.Empty(t, got)
 		assert.Len(t, w.requests, 1)
 	}
-	first, same := `{"value":[{"hotelId":"a"}]}`, `{"value":[{"hotelId":"a"}],"@odata.nextLink":"x","@search.nextPageParameters":{}}`
-	got, err := scanKeys(t, newClient(t, replies(response(200, first), response(200, same))), &search.ScanOptions{KeyField: "hotelId", PageSize: 1})
+	same := `{"value":[{"hotelId":"a"}],"@odata.nextLink":"x","@search.nextPageParameters":{}}`
+	got, err := scanKeys(t, newClient(t, reply(200, same)), &search.ScanOptions{KeyField: "hotelId"})
 	require.ErrorIs(t, err, models.ErrMalformedReply)
-	require.ErrorContains(t, err, "it has no new results, but another page")
+	require.ErrorContains(t, err, `the key "a" does not follow "a"`)
 	assert.Equal(t, []string{"a"}, got)
 }
 
