@@ -101,8 +101,8 @@ type Fault struct {
 	// Results damages the list of results of a batch.
 	Results ResultsFault `json:"results,omitempty"`
 	// Semantic makes the ranking of a semantic query fail: its reply is partial,
-	// with status 206, or an error if that is what the query asks for. It takes
-	// Options.SemanticStandIn.
+	// with status 206, or an error if that is what the query asks for. The rule is
+	// about such queries only. It takes Options.SemanticStandIn.
 	Semantic SemanticFault `json:"semantic,omitempty"`
 	// Documents refuses single documents of a batch. The first rule that takes a
 	// document decides.

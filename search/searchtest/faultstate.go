@@ -35,9 +35,8 @@ func newFaultState(f *Faults) *faultState {
 	return st
 }
 
-// choose returns what goes wrong with a request. actions counts the actions in
-// its body and is called only if a rule wants to know.
-func (st *faultState) choose(r *http.Request, rt route, bodyBytes int64, actions func() int) *firing {
+// choose returns what goes wrong with a request.
+func (st *faultState) choose(r *http.Request, rt route, body []byte) *firing {
 	if st == nil {
 		return nil
 	}
@@ -46,7 +45,7 @@ func (st *faultState) choose(r *http.Request, rt route, bodyBytes int64, actions
 	defer st.mu.Unlock()
 	for i := range st.rules {
 		rule := &st.rules[i]
-		if !rule.inForce(age) || !rule.matches(r, rt, bodyBytes, actions) || !rule.takesTurn(st.rand) {
+		if !rule.inForce(age) || !rule.matches(r, rt, body) || !rule.takesTurn(st.rand) {
 			continue
 		}
 		f := &firing{Fault: rule.Fault, state: st, rule: i}
@@ -67,17 +66,20 @@ func (f *Fault) inForce(age time.Duration) bool {
 }
 
 // matches reports whether the rule is about the request.
-func (f *Fault) matches(r *http.Request, rt route, bodyBytes int64, actions func() int) bool {
+func (f *Fault) matches(r *http.Request, rt route, body []byte) bool {
 	if f.Operation != "" && f.Operation != rt.op || f.Method != "" && !strings.EqualFold(f.Method, r.Method) {
 		return false
 	}
-	if f.OverBytes > 0 && bodyBytes <= f.OverBytes {
+	if f.OverBytes > 0 && int64(len(body)) <= f.OverBytes {
 		return false
 	}
 	if f.Index != "" && !matchPattern(f.Index, rt.index) || f.Path != "" && !matchPattern(f.Path, r.URL.Path) {
 		return false
 	}
-	return f.OverActions == 0 || actions() > f.OverActions
+	if f.Semantic != "" && !asksForRanking(rt, body) {
+		return false
+	}
+	return f.OverActions == 0 || countActions(body) > f.OverActions
 }
 
 func matchPattern(pattern, name string) bool {

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -210,4 +211,19 @@ func (s *Server) prepareSemantic(p *searchPlan, failure SemanticFault) *serviceE
 	}
 	p.semantic.failure = failure
 	return p.semantic.compile(p.sc)
+}
+
+// asksForRanking reports whether a request is a search with semantic ranking, as
+// far as that shows before anything is checked.
+func asksForRanking(rt route, body []byte) bool {
+	if rt.op != OpSearch {
+		return false
+	}
+	var asked struct{ QueryType, SemanticQuery string }
+	if rt.query.Has("queryType") || rt.query.Has("semanticQuery") {
+		asked.QueryType, asked.SemanticQuery = rt.query.Get("queryType"), rt.query.Get("semanticQuery")
+	} else if json.Unmarshal(body, &asked) != nil {
+		return false
+	}
+	return asked.QueryType == "semantic" || asked.SemanticQuery != ""
 }

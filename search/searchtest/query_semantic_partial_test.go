@@ -36,6 +36,22 @@ func TestRankingCanFail(t *testing.T) {
 	assert.Contains(t, a.body, "<em>Rain </em>falls")
 }
 
+// TestFaultsOfRankingCountSemanticQueries, and nothing else.
+func TestFaultsOfRankingCountSemanticQueries(t *testing.T) {
+	p := semanticProbe(t)
+	p.SetFaults(&Faults{Rules: []Fault{{Semantic: SemanticTransient, Count: 2}}})
+	p.articles(`{"search":"cloud"}`)
+	p.articles(`{`)
+	p.send(http.MethodGet, "/indexes('articles')/docs('fog')", "")
+	p.send(http.MethodPost, "/indexes('articles')/docs/search.index", `{"value":[]}`)
+	for _, record := range p.Requests() {
+		assert.False(t, record.Fault, record.URL)
+	}
+	assert.Equal(t, http.StatusPartialContent, p.articles(`{"semanticQuery":"rain"}`).status)
+	assert.Equal(t, http.StatusPartialContent, p.send(http.MethodGet, "/indexes('articles')/docs?search=rain&queryType=semantic", "").status)
+	assert.Equal(t, http.StatusOK, p.articles(`{"semanticQuery":"rain"}`).status)
+}
+
 func TestFaultsOfRankingAreForSearches(t *testing.T) {
 	for want, rule := range map[string]Fault{
 		`semantic: "lazy" is unknown`:                                   {Semantic: "lazy"},

@@ -103,27 +103,37 @@ func (sp *semanticPlan) summarize(document []byte) *summary {
 // as recorded.
 const lineBreak = "\r\n"
 
-// read returns the text of a field and its words.
+// read returns the text of a field and its words. No word reaches from one value
+// of a collection into the next.
 func (f *semanticField) read(document []byte) (string, []summaryWord) {
-	var values []string
-	for _, v := range appendTexts(nil, f.path, document) {
-		if v = strings.Join(strings.Fields(v), " "); v != "" {
-			values = append(values, v)
-		}
-	}
-	text := strings.Join(values, lineBreak)
-	tokens := f.index.Analyze(text)
-	slices.SortStableFunc(tokens, func(a, b analysis.Token) int { return cmp.Compare(a.Start, b.Start) })
+	var text strings.Builder
 	var words []summaryWord
+	for _, value := range appendTexts(nil, f.path, document) {
+		if value = strings.Join(strings.Fields(value), " "); value == "" {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteString(lineBreak)
+		}
+		words = f.appendWords(words, text.Len(), value)
+		text.WriteString(value)
+	}
+	return text.String(), words
+}
+
+// appendWords appends the words of a value that begins at a place of the text.
+func (f *semanticField) appendWords(words []summaryWord, at int, value string) []summaryWord {
+	tokens := f.index.Analyze(value)
+	slices.SortStableFunc(tokens, func(a, b analysis.Token) int { return cmp.Compare(a.Start, b.Start) })
 	for _, t := range tokens {
-		if n := len(words); n > 0 && words[n-1].start == t.Start {
-			words[n-1].end = max(words[n-1].end, t.End)
+		if n := len(words); n > 0 && words[n-1].start == at+t.Start {
+			words[n-1].end = max(words[n-1].end, at+t.End)
 			words[n-1].found |= f.terms[t.Text]
 			continue
 		}
-		words = append(words, summaryWord{t.Start, t.End, f.terms[t.Text]})
+		words = append(words, summaryWord{at + t.Start, at + t.End, f.terms[t.Text]})
 	}
-	return text, words
+	return words
 }
 
 // add appends the text of a field to the one that passages are taken from.

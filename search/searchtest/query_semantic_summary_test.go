@@ -219,6 +219,16 @@ func TestWordsThatOverlapAreCaptionedInPieces(t *testing.T) {
 	}
 }
 
+// TestEachValueIsAnalyzedByItself: a keyword is a whole value, not all of them.
+func TestEachValueIsAnalyzedByItself(t *testing.T) {
+	p := probe{t, NewServer(&Options{SemanticStandIn: true})}
+	require.NoError(t, p.CreateIndex(`{"name":"articles","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"tags","type":"Collection(Edm.String)","analyzer":"keyword"}],
+		"semantic":{"defaultConfiguration":"c","configurations":[{"name":"c","prioritizedFields":{"prioritizedKeywordsFields":[{"fieldName":"tags"}]}}]}}`))
+	a := p.send(http.MethodPost, "/indexes('articles')/docs/search.index", `{"value":[{"id":"1","tags":["pool","view"]}]}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	assert.Equal(t, semanticText{Text: "pool\r\nview.", Highlights: "pool\r\n<em>view.</em>"}, p.caption("view", ""))
+}
+
 func TestEmptyValuesAreNoText(t *testing.T) {
 	r := semanticProbe(t, `{"id":"1","tags":["","  "]}`).semantic(`{"semanticQuery":"pool","captions":"extractive"}`)
 	assert.Equal(t, []semanticText{}, r.Value[0].Captions)

@@ -154,7 +154,7 @@ func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
 		return rt, nil
 	}
 	r.Body = io.NopCloser(bytes.NewReader(x.body))
-	x.fault = s.faults.Load().choose(r, rt, int64(len(x.body)), func() int { return countActions(x.body) })
+	x.fault = s.faults.Load().choose(r, rt, x.body)
 	if f := x.fault; f != nil {
 		if err := wait(r.Context(), time.Duration(f.Delay)); err != nil {
 			return rt, err
