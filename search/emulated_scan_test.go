@@ -1,9 +1,12 @@
 package search_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -206,7 +209,10 @@ func TestScanPassesOverNoKeyThatANormalizerMakesEqual(t *testing.T) {
 		for i, key := range keys {
 			docs[i] = models.Document{"id": key}
 		}
-		_, client := emulating(t, `{"name":"fixed","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true,"normalizer":"lowercase"}]}`, "fixed", docs...)
+		srv, client := emulating(t, `{"name":"fixed","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true,"normalizer":"lowercase"}]}`, "fixed", docs...)
+		if rapid.Bool().Draw(rt, "pages with room for one") {
+			srv.Intercept(withRoomForOne)
+		}
 		got, err := scanned(t, client, &search.ScanOptions{PageSize: rapid.IntRange(1, 4).Draw(rt, "page size")})
 		if err == nil {
 			require.ElementsMatch(rt, keys, got)
@@ -215,6 +221,24 @@ func TestScanPassesOverNoKeyThatANormalizerMakesEqual(t *testing.T) {
 		require.ErrorContains(rt, err, "the service orders \"id\" in another way than by its characters")
 		require.Subset(rt, keys, got)
 	})
+}
+
+// withRoomForOne cuts pages as the service does where documents are large.
+func withRoomForOne(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	resp, err := next(req)
+	var page map[string]json.RawMessage
+	var values []json.RawMessage
+	if err != nil || json.NewDecoder(resp.Body).Decode(&page) != nil || json.Unmarshal(page["value"], &values) != nil {
+		return resp, errors.Join(err, errors.New("no page"))
+	}
+	if len(values) > 1 {
+		page["value"], _ = json.Marshal(values[:1])
+		page["@odata.nextLink"], page["@search.nextPageParameters"] = json.RawMessage(`"x"`), json.RawMessage(`{}`)
+	}
+	body, err := json.Marshal(page)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Del("Content-Length")
+	return resp, err
 }
 
 // TestScanWithAQueryKeyNeedsTheNameOfTheKey, because only admins read definitions.

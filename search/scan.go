@@ -254,6 +254,9 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 		top = min(top+1, maxPageSize)
 	}
 	if s.behind {
+		if err := s.checkUnique(ctx); err != nil {
+			return nil, err
+		}
 		from = Gt
 	}
 	query := SearchOptions{
@@ -288,9 +291,7 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 			continue
 		}
 		if key <= s.last {
-			// Going on would return documents twice, or for ever, or pass some over.
-			return nil, s.call.wrap(fmt.Errorf("%w: the key %q does not follow %q: the service orders %q in another way than by its characters (request id %s)",
-				models.ErrMalformedReply, key, s.last, s.options.KeyField, page.RequestID))
+			return nil, s.disorder(fmt.Sprintf("the key %q does not follow %q", key, s.last), page.RequestID)
 		}
 		found = append(found, scanned{key: key, json: result.Document})
 		s.last = key
@@ -302,6 +303,32 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 		return nil, s.call.wrap(fmt.Errorf("%w: it has no results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
 	return found, nil
+}
+
+// checkUnique asks whether other keys equal the last one, which the page behind it
+// would pass over.
+func (s *scan) checkUnique(ctx context.Context) error {
+	query := SearchOptions{Filter: And(Eq(s.options.KeyField, s.last), s.options.Filter), IncludeTotalCount: true, Top: new(int), SessionID: s.options.SessionID}
+	body, err := query.body("", s.client.conn.apiVersion)
+	if err != nil {
+		return s.call.wrap(err)
+	}
+	page, err := searchPage[json.RawMessage](ctx, s.client, s.client.conn.url(s.client.docs+"/search.post.search"), body, s.call)
+	switch {
+	case err != nil:
+		return err
+	case page.Count == nil:
+		return s.call.wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
+	case *page.Count > 1:
+		return s.disorder(fmt.Sprintf("%d keys equal %q", *page.Count, s.last), page.RequestID)
+	}
+	return nil
+}
+
+// disorder is the error of keys that do not come by their characters. Going on
+// would return documents twice, or for ever, or pass some over.
+func (s *scan) disorder(found, requestID string) error {
+	return s.call.wrap(fmt.Errorf("%w: %s: the service orders %q in another way than by its characters (request id %s)", models.ErrMalformedReply, found, s.options.KeyField, requestID))
 }
 
 // refused says what is likely if the service does not take the first query.

@@ -44,8 +44,12 @@ func (s *shelf) Do(req *http.Request) (*http.Response, error) {
 	var q struct {
 		Filter, OrderBy, Select string
 		Top                     int
+		Count                   bool
 	}
 	require.NoError(s.t, json.NewDecoder(req.Body).Decode(&q))
+	if q.Count {
+		return response(200, `{"@odata.count":1,"value":[]}`), nil
+	}
 	s.requests = append(s.requests, q.Filter)
 	assert.Equal(s.t, "hotelId", q.OrderBy)
 	after, behind := strings.CutPrefix(q.Filter, "hotelId gt '")
@@ -299,11 +303,17 @@ func TestScanThatWouldGoWrongStops(t *testing.T) {
 		assert.Empty(t, got)
 		assert.Len(t, w.requests, 1)
 	}
-	same := `{"value":[{"hotelId":"a"}],"@odata.nextLink":"x","@search.nextPageParameters":{}}`
-	got, err := scanKeys(t, newClient(t, reply(200, same)), &search.ScanOptions{KeyField: "hotelId"})
-	require.ErrorIs(t, err, models.ErrMalformedReply)
-	require.ErrorContains(t, err, `the key "a" does not follow "a"`)
-	assert.Equal(t, []string{"a"}, got)
+	const same = `{"value":[{"hotelId":"a"}],"@odata.nextLink":"x","@search.nextPageParameters":{}}`
+	for count, text := range map[string]string{
+		`{"@odata.count":1,"value":[]}`: `the key "a" does not follow "a"`,
+		`{"@odata.count":2,"value":[]}`: `2 keys equal "a"`,
+		`{"value":[]}`:                  "it has no count",
+	} {
+		got, err := scanKeys(t, newClient(t, replies(response(200, same), response(200, same), response(200, count), response(200, same))), &search.ScanOptions{KeyField: "hotelId"})
+		require.ErrorIs(t, err, models.ErrMalformedReply)
+		require.ErrorContains(t, err, text)
+		assert.Equal(t, []string{"a"}, got)
+	}
 }
 
 func TestScanOptionsThatCannotBeAreRefused(t *testing.T) {

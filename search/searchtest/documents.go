@@ -82,6 +82,10 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 	// uses its field may come in between.
 	data, found := ix.get(rt.key, time.Now())
 	sc := ix.schema.Load()
+	if rt.query.Has("select") {
+		writeError(w, r, notEmulated("the parameter 'select' in a GET: it is called '$select' there"))
+		return
+	}
 	var chosen *selection
 	if text := rt.query.Get("$select"); text != "" {
 		var err *serviceError

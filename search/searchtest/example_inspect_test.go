@@ -105,6 +105,17 @@ func ExampleServer_DocumentKeys() {
 	// Output: [1 3 2]
 }
 
+func ExampleServer_IndexVersion() {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	_ = srv.CreateIndex(hotels)
+	before, _ := srv.IndexVersion("hotels")
+	call(srv, "POST", "/indexes('hotels')/docs/search.index", `{"value":[{"id":"1"}]}`)
+	after, _ := srv.IndexVersion("hotels")
+	fmt.Println(before == after, before.ETag == after.ETag)
+	// Output: false true
+}
+
 func ExampleServer_IndexDefinition() {
 	srv := searchtest.NewServer(nil)
 	defer srv.Close()

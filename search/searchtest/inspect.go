@@ -121,6 +121,31 @@ func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 	return ix.schema.Load().appendDefinition(nil, latestVersion, ""), true
 }
 
+// IndexVersion is a state of an index: if two are equal nothing has changed between
+// them.
+type IndexVersion struct {
+	// ETag is the entity tag of the definition, without quotes. No definition gets
+	// one that another had before, not even that of a new index of the same name.
+	ETag string
+	// Changes grows with every document that is written or deleted.
+	Changes uint64
+}
+
+// IndexVersion returns the state of an index. VisibilityLag does not hide anything
+// from it. It is false if there is no index of that name.
+func (s *Server) IndexVersion(name string) (IndexVersion, bool) {
+	ix, ok := s.lookupIndex(name)
+	if !ok {
+		return IndexVersion{}, false
+	}
+	etag := ix.schema.Load().etag
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	// Deletes have no serial. A new document adds one to this, as a delete does, and
+	// one that is replaced two.
+	return IndexVersion{etag, 2*ix.serial - uint64(len(ix.live))}, true
+}
+
 // DocumentKeys returns the keys of Documents in the order of writing, the one that
 // was written last at the end.
 func (s *Server) DocumentKeys(index string) []string {
@@ -128,11 +153,21 @@ func (s *Server) DocumentKeys(index string) []string {
 	if !ok {
 		return nil
 	}
+	type write struct {
+		serial uint64
+		key    string
+	}
 	ix.mu.Lock()
-	live := maps.Clone(ix.live)
+	writes := make([]write, 0, len(ix.live))
+	for key, doc := range ix.live {
+		writes = append(writes, write{doc.serial, key})
+	}
 	ix.mu.Unlock()
-	keys := slices.Collect(maps.Keys(live))
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(live[a].serial, live[b].serial) })
+	slices.SortFunc(writes, func(a, b write) int { return cmp.Compare(a.serial, b.serial) })
+	keys := make([]string, len(writes))
+	for i := range writes {
+		keys[i] = writes[i].key
+	}
 	return keys
 }
 

@@ -74,6 +74,54 @@ func TestDocumentKeysComeInTheOrderOfWriting(t *testing.T) {
 	assert.Nil(t, p.DocumentKeys("none"))
 }
 
+// BenchmarkDocumentKeys is what the page of the emulator asks for at every look.
+func BenchmarkDocumentKeys(b *testing.B) {
+	const documents = 300_000
+	srv := NewServer(nil)
+	require.NoError(b, srv.CreateIndex(`{"name":"types","fields":[{"name":"id","type":"Edm.String","key":true}]}`))
+	ix, _ := srv.lookupIndex("types")
+	for i := range documents {
+		ix.put("document-"+strconv.Itoa(i), []byte{0}, time.Time{})
+	}
+	for b.Loop() {
+		require.Len(b, srv.DocumentKeys("types"), documents)
+	}
+}
+
+func TestEveryChangeOfAnIndexGivesItAnotherVersion(t *testing.T) {
+	p := newProbe(t, &Options{VisibilityLag: time.Hour})
+	definition, _ := p.IndexDefinition("types")
+	var last IndexVersion
+	for step, change := range []func(){
+		func() {},
+		func() { p.indexed(`{"id":"a"}`, `{"id":"b"}`) },
+		func() { p.indexed(`{"id":"a"}`) },
+		func() { p.indexed(`{"@search.action":"delete","id":"a"}`) },
+		func() { p.indexed(`{"id":"c"}`, `{"@search.action":"delete","id":"b"}`) },
+		func() { p.indexed(`{"id":"c"}`, `{"@search.action":"delete","id":"c"}`) },
+		func() {
+			require.Equal(t, http.StatusNoContent, p.send("DELETE", "/indexes('types')", "").status)
+			require.NoError(t, p.CreateIndex(string(definition)))
+		},
+	} {
+		change()
+		now, ok := p.IndexVersion("types")
+		require.True(t, ok)
+		assert.NotEqual(t, last, now, "step %d", step)
+		again, _ := p.IndexVersion("types")
+		assert.Equal(t, now, again, "step %d", step)
+		if now.ETag == last.ETag {
+			assert.Greater(t, now.Changes, last.Changes, "step %d", step)
+		}
+		last = now
+	}
+	p.indexed(`{"@search.action":"delete","id":"never"}`)
+	now, _ := p.IndexVersion("types")
+	assert.Equal(t, last, now, "nothing was there to delete")
+	_, ok := p.IndexVersion("none")
+	assert.False(t, ok)
+}
+
 func TestIndexDefinitionIsTheOneInForce(t *testing.T) {
 	p := newProbe(t, nil)
 	got, ok := p.IndexDefinition("types")

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"bytes"
 	"math"
 	"net/http"
 	"strconv"
@@ -146,24 +147,27 @@ func appendFields(dst []byte, sc *schema, document []byte, chosen *selection) []
 	return dst
 }
 
-// appendScore appends a score, which the service computes in 32 bits, with as
-// few digits as identify it. Recorded: one of fused lists has those of the same
-// number in 64 bits.
+// appendScore appends the score of a result with as few digits as identify it.
+// Recorded: one of fused lists has those of the same number in 64 bits.
 func (p *searchPlan) appendScore(dst []byte, score float64) []byte {
-	start, bits := len(dst), 32
 	if p.fuses() {
-		bits = 64
+		return appendSingle(dst, score, 64)
 	}
-	if score = min(score, math.MaxFloat32); math.IsNaN(score) { // JSON has neither, and queries may boost without end
+	return appendSingle(dst, score, 32)
+}
+
+// appendSingle appends a score, which the service computes in 32 bits, as a number
+// of so many. JSON has none without end, and queries and profiles may boost so.
+func appendSingle(dst []byte, score float64, bits int) []byte {
+	if score = min(score, math.MaxFloat32); math.IsNaN(score) {
 		score = 0
 	}
+	start := len(dst)
 	dst = strconv.AppendFloat(dst, float64(float32(score)), 'f', -1, bits)
-	for _, c := range dst[start:] {
-		if c == '.' {
-			return dst
-		}
+	if bytes.IndexByte(dst[start:], '.') < 0 {
+		dst = append(dst, ".0"...)
 	}
-	return append(dst, '.', '0')
+	return dst
 }
 
 // nextLink is the address of the next page: the same for a POST, and with

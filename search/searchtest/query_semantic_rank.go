@@ -1,12 +1,10 @@
 package searchtest
 
 import (
-	"bytes"
 	"cmp"
 	"math"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
@@ -147,7 +145,7 @@ func (p *searchPlan) appendAnswers(dst []byte, answers []semanticAnswer) []byte 
 		dst = append(dst, ',')
 		dst = p.appendPassage(dst, a.hit.summary, a.text, false)
 		dst = append(dst, `,"score":`...)
-		dst = appendSemanticScore(dst, a.score)
+		dst = appendSingle(dst, a.score, 64)
 		dst = append(dst, '}')
 	}
 	return append(dst, "],"...)
@@ -185,10 +183,10 @@ func (p *searchPlan) appendPartial(dst []byte) []byte {
 // appendRanking appends the scores of a document and its caption.
 func (p *searchPlan) appendRanking(dst []byte, h *semanticHit) []byte {
 	dst = append(dst, `,"@search.rerankerScore":`...)
-	dst = appendSemanticScore(dst, h.score)
+	dst = appendSingle(dst, h.score, 64)
 	if p.boosts() {
 		dst = append(dst, `,"@search.rerankerBoostedScore":`...)
-		dst = appendSemanticScore(dst, h.boosted)
+		dst = appendSingle(dst, h.boosted, 64)
 	}
 	if p.semantic.captions == nil {
 		return dst
@@ -210,17 +208,6 @@ func (p *searchPlan) appendDebug(dst []byte, h *semanticHit) []byte {
 	dst = append(dst, `,"@search.documentDebugInfo":{"semantic":`...)
 	dst = p.semantic.appendDebug(dst, h.summary)
 	return append(dst, `,"vectors":null}`...)
-}
-
-// appendSemanticScore appends a score as the service writes those of its models:
-// 32 bits that were made 64.
-func appendSemanticScore(dst []byte, score float64) []byte {
-	start := len(dst)
-	dst = strconv.AppendFloat(dst, float64(float32(score)), 'f', -1, 64)
-	if bytes.IndexByte(dst[start:], '.') < 0 {
-		dst = append(dst, ".0"...)
-	}
-	return dst
 }
 
 // appendPassage appends the members of a caption or an answer. Recorded: where

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
@@ -281,22 +282,22 @@ func (s *summary) mark(p passage, tags textindex.Tags) string {
 	return b.String()
 }
 
-// around returns what is marked of a passage for a word in it.
+// around returns what is marked of a passage for a word in it: the blanks beside
+// it, or what there is up to the end of its sentence, if that is no other word.
 func (s *summary) around(w summaryWord, p passage) passage {
 	m := passage{w.start, w.end}
 	if m.start > p.start && s.text[m.start-1] == ' ' {
 		m.start--
 	}
-	next := p.end
-	if i := strings.IndexByte(s.text[w.end:p.end], ' '); i >= 0 {
-		next = w.end + i
+	end := p.end
+	if i, _ := slices.BinarySearchFunc(s.sentences, w.end, func(sentence passage, at int) int { return cmp.Compare(sentence.end, at) }); i < len(s.sentences) {
+		end = min(end, s.sentences[i].end)
 	}
-	_, ends := slices.BinarySearchFunc(s.sentences, next, func(sentence passage, at int) int { return cmp.Compare(sentence.end, at) })
-	switch {
-	case ends:
-		m.end = next
-	case next == w.end && next < p.end:
+	switch rest := s.text[w.end:end]; {
+	case strings.HasPrefix(rest, " "):
 		m.end++
+	case !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsLetter(r) || unicode.IsDigit(r) }):
+		m.end = end
 	}
 	return m
 }

@@ -41,6 +41,7 @@ func TestCaptionsAreMadeOfTheContent(t *testing.T) {
 		"the keywords, where that is all": {semanticDocument("", "", " ", "spa", "pool"), "spa\r\npool.", "spa\r\n<em>pool.</em>"},
 		"neighbors share their marks":     {semanticDocument("", "one Pool, pools pool; none", ""), "one Pool, pools pool; none.", "one<em> Pool</em>,<em> pools pool</em>; none."},
 		"the whole text":                  {semanticDocument("", "pool", ""), "pool.", "<em>pool.</em>"},
+		"sentences without blanks":        {semanticDocument("", "Pool。View。", ""), "Pool。View。", "<em>Pool。</em>View。"},
 		"letters of many bytes":           {semanticDocument("", "Schöner Pool für Gäste", ""), "Schöner Pool für Gäste.", "Schöner<em> Pool </em>für Gäste."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,6 +228,7 @@ func TestEachValueIsAnalyzedByItself(t *testing.T) {
 	a := p.send(http.MethodPost, "/indexes('articles')/docs/search.index", `{"value":[{"id":"1","tags":["pool","view"]}]}`)
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	assert.Equal(t, semanticText{Text: "pool\r\nview.", Highlights: "pool\r\n<em>view.</em>"}, p.caption("view", ""))
+	assert.Equal(t, semanticText{Text: "pool\r\nview.", Highlights: "<em>pool</em>\r\nview."}, p.caption("pool", ""), "the end of its sentence")
 }
 
 func TestEmptyValuesAreNoText(t *testing.T) {

@@ -208,6 +208,9 @@ func TestAGetIsRefusedWhatItCannotSay(t *testing.T) {
 		assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
 		assert.Equal(t, "searchtest does not emulate "+reason+".", a.message())
 	}
+	a := p.send(http.MethodGet, "/indexes/types/docs/1?select=id", "")
+	assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
+	assert.Contains(t, a.message(), "it is called '$select' there")
 }
 
 // TestOversamplingIsForWhatIsRankedAgain: it looks at more neighbors of compressed
@@ -266,6 +269,11 @@ func TestMarksGoOnInTheNextSentence(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	a = p.send(http.MethodPost, "/indexes('grams')/docs/search.post.search", `{"search":"s:/.*/","queryType":"full","highlight":"s","select":"id"}`)
 	assert.Contains(t, a.body, `{"s":["<em>One.</em>","<em>Two</em>"]}`)
+	a = p.send(http.MethodPost, "/indexes('grams')/docs/search.index", `{"value":[{"id":"1","s":"One.   Two"}]}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	a = p.send(http.MethodPost, "/indexes('grams')/docs/search.post.search", `{"search":"s:/ +/","queryType":"full","highlight":"s","select":"id"}`)
+	assert.NotContains(t, a.body, "highlights", "there is nothing to mark in white space")
+	assert.Contains(t, a.body, `"id":"1"`)
 }
 
 func TestScoresWithoutEndAreStillNumbers(t *testing.T) {

@@ -209,7 +209,9 @@ func (h *Highlighter) Fragments(path string, values []string, limit int, tags Ta
 			var inside []markedSpan
 			for ; len(spans) > 0 && spans[0].start < s.end; spans = spans[1:] {
 				m := spans[0]
-				m.end = min(m.end, s.end)
+				if m.end = min(m.end, s.end); m.end <= s.start {
+					continue // white space between sentences
+				}
 				if n := len(inside); n > 0 && m.start < inside[n-1].end {
 					inside[n-1].end = max(inside[n-1].end, m.end)
 					continue
