@@ -147,11 +147,11 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	if err := listen(srv, e); err != nil {
 		return errors.Join(err, srv.Close())
 	}
-	if _, err := fmt.Fprintln(stdout, srv.URL()); err != nil {
-		return errors.Join(err, srv.Close())
-	}
 	if e.ui {
 		fmt.Fprintln(stderr, "azsearch: the page for browsers is at", pageURL(srv.URL()))
+	}
+	if _, err := fmt.Fprintln(stdout, srv.URL()); err != nil {
+		return errors.Join(err, srv.Close())
 	}
 
 	<-ctx.Done()

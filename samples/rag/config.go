@@ -38,6 +38,9 @@ the command line. 130: Ctrl-C.
 
 `
 
+// maxTop is how many results the service gives at once.
+const maxTop = 1000
+
 const defaultPackages = "bufio,bytes,context,encoding/csv,encoding/json,errors,flag,fmt,io,io/fs,log/slog,maps,math/rand/v2,net/http,net/url," +
 	"os,os/exec,os/signal,path,path/filepath,regexp,slices,sort,strconv,strings,sync,sync/atomic,text/template,time,unicode/utf8"
 
@@ -81,8 +84,8 @@ func parseFlags(args []string, getenv func(string) string, stdout io.Writer) (co
 	if len(c.packages) == 0 {
 		errs = append(errs, errors.New("-packages names none"))
 	}
-	if c.top < 1 {
-		errs = append(errs, fmt.Errorf("-top %d: at least one passage must be possible", c.top))
+	if c.top < 1 || c.top > maxTop {
+		errs = append(errs, fmt.Errorf("-top %d: the service gives 1 to %d passages", c.top, maxTop))
 	}
 	if c.question == "" && (c.inPackage != "" || c.kind != "") {
 		errs = append(errs, errors.New("-package and -kind are for -q"))

@@ -14,6 +14,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -23,6 +24,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/go-azsearch/azsearch/samples/internal/plain"
 )
 
 // The exit codes, beside 0.
@@ -38,8 +41,10 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// run is the program. The end of ctx is Ctrl-C.
+// run is the program. The end of ctx is Ctrl-C. What it writes may come from an
+// index or a service, and commands no terminal.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	stderr = plain.Writer(stderr)
 	cfg, err := parseFlags(args, getenv, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -47,7 +52,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return complain(stderr, err, exitUsage)
 	}
-	err = tell(ctx, cfg, stdout)
+	out := bufio.NewWriter(stdout) // which remembers if the disk is full
+	err = errors.Join(tell(ctx, cfg, plain.Writer(out)), out.Flush())
 	switch {
 	case ctx.Err() != nil:
 		return exitInterrupted

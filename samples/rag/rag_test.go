@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/samples/internal/plain"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -134,6 +136,32 @@ func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
 	require.NotContains(t, o.stderr, "wrong")
 }
 
+// Whoever writes documentation does not command the terminal of those who read it.
+func TestNoTextCommandsTheTerminal(t *testing.T) {
+	root := written(t, map[string]string{"lib/lib.go": "// Package lib is \x1b]0;owned\a\u202eevil.\npackage lib\n"})
+	o := start(t.Context(), "-root", root, "-packages", "lib", "-q", "evil")
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Contains(t, o.stdout, "Package lib is ]0;ownedevil.\n")
+	require.Equal(t, plain.Text(o.stdout), o.stdout)
+
+	o = start(t.Context(), "-root", root, "-packages", "\x1b[2J")
+	require.Equal(t, exitProblem, o.code)
+	require.Contains(t, o.stderr, "[2J")
+	require.Equal(t, plain.Text(o.stderr), o.stderr)
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestFullDiskIsExitCode1(t *testing.T) {
+	var stderr bytes.Buffer
+	code := run(t.Context(), []string{"-root", written(t, library), "-packages", "lib"}, func(string) string { return "" }, full{}, &stderr)
+	require.Equal(t, exitProblem, code)
+	require.Contains(t, stderr.String(), "no space left on device")
+}
+
 func TestInterruptedIsExitCode130(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -154,6 +182,7 @@ func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
 		"unknown flag":             {[]string{"-nosuch"}, "-nosuch"},
 		"argument":                 {[]string{"why?"}, `unknown argument "why?"`},
 		"no passages":              {[]string{"-q", "why", "-top", "0"}, "-top 0"},
+		"too many passages":        {[]string{"-q", "why", "-top", "1001"}, "-top 1001: the service gives 1 to 1000"},
 		"filter without question":  {[]string{"-kind", "func"}, "-package and -kind are for -q"},
 		"asking an empty emulator": {[]string{"-q", "why", "-ingest=false"}, "-ingest=false is for -q and -endpoint"},
 		"key without a service":    {[]string{"-api-key", "secret"}, "-api-key is for -endpoint"},

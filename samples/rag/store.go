@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,6 +92,9 @@ func (s *store) count(ctx context.Context, scope search.Filter) (int64, error) {
 	page, err := search.NewSearchPager[Passage](s.client, "", &search.SearchOptions{Filter: scope, IncludeTotalCount: true, Top: new(0)}).NextPage(ctx)
 	if err != nil {
 		return 0, err
+	}
+	if page.Count == nil {
+		return 0, errors.New("the service does not say how many passages there are")
 	}
 	return *page.Count, nil
 }

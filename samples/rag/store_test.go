@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -137,6 +138,22 @@ func TestChangesAreAwaited(t *testing.T) {
 	s.patience = 0
 	_, err = s.replace(t.Context(), search.Eq("source", "a.go"), nil)
 	require.ErrorContains(t, err, "0 passages should be there, and the service shows 1")
+}
+
+// countless answers every query with nothing at all.
+type countless struct{}
+
+func (countless) Do(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"value": []}`))}, nil
+}
+
+func TestReplyWithoutACountIsAnError(t *testing.T) {
+	opts := &search.ClientOptions{}
+	opts.Transport = countless{}
+	client, err := search.NewClientWithKey("https://x.search.windows.net", "passages", azcore.NewKeyCredential("k"), opts)
+	require.NoError(t, err)
+	_, err = (&store{client: client}).count(t.Context(), search.Filter{})
+	require.EqualError(t, err, "the service does not say how many passages there are")
 }
 
 // broken is an Embedder that has no model today.

@@ -33,7 +33,8 @@ otherwise demonstrates what it can. Without -endpoint it brings an emulated sear
 service of its own and fills it first, which takes some seconds.
 
 Exit code 0: the service has answered, if only that there is nothing. 1: something
-went wrong. 2: the command line. 130: Ctrl-C.
+went wrong. 2: the command line. 130: Ctrl-C, which on a terminal ends a query first
+if one is under way.
 
 `
 
@@ -54,7 +55,7 @@ func parseFlags(args []string, getenv func(string) string, stdout io.Writer) (co
 	set.StringVar(&c.question.pkg, "package", "", "only what `PATH` declares, with /... at the end also what is below")
 	set.StringVar(&kind, "kind", "", "only some `KINDS`: "+strings.Join(kinds, ", ")+", with commas between them")
 	set.BoolVar(&c.question.all, "all", false, "also what is not exported, and tests")
-	set.IntVar(&c.question.top, "top", 10, "show `N` results a page")
+	set.IntVar(&c.question.top, "top", 10, fmt.Sprintf("show `N` results a page, at most %d", maxTop))
 	set.IntVar(&c.question.page, "page", 1, "show page `N`")
 	set.BoolVar(&c.json, "json", false, "print one JSON object")
 	if err := set.Parse(args); err != nil {
@@ -73,8 +74,8 @@ func parseFlags(args []string, getenv func(string) string, stdout io.Writer) (co
 	if c.question.kinds, err = parseKinds(kind); err != nil {
 		errs = append(errs, fmt.Errorf("-kind: %w", err))
 	}
-	if c.question.top < 1 || c.question.page < 1 {
-		errs = append(errs, errors.New("-top and -page count from 1"))
+	if err := c.question.check(); err != nil {
+		errs = append(errs, err)
 	}
 	if c.json && c.question.words == "" {
 		errs = append(errs, errors.New("-json needs words to search for"))

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/go-azsearch/azsearch/samples/internal/plain"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -19,7 +20,12 @@ const help = `words           search; Tab completes them
 :all            also what is not exported, and tests; again: not any more
 :more           the next page
 :quit           end, as Ctrl-D does
+
+Ctrl-C ends a query that takes too long, and otherwise the program.
 `
+
+// errInterrupted is the end of a conversation by Ctrl-C.
+var errInterrupted = errors.New("interrupted")
 
 // converse answers what somebody types until that is the end.
 func converse(ctx context.Context, client *search.Client, q question, terminal *os.File, out *page) (err error) {
@@ -33,7 +39,7 @@ func converse(ctx context.Context, client *search.Client, q question, terminal *
 		io.Writer
 	}{terminal, out.w}, out.color)
 	if width, height, err := term.GetSize(int(terminal.Fd())); err == nil {
-		if err := c.terminal.SetSize(width, height); err != nil {
+		if err := c.fit(width, height); err != nil {
 			return err
 		}
 	}
@@ -44,18 +50,40 @@ func converse(ctx context.Context, client *search.Client, q question, terminal *
 // conversation is what is typed, and asked, and what it is limited to by then.
 type conversation struct {
 	client   *search.Client
+	screen   io.ReadWriter
+	keyboard *keyboard // reads from screen
 	terminal *term.Terminal
 	out      *page
 	q        question
 }
 
 func newConversation(client *search.Client, q question, screen io.ReadWriter, color bool) *conversation {
-	terminal := term.NewTerminal(screen, "search> ")
-	return &conversation{client: client, terminal: terminal, out: &page{w: terminal, color: color}, q: q}
+	keyboard := newKeyboard()
+	terminal := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{keyboard, screen}, "search> ")
+	return &conversation{client: client, screen: screen, keyboard: keyboard, terminal: terminal, out: &page{w: terminal, color: color}, q: q}
 }
 
-// run returns nil at the end of what is typed.
+// fit says how large the screen is. Serial lines and some containers say 0: then
+// it stays as large as terminals usually are.
+func (c *conversation) fit(width, height int) error {
+	if width < 1 {
+		return nil
+	}
+	return c.terminal.SetSize(width, height)
+}
+
+// run returns nil at the end of what is typed, and errInterrupted for Ctrl-C where
+// there is no query to end. The goroutine that reads may be left behind: a terminal
+// cannot be made to stop.
 func (c *conversation) run(ctx context.Context) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(ctx, func() { c.keyboard.end(context.Cause(ctx)) })()
+	c.keyboard.onInterrupt(func() { end(errInterrupted) })
+	go c.keyboard.listen(c.screen)
 	c.terminal.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' || pos != len(line) {
 			return "", 0, false
@@ -63,39 +91,20 @@ func (c *conversation) run(ctx context.Context) error {
 		line = c.complete(ctx, line)
 		return line, len(line), true
 	}
-	for {
-		line, err := c.readLine(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
+	for ctx.Err() == nil {
+		line, err := c.terminal.ReadLine()
+		if err != nil {
 			fmt.Fprintln(c.terminal)
-			return nil
-		case err != nil:
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			return err
 		}
 		if quit := c.obey(ctx, strings.TrimSpace(line)); quit {
 			return nil
 		}
 	}
-}
-
-// readLine returns what is typed next, or the end of ctx: a terminal cannot be
-// made to stop reading, so the goroutine may be left behind.
-func (c *conversation) readLine(ctx context.Context) (string, error) {
-	type read struct {
-		line string
-		err  error
-	}
-	got := make(chan read, 1) // room for a line that nobody waits for any more
-	go func() {
-		line, err := c.terminal.ReadLine()
-		got <- read{line, err}
-	}()
-	select {
-	case r := <-got:
-		return r.line, r.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return context.Cause(ctx)
 }
 
 // obey does what a line says. What fails is shown: the next line may do better.
@@ -120,7 +129,9 @@ func (c *conversation) obey(ctx context.Context, line string) (quit bool) {
 		c.q.all = !c.q.all
 	case ":more":
 		c.q.page++
-		c.search(ctx)
+		if shown := c.search(ctx); !shown {
+			c.q.page--
+		}
 		return false
 	default:
 		if strings.HasPrefix(command, ":") {
@@ -134,16 +145,28 @@ func (c *conversation) obey(ctx context.Context, line string) (quit bool) {
 	return false
 }
 
-func (c *conversation) search(ctx context.Context) {
+// search shows the answer, if there is one.
+func (c *conversation) search(ctx context.Context) (shown bool) {
 	if c.q.words == "" {
-		return
+		return false
 	}
+	ctx, done := c.keyboard.interruptible(ctx)
+	defer done()
 	a, err := find(ctx, c.client, c.q)
 	if err != nil {
-		fmt.Fprintf(c.terminal, "%v\n", err)
-		return
+		c.complain(ctx, err)
+		return false
 	}
 	c.out.print(a)
+	return true
+}
+
+// complain shows what was wrong with a query within ctx.
+func (c *conversation) complain(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		err = errInterrupted // which says it shorter
+	}
+	fmt.Fprintln(c.terminal, plain.Text(err.Error()))
 }
 
 // complete returns the line with its last word completed, as far as that is
@@ -152,12 +175,15 @@ func (c *conversation) complete(ctx context.Context, line string) string {
 	if strings.TrimSpace(line) == "" || strings.HasPrefix(line, ":") {
 		return line
 	}
+	ctx, done := c.keyboard.interruptible(ctx)
+	defer done()
 	q := c.q
 	q.words = line
 	possible, err := q.complete(ctx, c.client)
+	possible = lines(possible)
 	switch {
 	case err != nil:
-		fmt.Fprintf(c.terminal, "%v\n", err)
+		c.complain(ctx, err)
 	case len(possible) == 1:
 		return possible[0]
 	case len(possible) > 1:

@@ -36,6 +36,6 @@ func demonstrate(ctx context.Context, client *search.Client, like question, out 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out.w, "search> newre and the Tab key\n%s\n", strings.Join(completions, "  "))
+	fmt.Fprintf(out.w, "search> newre and the Tab key\n%s\n", strings.Join(lines(completions), "  "))
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"unicode"
@@ -20,6 +21,23 @@ type question struct {
 	kinds     []string // only these; none for all
 	all       bool     // also tests and what is not exported
 	top, page int      // results a page; the first page is 1
+}
+
+// The service gives at most maxTop results at once, and skips at most maxSkip.
+const maxTop, maxSkip = 1000, 100_000
+
+// check says why the service could not answer. It would cut a larger page short,
+// and the next one would begin behind what is missing.
+func (q question) check() error {
+	switch {
+	case q.top < 1 || q.page < 1:
+		return errors.New("-top and -page count from 1")
+	case q.top > maxTop:
+		return fmt.Errorf("-top %d: the service gives at most %d results a page", q.top, maxTop)
+	case q.page-1 > maxSkip/q.top:
+		return fmt.Errorf("page %d: with %d results each, the service gives %d pages at most", q.page, q.top, 1+maxSkip/q.top)
+	}
+	return nil
 }
 
 // answer is what the service knows about it.
@@ -70,6 +88,9 @@ func find(ctx context.Context, client *search.Client, q question) (answer, error
 
 // ask gets one page.
 func (q question) ask(ctx context.Context, client *search.Client, opts *search.SearchOptions, text string) (answer, error) {
+	if err := q.check(); err != nil {
+		return answer{}, err
+	}
 	opts.Filter = q.filter()
 	opts.Top, opts.Skip = new(q.top), (q.page-1)*q.top
 	opts.IncludeTotalCount = true
@@ -79,6 +100,9 @@ func (q question) ask(ctx context.Context, client *search.Client, opts *search.S
 	reply, err := search.NewSearchPager[declarations.Declaration](client, text, opts).NextPage(ctx)
 	if err != nil {
 		return answer{}, err
+	}
+	if reply.Count == nil {
+		return answer{}, errors.New("the service does not say how many results there are")
 	}
 	a := answer{Words: q.words, First: opts.Skip + 1, Count: *reply.Count, Results: reply.Results}
 	if a.Kinds, err = models.ValueFacets[string](reply.Facets["kind"]); err != nil {

@@ -12,6 +12,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -24,6 +25,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/go-azsearch/azsearch/samples/internal/plain"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -42,6 +44,7 @@ func main() {
 
 // run is the program. The end of ctx is Ctrl-C.
 func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	stderr = plain.Writer(stderr)
 	cfg, err := parseFlags(args, getenv, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -54,8 +57,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 		defer closeService()
 		err = answerAll(ctx, cfg, client, stdin, stdout, getenv("NO_COLOR") == "")
 	}
+	return finish(ctx, err, cfg, stderr)
+}
+
+// finish returns the exit code for err, and prints what is wrong.
+func finish(ctx context.Context, err error, cfg config, stderr io.Writer) int {
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case err != nil:
 		return complain(stderr, explain(err, cfg), exitProblem)
@@ -67,10 +75,18 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 // or, without a terminal, a few of its own.
 func answerAll(ctx context.Context, cfg config, client *search.Client, stdin io.Reader, stdout io.Writer, mayColor bool) error {
 	out := &page{w: stdout, color: mayColor && isTerminal(stdout)}
+	if cfg.question.words == "" && isTerminal(stdin) && isTerminal(stdout) {
+		return converse(ctx, client, cfg.question, stdin.(*os.File), out)
+	}
+	buffered := bufio.NewWriter(stdout) // which remembers if the disk is full
+	out.w = buffered
+	return errors.Join(answerOnce(ctx, cfg, client, out), buffered.Flush())
+}
+
+// answerOnce answers the question on the command line, or those of the
+// demonstration.
+func answerOnce(ctx context.Context, cfg config, client *search.Client, out *page) error {
 	if cfg.question.words == "" {
-		if isTerminal(stdin) && isTerminal(stdout) {
-			return converse(ctx, client, cfg.question, stdin.(*os.File), out)
-		}
 		return demonstrate(ctx, client, cfg.question, out)
 	}
 	a, err := find(ctx, client, cfg.question)

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"go/doc"
 	"io"
 	"strings"
-	"unicode"
+	"unicode/utf16"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+	"github.com/go-azsearch/azsearch/samples/internal/plain"
 )
 
 // page is where answers are shown.
@@ -25,13 +27,13 @@ const maxLine = 110
 
 func (p *page) print(a answer) {
 	if a.Fuzzy {
-		fmt.Fprintf(p.w, "nothing matches %q; these are spelled alike\n", clean(a.Words))
+		fmt.Fprintf(p.w, "nothing matches %q; these are spelled alike\n", plain.Line(a.Words))
 	}
 	if len(a.Suggestions) > 0 {
-		fmt.Fprintf(p.w, "did you mean %s?\n", strings.Join(a.Suggestions, ", "))
+		fmt.Fprintf(p.w, "did you mean %s?\n", strings.Join(lines(a.Suggestions), ", "))
 	}
 	if a.NoSuggestions != "" {
-		fmt.Fprintf(p.w, "no suggestions: %s\n", clean(a.NoSuggestions))
+		fmt.Fprintf(p.w, "no suggestions: %s\n", plain.Line(a.NoSuggestions))
 	}
 	for i := range a.Results {
 		p.printResult(&a.Results[i])
@@ -67,12 +69,13 @@ func (p *page) printFacet(label string, values []models.ValueFacet[string]) {
 		if i > 0 {
 			fmt.Fprint(p.w, ",")
 		}
-		fmt.Fprintf(p.w, " %s %s", v.Value, humanize.Comma(v.Count))
+		fmt.Fprintf(p.w, " %s %s", plain.Line(v.Value), humanize.Comma(v.Count))
 	}
 	fmt.Fprintln(p.w)
 }
 
-// printJSON writes the answer as one line.
+// printJSON writes the answer as one line. What is harmful to a terminal is escaped
+// in it and not lost.
 func (p *page) printJSON(a answer) error {
 	a.Results = append([]models.SearchResult[declarations.Declaration]{}, a.Results...) // [] and not null
 	for i := range a.Results {
@@ -82,9 +85,24 @@ func (p *page) printJSON(a answer) error {
 			}
 		}
 	}
-	encoder := json.NewEncoder(p.w)
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(a)
+	if err := encoder.Encode(a); err != nil {
+		return err
+	}
+	var escaped strings.Builder
+	for _, r := range line.String() {
+		if !plain.Harmful(r) || r == '\n' {
+			escaped.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&escaped, "\\u%04x", unit)
+		}
+	}
+	_, err := io.WriteString(p.w, escaped.String())
+	return err
 }
 
 // The sequences that terminals understand.
@@ -99,7 +117,7 @@ const (
 func (p *page) paint(text string) string {
 	var b strings.Builder
 	room, open := maxLine, false
-	for _, r := range clean(text) {
+	for _, r := range plain.Line(text) {
 		switch {
 		case string(r) == markStart || string(r) == markEnd:
 			open = string(r) == markStart
@@ -123,20 +141,19 @@ func (p *page) paint(text string) string {
 }
 
 func (p *page) faint(text string) string {
-	if text = clean(text); !p.color {
+	if text = plain.Line(text); !p.color {
 		return text
 	}
 	return dim + text + normal
 }
 
-// clean puts a text on one line and leaves out what could command the terminal.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(text), " "))
+// lines makes a line of each text.
+func lines(texts []string) []string {
+	var clean []string
+	for _, t := range texts {
+		clean = append(clean, plain.Line(t))
+	}
+	return clean
 }
 
 // marked returns a whole field with its matches marked: the highlight, if that is

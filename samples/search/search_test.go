@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -287,10 +288,27 @@ func TestFailedSuggestionIsAnError(t *testing.T) {
 	require.Contains(t, o.stderr, "search: Forbidden. (Suggest of index")
 }
 
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestFullDiskIsExitCode1(t *testing.T) {
+	var stderr bytes.Buffer
+	code := run(t.Context(), []string{"-root", small(t), "contents"}, func(string) string { return "" }, strings.NewReader(""), full{}, &stderr)
+	require.Equal(t, exitProblem, code)
+	require.Contains(t, stderr.String(), "no space left on device")
+}
+
 func TestInterruptedIsExitCode130(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Equal(t, exitInterrupted, start(ctx, "-root", small(t), "contents").code)
+
+	// In a conversation Ctrl-C is no signal.
+	var stderr bytes.Buffer
+	require.Equal(t, exitInterrupted, finish(t.Context(), errors.Join(errInterrupted, nil), config{}, &stderr))
+	require.Empty(t, stderr.String())
 }
 
 func TestCommandLineErrorsAreExitCode2(t *testing.T) {

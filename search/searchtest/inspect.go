@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -26,7 +28,7 @@ type RequestRecord struct {
 	Index, Key, Name string
 	// Method and URL are those of the request; the URL without an api-key.
 	Method, URL string
-	// Header is a copy of the headers, without api-key and Authorization.
+	// Header is a copy of the headers, without keys, tokens and cookies.
 	Header http.Header
 	// RequestID and ClientRequestID are the service's id of the request and the
 	// client's.
@@ -66,6 +68,24 @@ func (l *requestLog) add(rec RequestRecord) {
 	l.next = (l.next + 1) % l.limit
 }
 
+// secretHeaders are the headers that let their sender in somewhere.
+var secretHeaders = []string{"Api-Key", "Authorization", "Cookie", "Proxy-Authorization", "X-Ms-Query-Source-Authorization"}
+
+// withoutKeys returns the query of an address with any api-key made unreadable.
+func withoutKeys(query url.Values, raw string) string {
+	found := false
+	for name := range query {
+		if strings.EqualFold(name, "api-key") {
+			query.Set(name, "REDACTED")
+			found = true
+		}
+	}
+	if !found {
+		return raw
+	}
+	return query.Encode()
+}
+
 // record notes a request that is done with.
 func (s *Server) record(r *http.Request, rt route, x *exchange, w *reply, start time.Time, err error) {
 	took := time.Since(start)
@@ -76,13 +96,11 @@ func (s *Server) record(r *http.Request, rt route, x *exchange, w *reply, start 
 		return
 	}
 	u := *r.URL
-	if q := u.Query(); q.Has("api-key") {
-		q.Set("api-key", "REDACTED")
-		u.RawQuery = q.Encode()
-	}
+	u.RawQuery = withoutKeys(u.Query(), u.RawQuery)
 	header := r.Header.Clone()
-	header.Del("Api-Key")
-	header.Del("Authorization")
+	for _, name := range secretHeaders {
+		header.Del(name)
+	}
 	rec := RequestRecord{
 		Seq: x.origin.seq, Time: start, Duration: took,
 		Operation: rt.op, Index: rt.index, Key: rt.key, Name: rt.name, Method: r.Method, URL: u.String(), Header: header,

@@ -28,7 +28,7 @@ func TestRequestsShowWhatArrived(t *testing.T) {
 	_, err := p.try(p.request("POST", indexPath, batchOf(2)))
 	require.Error(t, err)
 	p.SetFaults(nil)
-	p.send("GET", "/indexes('types')/docs('1')?api-key=secret", "", "Authorization", "Bearer secret")
+	p.send("GET", "/indexes('types')/docs('1')?API-Key=secret", "", "Authorization", "Bearer secret", "Cookie", "secret", "X-Ms-Query-Source-Authorization", "secret")
 	got := p.Requests()
 	require.Len(t, got, 3)
 	first, second, third := got[0], got[1], got[2]

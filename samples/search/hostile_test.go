@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/samples/internal/plain"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// transport is a service that is written for one test.
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) Do(r *http.Request) (*http.Response, error) { return t(r) }
+
+// served returns a client of such a service.
+func served(t *testing.T, service transport) *search.Client {
+	t.Helper()
+	opts := &search.ClientOptions{}
+	opts.Transport = service
+	client, err := search.NewClientWithKey("https://x.search.windows.net", "decls", azcore.NewKeyCredential("k"), opts)
+	require.NoError(t, err)
+	return client
+}
+
+// reply is a service that always says the same.
+func reply(status int, body string) transport {
+	return func(r *http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Status: http.StatusText(status), Request: r,
+			Header: http.Header{"Content-Type": {"application/json"}},
+			Body:   io.NopCloser(strings.NewReader(body)),
+		}, nil
+	}
+}
+
+// evil commands the terminal in all the ways there are: it sets a title, moves the
+// cursor, does so with one character, and turns around what follows.
+const evil = "\x1b]0;owned\a\x1b[2J\u009b2J\r\u202eevil\x7f"
+
+// hostile answers with evil wherever text can be. Nothing matches but what is
+// spelled alike.
+func hostile(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer := `{"@odata.count": 0, "value": []}`
+	switch {
+	case strings.Contains(string(body), "refused"):
+		return reply(http.StatusForbidden, strings.ReplaceAll(`{"error": {"code": "EVIL", "message": "EVIL"}}`, "EVIL", inJSON(evil)))(r)
+	case strings.HasSuffix(r.URL.Path, "autocomplete"):
+		answer = `{"value": [{"text": "EVIL", "queryPlusText": "readEVIL"}, {"text": "EVIL", "queryPlusText": "readEVILEVIL"}]}`
+	case strings.HasSuffix(r.URL.Path, "suggest"):
+		answer = `{"value": [{"@search.text": "EVIL", "key": "1"}]}`
+	case strings.Contains(string(body), `"full"`):
+		answer = `{"@odata.count": 1, "@search.facets": {"kind": [{"value": "EVIL", "count": 1}], "package": [{"value": "EVIL", "count": 1}]},
+			"value": [{"@search.score": 1, "@search.highlights": {"doc": ["EVIL"]}, "key": "1", "name": "EVIL", "package": "EVIL", "file": "EVIL", "signature": "EVIL", "doc": "EVIL"}]}`
+	}
+	return reply(http.StatusOK, strings.ReplaceAll(answer, "EVIL", inJSON(evil)))(r)
+}
+
+func inJSON(text string) string {
+	quoted, _ := json.Marshal(text)
+	return strings.Trim(string(quoted), `"`)
+}
+
+// listenAs returns the flags with which a run asks a service.
+func listenAs(t *testing.T, service transport) []string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, err := service(r)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(answer.StatusCode)
+		_, _ = io.Copy(w, answer.Body)
+	}))
+	t.Cleanup(srv.Close)
+	return []string{"-endpoint", srv.URL, "-api-key", "k"}
+}
+
+func TestNoTextOfTheServiceCommandsTheTerminal(t *testing.T) {
+	flags := listenAs(t, hostile)
+	harmless := func(text string) {
+		t.Helper()
+		require.Contains(t, text, "evil")
+		require.Equal(t, plain.Text(text), text)
+	}
+	o := start(t.Context(), append(flags, "read")...)
+	require.Equal(t, 0, o.code, o.stderr)
+	harmless(o.stdout)
+	require.Equal(t, 8, strings.Count(o.stdout, "evil"), "suggestion, name, package, file, signature, doc and two facets:\n%s", o.stdout)
+
+	o = start(t.Context(), append(flags, "refused")...)
+	require.Equal(t, exitProblem, o.code)
+	harmless(o.stderr)
+
+	o = start(t.Context(), flags...) // the demonstration
+	require.Equal(t, 0, o.code, o.stderr)
+	harmless(o.stdout)
+
+	// x/term commands the terminal as well, but not so.
+	var screen bytes.Buffer
+	c := newConversation(served(t, hostile), question{top: 1, page: 1}, typing{strings.NewReader("read\r\x15read\t\r\x15refused\r\x15refused\t\r"), &screen}, false)
+	require.NoError(t, c.run(t.Context()))
+	require.GreaterOrEqual(t, strings.Count(screen.String(), "evil"), 8+3+8+2)
+	for _, sequence := range []string{"\x1b]", "\x1b[2J", "\a", "\u009b", "\u202e", "\x7f"} {
+		require.NotContains(t, screen.String(), sequence)
+	}
+}
+
+func TestJSONLosesNothingAndHarmsNobody(t *testing.T) {
+	o := start(t.Context(), append(listenAs(t, hostile), "-json", "read")...)
+	require.Equal(t, 0, o.code, o.stderr)
+	require.Equal(t, plain.Text(o.stdout), o.stdout)
+	var a struct{ Suggestions []string }
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &a))
+	require.Equal(t, []string{evil}, a.Suggestions)
+
+	var w bytes.Buffer
+	require.NoError(t, (&page{w: &w}).printJSON(answer{Words: "\U000e0041"}))
+	require.Contains(t, w.String(), `"words":"\udb40\udc41"`)
+}
+
+func TestReplyWithoutACountIsAnError(t *testing.T) {
+	o := start(t.Context(), append(listenAs(t, reply(http.StatusOK, `{"value": []}`)), "read")...)
+	require.Equal(t, exitProblem, o.code)
+	require.Equal(t, "search: the service does not say how many results there are\n", o.stderr)
+}
+
+func TestPagesThatTheServiceHasNotAreRefusedUnasked(t *testing.T) {
+	asked := 0
+	client := served(t, func(r *http.Request) (*http.Response, error) {
+		asked++
+		return reply(http.StatusOK, `{"@odata.count": 200000, "value": []}`)(r)
+	})
+	for name, c := range map[string]struct {
+		top, page int
+		says      string // nothing if it is asked
+	}{
+		"the largest page":          {1000, 1, ""},
+		"a larger one":              {1001, 1, "-top 1001: the service gives at most 1000 results a page"},
+		"the last page":             {1000, 101, ""},
+		"one that is not there":     {1000, 102, "page 102: with 1000 results each, the service gives 101 pages at most"},
+		"the last page of three":    {3, 33334, ""},
+		"the next one":              {3, 33335, "gives 33334 pages at most"},
+		"a page beyond all numbers": {10, math.MaxInt, "gives 10001 pages at most"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked = 0
+			_, err := find(t.Context(), client, question{words: "x", top: c.top, page: c.page})
+			if c.says == "" {
+				require.NoError(t, err)
+				require.Equal(t, 1, asked)
+				return
+			}
+			require.ErrorContains(t, err, c.says)
+			require.Zero(t, asked)
+			o := start(t.Context(), "-top", strconv.Itoa(c.top), "-page", strconv.Itoa(c.page), "x")
+			require.Equal(t, exitUsage, o.code)
+			require.Contains(t, o.stderr, c.says)
+		})
+	}
+}
