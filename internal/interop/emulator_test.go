@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,13 +33,15 @@ func wanted(t *testing.T) {
 	}
 }
 
-// missing skips the test, or fails it where AZSEARCH_INTEROP=required.
+// missing skips the test, or fails it where AZSEARCH_INTEROP=required, and where
+// npm or pip has got something else than what is locked.
 func missing(t *testing.T, format string, args ...any) {
 	t.Helper()
-	if os.Getenv("AZSEARCH_INTEROP") == "required" {
-		t.Fatalf(format, args...)
+	what := fmt.Sprintf(format, args...)
+	if os.Getenv("AZSEARCH_INTEROP") == "required" || strings.Contains(what, "EINTEGRITY") || strings.Contains(what, "DO NOT MATCH THE HASHES") {
+		t.Fatal(what)
 	}
-	t.Skipf(format, args...)
+	t.Skip(what)
 }
 
 // copied returns a temporary folder with what is in the folder name of files.
