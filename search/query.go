@@ -18,13 +18,14 @@ import (
 // Search returns the documents that match text, on all pages, each decoded into
 // a T with encoding/json: a struct, models.Document, json.RawMessage. Where a T
 // takes numbers as any, encoding/json makes float64s of them, which do not hold
-// all 64-bit integers; models.Document does. The text "" or "*" matches all.
+// all 64-bit integers; models.Document does. The text "" or "*" matches all; for
+// what people typed see EscapeText.
 //
 // A request is made when the iteration starts and then for every page, and again
 // for every iteration. SearchOptions.Top bounds how many results there are;
 // without it a query that matches much makes many requests, up to 100000 results
-// deep. For facets, the count and answers, and to read page by page, see
-// NewSearchPager; to read a whole index, Scan.
+// deep. For facets, the count and answers, for whether semantic ranking has failed
+// in part, and to read page by page, see NewSearchPager; to read a whole index, Scan.
 //
 // Documents that are written or deleted between two pages may make results
 // appear twice or not at all: the service pages by position.
