@@ -122,8 +122,8 @@
 //
 // # Seeing what happened
 //
-// Requests, IndexNames, IndexDefinition, Documents, DocumentKeys, Document,
-// DocumentCount, History and Changes look inside.
+// Requests, IndexNames, IndexDefinition, IndexVersion, Documents, DocumentKeys,
+// Document, DocumentCount, History and Changes look inside.
 // Changes is every action that an index decided on, in the order in which it did,
 // with the time, the request and the status, and with Options.KeepContents also
 // what was sent: what a test needs that compares its own books with the index.
@@ -133,8 +133,8 @@
 // Indexers, data sources, skillsets and knowledge bases are answered with 501 and
 // a message that names the feature. So are, without Options.SemanticStandIn,
 // semantic queries, vector queries that are not made of a vector, the parameter
-// debug except for semantic queries of previews, and text analysis by a
-// component that is not emulated, the analyzers of Microsoft's for example: an index
+// debug except for semantic queries of previews, facets of previews other than
+// metrics, and text analysis by a component that is not emulated, the analyzers of Microsoft's for example: an index
 // may have one all the same, and is refused when that is needed, or at its creation
 // with Options.StrictAnalysis. There are
 // no replicas and no partitions, and no throttling but the one that is

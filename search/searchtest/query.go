@@ -91,16 +91,7 @@ func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *fou
 		dst = append(dst, `"@search.coverage":100.0,`...)
 	}
 	if len(p.facets) > 0 {
-		dst = append(dst, `"@search.facets":{`...)
-		for i, f := range p.facets {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendJSONString(dst, f.Name)
-			dst = append(dst, ':')
-			dst = p.appendBuckets(dst, out.buckets[i])
-		}
-		dst = append(dst, "},"...)
+		dst = p.appendFacets(dst, out.buckets)
 	}
 	dst = p.appendAnswers(dst, out.answers)
 	dst = p.appendPartial(dst)
@@ -132,6 +123,43 @@ func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *fou
 	if out.more {
 		dst = append(dst, `,"@odata.nextLink":`...)
 		dst = appendJSONString(dst, p.nextLink(r, size))
+	}
+	return append(dst, '}')
+}
+
+// appendFacets appends the facets, those of one field together: only metrics may
+// be several.
+func (p *searchPlan) appendFacets(dst []byte, buckets [][]facets.Bucket) []byte {
+	var names []string
+	byName := make(map[string][]facets.Bucket)
+	for i, f := range p.facets {
+		if _, found := byName[f.Name]; !found {
+			names = append(names, f.Name)
+		}
+		byName[f.Name] = append(byName[f.Name], buckets[i]...)
+	}
+	dst = append(dst, `"@search.facets":{`...)
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendJSONString(dst, name)
+		dst = append(dst, ':')
+		dst = p.appendBuckets(dst, byName[name])
+	}
+	return append(dst, "},"...)
+}
+
+// appendFigure appends what has come of a metric.
+func appendFigure(dst []byte, f *facets.Figure) []byte {
+	dst = append(dst, `{"`+string(f.Metric)+`":`...)
+	switch {
+	case !f.Known:
+		dst = append(dst, "null"...)
+	case f.Metric == facets.Cardinality:
+		dst = strconv.AppendInt(dst, int64(f.Value), 10)
+	default:
+		dst = appendJSONDouble(dst, f.Value)
 	}
 	return append(dst, '}')
 }
@@ -194,6 +222,10 @@ func (p *searchPlan) appendBuckets(dst []byte, buckets []facets.Bucket) []byte {
 		b := &buckets[i]
 		if i > 0 {
 			dst = append(dst, ',')
+		}
+		if b.Figure != nil {
+			dst = appendFigure(dst, b.Figure)
+			continue
 		}
 		dst = append(dst, '{')
 		if countFirst {

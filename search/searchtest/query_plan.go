@@ -244,15 +244,16 @@ func (p *searchPlan) planSelection() *serviceError {
 }
 
 func (p *searchPlan) planFacets() *serviceError {
+	metrics := p.args.preview && p.args.version >= version2026 // recorded for 2025-11-01-preview
 	for _, text := range p.args.texts("facets") {
-		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.byName, Normalize: p.sc.normalizer})
+		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.byName, Normalize: p.sc.normalizer, Metrics: metrics})
 		if unsupported := (*facets.Error)(nil); errors.As(err, &unsupported) && unsupported.Unsupported {
 			return notImplemented(err.Error())
 		}
 		if err != nil {
 			return p.args.refuse("facet", err.Error())
 		}
-		if slices.ContainsFunc(p.facets, func(g *facets.Facet) bool { return g.Name == f.Name }) {
+		if slices.ContainsFunc(p.facets, func(g *facets.Facet) bool { return g.Name == f.Name && (!g.IsMetric() || !f.IsMetric()) }) {
 			return p.args.refuse("facet", "The field '"+f.Name+"' is in more than one facet specification.")
 		}
 		p.facets = append(p.facets, f)

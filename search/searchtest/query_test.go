@@ -213,6 +213,23 @@ func TestAGetIsRefusedWhatItCannotSay(t *testing.T) {
 	assert.Contains(t, a.message(), "it is called '$select' there")
 }
 
+// TestMetricsStandTogether: those of one field are entries of one list, as
+// recorded with 2025-11-01-preview. Versions that are no previews have none.
+func TestMetricsStandTogether(t *testing.T) {
+	p := library(t)
+	const path, body = "/indexes('types')/docs/search.post.search?api-version=", `{"facets":["d,metric:sum","i","d,metric:min, default:0","ss, metric:cardinality, precisionThreshold: 10","l,metric:max"],"top":0}`
+	a := p.send(http.MethodPost, path+"2025-11-01-preview", body)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	assert.Contains(t, a.body, `"@search.facets":{"d":[{"sum":12.0},{"min":-1.0}],"i":[{"value":5,"count":2},{"value":3,"count":1}],"ss":[{"cardinality":4}],"l":[{"max":null}]}`)
+	a = p.send(http.MethodPost, path+"2025-11-01-preview", `{"facets":["d,metric:sum","d"]}`)
+	assert.Contains(t, a.message(), "in more than one facet specification")
+	for _, version := range []string{"2026-04-01", "2024-05-01-preview"} {
+		a = p.send(http.MethodPost, path+version, body)
+		assert.Equal(t, http.StatusNotImplemented, a.status)
+		assert.Contains(t, a.message(), "metric")
+	}
+}
+
 // TestOversamplingIsForWhatIsRankedAgain: it looks at more neighbors of compressed
 // vectors, and here none are compressed.
 func TestOversamplingIsForWhatIsRankedAgain(t *testing.T) {

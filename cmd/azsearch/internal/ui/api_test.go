@@ -25,7 +25,7 @@ type stateReply struct {
 
 type documentsReply struct {
 	Count     int              `json:"count"`
-	Documents []storedDocument `json:"documents"`
+	Documents []listedDocument `json:"documents"`
 }
 
 func TestSessionHasAKeyThatOnlyReads(t *testing.T) {
@@ -52,6 +52,11 @@ func TestStateFollowsTheIndexes(t *testing.T) {
 	second := get[stateReply](s, "/_ui/state")
 	assert.EqualValues(t, 2, second.Indexes[0].Documents)
 	assert.Equal(t, first.Indexes[0].Revision, second.Indexes[0].Revision)
+	assert.NotEqual(t, first.Indexes[0].Changes, second.Indexes[0].Changes)
+	s.upload(`{"id":"2","name":"other"}`)
+	third := get[stateReply](s, "/_ui/state")
+	assert.EqualValues(t, 2, third.Indexes[0].Documents)
+	assert.NotEqual(t, second.Indexes[0].Changes, third.Indexes[0].Changes, "of a document that was there before")
 	assert.Equal(t, first.Started, second.Started)
 	assert.NotEqual(t, first.Started, get[stateReply](show(t, Options{}), "/_ui/state").Started)
 
@@ -62,6 +67,11 @@ func TestStateFollowsTheIndexes(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.StatusCode, r.body)
 	assert.NotEqual(t, first.Indexes[0].Revision, get[stateReply](s, "/_ui/state").Indexes[0].Revision)
 	assert.Contains(t, string(get[json.RawMessage](s, "/_ui/definition?index=hotels")), "stars")
+
+	before := get[stateReply](s, "/_ui/state").Indexes[0].Revision
+	require.Equal(t, http.StatusNoContent, s.send("DELETE", "/indexes('hotels')?api-version=2026-04-01", "", "Api-Key", searchtest.AdminKey).StatusCode)
+	require.NoError(t, s.CreateIndex(changed))
+	assert.NotEqual(t, before, get[stateReply](s, "/_ui/state").Indexes[0].Revision, "another index with the same definition")
 
 	empty := searchtest.NewServer(nil)
 	empty.Intercept(New(empty, Options{}).Intercept)
@@ -95,13 +105,41 @@ func TestDocumentsAreGivenPageByPageWithWhatQueriesHide(t *testing.T) {
 	}
 }
 
+func TestOfLargeDocumentsAListHasTheBeginningOnly(t *testing.T) {
+	s := show(t, Options{})
+	named := func(key string, size int) string {
+		const rest = len(`{"id":"1","name":"","notes":null}`)
+		return `{"id":"` + key + `","name":"` + strings.Repeat("x", size-rest) + `"}`
+	}
+	s.upload(named("1", mostWhole), named("2", mostWhole+1))
+	const third = mostRead - mostWhole - (mostWhole + 1) // just enough for these three
+	s.upload(named("3", third))
+	s.upload(named("4", mostWhole), named("5", 10*mostWhole))
+
+	r := s.send("GET", "/_ui/documents?index=hotels&top=100", "")
+	var page documentsReply
+	require.NoError(t, json.Unmarshal([]byte(r.body), &page))
+	require.Len(t, page.Documents, 5)
+	assert.Less(t, len(r.body), 2*mostWhole)
+	for i, want := range []struct{ document, beginning int }{{mostWhole, 0}, {0, beginningBytes}, {0, beginningBytes}, {0, 0}, {0, 0}} {
+		got := page.Documents[i]
+		assert.Equal(t, want.document, len(got.Document), got.Key)
+		assert.Equal(t, want.beginning, len(got.Beginning), got.Key)
+	}
+	assert.True(t, strings.HasPrefix(page.Documents[1].Beginning, `{"id":"2","name":"xx`))
+	assert.Equal(t, third, len(get[json.RawMessage](s, "/_ui/document?index=hotels&key=3")))
+	for _, path := range []string{"/_ui/document", "/_ui/document?index=hotels", "/_ui/document?index=hotels&key=6", "/_ui/document?index=none&key=1"} {
+		assert.Equal(t, http.StatusNotFound, s.send("GET", path, "").StatusCode, path)
+	}
+}
+
 func TestRepliesHoldNoMarkup(t *testing.T) {
 	s := show(t, Options{})
 	text, err := json.Marshal(hostileText)
 	require.NoError(t, err)
 	s.upload(`{"id":"1","name":` + string(text) + `}`)
 	s.send("GET", "/indexes('"+strings.ReplaceAll(hostileText, " ", "%20")+"')?api-version=2026-04-01", "")
-	for _, path := range []string{"/_ui/documents?index=hotels", "/_ui/state", "/_ui/requests/1", "/_ui/requests/2", "/_ui/documents?index=hotels&top=" + "<script>"} {
+	for _, path := range []string{"/_ui/documents?index=hotels", "/_ui/document?index=hotels&key=1", "/_ui/state", "/_ui/requests/1", "/_ui/requests/2", "/_ui/documents?index=hotels&top=" + "<script>"} {
 		r := s.send("GET", path, "")
 		assert.NotContains(t, r.body, "<", path)
 		assert.Contains(t, r.body, `\u003cscript`, path)
@@ -259,6 +297,25 @@ func TestFaultsArePutInForceAndEnded(t *testing.T) {
 func TestTheScriptOfTheStartIsShown(t *testing.T) {
 	s := show(t, Options{Faults: `{"rules":[{"status":503}]}`})
 	assert.Equal(t, `{"rules":[{"status":503}]}`, get[stateReply](s, "/_ui/state").Faults.Script)
+}
+
+func TestAScriptHasALabelHoweverItIsSpelled(t *testing.T) {
+	for script, label := range map[string]string{
+		`{"rules":[{"delay":"1s"}]}`:                          "slow (1 s)",
+		`{"Rules":[{"DELAY":"1000ms"}]}`:                      "slow (1 s)",
+		`{"Rules":[{"status":503,"count":1},{"status":503}]}`: "a script of 2 rules",
+		`{"rules":[{"status":502}]}`:                          "a script of one rule",
+		`{}`:                                                  "a script of 0 rules",
+		`{"rules":[{"status":502}],"capacity":{"documentsPerSecond":1}}`: "a script of one rule and a capacity",
+	} {
+		s := show(t, Options{})
+		r := s.send("PUT", "/_ui/faults", script)
+		require.Equal(t, http.StatusOK, r.StatusCode, r.body)
+		assert.Equal(t, label, get[stateReply](s, "/_ui/state").Faults.Label, script)
+		assert.Equal(t, label, get[stateReply](show(t, Options{Faults: script}), "/_ui/state").Faults.Label, script)
+		s.send("DELETE", "/_ui/faults", "")
+		assert.Empty(t, get[stateReply](s, "/_ui/state").Faults.Label)
+	}
 }
 
 func TestEveryButtonIsAScript(t *testing.T) {

@@ -12,7 +12,8 @@
 //	GET    /_ui/state          the indexes, the script in force, and requests since ?after=
 //	GET    /_ui/requests/{seq} all that is known of one request
 //	GET    /_ui/definition     the definition of ?index=
-//	GET    /_ui/documents      documents of ?index=, from ?skip= on, ?top= of them
+//	GET    /_ui/documents      documents of ?index=, from ?skip= on, ?top= of them, large ones cut off
+//	GET    /_ui/document       the one of ?index= with ?key=, whole
 //	PUT    /_ui/faults         puts a script in force, as searchtest.ParseFaults reads it
 //	DELETE /_ui/faults         ends it
 //

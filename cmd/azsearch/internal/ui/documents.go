@@ -2,32 +2,36 @@ package ui
 
 import (
 	"encoding/json"
-	"hash/fnv"
 	"net/http"
-	"strconv"
 )
 
-// mostDocuments is the most that one answer holds.
-const mostDocuments = 100
+// What one answer holds at most. A list is for a glance: of a large document it has
+// the beginning only, and of those that come after very large ones just the keys.
+const (
+	mostDocuments  = 100
+	mostWhole      = 4 << 10 // bytes of a document that is whole in a list
+	beginningBytes = 400     // of one that is larger
+	mostRead       = 4 << 20 // bytes of documents after which a list has keys only
+)
 
 // indexState is one line in the list of indexes.
 type indexState struct {
 	Name      string `json:"name"`
 	Documents int64  `json:"documents"`
-	// Revision changes when the definition does.
+	// Revision changes when the definition does, and if it is another index.
 	Revision string `json:"revision"`
+	// Changes grows when documents change.
+	Changes uint64 `json:"changes"`
 }
 
 func (p *Page) indexes() []indexState {
 	out := []indexState{}
 	for _, name := range p.srv.IndexNames() {
-		definition, ok := p.srv.IndexDefinition(name)
+		version, ok := p.srv.IndexVersion(name)
 		if !ok {
 			continue // it was deleted just now
 		}
-		h := fnv.New64a()
-		_, _ = h.Write(definition)
-		out = append(out, indexState{name, p.srv.DocumentCount(name), strconv.FormatUint(h.Sum64(), 36)})
+		out = append(out, indexState{name, p.srv.DocumentCount(name), version.ETag, version.Changes})
 	}
 	return out
 }
@@ -41,11 +45,12 @@ func (p *Page) definition(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, definition)
 }
 
-// storedDocument is a document as the index holds it, fields that queries do not
-// return included.
-type storedDocument struct {
-	Key      string          `json:"key"`
-	Document json.RawMessage `json:"document"`
+// listedDocument is a document as the index holds it, fields that queries do not
+// return included: whole, or its beginning as text, or neither; see mostWhole.
+type listedDocument struct {
+	Key       string          `json:"key"`
+	Document  json.RawMessage `json:"document,omitempty"`
+	Beginning string          `json:"beginning,omitempty"`
 }
 
 // documents answers with a page of an index, in the order of writing.
@@ -60,17 +65,40 @@ func (p *Page) documents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	index := r.URL.Query().Get("index")
-	if _, ok := p.srv.IndexDefinition(index); !ok {
+	if _, ok := p.srv.IndexVersion(index); !ok {
 		refuse(w, http.StatusNotFound, "there is no such index")
 		return
 	}
 	keys := p.srv.DocumentKeys(index)
 	from := min(skip, int64(len(keys)))
-	documents := []storedDocument{}
+	documents := []listedDocument{}
+	read := 0
 	for _, key := range keys[from:min(from+top, int64(len(keys)))] {
-		if document, ok := p.srv.Document(index, key); ok {
-			documents = append(documents, storedDocument{key, document})
+		listed := listedDocument{Key: key}
+		if read < mostRead {
+			document, ok := p.srv.Document(index, key)
+			if !ok {
+				continue // it was deleted just now
+			}
+			read += len(document)
+			if len(document) <= mostWhole {
+				listed.Document = document
+			} else {
+				listed.Beginning = string(document[:beginningBytes])
+			}
 		}
+		documents = append(documents, listed)
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"count": len(keys), "documents": documents})
+}
+
+// document answers with one document, however large it is.
+func (p *Page) document(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	document, ok := p.srv.Document(q.Get("index"), q.Get("key"))
+	if !ok {
+		refuse(w, http.StatusNotFound, "there is no such document")
+		return
+	}
+	writeJSON(w, http.StatusOK, document)
 }

@@ -5,8 +5,10 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -37,6 +39,9 @@ func mustPresets() []preset {
 type faultsInForce struct {
 	// Script is its text, as it was sent, "" for none.
 	Script string `json:"script"`
+	// Label is what to call it: like the button that it is behind, or by what there
+	// is in it. It is "" if there is none.
+	Label string `json:"label"`
 	// Since is when it came into force, or ended if there is none.
 	Since time.Time `json:"since"`
 }
@@ -79,5 +84,25 @@ func (p *Page) setFaults(script *searchtest.Faults, text string) faultsInForce {
 	defer p.mu.Unlock()
 	p.srv.SetFaults(script)
 	p.faults = faultsInForce{Script: text, Since: time.Now()}
+	if script != nil {
+		p.faults.Label = labelOf(script)
+	}
 	return p.faults
+}
+
+// labelOf is the label of a script, however it was spelled.
+func labelOf(script *searchtest.Faults) string {
+	for _, preset := range presets {
+		if same, err := searchtest.ParseFaults(bytes.NewReader(preset.Script)); err == nil && reflect.DeepEqual(script, same) {
+			return preset.Label
+		}
+	}
+	rules := fmt.Sprintf("a script of %d rules", len(script.Rules))
+	if len(script.Rules) == 1 {
+		rules = "a script of one rule"
+	}
+	if script.Capacity != nil {
+		rules += " and a capacity"
+	}
+	return rules
 }

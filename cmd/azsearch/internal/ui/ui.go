@@ -21,8 +21,8 @@ type Options struct {
 	// QueryKey is a key of the server that may read. The page sends its queries
 	// with it. Defaults to searchtest.QueryKey.
 	QueryKey string
-	// Faults is the text of the script that the server was given, for the page to
-	// show. Defaults to none.
+	// Faults is the text of the script that the server was given, as ParseFaults
+	// read it, for the page to show. Defaults to none.
 	Faults string
 	// Host is a name, without a port, under which the page may be asked for, beside
 	// localhost and addresses in digits. Defaults to none.
@@ -48,7 +48,10 @@ func New(srv *searchtest.Server, opts Options) *Page {
 		opts.QueryKey = searchtest.QueryKey
 	}
 	now := time.Now()
-	p := &Page{srv: srv, opts: opts, started: now.Format(time.RFC3339Nano), faults: faultsInForce{Script: opts.Faults, Since: now}}
+	p := &Page{srv: srv, opts: opts, started: now.Format(time.RFC3339Nano), faults: faultsInForce{Since: now}}
+	if script, err := searchtest.ParseFaults(strings.NewReader(opts.Faults)); err == nil {
+		p.faults.Script, p.faults.Label = opts.Faults, labelOf(script)
+	}
 	p.handler = p.guarded(p.routes())
 	return p
 }
@@ -74,6 +77,7 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /_ui/requests/{seq}", p.request)
 	mux.HandleFunc("GET /_ui/definition", p.definition)
 	mux.HandleFunc("GET /_ui/documents", p.documents)
+	mux.HandleFunc("GET /_ui/document", p.document)
 	mux.HandleFunc("PUT /_ui/faults", p.putFaults)
 	mux.HandleFunc("DELETE /_ui/faults", p.deleteFaults)
 	return mux

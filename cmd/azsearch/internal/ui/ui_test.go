@@ -33,7 +33,7 @@ func show(t *testing.T, opts Options) shown {
 	srv := searchtest.NewServer(&searchtest.Options{KeepRequests: KeepRequests, KeepBodies: KeepBodies})
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	require.NoError(t, srv.CreateIndex(`{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},
-		{"name":"name","type":"Edm.String"},{"name":"notes","type":"Edm.String","retrievable":false}]}`))
+		{"name":"name","type":"Edm.String","filterable":false,"sortable":false,"facetable":false},{"name":"notes","type":"Edm.String","retrievable":false}]}`))
 	srv.Intercept(New(srv, opts).Intercept)
 	return shown{t, srv, &http.Client{Transport: srv.Transport()}}
 }

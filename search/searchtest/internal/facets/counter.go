@@ -23,6 +23,9 @@ type Bucket struct {
 	Range          bool
 	HasFrom, HasTo bool
 	From, To       Value
+
+	// Figure is that of a metric, the one thing that is set then; nil otherwise.
+	Figure *Figure
 }
 
 // Counter counts the documents of one facet. It is for one goroutine.
@@ -35,6 +38,9 @@ type Counter struct {
 	texts   map[string]int32
 	numbers map[uint64]int32
 	tallies []tally
+
+	statistics statistics
+	visited    int // values
 }
 
 // tally is a bucket that is being counted.
@@ -61,7 +67,11 @@ func (f *Facet) NewCounter() *Counter {
 // Add counts a stored document.
 func (c *Counter) Add(document []byte) {
 	c.document++
+	before := c.visited
 	c.walk(document, c.facet.path)
+	if c.visited == before && c.facet.missing != nil {
+		c.statistics.add(*c.facet.missing)
+	}
 }
 
 // walk goes down the path, into every element of the collections on it.
@@ -86,6 +96,7 @@ func (c *Counter) visit(value []byte, path []*stored.Field) {
 	switch {
 	case len(path) > 1:
 		c.walk(value, path[1:])
+		return
 	case c.texts != nil:
 		c.text(value)
 	case c.facet.field.Type == stored.Double:
@@ -93,6 +104,7 @@ func (c *Counter) visit(value []byte, path []*stored.Field) {
 	default:
 		c.integer(decodeInteger(value))
 	}
+	c.visited++
 }
 
 func (c *Counter) text(value []byte) {
@@ -121,6 +133,11 @@ func (c *Counter) double(v float64) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return
 		}
+	case byMetric:
+		if f.metric != Cardinality {
+			c.statistics.add(v)
+			return
+		}
 	}
 	if v == 0 {
 		v = 0 // not -0
@@ -141,6 +158,9 @@ func (c *Counter) integer(n int64) {
 	switch {
 	case f.kind == byRange:
 		c.inRange(Value{Type: typ, Integer: n})
+		return
+	case f.kind == byMetric && f.metric != Cardinality:
+		c.statistics.add(float64(n))
 		return
 	case f.kind == byInterval && typ == stored.DateTimeOffset:
 		n = f.unit.start(n, f.offset)
@@ -181,8 +201,12 @@ func (c *Counter) count(i int32) {
 // first and ties by value, and no more than it says. There is no bucket for null.
 func (c *Counter) Buckets() []Bucket {
 	f := c.facet
-	if f.kind == byRange {
+	switch f.kind {
+	case byRange:
 		return c.ranges()
+	case byMetric:
+		figure := c.figure()
+		return []Bucket{{Figure: &figure}}
 	}
 	tallies := slices.Clone(c.tallies)
 	order := f.order

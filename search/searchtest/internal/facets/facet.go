@@ -38,6 +38,9 @@ type Options struct {
 	// Normalize returns the normalizer of a string field, nil if it has none.
 	// Values are counted as what they are normalized to. nil: no field has one.
 	Normalize func(f *stored.Field) func(text string) string
+
+	// Metrics says that the version of the request has metrics.
+	Metrics bool
 }
 
 // Facet is a compiled facet expression. It is safe for concurrent use.
@@ -58,6 +61,9 @@ type Facet struct {
 	interval int64    // of numbers
 	unit     timeUnit // of times
 	offset   int64    // of their boundaries from UTC in milliseconds
+
+	metric  Metric
+	missing *float64 // what documents without a value have, nil for nothing
 }
 
 type facetKind uint8
@@ -66,6 +72,7 @@ const (
 	byValue facetKind = iota
 	byRange
 	byInterval
+	byMetric
 )
 
 type bucketOrder uint8
@@ -87,6 +94,8 @@ var bucketOrders = map[string]bucketOrder{
 //	field,values:a|b|c
 //	field,interval:n
 //	field,interval:minute|hour|day|week|month|quarter|year[,timeoffset:±hh:mm]
+//	field,metric:sum|avg|min|max[,default:x]
+//	field,metric:cardinality[,precisionThreshold:n]
 //
 // The error is an [*Error].
 func Compile(expression string, o *Options) (*Facet, error) {
@@ -111,7 +120,7 @@ func Compile(expression string, o *Options) (*Facet, error) {
 			return nil, refuse("The parameter '%s' is given more than once in facet specification '%s'.", key, expression)
 		}
 		given[key] = true
-		if err := f.set(key, value); err != nil {
+		if err := f.set(key, value, o.Metrics); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +153,7 @@ func (f *Facet) resolve(o *Options) error {
 }
 
 // set sets one parameter.
-func (f *Facet) set(key, value string) (err error) {
+func (f *Facet) set(key, value string, metrics bool) (err error) {
 	switch key {
 	case "count":
 		f.count, err = strconv.Atoi(value)
@@ -165,7 +174,12 @@ func (f *Facet) set(key, value string) (err error) {
 		return f.setInterval(value)
 	case "timeoffset":
 		return f.setOffset(value)
-	case "metric", "default", "precisionThreshold", "includeTermFilter", "excludeTermFilter":
+	case "metric", "default", "precisionThreshold":
+		if metrics {
+			return f.setMetric(key, value)
+		}
+		fallthrough
+	case "includeTermFilter", "excludeTermFilter":
 		return &Error{Message: fmt.Sprintf("The facet parameter '%s' of preview versions is not supported.", key), Unsupported: true}
 	default:
 		return refuse("Unknown parameter '%s' in facet specification for field '%s'.", key, f.Name)
@@ -183,7 +197,7 @@ func (f *Facet) check(given map[string]bool) error {
 	if given["timeoffset"] && (!given["interval"] || f.field.Type != stored.DateTimeOffset) {
 		return refuse("The parameter 'timeoffset' can only be combined with 'interval', and only for fields of type 'Edm.DateTimeOffset'. Field: '%s'.", f.Name)
 	}
-	return nil
+	return f.checkMetric(given)
 }
 
 func (f *Facet) invalid(key, value, want string) error {

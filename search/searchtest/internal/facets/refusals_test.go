@@ -65,7 +65,7 @@ func TestExpressionsAreRefused(t *testing.T) {
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{
 		"Category", "Tags,count:5,sort:-value", "Rating,values:1|2|3", "Price,interval:10", "Rooms/BaseRate,values:1.5|2e3",
-		"LastRenovationDate,interval:week,timeoffset:-05:30", "LastRenovationDate,values:2020-01-01T00:00:00Z|2021-01-01T00:00Z", "A>B", "Rating,metric:sum",
+		"LastRenovationDate,interval:week,timeoffset:-05:30", "LastRenovationDate,values:2020-01-01T00:00:00Z|2021-01-01T00:00Z", "A>B", "Rating,metric:sum,default:2", "Tags,metric:cardinality,precisionThreshold:5",
 	} {
 		f.Add(s)
 	}
@@ -74,7 +74,7 @@ func FuzzCompile(f *testing.F) {
 		encode(hotelFields, document{"Rooms": []any{document{"BaseRate": math.Copysign(0, -1)}}, "Price": math.Inf(-1), "LastRenovationDate": "9999-12-31T23:59:59Z"}),
 	}
 	f.Fuzz(func(t *testing.T, expression string) {
-		facet, err := Compile(expression, hotel)
+		facet, err := Compile(expression, hotelMetrics)
 		if err != nil {
 			var refusal *Error
 			if !errors.As(err, &refusal) || refusal.Message == "" {

@@ -111,6 +111,8 @@ func TestConditionsAreAddedWithoutChangingTheFilterThatWasThere(t *testing.T) {
 	}
 	assert.Equal(t, "text eq 'it''s'", evaluate[string](p, `import('/_ui/page/filter.js').then(({ bucketFilter }) =>
 		bucketFilter([{ name: 'text', type: 'Edm.String' }], 'text', { value: "it's", count: 1 }))`))
+	assert.True(t, evaluate[bool](p, `import('/_ui/page/filter.js').then(({ bucketFilter }) =>
+		bucketFilter([{ name: 'x', type: 'Edm.Double' }], 'x', { value: 'NaN', count: 1 }) === null)`), "nothing equals it")
 }
 
 func TestErrorsAreShownInTheWordsOfTheService(t *testing.T) {

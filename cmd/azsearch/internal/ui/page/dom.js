@@ -27,8 +27,9 @@ export function showProblem(target, text) {
 
 // markedText returns nodes of a text in which tags stand around what was found:
 // the parts between them become <mark>, and everything else, other tags included,
-// stays text.
+// stays text. Tags can be empty, and then nobody knows what was found.
 export function markedText(text, before = '<em>', after = '</em>') {
+  if (!before || !after) return [text]
   const nodes = []
   let rest = text
   for (;;) {

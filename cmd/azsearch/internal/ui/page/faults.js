@@ -16,30 +16,20 @@ function presetButton(label, onclick, kind = '') {
   return element('button', { type: 'button', class: kind, 'aria-pressed': 'false', onclick }, label)
 }
 
-// showFaults shows the script in force, {script, since}. The editor follows unless
+// showFaults shows the script in force, {script, label, since}. The editor follows unless
 // somebody has begun to write in it.
 export function showFaults(faults) {
   const now = JSON.stringify(faults)
   if (now === shown) return
   if (script.dataset.edited === undefined) script.value = faults.script
   shown = now
-  const label = labelOf(faults.script)
+  const label = faults.label || 'off'
   for (const button of byId('presets').children) button.setAttribute('aria-pressed', String(button.textContent === label))
   const since = new Date(faults.since).toLocaleTimeString('en-GB')
   byId('fault-state').textContent = faults.script ? `Active: ${label} (since ${since})` : 'Off: nothing goes wrong on purpose.'
   byId('fault-state').className = faults.script ? 'active' : ''
   byId('fault-chip').textContent = 'faults: ' + label
   byId('fault-chip').hidden = !faults.script
-}
-
-// labelOf is the name of a script: that of a button, or what there is in it.
-function labelOf(text) {
-  if (!text) return 'off'
-  const content = JSON.parse(text)
-  const preset = session.presets.find((p) => JSON.stringify(p.script) === JSON.stringify(content))
-  if (preset) return preset.label
-  const rules = content.rules?.length ?? 0
-  return ['a script of ' + (rules === 1 ? 'one rule' : `${rules} rules`), content.capacity && 'a capacity'].filter(Boolean).join(' and ')
 }
 
 // apply puts a script in force, or ends the one that is if the text is empty.

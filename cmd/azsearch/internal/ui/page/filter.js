@@ -59,6 +59,7 @@ function boundsOf(type, bucket, parameters) {
     return bounds
   }
   if (!('value' in bucket)) return null
+  if (type === 'Edm.Double' && bucket.value === 'NaN') return null // which equals nothing
   const value = literal(type, bucket.value)
   const interval = parameters.get('interval')
   if (!interval) return [['eq', value]]

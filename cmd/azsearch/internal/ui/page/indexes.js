@@ -5,24 +5,40 @@ import { brief, render, write } from './json.js'
 import { useIndex } from './search.js'
 
 const pageSize = 20
-const state = { indexes: [], chosen: '', revision: '', count: 0, skip: 0, key: '', drawn: '' }
+const state = {
+  indexes: [], chosen: '', revision: '', key: '', // what is chosen, and its key field
+  skip: 0, seen: '', drawn: '', asked: 0, // of the documents: see showDocuments
+}
+const panel = byId('panel-documents')
+
+// version stands for what there is in an index now.
+const version = (index) => `${index.revision}/${index.changes}`
+
+// inList is the text of what the list shows, or chooses, of indexes.
+const inList = (indexes) => JSON.stringify(indexes, ['name', 'documents', 'revision'])
 
 // showIndexes shows the list as it is now. If the chosen index is gone, or nothing
 // was chosen, the first one is chosen.
 export async function showIndexes(indexes) {
-  const changed = JSON.stringify(indexes) !== JSON.stringify(state.indexes)
+  const changed = inList(indexes) !== inList(state.indexes)
   state.indexes = indexes
   if (changed) drawList()
   const wanted = indexes.find((i) => i.name === state.chosen) ?? indexes.find((i) => '#' + encodeURIComponent(i.name) === location.hash) ?? indexes[0]
   if (!wanted) {
-    state.chosen = state.revision = state.drawn = ''
-    byId('index-title').textContent = 'No index'
-    for (const id of ['documents', 'fields']) byId(id).replaceChildren()
-    byId('definition').textContent = byId('documents-summary').textContent = ''
+    chooseNone()
     return
   }
   if (wanted.name !== state.chosen || wanted.revision !== state.revision) await choose(wanted)
-  else if (wanted.documents !== state.count && !byId('panel-documents').hidden) await showDocuments()
+  else if (version(wanted) !== state.seen) await showDocuments()
+}
+
+function chooseNone() {
+  Object.assign(state, { chosen: '', revision: '' })
+  byId('index-title').textContent = 'No index'
+  byId('fields').replaceChildren()
+  byId('definition').textContent = ''
+  clearDocuments()
+  useIndex('')
 }
 
 function drawList() {
@@ -52,6 +68,7 @@ async function choose(index) {
   Object.assign(state, { chosen: index.name, revision: index.revision })
   if (other) {
     state.skip = 0
+    clearDocuments()
     history.replaceState(null, '', '#' + encodeURIComponent(index.name))
   }
   markChosen()
@@ -97,29 +114,43 @@ function fieldRows(fields, depth) {
 
 const chip = (text, kind = '') => element('span', { class: `chip ${kind}` }, text)
 
+function clearDocuments() {
+  state.seen = state.drawn = ''
+  state.asked++
+  byId('documents').replaceChildren()
+  byId('documents-summary').textContent = ''
+}
+
+// showDocuments shows a page of the documents as they are now, if somebody can see
+// it. state.seen is the version of the index that it was asked for, so that it is
+// asked for again when there is another one.
 async function showDocuments() {
-  const index = state.chosen, skip = state.skip
+  if (!state.chosen || !panel.checkVisibility()) return
+  const index = state.chosen, skip = state.skip, asked = ++state.asked
+  const seen = state.indexes.filter((i) => i.name === index).map(version).join()
+  state.seen = seen
   let page
   try {
     page = await ask(`documents?index=${encodeURIComponent(index)}&skip=${skip}&top=${pageSize}`)
   } catch (e) {
-    state.drawn = ''
+    if (asked !== state.asked) return
+    clearDocuments()
     byId('documents-summary').textContent = e.message
     return
   }
-  if (state.chosen !== index || state.skip !== skip) return
-  state.count = page.count
-  if (page.documents.length === 0 && skip > 0 && page.count > 0) {
-    state.skip = Math.floor((page.count - 1) / pageSize) * pageSize
+  if (asked !== state.asked) return // by now it is asked for something else
+  if (page.documents.length === 0 && skip > 0) {
+    state.skip = Math.max(0, Math.ceil(page.count / pageSize) - 1) * pageSize
     return showDocuments()
   }
-  // What is there already stays: somebody may be about to click on it.
-  const drawn = JSON.stringify([index, skip, page])
+  // What is there already stays: somebody may be about to click on it. Whether a
+  // document that was cut off is the same, only the version tells.
+  const drawn = JSON.stringify([index, skip, page, page.documents.every((d) => d.document) || seen])
   if (drawn === state.drawn) return
   state.drawn = drawn
   byId('documents').start = skip + 1
   const open = new Set([...byId('documents').querySelectorAll('details[open]')].map((d) => d.dataset.key))
-  byId('documents').replaceChildren(...page.documents.map((d) => documentItem(d, open.has(d.key))))
+  byId('documents').replaceChildren(...page.documents.map((d) => documentItem(index, d, open.has(d.key))))
   byId('documents-summary').textContent = page.documents.length
     ? `${skip + 1}–${skip + page.documents.length} of ${page.count.toLocaleString('en')}, in the order of writing`
     : 'no documents'
@@ -127,12 +158,24 @@ async function showDocuments() {
   byId('documents-next').disabled = skip + page.documents.length >= page.count
 }
 
-function documentItem({ key, document }, open) {
-  const rest = Object.entries(document).filter(([name]) => name !== state.key).map(([, value]) => brief(value)).join(' · ')
+// documentItem is a document in the list. One that is not there as a whole is
+// asked for when it is opened.
+function documentItem(index, { key, document, beginning }, open) {
+  const rest = document
+    ? Object.entries(document).filter(([name]) => name !== state.key).map(([, value]) => brief(value)).join(' · ')
+    : (beginning ?? '').replace(/\\u[0-9a-f]{4}/g, (escape) => JSON.parse(`"${escape}"`)) + '…'
   const box = element('details', {}, element('summary', {}, element('span', { class: 'key' }, key), element('span', { class: 'rest' }, rest)))
   box.dataset.key = key
-  box.addEventListener('toggle', () => {
-    if (box.open && box.childElementCount === 1) box.append(render(document))
+  box.addEventListener('toggle', async () => {
+    if (!box.open || box.childElementCount > 1) return
+    const content = element('div', {}, 'loading …')
+    box.append(content)
+    try {
+      document ??= await ask(`document?index=${encodeURIComponent(index)}&key=${encodeURIComponent(key)}`)
+      content.replaceChildren(render(document))
+    } catch (e) {
+      content.textContent = e.message
+    }
   })
   box.open = open
   return element('li', {}, box)
@@ -146,4 +189,4 @@ function turn(by) {
 byId('documents-previous').addEventListener('click', () => turn(-pageSize))
 byId('documents-next').addEventListener('click', () => turn(pageSize))
 byId('documents-refresh').addEventListener('click', () => turn(0))
-byId('tab-documents').addEventListener('focus', () => { if (state.chosen) turn(0) })
+byId('tab-documents').addEventListener('focus', () => turn(0))

@@ -3,36 +3,37 @@ import { byId, element } from './dom.js'
 import { ask } from './emulator.js'
 
 const most = 500 // lines on the page
+const atOnce = 100 // of them that are drawn after a look that missed some: more come soon
 const log = byId('log')
 let last = 0 // the request that was answered last
-let lines = 0, faulty = 0
+let newest = 0 // the highest number of a request, which is how many there were
 
 // lastRequest is what the next state is to begin after.
 export const lastRequest = () => last
 
-// showRequests adds lines, oldest first. all says that they are everything there
-// is, and that the lines before them are not connected to them.
+// showRequests adds lines, oldest first. all says that they are all that the
+// emulator remembers, so that some may be missing between them and the last.
 export function showRequests(requests, all) {
-  if (all && (lines > 0 || requests.length > 0)) {
-    log.replaceChildren()
-    lines = faulty = 0
+  if (requests.length === 0) return
+  const total = requests.reduce((n, r) => Math.max(n, r.seq), newest)
+  const drawn = all && last > 0 ? requests.slice(-atOnce) : requests
+  const missed = total - newest - drawn.length
+  if (last > 0 && all && missed > 0) log.prepend(gap(missed))
+  for (const r of drawn) log.prepend(line(r))
+  last = requests.at(-1).seq
+  newest = total
+  // The oldest go, but for those that somebody reads.
+  for (const old of [...log.querySelectorAll('tr:not(.more)')].slice(most)) {
+    if (!old.nextElementSibling?.classList.contains('more')) old.remove()
   }
-  if (all) last = 0
-  for (const r of requests) {
-    log.prepend(line(r))
-    last = r.seq
-    lines++
-    if (r.fault) faulty++
-  }
-  for (const old of [...log.children].filter((row) => !row.classList.contains('more')).slice(most)) {
-    if (old.classList.contains('fault')) faulty--
-    if (old.nextElementSibling?.classList.contains('more')) old.nextElementSibling.remove()
-    old.remove()
-    lines--
-  }
-  byId('no-requests').hidden = lines > 0
-  byId('log-summary').textContent = lines ? `${lines}, ${faulty} with a fault` : ''
-  byId('traffic-count').textContent = lines ? String(lines) : ''
+  const lines = log.querySelectorAll('tr[data-seq]').length, faulty = log.querySelectorAll('tr[data-seq].fault').length
+  byId('no-requests').hidden = true
+  byId('log-summary').textContent = (lines < total ? `${lines} of ${total.toLocaleString('en')}` : `${lines}`) + `, ${faulty} with a fault`
+  byId('traffic-count').textContent = String(lines)
+}
+
+function gap(missed) {
+  return element('tr', { class: 'gap' }, element('td', { colSpan: 7 }, `… about ${missed.toLocaleString('en')} requests that are not shown`))
 }
 
 function line(r) {

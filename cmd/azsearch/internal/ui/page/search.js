@@ -7,9 +7,9 @@ import { brief, parse, render, toNumber, write } from './json.js'
 const form = byId('query')
 const state = { index: '', fields: [], key: '', abort: null, facets: [] }
 
-// useIndex makes an index the one that is searched. What was found in another one
-// goes away.
-export function useIndex(name, definition) {
+// useIndex makes an index the one that is searched, "" none. What was found in
+// another one goes away.
+export function useIndex(name, definition = { fields: [] }) {
   const other = name !== state.index
   state.index = name
   state.fields = definition.fields
@@ -174,8 +174,11 @@ function bucketButton(facet, bucket) {
   const label = 'from' in bucket || 'to' in bucket
     ? `${'from' in bucket ? text(bucket.from) : '…'} – ${'to' in bucket ? text(bucket.to) : '…'}`
     : text(bucket.value)
+  const problem = condition === null ? 'There is no filter for this.'
+    : /[\r\n]/.test(condition) ? 'The filter above has one line, and this value has several.'
+      : ''
   return element('button', {
-    type: 'button', class: 'bucket', disabled: condition === null, title: condition ?? 'There is no filter for this.',
+    type: 'button', class: 'bucket', disabled: problem !== '', title: problem || condition,
     onclick: () => {
       filter.value = and(filter.value, condition)
       form.elements.skip.value = 0
