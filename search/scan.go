@@ -268,11 +268,7 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 		Top:       &top,
 		SessionID: s.options.SessionID,
 	}
-	body, err := query.body("", c.conn.apiVersion)
-	if err != nil {
-		return nil, s.call.wrap(err)
-	}
-	page, err := searchPage[json.RawMessage](ctx, c, c.conn.url(c.docs+"/search.post.search"), body, s.call)
+	page, err := s.search(ctx, &query)
 	if err != nil {
 		return nil, s.refused(err)
 	}
@@ -309,11 +305,7 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 // would pass over.
 func (s *scan) checkUnique(ctx context.Context) error {
 	query := SearchOptions{Filter: And(Eq(s.options.KeyField, s.last), s.options.Filter), IncludeTotalCount: true, Top: new(int), SessionID: s.options.SessionID}
-	body, err := query.body("", s.client.conn.apiVersion)
-	if err != nil {
-		return s.call.wrap(err)
-	}
-	page, err := searchPage[json.RawMessage](ctx, s.client, s.client.conn.url(s.client.docs+"/search.post.search"), body, s.call)
+	page, err := s.search(ctx, &query)
 	switch {
 	case err != nil:
 		return err
@@ -323,6 +315,16 @@ func (s *scan) checkUnique(ctx context.Context) error {
 		return s.disorder(fmt.Sprintf("%d keys equal %q", *page.Count, s.last), page.RequestID)
 	}
 	return nil
+}
+
+// search gets the first page of a query.
+func (s *scan) search(ctx context.Context, query *SearchOptions) (page models.SearchDocumentsResult[json.RawMessage], err error) {
+	c := s.client
+	body, err := query.body("", c.conn.apiVersion)
+	if err != nil {
+		return page, s.call.wrap(err)
+	}
+	return searchPage[json.RawMessage](ctx, c, c.conn.url(c.docs+"/search.post.search"), body, s.call)
 }
 
 // disorder is the error of keys that do not come by their characters. Going on

@@ -16,7 +16,7 @@ var autocompleteModes = map[string]textindex.AutocompleteMode{
 // …/docs/search.post.autocomplete.
 func (s *Server) autocomplete(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	body, err := s.autocompleteReply(r, rt, x)
-	writeQueryReply(w, r, body, err)
+	writeQueryReply(w, r, http.StatusOK, body, err)
 }
 
 func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {

@@ -83,7 +83,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 	data, found := ix.get(rt.key, time.Now())
 	sc := ix.schema.Load()
 	if rt.query.Has("select") {
-		writeError(w, r, notEmulated("the parameter 'select' in a GET: it is called '$select' there"))
+		writeError(w, r, misnamed("select", "$select"))
 		return
 	}
 	var chosen *selection

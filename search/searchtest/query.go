@@ -14,20 +14,16 @@ import (
 // search answers GET …/docs?search=… and POST …/docs/search.post.search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	status, body, err := s.searchReply(r, rt, x)
+	writeQueryReply(w, r, status, body, err)
+}
+
+// writeQueryReply answers a query, or refuses it.
+func writeQueryReply(w http.ResponseWriter, r *http.Request, status int, body []byte, err *serviceError) {
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
 	writeJSON(w, r, status, body)
-}
-
-// writeQueryReply answers a query, or refuses it.
-func writeQueryReply(w http.ResponseWriter, r *http.Request, body []byte, err *serviceError) {
-	if err != nil {
-		writeError(w, r, err)
-		return
-	}
-	writeJSON(w, r, http.StatusOK, body)
 }
 
 func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int, body []byte, err *serviceError) {

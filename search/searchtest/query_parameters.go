@@ -206,7 +206,7 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError
 			if p.get == "" {
 				return notEmulated("the parameter '" + p.post + "' in a GET: a POST has it")
 			}
-			return notEmulated("the parameter '" + p.post + "' in a GET: it is called '" + p.get + "' there")
+			return misnamed(p.post, p.get)
 		}
 		values := query[p.get]
 		if p.get == "" || len(values) == 0 {
@@ -222,6 +222,11 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError
 		a.values[p.post] = v
 	}
 	return nil
+}
+
+// misnamed is the refusal of a parameter that a GET calls by another name.
+func misnamed(post, get string) *serviceError {
+	return notEmulated("the parameter '" + post + "' in a GET: it is called '" + get + "' there")
 }
 
 // fromText reads a value in the form of an address.

@@ -127,7 +127,7 @@ func (p *typedPlan) appendHead(dst []byte, r *http.Request, context string) []by
 // suggest answers GET …/docs/search.suggest and POST …/docs/search.post.suggest.
 func (s *Server) suggest(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	body, err := s.suggestReply(r, rt, x)
-	writeQueryReply(w, r, body, err)
+	writeQueryReply(w, r, http.StatusOK, body, err)
 }
 
 func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
