@@ -8,7 +8,9 @@ const (
 	// ActionUpload creates the document, or replaces it completely: fields that
 	// are not supplied become null.
 	ActionUpload ActionType = "upload"
-	// ActionMerge sets the supplied fields of an existing document. It fails
+	// ActionMerge sets the fields of an existing document that are supplied, and
+	// leaves the others. A struct supplies all of its fields, zero values
+	// included, unless they have omitempty or omitzero: see MergeAction. It fails
 	// with status 404 if the document does not exist.
 	ActionMerge ActionType = "merge"
 	// ActionMergeOrUpload behaves like ActionMerge if the document exists and
@@ -38,6 +40,11 @@ type IndexDocumentsAction[T any] struct {
 	// Tag is opaque to the library and is handed back in every event about this
 	// action: a Kafka offset, a row id, an acknowledgement function.
 	Tag any
+	// OnOutcome is called once by a buffered sender that has accepted the action,
+	// when it has ended: after the handlers that are told of this end, on the same
+	// goroutine, one call at a time and in their order. It must not block. It is not
+	// called for an action that was not accepted. Package search ignores it.
+	OnOutcome func(Outcome)
 }
 
 // UploadAction returns an action that creates or completely replaces doc.
@@ -45,14 +52,22 @@ func UploadAction[T any](doc T) IndexDocumentsAction[T] {
 	return IndexDocumentsAction[T]{Type: ActionUpload, Document: doc}
 }
 
-// MergeAction returns an action that sets the fields of doc in an existing
-// document.
+// MergeAction returns an action that sets every field that doc has in JSON in an
+// existing document.
+//
+// A struct has all of its fields in JSON, those that nobody set as well: merging
+// Hotel{ID: "1", Rating: 5} erases the name and the tags that the index has. Only
+// fields with omitempty or omitzero in their json tag are left out when they are
+// zero, and these can then not be set to zero. To change some fields and leave the
+// others merge a Patch, in which "leave it", "make it null" and "make it zero" are
+// three different things, or a Document that holds just the fields to change.
 func MergeAction[T any](doc T) IndexDocumentsAction[T] {
 	return IndexDocumentsAction[T]{Type: ActionMerge, Document: doc}
 }
 
 // MergeOrUploadAction returns an action that merges doc into an existing
-// document, or creates it.
+// document, or creates it. As with MergeAction a struct overwrites every field
+// that it has in JSON, zero values included: merge a Patch to leave some.
 func MergeOrUploadAction[T any](doc T) IndexDocumentsAction[T] {
 	return IndexDocumentsAction[T]{Type: ActionMergeOrUpload, Document: doc}
 }
@@ -66,6 +81,12 @@ func DeleteAction[T any](doc T) IndexDocumentsAction[T] {
 // WithTag returns a copy of the action that carries tag.
 func (a IndexDocumentsAction[T]) WithTag(tag any) IndexDocumentsAction[T] {
 	a.Tag = tag
+	return a
+}
+
+// WithCallback returns a copy of the action that has f called with its outcome.
+func (a IndexDocumentsAction[T]) WithCallback(f func(Outcome)) IndexDocumentsAction[T] {
+	a.OnOutcome = f
 	return a
 }
 

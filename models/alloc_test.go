@@ -6,6 +6,8 @@
 package models_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,15 +15,18 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-func TestAppendActionAllocatesAtMostOnceForAStruct(t *testing.T) {
+func TestAppendActionAllocatesAtMostOnce(t *testing.T) {
 	buf := make([]byte, 0, 1<<20)
 	h := benchHotel()
+	raw := json.RawMessage(`{"id":"1","text":"a \"b\"","list":[1.5,{"c":[null,true]}], "deep":` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `}`)
 	for name, c := range map[string]struct {
 		append func() ([]byte, error)
 		most   float64
 	}{
 		"struct":  {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, h) }, 1},
 		"pointer": {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, &h) }, 0},
+		"raw":     {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, raw) }, 0},
+		"encoded": {func() ([]byte, error) { return models.AppendEncoded(buf, models.ActionUpload, raw) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := testing.AllocsPerRun(500, func() {

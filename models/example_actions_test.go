@@ -27,6 +27,24 @@ func ExampleMergeAction() {
 	// Output: {"value":[{"@search.action":"merge","id":"1","title":"Walden Two"}]}
 }
 
+// A struct sends all of its fields, and so overwrites the title with nothing. A
+// Patch sends those that it was given.
+func ExampleMergeAction_zeroValues() {
+	type Rated struct {
+		ID     string `json:"id" search:"key"`
+		Title  string `json:"title"`
+		Pages  int    `json:"pages,omitempty"` // cannot be set to 0
+		Rating int    `json:"rating"`
+	}
+	wire(models.MergeAction(Rated{ID: "1", Rating: 5}))
+	wire(models.MergeAction(models.NewPatch("id", "1").Set("rating", 5)))
+	wire(models.MergeAction(models.NewPatch("id", "1").Set("pages", 0).Clear("title")))
+	// Output:
+	// {"value":[{"@search.action":"merge","id":"1","title":"","rating":5}]}
+	// {"value":[{"@search.action":"merge","id":"1","rating":5}]}
+	// {"value":[{"@search.action":"merge","id":"1","pages":0,"title":null}]}
+}
+
 func ExampleMergeOrUploadAction() {
 	wire(models.MergeOrUploadAction(models.Document{"id": "1", "title": nil}))
 	// Output: {"value":[{"@search.action":"mergeOrUpload","id":"1","title":null}]}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
 // ErrNotAnObject is in the chain of an EncodeError about a document whose JSON
@@ -88,37 +90,45 @@ func appendAction[T any](t *documentType, dst []byte, typ ActionType, doc *T) ([
 // AppendEncoded is like AppendAction for a document whose JSON is there already,
 // for example from an encoder of the caller's own. White space inside it is kept.
 //
-// It makes sure that doc is one object and that no name in it is reserved, so
-// that whatever it holds, it cannot be taken for anything but one action. For
-// the rest it trusts its caller: what is inside need not be valid JSON, and then
-// the service refuses it.
+// All of doc is checked: it must be one object, valid JSON as for json.Valid, and
+// have no reserved name. If it is not JSON, the error names the first byte that is
+// wrong, counted from 0 at the beginning of doc, and says why.
 func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 	if !typ.Valid() {
 		return dst, &EncodeError{Err: fmt.Errorf("unknown action %q", typ)}
 	}
-	doc = bytes.TrimSpace(doc)
-	if len(doc) == 0 || doc[0] != '{' {
-		return dst, &EncodeError{Err: fmt.Errorf("%w, not %s", ErrNotAnObject, jsonKind(doc))}
+	object := bytes.Trim(doc, jsonSpace)
+	if len(object) > 0 {
+		if at, ok := encode.Check(doc); !ok {
+			return dst, notJSON(doc, at)
+		}
 	}
-	members := 0
-	err := eachMember(doc, func(_, _ []byte) bool {
-		members++
-		return true
-	})
-	if err != nil || skipValue(doc, 0) != len(doc) {
-		return dst, &EncodeError{Err: errNotJSON}
+	if len(object) == 0 || object[0] != '{' {
+		return dst, &EncodeError{Err: fmt.Errorf("%w, not %s", ErrNotAnObject, jsonKind(object))}
 	}
-	if name := reservedName(doc); name != "" {
+	if name := reservedName(object); name != "" {
 		return dst, &EncodeError{Field: name, Err: ErrReservedName}
 	}
 	dst = append(dst, `{"@search.action":"`...)
 	dst = append(dst, typ...)
 	dst = append(dst, '"')
-	if members == 0 {
+	if object[skipSpace(object, 1)] == '}' { // it has no members
 		return append(dst, '}'), nil
 	}
 	dst = append(dst, ',')
-	return append(dst, doc[1:]...), nil
+	return append(dst, object[1:]...), nil
+}
+
+const jsonSpace = " \t\r\n"
+
+// notJSON is the error about a document that is not JSON from the byte at on.
+func notJSON(doc []byte, at int) error {
+	if at == len(doc) {
+		return &EncodeError{Err: fmt.Errorf("%w: it ends too early, after %d bytes", errNotJSON, at)}
+	}
+	var text json.RawMessage
+	err := json.Unmarshal(doc, &text) // which says what is wrong there
+	return &EncodeError{Err: fmt.Errorf("%w at offset %d: %w", errNotJSON, at, err)}
 }
 
 // AppendDelete appends the action that deletes the document with the given key,
@@ -219,7 +229,7 @@ func appendString(dst []byte, s string) []byte {
 // MarshalJSON or a json.RawMessage, with "\u0040. Documents with neither, which
 // is nearly all of them, cost two searches and no parsing.
 func reservedName(object []byte) string {
-	if !bytes.Contains(object, []byte(`"@`)) && !bytes.Contains(object, []byte(`"\u0040`)) {
+	if !stringStarts(object, "@") && !stringStarts(object, `\u0040`) {
 		return ""
 	}
 	found := ""
@@ -233,6 +243,21 @@ func reservedName(object []byte) string {
 }
 
 const reservedPrefix = "@search."
+
+// stringStarts reports whether start follows a quote somewhere in text. It
+// searches for the first byte of start, because JSON is full of quotes.
+func stringStarts(text []byte, start string) bool {
+	for {
+		i := bytes.IndexByte(text, start[0])
+		if i < 0 {
+			return false
+		}
+		if i > 0 && text[i-1] == '"' && bytes.HasPrefix(text[i:], []byte(start)) {
+			return true
+		}
+		text = text[i+1:]
+	}
+}
 
 // jsonKind names the kind of a JSON value for an error message.
 func jsonKind(encoded []byte) string {

@@ -14,8 +14,8 @@ var errNotJSON = errors.New("not valid JSON")
 // nothing and decodes nothing.
 //
 // It finds the members of every valid object. In what is not valid JSON it
-// reports what it stumbles over and may miss the rest: it is no validator, and
-// the bytes it is used on go through encoding/json as well.
+// reports what it meets and may miss the rest: it is no validator. The bytes it is
+// used on are checked by encoding/json or encode.Check as well.
 func eachMember(b []byte, f func(name, value []byte) bool) error {
 	i := skipSpace(b, 0)
 	if i >= len(b) {

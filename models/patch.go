@@ -8,7 +8,8 @@ import (
 )
 
 // Patch is a document for a merge, in which "leave it", "make it null" and "make
-// it zero" are three different things, unlike in a struct with omitempty:
+// it zero" are three different things. In a struct they are not: every field is
+// sent and so overwritten, or, with omitempty, can never become zero.
 //
 //	p := models.NewPatch("hotelId", "7")
 //	p.Set("rating", 0)         // {"rating":0}

@@ -142,6 +142,11 @@ func appendAny(s *state, dst []byte, v any) []byte {
 		return strconv.AppendInt(dst, int64(v), 10)
 	case json.Number:
 		return appendNumber(s, dst, string(v))
+	case json.RawMessage:
+		if v == nil {
+			return append(dst, "null"...)
+		}
+		return appendRaw(s, dst, v)
 	case time.Time:
 		return appendTime(s, dst, v)
 	case []any:

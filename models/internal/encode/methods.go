@@ -1,7 +1,6 @@
 package encode
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -85,12 +84,24 @@ func writeMarshaler(s *state, dst []byte, v reflect.Value) []byte {
 		s.fail()
 		return dst
 	}
-	out := bytes.NewBuffer(dst)
-	if json.Compact(out, text) != nil {
-		s.fail()
-		return dst
+	return appendRaw(s, dst, text)
+}
+
+// writeRaw writes a json.RawMessage without calling its method.
+func writeRaw(s *state, dst []byte, v reflect.Value) []byte {
+	if v.IsNil() {
+		return append(dst, "null"...)
 	}
-	return out.Bytes()
+	return appendRaw(s, dst, v.Bytes())
+}
+
+// appendRaw appends JSON that somebody else has written.
+func appendRaw(s *state, dst, text []byte) []byte {
+	out, ok := Compact(dst, text)
+	if !ok {
+		s.fail()
+	}
+	return out
 }
 
 func writeText(s *state, dst []byte, v reflect.Value) []byte {

@@ -82,6 +82,8 @@ func TestWhatAMethodReturns(t *testing.T) {
 		{"a pointer to a nil json.RawMessage", ptr(json.RawMessage(nil)), `null`},
 		{"a nil pointer to a json.RawMessage", (*json.RawMessage)(nil), `null`},
 		{"a json.RawMessage in an interface", []any{json.RawMessage(`[ 1]`)}, `[[1]]`},
+		{"a nil json.RawMessage in an interface", []any{json.RawMessage(nil), json.RawMessage(" 1")}, `[null,1]`},
+		{"bad JSON in a json.RawMessage in a map", map[string]any{"a": json.RawMessage(`{"b":nope}`)}, ""},
 		{"a type made of json.RawMessage is bytes", plainBytes(json.RawMessage(`{}`)), `"e30="`},
 		{"text is escaped, HTML is not", givenText("<\"\\\n\u2028\xff>"), "\"<\\\"\\\\\\n\\u2028\\ufffd>\""},
 		{"text of nothing is an empty string", tvString(nilWord), `""`},

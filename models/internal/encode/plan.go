@@ -142,6 +142,8 @@ func leaf(t reflect.Type) writer {
 		return pointerWriter(t)
 	case numberType:
 		return writeNumber
+	case rawType:
+		return writeRaw
 	}
 	if w := methodWriter(t); w != nil {
 		return w

@@ -11,6 +11,7 @@ var (
 	timeType        = reflect.TypeFor[time.Time]()
 	timePointerType = reflect.TypeFor[*time.Time]()
 	numberType      = reflect.TypeFor[json.Number]()
+	rawType         = reflect.TypeFor[json.RawMessage]()
 )
 
 func writeBool(_ *state, dst []byte, v reflect.Value) []byte {
