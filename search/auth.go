@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -18,27 +17,67 @@ import (
 // keyHeader is the header that carries an API key.
 const keyHeader = "api-key"
 
-// authentication is how a client proves who it is: exactly one of the two
-// credentials is set.
+// authentication is how a client proves who it is: with key or, unless withKey,
+// with token.
 type authentication struct {
-	key   *azcore.KeyCredential
-	token azcore.TokenCredential
-	scope string // of the tokens, for errors too
+	withKey bool
+	key     *azcore.KeyCredential
+	token   azcore.TokenCredential
+	scope   string // of the tokens, for errors too
 }
 
-// check reports a missing credential, also a nil pointer inside an interface,
-// which azcore would take for "no authentication wanted".
+// check reports a credential that cannot be one: a missing one, also a nil
+// inside an interface, which azcore would take for "no authentication wanted",
+// and an API key that no service has given out.
 func (a authentication) check() error {
-	token := reflect.ValueOf(a.token)
-	if a.key == nil && (a.token == nil || token.Kind() == reflect.Pointer && token.IsNil()) {
-		return errors.New("the credential is nil")
+	if !a.withKey {
+		if isNil(a.token) {
+			return errors.New("the credential is nil: pass an azcore.TokenCredential, for example of azidentity.NewDefaultAzureCredential")
+		}
+		return nil
 	}
-	return nil
+	if a.key == nil {
+		return errors.New("the credential is nil: pass the API key in azcore.NewKeyCredential(key)")
+	}
+	key, ok := keyIn(a.key)
+	if !ok {
+		return errors.New("the credential holds no API key: make it with azcore.NewKeyCredential(key)")
+	}
+	return keyProblem(key)
+}
+
+// isNil reports whether v is nil, or a nil inside an interface.
+func isNil(v any) bool {
+	switch value := reflect.ValueOf(v); value.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return value.IsNil()
+	}
+	return false
+}
+
+// keyIn returns the key in a credential. azcore has no function for that, but a
+// policy that writes the key into a request: here into one that is never sent,
+// because it has no pipeline behind that policy. It is false for a credential
+// that was not made by azcore.NewKeyCredential, at which azcore panics.
+func keyIn(credential *azcore.KeyCredential) (key string, ok bool) {
+	defer func() {
+		if recover() != nil {
+			key, ok = "", false
+		}
+	}()
+	req, err := runtime.NewRequest(context.Background(), http.MethodGet, "https://localhost")
+	if err != nil {
+		return "", false // the address is a constant
+	}
+	_, _ = runtime.NewKeyCredentialPolicy(credential, keyHeader, nil).Do(req) // "no more policies"
+	return req.Raw().Header.Get(keyHeader), true
 }
 
 // policies returns the pipeline policies that authenticate each attempt.
 func (a authentication) policies(allowHTTP bool) []policy.Policy {
-	if a.token != nil {
+	if !a.withKey {
 		return []policy.Policy{runtime.NewBearerTokenPolicy(tokens{a.token}, []string{a.scope}, &policy.BearerTokenOptions{
 			InsecureAllowCredentialWithHTTP: allowHTTP,
 		})}
@@ -51,27 +90,37 @@ func (a authentication) policies(allowHTTP bool) []policy.Policy {
 	}
 }
 
-// keyShape stops requests whose key cannot be one. azcore does not let us look
-// into a credential when the client is made, and it may be rotated at any time,
-// so this happens per request. Without it a key that was read from a file with
-// its line end fails deep inside net/http with a message about header values.
+// keyShape stops requests whose key cannot be one. The key was checked when the
+// client was made, but Update may have replaced it since. Without this a key that
+// was read from a file with its line end fails deep inside net/http with a
+// message about header values.
 type keyShape struct{}
 
 func (keyShape) Do(req *policy.Request) (*http.Response, error) {
-	key := req.Raw().Header.Get(keyHeader)
-	switch {
-	case key == "":
-		return nil, badKey("the API key is empty")
-	case key != strings.TrimSpace(key):
-		return nil, badKey("the API key has white space around it, perhaps the line end of the file it came from")
-	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, badKey("the API key contains characters that no key has")
+	if err := keyProblem(req.Raw().Header.Get(keyHeader)); err != nil {
+		return nil, &CredentialError{Err: err, permanent: true}
 	}
 	return req.Next()
 }
 
-func badKey(problem string) error {
-	return &CredentialError{Err: fmt.Errorf("%s (set it with azcore.NewKeyCredential or its Update)", problem), permanent: true}
+// keyProblem says why key cannot be an API key, without quoting it.
+func keyProblem(key string) error {
+	trimmed := strings.TrimSpace(key)
+	switch {
+	case key == "":
+		return errors.New("the API key is empty: pass a key of the service to azcore.NewKeyCredential or its Update; perhaps a variable of the environment is not set")
+	case trimmed == "":
+		return errors.New("the API key is nothing but white space: pass a key of the service to azcore.NewKeyCredential or its Update")
+	case key != trimmed && strings.TrimRight(key, "\r\n") == trimmed:
+		return errors.New("the API key ends with a line end, as keys do that were read from a file: pass strings.TrimSpace(key) to azcore.NewKeyCredential or its Update")
+	case key != trimmed:
+		return errors.New("the API key has white space around it: pass strings.TrimSpace(key) to azcore.NewKeyCredential or its Update")
+	case strings.ContainsAny(key, "\r\n"):
+		return errors.New("the API key has several lines: pass one key to azcore.NewKeyCredential or its Update")
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("the API key contains characters that no key has: only letters, digits and punctuation of ASCII can be sent")
+	}
+	return nil
 }
 
 // tokens marks the errors of a token credential as what they are: they come

@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -131,31 +132,130 @@ func TestKeyCanBeRotated(t *testing.T) {
 	}
 }
 
+// TestImpossibleKeyIsOneClearError: when the client is made, and after a
+// rotation at the next request.
 func TestImpossibleKeyIsOneClearError(t *testing.T) {
 	for key, text := range map[string]string{
-		"":           "the API key is empty",
-		"secret\n":   "the API key has white space around it",
-		" secret":    "the API key has white space around it",
-		"sec\x00ret": "the API key contains characters that no key has",
-		"sécret":     "the API key contains characters that no key has",
+		"":             "the API key is empty",
+		" \n":          "the API key is nothing but white space",
+		"secret\n":     "the API key ends with a line end, as keys do that were read from a file: pass strings.TrimSpace(key)",
+		"secret\r\n":   "the API key ends with a line end",
+		" secret":      "the API key has white space around it: pass strings.TrimSpace(key)",
+		"secret \n":    "the API key has white space around it",
+		"sec\nret":     "the API key has several lines",
+		"sec\x00ret":   "the API key contains characters that no key has",
+		"sec ret":      "the API key contains characters that no key has",
+		"s\u00e9cret":  "the API key contains characters that no key has",
+		"secret\u200b": "the API key contains characters that no key has",
 	} {
 		w := reply(200, "1")
-		client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(key), options(w))
+		_, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(key), options(w))
+		require.ErrorContains(t, err, "search: new client: "+text)
+		assert.NotContains(t, err.Error(), "cret")
+		_, err = search.NewIndexClientWithKey(testEndpoint, azcore.NewKeyCredential(key), options(w))
+		require.ErrorContains(t, err, "search: new index client: "+text)
+
+		cred := azcore.NewKeyCredential(testKey)
+		client, err := search.NewClientWithKey(testEndpoint, "hotels", cred, options(w))
 		require.NoError(t, err)
+		cred.Update(key)
 		_, err = client.DocumentCount(t.Context(), nil)
 		require.ErrorContains(t, err, text)
+		var bad *search.CredentialError
+		require.ErrorAs(t, err, &bad)
+		assert.True(t, bad.Permanent())
 		assert.NotContains(t, err.Error(), "cret")
 		assert.Empty(t, w.requests)
 	}
 }
 
+// nilFunc is a transport, a policy and a credential whose zero value is nil.
+type nilFunc func()
+
+func (f nilFunc) Do(*policy.Request) (*http.Response, error) { f(); return nil, nil }
+
+func (f nilFunc) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	f()
+	return azcore.AccessToken{}, nil
+}
+
+// TestEveryWrongArgumentIsReportedByItself: one row for each mistake, with all
+// else right.
+func TestEveryWrongArgumentIsReportedByItself(t *testing.T) {
+	withOptions := func(change func(*search.ClientOptions)) func() error {
+		return func() error {
+			opts := options(reply(200, "1"))
+			change(opts)
+			_, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
+			return err
+		}
+	}
+	at := func(endpoint, index string) func() error {
+		return func() error {
+			_, err := search.NewClientWithKey(endpoint, index, azcore.NewKeyCredential(testKey), nil)
+			return err
+		}
+	}
+	byToken := func(cred azcore.TokenCredential) func() error {
+		return func() error {
+			_, err := search.NewClient(testEndpoint, "hotels", cred, nil)
+			return err
+		}
+	}
+	byKey := func(cred *azcore.KeyCredential) func() error {
+		return func() error {
+			_, err := search.NewClientWithKey(testEndpoint, "hotels", cred, nil)
+			return err
+		}
+	}
+	for name, c := range map[string]struct {
+		do   func() error
+		text string
+	}{
+		"no endpoint":                   {at("", "hotels"), "the endpoint is empty"},
+		"an endpoint of a file":         {at(testEndpoint+"\n", "hotels"), "the endpoint has white space around it"},
+		"no scheme":                     {at("svc.search.windows.net", "hotels"), "does not start with https://"},
+		"http":                          {at("http://svc.search.windows.net", "hotels"), "would send credentials unencrypted: use https"},
+		"a query":                       {at(testEndpoint+"?api-version=2024-07-01", "hotels"), "has a query or a fragment"},
+		"a path":                        {at(testEndpoint+"/indexes/hotels", "hotels"), "has the path /indexes/hotels: give the address of the service only"},
+		"any path of a service":         {at(testEndpoint+"/hotels/", "hotels"), "has the path /hotels: give the address of the service only"},
+		"a path behind a gateway":       {at("https://gateway.example/search/Indexes('hotels')", "hotels"), "give the address of the service only"},
+		"no index":                      {at(testEndpoint, ""), "the index name is empty"},
+		"an index that cannot be":       {at(testEndpoint, "Hotels\n"), `the index name "Hotels\n" has characters other than`},
+		"no token credential":           {byToken(nil), "the credential is nil: pass an azcore.TokenCredential"},
+		"a nil pointer as credential":   {byToken((*tokens)(nil)), "the credential is nil"},
+		"a nil function as credential":  {byToken(nilFunc(nil)), "the credential is nil"},
+		"no key credential":             {byKey(nil), "the credential is nil: pass the API key in azcore.NewKeyCredential(key)"},
+		"a key credential without":      {byKey(&azcore.KeyCredential{}), "the credential holds no API key"},
+		"an empty key":                  {byKey(azcore.NewKeyCredential("")), "the API key is empty"},
+		"a nil client as transport":     {withOptions(func(o *search.ClientOptions) { o.Transport = (*http.Client)(nil) }), "the option Transport is a nil *http.Client"},
+		"a nil policy for a call":       {withOptions(func(o *search.ClientOptions) { o.PerCallPolicies = []policy.Policy{nilFunc(nil)} }), "PerCallPolicies[0] is nil"},
+		"a nil policy for each attempt": {withOptions(func(o *search.ClientOptions) { o.PerRetryPolicies = []policy.Policy{ownCredential{}, nil} }), "PerRetryPolicies[1] is nil"},
+		"a version that is none":        {withOptions(func(o *search.ClientOptions) { o.APIVersion = "latest" }), `APIVersion "latest" is not a date`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.do()
+			require.ErrorContains(t, err, "search: new client: ")
+			require.ErrorContains(t, err, c.text)
+			assert.NotContains(t, err.Error(), "\n", "it is the only problem")
+		})
+	}
+}
+
 // TestArgumentsAreAllCheckedBeforeAnythingStarts: every problem at once.
 func TestArgumentsAreAllCheckedBeforeAnythingStarts(t *testing.T) {
-	_, err := search.NewClient("", "Bad--Name", nil, &search.ClientOptions{APIVersion: "latest", Audience: "no url"})
+	bad := &search.ClientOptions{APIVersion: "latest", Audience: "no url"}
+	bad.PerCallPolicies = []policy.Policy{nil}
+	_, err := search.NewClient("", "Bad--Name", nil, bad)
 	for _, text := range []string{
+		"PerCallPolicies[0] is nil", `audience "no url" contains white space`,
 		"search: new client: ", "the credential is nil", "the endpoint is empty", `APIVersion "latest" is not a date`,
 		`the index name "Bad--Name" has characters other than lower-case letters, digits, dashes and underscores, and has consecutive dashes or underscores`,
 	} {
+		assert.ErrorContains(t, err, text)
+	}
+	_, err = search.NewClientWithKey("", "Bad--Name", azcore.NewKeyCredential("secret\n"), nil)
+	for _, text := range []string{"the API key ends with a line end", "the endpoint is empty", "consecutive dashes"} {
 		assert.ErrorContains(t, err, text)
 	}
 	_, err = search.NewClient("", "hotels", &tokens{}, &search.ClientOptions{Audience: "no url"})

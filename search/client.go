@@ -28,16 +28,19 @@ type Client struct {
 // endpoint is the address of the service, "https://NAME.search.windows.net";
 // http is accepted for loopback addresses only. indexName may be the name of an
 // alias. NewClient sends nothing, and reports every problem with its arguments
-// at once.
+// at once, joined with errors.Join. Check asks the service whether they are right.
 func NewClient(endpoint, indexName string, cred azcore.TokenCredential, opts *ClientOptions) (*Client, error) {
 	return newClient(endpoint, indexName, authentication{token: cred}, opts)
 }
 
 // NewClientWithKey is NewClient with an API key: an admin key to write
 // documents, a query key is enough to read them. The key can be rotated while
-// the client is in use, with the Update method of the credential.
+// the client is in use, with the Update method of the credential; a key that
+// cannot be one, for example because it has the line end of the file it was read
+// from, is an error of NewClientWithKey, and after Update a *CredentialError of
+// each request.
 func NewClientWithKey(endpoint, indexName string, cred *azcore.KeyCredential, opts *ClientOptions) (*Client, error) {
-	return newClient(endpoint, indexName, authentication{key: cred}, opts)
+	return newClient(endpoint, indexName, authentication{withKey: true, key: cred}, opts)
 }
 
 func newClient(endpoint, indexName string, auth authentication, opts *ClientOptions) (*Client, error) {

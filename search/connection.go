@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -35,6 +37,7 @@ type connection struct {
 	apiVersion string
 	auth       authentication
 	noRetries  policy.RetryOptions
+	forCheck   policy.RetryOptions
 }
 
 // newConnection checks everything it is given, reports all that is wrong at
@@ -47,6 +50,9 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	if err := auth.check(); err != nil {
 		errs = append(errs, err)
 	}
+	if err := opts.check(); err != nil {
+		errs = append(errs, err)
+	}
 	address, err := parseEndpoint(endpoint, opts.InsecureAllowCredentialWithHTTP)
 	if err != nil {
 		errs = append(errs, err)
@@ -55,7 +61,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	if err != nil {
 		errs = append(errs, err)
 	}
-	if auth.token != nil {
+	if !auth.withKey {
 		host := ""
 		if address != nil {
 			host = address.Hostname()
@@ -79,7 +85,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		AllowedHeaders:         []string{"elapsed-time", "client-request-id", "Prefer", "Preference-Applied", "OData-Version"},
 		AllowedQueryParameters: []string{"$select", "allowIndexDowntime"},
 		PerCall:                []policy.Policy{runtime.NewRequestIDPolicy()},
-		PerRetry:               append(auth.policies(allowHTTP), attemptBodies{}, wholeReplies{}),
+		PerRetry:               slices.Concat([]policy.Policy{attemptMemory{}}, auth.policies(allowHTTP), []policy.Policy{attemptBodies{}, wholeReplies{}}),
 		Tracing:                runtime.TracingOptions{Namespace: "Microsoft.Search"},
 	}, &options)
 	if err != nil {
@@ -92,7 +98,20 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		apiVersion: apiVersion,
 		auth:       auth,
 		noRetries:  policy.RetryOptions{MaxRetries: -1, TryTimeout: options.Retry.TryTimeout},
+		forCheck:   soon(options.Retry),
 	}, nil
+}
+
+// soon returns what the caller has configured, or fewer retries than the default:
+// somebody waits for the answer.
+func soon(configured policy.RetryOptions) policy.RetryOptions {
+	if configured.MaxRetries == 0 {
+		configured.MaxRetries = 2
+	}
+	if configured.RetryDelay == 0 {
+		configured.RetryDelay = 200 * time.Millisecond
+	}
+	return configured
 }
 
 // url returns the address of path, which starts with a slash and is escaped
@@ -125,6 +144,7 @@ func (c *connection) newRequest(ctx context.Context, method, url, accept string)
 	if err != nil {
 		return nil, err
 	}
+	req.SetOperationValue(new(attempts)) // for attemptMemory
 	req.Raw().Header.Set("Accept", accept)
 	if id := models.ClientRequestID(ctx); id != "" {
 		req.Raw().Header.Set(clientRequestIDHeader, id)
@@ -140,12 +160,28 @@ func (c *connection) send(req *policy.Request, call call, expected ...int) (*htt
 		if resp != nil {
 			_ = resp.Body.Close()
 		}
-		return nil, call.wrap(err)
+		return nil, c.unanswered(err, req, call)
 	}
 	if !runtime.HasStatusCode(resp, expected...) {
 		return nil, newError(resp, req, call, c)
 	}
+	if call.needs != writeDocuments && page(resp) { // postBatch looks at its own
+		_ = resp.Body.Close()
+		return nil, c.foreign(resp, call)
+	}
 	return resp, nil
+}
+
+// foreign returns the error for a success of something that is not a search
+// service: a proxy, or the form to log in to a network.
+func (c *connection) foreign(resp *http.Response, call call) error {
+	return call.wrap(fmt.Errorf("%w: %s", malformed(errors.New("it is a page of HTML"), resp), foreignHint(c)))
+}
+
+// page reports whether a reply says that it is for a browser.
+func page(resp *http.Response) bool {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/html")
 }
 
 // getURL gets something about definitions or statistics.

@@ -47,8 +47,10 @@ func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
 		assert.Equal(t, c.want, decision, name)
 		assert.Zero(t, status)
 	}
-	key, err := search.NewClientWithKey(server.URL(), "hotels", azcore.NewKeyCredential("from a file\n"), options)
+	rotated := azcore.NewKeyCredential(searchtest.AdminKey)
+	key, err := search.NewClientWithKey(server.URL(), "hotels", rotated, options)
 	require.NoError(t, err)
+	rotated.Update("from a file\n")
 	_, err = key.IndexDocumentsRaw(t.Context(), streaming.NopCloser(strings.NewReader(`{"value":[]}`)))
 	var bad *search.CredentialError
 	require.ErrorAs(t, err, &bad)

@@ -100,7 +100,13 @@ func (k *definitionKind[T]) get(ctx context.Context, c *IndexClient, operation, 
 	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {
 		return none, call.wrap(err)
 	}
-	body, resp, err := c.conn.getURL(ctx, k.url(c.conn, name), call)
+	return k.read(ctx, c.conn, call, name)
+}
+
+// read asks for a definition.
+func (k *definitionKind[T]) read(ctx context.Context, conn *connection, call call, name string) (definition T, err error) {
+	var none T
+	body, resp, err := conn.getURL(ctx, k.url(conn, name), call)
 	if err != nil {
 		return none, err
 	}

@@ -41,6 +41,13 @@
 // made is checked, and all problems are reported at once. No error and no log
 // holds credentials or fields of documents; their keys can appear.
 //
+// # Before anything is sent
+//
+// The functions that make clients check their arguments, the API key among them,
+// and send nothing. Check asks the service whether a program can work with an
+// index: endpoint, credential, roles, index, and the fields of a document type.
+// Client.Ping asks whether the service answers for an index now.
+//
 // # Options of a single call
 //
 // azcore's ways of saying something about one call work with every method:

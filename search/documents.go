@@ -58,16 +58,19 @@ func UploadDocuments[T any](ctx context.Context, c *Client, docs []T, opts *Inde
 	return indexDocuments(ctx, c, "UploadDocuments", actionsOf(models.ActionUpload, docs), opts)
 }
 
-// MergeDocuments sets the fields of docs in existing documents. A document that
-// does not exist fails with status 404. It is IndexDocuments with merge
-// actions.
+// MergeDocuments sets every field that docs have in JSON in existing documents. A
+// struct has all of its fields there, zero values included, unless they have
+// omitempty or omitzero in their json tag: merging Hotel{ID: "1", Rating: 5}
+// erases the name and the tags that the index has. To change some fields and leave
+// the others pass []*models.Patch. A document that does not exist fails with status
+// 404. It is IndexDocuments with merge actions.
 func MergeDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
 	return indexDocuments(ctx, c, "MergeDocuments", actionsOf(models.ActionMerge, docs), opts)
 }
 
-// MergeOrUploadDocuments sets the fields of docs in existing documents and
-// creates those that do not exist. It is IndexDocuments with mergeOrUpload
-// actions.
+// MergeOrUploadDocuments sets every field that docs have in JSON in existing
+// documents, zero values of a struct included as MergeDocuments does, and creates
+// those that do not exist. It is IndexDocuments with mergeOrUpload actions.
 func MergeOrUploadDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
 	return indexDocuments(ctx, c, "MergeOrUploadDocuments", actionsOf(models.ActionMergeOrUpload, docs), opts)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -15,11 +16,17 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	if strings.TrimSpace(endpoint) == "" {
 		return nil, errors.New("the endpoint is empty: it is the address of the search service" + example)
 	}
+	if endpoint != strings.TrimSpace(endpoint) {
+		return nil, errors.New("the endpoint has white space around it, perhaps the line end of the file it came from: use strings.TrimSpace")
+	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		// The reason without the URL: it may hold a password.
 		if reason := errors.Unwrap(err); reason != nil {
 			err = reason
+		}
+		if !strings.Contains(endpoint, "://") { // "127.0.0.1:8099"
+			return nil, errors.New("the endpoint has no scheme: put https:// in front, or http:// for an emulator on this machine")
 		}
 		return nil, fmt.Errorf("the endpoint is not a URL: %w", err)
 	}
@@ -38,8 +45,8 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		errs = append(errs, fmt.Errorf("the endpoint of %s has a query or a fragment: leave out everything from the ? or # on", u.Host))
 	}
-	if strings.Contains(u.Path, "/indexes") {
-		errs = append(errs, fmt.Errorf("the endpoint has the path %s: give the address of the service only, the index has an argument of its own", u.Path))
+	if path := strings.TrimRight(u.Path, "/"); path != "" && (ofTheService.MatchString(path) || azureHost(u.Hostname())) {
+		errs = append(errs, fmt.Errorf("the endpoint has the path %s: give the address of the service only, the index has an argument of its own", path))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -47,6 +54,22 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.RawPath = strings.TrimRight(u.RawPath, "/")
 	return u, nil
+}
+
+// ofTheService matches paths that the clients append themselves. Another path is
+// that of a gateway in front of the service.
+var ofTheService = regexp.MustCompile(`(?i)/(indexes|docs|servicestats|synonymmaps|aliases|indexers|datasources|skillsets)\b`)
+
+// azureHost reports whether host is that of a service itself, in one of the
+// clouds, and not of a gateway.
+func azureHost(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, domain := range []string{".search.windows.net", ".search.azure.cn", ".search.azure.us"} {
+		if strings.HasSuffix(host, domain) {
+			return true
+		}
+	}
+	return false
 }
 
 // loopback reports whether host is this machine.

@@ -62,6 +62,7 @@ type Error struct {
 	response   *azcore.ResponseError
 	retryAfter time.Duration
 	hinted     bool // retryAfter is what the service asked for
+	foreign    bool // something else than a search service answered
 }
 
 // ErrorDetail is one entry in the details of an Error.
@@ -78,6 +79,16 @@ var (
 // status, the code and the request id, then the hint. It is one line and holds
 // neither credentials nor anything of the request's body.
 func (e *Error) Error() string {
+	text := e.text(call{operation: e.Operation, index: e.IndexName}.String() + ": ")
+	if e.Hint != "" {
+		text += ": " + e.Hint
+	}
+	return text
+}
+
+// text returns what the service said, with what was attempted in front of the
+// status.
+func (e *Error) text(attempted string) string {
 	var b strings.Builder
 	if message := oneLine(e.Message); message != "" {
 		b.WriteString(message)
@@ -91,7 +102,7 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(" " + text)
 	}
-	fmt.Fprintf(&b, " (%s: HTTP %d", call{operation: e.Operation, index: e.IndexName}, e.StatusCode)
+	fmt.Fprintf(&b, " (%sHTTP %d", attempted, e.StatusCode)
 	if e.Code != "" {
 		b.WriteString(" " + e.Code)
 	}
@@ -101,9 +112,6 @@ func (e *Error) Error() string {
 		b.WriteString(", client request id " + e.ClientRequestID)
 	}
 	b.WriteByte(')')
-	if e.Hint != "" {
-		b.WriteString(": " + e.Hint)
-	}
 	return b.String()
 }
 
@@ -144,6 +152,7 @@ func newError(resp *http.Response, req *policy.Request, call call, conn *connect
 		RequestID:       requestID(resp),
 		ClientRequestID: req.Raw().Header.Get(clientRequestIDHeader),
 		sentinel:        sentinel(resp.StatusCode, reply, call),
+		foreign:         reply.foreign,
 	}
 	e.retryAfter, e.hinted = retry.RetryAfter(resp.Header, time.Now())
 	e.Hint = hint(e, reply, call, conn)

@@ -115,7 +115,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 		"success that is none": {raw, 204, "",
 			`the service answered 204 No Content and did not say why (IndexDocumentsRaw of index "hotels": HTTP 204` + id, nil},
 		"503 of a load balancer": {raw, 503, "upstream connect error",
-			`upstream connect error (IndexDocumentsRaw of index "hotels": HTTP 503` + id, nil},
+			`upstream connect error (IndexDocumentsRaw of index "hotels": HTTP 503` + id + `: the service is too busy, or being updated: try again later, or with fewer requests at once`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := reply(c.status, c.body)

@@ -155,7 +155,7 @@ func ExampleNewIndexClient() {
 	_, err := search.NewIndexClient("my-service.search.windows.net", nil, nil)
 	fmt.Println(err)
 	// Output:
-	// search: new index client: the credential is nil
+	// search: new index client: the credential is nil: pass an azcore.TokenCredential, for example of azidentity.NewDefaultAzureCredential
 	// the endpoint my-service.search.windows.net does not start with https://, for example "https://my-service.search.windows.net"
 }
 

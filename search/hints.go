@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // right is what an operation asks of whoever calls it.
@@ -46,10 +47,13 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	case http.StatusRequestEntityTooLarge:
 		return "send fewer documents in one request, or use a bufferedsender, which splits its batches"
 	}
+	if e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusTooManyRequests {
+		return busyHint(e)
+	}
 	if reply.foreign && e.StatusCode < http.StatusInternalServerError {
 		// The service's front end answers the statuses above in its own ways, so
 		// only these say that it is not the service.
-		return fmt.Sprintf("this reply does not come from a search service: check the endpoint %s and any proxy on the way", conn.root)
+		return foreignHint(conn)
 	}
 	switch e.StatusCode {
 	case http.StatusNotFound:
@@ -79,11 +83,28 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	return ""
 }
 
+// busyHint says when to come back.
+func busyHint(e *Error) string {
+	text := "the service is too busy, or being updated"
+	if e.StatusCode == http.StatusTooManyRequests {
+		text = "too many requests at once, or a quota of the service is used up"
+	}
+	if e.hinted && e.retryAfter > 0 {
+		return fmt.Sprintf("%s: it asks to wait %v", text, e.retryAfter.Round(time.Millisecond))
+	}
+	return text + ": try again later, or with fewer requests at once"
+}
+
+// foreignHint says that something else answered.
+func foreignHint(conn *connection) string {
+	return fmt.Sprintf("this reply does not come from a search service: check the endpoint %s and any proxy on the way", conn.root)
+}
+
 // credentialHint says which role or which key is missing.
 func credentialHint(status int, call call, conn *connection) string {
 	var b strings.Builder
 	switch {
-	case conn.auth.token == nil:
+	case conn.auth.withKey:
 		fmt.Fprintf(&b, "%s needs %s of this service", call.operation, call.needs.key())
 		if status == http.StatusForbidden {
 			b.WriteString("; the key may also have been rolled since, or the service may accept roles only")

@@ -20,7 +20,7 @@ type IndexClient struct {
 
 // NewIndexClient returns a client for a service that authenticates with Entra
 // ID. For endpoint and opts see NewClient. It sends nothing, and reports every
-// problem with its arguments at once.
+// problem with its arguments at once, joined with errors.Join.
 func NewIndexClient(endpoint string, cred azcore.TokenCredential, opts *ClientOptions) (*IndexClient, error) {
 	return newIndexClient(endpoint, authentication{token: cred}, opts)
 }
@@ -28,7 +28,7 @@ func NewIndexClient(endpoint string, cred azcore.TokenCredential, opts *ClientOp
 // NewIndexClientWithKey is NewIndexClient with an admin API key, which can be
 // rotated while the client is in use.
 func NewIndexClientWithKey(endpoint string, cred *azcore.KeyCredential, opts *ClientOptions) (*IndexClient, error) {
-	return newIndexClient(endpoint, authentication{key: cred}, opts)
+	return newIndexClient(endpoint, authentication{withKey: true, key: cred}, opts)
 }
 
 func newIndexClient(endpoint string, auth authentication, opts *ClientOptions) (*IndexClient, error) {

@@ -105,7 +105,11 @@ func (c *Client) DocumentCount(ctx context.Context, _ *DocumentCountOptions) (_ 
 	const operation = "DocumentCount"
 	ctx, end := c.conn.span(ctx, "Client."+operation)
 	defer func() { end(err) }()
-	call := c.call(operation, readDocuments)
+	return c.count(ctx, c.call(operation, readDocuments))
+}
+
+// count is the one place that counts documents.
+func (c *Client) count(ctx context.Context, call call) (int64, error) {
 	req, err := c.conn.newRequest(ctx, http.MethodGet, c.conn.url(c.docs+"/$count"), acceptNone)
 	if err != nil {
 		return 0, call.wrap(err)

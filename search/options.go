@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // ServiceName is the name under which a cloud.Configuration may hold the
@@ -56,6 +57,24 @@ func (o *ClientOptions) version() (string, error) {
 		return "", fmt.Errorf("APIVersion %q is not a date like %q", ours, DefaultAPIVersion)
 	}
 	return ours, nil
+}
+
+// check reports what could only panic later.
+func (o *ClientOptions) check() error {
+	var errs []error
+	if o.Transport != nil && isNil(o.Transport) {
+		errs = append(errs, fmt.Errorf("the option Transport is a nil %T: leave it out for the default", o.Transport))
+	}
+	notNil := func(name string, policies []policy.Policy) {
+		for i, p := range policies {
+			if isNil(p) {
+				errs = append(errs, fmt.Errorf("%s[%d] is nil", name, i))
+			}
+		}
+	}
+	notNil("PerCallPolicies", o.PerCallPolicies)
+	notNil("PerRetryPolicies", o.PerRetryPolicies)
+	return errors.Join(errs...)
 }
 
 // The audiences and the endpoints of the clouds, from the service's

@@ -61,6 +61,10 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 	}
 	result := models.IndexDocumentsResult{StatusCode: resp.StatusCode, RequestID: requestID(resp)}
 	result.RetryAfter, _ = retry.RetryAfter(resp.Header, time.Now())
+	if page(resp) {
+		_ = resp.Body.Close()
+		return result, c.conn.foreign(resp, call)
+	}
 	result.Results, err = decodeReply(resp)
 	if err != nil {
 		return result, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, result.RequestID))

@@ -63,9 +63,10 @@ func (p *batchParser) nullElement(f *stored.Field) *serviceError {
 	return parseError(fmt.Sprintf("A null value was found for the property named '%s', which has the expected type '%s[Nullable=False]'. The expected type '%s[Nullable=False]' does not allow null values.", f.Name, typ, typ))
 }
 
-// cannotConvert refuses a scalar of the wrong type or out of its range.
+// cannotConvert refuses a scalar of the wrong type or out of its range. Users have
+// reported the words, in which the service does not say what field it is.
 func (p *batchParser) cannotConvert(f *stored.Field, literal string) *serviceError {
-	return parseError(fmt.Sprintf("Cannot convert the literal '%s' of the property '%s' to the expected type '%s'.", literal, f.Name, f.Type))
+	return parseError(fmt.Sprintf("Cannot convert the literal '%s' to the expected type '%s'.", literal, f.Type))
 }
 
 // badPoint refuses a value for an Edm.GeographyPoint.

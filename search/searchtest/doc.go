@@ -7,6 +7,9 @@
 //	err := srv.CreateIndex(`{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true}]}`)
 //	client := &http.Client{Transport: srv.Transport()} // or ClientOptions.Transport of an azcore client
 //
+// Tests of programs that use search.Client need none of these lines: package
+// clienttest, below this one, makes an index and a client for it in one.
+//
 // Requests through Transport never touch a network and start no goroutine, so
 // they work inside a testing/synctest bubble. Listen and ListenTLS open the same
 // service to other processes.
@@ -58,11 +61,18 @@
 //   - members whose name contains @ are ignored, @search.action excepted;
 //   - a property that comes twice, a whole number with a fraction or an exponent
 //     and a time without an offset are refused;
+//   - a string is taken for a boolean or a number, "False" or "12" for example, by
+//     the rules of OData .NET, whose words the service has in its refusals; a number
+//     or a boolean is not taken for a string, as users have reported;
+//   - NaN and infinity are refused in vectors;
 //   - times are cut off, not rounded, to milliseconds;
 //   - the limit on the size of a request counts decompressed bytes;
 //   - a name that is an alias cannot become an index, nor the other way round: 409;
 //   - an alias of an index that does not exist is refused with 400;
 //   - a synonym map may have 20 000 rules, whatever the tier;
+//   - a semantic configuration takes strings and collections of strings that are
+//     retrievable, searchable or not: the documentation asks for searchable ones too,
+//     but what users report names types only, and much used programs have others;
 //   - analyzing with a normalizer gives one token, the whole text;
 //   - a filter with search.ismatchscoring and no search text scores what these
 //     score, and 0 where none of them matches;
@@ -118,7 +128,7 @@
 // Snapshot writes everything that a server holds as JSON that people can read, and
 // Restore puts it into a server, from a file that was written by hand as well: the
 // indexes and documents that tests begin with, or that "azsearch emulator -seed"
-// starts with.
+// starts with and "-save" writes.
 //
 // # Seeing what happened
 //
@@ -143,7 +153,8 @@
 // and 422. Quotas of a service tier are reported, not enforced. Full metadata is
 // the same as minimal. Encryption keys, CORS and role-based access are accepted
 // and not acted on. A changed alias counts at once, while the service takes up to
-// ten seconds. Terms are measured before analysis. Nothing is kept on disk.
+// ten seconds. Terms are measured before analysis. Nothing is kept on disk but by
+// Snapshot.
 //
 // The project is not affiliated with Microsoft.
 package searchtest

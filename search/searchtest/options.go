@@ -32,7 +32,8 @@ type Options struct {
 
 	// MaxBatchActions is the most actions in one request; more are refused with
 	// 400. Defaults to 1000, the documented limit; values above 32 000, the limit
-	// that the service enforces, mean 32 000. Negative means 32 000 as well.
+	// that the service enforces, mean 32 000. Negative means 32 000 as well, which
+	// is the default of azsearch emulator.
 	MaxBatchActions int
 	// MaxBatchBytes is the largest body of one request, in bytes after
 	// decompression; larger ones are refused with 413. Defaults to 16 MiB;

@@ -357,3 +357,20 @@ func TestFieldsThatAreNotAnalyzedAreNamed(t *testing.T) {
 	assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
 	assert.Contains(t, a.message(), "en.microsoft")
 }
+
+// Microsoft's demonstration of retrieval has the page as the title, which is only
+// filterable.
+func TestFieldsThatAreNotSearchableAreReadForSemanticRanking(t *testing.T) {
+	p := probe{TB: t, Server: NewServer(&Options{SemanticStandIn: true})}
+	require.NoError(t, p.CreateIndex(`{"name":"articles","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"body","type":"Edm.String","analyzer":"en.lucene"},
+		{"name":"page","type":"Edm.String","searchable":false,"filterable":true},{"name":"tags","type":"Collection(Edm.String)","searchable":false}],
+		"semantic":{"configurations":[{"name":"all","prioritizedFields":{"titleField":{"fieldName":"page"},"prioritizedContentFields":[{"fieldName":"body"}],"prioritizedKeywordsFields":[{"fieldName":"tags"}]}}]}}`))
+	a := p.send(http.MethodPost, "/indexes('articles')/docs/search.index", `{"value":[{"id":"1","body":"cloud","page":"rain"},{"id":"2","body":"cloud rains","page":"sun"},{"id":"3","body":"cloud","tags":["Rain"]}]}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	r := p.semantic(`{"search":"cloud rain","queryType":"semantic","semanticConfiguration":"all","searchFields":"body"}`)
+	require.Len(t, r.Value, 3)
+	for _, v := range r.Value {
+		require.NotNil(t, v.Reranked)
+		assert.GreaterOrEqual(t, *v.Reranked, 3.0, "%s has both words", v.ID)
+	}
+}

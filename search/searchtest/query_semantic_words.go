@@ -50,7 +50,10 @@ func (sp *semanticPlan) compile(sc *schema) *serviceError {
 	var tokens [][]analysis.Token // of the text, by field
 	add := func(kind semanticKind, uses ...*object) *serviceError {
 		for _, use := range uses {
-			f := &sc.texts[sc.textField(use.str("fieldName"))]
+			path := use.str("fieldName")
+			// Not one of texts: it need not be searchable. It has no analyzer then, and is
+			// read with the standard one.
+			f := &textField{path, sc.find(path), sc.parsed.field(path)}
 			index, search, err := sc.analyzers(f)
 			if err != nil {
 				return notAnalyzed("the field '"+f.path+"'", err)

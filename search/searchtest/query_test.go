@@ -179,6 +179,35 @@ func TestWhatSearchesCannotDoIsNamed(t *testing.T) {
 	}
 }
 
+func TestVectorQueriesThatNeedAModelAreNamed(t *testing.T) {
+	p := library(t)
+	const text, url, binary = `"kind":"text","text":"x"`, `"kind":"imageUrl","url":"https://x/y.png"`, `"base64Image":"AA==","kind":"imageBinary"`
+	for _, test := range []struct{ version, query, says string }{
+		{"2026-04-01", text, "the kind 'text': it has no vectorizers"},
+		{"2024-07-01", text, "the kind 'text': it has no vectorizers"},
+		{"2023-10-01-preview", text, "the kind 'text': it has no vectorizers"},
+		{"2023-10-01-preview", `"kind":"te\u0078t","text":"x","queryRewrites":"generative"`, "the kind 'text': it has no vectorizers"},
+		{"2026-04-01", url, "the kind 'imageUrl': it has no vectorizers"},
+		{"2024-05-01-preview", url, "the kind 'imageUrl': it has no vectorizers"},
+		{"2025-11-01-preview", binary, "the kind 'imageBinary': it has no vectorizers"},
+		{"2023-11-01", text, ""},
+		{"2024-07-01", url, ""},
+		{"2024-07-01", binary, ""},
+		{"2026-04-01", `"kind":7,"text":"x"`, ""},
+		{"2026-04-01", `"kind":"audio","url":"x"`, ""},
+	} {
+		t.Run(test.version+" "+test.query, func(t *testing.T) {
+			a := probe{t, p.Server}.send(http.MethodPost, "/indexes('types')/docs/search?api-version="+test.version, `{"vectorQueries":[{`+test.query+`,"fields":"v","k":3}]}`)
+			if test.says == "" {
+				assert.Equal(t, http.StatusBadRequest, a.status, a.body)
+				return
+			}
+			assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
+			assert.Contains(t, a.message(), test.says)
+		})
+	}
+}
+
 func TestAGetAsksWhatAPostAsks(t *testing.T) {
 	p := library(t)
 	query := url.Values{

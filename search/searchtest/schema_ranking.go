@@ -150,10 +150,8 @@ func (d *indexDefinition) validateSemantic() *serviceError {
 			return d.refuse("InvalidSemanticConfiguration", "The semantic configuration '"+c.str("name")+"' must have at least one of 'titleField', 'prioritizedContentFields' and 'prioritizedKeywordsFields'.")
 		}
 		for _, use := range fields {
-			path := use.str("fieldName")
-			f := d.field(path)
-			if f == nil || !stringField(f) || !f.boolean("searchable") || !f.boolean("retrievable") {
-				return d.refuse("InvalidSemanticConfiguration", "The semantic configuration '"+c.str("name")+"' uses the field '"+path+"', which is not a searchable and retrievable string field of the index.")
+			if reason := d.semanticFieldFault(use.str("fieldName")); reason != "" {
+				return d.refuse("InvalidSemanticConfiguration", reason)
 			}
 		}
 	}
@@ -161,4 +159,37 @@ func (d *indexDefinition) validateSemantic() *serviceError {
 		return d.refuse("InvalidSemanticConfiguration", "The default semantic configuration '"+name+"' does not exist.")
 	}
 	return nil
+}
+
+// semanticFieldFault is what keeps a field out of semantic configurations, "" if
+// nothing. The words about types are reported ones. That a field need not be
+// searchable, against the documentation, is inferred: nobody has reported a refusal of
+// one, and programs that many use name some, such as the pages of Microsoft's own
+// demonstration of retrieval. Nothing is known of fields that are not retrievable, so
+// there the documentation holds.
+func (d *indexDefinition) semanticFieldFault(path string) string {
+	f := d.field(path)
+	switch {
+	case f == nil:
+		return "A semantic configuration uses the field '" + path + "', which does not exist."
+	case !stringField(f) || d.belowCollection(path):
+		return "Semantic configurations support fields of type Edm.String and Collection(Edm.String). Subfields of Edm.ComplexType can be used but subfields of Collection(Edm.ComplexType) are not supported. " +
+			"Please visit https://aka.ms/SemanticConfiguration for more info."
+	case !f.boolean("retrievable"):
+		return "A semantic configuration uses the field '" + path + "', which is not retrievable."
+	}
+	return ""
+}
+
+// belowCollection reports whether a field lies in a collection of complex objects.
+func (d *indexDefinition) belowCollection(path string) bool {
+	for i, c := range path {
+		if c != '/' {
+			continue
+		}
+		if _, collection, _ := stored.ParseType(d.field(path[:i]).str("type")); collection {
+			return true
+		}
+	}
+	return false
 }

@@ -27,6 +27,10 @@ const plainFields = `"fields":[{"name":"id","type":"Edm.String","key":true},{"na
 	`{"name":"where","type":"Edm.GeographyPoint"},{"name":"tags","type":"Collection(Edm.String)"},` +
 	`{"name":"address","type":"Edm.ComplexType","fields":[{"name":"city","type":"Edm.String"}]}]`
 
+// semanticTypes is what users have reported of a semantic configuration.
+const semanticTypes = "The request is invalid. Details: definition : Semantic configurations support fields of type Edm.String and Collection(Edm.String). Subfields of Edm.ComplexType can be used but subfields of Collection(Edm.ComplexType) are not supported. " +
+	"Please visit https://aka.ms/SemanticConfiguration for more info."
+
 func plain(members string) string { return withMembers(plainFields + `,` + members) }
 
 // vectorField is a vector field with the given members; vectorIndex an index
@@ -204,7 +208,9 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"a similarity out of range":                       {plain(`"similarity":{"@odata.type":"#Microsoft.Azure.Search.BM25Similarity","b":2}`), "'b'"},
 		"a semantic configuration of nothing":             {plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{}}]}`), "at least one of"},
 		"a semantic configuration of a missing field":     {plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{"titleField":{"fieldName":"nope"}}}]}`), "'nope'"},
-		"a semantic configuration of a number":            {plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{"prioritizedContentFields":[{"fieldName":"n"}]}}]}`), "'n'"},
+		"a semantic configuration of a number":            {plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{"prioritizedContentFields":[{"fieldName":"n"}]}}]}`), semanticTypes},
+		"a semantic configuration of an object":           {plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{"prioritizedContentFields":[{"fieldName":"address"}]}}]}`), semanticTypes},
+		"a semantic configuration of what comes in lists": {withField(`{"name":"rooms","type":"Collection(Edm.ComplexType)","fields":[{"name":"bed","type":"Edm.ComplexType","fields":[{"name":"kind","type":"Edm.String"}]}]}],"semantic":{"configurations":[{"name":"s","prioritizedFields":{"titleField":{"fieldName":"rooms/bed/kind"}}}]},"suggesters":[`), semanticTypes},
 		"a semantic configuration of a secret":            {plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{"prioritizedKeywordsFields":[{"fieldName":"secret"}]}}]}`), "'secret'"},
 		"a default semantic configuration that is absent": {plain(`"semantic":{"defaultConfiguration":"s","configurations":[]}`), "'s' does not exist"},
 
@@ -311,7 +317,8 @@ func TestDefinitionsTheServiceTakesAreTaken(t *testing.T) {
 		"an analyzer of its own parts": plain(`"analyzers":[{"@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","name":"my analyzer","tokenizer":"t","tokenFilters":["f","lowercase"],"charFilters":["c","html_strip"]}],
 			"tokenizers":[{"@odata.type":"#Microsoft.Azure.Search.PatternTokenizer","name":"t","flags":"DOTALL|MULTILINE"}],"tokenFilters":[{"@odata.type":"#Microsoft.Azure.Search.LengthTokenFilter","name":"f"}],
 			"charFilters":[{"@odata.type":"#Microsoft.Azure.Search.MappingCharFilter","name":"c","mappings":["a => b"]}],"normalizers":[{"@odata.type":"#Microsoft.Azure.Search.CustomNormalizer","name":"n","tokenFilters":["lowercase"],"charFilters":["c"]}]`),
-		"semantic configurations": plain(`"semantic":{"defaultConfiguration":"s","configurations":[{"name":"s","rankingOrder":"RerankerScore","prioritizedFields":{"titleField":{"fieldName":"title"},"prioritizedContentFields":[{"fieldName":"french"}],"prioritizedKeywordsFields":[{"fieldName":"tags"}]}}]}`),
+		"semantic configurations":                                   plain(`"semantic":{"defaultConfiguration":"s","configurations":[{"name":"s","rankingOrder":"RerankerScore","prioritizedFields":{"titleField":{"fieldName":"title"},"prioritizedContentFields":[{"fieldName":"french"}],"prioritizedKeywordsFields":[{"fieldName":"tags"}]}}]}`),
+		"semantic configurations of fields that are not searchable": plain(`"semantic":{"configurations":[{"name":"s","prioritizedFields":{"titleField":{"fieldName":"shelf"},"prioritizedContentFields":[{"fieldName":"address/city"},{"fieldName":"id"}]}}]}`),
 		"vectors of every type": vectorIndex(vectorField("") + `,` + strings.Replace(vectorField(`,"stored":false`), `"v"`, `"v2"`, 1) + `,` + strings.NewReplacer(`"v"`, `"v3"`, "Single", "Half").Replace(vectorField("")) + `,` +
 			strings.NewReplacer(`"v"`, `"v4"`, "Single", "Int16").Replace(vectorField(`,"retrievable":true`)) + `,` + strings.NewReplacer(`"v"`, `"v5"`, "Single", "SByte").Replace(vectorField("")) + `,` +
 			strings.NewReplacer(`"v"`, `"v6"`, "Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":16").Replace(vectorField(""))),

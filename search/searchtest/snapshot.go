@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"unicode"
@@ -67,13 +66,6 @@ func (s *Server) Snapshot(w io.Writer) error {
 	p.list(2, len(aliases), func(i int) { p.line(appendGiven(nil, aliases[i].object, version2026)) })
 	p.text("\n}\n")
 	return p.w.Flush()
-}
-
-// SnapshotFile writes Snapshot to a file, which it creates or replaces.
-func (s *Server) SnapshotFile(name string) error {
-	var b bytes.Buffer
-	_ = s.Snapshot(&b) // a bytes.Buffer does not fail
-	return os.WriteFile(name, b.Bytes(), 0o644)
 }
 
 // snapshotWriter writes the parts of a snapshot. An error of the writer stays in

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
@@ -35,7 +36,7 @@ func (p *batchParser) scalar(f *stored.Field) *serviceError {
 			return p.malformed()
 		}
 		if f.Type != stored.Boolean {
-			return p.cannotConvert(f, word)
+			return p.cannotConvert(f, strings.ToUpper(word[:1])+word[1:]) // as .NET writes it
 		}
 		b := byte(0)
 		if c == 't' {
@@ -83,19 +84,10 @@ func (p *batchParser) text(f *stored.Field, raw []byte, plain bool) *serviceErro
 			p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ms))
 			return nil
 		}
-	case stored.Double:
-		special := math.NaN()
-		switch string(raw) {
-		case "NaN":
-		case "INF", "Infinity":
-			special = math.Inf(1)
-		case "-INF", "-Infinity":
-			special = math.Inf(-1)
-		default:
-			return p.cannotConvert(f, string(raw))
+	default:
+		if p.convertText(f, raw) {
+			return nil
 		}
-		p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(special))
-		return nil
 	}
 	return p.cannotConvert(f, string(raw))
 }

@@ -76,10 +76,10 @@ func TestValuesOfTheWrongTypeRefuseTheRequest(t *testing.T) {
 	const unexpected, cannot, contents = "node was found for property named", "Cannot convert the literal", "when trying to read the contents of the property"
 	for _, test := range []struct{ field, in, message string }{
 		{"s", `1`, cannot}, {"s", `true`, cannot}, {"s", `{}`, unexpected}, {"s", `[]`, unexpected},
-		{"b", `"true"`, cannot}, {"b", `1`, cannot}, {"b", `[true]`, unexpected},
-		{"i", `2147483648`, cannot}, {"i", `-2147483649`, cannot}, {"i", `1.0`, cannot}, {"i", `1e2`, cannot}, {"i", `"1"`, cannot}, {"i", `true`, cannot},
-		{"l", `9223372036854775808`, cannot}, {"l", `1.5`, cannot}, {"l", `"1"`, cannot},
-		{"d", `"nan"`, cannot}, {"d", `"1.5"`, cannot}, {"d", `1e400`, cannot}, {"d", `true`, cannot},
+		{"b", `"yes"`, cannot}, {"b", `1`, cannot}, {"b", `[true]`, unexpected},
+		{"i", `2147483648`, cannot}, {"i", `-2147483649`, cannot}, {"i", `1.0`, cannot}, {"i", `1e2`, cannot}, {"i", `"1.0"`, cannot}, {"i", `true`, cannot},
+		{"l", `9223372036854775808`, cannot}, {"l", `1.5`, cannot}, {"l", `"one"`, cannot},
+		{"d", `"nan"`, cannot}, {"d", `"1.5.0"`, cannot}, {"d", `1e400`, cannot}, {"d", `true`, cannot},
 		{"t", `"2010-01-01"`, cannot}, {"t", `"2010-01-01T00:00:00"`, cannot}, {"t", `"2010-02-30T00:00:00Z"`, cannot}, {"t", `"2010-13-01T00:00:00Z"`, cannot},
 		{"t", `"0000-01-01T00:00:00Z"`, cannot}, {"t", `"0001-01-01T00:00:00+01:00"`, cannot}, {"t", `"9999-12-31T23:59:59-01:00"`, cannot}, {"t", `1262304000`, cannot},
 		{"t", `"2010-01-01T24:00:00Z"`, cannot}, {"t", `"2010-01-01T00:60:00Z"`, cannot}, {"t", `"2010-01-01T00:00:60Z"`, cannot},

@@ -1,0 +1,257 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// checker is one run of Check.
+type checker struct {
+	client   *Client
+	use      CheckUse
+	report   CheckReport
+	problems []*CheckProblem
+}
+
+func (k *checker) found(p *CheckProblem) { k.problems = append(k.problems, p) }
+
+func (k *checker) call(needs right) call { return k.client.call("Check", needs) }
+
+// unchecked notes what was not checked for one reason.
+func (k *checker) unchecked(reason string, err error, kinds ...CheckKind) {
+	for _, kind := range kinds {
+		k.report.Unchecked = append(k.report.Unchecked, CheckGap{Kind: kind, Reason: reason, Err: err})
+	}
+}
+
+// run checks everything up to the index, and reads its definition if it can.
+func (k *checker) run(ctx context.Context) {
+	definition := k.definition(ctx)
+	missing := errors.Is(definition, ErrIndexNotFound)
+	switch {
+	case definition == nil, denied(definition):
+	case missing && !k.elsewhere(definition):
+		k.found(k.problem(CheckIndex, definition))
+		k.unchecked("the index does not exist", nil, CheckSchema)
+	default:
+		k.stopped(definition)
+		return
+	}
+	withKey := k.client.conn.auth.withKey
+	if withKey && !denied(definition) {
+		return // an admin key, which may do everything
+	}
+	reading, writing := k.access(ctx, withKey)
+	// The others say more than a refusal, and one of each is enough.
+	for _, err := range []error{reading, writing} {
+		switch {
+		case err == nil, denied(err):
+		case errors.Is(err, ErrIndexNotFound) && !k.elsewhere(err):
+			if !missing {
+				missing = true
+				k.found(k.problem(CheckIndex, err))
+			}
+		default:
+			k.found(k.problem(kindOf(err), err))
+			k.unchecked("the service did not answer as it should", err, CheckRole)
+			k.schemaOf(definition)
+			return
+		}
+	}
+	if k.rights(definition, reading, writing, withKey) {
+		k.schemaOf(definition)
+	}
+}
+
+// definition reads the definition of the index.
+func (k *checker) definition(ctx context.Context) error {
+	c := k.client
+	index, err := indexKind.read(ctx, c.conn, k.call(manageIndexes), c.indexName)
+	if err == nil {
+		k.report.Index = &index
+	}
+	return err
+}
+
+// access tries to count the documents, and to write none. nil is for a success
+// and for what is not asked for.
+func (k *checker) access(ctx context.Context, withKey bool) (reading, writing error) {
+	if k.use.writes() {
+		writing = k.writeNothing(ctx)
+	}
+	// A key that may not write may be a query key, or none of this service.
+	if k.use.reads() || withKey && denied(writing) {
+		_, reading = k.client.count(ctx, k.call(readDocuments))
+	}
+	return reading, writing
+}
+
+// writeNothing sends a batch without documents. The service checks who asks
+// before it refuses the batch, with a 400, so that this is a success.
+func (k *checker) writeNothing(ctx context.Context) error {
+	_, err := k.client.postBatch(ctx, streaming.NopCloser(bytes.NewReader([]byte(`{"value":[]}`))), k.call(writeDocuments))
+	var e *Error
+	if errors.As(err, &e) && e.StatusCode == http.StatusBadRequest && !e.foreign {
+		return nil
+	}
+	return err
+}
+
+// rights reports what a refused credential lacks. It is false if the credential
+// is refused for everything.
+func (k *checker) rights(definition, reading, writing error, withKey bool) bool {
+	if withKey {
+		switch {
+		case denied(reading):
+			p := k.problem(CheckCredential, reading)
+			p.Want = k.needed().key()
+			p.Hint = fmt.Sprintf("the key is not one of this service, was rolled since, or keys are not allowed at all: it takes %s of %s; a firewall of the service refuses like this too", p.Want, k.client.conn.endpoint.Host)
+			k.found(p)
+			k.unchecked("the key is refused", definition, CheckRole, CheckIndex, CheckSchema)
+			return false
+		case denied(writing):
+			p := k.problem(CheckRole, writing)
+			p.Want, p.Have = "an admin key", "a query key"
+			p.Problem = "the key is a query key, which only reads documents: " + p.Problem
+			p.Hint = "writing documents needs an admin key of " + k.client.conn.endpoint.Host
+			k.found(p)
+		}
+		return true
+	}
+	if unauthorized(definition) && !k.grants(reading, writing) && (unauthorized(reading) || unauthorized(writing)) {
+		p := k.problem(CheckCredential, errors.Join(reading, writing))
+		p.Want = k.needed().role()
+		k.found(p)
+		k.unchecked("the token is refused", definition, CheckRole, CheckIndex, CheckSchema)
+		return false
+	}
+	for _, err := range []error{reading, writing} {
+		if !denied(err) {
+			continue
+		}
+		needs := readDocuments
+		if errors.Is(err, writing) {
+			needs = writeDocuments
+		}
+		p := k.problem(CheckRole, err)
+		p.Want = needs.role()
+		k.found(p)
+	}
+	return true
+}
+
+// grants reports whether something that was asked for is allowed.
+func (k *checker) grants(reading, writing error) bool {
+	return k.use.reads() && !denied(reading) || k.use.writes() && !denied(writing)
+}
+
+// needed returns the right that a use takes.
+func (k *checker) needed() right {
+	if k.use.writes() {
+		return writeDocuments
+	}
+	return readDocuments
+}
+
+// schemaOf notes that the definition could not be read, if so.
+func (k *checker) schemaOf(definition error) {
+	if !denied(definition) {
+		return
+	}
+	what := fmt.Sprintf("the role %q", manageIndexes.role())
+	if k.client.conn.auth.withKey {
+		what = "an admin key"
+	}
+	k.unchecked("the credential may not read the definition of the index, which takes "+what, definition, CheckSchema)
+}
+
+// stopped notes a problem that leaves nothing else to be checked.
+func (k *checker) stopped(err error) {
+	kind := kindOf(err)
+	if k.elsewhere(err) {
+		kind = CheckEndpoint
+	}
+	k.found(k.problem(kind, err))
+	if kind != CheckCredential {
+		k.unchecked("the service did not answer as it should", err, CheckCredential)
+	}
+	k.unchecked("the service did not answer as it should", err, CheckRole, CheckIndex, CheckSchema)
+}
+
+// problem returns the problem of a failed request.
+func (k *checker) problem(kind CheckKind, err error) *CheckProblem {
+	p := &CheckProblem{Kind: kind, Err: err}
+	var (
+		answer *Error
+		none   *unanswered
+	)
+	switch {
+	case errors.As(err, &answer):
+		p.Problem, p.Hint = answer.text(""), answer.Hint
+		if kind == CheckEndpoint {
+			p.Hint = foreignHint(k.client.conn)
+		}
+	case errors.As(err, &none):
+		p.Problem, p.Hint = none.cause, none.hint
+	default:
+		p.Problem = strings.TrimPrefix(err.Error(), "search: "+k.call(readDocuments).String()+": ")
+	}
+	return p
+}
+
+// elsewhere reports whether a 404 comes from a path of an endpoint that leads to
+// no service: it says nothing of an index.
+func (k *checker) elsewhere(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.StatusCode == http.StatusNotFound &&
+		k.client.conn.endpoint.Path != "" && !strings.Contains(strings.ToLower(e.Message), "index")
+}
+
+// kindOf returns what a request failed for, other than a right or an index.
+func kindOf(err error) CheckKind {
+	var (
+		answer *Error
+		none   *unanswered
+	)
+	if errors.As(err, &answer) {
+		if answer.foreign || answer.StatusCode >= 300 && answer.StatusCode < 400 || answer.StatusCode == http.StatusNotFound {
+			return CheckEndpoint
+		}
+		return CheckService
+	}
+	if errors.As(err, &none) && none.before != nil {
+		err = none.before
+	}
+	switch t := troubleOf(err); t {
+	case noCredential:
+		return CheckCredential
+	case noSuchHost, noNameServer:
+		return CheckHost
+	case notTLS, badCertificate, noTLS:
+		return CheckTLS
+	default:
+		if t == unknownTrouble && errors.Is(err, models.ErrMalformedReply) {
+			return CheckEndpoint
+		}
+		return CheckConnection
+	}
+}
+
+// denied reports whether the service refuses a credential, or what it asks for.
+func denied(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.StatusCode == http.StatusUnauthorized || e.StatusCode == http.StatusForbidden)
+}
+
+func unauthorized(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.StatusCode == http.StatusUnauthorized
+}

@@ -1,0 +1,138 @@
+package searchtest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+)
+
+// The service reads documents with OData .NET, whose payload converter takes a
+// string for a value of any primitive type and converts it with the rules of the
+// invariant culture; it takes neither numbers nor truth values for strings. The
+// rules are those of the .NET Framework, whose way to write doubles is the recorded
+// one: names of special numbers in their own case, and an error for what is out of
+// range.
+
+// convertText appends the value that a string stands for in a field of another
+// type. It reports whether it stands for one.
+func (p *batchParser) convertText(f *stored.Field, text []byte) bool {
+	switch f.Type {
+	case stored.Boolean:
+		value, ok := textToBoolean(text)
+		p.buf = append(p.buf, value)
+		return ok
+	case stored.Double:
+		if special, ok := textToSpecial(text); ok {
+			p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(special))
+			return true
+		}
+		fallthrough
+	case stored.Single, stored.Half: // of vectors, which NaN and infinity have no place in
+		number, ok := textToFloat(text)
+		return ok && p.numeric(f.Type, number, false)
+	case stored.Int64, stored.Int32, stored.Int16, stored.SByte, stored.Byte:
+		number, ok := textToWhole(text)
+		return ok && p.numeric(f.Type, number, true)
+	}
+	return false
+}
+
+// textToBoolean is Boolean.Parse: any case, and white space and NULs around it.
+func textToBoolean(text []byte) (value byte, ok bool) {
+	switch word := strings.TrimFunc(string(text), isSpaceOrNUL); {
+	case len(word) == len("true") && strings.EqualFold(word, "true"): // the length leaves out letters beyond ASCII that fold to its own
+		return 1, true
+	case len(word) == len("false") && strings.EqualFold(word, "false"):
+		return 0, true
+	}
+	return 0, false
+}
+
+func isSpaceOrNUL(r rune) bool { return r == 0 || unicode.IsSpace(r) }
+
+// textToWhole returns the number in a string as Int64.Parse with
+// NumberStyles.Integer takes it: white space around it and a sign in front.
+func textToWhole(text []byte) ([]byte, bool) {
+	text = trimNumber(text)
+	sign, digits := cutSign(text)
+	if digits = bytes.TrimLeft(digits, "0"); len(digits) == 0 {
+		return []byte("0"), len(text) > 0 && text[len(text)-1] == '0' // -0 is 0, for bytes too
+	}
+	for _, c := range digits {
+		if !isDigit(c) {
+			return nil, false
+		}
+	}
+	return append([]byte(sign), digits...), true
+}
+
+// textToFloat returns the number in a string as Double.Parse with
+// NumberStyles.Float and AllowThousands takes it: white space around it, a sign in
+// front, commas anywhere behind the first digit and before the point, digits on
+// either side of the point or both, an exponent.
+func textToFloat(text []byte) ([]byte, bool) {
+	sign, rest := cutSign(trimNumber(text))
+	out := []byte(sign)
+	digits, point, i := 0, false, 0
+	for ; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case isDigit(c):
+			digits++
+		case c == '.' && !point:
+			point = true
+		case c == ',' && digits > 0 && !point:
+			continue
+		default:
+			if c|0x20 != 'e' || digits == 0 {
+				return nil, false
+			}
+			_, exponent := cutSign(rest[i+1:])
+			return append(out, rest[i:]...), len(exponent) > 0 && allDigits(exponent)
+		}
+		out = append(out, rest[i])
+	}
+	return out, digits > 0
+}
+
+// textToSpecial returns the number without digits that a string names.
+func textToSpecial(text []byte) (float64, bool) {
+	switch string(text) {
+	case "Infinity":
+		return math.Inf(1), true
+	case "-Infinity":
+		return math.Inf(-1), true
+	}
+	switch strings.TrimSpace(string(text)) {
+	case "NaN":
+		return math.NaN(), true
+	case "INF":
+		return math.Inf(1), true
+	case "-INF":
+		return math.Inf(-1), true
+	}
+	return 0, false
+}
+
+// trimNumber takes the NULs off the end of a number and then the white space off
+// both ends, which is ASCII's only.
+func trimNumber(text []byte) []byte {
+	return bytes.Trim(bytes.TrimRight(text, "\x00"), " \t\n\v\f\r")
+}
+
+// cutSign takes the sign off a number. A plus is as good as none.
+func cutSign(text []byte) (sign string, rest []byte) {
+	if len(text) > 0 && text[0] == '-' {
+		return "-", text[1:]
+	}
+	return "", bytes.TrimPrefix(text, []byte("+"))
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func allDigits(text []byte) bool {
+	return len(bytes.TrimLeft(text, "0123456789")) == 0
+}

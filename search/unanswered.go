@@ -1,0 +1,202 @@
+package search
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// unanswered is the error of a request that got no complete answer: the
+// operation, the cause once, and what is likely to help, in one line.
+type unanswered struct {
+	call  call
+	cause string
+	hint  string
+	err   error
+	// before is why the attempt before failed, if err is only that the context
+	// ended while the next one was waited for.
+	before error
+}
+
+func (e *unanswered) Error() string {
+	text := "search: " + e.call.String() + ": " + e.cause
+	if e.hint != "" {
+		text += ": " + e.hint
+	}
+	return text
+}
+
+// Unwrap returns what net/http, the credential or the context said.
+func (e *unanswered) Unwrap() error { return e.err }
+
+// unanswered returns the error for a request that err is the end of.
+func (c *connection) unanswered(err error, req *policy.Request, call call) error {
+	e := &unanswered{call: call, cause: cause(err), err: err}
+	reason := err
+	var made *attempts
+	if ended(err) && req.OperationValue(&made) && made.failed != nil {
+		e.before, reason = made.failed, made.failed
+		e.cause += ", after an attempt that failed: " + cause(reason)
+	}
+	e.hint = troubleOf(reason).hint(c.root, changes(req.Raw().Method, call))
+	return e
+}
+
+// changes reports whether a request may have changed something.
+func changes(method string, call call) bool {
+	return call.needs == writeDocuments || call.needs == manageIndexes && method != http.MethodGet
+}
+
+// cause returns the text of err without what the rest of the message says
+// already: the address, and the names of azcore's policies.
+func cause(err error) string {
+	var credential *CredentialError
+	if errors.As(err, &credential) {
+		return tidy(credential.Error())
+	}
+	for {
+		inner := errors.Unwrap(err)
+		_, address := err.(*url.Error) //nolint:errorlint // one layer after the other, and none below others
+		if inner == nil || !address && !strings.HasPrefix(err.Error(), "body download policy: ") {
+			return tidy(err.Error())
+		}
+		err = inner
+	}
+}
+
+// tidy joins the lines of a message, without the rules that azidentity draws
+// between the parts of its own.
+func tidy(text string) string {
+	words := strings.Fields(text)
+	kept := words[:0]
+	for _, w := range words {
+		if len(w) < 4 || strings.Trim(w, "-") != "" {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// ended reports whether err is that a context ended.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// trouble is why a request got no answer.
+type trouble int
+
+const (
+	unknownTrouble trouble = iota
+	contextEnded
+	noCredential
+	noSuchHost
+	noNameServer
+	notTLS
+	badCertificate
+	noTLS
+	proxyTrouble
+	refused
+	noConnection
+	broken
+)
+
+// troubleOf finds out why a request got no answer.
+func troubleOf(err error) trouble {
+	var (
+		credential  *CredentialError
+		dns         *net.DNSError
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		host        x509.HostnameError
+		invalid     x509.CertificateInvalidError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		op          *net.OpError
+	)
+	switch {
+	case errors.As(err, &credential):
+		return noCredential
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return noSuchHost
+	case errors.As(err, &dns):
+		return noNameServer
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return notTLS
+	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid):
+		return badCertificate
+	case errors.As(err, &record), errors.As(err, &alert):
+		return noTLS
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return proxyTrouble
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return refused
+	case errors.As(err, &op) && op.Op == "dial":
+		return noConnection
+	case ended(err):
+		return contextEnded
+	case errors.As(err, &op), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return broken
+	}
+	return unknownTrouble
+}
+
+// hint returns what is likely to help, or "". root is the endpoint.
+func (t trouble) hint(root string, changes bool) string {
+	switch t {
+	case noSuchHost:
+		return fmt.Sprintf("check the name of the service in the endpoint %s (a private endpoint is known in its own network only)", root)
+	case noNameServer:
+		return "the name server did not answer: check the network"
+	case notTLS:
+		return fmt.Sprintf("what listens at %s does not speak https: check the port, and any proxy on the way", root)
+	case badCertificate:
+		return fmt.Sprintf("the certificate of %s is not trusted: check the endpoint, the clock, and the root certificates of this machine, to which a proxy that inspects TLS adds its own", root)
+	case noTLS:
+		return fmt.Sprintf("no TLS connection to %s: check the port, and any proxy on the way", root)
+	case proxyTrouble:
+		return "check the proxy that HTTPS_PROXY names, or add the service to NO_PROXY"
+	case refused:
+		return fmt.Sprintf("nothing listens there: check the host and the port of the endpoint %s", root)
+	case noConnection:
+		return fmt.Sprintf("no connection to %s: check the endpoint, the network and any firewall", root)
+	case broken:
+		if changes {
+			return "the connection broke before the reply was complete: the service may have carried the request out"
+		}
+		return "the connection broke before the reply was complete"
+	}
+	return ""
+}
+
+// attempts remembers of a request why its last attempt failed that did not end
+// with its context.
+type attempts struct{ failed error }
+
+// attemptMemory is the pipeline policy that writes it. When the context ends
+// between two attempts azcore reports just that, which explains nothing.
+type attemptMemory struct{}
+
+func (attemptMemory) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	var made *attempts
+	if !req.OperationValue(&made) {
+		return resp, err
+	}
+	switch {
+	case err != nil && !ended(err):
+		made.failed = err
+	case err == nil && resp.StatusCode >= http.StatusBadRequest:
+		made.failed = fmt.Errorf("the service answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	return resp, err
+}
