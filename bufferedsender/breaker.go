@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
@@ -11,15 +12,15 @@ import (
 
 // Breaker returns the breaker of the sender, to look at, disable, enable or
 // reset. It is nil with DisableBreaker. Reset does not end a pause that the
-// service has asked for with Retry-After; that is MaxOpenFor at the most.
+// service has asked for with Retry-After; that is MaxRetryAfter at the most.
 func (s *BufferedSender[T]) Breaker() *breaker.Breaker { return s.options.Breaker }
 
 // longestWait is the longest Retry-After that is obeyed, negative for any.
 func longestWait(b *breaker.Breaker) time.Duration {
 	if b == nil {
-		return -1
+		return breaker.DefaultMaxRetryAfter
 	}
-	return b.MaxOpenFor()
+	return b.MaxRetryAfter()
 }
 
 // gate is a breaker as the publisher sees it. Subscribers of the breaker may run
@@ -31,6 +32,9 @@ type gate struct {
 	// Of the publisher goroutine: what State has read.
 	status breaker.Status
 	known  bool
+	others uint64 // requests of other senders that the service was sound enough to serve
+
+	sound atomic.Uint64 // those of this sender, counted before the breaker counts them
 
 	mu  sync.Mutex
 	out []*pass // of requests that have not ended; guarded by mu
@@ -52,6 +56,11 @@ func (g *gate) forPublisher() publisher.Gate {
 		return nil
 	}
 	return g
+}
+
+// closed reports whether the breaker is closed: what is held then is held apart.
+func (g *gate) closed() bool {
+	return g != nil && g.breaker.Status().State == breaker.Closed
 }
 
 func (g *gate) Enter() (publisher.Pass, bool) {
@@ -77,9 +86,15 @@ func (g *gate) State() publisher.GateState {
 	for g.known = false; !g.known; { // a subscriber that panics has been told by then
 		g.read()
 	}
-	state := publisher.GateState{Served: g.status.Counts.Successes}
+	// One of this sender's that is on its way between the two counts must not look like
+	// one of another sender's, for which the index is held to be sound. So its own are
+	// read last, and are all that the breaker has counted or more.
+	served, own := g.status.Counts.Successes, g.sound.Load()
+	g.others = max(g.others, served-min(own, served))
+	state := publisher.GateState{Served: served, Others: g.others}
 	if g.status.State != breaker.Closed {
 		state.Shut, state.Blocked = &circuitOpenError{&breaker.OpenError{Status: g.status}}, g.status.State != breaker.HalfOpen
+		state.Ready = g.status.State == breaker.HalfOpen && g.status.Probe.IsZero()
 	}
 	return state
 }
@@ -114,6 +129,7 @@ func (e *circuitOpenError) Unwrap() error { return e.OpenError }
 type pass struct {
 	gate  *gate
 	leave *breaker.Pass
+	done  atomic.Bool
 }
 
 var outcomes = map[publisher.Service]breaker.Outcome{
@@ -133,5 +149,8 @@ func (p *pass) Done(health publisher.Service, retryAfter time.Duration, err erro
 	}
 	p.gate.mu.Unlock()
 	defer p.gate.contain(aSubscriber)
+	if health == publisher.ServiceSound && !p.done.Swap(true) {
+		p.gate.sound.Add(1)
+	}
 	p.leave.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
 }

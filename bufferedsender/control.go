@@ -16,7 +16,8 @@ import (
 // same as once.
 func (s *BufferedSender[T]) Pause() { s.publisher.Pause() }
 
-// Resume ends a Pause.
+// Resume ends a Pause, and the wait that the service has asked for with Retry-After
+// or that follows a failed request. It does not close the breaker.
 func (s *BufferedSender[T]) Resume() { s.publisher.Resume() }
 
 // Limits are the limits that can be changed while a sender runs. They mean what
@@ -117,6 +118,7 @@ func (s *BufferedSender[T]) Health() Health { return healthOf(s.publisher.Condit
 var healthStates = map[publisher.State]events.HealthState{
 	publisher.Sending:   events.Healthy,
 	publisher.Throttled: events.Throttled,
+	publisher.Ready:     events.HalfOpen,
 	publisher.Held:      events.CircuitOpen,
 	publisher.Paused:    events.Paused,
 	publisher.Closing:   events.Closing,

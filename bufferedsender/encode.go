@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -37,12 +38,34 @@ type payload[T any] struct {
 	typ models.ActionType
 	// action is kept only if a handler wants it.
 	action *models.IndexDocumentsAction[T]
+	// detached says that action shares memory with no other.
+	detached bool
 	// origin is the span of the adding call, shared by all its actions; nil if
 	// it is not recorded.
 	origin *trace.SpanContext
 	// waiter is told of the end, nil if nobody waits for this very action.
-	waiter  *waiter
+	waiter *waiter
+	// own is what the action has of its own beside the document, nil if nothing.
+	own     *own
 	version int64 // see Options.Version; 0: none
+	newest  int64 // of an outdated action: the version that it is older than
+}
+
+// own is what belongs to an action and is not kept with its document.
+type own struct {
+	tag       any
+	onOutcome func(models.Outcome)
+}
+
+// tag returns the tag of the action.
+func (p *payload[T]) tag() any {
+	switch {
+	case p.action != nil:
+		return p.action.Tag
+	case p.own != nil:
+		return p.own.tag
+	}
+	return nil
 }
 
 // chunk collects encoded actions until they are accepted together. Chunks are
@@ -54,8 +77,9 @@ type chunk[T any] struct {
 	scratch bytes.Buffer
 	ends    []int // of each body in scratch
 	items   []item[T]
-	size    int      // of a chunk, in actions
-	waiters []waiter // of the actions to come, in order; nil if nobody waits
+	size    int           // of a chunk, in actions
+	waiters []waiter      // of the actions to come, in order; nil if nobody waits
+	patch   *models.Patch // that is added in place of the document of action, or nil
 
 	// For handlers: their events, and the actions that they will be told of again.
 	events block[events.ActionAdded[T]]
@@ -93,7 +117,7 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 // a sequence has ended the goroutine or panicked.
 func (c *chunk[T]) free() {
 	c.clear()
-	c.origin, c.waiters = nil, nil
+	c.origin, c.waiters, c.patch = nil, nil, nil
 	if c.scratch.Cap() <= 1<<20 {
 		c.s.chunks.Put(c)
 	}
@@ -108,11 +132,14 @@ func (c *chunk[T]) full() bool {
 func (c *chunk[T]) add(ctx context.Context) (key string, err error) {
 	action := &c.action
 	if !action.Type.Valid() {
-		return "", fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type)
+		return "", unfit(fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type))
 	}
 	key, err = c.s.keyOf.get(ctx, action.Type, &action.Document)
 	if err != nil {
-		return "", err
+		if errors.Is(err, ErrNoKeyField) || ctx.Err() != nil {
+			return "", err
+		}
+		return "", unfit(err)
 	}
 	return key, c.addKeyed(ctx, key)
 }
@@ -121,20 +148,23 @@ func (c *chunk[T]) add(ctx context.Context) (key string, err error) {
 func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 	action := &c.action
 	if err := keys.Validate(key); err != nil {
-		return err
+		return unfit(err)
 	}
-	version, err := c.s.options.version(action)
-	if err != nil {
-		return err
+	var version int64
+	if c.patch == nil {
+		var err error
+		if version, err = c.s.options.version(action); err != nil {
+			return unfit(err)
+		}
 	}
 	before := c.scratch.Len()
 	if err := c.encode(key); err != nil {
-		return err
+		return unfit(err)
 	}
 	size := c.scratch.Len() - before
 	if limit := int(c.s.largestBody.Load()); size+envelopeBytes > limit {
 		c.scratch.Truncate(before)
-		return &DocumentTooLargeError{Size: size + envelopeBytes, Limit: limit}
+		return unfit(&DocumentTooLargeError{Size: size + envelopeBytes, Limit: limit})
 	}
 	if c.s.observer.handlers.ActionAdded != nil {
 		if c.s.publisher.Closing() { // while the document was encoded
@@ -149,6 +179,9 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		}
 	}
 	value := payload[T]{typ: action.Type, origin: c.origin, version: version}
+	if action.OnOutcome != nil || action.Tag != nil && !c.s.observer.wantsActions {
+		value.own = &own{tag: action.Tag, onOutcome: action.OnOutcome}
+	}
 	if len(c.waiters) > 0 {
 		value.waiter, c.waiters = &c.waiters[0], c.waiters[1:]
 	}
@@ -167,6 +200,8 @@ func (c *chunk[T]) encode(key string) error {
 	buffer := c.scratch.AvailableBuffer()
 	var err error
 	switch field := c.s.keyOf.field.Load(); {
+	case c.patch != nil:
+		buffer, err = models.AppendActionFrom(buffer, action.Type, c.patch)
 	case action.Type == models.ActionDelete && field != nil:
 		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
 	case c.s.options.Encoder != nil:
@@ -186,9 +221,20 @@ func (c *chunk[T]) encode(key string) error {
 	if action.Type == models.ActionMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
 		buffer = widen(buffer, 0)
 	}
+	if action.Tag != nil && c.s.options.DeadLetters != nil {
+		if tag, ok := action.Tag.(replayed); ok {
+			tag.EncodedForReplay(documentOf(buffer))
+		}
+	}
 	c.scratch.Write(buffer)
 	return nil
 }
+
+// replayed is the tag of an action that deadletter.Replay has made of a letter. It
+// gets the document as a letter about the action will have it, before the action
+// is accepted: what an Encoder writes can be seen nowhere else, and may be
+// something else the next time.
+type replayed interface{ EncodedForReplay(document []byte) }
 
 // sameKey returns an error if an encoded document has another key than the one it
 // was accepted with: its result would be credited to another action.
@@ -231,13 +277,16 @@ func documentOf(action []byte) []byte {
 }
 
 // accept hands the chunk over to the publisher and returns how many of its
-// actions were accepted. The chunk is empty afterwards.
-func (c *chunk[T]) accept(ctx context.Context, wait bool) (int, error) {
+// actions were accepted. The chunk is empty afterwards, and a turn to encode ended.
+func (c *chunk[T]) accept(ctx context.Context, wait, turn bool) (int, error) {
 	if len(c.items) == 0 {
+		if turn {
+			c.s.publisher.EndTurn()
+		}
 		return 0, nil
 	}
 	c.cut()
-	n, err := c.s.publisher.Add(ctx, c.items, wait)
+	n, err := c.s.publisher.Add(ctx, c.items, wait, turn)
 	c.clear()
 	return n, translate(err)
 }

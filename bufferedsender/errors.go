@@ -33,13 +33,20 @@ var (
 	// an adding call whose context ended while the breaker was the reason to wait.
 	// The chain also holds a *breaker.OpenError with the details, and what the
 	// service answered.
-	ErrCircuitOpen = errors.New("the circuit is open")
+	ErrCircuitOpen = publisher.ErrShut
 	// ErrPaused says that Pause was called and Resume was not. It is where
 	// ErrCircuitOpen would be.
 	ErrPaused = publisher.ErrPaused
 	// ErrPurged says that an accepted action was given up to make room for newer
 	// ones, as Options.Overload allows.
 	ErrPurged = errors.New("purged to make room")
+	// ErrWithdrawn says that the program has taken an accepted action back, with
+	// Withdraw or by ending the context of IndexDocumentsAndWait.
+	ErrWithdrawn = errors.New("withdrawn")
+	// ErrNotSent is the error of an events.Batch that was not sent after all, because
+	// sending was held while its ActionSent events were reported. Its actions wait
+	// again.
+	ErrNotSent = publisher.ErrNotSent
 	// ErrNoKeyField says that the sender does not know which field of a document
 	// is its key.
 	ErrNoKeyField = errors.New("the key field is not known")
@@ -57,6 +64,24 @@ type AddError struct {
 	// ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError, the error
 	// of an ActionAdded handler or of a sequence.
 	Err error
+
+	document bool // it is about the document
+}
+
+// unfitError marks an error that is about the document, and not about the sender or
+// the call.
+type unfitError struct{ error }
+
+// unfit returns err with the mark, which newAddError takes off.
+func unfit(err error) error { return unfitError{err} }
+
+// newAddError returns the error of a call that has accepted n documents.
+func newAddError(n int, key string, err error) *AddError {
+	e := &AddError{Accepted: n, Key: key, Err: err}
+	if marked, ok := err.(unfitError); ok { //nolint:errorlint // it is never wrapped
+		e.Err, e.document = marked.error, true
+	}
+	return e
 }
 
 func (e *AddError) Error() string {
@@ -68,6 +93,12 @@ func (e *AddError) Error() string {
 
 // Unwrap returns Err.
 func (e *AddError) Unwrap() error { return e.Err }
+
+// Rejected reports whether the document at position Accepted is the reason: its key,
+// what it is encoded to, or its size. It will not be accepted the next time either.
+// Other errors (the context has ended, there is no room, the sender is closed) say
+// nothing about it.
+func (e *AddError) Rejected() bool { return e.document }
 
 // DocumentTooLargeError says by how much a document is too large.
 // ErrDocumentTooLarge is in its chain.
@@ -87,12 +118,15 @@ func (e *DocumentTooLargeError) Unwrap() error { return ErrDocumentTooLarge }
 type ActionError struct {
 	Key  string
 	Type models.ActionType
+	// Reason says whom or what it is up to.
+	Reason models.Reason
 	// Status is the status that the service gave the document, or the whole
 	// request if it refused that; 0 if there was no answer.
 	Status int
 	// Message is the service's own explanation, if it gave one.
 	Message string
-	// Attempts is how often the action was sent.
+	// Attempts is how often the action was sent, but for the times at which the
+	// breaker was not closed.
 	Attempts int
 	// Exhausted is true if the last answer allows another try but the attempts
 	// are used up.
@@ -129,19 +163,29 @@ func (e *ActionError) Error() string {
 // Unwrap returns Err.
 func (e *ActionError) Unwrap() error { return e.Err }
 
+// Rejected reports whether the service has refused the document for what it is, so
+// that sending it again would not help: set it aside and go on. Other failures say
+// nothing about the document.
+func (e *ActionError) Rejected() bool { return e.Reason.Rejected() }
+
 // FlushError says that actions accepted before a Flush have failed.
 type FlushError struct {
 	// Count is how many failed and were not reported by an earlier Flush.
 	Count int
 	// Unsent is how many of them were given up by a Close whose context ended
-	// while Flush waited.
-	Unsent int
+	// while Flush waited, and Withdrawn how many were taken back meanwhile.
+	Unsent    int
+	Withdrawn int
 	// Errors holds the first hundred.
 	Errors []*ActionError
 }
 
 func (e *FlushError) Error() string {
-	return fmt.Sprintf("%d %s failed%s", e.Count, plural(e.Count, "action"), first(e.Errors))
+	withdrawn := ""
+	if e.Withdrawn > 0 {
+		withdrawn = fmt.Sprintf(", %d of them withdrawn", e.Withdrawn)
+	}
+	return fmt.Sprintf("%d %s failed%s%s", e.Count, plural(e.Count, "action"), withdrawn, first(e.Errors))
 }
 
 // Unwrap returns Errors.
@@ -157,6 +201,9 @@ type CloseError struct {
 	Unknown int
 	// Failed is how many failed without having been reported by a Flush.
 	Failed int
+	// Held is why sending was held when ctx ended (ErrCircuitOpen or ErrPaused is in
+	// its chain), or nil.
+	Held error
 	// Errors holds the first hundred of all these.
 	Errors []*ActionError
 	// Handlers is the error of the Closed handler, or nil.
@@ -177,6 +224,9 @@ func (e *CloseError) Error() string {
 			parts = append(parts, fmt.Sprintf("%d %s %s", part.n, plural(part.n, "action"), part.what))
 		}
 	}
+	if e.Held != nil && len(parts) > 0 && e.Unsent+e.Unknown > 0 {
+		parts[0] += fmt.Sprintf(" (sending was held: %v)", e.Held)
+	}
 	if e.CallbackStuck {
 		parts = append(parts, "a callback did not return")
 	}
@@ -186,9 +236,12 @@ func (e *CloseError) Error() string {
 	return "closed with " + strings.Join(parts, ", ") + first(e.Errors)
 }
 
-// Unwrap returns Errors and Handlers.
+// Unwrap returns Errors, Held and Handlers.
 func (e *CloseError) Unwrap() []error {
 	all := unwrapAll(e.Errors)
+	if e.Held != nil {
+		all = append(all, e.Held)
+	}
 	if e.Handlers != nil {
 		all = append(all, e.Handlers)
 	}
@@ -234,7 +287,7 @@ func translate(err error) error {
 	case errors.Is(err, publisher.ErrInCallback):
 		return ErrInCallback
 	case errors.As(err, &flush):
-		return &FlushError{Count: int(flush.Count), Unsent: int(flush.Unsent), Errors: actionErrors(flush.Errors)}
+		return &FlushError{Count: int(flush.Count), Unsent: int(flush.Unsent), Withdrawn: int(flush.Withdrawn), Errors: actionErrors(flush.Errors)}
 	}
 	return err // of a context
 }
@@ -249,7 +302,7 @@ func (s *BufferedSender[T]) translateClose(err error) error {
 	s.closeOnce.Do(func() {
 		s.closeErr = &CloseError{
 			Unsent: int(e.Unsent), Unknown: int(e.Unknown), Failed: int(e.Failed),
-			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck, Handlers: e.Hook,
+			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck, Handlers: e.Hook, Held: e.Held,
 		}
 	})
 	return s.closeErr

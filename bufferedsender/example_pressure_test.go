@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ func ExampleBufferedSender_IndexDocumentsAndWait() {
 		})
 	}
 	handlers.Wait()
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	fmt.Println(sender.Stats().Completed, "documents, fewer than 20 requests:", sender.Stats().Requests < 20)
 	// Output: 100 documents, fewer than 20 requests: true
 }
@@ -48,7 +49,7 @@ func ExampleBufferedSender_IndexDocumentsAndWait_failure() {
 	ctx := context.Background()
 	sender, err := bufferedsender.New[Book](client, nil)
 	must(err)
-	defer sender.Close(ctx)
+	defer closeSoon(sender)
 	results, err := sender.IndexDocumentsAndWait(ctx,
 		models.UploadAction(Book{ID: "1", Title: "Dune"}), models.MergeAction(Book{ID: "2", Pages: 7}))
 	for _, r := range results {
@@ -62,6 +63,72 @@ func ExampleBufferedSender_IndexDocumentsAndWait_failure() {
 	// 1 201
 	// 2 404
 	// 1 failed: 2
+}
+
+// The settings of request handlers, whose callers wait: requests of few documents,
+// several at once, an answer within the deadline, also while the service is away.
+func ExampleOptions_requestHandlers() {
+	_, client := library()
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
+		MaxInFlight:        4,               // nobody waits for the request before his own
+		RequestTimeout:     3 * time.Second, // well below the deadline of a handler
+		WaitFailsFast:      true,            // 503 at once while the service is away
+		MaxBufferedActions: 5000,            // what the service takes within the deadline
+	})
+	must(err)
+	defer closeSoon(sender)
+
+	handle := func(ctx context.Context, book Book) int {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		var failure *bufferedsender.ActionError
+		switch _, err := sender.IndexDocumentsAndWait(ctx, models.UploadAction(book)); {
+		case err == nil:
+			return http.StatusOK
+		case errors.As(err, &failure) && failure.Rejected():
+			return http.StatusUnprocessableEntity
+		case errors.As(err, &failure) && failure.Unknown:
+			return http.StatusGatewayTimeout // it may have been applied
+		default:
+			return http.StatusServiceUnavailable // it was certainly not applied
+		}
+	}
+	fmt.Println(handle(context.Background(), Book{ID: "1", Title: "Dune"}))
+	// Output: 200
+}
+
+// The settings of a program that follows changes, from a log for example: batches
+// as they come, a position that moves also when changes are few, and only the latest
+// of what waits for a key.
+func ExampleOptions_changes() {
+	_, client := library()
+	var position events.LowWatermark[int64]
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
+		MaxInFlight:       4,
+		AutoFlushInterval: 200 * time.Millisecond, // how late a change is found
+		Fold:              true,
+		Handlers: events.Track[Book](func(tag any) (*events.LowWatermark[int64], int64, bool) {
+			offset, ok := tag.(int64)
+			return &position, offset, ok
+		}, nil),
+	})
+	must(err)
+	for offset := range int64(100) {
+		book := Book{ID: fmt.Sprint(offset % 10), Pages: int(offset)}
+		must(sender.IndexDocuments(context.Background(), models.UploadAction(book).WithTag(offset)))
+	}
+	closeSoon(sender)
+	committed, _ := position.Mark()
+	fmt.Println("everything up to", committed, "is in the index")
+	// Output: everything up to 99 is in the index
+}
+
+// closeSoon closes a sender with a deadline of its own: the context of the program
+// may have ended.
+func closeSoon[T any](sender *bufferedsender.BufferedSender[T]) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	must(sender.Close(ctx))
 }
 
 // A service that is down opens the breaker. Nothing is lost and nothing is sent
@@ -95,7 +162,7 @@ func ExampleBufferedSender_Breaker() {
 
 	srv.SetFaults(nil) // the service is back, and nobody does anything
 	<-recovered
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"), "in the index")
 	// Output:
 	// true circuit open
@@ -111,7 +178,7 @@ func ExampleBufferedSender_Pause() {
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}))
 	fmt.Println(sender.PendingActionCount(), "waiting,", srv.DocumentCount("books"), "in the index")
 	sender.Resume()
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"), "in the index")
 	// Output:
 	// 2 waiting, 0 in the index
@@ -122,7 +189,7 @@ func ExampleBufferedSender_SetLimits() {
 	_, client := library()
 	sender, err := bufferedsender.New[Book](client, nil)
 	must(err)
-	defer sender.Close(context.Background())
+	defer closeSoon(sender)
 	old, err := sender.SetLimits(bufferedsender.Limits{MaxInFlight: 4}) // the rest stays as it is
 	must(err)
 	fmt.Println(old.MaxInFlight, sender.Limits().MaxInFlight, sender.Limits().MaxBatchActions)
@@ -152,7 +219,7 @@ func ExampleOptions_fold() {
 	for pages := range 1000 {
 		must(sender.MergeDocuments(ctx, Book{ID: "1", Pages: pages + 1}))
 	}
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	doc, _ := srv.Document("books", "1")
 	fmt.Println(string(doc), folded, "actions in", sender.Stats().Requests, "request")
 	// Output: {"id":"1","title":"Dune","pages":1000} 1001 actions in 1 request

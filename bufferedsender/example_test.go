@@ -59,7 +59,9 @@ func ExampleNew() {
 			fmt.Println(err)
 		}
 	}
-	if err := sender.Close(ctx); err != nil {
+	closing, cancel := context.WithTimeout(context.Background(), 30*time.Second) // ctx may have ended
+	defer cancel()
+	if err := sender.Close(closing); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(srv.DocumentCount("books"), "books in", sender.Stats().Requests, "requests")
@@ -71,7 +73,7 @@ func ExampleBufferedSender_UploadDocuments() {
 	ctx := context.Background()
 	sender, err := bufferedsender.New[Book](client, nil)
 	must(err)
-	defer sender.Close(ctx)
+	defer closeSoon(sender)
 
 	err = sender.UploadDocuments(ctx, Book{ID: "1", Title: "Dune"}, Book{ID: "no/slash"}, Book{ID: "2"})
 	var refusal *bufferedsender.AddError
@@ -99,7 +101,7 @@ func ExampleBufferedSender_MergeDocuments() {
 	if errors.As(sender.Flush(ctx), &failed) {
 		fmt.Println(failed.Errors[0].Key, failed.Errors[0].Status)
 	}
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	doc, _ := srv.Document("books", "1")
 	fmt.Println(string(doc))
 	// Output:
@@ -115,7 +117,7 @@ func ExampleBufferedSender_DeleteDocuments() {
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}, Book{ID: "3"}))
 	must(sender.DeleteDocuments(ctx, Book{ID: "1"}))    // only the key matters
 	must(sender.DeleteDocumentsByKey(ctx, "2", "none")) // deleting what is not there succeeds
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"))
 	// Output: 1
 }
@@ -127,7 +129,7 @@ func ExampleBufferedSender_DeleteDocumentsByKey() {
 	must(err)
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}))
 	must(sender.DeleteDocumentsByKey(ctx, "1", "2"))
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"))
 	// Output: 0
 }
@@ -146,7 +148,7 @@ func ExampleBufferedSender_IndexDocuments() {
 	must(sender.IndexDocuments(ctx,
 		models.UploadAction(Book{ID: "1"}).WithTag(41),
 		models.DeleteAction(Book{ID: "2"}).WithTag(42)))
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	// Output:
 	// acknowledge 41 after upload of 1
 	// acknowledge 42 after delete of 2
@@ -160,7 +162,7 @@ func ExampleBufferedSender_TryIndexDocuments() {
 		err := sender.TryIndexDocuments(models.UploadAction(Book{ID: fmt.Sprint(i)}))
 		fmt.Println(i, errors.Is(err, bufferedsender.ErrBufferFull))
 	}
-	must(sender.Close(context.Background()))
+	closeSoon(sender)
 	// Output:
 	// 0 false
 	// 1 false
@@ -183,7 +185,7 @@ func ExampleBufferedSender_IndexSeq() {
 	}
 	err = sender.IndexSeq(ctx, iter.Seq2[models.IndexDocumentsAction[Book], error](rows))
 	fmt.Println(err)
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"))
 	// Output:
 	// document 3 was not accepted: the connection to the database is lost
@@ -206,7 +208,7 @@ func ExampleBufferedSender_Flush() {
 		}
 	}
 	fmt.Println("the second Flush:", sender.Flush(ctx))
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	// Output:
 	// 2 400 The term is too large.
 	// the second Flush: <nil>
@@ -248,7 +250,7 @@ func ExampleBufferedSender_Stats() {
 	must(sender.Flush(ctx))
 	s := sender.Stats()
 	fmt.Println(s.Accepted, "accepted =", s.Completed, "completed +", s.Failed, "failed +", s.PendingActions, "pending")
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	// Output:
 	// 2 pending
 	// 2 accepted = 2 completed + 0 failed + 0 pending
@@ -261,7 +263,7 @@ func ExampleBufferedSender_PendingActionCount() {
 	must(err)
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}))
 	fmt.Println(sender.PendingActionCount())
-	must(sender.Close(ctx))
+	closeSoon(sender)
 	fmt.Println(sender.PendingActionCount())
 	// Output:
 	// 1

@@ -20,7 +20,12 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 		return nil
 	}
 	return func(older, newer *item[T], sent bool) (publisher.Folding, item[T]) {
-		if newer.Value.version != 0 && older.Value.version != 0 && newer.Value.version < older.Value.version {
+		newest := older.Value.version
+		if older.Outdated {
+			newest = older.Value.newest
+		}
+		if newer.Value.version != 0 && newest != 0 && newer.Value.version < newest {
+			newer.Value.newest = newest
 			return publisher.Outdated, item[T]{}
 		}
 		if newer.Value.version == 0 {
@@ -32,7 +37,7 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 			return publisher.Apart, item[T]{}
 		}
 		typ, body, ok := fold.Actions(older.Value.typ, narrow(older.Body), newer.Value.typ, narrow(newer.Body))
-		if !ok {
+		if !ok || !foldWaiters(older.Value.waiter, newer.Value.waiter) {
 			return publisher.Apart, item[T]{}
 		}
 		if typ == models.ActionMerge && o.OnMergeMissing == MergeMissingUpload {
@@ -40,6 +45,7 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 		}
 		folded := *older
 		folded.Body, folded.Value.typ, folded.Value.version = body, typ, newer.Value.version
+		folded.Value.waiter = nil // it is one of several now, and must not take back what others wait for
 		return publisher.Folded, folded
 	}
 }

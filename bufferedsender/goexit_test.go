@@ -2,6 +2,7 @@ package bufferedsender_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"runtime"
 	"sync/atomic"
@@ -131,5 +132,90 @@ func refusing(key string) bufferedsender.Indexer {
 			}
 		}
 		return result, err
+	})
+}
+
+// A callback may end its goroutine, as FailNow of a test does.
+func TestACallbackThatEndsItsGoroutineLeavesNoWaiterWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		_, err := r.sender.IndexDocumentsAndWait(within(t, time.Hour),
+			models.UploadAction(hotel{ID: "k"}).WithCallback(func(models.Outcome) { runtime.Goexit() }))
+		assert.NoError(t, err)
+		assert.Less(t, r.now(), time.Minute)
+	})
+}
+
+func TestAHandlerThatEndsItsGoroutineLeavesNoWithdrawWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &hotelOptions{Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { runtime.Goexit() }}})
+		r.respond(seconds(func(int, *exchange) float64 { return 5 }))
+		r.upload(hotel{ID: "k"})
+		flushed := later(r.flush)
+		time.Sleep(time.Second)
+		withdrawn := later(func() int { return r.sender.Withdraw(func(string, any) bool { return true }) })
+		require.NoError(t, <-flushed)
+		time.Sleep(time.Hour)
+		select {
+		case <-withdrawn:
+		default:
+			t.Error("Withdraw still waits for a request that ended an hour ago")
+		}
+	})
+}
+
+func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.sender.Pause()
+		r.upload(hotels("k", 10)...)
+		go r.sender.Withdraw(func(key string, _ any) bool {
+			if key == "k-3" {
+				runtime.Goexit()
+			}
+			return false
+		})
+		synctest.Wait()
+		r.sender.Resume()
+		assert.NoError(t, r.sender.Flush(within(t, time.Hour)))
+		assert.Len(t, r.indexed(), 10)
+	})
+}
+
+// Withdraw returns although a handler ends the goroutine when the request that it
+// waits for has been held back.
+func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := guarded(t)
+		opts.Fold = true
+		done := make(chan int, 1)
+		var r *rig
+		began := false
+		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[hotel]) {
+			if began {
+				return
+			}
+			began = true
+			r.sender.Pause()
+			go func() { done <- r.sender.Withdraw(func(string, any) bool { return true }) }()
+			time.Sleep(time.Second)
+		}
+		opts.Handlers.BatchCompleted = func(_ context.Context, b *events.Batch) {
+			if errors.Is(b.Err, bufferedsender.ErrNotSent) {
+				runtime.Goexit()
+			}
+		}
+		r = newRig(t, opts)
+		r.upload(hotels("k", 1)...)
+		go func() { _ = r.flush() }()
+		time.Sleep(10 * time.Second)
+		r.sender.Resume()
+		time.Sleep(10 * time.Minute)
+		select {
+		case n := <-done:
+			t.Log(n)
+		default:
+			t.Errorf("Withdraw waits for ever; %+v", r.sender.Stats())
+		}
 	})
 }

@@ -61,7 +61,7 @@ func TestG11PanicInACallbackChangesNothing(t *testing.T) {
 						assert.EqualValues(t, 7, s.Completed)
 					}
 					log := r.logs.String()
-					assert.EqualValues(t, panics, strings.Count(log, "level=ERROR"))
+					assert.EqualValues(t, panics, strings.Count(log, `level=ERROR msg="azsearch: a handler panicked"`))
 					assert.Contains(t, log, "fiveHandlers", "its stack")
 					r.close()
 				})

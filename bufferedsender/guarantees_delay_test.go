@@ -24,7 +24,13 @@ func (r *rig) gaps() (ds []time.Duration) {
 	return ds
 }
 
-func TestG13BackOff(t *testing.T) {
+// bounded is how long to wait for a service that fails, when the back-off says
+// draw and the service has failed for so long.
+func bounded(draw, failing time.Duration) time.Duration {
+	return min(draw, max(time.Second, failing), 30*time.Second)
+}
+
+func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 	broken := func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
 		return nil, errors.New("connection refused")
 	}
@@ -33,13 +39,13 @@ func TestG13BackOff(t *testing.T) {
 		"a throttled document": func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			return results(func(rs []wireResult) []wireResult { rs[0]["status"], rs[0]["statusCode"] = false, 503; return rs })(n, x, req, next)
 		},
-		"a busy document": func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			return results(func(rs []wireResult) []wireResult { rs[0]["status"], rs[0]["statusCode"] = false, 409; return rs })(n, x, req, next)
+		"a document with a 5xx": func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			return results(func(rs []wireResult) []wireResult { rs[0]["status"], rs[0]["statusCode"] = false, 500; return rs })(n, x, req, next)
 		},
 		"a broken connection": broken,
 		"a malformed reply":   whole("rubbish"),
 	} {
-		t.Run("doubles to its cap and never overflows, after "+name, func(t *testing.T) {
+		t.Run("pauses double and never overflow, after "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 100, Jitter: -1}})
 				r.respond(f)
@@ -47,31 +53,31 @@ func TestG13BackOff(t *testing.T) {
 				require.Equal(t, 1, flushFailures(t, r.flush()))
 				gaps := r.gaps()
 				require.Len(t, gaps, 100)
-				want := 800 * time.Millisecond
+				draw, failing := 800*time.Millisecond, time.Duration(0)
 				for i, gap := range gaps {
-					assert.Equal(t, want, gap, "before attempt %d", i+2)
-					want = min(2*want, time.Minute)
+					assert.Equal(t, bounded(draw, failing), gap, "before attempt %d", i+2)
+					draw, failing = min(2*draw, time.Minute), failing+gap
 				}
 			})
 		})
-		t.Run("is jittered, after "+name, func(t *testing.T) {
+		t.Run("pauses are jittered, after "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 60}})
 				r.respond(f)
 				r.upload(hotels("k", 1)...)
 				require.Equal(t, 1, flushFailures(t, r.flush()))
-				seen, bound := map[time.Duration]bool{}, 800*time.Millisecond
+				seen, bound, failing := map[time.Duration]bool{}, 800*time.Millisecond, time.Duration(0)
 				for _, gap := range r.gaps() {
 					assert.GreaterOrEqual(t, gap, time.Duration(0))
-					assert.LessOrEqual(t, gap, bound)
+					assert.LessOrEqual(t, gap, bounded(bound, failing))
 					seen[gap] = true
-					bound = min(2*bound, time.Minute)
+					bound, failing = min(2*bound, time.Minute), failing+gap
 				}
-				assert.Greater(t, len(seen), 50)
+				assert.Greater(t, len(seen), 20) // half of the draws are above the bound of 30 s
 			})
 		})
 	}
-	t.Run("is not cut short by Flush, additions or full batches", func(t *testing.T) {
+	t.Run("pauses are not cut short by Flush, additions or full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, &hotelOptions{MaxBatchActions: 5, AutoFlushInterval: time.Millisecond, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.faults(searchtest.Fault{Count: 1, Status: 503})
@@ -84,24 +90,64 @@ func TestG13BackOff(t *testing.T) {
 	})
 }
 
-func TestG13RetryAfterWinsOverTheBackOff(t *testing.T) {
+// A document that others do not keep from being applied has nothing to do with the
+// service: its delays have the bounds of Options.Retry.
+func TestBackOffOfADocumentDoublesToItsCap(t *testing.T) {
+	busy := results(func(rs []wireResult) []wireResult { rs[0]["status"], rs[0]["statusCode"] = false, 409; return rs })
+	t.Run("and never overflows", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 100, Jitter: -1}})
+			r.respond(busy)
+			r.upload(hotels("k", 1)...)
+			require.Equal(t, 1, flushFailures(t, r.flush()))
+			gaps := r.gaps()
+			require.Len(t, gaps, 100)
+			want := 800 * time.Millisecond
+			for i, gap := range gaps {
+				assert.Equal(t, want, gap, "before attempt %d", i+2)
+				want = min(2*want, time.Minute)
+			}
+		})
+	})
+	t.Run("with jitter", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 60}})
+			r.respond(busy)
+			r.upload(hotels("k", 1)...)
+			require.Equal(t, 1, flushFailures(t, r.flush()))
+			seen, bound := map[time.Duration]bool{}, 800*time.Millisecond
+			for _, gap := range r.gaps() {
+				assert.LessOrEqual(t, gap, bound)
+				seen[gap] = true
+				bound = min(2*bound, time.Minute)
+			}
+			assert.Greater(t, len(seen), 50)
+		})
+	})
+}
+
+func TestRetryAfterIsAFloorOfThePause(t *testing.T) {
 	for _, form := range []searchtest.RetryAfterForm{searchtest.RetryAfterSeconds, searchtest.RetryAfterDate, searchtest.RetryAfterMS, searchtest.XMSRetryAfterMS} {
 		for _, status := range []int{429, 503} {
-			for name, delay := range map[string]time.Duration{"longer": time.Millisecond, "shorter": 30 * time.Minute} {
+			for name, c := range map[string]struct{ delay, header, want time.Duration }{
+				"longer than the back-off":  {time.Millisecond, 97 * time.Second, 97 * time.Second},
+				"shorter than the back-off": {20 * time.Second, 7 * time.Second, 20 * time.Second},
+			} {
 				t.Run(fmt.Sprintf("%s %d, %s", form, status, name), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						r := newRig(t, &hotelOptions{Retry: retry.Options{Delay: delay, MaxDelay: time.Hour, Jitter: -1}})
-						r.faults(searchtest.Fault{Count: 2, Status: status, RetryAfter: searchtest.Duration(97 * time.Second), RetryAfterForm: form})
+						r := newRig(t, &hotelOptions{Retry: retry.Options{Delay: c.delay, MaxDelay: c.delay, Jitter: -1}})
+						r.faults(searchtest.Fault{Count: 2, Status: status, RetryAfter: searchtest.Duration(c.header), RetryAfterForm: form})
 						r.upload(hotels("k", 3)...)
 						require.NoError(t, r.flush())
-						assert.Equal(t, []time.Duration{97 * time.Second, 97 * time.Second}, r.gaps())
+						assert.Equal(t, []time.Duration{c.want, c.want}, r.gaps())
 					})
 				})
 			}
 		}
 	}
-	t.Run("also if it names a moment that has passed, or nonsense", func(t *testing.T) {
-		for header, want := range map[string]time.Duration{"Fri, 31 Dec 1999 00:00:00 GMT": 0, "0": 0, "-5": 10 * time.Second, "soon": 10 * time.Second, "": 10 * time.Second} {
+	t.Run("but not if it names this moment, one that has passed, or nonsense", func(t *testing.T) {
+		const want = 10 * time.Second // the back-off
+		for _, header := range []string{"Fri, 31 Dec 1999 00:00:00 GMT", "0", "-5", "soon", ""} {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, &hotelOptions{Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 				r.respond(onlyFirst(1, always(503, refusal("busy"), "Retry-After", header)))
@@ -114,11 +160,12 @@ func TestG13RetryAfterWinsOverTheBackOff(t *testing.T) {
 	t.Run("and one that is absurdly long ends with Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.respond(always(503, refusal("busy"), "Retry-After", "99999999999999999999"))
+			r.respond(always(429, refusal("busy"), "Retry-After", "99999999999999999999"))
 			r.upload(hotels("k", 3)...)
-			closed := closeError(t, r.sender.Close(within(t, time.Hour)))
+			closed := closeError(t, r.sender.Close(within(t, 5*time.Minute)))
 			assert.Equal(t, 3, closed.Unsent)
 			assert.Len(t, r.requests(), 1)
+			assert.Equal(t, 5*time.Minute, r.now())
 		})
 	})
 }

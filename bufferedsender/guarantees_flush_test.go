@@ -111,19 +111,24 @@ func TestG7FlushDoesNotWaitForLaterAdditions(t *testing.T) {
 	})
 }
 
-func TestG7AnyNumberOfFlushesAtOnce(t *testing.T) {
+// A failure is reported by every Flush that was waiting for it, and by no other.
+func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 2})
-		r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"*3"}, Status: 400}}})
+		// Never at the same time as one of the calls.
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(1037 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"*3"}, Status: 400}}})
 		var flushes sync.WaitGroup
 		var mu sync.Mutex
-		reported := 0
-		for i := range 40 {
+		reported := make([][]string, 40)
+		for i := range reported {
 			flushes.Go(func() {
 				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
 				docs := hotels(fmt.Sprint("f", i), 5) // one of them fails
 				r.upload(docs...)
 				err := r.flush()
+				var failed *bufferedsender.FlushError
+				require.ErrorAs(t, err, &failed)
+				require.Len(t, failed.Errors, failed.Count)
 				ends := map[string]bool{}
 				for _, e := range r.seen("completed", "failed") {
 					ends[e.key] = true
@@ -133,11 +138,26 @@ func TestG7AnyNumberOfFlushesAtOnce(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				reported += flushFailures(t, err)
+				for _, e := range failed.Errors {
+					reported[i] = append(reported[i], e.Key)
+				}
 			})
 		}
 		flushes.Wait()
-		assert.Equal(t, 40, reported, "each failure is reported by one Flush")
+		failedAt := map[string]time.Duration{}
+		for _, e := range r.seen("failed") {
+			failedAt[e.key] = e.at
+		}
+		require.Len(t, failedAt, 40)
+		for i := range reported {
+			var want []string
+			for j := range i + 1 { // accepted before it, and settled after
+				if key := fmt.Sprintf("f%d-3", j); failedAt[key] > time.Duration(i)*100*time.Millisecond {
+					want = append(want, key)
+				}
+			}
+			assert.ElementsMatch(t, want, reported[i], "Flush %d", i)
+		}
 		require.NoError(t, r.flush())
 		require.NoError(t, r.close())
 	})

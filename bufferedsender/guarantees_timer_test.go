@@ -136,12 +136,12 @@ func TestG14AutoFlush(t *testing.T) {
 			assert.Len(t, r.requests(), 1)
 		})
 	})
-	t.Run("zero means 60 s", func(t *testing.T) {
+	t.Run("zero means 5 s", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)
 			r.upload(hotel{ID: "a"})
 			time.Sleep(time.Hour)
-			assert.Equal(t, []time.Duration{60 * s}, times(r.requests()))
+			assert.Equal(t, []time.Duration{5 * s}, times(r.requests()))
 		})
 	})
 	t.Run("negative means never", func(t *testing.T) {

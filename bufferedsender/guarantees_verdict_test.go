@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -18,9 +19,19 @@ import (
 // The rows of the verdict table, as an action meets them.
 func TestVerdictsOfTheService(t *testing.T) {
 	const gaveUp = 1 + 2 // MaxRetries is 2
-	for _, c := range []struct{ status, attempts int }{
-		{400, 1}, {404, 1}, {429, 1}, {409, gaveUp}, {422, gaveUp}, {500, gaveUp}, {504, gaveUp},
-		{503, gaveUp + 1}, // the first time others got through
+	for _, c := range []struct {
+		status, attempts int
+		reason           models.Reason
+		unknown          bool
+	}{
+		{400, 1, models.ReasonDocument, false},
+		{404, 1, models.ReasonMissingDocument, false},
+		{429, 1, models.ReasonQuota, false},
+		{409, gaveUp, models.ReasonConflict, false},
+		{422, gaveUp, models.ReasonConflict, false},
+		{500, gaveUp, models.ReasonUnreachable, true},
+		{504, gaveUp, models.ReasonUnreachable, true},
+		{503, gaveUp + 1, models.ReasonBusy, true}, // the first time others got through
 	} {
 		t.Run(fmt.Sprintf("document %d", c.status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -29,15 +40,31 @@ func TestVerdictsOfTheService(t *testing.T) {
 				r.upload(hotels("k", 3)...)
 				require.Error(t, r.flush())
 				failure := r.failure("k-1")
-				assert.Equal(t, bufferedsender.ActionError{Key: "k-1", Type: "upload", Status: c.status, Message: "because",
-					Attempts: c.attempts, Exhausted: c.attempts > 1}, *failure)
+				assert.Equal(t, bufferedsender.ActionError{Key: "k-1", Type: "upload", Reason: c.reason, Status: c.status, Message: "because",
+					Attempts: c.attempts, Exhausted: c.attempts > 1, Unknown: c.unknown}, *failure)
 				assert.Equal(t, 1, r.outcome("k-0").attempt)
 				assert.Equal(t, 1, r.outcome("k-2").attempt)
 			})
 		})
 	}
-	for _, c := range []struct{ status, attempts int }{
-		{429, gaveUp}, {503, gaveUp}, {502, gaveUp}, {504, gaveUp}, {500, gaveUp}, {408, gaveUp}, {401, 1}, {403, 1}, {404, 1}, {501, 1}, {405, 1},
+	for _, c := range []struct {
+		status, attempts int
+		reason           models.Reason
+		unknown          bool
+	}{
+		{429, gaveUp, models.ReasonBusy, false},
+		{503, gaveUp, models.ReasonBusy, true},
+		{502, gaveUp, models.ReasonUnreachable, true},
+		{504, gaveUp, models.ReasonUnreachable, true},
+		{500, gaveUp, models.ReasonUnreachable, true},
+		{501, gaveUp, models.ReasonUnreachable, true}, // like every 5xx that nobody knows
+		{520, gaveUp, models.ReasonUnreachable, true},
+		{408, gaveUp, models.ReasonUnreachable, true},
+		{401, 1, models.ReasonCredentials, false},
+		{403, 1, models.ReasonCredentials, false},
+		{404, 1, models.ReasonNoIndex, false},
+		{405, 1, models.ReasonNoIndex, false},
+		{302, 1, models.ReasonNoIndex, false},
 	} {
 		t.Run(fmt.Sprintf("request %d", c.status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -45,12 +72,18 @@ func TestVerdictsOfTheService(t *testing.T) {
 				r.respond(always(c.status, refusal("the service's own words")))
 				r.upload(hotels("k", 3)...)
 				require.Error(t, r.flush())
-				assert.Len(t, r.requests(), c.attempts)
+				requests := c.attempts
+				if c.attempts > 1 {
+					requests++ // before the last attempt one of them went ahead alone
+				}
+				assert.Len(t, r.requests(), requests)
 				for _, d := range hotels("k", 3) {
 					failure := r.failure(d.ID)
 					assert.Equal(t, c.status, failure.Status)
 					assert.Equal(t, c.attempts, failure.Attempts)
 					assert.Equal(t, c.attempts > 1, failure.Exhausted)
+					assert.Equal(t, c.reason, failure.Reason)
+					assert.Equal(t, c.unknown, failure.Unknown)
 					assert.ErrorContains(t, failure, "the service's own words")
 					var status retry.StatusError
 					assert.ErrorAs(t, failure, &status)
@@ -71,13 +104,12 @@ func TestVerdictsOfTheService(t *testing.T) {
 				r.respond(f)
 				r.upload(hotels("k", 3)...)
 				require.Error(t, r.flush())
-				assert.Len(t, r.requests(), gaveUp)
+				assert.Len(t, r.requests(), gaveUp+1, "before the last attempt one of them went ahead alone")
 				failure := r.failure("k-2")
 				assert.Zero(t, failure.Status)
 				assert.Error(t, failure.Err)
-				if name == "never answered" {
-					assert.True(t, failure.Unknown, "it was cut after sending")
-				}
+				assert.Equal(t, models.ReasonUnreachable, failure.Reason)
+				assert.True(t, failure.Unknown, "an error that says no more may have come after sending")
 			})
 		})
 	}

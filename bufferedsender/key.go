@@ -38,6 +38,9 @@ type keyFetch struct {
 }
 
 func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
+	if err := checkDocumentType[T](); err != nil && o.Encoder == nil {
+		return nil, err
+	}
 	k := &keyOf[T]{accessor: o.KeyFieldAccessor, indexer: indexer}
 	field, err := models.KeyFieldOf[T]()
 	if err != nil {

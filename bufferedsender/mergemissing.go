@@ -59,7 +59,7 @@ func narrow(action []byte) []byte {
 func (m MergeMissing) judge(action []byte, r publisher.Result[models.IndexingResult]) publisher.Result[models.IndexingResult] {
 	switch m {
 	case MergeMissingIgnore:
-		r.Verdict = publisher.Done
+		r.Verdict, r.Ignored = publisher.Done, true
 	case MergeMissingUpload:
 		if bytes.HasPrefix(action, wideHead) {
 			r.Verdict, r.Body = publisher.Retry, bytes.Clone(action)

@@ -115,9 +115,9 @@ func TestMistakeDotNetBackOffOverflows(t *testing.T) {
 		require.Equal(t, 1, flushFailures(t, r.flush()))
 		for i, gap := range r.gaps() {
 			assert.Greater(t, gap, 700*time.Millisecond, "after throttle %d", i+1)
-			assert.LessOrEqual(t, gap, time.Minute, "after throttle %d", i+1)
+			assert.LessOrEqual(t, gap, 30*time.Second, "after throttle %d", i+1)
 			if i > 10 {
-				assert.Greater(t, gap, 50*time.Second, "after throttle %d", i+1)
+				assert.Equal(t, 30*time.Second, gap, "after throttle %d", i+1) // the draw is above 54 s
 			}
 		}
 	})
@@ -148,7 +148,7 @@ func TestMistakeJavaRetriesForEverAndCloseHangs(t *testing.T) {
 		"401": {always(401, ""), 1}, "403": {always(403, ""), 1}, "404": {always(404, refusal("no such index")), 1},
 		"network": {func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
 			return nil, errors.New("no route to host")
-		}, 4},
+		}, 5}, // before the last attempt one of them went ahead alone
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

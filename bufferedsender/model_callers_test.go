@@ -28,6 +28,9 @@ func (s *schedule) run() {
 	closing.Go(func() {
 		time.Sleep(s.closeAt)
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
+		s.mu.Lock()
+		s.closing = true
+		s.mu.Unlock()
 		if s.closeIn > 0 {
 			ctx, cancel = context.WithTimeout(ctx, s.closeIn)
 		}
@@ -99,6 +102,9 @@ func (s *schedule) do(st step) {
 	case "limits":
 		s.setLimits(false, st.limits)
 		return
+	case "withdraw":
+		s.withdraw()
+		return
 	}
 	s.add(ctx, st)
 }
@@ -110,6 +116,7 @@ func (s *schedule) add(ctx context.Context, st step) {
 	for i, a := range st.actions {
 		mine[i] = a.Tag.(*record)
 		mine[i].added = 1
+		mine[i].waited = st.kind == "wait"
 		if st.kind == "deleteKeys" {
 			mine[i].added = 2
 		}
@@ -174,18 +181,29 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var failed, unsettled int
+	var failed, withdrawn int
+	given := map[int]*bufferedsender.ActionError{} // by position, of those that were not completed
+	if incomplete != nil {
+		at := 0
+		for _, e := range incomplete.Errors {
+			for at < len(results) && (results[at].Key != e.Key || results[at].Succeeded) {
+				at++
+			}
+			given[at] = e
+			at++
+		}
+	}
 	for i, result := range results {
-		r := mine[i]
+		r, e := mine[i], given[i]
 		switch {
 		case result.Key != r.key:
 			s.errorf("result %d is about %q, not %q", i, result.Key, r.key)
-		case len(r.ended) == 0 && result.StatusCode == 0 && incomplete != nil:
-			unsettled++
+		case e != nil && errors.Is(e, bufferedsender.ErrWithdrawn) && result.StatusCode == 0:
+			withdrawn++
+			r.givenUp = true
+			r.certain = !e.Unknown
 		case len(r.ended) == 0:
 			s.errorf("a result %+v of an action that is not settled", result)
-		case r.ended[0] == "completed" && result.StatusCode == 0 && incomplete != nil:
-			unsettled++ // the event came first, and the call ended in between
 		case r.ended[0] == "completed":
 			if !result.Succeeded && s.options.OnMergeMissing != bufferedsender.MergeMissingIgnore {
 				s.errorf("a completed action has the result %+v", result)
@@ -195,14 +213,14 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 		}
 	}
 	if incomplete == nil {
-		if len(results) != len(actions) || failed+unsettled > 0 {
-			s.errorf("no error, %d results of %d, %d failed, %d unsettled", len(results), len(actions), failed, unsettled)
+		if len(results) != len(actions) || failed+withdrawn > 0 {
+			s.errorf("no error, %d results of %d, %d failed, %d withdrawn", len(results), len(actions), failed, withdrawn)
 		}
 		return nil
 	}
-	// An action may end between the look of the call and the one above.
-	if incomplete.Failed > failed || incomplete.Failed != len(incomplete.Errors) || incomplete.Unsettled < unsettled {
-		s.errorf("%+v says %d failed and %d are unsettled; %d and %d are", incomplete, incomplete.Failed, incomplete.Unsettled, failed, unsettled)
+	// What Withdraw has taken back counts as failed.
+	if incomplete.Failed < failed || incomplete.Failed+incomplete.Withdrawn+incomplete.Unknown != failed+withdrawn || failed+withdrawn != len(incomplete.Errors) {
+		s.errorf("%+v; %d failed and %d were withdrawn", incomplete, failed, withdrawn)
 	}
 	var refusal *bufferedsender.AddError
 	if errors.As(incomplete.Err, &refusal) {
@@ -215,6 +233,43 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 		s.errorf("%d results of %d", len(results), len(actions))
 	}
 	return nil
+}
+
+// takesBack reports whether withdraw takes back what has the key.
+func takesBack(key string) bool { return len(key) > 0 && key[len(key)-1]%2 == 0 }
+
+// withdraw takes back every second key, and checks that nothing of them is sent
+// afterwards.
+func (s *schedule) withdraw() {
+	s.mu.Lock()
+	before := map[*record]bool{}
+	for _, r := range s.records {
+		if r.accepted && len(r.ended) == 0 && takesBack(r.key) {
+			before[r] = true
+		}
+	}
+	s.mu.Unlock()
+	s.sender.Withdraw(func(key string, _ any) bool { return takesBack(key) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range before {
+		// A Close that gives up may come first, and a hook that ends its goroutine.
+		if len(r.ended) == 0 && !s.closing && s.naughty == 0 {
+			s.errorf("action %d of key %s was withdrawn and has not ended", r.id, r.key)
+		}
+		r.banned = r.sent
+		r.withdrawn = true
+	}
+}
+
+// outcome is the callback of an action.
+func (s *schedule) outcome(r *record, o models.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.called++
+	if len(r.ended) != 1 || (r.ended[0] == "completed") != o.Completed() || o.Unknown != r.unknown || o.Key != r.key || o.Tag != any(r) {
+		s.errorf("action %d of key %s has ended %v (unknown %t); its callback is given %+v", r.id, r.key, r.ended, r.unknown, o)
+	}
 }
 
 func (s *schedule) flush(ctx context.Context) {

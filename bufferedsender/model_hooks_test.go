@@ -19,7 +19,8 @@ type heard struct {
 	inside     bool // a hook runs
 	cuts       map[string]*cut
 	cutOf      map[string]*cut // the last one that begins with a key
-	batches    int             // BatchCompleted events
+	batches    int             // BatchCompleted events,
+	notSent    int             // of these, of requests that were held back
 	health     events.HealthState
 	letters    map[string][]deadletter.Letter // by key, those that no event has followed yet
 	purged     map[string]int                 // ErrPurged events, by key
@@ -98,14 +99,16 @@ func (s *schedule) sent(e *events.ActionSent[modelDoc]) {
 	if r, ok := e.Action.Tag.(*record); ok {
 		r.sent++
 	}
-	// A busy service may turn the same document away again and again.
-	if limit := s.options.Retry.MaxAttempts(); e.Attempt < 1 || e.Attempt > limit && !s.throttled {
-		s.errorf("attempt %d of %d", e.Attempt, limit)
+	if e.Attempt < 1 {
+		s.errorf("attempt %d", e.Attempt)
 	}
 }
 
 func (s *schedule) batch(e *events.Batch) {
 	s.heard.batches++
+	if errors.Is(e.Err, bufferedsender.ErrNotSent) {
+		s.heard.notSent++
+	}
 	switch c := s.heard.cuts[e.ID]; {
 	case c == nil:
 		s.errorf("a reply to a request that nobody was told of: %+v", e)
@@ -160,7 +163,10 @@ func (s *schedule) failed(e *events.ActionFailed[modelDoc]) {
 		s.heard.purged[e.Key]++
 	}
 	r := s.find(e.Action, e.Key)
-	if r != nil && s.options.DeadLetters != nil && s.letterIsKnown(e.Action.Tag) {
+	if r != nil {
+		r.takenBack = errors.Is(e.Err, bufferedsender.ErrWithdrawn)
+	}
+	if r != nil && s.options.DeadLetters != nil && !errors.Is(e.Err, bufferedsender.ErrWithdrawn) && s.letterIsKnown(e.Action.Tag) {
 		s.checkLetter(r, e)
 	}
 	s.end(r, e.Key, how, e.Unknown, e.Folded, e.Superseded)
@@ -174,6 +180,9 @@ func (s *schedule) letterIsKnown(tag any) bool { return tag != nil || !s.options
 // checkLetter looks for the dead letter of an action. Of those that were folded
 // into one only the first has one.
 func (s *schedule) checkLetter(r *record, e *events.ActionFailed[modelDoc]) {
+	if e.Unsent && e.Superseded { // the newer one has the letter, or was applied
+		return
+	}
 	letters := s.heard.letters[e.Key]
 	if len(letters) == 0 || letters[0].Tag != e.Action.Tag {
 		before := s.settleOrder[e.Key]

@@ -49,7 +49,7 @@ func newSchedule(intn func(int) int) *schedule {
 	if intn(2) == 0 {
 		s.breaker = breaker.Options{
 			Failures: pick(1, 2, 3), OpenFor: time.Duration(pick(1, 50, 1000)) * time.Millisecond,
-			MaxOpenFor: time.Duration(pick(-1, 100, 5000)) * time.Millisecond, Share: float64(pick(-1, 0, 1)),
+			MaxRetryAfter: time.Duration(pick(-1, 100, 5000)) * time.Millisecond, Share: float64(pick(-1, 0, 1)),
 		}
 	}
 	if intn(2) == 0 {
@@ -121,7 +121,7 @@ func (s *schedule) start() {
 
 func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 	for range 1 + s.intn(12) {
-		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset"}[s.intn(14)]}
+		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset", "withdraw"}[s.intn(15)]}
 		switch st.kind {
 		case "limits":
 			st.limits = bufferedsender.Limits{
@@ -164,6 +164,9 @@ func (s *schedule) newAction(caller int, kind string, pick func(...int) int) mod
 		action = models.UploadAction(doc)
 	}
 	r.action = action.WithTag(r)
+	if kind != "deleteKeys" {
+		r.action = r.action.WithCallback(func(o models.Outcome) { s.outcome(r, o) })
+	}
 	s.records = append(s.records, r)
 	return r.action
 }

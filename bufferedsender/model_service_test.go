@@ -15,7 +15,8 @@ import (
 
 // faultKinds are the troubles that intercept knows to make.
 var faultKinds = []string{
-	"408", "413", "429", "429 wait", "500", "502", "503", "504", "400", "400 named", "401", "403", "404", "409",
+	"408", "413", "429", "429 wait", "500", "502", "503", "504", "400", "400 named", "400 property", "401", "403", "404", "409",
+	"302", "405", "520", "429 past",
 	"cut before", "cut after", "refused", "hang", "slow", "slow after",
 	"empty", "rubbish", "truncated", "missing", "extra", "repeated", "contradicting", "shuffled", "wrong status",
 	"doc 400", "doc 404", "doc 409", "doc 422", "doc 429", "doc 503", "doc 500",
@@ -53,7 +54,6 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 		kind = s.faults[s.requests]
 	}
 	s.requests++
-	s.throttled = s.throttled || slices.Contains([]string{"doc 503", "429", "429 wait", "503"}, kind)
 	lucky := s.rnd.IntN(max(1, len(body.Value)))
 	s.mu.Unlock()
 
@@ -87,12 +87,18 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	oops := func(message string) string { return fmt.Sprintf(`{"error":{"code":"","message":%q}}`, message) }
 
 	switch kind {
-	case "408", "413", "429", "500", "502", "503", "504", "400", "401", "403", "404", "409":
+	case "408", "413", "429", "500", "502", "503", "504", "400", "401", "403", "404", "409", "302", "405", "520":
 		status, err := strconv.Atoi(kind)
 		must(err)
 		return answer(status, oops("model says "+kind)), nil
 	case "429 wait":
 		return answer(429, oops("wait"), "Retry-After", "2"), nil
+	case "429 past":
+		return answer(429, oops("wait"), "Retry-After", "Fri, 02 Jan 1998 15:04:05 GMT"), nil
+	case "400 property":
+		if bytes.Contains(raw, []byte(`"a":`)) {
+			return answer(400, oops("The request is invalid. Details: The property 'a' does not exist on type 'search.documentFields'.")), nil
+		}
 	case "400 named":
 		return answer(400, oops(fmt.Sprintf("The request is invalid. Details: actions : %d: bad.", lucky))), nil
 	case "cut before", "refused":

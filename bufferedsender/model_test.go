@@ -20,7 +20,9 @@ import (
 // the service, deadlines) against the emulator and compares with a naive model:
 // accepted = completed + failed + unsent, one terminal event for each action,
 // actions of a key in order, no request over the limits of its time, one action of
-// a key in flight, each failure reported once and with one dead letter, events
+// a key in flight, each failure reported to every Flush that waited for it, or else
+// once, and with one dead letter, one call of OnOutcome for each action, nothing
+// sent that was withdrawn, events
 // that agree with each other, a breaker that is not stuck, and a final state of
 // the index that the outcomes allow, although hooks panic, end their goroutine,
 // and call the sender. synctest fails it if a goroutine is left, or if everything
@@ -63,7 +65,7 @@ const modelIndex = `{"name":"model","fields":[
 
 // step is one thing that a caller does.
 type step struct {
-	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker, reset
+	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker, reset, withdraw
 	limits  bufferedsender.Limits
 	actions []models.IndexDocumentsAction[modelDoc]
 	wait    time.Duration // of sleep; deadline of the others, 0: none
@@ -71,17 +73,24 @@ type step struct {
 
 // record is all that is known of one action.
 type record struct {
-	id       int
-	caller   int
-	key      string
-	action   models.IndexDocumentsAction[modelDoc]
-	added    int
-	sent     int
-	accepted bool
-	ended    []string // terminal events
-	unknown  bool
-	folded   bool
-	dropped  bool // superseded
+	id        int
+	caller    int
+	key       string
+	action    models.IndexDocumentsAction[modelDoc]
+	added     int
+	sent      int
+	accepted  bool
+	ended     []string // terminal events
+	unknown   bool
+	folded    bool
+	dropped   bool // superseded
+	waited    bool // by IndexDocumentsAndWait
+	givenUp   bool // its waiter was given that it is withdrawn, …
+	certain   bool // … and certainly not applied
+	called    int  // calls of OnOutcome
+	takenBack bool // it ended so
+	withdrawn bool // by Withdraw, when it had been sent so often:
+	banned    int
 }
 
 // byKey reports whether the action was added by DeleteDocumentsByKey.
@@ -111,10 +120,10 @@ type schedule struct {
 	rules       []rules               // one after the other, the last is in force
 	faults      []string              // of the requests to come
 	requests    int
-	reported    int // failures that Flush and Close reported
+	reported    int // failures that Flush and Close reported, or waiters were given
 	unsentSeen  int // of these, unsent ones in FlushErrors
 	closeErr    error
-	throttled   bool // the service was too busy for some document or request
+	closing     bool // Close was called
 	heard       heard
 	errors      []string
 }

@@ -28,9 +28,12 @@ type observer[T any] struct {
 	handlers     events.Handlers[T]
 	wantsActions bool // some handler wants actions back
 	logger       *slog.Logger
+	warnings     lineLimit // log lines about requests
+	failures     lineLimit // and about documents that have failed
 	telemetry    *telemetry
 	deadLetters  deadletter.Sink // or nil
 	onPurged     func(context.Context, []string)
+	onHeld       func() // nil: nobody wants to know
 	index        string
 	panics       atomic.Int64 // recovered in handlers
 	letters      atomic.Int64 // that deadLetters has taken
@@ -39,6 +42,7 @@ type observer[T any] struct {
 	// Of the publisher goroutine.
 	lastBatch       events.Batch // for telemetry, where no handler is told
 	requestID       string       // of the reply that is being told
+	toldHeld        bool         // the log has said that sending is held, and not that it goes on
 	sentEvents      block[events.ActionSent[T]]
 	completedEvents block[events.ActionCompleted[T]]
 
@@ -120,7 +124,9 @@ func (o *observer[T]) sent(b *batch[T]) {
 	if o.telemetry.timed {
 		o.guard("MeterProvider", func() {
 			for i := range b.Items {
-				o.telemetry.sent(b.Items[i].Attempt, b.Items[i].Waited)
+				if !b.Items[i].Again {
+					o.telemetry.sent(b.Items[i].Waited)
+				}
 			}
 		})
 	}
@@ -166,55 +172,18 @@ func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publi
 		Split:      r.Split && len(b.Items) > 1,
 		Err:        r.Err,
 	}
-	o.guard("MeterProvider", func() {
-		o.telemetry.batchCompleted(event)
-		if n.Retried > 0 {
-			o.countRetries(b, r)
-		}
-	})
+	if !errors.Is(r.Err, publisher.ErrNotSent) { // which is no request
+		o.guard("MeterProvider", func() {
+			o.telemetry.batchCompleted(event)
+			if n.Retried > 0 {
+				o.countRetries(b, r)
+			}
+		})
+	}
 	o.guard("Logger", func() { o.log(event) })
 	if o.handlers.BatchCompleted != nil {
 		o.guard("BatchCompleted", func() { o.handlers.BatchCompleted(o.ctx, event) })
 	}
-}
-
-func (o *observer[T]) log(e *events.Batch) {
-	level, message := slog.LevelDebug, "azsearch: request completed"
-	switch {
-	case e.Split:
-		level, message = slog.LevelWarn, "azsearch: request refused as a whole, sending it in parts"
-	case e.Err != nil:
-		level, message = slog.LevelWarn, "azsearch: request failed"
-	case e.Failed > 0:
-		level, message = slog.LevelWarn, "azsearch: documents refused"
-	}
-	if !o.logger.Enabled(o.ctx, level) {
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("batch", e.ID), slog.Int("actions", e.Actions), slog.Int64("bytes", e.Bytes),
-		slog.Duration("took", e.Duration), slog.Int("status", e.StatusCode),
-		slog.Int("succeeded", e.Succeeded), slog.Int("failed", e.Failed), slog.Int("retried", e.Retried),
-	}
-	if e.RequestID != "" {
-		attrs = append(attrs, slog.String("request_id", e.RequestID))
-	}
-	if e.Err != nil {
-		attrs = append(attrs, slog.String("error", o.loggable(e)))
-	}
-	if panicked := (*publisher.PanicError)(nil); errors.As(e.Err, &panicked) {
-		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
-	}
-	o.logger.LogAttrs(o.ctx, level, message, attrs...)
-}
-
-// loggable is what may be said of an error above debug level. The service's
-// explanations quote documents and their keys.
-func (o *observer[T]) loggable(e *events.Batch) string {
-	if e.StatusCode != 0 && !o.logger.Enabled(o.ctx, slog.LevelDebug) || errors.Is(e.Err, models.ErrMalformedReply) {
-		return errorType(e.StatusCode, e.Err)
-	}
-	return e.Err.Error()
 }
 
 func (o *observer[T]) countRetries(b *batch[T], r *reply) {
@@ -235,22 +204,19 @@ func (o *observer[T]) countRetries(b *batch[T], r *reply) {
 
 func (o *observer[T]) paused(wait time.Duration) {
 	o.guard("MeterProvider", func() { o.telemetry.paused(wait) })
-	o.guard("Logger", func() { o.logger.Info("azsearch: sending is held", "for", wait) })
+	o.guard("Logger", func() { o.logPause(wait) })
 }
 
 func (o *observer[T]) changed(from, to publisher.Condition) {
 	change := &events.HealthChange{From: healthStates[from.State], To: healthStates[to.State], At: to.Since, Err: to.Err}
+	if o.onHeld != nil && to.Held() != nil {
+		o.onHeld()
+	}
+	o.guard("Logger", func() { o.logChange(from, to, change) })
+	if from.State == to.State { // what holds it has come or gone
+		return
+	}
 	o.guard("MeterProvider", func() { o.telemetry.healthChanged(change.To) })
-	o.guard("Logger", func() {
-		level := slog.LevelDebug
-		switch {
-		case to.State == publisher.Held:
-			level = slog.LevelWarn
-		case from.State == publisher.Held:
-			level = slog.LevelInfo
-		}
-		o.logger.Log(o.ctx, level, "azsearch: the sender is "+change.To.String(), "was", change.From.String())
-	})
 	if o.handlers.HealthChanged != nil {
 		o.guard("HealthChanged", func() { o.handlers.HealthChanged(o.ctx, change) })
 	}
@@ -258,7 +224,7 @@ func (o *observer[T]) changed(from, to publisher.Condition) {
 
 func (o *observer[T]) purged(keys []string) {
 	o.guard("Logger", func() {
-		o.logger.Warn("azsearch: actions were purged to make room", "actions", len(keys))
+		o.logger.LogAttrs(o.ctx, slog.LevelWarn, "azsearch: actions were purged to make room", append(o.where(), slog.Int("actions", len(keys)))...)
 	})
 	if o.onPurged != nil {
 		o.guard("OnPurged", func() { o.onPurged(o.ctx, keys) })
@@ -266,6 +232,7 @@ func (o *observer[T]) purged(keys []string) {
 }
 
 func (o *observer[T]) closed(ctx context.Context) (err error) {
+	o.guard("Logger", o.logLeftOut)
 	if o.handlers.Closed != nil {
 		err = errors.New("the Closed handler panicked")
 		o.guard("Closed", func() { err = o.handlers.Closed(ctx) })
@@ -292,7 +259,7 @@ func (o *observer[T]) ending(all []settlement[T]) {
 	for i := range all {
 		// Of actions that were folded only what travelled is worth keeping: sent
 		// again it does what they all did.
-		if all[i].Outcome != publisher.Completed && all[i].Carrier != nil {
+		if all[i].Outcome != publisher.Completed && all[i].Carrier != nil && !all[i].Withdrawn {
 			letters = append(letters, o.letter(&all[i]))
 		}
 	}
@@ -313,7 +280,7 @@ func (o *observer[T]) wrote(n int, err error) {
 	}
 	o.letterErrors.Add(int64(n))
 	o.guard("Logger", func() {
-		o.logger.Error("azsearch: dead letters could not be written", "letters", n, "error", err)
+		o.logger.LogAttrs(o.ctx, slog.LevelError, "azsearch: dead letters could not be written", append(o.where(), slog.Int("letters", n), slog.Any("error", err))...)
 	})
 }
 
@@ -324,7 +291,7 @@ func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
 		err = &ActionError{}
 	}
 	requestID := o.requestID
-	if s.Purged || s.Outcome == publisher.Unsent {
+	if s.Purged || s.Index || s.Outcome == publisher.Unsent {
 		requestID = "" // no reply has ended it
 	}
 	return deadletter.Letter{
@@ -335,12 +302,16 @@ func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
 	}
 }
 
-// settled tells of the end of an action. err is its failure, or nil.
-func (o *observer[T]) settled(s *settlement[T], err error) {
+// settled tells of the end of an action. err is its failure, or nil. It returns
+// true if a call of IndexDocumentsAndWait has been given it.
+func (o *observer[T]) settled(s *settlement[T], err error) (reported bool) {
 	o.guard("MeterProvider", func() {
 		o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
 	})
-	defer o.endWaiter(s, err)
+	defer func() { // also when a handler ends the goroutine
+		defer func() { reported = o.endWaiter(s, err) }()
+		o.callBack(s, err)
+	}()
 	if err == nil {
 		if o.handlers.ActionCompleted != nil {
 			event := o.completedEvents.next()
@@ -350,15 +321,11 @@ func (o *observer[T]) settled(s *settlement[T], err error) {
 			}
 			o.guard("ActionCompleted", func() { o.handlers.ActionCompleted(o.ctx, event) })
 		}
-		return
+		return false
 	}
-	o.guard("Logger", func() {
-		if o.logger.Enabled(o.ctx, slog.LevelDebug) {
-			o.logger.LogAttrs(o.ctx, slog.LevelDebug, "azsearch: action failed", slog.String("key", s.Item.Key), slog.String("error", err.Error()))
-		}
-	})
+	o.guard("Logger", func() { o.logFailure(s, err) })
 	if o.handlers.ActionFailed == nil {
-		return
+		return false
 	}
 	e := &events.ActionFailed[T]{
 		Action: *s.Item.Value.action, Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
@@ -369,14 +336,32 @@ func (o *observer[T]) settled(s *settlement[T], err error) {
 		e.Result = &answer
 	}
 	o.guard("ActionFailed", func() { o.handlers.ActionFailed(o.ctx, e) })
+	return false
 }
 
-// endWaiter tells IndexDocumentsAndWait of the end of an action, after everybody
-// else.
-func (o *observer[T]) endWaiter(s *settlement[T], err error) {
+// callBack calls the OnOutcome of an action, after the handlers.
+func (o *observer[T]) callBack(s *settlement[T], err error) {
+	v := &s.Item.Value
+	if v.own == nil || v.own.onOutcome == nil {
+		return
+	}
+	outcome := models.Outcome{Key: s.Item.Key, Tag: v.tag(), Status: s.Result.Value.StatusCode}
+	switch failed := (*ActionError)(nil); {
+	case errors.As(err, &failed):
+		outcome.Reason, outcome.Unknown, outcome.Err = failed.Reason, failed.Unknown, failed
+	case s.Superseded:
+		outcome.Reason = models.ReasonSuperseded
+	}
+	o.guard("OnOutcome", func() { v.own.onOutcome(outcome) })
+}
+
+// endWaiter gives IndexDocumentsAndWait the end of an action, after everybody
+// else, and reports whether there is such a call. One that has left was given that
+// the action is withdrawn.
+func (o *observer[T]) endWaiter(s *settlement[T], err error) bool {
 	w := s.Item.Value.waiter
 	if w == nil {
-		return
+		return false
 	}
 	result := s.Result.Value
 	result.Key, result.Succeeded = s.Item.Key, true // as far as the caller's wishes go, see MergeMissingIgnore
@@ -388,6 +373,7 @@ func (o *observer[T]) endWaiter(s *settlement[T], err error) {
 		}
 	}
 	w.end(result, failure)
+	return true
 }
 
 // explain is failure for an error of the client whose methods panic.
@@ -412,12 +398,15 @@ func failure[T any](s *settlement[T]) *ActionError {
 		cause = ErrNoResult
 	case s.Purged:
 		cause = ErrPurged
+	case s.Withdrawn:
+		cause = ErrWithdrawn
 	case s.Result.Value.StatusCode == http.StatusRequestEntityTooLarge:
 		cause = fmt.Errorf("%w for the service: %w", ErrDocumentTooLarge, cause)
 	}
 	err := &ActionError{
 		Key:       s.Item.Key,
 		Type:      s.Item.Value.typ,
+		Reason:    reasonOf(s),
 		Status:    s.Result.Value.StatusCode,
 		Message:   s.Result.Value.ErrorMessage,
 		Attempts:  s.Item.Attempt,
@@ -430,7 +419,7 @@ func failure[T any](s *settlement[T]) *ActionError {
 		if s.Held != nil {
 			err.Err = fmt.Errorf("%w while %w", err.Err, s.Held)
 		}
-		if cause != nil {
+		if cause != nil && !errors.Is(s.Held, cause) { // which is why sending was held
 			err.Err = fmt.Errorf("%w; its last attempt: %w", err.Err, cause)
 		}
 	}

@@ -33,8 +33,9 @@ const (
 	DefaultMaxBatchBytes      = 16_000_000
 	DefaultMaxBufferedActions = 32768
 	DefaultMaxBufferedBytes   = 64 << 20
-	DefaultAutoFlushInterval  = time.Minute
+	DefaultAutoFlushInterval  = 5 * time.Second
 	DefaultRequestTimeout     = time.Minute
+	DefaultUnknownWait        = 5 * time.Second
 	DefaultWaitInterval       = 5 * time.Millisecond
 
 	maxInFlight = 1024
@@ -68,7 +69,9 @@ type Options[T any] struct {
 	// sending full batches at once and smaller ones after AutoFlushInterval.
 	DisableAutoFlush bool
 	// AutoFlushInterval is how long an action waits for a full batch at the
-	// most. Defaults to 60 s; negative turns the timer off.
+	// most: how late a single document is found. Defaults to 5 s, which is one
+	// request in five seconds for a program that adds little; negative turns the
+	// timer off.
 	AutoFlushInterval time.Duration
 
 	// MaxBatchActions is how many actions a request holds at the most. Defaults
@@ -94,8 +97,16 @@ type Options[T any] struct {
 	// refused.
 	MaxInFlight int
 	// RequestTimeout ends a request that is not answered; it is then retried.
-	// Defaults to 60 s; negative turns it off.
+	// Defaults to 60 s, because the largest request takes that long on a line of
+	// 2 Mbit/s, and because a request that is cut may still be applied; negative
+	// turns it off.
 	RequestTimeout time.Duration
+	// UnknownWait is how long an action waits when a request with an earlier action
+	// of its key had no reply: the service may still be at work on it, and would then
+	// apply the older one last. It counts from the end of that request. Nobody can
+	// tell from outside how long a service is at work, so an older write that takes
+	// longer still wins. Defaults to 5 s; negative turns it off.
+	UnknownWait time.Duration
 	// Retry says how often and how patiently actions are sent again.
 	Retry retry.Options
 	// Breaker stops sending while the service does not work, so that no action
@@ -105,8 +116,7 @@ type Options[T any] struct {
 	Breaker *breaker.Breaker
 	// DisableBreaker sends every request, whatever became of the others: when
 	// the service is gone or the key is wrong, all actions fail soon, instead of
-	// waiting. That suits a program that somebody watches. A Retry-After is then
-	// obeyed however long it is. Defaults to a breaker.
+	// waiting. That suits a program that somebody watches. Defaults to a breaker.
 	DisableBreaker bool
 	// Tuning finds out how large batches may be and how many may be in flight,
 	// within the limits above. Defaults to tuning.Fixed(): the limits as they
@@ -119,9 +129,8 @@ type Options[T any] struct {
 	// OnPurged or AllowLoss is set; and with DisableAutoFlush, which never waits
 	// for room.
 	Overload Overload
-	// OnPurged gets the keys of purged actions, after their ActionFailed events,
-	// so that they can be repaired. It runs like the Handlers. A key can occur
-	// more than once.
+	// OnPurged gets the keys of purged actions, one for each action, after their
+	// ActionFailed events, so that they can be repaired. It runs like the Handlers.
 	OnPurged func(ctx context.Context, keys []string)
 	// AllowLoss says that it does not matter if purged actions are lost.
 	AllowLoss bool
@@ -151,6 +160,13 @@ type Options[T any] struct {
 	// that can share its request. Defaults to 5 ms; negative turns it off: it is
 	// sent as soon as there is a slot.
 	WaitInterval time.Duration
+
+	// WaitFailsFast makes IndexDocumentsAndWait fail at once while nothing is sent,
+	// because the breaker is open or the sender is paused, and when that begins while
+	// it waits, with ErrCircuitOpen or ErrPaused; its actions are withdrawn. It suits
+	// request handlers, whose callers would rather hear it now. Defaults to waiting as
+	// long as the context allows.
+	WaitFailsFast bool
 
 	// Handlers are told what becomes of each action.
 	Handlers events.Handlers[T]
@@ -235,6 +251,9 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = DefaultRequestTimeout
+	}
+	if c.UnknownWait == 0 {
+		c.UnknownWait = DefaultUnknownWait
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -17,7 +17,7 @@ type Overload uint8
 const (
 	// OverloadBlock lets them wait, as long as their contexts allow.
 	OverloadBlock Overload = iota
-	// OverloadFail turns them away: the AddError has ErrBufferFull and
+	// OverloadFail rejects them: the AddError has ErrBufferFull and
 	// ErrCircuitOpen in its chain.
 	OverloadFail
 	// OverloadPurgeOne gives up the oldest actions that wait, as many as the new

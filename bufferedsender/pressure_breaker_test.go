@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -32,14 +33,25 @@ func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
 		other, err := bufferedsender.New(broken(&others), &hotelOptions{MaxBatchActions: 1, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, other)
+		var opened []time.Time
+		defer s.Breaker().Subscribe(func(c breaker.Change) {
+			if c.To == breaker.Open {
+				opened = append(opened, c.At)
+				assert.EqualValues(t, 2+len(opened), calls.Load(), "the third failure opens it, and each probe in vain, with no options at all")
+			}
+		})()
+		began := time.Now()
 		require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "k"}))
-		time.Sleep(20 * time.Second)
-		assert.EqualValues(t, 3, calls.Load(), "failures until it opens, with no options at all")
-		assert.Equal(t, breaker.Open, s.Breaker().Status().State)
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		for i, at := range opened[1:] {
+			open, trouble := at.Sub(opened[i]), opened[i].Sub(began)
+			longest := min(max(time.Second, trouble), 30*time.Second)
+			assert.LessOrEqual(t, open, longest, "after %v", trouble)
+			assert.GreaterOrEqual(t, open, min(longest/2, trouble), "after %v", trouble)
+		}
 		assert.Equal(t, breaker.Closed, other.Breaker().Status().State, "each sender has its own")
 		assert.EqualValues(t, 1, s.PendingActionCount())
-		time.Sleep(20 * time.Second)
-		assert.EqualValues(t, 4, calls.Load(), "it is open for 30 s")
 		require.Error(t, s.Close(within(t, time.Second)))
 	})
 	t.Run("but not with DisableBreaker", func(t *testing.T) {
@@ -59,7 +71,7 @@ func TestFUSEOpensOnTheNthFailure(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		t.Run(fmt.Sprint("of ", n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBreaker(t, &breaker.Options{Failures: n})
+				b := steadyBreaker(t, &breaker.Options{Failures: n})
 				r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
 				r.sicken(hotels("k", 2)...)
 				assert.Len(t, r.requests(), n)
@@ -78,7 +90,7 @@ func TestFUSEOpensOnTheNthFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBreaker(t, &breaker.Options{InARow: -1})
+				b := steadyBreaker(t, &breaker.Options{InARow: -1})
 				r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
 				began := time.Now()
 				for i, at := range c.at {
@@ -95,10 +107,10 @@ func TestFUSEOpensOnTheNthFailure(t *testing.T) {
 	}
 	t.Run("in a row, however far apart", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: newBreaker(t, nil), Retry: atOnce})
+			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
 			r.respond(hang)
 			r.upload(hotel{ID: "k"})
-			time.Sleep(time.Hour)
+			time.Sleep(4 * time.Minute)
 			assert.Equal(t, []time.Duration{0, time.Minute, 2 * time.Minute, 3*time.Minute + 30*time.Second}, times(r.requests())[:4],
 				"three requests of a minute each, then it is open for 30 s")
 			r.respond(nil)
@@ -119,33 +131,35 @@ func TestFUSEWhatCountsAsAFailure(t *testing.T) {
 		script []searchtest.Fault
 		opens  int // after this many requests; 0: never
 	}{
-		"500":                                    {answer: always(500, refusal("x")), opens: 3},
-		"502":                                    {answer: always(502, "<html>"), opens: 3},
-		"503":                                    {answer: always(503, ""), opens: 3},
-		"504":                                    {answer: always(504, ""), opens: 3},
-		"408":                                    {answer: always(408, ""), opens: 3},
-		"a broken connection":                    {answer: cut, opens: 3},
-		"no reply in time":                       {answer: hang, opens: 3},
-		"a reply that nobody understands":        {answer: always(200, "hello"), opens: 3},
-		"an empty reply":                         {answer: always(200, ""), opens: 3},
-		"401":                                    {answer: always(401, refusal("x")), opens: 1},
-		"403":                                    {answer: always(403, refusal("x")), opens: 1},
-		"404":                                    {answer: always(404, refusal("x")), opens: 1},
-		"429, which first slows the sender down": {answer: always(429, ""), opens: 4},
-		"nothing but 503s inside 207, likewise":  {script: perDocument(searchtest.DocumentFault{}), opens: 4},
-		"some 503s inside 207":                   {script: perDocument(searchtest.DocumentFault{Keys: []string{"k-0"}, Times: 5})},
-		"409s inside 207":                        {script: perDocument(searchtest.DocumentFault{Status: 409})},
-		"422s inside 207":                        {script: perDocument(searchtest.DocumentFault{Status: 422})},
-		"documents that are refused for good":    {script: perDocument(searchtest.DocumentFault{Status: 400})},
-		"the quota of documents":                 {script: perDocument(searchtest.DocumentFault{Status: 429})},
-		"400":                                    {answer: always(400, refusal("x"))},
-		"413":                                    {answer: always(413, "")},
-		"nothing wrong":                          {},
+		"500":                                 {answer: always(500, refusal("x")), opens: 3},
+		"502":                                 {answer: always(502, "<html>"), opens: 3},
+		"504":                                 {answer: always(504, ""), opens: 3},
+		"408":                                 {answer: always(408, ""), opens: 3},
+		"an unknown 5xx":                      {answer: always(501, ""), opens: 3},
+		"a redirect":                          {answer: always(302, ""), opens: 1},
+		"an unknown 4xx":                      {answer: always(418, ""), opens: 1},
+		"a broken connection":                 {answer: cut, opens: 3},
+		"no reply in time":                    {answer: hang, opens: 3},
+		"a reply that nobody understands":     {answer: always(200, "hello"), opens: 3},
+		"an empty reply":                      {answer: always(200, ""), opens: 3},
+		"401":                                 {answer: always(401, refusal("x")), opens: 1},
+		"403":                                 {answer: always(403, refusal("x")), opens: 1},
+		"404":                                 {answer: always(404, refusal("x")), opens: 1},
+		"nothing but 422s inside 207":         {script: perDocument(searchtest.DocumentFault{Status: 422}), opens: 3},
+		"nothing but 500s inside 207":         {script: perDocument(searchtest.DocumentFault{Status: 500}), opens: 3},
+		"some 503s inside 207":                {script: perDocument(searchtest.DocumentFault{Keys: []string{"k-0"}, Times: 5})},
+		"409s inside 207":                     {script: perDocument(searchtest.DocumentFault{Status: 409})},
+		"some 422s inside 207":                {script: perDocument(searchtest.DocumentFault{Keys: []string{"k-0"}, Status: 422, Times: 2})},
+		"documents that are refused for good": {script: perDocument(searchtest.DocumentFault{Status: 400})},
+		"the quota of documents":              {script: perDocument(searchtest.DocumentFault{Status: 429})},
+		"400":                                 {answer: always(400, refusal("x"))},
+		"413":                                 {answer: always(413, "")},
+		"nothing wrong":                       {},
 		"503s with a success after every other one": {script: []searchtest.Fault{{Every: 2, Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBreaker(t, nil)
+				b := steadyBreaker(t, nil)
 				// More attempts than any of these can take, but few enough to end. The
 				// delay lets all be added before the first is sent again.
 				r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: time.Millisecond, MaxDelay: time.Millisecond, MaxRetries: 30}})
@@ -159,7 +173,7 @@ func TestFUSEWhatCountsAsAFailure(t *testing.T) {
 				}
 				changes := make(chan time.Duration, 100)
 				defer b.Subscribe(func(breaker.Change) { changes <- r.now() })()
-				time.Sleep(20 * time.Minute)
+				time.Sleep(5 * time.Minute) // ten probes: not every document has been one
 				assert.GreaterOrEqual(t, b.Status().Counts.Opened, uint64(2), "it opens, and opens again after each probe")
 				requests := r.requests()
 				require.Greater(t, len(requests), c.opens)
@@ -176,14 +190,67 @@ func TestFUSEWhatCountsAsAFailure(t *testing.T) {
 	}
 }
 
-func TestFUSENoAttemptIsUsedWhileItIsNotClosed(t *testing.T) {
+// A busy service works for somebody: to slow down comes first.
+func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer answer
+		script []searchtest.Fault
+	}{
+		"429":                         {answer: always(429, "")},
+		"503":                         {answer: always(503, "")},
+		"nothing but 503s inside 207": {script: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				everySecond := retry.Options{Delay: time.Second, MaxDelay: time.Second, Jitter: -1}
+				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Breaker: steadyBreaker(t, nil), Retry: everySecond})
+				r.faults(c.script...)
+				r.respond(c.answer)
+				r.upload(hotels("k", 3)...)
+				time.Sleep(110 * time.Second)
+				var want []time.Duration
+				for second := range 11 { // of which the last one counts
+					want = append(want, time.Duration(second)*time.Second)
+				}
+				want = append(want, 40*time.Second, 70*time.Second, 100*time.Second)
+				assert.Equal(t, want, times(r.requests()))
+				for _, x := range r.since(11 * time.Second) {
+					assert.Len(t, x.keys, 1, "a probe, after which it is open again")
+				}
+				r.respond(nil)
+				r.faults()
+				require.NoError(t, r.flush(), "nobody is given up meanwhile")
+			})
+		})
+	}
+	t.Run("and never while something gets through", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := steadyBreaker(t, nil)
+			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b})
+			r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+				time.Sleep(2 * time.Second)
+				if n%4 != 0 {
+					return reply(req, 503, ""), nil
+				}
+				return next()
+			})
+			r.upload(hotels("k", 40)...)
+			require.NoError(t, r.flush())
+			assert.Zero(t, b.Status().Counts.Opened)
+			assert.Zero(t, b.Status().Counts.Failures)
+		})
+	})
+}
+
+func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: newBreaker(t, nil), Retry: atOnce})
-		r.sicken(hotel{ID: "k"})
+		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+		r.down(500)
+		r.upload(hotel{ID: "k"})
 		time.Sleep(time.Hour - time.Second)
 		assert.Len(t, r.requests(), 3+119, "a probe each 30 s")
 		assert.Zero(t, r.sender.Stats().Failed)
-		r.respond(nil)
+		r.srv.SetFaults(nil)
 		require.NoError(t, r.flush())
 		assert.Equal(t, time.Hour, r.now())
 		assert.Equal(t, 3, r.outcome("k").attempt, "two failures before it opened, and the success: the third failure, which opened it, and the probes do not count")
@@ -191,54 +258,95 @@ func TestFUSENoAttemptIsUsedWhileItIsNotClosed(t *testing.T) {
 			assert.Equal(t, 3, e.attempt)
 		}
 	})
-	t.Run("so the attempts that were left are left when it is closed", func(t *testing.T) {
+	t.Run("so the attempts that were left are left when it is back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, nil)
+			b := steadyBreaker(t, nil)
 			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
-			r.sicken(hotel{ID: "k"})
+			r.down(500)
+			r.upload(hotel{ID: "k"})
 			time.Sleep(10*time.Minute + time.Second)
+			before := len(r.requests())
 			// From now on the service works, but for this document.
 			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 409}}})
-			r.respond(nil)
 			require.Error(t, r.flush())
-			assert.Equal(t, 4, r.failure("k").Attempts)
+			assert.Len(t, r.requests()[before:], 4, "four attempts, and MaxRetries is 3")
+			assert.Equal(t, 409, r.failure("k").Status)
 			assert.True(t, r.failure("k").Exhausted)
 			assert.Equal(t, breaker.Closed, b.Status().State)
 		})
 	})
+	t.Run("and the first Ping that is answered blames nobody for the outage", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+			r.down(500)
+			r.upload(hotels("k", 2)...)
+			time.Sleep(time.Hour - time.Second)
+			// It comes back between a probe and the Ping that follows it.
+			r.respond(onlyFirst(len(r.requests())+1, sick))
+			r.srv.SetFaults(nil)
+			require.NoError(t, r.flush())
+			assert.Equal(t, time.Hour+30*time.Second, r.now())
+			assert.Len(t, r.indexed(), 2)
+		})
+	})
+	t.Run("but one that fails while a Ping is answered is to blame", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+			r.sicken(hotel{ID: "k"}) // indexing requests only
+			require.Error(t, r.flush())
+			failure := r.failure("k")
+			assert.Equal(t, 500, failure.Status)
+			assert.True(t, failure.Exhausted)
+			assert.True(t, failure.Unknown)
+			assert.Greater(t, r.outcome("k").at, time.Minute, "it is given a minute at least")
+			assert.Less(t, r.outcome("k").at, 10*time.Minute)
+		})
+	})
 }
 
-func TestFUSERefusalOfEverythingOpensAtOnce(t *testing.T) {
-	for _, status := range []int{401, 403, 404} {
+func TestRefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
+	for _, status := range []int{302, 401, 403, 404, 405} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBreaker(t, nil)
+				b := steadyBreaker(t, nil)
 				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Breaker: b})
 				r.respond(always(status, refusal("not like this")))
 				r.upload(hotels("first", 3)...)
 				r.upload(hotels("second", 5)...)
 				time.Sleep(10*time.Minute - time.Second)
-				for i := range 3 {
-					failure := r.failure(fmt.Sprint("first-", i))
-					assert.Equal(t, status, failure.Status, "the batch fails at once")
-					assert.ErrorContains(t, failure, "not like this")
-					assert.Equal(t, 1, failure.Attempts)
-					assert.Zero(t, r.outcome(failure.Key).at)
-				}
+				assert.Empty(t, r.seen("failed"))
 				assert.Len(t, r.requests(), 1+19)
 				for i, x := range r.requests()[1:] {
 					assert.Equal(t, time.Duration(i+1)*30*time.Second, x.at)
 					assert.Len(t, x.keys, 1)
 				}
-				assert.EqualValues(t, 3, r.sender.Stats().Failed, "what probes carried is put back")
+				assert.ErrorContains(t, r.sender.Health().Err, "not like this")
 				r.respond(nil)
+				require.NoError(t, r.flush())
+				assert.Equal(t, append(ids(hotels("first", 3)), ids(hotels("second", 5))...), r.indexed())
+				for _, e := range r.seen("completed") {
+					assert.Equal(t, 1, e.attempt)
+					assert.GreaterOrEqual(t, e.at, 10*time.Minute)
+				}
+			})
+		})
+		t.Run(fmt.Sprint(status, " without a breaker fails at once"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, &hotelOptions{MaxBatchActions: 3})
+				r.respond(onlyFirst(1, always(status, refusal("not like this"))))
+				r.upload(hotels("first", 3)...)
+				r.upload(hotels("second", 5)...)
 				var failures *bufferedsender.FlushError
 				require.ErrorAs(t, r.flush(), &failures)
 				assert.Equal(t, 3, failures.Count)
-				assert.Equal(t, ids(hotels("second", 5)), r.indexed())
-				for _, e := range r.seen("completed") {
-					assert.Equal(t, 1, e.attempt)
+				for i := range 3 {
+					failure := r.failure(fmt.Sprint("first-", i))
+					assert.Equal(t, status, failure.Status)
+					assert.ErrorContains(t, failure, "not like this")
+					assert.Equal(t, 1, failure.Attempts)
+					assert.Zero(t, r.outcome(failure.Key).at)
 				}
+				assert.Equal(t, ids(hotels("second", 5)), r.indexed())
 			})
 		})
 	}
@@ -246,7 +354,7 @@ func TestFUSERefusalOfEverythingOpensAtOnce(t *testing.T) {
 
 func TestFUSEResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, &breaker.Options{Failures: 1})
+		b := steadyBreaker(t, &breaker.Options{Failures: 1})
 		r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 5, Breaker: b, Retry: atOnce})
 		type end struct {
 			at time.Duration
@@ -293,7 +401,7 @@ func TestFUSEResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 
 func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 4, Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
+		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
 		r.sicken(hotels("k", 10)...)
 		r.upload(hotels("more", 50)...)
 		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -309,7 +417,7 @@ func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
 		assert.Len(t, r.since(50*time.Second), 4, "then all slots")
 		require.NoError(t, r.flush())
 		for _, x := range r.since(50 * time.Second)[:4] {
-			assert.Len(t, x.keys, 10, "with full batches")
+			assert.GreaterOrEqual(t, len(x.keys), 9, "with full batches, but for what is left of the first one")
 		}
 		assert.Len(t, r.indexed(), 60)
 		seen := map[string]bool{}
@@ -324,7 +432,7 @@ func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
 
 func TestFUSEProbesRotate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 3, Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
+		r := newRig(t, &hotelOptions{MaxBatchActions: 3, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
 		r.sicken(hotels("k", 3)...)
 		r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.keys[0] == "k-0" { // the service stumbles over this document
@@ -346,7 +454,7 @@ func TestFUSEProbesRotate(t *testing.T) {
 func TestFUSEWakesByItself(t *testing.T) {
 	t.Run("with no timer, no traffic and no caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{AutoFlushInterval: -1, Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
+			r := newRig(t, &hotelOptions{AutoFlushInterval: -1, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
 			r.respond(sick)
 			r.upload(hotels("k", 50)...)
 			require.Error(t, r.sender.Flush(within(t, time.Second)))
@@ -361,13 +469,15 @@ func TestFUSEWakesByItself(t *testing.T) {
 	})
 	t.Run("and sends nothing when there is nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, nil)
+			b := steadyBreaker(t, &breaker.Options{Failures: 1})
 			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b})
 			r.respond(always(401, ""))
-			r.upload(hotel{ID: "lost"})
+			_, err := r.sender.IndexDocumentsAndWait(within(t, time.Second), models.UploadAction(hotel{ID: "lost"}))
+			require.ErrorIs(t, err, bufferedsender.ErrWithdrawn)
 			time.Sleep(time.Hour)
 			assert.Len(t, r.requests(), 1)
 			assert.Equal(t, breaker.HalfOpen, b.Status().State)
+			assert.Equal(t, events.HalfOpen, r.sender.Health().State, "it wants something to try with")
 			r.respond(nil)
 			r.upload(hotels("k", 3)...)
 			synctest.Wait()

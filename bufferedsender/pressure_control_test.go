@@ -79,8 +79,9 @@ func TestPressurePauseHoldsAllSending(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			results, err := r.sender.IndexDocumentsAndWait(within(t, time.Minute), models.UploadAction(hotel{ID: "w"}))
 			require.ErrorIs(t, err, bufferedsender.ErrPaused)
-			assert.Equal(t, 1, waitError(t, err).Unsettled)
+			assert.Equal(t, 1, waitError(t, err).Withdrawn)
 			assert.Len(t, results, 1)
+			synctest.Wait() // or the Flush would wait for what was withdrawn, and report it
 			flushed := later(r.flush)
 			time.Sleep(time.Minute)
 			still(t, flushed, "Flush")
@@ -127,7 +128,7 @@ func TestPressurePauseHoldsAllSending(t *testing.T) {
 	})
 	t.Run("a paused sender probes nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, nil)
+			b := steadyBreaker(t, nil)
 			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
 			r.sicken(hotel{ID: "k"})
 			r.sender.Pause()
@@ -298,7 +299,10 @@ func TestPressureSetLimitsOfTheBuffer(t *testing.T) {
 				for _, x := range r.requests() {
 					sent = append(sent, x.keys...)
 				}
-				assert.Equal(t, []string{"k-0", "k-1", "k-2", "w-0", "w-1", "w-2"}, sent, "first come, first served")
+				require.Len(t, sent, 6)
+				assert.Equal(t, []string{"k-0", "k-1", "k-2", "w-0"}, sent[:4], "first come, first served")
+				// These two may have waited for their turn to encode, which came for both at once.
+				assert.ElementsMatch(t, []string{"w-1", "w-2"}, sent[4:])
 				assert.Len(t, order, 3)
 			})
 		})

@@ -25,7 +25,7 @@ func (r *rig) health() bufferedsender.Health {
 
 func TestPressureHealthOfEachState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := steadyBreaker(t, nil)
 		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		began := time.Now()
 		h := r.health()
@@ -73,14 +73,14 @@ func TestPressureHealthOfEachState(t *testing.T) {
 		h = r.health()
 		assert.Equal(t, events.Closing, h.State)
 		assert.Equal(t, 12*time.Second, h.Since.Sub(began))
-		assert.Equal(t, 1, closeError(t, <-closed).Failed, "the one that met the 401")
+		require.NoError(t, <-closed, "the one that met the 401 has waited")
 		h = r.health()
 		assert.Equal(t, events.Closed, h.State)
 		assert.Equal(t, 22*time.Second, h.Since.Sub(began))
 	})
 	t.Run("a breaker that is disabled is not closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, nil)
+			b := steadyBreaker(t, nil)
 			r := newRig(t, &hotelOptions{Breaker: b})
 			b.Disable()
 			h := r.health()
@@ -95,7 +95,7 @@ func TestPressureHealthOfEachState(t *testing.T) {
 func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		b := newBreaker(t, nil)
+		b := steadyBreaker(t, nil)
 		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}, Handlers: l.handlers()})
 		began := time.Now()
 		r.upload(hotels("fine", 5)...)
@@ -108,7 +108,10 @@ func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 		require.NoError(t, r.flush())
 		synctest.Wait()
 		states := l.states()
-		assert.Equal(t, []events.HealthState{events.Throttled, events.CircuitOpen, events.Healthy}, states, "twenty probes in vain change nothing")
+		assert.Equal(t, []events.HealthState{
+			events.Throttled, events.Healthy, // for 10 s
+			events.CircuitOpen, events.Healthy,
+		}, states, "twenty probes in vain change nothing")
 		for range 3 {
 			r.sender.Pause()
 			synctest.Wait()
@@ -121,9 +124,9 @@ func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 		}
 		require.NoError(t, r.close())
 		states = l.states()
-		assert.Equal(t, []events.HealthState{events.Paused, events.Healthy, events.Paused, events.Healthy, events.Paused, events.Healthy}, states[3:9])
+		assert.Equal(t, []events.HealthState{events.Paused, events.Healthy, events.Paused, events.Healthy, events.Paused, events.Healthy}, states[4:10])
 		assert.Equal(t, events.Closed, states[len(states)-1])
-		assert.LessOrEqual(t, len(states), 11)
+		assert.LessOrEqual(t, len(states), 12)
 
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -135,9 +138,9 @@ func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 			assert.False(t, h.At.Before(at), "%d", i)
 			from, at = h.To, h.At
 		}
-		require.ErrorIs(t, l.health[1].Err, bufferedsender.ErrCircuitOpen)
-		require.ErrorIs(t, l.health[3].Err, bufferedsender.ErrPaused)
-		require.NoError(t, l.health[2].Err)
+		require.ErrorIs(t, l.health[2].Err, bufferedsender.ErrCircuitOpen)
+		require.ErrorIs(t, l.health[4].Err, bufferedsender.ErrPaused)
+		require.NoError(t, l.health[3].Err)
 		assert.False(t, l.health[0].At.Before(began))
 	})
 }
@@ -145,17 +148,19 @@ func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 func TestPressureHealthIsToldInOrderWithTheOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: newBreaker(t, nil), Handlers: l.handlers()})
+		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Handlers: l.handlers()})
 		r.respond(always(403, refusal("no")))
 		r.upload(hotels("k", 2)...)
 		synctest.Wait()
 		r.respond(nil)
-		require.Error(t, r.flush())
+		require.NoError(t, r.flush())
 		require.NoError(t, r.close())
 		told := l.told()
-		index := map[string]int{}
+		index := map[string]int{} // of the first time
 		for i, line := range told {
-			index[line] = i
+			if _, again := index[line]; !again {
+				index[line] = i
+			}
 		}
 		assert.Less(t, index["sent k-0"], index["health circuit open"])
 		assert.Less(t, index["health circuit open"], index["sent k-1"])
@@ -275,7 +280,7 @@ func TestPressureClosedHandler(t *testing.T) {
 func TestPressureThrottledIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		b := newBreaker(t, &breaker.Options{Failures: 1})
+		b := steadyBreaker(t, &breaker.Options{Failures: 1})
 		r := newRigOn(t, &searchtest.Options{Capacity: &searchtest.Capacity{DocumentsPerSecond: 20}}, &hotelOptions{MaxBatchActions: 50, Breaker: b, Retry: retry.Options{Jitter: -1}, Handlers: l.handlers()})
 		r.upload(hotels("k", 300)...)
 		require.NoError(t, r.flush())

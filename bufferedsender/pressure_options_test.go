@@ -30,7 +30,7 @@ func turnedDown(t *testing.T, opts *hotelOptions, names ...string) {
 }
 
 func TestPressureBadInputToTheNewOptions(t *testing.T) {
-	b := newBreaker(t, nil)
+	b := steadyBreaker(t, nil)
 	lost := func(context.Context, []string) {}
 	version := func(h hotel) int64 { return int64(h.Rooms) }
 	tooMany := math.MaxInt32

@@ -33,7 +33,7 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l ledger
 				opts := &hotelOptions{
-					MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
+					MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
 					Overload: policy, AllowLoss: true, Handlers: l.handlers(),
 				}
 				if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
@@ -83,8 +83,11 @@ func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
 		policy := overloads[name]
 		for what, test := range map[string]func(t *testing.T, r *rig){
 			"full and open, but nobody wants room": func(t *testing.T, r *rig) {
-				r.sicken(hotels("k", 4)...)
+				r.down(500)
+				r.upload(hotels("k", 4)...)
 				time.Sleep(time.Hour)
+				require.NotEqual(t, breaker.Closed, r.sender.Breaker().Status().State)
+				r.srv.SetFaults(nil)
 			},
 			"open, and there is room": func(t *testing.T, r *rig) {
 				r.sicken(hotels("k", 2)...)
@@ -119,7 +122,7 @@ func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var l ledger
 					r := newRig(t, &hotelOptions{
-						MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: newBreaker(t, nil), Retry: atOnce, Overload: policy, OnPurged: l.onPurged,
+						MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: steadyBreaker(t, nil), Retry: atOnce, Overload: policy, OnPurged: l.onPurged,
 					})
 					test(t, r)
 					r.respond(nil)
@@ -137,7 +140,7 @@ func TestYZNeverAnActionInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2, Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
+			MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
 			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
 		})
 		r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -173,7 +176,7 @@ func TestYZNeverAnActionInFlight(t *testing.T) {
 		t.Run("when all are, calls wait: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l ledger
-				b := newBreaker(t, nil)
+				b := steadyBreaker(t, nil)
 				r := newRig(t, &hotelOptions{
 					MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: b, Overload: policy, OnPurged: l.onPurged,
 				})
@@ -193,7 +196,7 @@ func TestYZNeverAnActionInFlight(t *testing.T) {
 	t.Run("all that wait, none that travels", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
-			b := newBreaker(t, nil)
+			b := steadyBreaker(t, nil)
 			r := newRig(t, &hotelOptions{
 				MaxBatchActions: 2, MaxBufferedActions: 5, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, OnPurged: l.onPurged, Handlers: l.handlers(),
 			})
@@ -219,7 +222,7 @@ func TestYZPurgedKeysSettleInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
+			MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
 			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
 		})
 		r.respond(sick)
@@ -272,7 +275,7 @@ func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 		}
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, &breaker.Options{Failures: failures})
+			b := steadyBreaker(t, &breaker.Options{Failures: failures})
 			options.Breaker = b
 			options.Retry.MaxRetries = 1000
 			var l ledger
@@ -299,7 +302,9 @@ func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 					injected++
 				}
 			}
-			assert.EqualValues(t, injected, b.Status().Counts.Failures, "melts")
+			// What has failed before, while others pass, says nothing about the service.
+			assert.LessOrEqual(t, b.Status().Counts.Failures, uint64(injected), "melts")
+			assert.Equal(t, injected > 0, b.Status().Counts.Failures > 0, "melts")
 			for key, versions := range wanted {
 				ends := l.endings(key)
 				var got []int

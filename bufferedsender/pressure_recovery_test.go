@@ -37,7 +37,7 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 
 	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey), nil)
 	require.NoError(t, err)
-	b := newBreaker(t, &breaker.Options{OpenFor: 50 * time.Millisecond})
+	b := steadyBreaker(t, &breaker.Options{OpenFor: 50 * time.Millisecond})
 	type outcome struct {
 		completed, failed int
 		order             []any

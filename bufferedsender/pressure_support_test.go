@@ -17,6 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -180,6 +181,25 @@ func newBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
 	return b
 }
 
+// steadyBreaker returns a breaker that stays open for exactly 30 s, or as long as
+// opts say, however long the trouble has lasted: most tests are not about when
+// the next probe is due, and can name the second.
+func steadyBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
+	t.Helper()
+	var o breaker.Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.OpenFor == 0 {
+		o.OpenFor = 30 * time.Second
+	}
+	if o.MaxOpenFor == 0 {
+		o.MaxOpenFor = o.OpenFor
+	}
+	o.Jitter = -1
+	return newBreaker(t, &o)
+}
+
 // mute is for senders without a rig that have much to say.
 var mute = slog.New(slog.DiscardHandler)
 
@@ -190,8 +210,13 @@ var atOnce = retry.Options{Delay: -1}
 // sick is a service that answers that it is out of order.
 var sick = always(http.StatusInternalServerError, refusal("out of order"))
 
-// busy is one that answers that it has not done anything.
-var busy = always(http.StatusServiceUnavailable, "")
+// locked is one that lets nobody in: it certainly has not applied anything.
+var locked = always(http.StatusUnauthorized, refusal("who are you?"))
+
+// down makes the service answer every request with a status, those of Ping too.
+func (r *rig) down(status int) {
+	r.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Status: status}}})
+}
 
 // sicken makes the service sick, adds the documents, which must fill a batch or
 // be flushed by somebody, and returns when the breaker is open and nothing moves.

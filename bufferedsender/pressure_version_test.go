@@ -65,7 +65,7 @@ func TestPressureVersion(t *testing.T) {
 	}{
 		"an older one is not sent": {
 			waiting: []step{up(5, "new"), up(3, "old")},
-			marks:   []string{"new completed folded", "old completed folded superseded"}, rooms: 5, writes: 1,
+			marks:   []string{"new completed", "old completed folded superseded"}, rooms: 5, writes: 1,
 		},
 		"a newer one takes the place of an older one": {
 			waiting: []step{up(3, "old"), up(5, "new")},
@@ -77,7 +77,7 @@ func TestPressureVersion(t *testing.T) {
 		},
 		"an older merge neither": {
 			waiting: []step{up(5, "new"), mergeOf(4, "old")},
-			marks:   []string{"new completed folded", "old completed folded superseded"}, rooms: 5, writes: 1,
+			marks:   []string{"new completed", "old completed folded superseded"}, rooms: 5, writes: 1,
 		},
 		"one without a version is as new": {
 			waiting: []step{up(5, "new"), up(0, "none")},
@@ -89,11 +89,11 @@ func TestPressureVersion(t *testing.T) {
 		},
 		"older than the one under way": {
 			flight: []step{up(5, "new")}, waiting: []step{up(3, "old")},
-			marks: []string{"new completed folded", "old completed folded superseded"}, rooms: 5, writes: 1,
+			marks: []string{"new completed", "old completed folded superseded"}, rooms: 5, writes: 1,
 		},
 		"older than the one under way, newer than the next": {
 			flight: []step{up(5, "new")}, waiting: []step{up(3, "old"), up(6, "newer"), up(4, "old again")},
-			marks: []string{"new completed folded", "old completed folded superseded", "newer completed folded", "old again completed folded superseded"}, rooms: 6, writes: 2,
+			marks: []string{"new completed", "old completed folded superseded", "newer completed", "old again completed folded superseded"}, rooms: 6, writes: 2,
 		},
 		"newer than the one under way": {
 			flight: []step{up(3, "old")}, waiting: []step{up(5, "new")},
@@ -109,7 +109,7 @@ func TestPressureVersion(t *testing.T) {
 		},
 		"nor while the upload is under way": {
 			flight: []step{up(5, "new")}, waiting: []step{gone("delete"), up(3, "old")},
-			marks: []string{"new completed", "delete completed folded", "old completed folded superseded"}, rooms: -1, writes: 2,
+			marks: []string{"new completed", "delete completed", "old completed folded superseded"}, rooms: -1, writes: 2,
 		},
 		"but newer it does": {
 			waiting: []step{up(5, "new"), gone("delete"), up(6, "newer")},
@@ -154,19 +154,21 @@ func TestPressureVersion(t *testing.T) {
 			assert.Equal(t, 3, r.roomsOf("k"))
 		})
 	})
-	t.Run("a superseded one fails with the one it waits for", func(t *testing.T) {
+	t.Run("an older one is sent after all if the newer one is refused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, AutoFlushInterval: time.Second, Handlers: l.handlers(), Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 409}}})
+			r.faults(searchtest.Fault{Count: 4, Documents: []searchtest.DocumentFault{{Status: 409}}})
 			r.add(up(5, "new"))
 			time.Sleep(5 * time.Second) // its first attempt has failed
 			r.add(up(3, "old"))
 			var failures *bufferedsender.FlushError
 			require.ErrorAs(t, r.flush(), &failures)
-			assert.Equal(t, 2, failures.Count)
-			assert.Equal(t, []string{"new failed folded", "old failed folded superseded"}, marks(l.endings("k")))
-			assert.Len(t, r.requests(), 4)
+			assert.Equal(t, 1, failures.Count)
+			assert.Equal(t, []string{"new failed", "old completed"}, marks(l.endings("k")))
+			assert.Len(t, r.requests(), 4+1)
+			assert.Equal(t, 3, r.roomsOf("k"))
+			assert.Zero(t, r.sender.Stats().Superseded)
 		})
 	})
 	t.Run("no ActionSent tells of what does not travel", func(t *testing.T) {
@@ -215,8 +217,8 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			dead := &letterbox{ledger: &l}
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce, MaxBatchActions: 1, DeadLetters: dead})
-			r.sickenWith(busy, hotel{ID: "x"})
+			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce, MaxBatchActions: 1, DeadLetters: dead})
+			r.sickenWith(locked, hotel{ID: "x"})
 			r.add(uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3))
 			answer := closeError(t, r.sender.Close(within(t, time.Second)))
 			assert.Equal(t, 4, answer.Unsent)
@@ -243,7 +245,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			r := newRig(t, &hotelOptions{
-				Fold: true, MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
+				Fold: true, MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
 				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
 			})
 			r.sender.Breaker().Disable()
@@ -285,12 +287,14 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 					assert.NoError(t, err)
 					return results[0]
 				}))
+				synctest.Wait() // so that they come in this order
 			}
 			for _, call := range calls {
 				assert.True(t, (<-call).Succeeded)
 			}
-			assert.Len(t, r.requests(), 1)
+			assert.Len(t, r.requests(), 2, "of the first five, and of the second 5, which has older ones before it")
 			assert.Equal(t, 5, r.roomsOf("k"))
+			assert.EqualValues(t, 4, r.sender.Stats().Superseded)
 		})
 	})
 	t.Run("the handlers' actions are those that were added", func(t *testing.T) {

@@ -86,7 +86,7 @@ func TestPressureWaitSaysWhatFailed(t *testing.T) {
 		}
 		assert.Equal(t, "bad document", results[1].ErrorMessage)
 		assert.Equal(t, 3, failure.Failed)
-		assert.Zero(t, failure.Unsettled)
+		assert.Zero(t, failure.Withdrawn)
 		assert.NoError(t, failure.Err)
 		require.Len(t, failure.Errors, 3)
 		var failed []string
@@ -98,9 +98,8 @@ func TestPressureWaitSaysWhatFailed(t *testing.T) {
 		var one *bufferedsender.ActionError
 		require.ErrorAs(t, err, &one)
 		assert.ErrorContains(t, err, "3 actions failed")
-		var failures *bufferedsender.FlushError
-		require.ErrorAs(t, r.flush(), &failures)
-		assert.Equal(t, 3, failures.Count, "the next Flush reports them too")
+		require.NoError(t, r.flush(), "the call has reported them")
+		require.NoError(t, r.close(), "Close neither")
 	})
 	t.Run("a whole request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,28 +117,38 @@ func TestPressureWaitSaysWhatFailed(t *testing.T) {
 	})
 }
 
-func TestPressureWaitContextEndsTheWaitingOnly(t *testing.T) {
+func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 	cause := errors.New("my own cause")
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &hotelOptions{MaxBatchActions: 2})
 		r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 25*time.Second, cause)
 		defer cancel()
-		results, err := r.sender.IndexDocumentsAndWait(ctx, uploads(hotels("k", 6))...)
+		results, err := r.sender.IndexDocumentsAndWait(ctx, uploads(hotels("k", 8))...)
 		assert.Equal(t, 25*time.Second, r.now())
 		require.ErrorIs(t, err, cause)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		failure := waitError(t, err)
-		assert.Equal(t, 2, failure.Unsettled)
+		assert.Equal(t, 2, failure.Unknown, "they are in a request")
+		assert.Equal(t, 2, failure.Withdrawn)
 		assert.Zero(t, failure.Failed)
-		require.Len(t, results, 6)
+		require.Len(t, failure.Errors, 4)
+		for i, e := range failure.Errors {
+			assert.Equal(t, fmt.Sprint("k-", 4+i), e.Key)
+			assert.Equal(t, i < 2, e.Unknown, e.Key)
+			assert.Equal(t, models.ReasonWithdrawn, e.Reason)
+			require.ErrorIs(t, e, bufferedsender.ErrWithdrawn)
+		}
+		require.Len(t, results, 8)
 		for i, result := range results {
 			assert.Equal(t, fmt.Sprint("k-", i), result.Key)
 			assert.Equal(t, map[bool]int{true: 201, false: 0}[i < 4], result.StatusCode, "%d", i)
 		}
+		synctest.Wait()
 		require.NoError(t, r.flush())
-		assert.Equal(t, 30*time.Second, r.now())
-		assert.Len(t, r.indexed(), 6, "what was accepted is sent all the same")
+		assert.Equal(t, 30*time.Second, r.now(), "the request goes on to its end")
+		assert.Equal(t, ids(hotels("k", 6)), r.indexed(), "and what was withdrawn is not sent")
+		assert.Len(t, r.requests(), 3)
 	})
 	t.Run("also for room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -149,7 +158,8 @@ func TestPressureWaitContextEndsTheWaitingOnly(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			refused(t, err, 6)
 			assert.Len(t, results, 6, "of the accepted ones")
-			assert.Equal(t, 3, waitError(t, err).Unsettled)
+			assert.Equal(t, 3, waitError(t, err).Unknown, "those in the request")
+			assert.Zero(t, waitError(t, err).Withdrawn)
 			require.NoError(t, r.flush())
 			assert.Equal(t, ids(hotels("k", 6)), r.indexed())
 		})
@@ -167,7 +177,7 @@ func TestPressureWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 		require.ErrorAs(t, err, &illegal)
 		failure := waitError(t, err)
 		assert.Zero(t, failure.Failed)
-		assert.Zero(t, failure.Unsettled)
+		assert.Zero(t, failure.Withdrawn)
 		require.Len(t, results, 3, "of those before it")
 		for _, result := range results {
 			assert.True(t, result.Succeeded, "and they were waited for")
@@ -193,7 +203,7 @@ func TestPressureWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 			refused(t, err, 3)
 			assert.Equal(t, 1, waitError(t, err).Failed)
 			assert.Len(t, results, 3)
-			require.Error(t, r.flush())
+			require.NoError(t, r.flush(), "the call has reported it")
 		})
 	})
 	t.Run("with DisableAutoFlush a full buffer refuses", func(t *testing.T) {
@@ -298,7 +308,8 @@ func TestPressureWaitAndClose(t *testing.T) {
 			assert.True(t, answer.CallbackStuck)
 			err := <-call
 			require.ErrorIs(t, err, bufferedsender.ErrClosed, "Close does not leave the caller behind")
-			assert.Positive(t, waitError(t, err).Unsettled+waitError(t, err).Failed)
+			assert.Equal(t, 3, waitError(t, err).Unknown)
+			assert.Zero(t, waitError(t, err).Withdrawn+waitError(t, err).Failed)
 			close(release)
 			synctest.Wait()
 		})

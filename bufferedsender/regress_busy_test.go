@@ -1,6 +1,7 @@
 package bufferedsender_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -23,7 +24,7 @@ func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 20, Breaker: newBreaker(t, nil)})
+				r := newRig(t, &hotelOptions{MaxBatchActions: 20, Breaker: steadyBreaker(t, nil)})
 				faults := searchtest.Faults{Capacity: &searchtest.Capacity{DocumentsPerSecond: 2}}
 				r.srv.SetFaults(&faults)
 				r.upload(hotels("k", 200)...)
@@ -46,7 +47,7 @@ func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.Breaker = newBreaker(t, nil)
+				opts.Breaker = steadyBreaker(t, nil)
 				r := newRig(t, &opts)
 				latency := searchtest.Duration(20 * time.Millisecond)
 				r.faults(
@@ -63,7 +64,7 @@ func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 // The requests that the service takes were under way when it refused others.
 func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: newBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: steadyBreaker(t, nil)})
 		workers := make(chan struct{}, 4)
 		r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			select {
@@ -84,7 +85,7 @@ func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 // One pause for all of a refused request: its documents travel together again.
 func TestARefusedRequestDoesNotComeBackInCrumbs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 1000, Breaker: newBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 1000, Breaker: steadyBreaker(t, nil)})
 		r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n == 8 {
 				time.Sleep(10 * time.Millisecond)
@@ -103,7 +104,7 @@ func TestARefusedRequestDoesNotComeBackInCrumbs(t *testing.T) {
 func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 5 { // it is a matter of luck
-			opts := &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: newBreaker(t, nil)}
+			opts := &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: steadyBreaker(t, nil)}
 			r := newRig(t, opts)
 			r.srv.SetFaults(&searchtest.Faults{
 				Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
@@ -125,7 +126,7 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 // away in vain.
 func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10})
+		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: steadyBreaker(t, nil)})
 		workers := make(chan struct{}, 4)
 		r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			select {
@@ -183,4 +184,30 @@ func TestTheWaitForAConflictDoesNotCountWhatThrottlingCost(t *testing.T) {
 		require.Len(t, at, 7)
 		assert.Equal(t, retry.DefaultDelay, at[6]-at[5])
 	})
+}
+
+// What was refused while hardly anything got through waits no longer than the rest
+// when the capacity is back.
+func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
+	for _, slots := range []int{1, 8} {
+		t.Run(fmt.Sprint(slots, " in flight"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := guarded(t)
+				opts.MaxInFlight = slots
+				r := newRigOn(t, &searchtest.Options{KeepChanges: 1 << 20}, opts)
+				capacity := func(perSecond float64) {
+					r.srv.SetFaults(&searchtest.Faults{Capacity: &searchtest.Capacity{DocumentsPerSecond: perSecond}})
+				}
+				capacity(50)
+				r.upload(hotels("k", 5000)...)
+				time.Sleep(20 * time.Second)
+				waiting := r.sender.PendingActionCount()
+				require.Greater(t, waiting, 3000)
+				capacity(500)
+				began := r.now()
+				require.NoError(t, r.flush())
+				assert.Less(t, r.now()-began, 3*time.Duration(waiting)*time.Millisecond, "%d documents, 500 a second", waiting)
+			})
+		})
+	}
 }

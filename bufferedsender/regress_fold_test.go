@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/retry"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -45,24 +44,43 @@ func TestAPanicOfVersionRefusesTheAction(t *testing.T) {
 
 // Nothing of it has travelled, so nothing can be unknown of it.
 func TestASupersededActionIsNeverUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, MaxBatchActions: 1, Retry: retry.Options{MaxRetries: -1}, Handlers: l.handlers()})
-		r.respond(func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
-			time.Sleep(time.Second)
-			return nil, errors.New("connection reset")
+	for name, c := range map[string]struct {
+		cut        int // so many requests are
+		superseded bool
+	}{
+		"the newer one is applied in the end": {1, true},
+		"neither is, so both have travelled":  {2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l ledger
+				opts := &hotelOptions{Fold: true, Version: byRooms, MaxBatchActions: 1, Handlers: l.handlers()}
+				if !c.superseded {
+					opts.Retry.MaxRetries = -1
+				}
+				r := newRig(t, opts)
+				r.respond(onlyFirst(c.cut, func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+					time.Sleep(time.Second)
+					return nil, errors.New("connection reset")
+				}))
+				r.upload(hotel{ID: "k", Rooms: 5})
+				synctest.Wait() // in flight
+				r.upload(hotel{ID: "k", Rooms: 3})
+				if err := r.flush(); c.superseded {
+					require.NoError(t, err)
+				} else {
+					require.Equal(t, 2, flushFailures(t, err))
+				}
+				ends := l.endings("k")
+				require.Len(t, ends, 2)
+				assert.False(t, ends[0].superseded)
+				assert.Equal(t, !c.superseded, ends[0].unknown)
+				assert.Equal(t, c.superseded, ends[1].superseded)
+				assert.Equal(t, !c.superseded, ends[1].unknown)
+				assert.Len(t, r.requests(), 2)
+			})
 		})
-		r.upload(hotel{ID: "k", Rooms: 5})
-		synctest.Wait() // in flight
-		r.upload(hotel{ID: "k", Rooms: 3})
-		require.Equal(t, 2, flushFailures(t, r.flush()))
-		ends := l.endings("k")
-		require.Len(t, ends, 2)
-		assert.False(t, ends[0].superseded)
-		assert.True(t, ends[0].unknown)
-		assert.True(t, ends[1].superseded)
-		assert.False(t, ends[1].unknown)
-	})
+	}
 }
 
 // Merging each into the document would mean reading all of it each time.

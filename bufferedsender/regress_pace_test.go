@@ -23,13 +23,13 @@ import (
 func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		decide func(*bufferedsender.BufferedSender[hotel]) error
-		keys   int // of the first request
+		sent   [][]string // before Resume
 	}{
-		"Pause": {func(s *bufferedsender.BufferedSender[hotel]) error { s.Pause(); return nil }, 2},
+		"Pause": {func(s *bufferedsender.BufferedSender[hotel]) error { s.Pause(); return nil }, nil}, // nor does this one leave
 		"SetLimits": {func(s *bufferedsender.BufferedSender[hotel]) error {
 			_, err := s.SetLimits(bufferedsender.Limits{MaxInFlight: 1, MaxBatchActions: 1})
 			return err
-		}, 2},
+		}, [][]string{{"k-0", "k-1"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -44,9 +44,13 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 				r.upload(hotels("k", 8)...)
 				flushed := later(r.flush)
 				synctest.Wait()
-				assert.Equal(t, [][]string{{"k-0", "k-1"}}, keysOf(r.requests()), "more started after %s has returned", name)
+				assert.Equal(t, c.sent, keysOf(r.requests()), "more started after %s has returned", name)
+				assert.EqualValues(t, len(c.sent), r.sender.Stats().Requests)
 				r.sender.Resume()
 				require.NoError(t, <-flushed)
+				for _, e := range r.seen("completed") {
+					assert.Equal(t, 1, e.attempt, "what was taken back has used none")
+				}
 			})
 		})
 	}
@@ -111,7 +115,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxInFlight: c.slots, MaxBatchActions: c.batch, Breaker: newBreaker(t, nil)})
+				r := newRig(t, &hotelOptions{MaxInFlight: c.slots, MaxBatchActions: c.batch, Breaker: steadyBreaker(t, nil)})
 				r.srv.SetFaults(&searchtest.Faults{
 					Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
 					Capacity: &searchtest.Capacity{DocumentsPerSecond: c.perSecond, Reply: c.reply},
@@ -127,7 +131,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 // Its retries travel alone: nothing in its requests tells that others go through.
 func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Breaker: newBreaker(t, nil), AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
+		r := newRig(t, &hotelOptions{Breaker: steadyBreaker(t, nil), AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
 		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
 		r.upload(hotel{ID: "bad"})
 		for _, doc := range hotels("k", 360) {
@@ -142,15 +146,17 @@ func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 // The service is not busy if all the others get through.
 func TestADocumentThatAloneIsThrottledIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Retry: atOnce, AutoFlushInterval: time.Millisecond})
+		r := newRig(t, &hotelOptions{Breaker: steadyBreaker(t, nil), AutoFlushInterval: time.Millisecond})
 		r.faults(searchtest.Fault{Delay: searchtest.Duration(20 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
 		r.upload(hotel{ID: "bad"})
-		for _, doc := range hotels("k", 2000) {
+		for _, doc := range hotels("k", 3000) {
 			r.upload(doc)
-			time.Sleep(time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
-		require.Equal(t, 1, flushFailures(t, r.flush()))
+		require.EqualValues(t, 1, r.sender.Stats().Failed, "within five minutes")
+		assert.GreaterOrEqual(t, r.outcome("bad").at, time.Minute, "chance is given a minute")
 		assert.LessOrEqual(t, r.failure("bad").Attempts, 30)
+		require.Equal(t, 1, flushFailures(t, r.flush()))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,7 @@ import (
 func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		b, release := newBreaker(t, nil), make(chan struct{})
+		b, release := steadyBreaker(t, nil), make(chan struct{})
 		r := newRig(t, &hotelOptions{
 			MaxBatchActions: 1, MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged,
 		})
@@ -44,21 +45,24 @@ func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
 	})
 }
 
-func TestAllThatWaitsIsPurgedInOneStep(t *testing.T) {
+func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const batch, flight = 500, 4
 		var purges [][]string
 		r := newRig(t, &hotelOptions{
 			MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight, Retry: atOnce,
-			Breaker: newBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
+			Breaker: steadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
 			OnPurged: func(_ context.Context, keys []string) { purges = append(purges, keys) },
 		})
 		old := hotels("old", batch*flight)
 		r.sicken(old...) // all of them are retries now
 		r.upload(hotel{ID: "new"})
 		synctest.Wait()
-		require.Equal(t, 1, len(purges), "calls of OnPurged") // Len would print them all
-		assert.Equal(t, ids(old), purges[0])
+		require.Equal(t, 8, len(purges), "calls of OnPurged, with 256 actions each") // Len would print them all
+		for _, keys := range purges {
+			assert.LessOrEqual(t, len(keys), 256)
+		}
+		assert.Equal(t, ids(old), slices.Concat(purges...))
 		assert.Equal(t, 1, r.sender.PendingActionCount())
 		r.respond(nil)
 		require.Equal(t, batch*flight, flushFailures(t, r.flush()))
@@ -70,7 +74,7 @@ func TestAllThatWaitsIsPurgedInOneStep(t *testing.T) {
 func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const enough = 1000 // so that the test fails instead of hanging
-		b, purged := newBreaker(t, nil), 0
+		b, purged := steadyBreaker(t, nil), 0
 		var r *rig
 		r = newRig(t, &hotelOptions{
 			Breaker: b, Overload: bufferedsender.OverloadPurgeOne, MaxBufferedActions: 5,
@@ -94,7 +98,7 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 
 func TestACallThatDoesNotWaitIsToldWhyThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := steadyBreaker(t, nil)
 		r := newRig(t, &hotelOptions{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})
 		b.Disable()
 		require.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "a"})))
@@ -111,7 +115,7 @@ func TestACallThatDoesNotWaitIsToldWhyThereIsNoRoom(t *testing.T) {
 func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var purged []string
-		b := newBreaker(t, nil)
+		b := steadyBreaker(t, nil)
 		r := newRig(t, &hotelOptions{
 			MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne,
 			OnPurged: func(_ context.Context, keys []string) {
@@ -133,7 +137,7 @@ func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		b, release := newBreaker(t, nil), make(chan struct{})
+		b, release := steadyBreaker(t, nil), make(chan struct{})
 		r := newRig(t, &hotelOptions{
 			MaxBatchActions: 5, MaxBufferedBytes: 2000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Fold: true,
 			Handlers: hotelHandlers{ActionFailed: func(context.Context, *events.ActionFailed[hotel]) {}},
@@ -194,7 +198,7 @@ func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
 				var r *rig
 				r = newRig(t, &hotelOptions{
 					MaxBatchActions: 4, MaxBufferedActions: 4, Retry: atOnce,
-					Breaker: newBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
+					Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
 					OnPurged: func(context.Context, []string) {
 						decide(r.sender)
 						r.sender.Breaker().Reset()

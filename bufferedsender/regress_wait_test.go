@@ -66,7 +66,7 @@ func TestAWaitErrorNamesTheContextAndTheRefusal(t *testing.T) {
 		assert.Equal(t, time.Second, r.now())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		refused(t, err, 1)
-		assert.Equal(t, 1, waitError(t, err).Unsettled)
+		assert.Equal(t, 1, waitError(t, err).Unknown)
 		assert.False(t, errors.Is(err, context.Canceled))
 	})
 }

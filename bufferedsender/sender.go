@@ -29,8 +29,14 @@ import (
 // chain.
 //
 // An Indexer may have a second method, KeyFieldName(ctx) (string, error), that
-// returns the name of the index's key field, and IndexName() string and
-// Endpoint() string, which name it in telemetry.
+// returns the name of the index's key field, IndexName() string and Endpoint()
+// string, which name it in telemetry, and Ping(ctx) error, which returns nil if the
+// service answers for this index. Ping is asked, at most once for a failed request,
+// only when a document fails and there is nothing else to send that would show
+// whether the document is to blame or the service. An Indexer that wraps a client
+// should pass all of these on. Without Ping nobody can tell a service that is down from
+// a document that it cannot digest when nothing else gets through: then what fails
+// for ten minutes fails for good.
 type Indexer interface {
 	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
 }
@@ -47,6 +53,7 @@ type BufferedSender[T any] struct {
 	chunks      sync.Pool              // of *chunk[T], empty ones
 	gate        *gate                  // nil without a breaker
 	unsubscribe func()                 // from the breaker
+	held        signal                 // sent when sending is held, with Options.WaitFailsFast
 
 	closeOnce sync.Once // guards closeErr
 	closeErr  *CloseError
@@ -79,7 +86,10 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	limits := options.limits()
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
-	sending := &transport[T]{indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(options.Breaker)}
+	sending := &transport[T]{
+		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(options.Breaker),
+		contain: s.observer.contain,
+	}
 	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
 		Transport:      sending,
 		Recycle:        sending.recycle,
@@ -98,8 +108,17 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Interval:       options.AutoFlushInterval,
 		MaxAttempts:    options.Retry.MaxAttempts(),
 		Backoff:        options.Retry.Wait,
+		Delay:          max(options.Retry.Delay, 0),
 		RequestTimeout: options.RequestTimeout,
+		UnknownWait:    options.UnknownWait,
+		Ping:           pingOf(indexer),
+		Leave:          leave[T],
+		Back:           back[T],
+		Detach:         detach[T],
 	})
+	if options.WaitFailsFast {
+		s.observer.onHeld = s.held.send
+	}
 	s.observer.start(s.publisher.HookContext)
 	s.unsubscribe = func() {}
 	if options.Breaker != nil {
@@ -121,9 +140,11 @@ func (s *BufferedSender[T]) UploadDocuments(ctx context.Context, docs ...T) erro
 	return s.addDocuments(ctx, models.ActionUpload, docs)
 }
 
-// MergeDocuments adds actions that set the given fields of existing documents.
-// A document that does not exist fails with status 404. It waits and reports
-// like UploadDocuments.
+// MergeDocuments adds actions that set fields of existing documents: all fields
+// that docs have in JSON, so that a field of a struct which was not given a value
+// becomes zero, unless it is omitted (omitempty, omitzero). To change some fields
+// use MergePatch. A document that does not exist fails with status 404. It waits
+// and reports like UploadDocuments.
 func (s *BufferedSender[T]) MergeDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionMerge, docs)
 }
@@ -192,11 +213,20 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	}
 	ctx = orBackground(ctx)
 	// Chunks of one: nobody knows when the sequence yields the next.
+	if err := ended(ctx); err != nil {
+		return &AddError{Err: err}
+	}
 	a := adding[T]{s: s, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, 1)}
-	defer a.chunk.free()
+	defer a.end()
 	for action, err := range seq {
 		key := ""
 		if err == nil {
+			err = ended(ctx)
+		}
+		if err == nil {
+			if err := a.begin(); err != nil {
+				return err
+			}
 			a.chunk.action = action
 			key, err = a.chunk.add(ctx)
 		}
@@ -246,6 +276,35 @@ func (s *BufferedSender[T]) Close(ctx context.Context) error {
 	return s.translateClose(err)
 }
 
+// Withdraw takes back the accepted actions that match wants, given their keys and
+// tags, and returns how many. A consumer needs it when a partition is taken away:
+// what another one is to write from now on must not be overwritten by what this
+// sender still has.
+//
+// What is not in a request at this moment, waiting for a retry included, is never
+// sent again: it fails with ErrWithdrawn, and ActionError.Unknown says whether an
+// earlier request may have applied it. What is in a request ends with that request
+// and is not retried; Withdraw waits for these requests, RequestTimeout at the most,
+// and does not count their actions. Actions that were folded into one are taken
+// back if match wants all of them. Handlers have run for all of them when it
+// returns, but for those behind an action of the same key that match does not
+// want: they are never sent either, and reported after that one.
+//
+// match runs on the publisher goroutine; a panic in it counts as false. Dead letters
+// are not written for what is withdrawn. Called from inside a callback, Withdraw
+// takes effect when the callback has returned, and returns 0. It must not be called
+// by a subscriber of the breaker or by the Indexer, whose request it would wait for.
+func (s *BufferedSender[T]) Withdraw(match func(key string, tag any) bool) int {
+	return s.publisher.Withdraw(func(key string, p *payload[T]) (wanted bool) {
+		s.observer.guard("Withdraw", func() { wanted = match(key, p.tag()) })
+		return wanted
+	})
+}
+
+// Contains says of each key whether an action of it is accepted and not settled.
+// It waits for a callback that is running.
+func (s *BufferedSender[T]) Contains(keys ...string) []bool { return s.publisher.Contains(keys) }
+
 // PendingActionCount returns how many actions are accepted and not settled.
 func (s *BufferedSender[T]) PendingActionCount() int {
 	return s.publisher.Stats().Items
@@ -267,7 +326,8 @@ func (s *BufferedSender[T]) addDocuments(ctx context.Context, typ models.ActionT
 	})
 }
 
-// addAll adds n actions, the i-th of which add puts into a chunk.
+// addAll adds n actions, the i-th of which add puts into a chunk. If ctx has ended
+// it adds none.
 func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add func(ctx context.Context, c *chunk[T], i int) (string, error)) error {
 	if n == 0 {
 		return nil
@@ -276,9 +336,15 @@ func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add fu
 		return &AddError{Err: ErrClosed} // before any handler hears of it
 	}
 	ctx = orBackground(ctx)
+	if err := ended(ctx); err != nil {
+		return &AddError{Err: err}
+	}
 	a := adding[T]{s: s, ctx: ctx, wait: wait && !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, n)}
-	defer a.chunk.free()
+	defer a.end()
 	for i := range n {
+		if err := a.begin(); err != nil {
+			return err
+		}
 		if key, err := add(ctx, a.chunk, i); err != nil {
 			return a.fail(key, err)
 		}
@@ -289,6 +355,14 @@ func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add fu
 	return a.finish()
 }
 
+// ended says why ctx has ended, nil if it has not.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return publisher.ContextError(ctx)
+}
+
 // adding is one adding call.
 type adding[T any] struct {
 	s        *BufferedSender[T]
@@ -296,6 +370,34 @@ type adding[T any] struct {
 	wait     bool
 	chunk    *chunk[T]
 	accepted int
+	turn     bool // it has the turn to encode a chunk
+}
+
+// begin looks, before the first action of a chunk is encoded, whether the context has
+// ended, and waits while so many others wait for room that what they hold would be
+// too much.
+func (a *adding[T]) begin() error {
+	if len(a.chunk.items) == 0 {
+		if err := ended(a.ctx); err != nil {
+			return &AddError{Accepted: a.accepted, Err: err}
+		}
+	}
+	if !a.wait || a.turn {
+		return nil
+	}
+	if err := a.s.publisher.Turn(a.ctx); err != nil {
+		return &AddError{Accepted: a.accepted, Err: translate(err)}
+	}
+	a.turn = true
+	return nil
+}
+
+// end gives back what the call has borrowed.
+func (a *adding[T]) end() {
+	if a.turn {
+		a.s.publisher.EndTurn()
+	}
+	a.chunk.free()
 }
 
 func (a *adding[T]) acceptIfFull() error {
@@ -307,7 +409,9 @@ func (a *adding[T]) acceptIfFull() error {
 
 // finish has the chunk accepted.
 func (a *adding[T]) finish() error {
-	n, err := a.chunk.accept(a.ctx, a.wait)
+	turn := a.turn
+	a.turn = false
+	n, err := a.chunk.accept(a.ctx, a.wait, turn)
 	a.accepted += n
 	if err != nil {
 		return &AddError{Accepted: a.accepted, Err: err}
@@ -321,5 +425,5 @@ func (a *adding[T]) fail(key string, err error) error {
 	if before := a.finish(); before != nil {
 		return before
 	}
-	return &AddError{Accepted: a.accepted, Key: key, Err: err}
+	return newAddError(a.accepted, key, err)
 }

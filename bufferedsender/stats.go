@@ -9,10 +9,12 @@ type Stats struct {
 	Accepted int64
 	// Completed counts those that the service has applied.
 	Completed int64
-	// Failed counts those that failed for good, and Purged those of them that were
-	// given up to make room.
-	Failed int64
-	Purged int64
+	// Failed counts those that failed for good; of them, Purged those that were given
+	// up to make room and Withdrawn those that were taken back, each action of a
+	// folded one counted.
+	Failed    int64
+	Purged    int64
+	Withdrawn int64
 	// Unsent counts those that Close gave up, whether certainly not applied or
 	// of unknown outcome.
 	Unsent int64
@@ -21,8 +23,14 @@ type Stats struct {
 	// their encoded size.
 	PendingActions int
 	PendingBytes   int64
-	// BlockedAdders is how many adding calls wait for room.
+	// BlockedAdders is how many adding calls wait for room, and BlockedBytes the size
+	// of what they have encoded: about a quarter of MaxBufferedBytes at the most, or as
+	// much again when they come all at once.
 	BlockedAdders int
+	BlockedBytes  int64
+	// HeldApart is how many of the pending actions wait because the index refuses
+	// what they have in common, while others are sent.
+	HeldApart int
 
 	// Requests counts the requests started, and InFlight those under way.
 	Requests int64
@@ -73,10 +81,13 @@ func (s *BufferedSender[T]) Stats() Stats {
 		Completed:       int64(p.Completed),
 		Failed:          int64(p.Failed),
 		Purged:          int64(p.Purged),
+		Withdrawn:       int64(p.Withdrawn),
 		Unsent:          int64(p.Unsent),
 		PendingActions:  p.Items,
 		PendingBytes:    p.Bytes,
 		BlockedAdders:   p.Waiting,
+		BlockedBytes:    p.WaitingBytes,
+		HeldApart:       p.Apart,
 		Requests:        int64(p.Requests),
 		InFlight:        p.InFlight,
 		BytesSent:       int64(p.BytesSent),

@@ -32,10 +32,12 @@ type telemetry struct {
 	tracer trace.Tracer
 	meter  metric.Meter
 	index  string
-	common []attribute.KeyValue
-	base   metric.MeasurementOption // common
-	alone  []metric.RecordOption    // base, for durations of single actions
-	spans  spanStarts
+	// endpoint is the address of the service, "" if the Indexer does not say.
+	endpoint string
+	common   []attribute.KeyValue
+	base     metric.MeasurementOption // common
+	alone    []metric.RecordOption    // base, for durations of single actions
+	spans    spanStarts
 
 	// Written by observe, before the sender is handed out.
 	stats      func() publisher.Stats
@@ -85,6 +87,7 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 	}
 	if reachable, ok := indexer.(interface{ Endpoint() string }); ok {
 		if u, err := url.Parse(reachable.Endpoint()); err == nil && u.Hostname() != "" {
+			t.endpoint = reachable.Endpoint()
 			service, _, _ := strings.Cut(u.Hostname(), ".")
 			t.common = append(t.common, attribute.String("server.address", u.Hostname()), attribute.String("db.namespace", service))
 			if port, err := strconv.Atoi(u.Port()); err == nil && port != 443 {
@@ -252,12 +255,9 @@ func outcomeName(o publisher.Outcome) string {
 	}
 }
 
-// sent records how long the items of a batch that travel for the first time have
-// waited.
-func (t *telemetry) sent(attempt int, waited time.Duration) {
-	if attempt == 1 {
-		t.waitDuration.Record(context.Background(), waited.Seconds(), t.alone...)
-	}
+// sent records how long an item has waited that travels for the first time.
+func (t *telemetry) sent(waited time.Duration) {
+	t.waitDuration.Record(context.Background(), waited.Seconds(), t.alone...)
 }
 
 func (t *telemetry) retried(status, n int) {
@@ -273,7 +273,7 @@ func (t *telemetry) healthChanged(to events.HealthState) {
 }
 
 func healthAttribute(s events.HealthState) attribute.KeyValue {
-	return attribute.String("azsearch.health", strings.ReplaceAll(s.String(), " ", "_"))
+	return attribute.String("azsearch.health", strings.NewReplacer(" ", "_", "-", "_").Replace(s.String()))
 }
 
 // deadLetters counts letters that were written, or could not be.

@@ -149,7 +149,7 @@ func TestManualNamesTheValuesOfAttributes(t *testing.T) {
 	require.NoError(t, err)
 	values := []string{"completed", "failed", "unsent", "written", "lost", "connection", "timeout", "cancelled", "abandoned", "malformed_reply", "panic"}
 	for state := events.Healthy; state <= events.Closed; state++ {
-		values = append(values, strings.ReplaceAll(state.String(), " ", "_"))
+		values = append(values, strings.NewReplacer(" ", "_", "-", "_").Replace(state.String()))
 	}
 	for _, typ := range []models.ActionType{models.ActionUpload, models.ActionMerge, models.ActionMergeOrUpload, models.ActionDelete} {
 		values = append(values, string(typ))

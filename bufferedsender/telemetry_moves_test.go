@@ -15,7 +15,6 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
-	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,16 +46,9 @@ type letterBox struct{ err error }
 
 func (b letterBox) Write(context.Context, []deadletter.Letter) error { return b.err }
 
-func defaultBreaker(t *testing.T) *breaker.Breaker {
-	t.Helper()
-	b, err := breaker.New(nil)
-	require.NoError(t, err)
-	return b
-}
-
 // serviceIsGone makes the service fail until the breaker opens, with one action left.
 func serviceIsGone(r *rig) {
-	r.respond(always(503, refusal("busy"), "Retry-After", "1"))
+	r.respond(always(500, refusal("busy"), "Retry-After", "1"))
 	r.upload(hotel{ID: "first"})
 	assert.ErrorIs(r.t, r.sender.Flush(within(r.t, 10*time.Second)), bufferedsender.ErrCircuitOpen)
 }
@@ -82,8 +74,8 @@ var movements = map[string]movement{
 	},
 	"an action waits": {
 		before: func(r *rig) { r.upload(hotel{ID: "a"}) },
-		act:    func(*rig) { time.Sleep(7 * time.Second) },
-		want:   reading{"queue.oldest_age": 7},
+		act:    func(*rig) { time.Sleep(3 * time.Second) },
+		want:   reading{"queue.oldest_age": 3},
 	},
 	"the interval is up, and actions are created": {
 		before: func(r *rig) { r.upload(hotels("k", 3)...) },
@@ -161,9 +153,9 @@ var movements = map[string]movement{
 		before: func(r *rig) { r.faults(searchtest.Fault{Status: 429}) },
 		act:    func(r *rig) { r.upload(hotels("k", 2)...); r.flush() },
 		want: together(reading{
-			"items.added": 2, "flushes": 1, "items.retried{status_code=429}": 6, "throttle.delay": 4,
-			"operation.duration{name=BATCH,status_code=429,type=429}": 4, "batch.items": 4, "batch.bytes": 4, "item.wait.duration": 2,
-		}, settles(2, "failed", "429"), becomes("healthy", "throttled")),
+			"items.added": 2, "flushes": 1, "items.retried{status_code=429}": 6, "throttle.delay": 5, // before the last attempt one goes ahead alone
+			"operation.duration{name=BATCH,status_code=429,type=429}": 5, "batch.items": 5, "batch.bytes": 5, "item.wait.duration": 2,
+		}, settles(2, "failed", "429"), becomes("healthy", "throttled"), reading{"health.changes{health=throttled}": 4, "health.changes{health=healthy}": 4}), // after each pause
 	},
 	"the connection is lost": {
 		before: func(r *rig) { r.faults(searchtest.Fault{Count: 1, Cut: searchtest.CutBeforeCommit}) },
@@ -183,7 +175,7 @@ var movements = map[string]movement{
 		before: func(r *rig) { r.faults(searchtest.Fault{Count: 1, Status: 413}) },
 		act:    func(r *rig) { r.upload(hotels("k", 2)...); require.NoError(r.t, r.flush()) },
 		want: together(reading{"items.added": 2, "flushes": 1, "batch.splits": 1, "batch.limit.bytes": somehow},
-			oneRequest(2, "name=BATCH,status_code=413,type=413"), oneRequest(2, answered200), reading{"batch.items": 1, "batch.bytes": 1, "operation.duration{name=BATCH,status_code=200}": 1},
+			oneRequest(2, "name=BATCH,status_code=413,type=413"), oneRequest(0, answered200), oneRequest(0, answered200),
 			settles(2, "completed", "201")),
 	},
 	"actions are folded": {
@@ -205,16 +197,16 @@ var movements = map[string]movement{
 		want: together(reading{"items.added": 2, "flushes": 1, "items.superseded": 1}, oneRequest(1, answered200), settles(2, "completed", "201")),
 	},
 	"the breaker opens": {
-		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: defaultBreaker(t)} },
+		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
 		act:  serviceIsGone,
 		want: together(accepts(1), reading{
-			"flushes": 1, "breaker.state": 2, "items.retried{status_code=503}": 3, "throttle.delay": 3,
-			"operation.duration{name=BATCH,status_code=503,type=503}": 3, "batch.items": 3, "batch.bytes": 3, "item.wait.duration": somehow,
-			"health.changes{health=throttled}": 1, "health.changes{health=circuit_open}": 1, "health.state{health=healthy}": -1, "health.state{health=circuit_open}": 1,
+			"flushes": 1, "breaker.state": 2, "items.retried{status_code=500}": 3, "throttle.delay": 3,
+			"operation.duration{name=BATCH,status_code=500,type=500}": 3, "batch.items": 3, "batch.bytes": 3, "item.wait.duration": somehow,
+			"health.changes{health=throttled}": 2, "health.changes{health=healthy}": 2, "health.changes{health=circuit_open}": 1, "health.state{health=healthy}": -1, "health.state{health=circuit_open}": 1,
 		}),
 	},
 	"the breaker is closed again": {
-		opts:   func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: defaultBreaker(t)} },
+		opts:   func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
 		before: serviceIsGone,
 		act:    func(r *rig) { r.respond(nil); require.NoError(r.t, r.flush()) },
 		// The worker tells the breaker of the answer before the loop has it: until
@@ -223,13 +215,13 @@ var movements = map[string]movement{
 			oneRequest(0, answered200), settles(1, "completed", "201"), becomes("circuit_open", "healthy")),
 	},
 	"the breaker is disabled": {
-		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: defaultBreaker(t)} },
+		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
 		act:  func(r *rig) { r.opts.Breaker.Disable() },
 		want: together(reading{"breaker.state": 3}, becomes("healthy", "circuit_open")),
 	},
 	"actions are purged": {
 		opts: func(t *testing.T) *hotelOptions {
-			return &hotelOptions{Breaker: defaultBreaker(t), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 3}
+			return &hotelOptions{Breaker: steadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 3}
 		},
 		before: func(r *rig) { r.opts.Breaker.Disable(); r.upload(hotels("k", 3)...) },
 		act:    func(r *rig) { r.upload(hotels("m", 2)...) },

@@ -2,6 +2,7 @@ package bufferedsender_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,9 +23,9 @@ var temperaments = map[string]func(t *testing.T) hotelOptions{
 	"folding": func(*testing.T) hotelOptions {
 		return hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms % 7) }}
 	},
-	"with a breaker": func(t *testing.T) hotelOptions { return hotelOptions{Breaker: defaultBreaker(t)} },
+	"with a breaker": func(t *testing.T) hotelOptions { return hotelOptions{Breaker: steadyBreaker(t, nil)} },
 	"purging": func(t *testing.T) hotelOptions {
-		return hotelOptions{Breaker: defaultBreaker(t), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 30}
+		return hotelOptions{Breaker: steadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 30}
 	},
 	"creating what a merge misses": func(*testing.T) hotelOptions {
 		return hotelOptions{OnMergeMissing: bufferedsender.MergeMissingUpload}
@@ -39,7 +40,9 @@ type told struct {
 func (n *told) handlers() hotelHandlers {
 	return hotelHandlers{
 		BatchCompleted: func(_ context.Context, b *events.Batch) {
-			n.retried += b.Retried
+			if !errors.Is(b.Err, bufferedsender.ErrNotSent) {
+				n.retried += b.Retried
+			}
 		},
 		HealthChanged: func(context.Context, *events.HealthChange) { n.healthChanges++ },
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[hotel]) {

@@ -1,18 +1,21 @@
 package bufferedsender
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // transport sends the batches of the publisher through an Indexer and turns the
@@ -21,8 +24,9 @@ type transport[T any] struct {
 	indexer      Indexer
 	telemetry    *telemetry
 	mergeMissing MergeMissing
-	longestWait  time.Duration // that Retry-After may ask for; negative: any
-	spare        sync.Pool     // of *[]result, to be filled again
+	longestWait  time.Duration        // that Retry-After may ask for; negative: any
+	spare        sync.Pool            // of *[]result, to be filled again
+	contain      func(handler string) // to be deferred around the code of others
 }
 
 type result = publisher.Result[models.IndexingResult]
@@ -46,20 +50,37 @@ type reply = publisher.Reply[models.IndexingResult]
 // Send implements publisher.Transport. It runs on the goroutine of a request.
 func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	ctx = models.ContextWithClientRequestID(ctx, batch.ID)
-	ctx, span := startBatch(ctx, t.telemetry, batch)
+	ctx, span := t.startSpan(ctx, batch)
 	answer, err := t.index(ctx, batch)
 	r := t.judge(batch, answer, err)
 	if t.longestWait >= 0 {
 		r.RetryAfter = min(r.RetryAfter, t.longestWait)
 	}
+	if r.RetryAfter <= 0 {
+		r.RetryAfter = -1 // a date in the past, of a clock that is behind, is no permission
+	}
+	r.TimedOut = err != nil && !errors.Is(ctx.Err(), context.Canceled) && isTimeout(err)
 	r.Status, r.RequestID = statusOf(answer, err), answer.RequestID
 	if err != nil {
 		if known := (interface{ ServiceRequestID() string })(nil); errors.As(err, &known) {
 			r.RequestID = known.ServiceRequestID()
 		}
 	}
-	endBatch(span, r.Status, r.RequestID, r.Err)
+	t.endSpan(span, &r)
 	return r
+}
+
+// startSpan starts the span of a request. A tracer that panics must not keep it
+// from being sent.
+func (t *transport[T]) startSpan(ctx context.Context, batch *batch[T]) (spanned context.Context, span trace.Span) {
+	defer t.contain("TracerProvider")
+	spanned, span = ctx, trace.SpanFromContext(context.Background()) // which does nothing
+	return startBatch(ctx, t.telemetry, batch)
+}
+
+func (t *transport[T]) endSpan(span trace.Span, r *reply) {
+	defer t.contain("TracerProvider")
+	endBatch(span, r.Status, r.RequestID, r.Err)
 }
 
 // index sends the request. When it returns nobody reads the actions any more.
@@ -75,16 +96,23 @@ func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult
 	}
 	results := associate(batch.Items, answer.Results)
 	r := reply{Results: t.newResults(len(batch.Items)), RetryAfter: -1, Service: publisher.ServiceSound}
-	missing := 0
+	missing, works := 0, false
 	for i := range batch.Items {
 		result := results.of(i)
 		r.Results[i] = judgeDocument(result, &r)
+		r.Results[i].Bare = batch.Items[i].Value.typ == models.ActionDelete
 		if t.mergeMissing != MergeMissingFail && r.Results[i].Verdict == publisher.Fail && missingDocument(batch.Items[i].Value.typ, result) {
 			r.Results[i] = t.mergeMissing.judge(batch.Items[i].Body, r.Results[i])
 		}
 		if errors.Is(r.Results[i].Err, ErrNoResult) {
 			missing++
 		}
+		if r.Results[i].Verdict != publisher.Retry || r.Results[i].Own || r.Results[i].Throttled || r.Results[i].Body != nil {
+			works = true
+		}
+	}
+	if !works { // an index that is off line, or a reply without anything in it
+		r.Service, r.Pause = publisher.ServiceFails, true
 	}
 	if answer.RetryAfter > 0 {
 		r.RetryAfter = answer.RetryAfter
@@ -115,7 +143,14 @@ func judgeDocument(answer *models.IndexingResult, r *reply) result {
 		r.Pause = true
 		r.Throttled++
 	}
-	return result{Value: *answer, Verdict: verdict(decision), Throttled: decision.Pause}
+	judged := result{
+		Value: *answer, Verdict: verdict(decision), Throttled: decision.Pause, Unknown: decision.Unknown,
+		Own: answer.StatusCode == http.StatusConflict,
+	}
+	if judged.Verdict == publisher.Fail && answer.StatusCode != http.StatusNotFound { // which is about this document
+		judged.Reason = cause(answer.StatusCode, answer.ErrorMessage)
+	}
+	return judged
 }
 
 func verdict(d retry.Decision) publisher.Verdict {
@@ -142,20 +177,28 @@ func refused[T any](items []item[T], err error) reply {
 		Refused:    status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable,
 		Results:    make([]result, len(items)),
 	}
+	r.Whole = !r.Split
 	if errors.Is(err, models.ErrMalformedReply) && decision.Verdict != retry.Fail {
 		// The service answered with success, in a way: whatever it is that
 		// mangles its replies, holding back gives it time to go away.
 		decision = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
-		r.Pause, r.Split, r.Service = true, false, publisher.ServiceFails
+		r.Pause, r.Split, r.Whole, r.Service = true, false, true, publisher.ServiceFails
 		err = fmt.Errorf("%w: %w", ErrNoResult, err)
 	}
 	if hinted := retry.Hinted(nil); errors.As(err, &hinted) && (r.Pause || r.Service == publisher.ServiceRefuses) {
 		if wait, ok := hinted.RetryAfter(); ok {
-			r.RetryAfter = max(wait, 0)
+			r.RetryAfter = wait
 		}
 	}
+	reason := ""
 	if r.Split && status == http.StatusBadRequest {
-		r.Suspect = suspect(err.Error())
+		message := messageOf(err)
+		r.Suspect = suspect(message)
+		r.Trait = missingProperty(message)
+		reason = cause(status, message)
+		if len(items) == 1 {
+			r.Reason = reason
+		}
 	}
 	for i := range items {
 		r.Results[i] = result{
@@ -163,7 +206,9 @@ func refused[T any](items []item[T], err error) reply {
 			Value:     models.IndexingResult{Key: items[i].Key, StatusCode: status},
 			Err:       err,
 			Unknown:   decision.Unknown,
+			Cut:       decision.Cut,
 			Throttled: r.Refused,
+			Reason:    reason,
 		}
 	}
 	return r
@@ -174,8 +219,8 @@ func service(d retry.Decision, status int) publisher.Service {
 	switch {
 	case d.Permanent:
 		return publisher.ServiceRefuses
-	case status == http.StatusTooManyRequests:
-		return publisher.ServiceThrottles
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		return publisher.ServiceThrottles // it slows the sender down first
 	case d.Verdict == retry.Split, status == http.StatusConflict, status == http.StatusUnprocessableEntity:
 		return publisher.ServiceSound // it works; it does not like this request
 	case d.Pause:
@@ -201,6 +246,73 @@ func suspect(message string) int {
 		return 0
 	}
 	return position + 1
+}
+
+// messageOf returns what the service says about a failed request.
+func messageOf(err error) string {
+	if said := (interface{ ServiceMessage() string })(nil); errors.As(err, &said) {
+		return said.ServiceMessage()
+	}
+	return err.Error()
+}
+
+// isTimeout reports whether a request had no reply in time.
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// lacks is how the service says that the index does not have a property.
+var lacks = regexp.MustCompile(`The property '([^']+)' does not exist on type`)
+
+// missingProperty returns what the documents have in common that the index
+// refuses because it lacks one of their properties, or nil.
+func missingProperty(message string) *publisher.Trait {
+	match := lacks.FindStringSubmatch(message)
+	if match == nil {
+		return nil
+	}
+	return &publisher.Trait{Name: match[1], Has: func(action []byte) bool { return hasMember(action, match[1]) }}
+}
+
+// hasMember reports whether an encoded action has a member of the name, in whatever
+// object. A string that holds the like has a backslash before the second quote.
+func hasMember(action []byte, name string) bool {
+	quoted := []byte(`"` + name + `"`)
+	for {
+		_, after, found := bytes.Cut(action, quoted)
+		if !found {
+			return false
+		}
+		if bytes.HasPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(":")) {
+			return true
+		}
+		action = after
+	}
+}
+
+var (
+	quoted = regexp.MustCompile(`(property|type|field|named|name)?( ?)'[^']*'`)
+	digits = regexp.MustCompile(`[0-9]+`)
+)
+
+// cause is why the service refuses something, without what is special about the
+// document: its key, its values, its position. Names of properties and types stay.
+func cause(status int, message string) string {
+	var b strings.Builder
+	b.WriteString(strconv.Itoa(status) + " ")
+	end := 0
+	for _, at := range quoted.FindAllStringIndex(message, -1) {
+		b.WriteString(digits.ReplaceAllString(message[end:at[0]], "#"))
+		if name := message[at[0]:at[1]]; name[0] != '\'' && name[0] != ' ' {
+			b.WriteString(name)
+		} else {
+			b.WriteString("''")
+		}
+		end = at[1]
+	}
+	b.WriteString(digits.ReplaceAllString(message[end:], "#"))
+	return b.String()
 }
 
 // statusOf returns the HTTP status of a reply, 0 if there was none.

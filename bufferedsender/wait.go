@@ -4,25 +4,47 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
 
 // waiter is the place of one action in a call of IndexDocumentsAndWait.
 type waiter struct {
-	call *waitingCall
-	// Written by the publisher goroutine before it counts call down, read by the
-	// caller after settled is true.
-	result  models.IndexingResult
-	err     *ActionError // nil if the action was completed
-	settled atomic.Bool
+	call  *waitingCall
+	state atomic.Int32 // a waiterState
+	// Why its last attempt has failed, nil before one has. The publisher goroutine
+	// writes it.
+	lastErr atomic.Pointer[error]
+	// Written by the publisher goroutine before state is waiterSettled, read by the
+	// caller after.
+	result models.IndexingResult
+	err    *ActionError // nil if the action was completed
 }
+
+// waiterState is where an action is that somebody waits for. The publisher and
+// the caller who gives up both change it, by compare-and-swap, so that they agree
+// on who came first.
+type waiterState = int32
+
+const (
+	waiterQueued     waiterState = iota // certainly not applied
+	waiterTravelling                    // in a request
+	waiterMaybe                         // queued again, and may have been applied
+	waiterFolded                        // part of another action: it cannot be taken out
+	waiterWithdrawn                     // the caller has taken it back, it must not travel
+	waiterLeft                          // the caller has gone while it was in a request: it must not travel again
+	waiterSettled
+)
 
 // waitingCall is one call of IndexDocumentsAndWait.
 type waitingCall struct {
 	outstanding atomic.Int64  // actions that are not settled, or not accepted yet
 	done        chan struct{} // closed when there are none
+	back        chan struct{} // an action has come back from a request; nil: nobody wants to know
 }
 
 func (c *waitingCall) countDown(n int64) {
@@ -31,39 +53,148 @@ func (c *waitingCall) countDown(n int64) {
 	}
 }
 
-// end tells the caller what became of the action.
+// end gives the caller what became of the action, if it is still there.
 func (w *waiter) end(result models.IndexingResult, err *ActionError) {
-	if w == nil {
-		return
-	}
 	w.result, w.err = result, err
-	w.settled.Store(true)
-	w.call.countDown(1)
+	switch w.state.Swap(waiterSettled) {
+	case waiterWithdrawn, waiterLeft:
+	default:
+		w.call.countDown(1)
+	}
+}
+
+// giveUp takes the action back for a caller whose context has ended. It returns
+// nil if the action has settled, and else what the caller is given in place of its
+// outcome.
+func (w *waiter) giveUp() *ActionError {
+	for {
+		was, to := w.state.Load(), waiterLeft
+		switch was {
+		case waiterSettled:
+			return nil
+		case waiterQueued, waiterMaybe:
+			to = waiterWithdrawn
+		}
+		if w.state.CompareAndSwap(was, to) {
+			return &ActionError{Reason: models.ReasonWithdrawn, Unknown: was != waiterQueued, Err: withdrawnAfter(w.lastErr.Load())}
+		}
+	}
+}
+
+// withdrawnAfter returns ErrWithdrawn with why the last attempt failed, if there was
+// one.
+func withdrawnAfter(lastErr *error) error {
+	if lastErr == nil {
+		return ErrWithdrawn
+	}
+	return fmt.Errorf("%w; its last attempt: %w", ErrWithdrawn, *lastErr)
+}
+
+// withdrawn reports whether the action was taken back and is not in a request.
+func (w *waiter) withdrawn() bool { return w != nil && w.state.Load() == waiterWithdrawn }
+
+// foldWaiters notes that two actions become one, and reports whether they may: not if
+// one has been taken back.
+func foldWaiters(older, newer *waiter) bool {
+	if !older.fold() {
+		return false
+	}
+	if !newer.fold() {
+		older.unfold()
+		return false
+	}
+	return true
+}
+
+// fold notes that the action becomes part of another, and reports whether it may.
+func (w *waiter) fold() bool {
+	return w == nil || w.state.CompareAndSwap(waiterQueued, waiterFolded)
+}
+
+// unfold undoes fold.
+func (w *waiter) unfold() {
+	if w != nil {
+		w.state.CompareAndSwap(waiterFolded, waiterQueued)
+	}
+}
+
+// leave notes that an action is about to travel, and reports whether it may.
+func leave[T any](it *item[T]) bool {
+	w := it.Value.waiter
+	if w == nil {
+		return true
+	}
+	return w.state.CompareAndSwap(waiterQueued, waiterTravelling) || w.state.CompareAndSwap(waiterMaybe, waiterTravelling) ||
+		w.state.Load() == waiterFolded
+}
+
+// back notes that an action has come back, and reports whether it is to travel
+// again.
+func back[T any](it *item[T], unknown bool, err error) bool {
+	w, to := it.Value.waiter, waiterQueued
+	if w == nil {
+		return true
+	}
+	if unknown {
+		to = waiterMaybe
+	}
+	if err != nil {
+		w.lastErr.Store(&err)
+	}
+	again := w.state.CompareAndSwap(waiterTravelling, to) || w.state.Load() == waiterFolded
+	select {
+	case w.call.back <- struct{}{}:
+	default:
+	}
+	return again
+}
+
+// detach gives an action that stays memory of its own: it shares a block with
+// others that may go.
+func detach[T any](p *payload[T]) {
+	if p.action != nil && !p.detached {
+		action := *p.action
+		p.action, p.detached = &action, true
+	}
 }
 
 // WaitError says that not all actions of an IndexDocumentsAndWait were
 // completed.
 type WaitError struct {
-	// Failed is how many failed, and Errors says why, in the order of the call.
-	Failed int
+	// Failed is how many have failed. Withdrawn is how many were taken back because
+	// the call ended early, and certainly not applied; Unknown how many of the
+	// others have no outcome because of that, and may have been applied: they were in
+	// a request when the call ended, or in an earlier one that was cut, or had been
+	// folded into an action that others wait for. Nothing else of them is sent again.
+	Failed, Withdrawn, Unknown int
+	// Errors has one error for each of all these, in the order of the call. The last
+	// two kinds have ErrWithdrawn in their chain.
 	Errors []*ActionError
-	// Unsettled is how many were accepted and have no outcome yet: they are
-	// still on their way. Their results have status 0.
-	Unsettled int
 	// Err is why the call returned early or did not accept all actions: the error
-	// of the context, ErrClosed, or an *AddError; nil if it did neither.
+	// of the context, ErrClosed, ErrCircuitOpen or ErrPaused with
+	// Options.WaitFailsFast, or an *AddError; nil if it did neither.
 	Err error
 }
 
 func (e *WaitError) Error() string {
-	text := fmt.Sprintf("%d %s failed%s", e.Failed, plural(e.Failed, "action"), first(e.Errors))
-	if e.Unsettled > 0 {
-		text += fmt.Sprintf("; %d not settled yet", e.Unsettled)
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{e.Failed, "failed"}, {e.Withdrawn, "withdrawn"}, {e.Unknown, "with unknown outcome"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s %s", part.n, plural(part.n, "action"), part.what))
+		}
 	}
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
+	switch {
+	case e.Err != nil && e.Failed == 0:
+		parts = append(parts, e.Err.Error())
+	case e.Err != nil:
+		parts = append(parts, e.Err.Error()+first(e.Errors))
+	default:
+		return strings.Join(parts, ", ") + first(e.Errors)
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 // Unwrap returns Errors and Err.
@@ -81,11 +212,20 @@ func (e *WaitError) Unwrap() []error {
 // one sender, and share requests: an action waits WaitInterval for others, not
 // for a full batch.
 //
-// ctx bounds the waiting, for room and for the outcome. When it ends, what was
-// accepted is still sent; the result of an action that is not settled has
-// status 0. If not all actions were accepted, the results are those of the
-// accepted ones. A failed action is also reported by the next Flush. Called from
-// inside a callback it accepts nothing and returns ErrInCallback.
+// ctx bounds the waiting, for room and for the outcome. When it ends, what is not
+// settled is withdrawn: it is not sent any more, or not again, and WaitError says
+// which of it may have been applied. The result of an action that is not settled
+// has status 0. With Options.WaitFailsFast the call does not wait for an outage to
+// end. If not all actions were accepted, the results are those of the accepted
+// ones. What failed has been reported by this call: Close does not report it once
+// more, and Flush only if it was waiting for it. Called from inside a callback it
+// accepts nothing and returns ErrInCallback.
+//
+// A request handler answers, in this order: to no error 200; to an *AddError that is
+// Rejected 422; to WaitError.Unknown > 0 504; to ErrCircuitOpen, ErrPaused or ErrClosed
+// 503; to an *ActionError that is Rejected 422, and to any other 503. Twenty documents
+// in a row that the service refuses for the same reason open the breaker, whoever sent
+// them; the next one that is applied closes it.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
 	if len(actions) == 0 {
 		return nil, nil
@@ -94,13 +234,23 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions .
 	if s.publisher.InsideHook(ctx) {
 		return nil, &WaitError{Err: &AddError{Err: ErrInCallback}}
 	}
+	var held <-chan struct{}
+	if s.options.WaitFailsFast {
+		held = s.held.wait()
+	}
+	if err := s.holds(); err != nil {
+		return nil, &WaitError{Err: &AddError{Err: err}}
+	}
 	call := &waitingCall{done: make(chan struct{})}
+	if held != nil {
+		call.back = make(chan struct{}, 1)
+	}
 	call.outstanding.Store(int64(len(actions)))
 	waiters := make([]waiter, len(actions))
 	for i := range waiters {
 		waiters[i].call = call
 	}
-	result := &WaitError{Err: s.addWaiting(ctx, waiters, actions)}
+	result := &WaitError{Err: s.addUnlessHeld(ctx, waiters, actions)}
 	if result.Err != nil {
 		accepted := len(actions)
 		if refused := (*AddError)(nil); errors.As(result.Err, &refused) {
@@ -109,27 +259,82 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions .
 		call.countDown(int64(len(actions) - accepted))
 		waiters = waiters[:accepted]
 	}
-	if err := s.await(ctx, call); err != nil {
+	if err := s.await(ctx, call, waiters, held); err != nil {
 		result.Err = errors.Join(result.Err, err)
 	}
-	results := make([]models.IndexingResult, len(waiters))
+	results, left := make([]models.IndexingResult, len(waiters)), false
 	for i := range waiters {
 		w := &waiters[i]
-		switch {
-		case !w.settled.Load():
-			result.Unsettled++
-			results[i].Key = s.keyFor(ctx, actions[i])
+		if given := w.giveUp(); given != nil {
+			left = true
+			given.Key, given.Type = s.keyFor(ctx, actions[i]), actions[i].Type
+			results[i].Key = given.Key
+			if result.Errors = append(result.Errors, given); given.Unknown {
+				result.Unknown++
+			} else {
+				result.Withdrawn++
+			}
 			continue
-		case w.err != nil:
+		}
+		if w.err != nil {
 			result.Failed++
 			result.Errors = append(result.Errors, w.err)
 		}
 		results[i] = w.result
 	}
-	if result.Err == nil && result.Failed == 0 {
+	if left {
+		s.publisher.Sweep(func(_ string, p *payload[T]) bool { return p.waiter.withdrawn() })
+	}
+	if result.Err == nil && len(result.Errors) == 0 {
 		return results, nil
 	}
 	return results, result
+}
+
+// holds says why nothing is sent at the moment, if the calls that wait for an
+// outcome are to fail because of it.
+func (s *BufferedSender[T]) holds() error {
+	if !s.options.WaitFailsFast {
+		return nil
+	}
+	c := s.publisher.Condition()
+	if c.State == publisher.Ready || c.State == publisher.Held && s.gate.closed() {
+		return nil // what is added now finds out whether the service works, or is not held apart
+	}
+	return c.Held()
+}
+
+// travels reports whether an action of the call is in a request: while sending is
+// held that request is the probe, and must be waited for.
+func travels(waiters []waiter) bool {
+	for i := range waiters {
+		if waiters[i].state.Load() == waiterTravelling {
+			return true
+		}
+	}
+	return false
+}
+
+// addUnlessHeld is addWaiting that does not wait for room either while sending is
+// held, if the calls are to fail because of that.
+func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter, actions []models.IndexDocumentsAction[T]) error {
+	if !s.options.WaitFailsFast {
+		return s.addWaiting(ctx, waiters, actions)
+	}
+	adding, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	look := func() {
+		if err := s.holds(); err != nil {
+			cancel(err)
+		}
+	}
+	defer s.held.watch(look)()
+	look() // it may have been held since it was asked last
+	err := s.addWaiting(adding, waiters, actions)
+	if refused := (*AddError)(nil); adding.Err() != nil && ctx.Err() == nil && errors.As(err, &refused) && errors.Is(refused.Err, context.Canceled) {
+		return &AddError{Accepted: refused.Accepted, Err: context.Cause(adding)}
+	}
+	return err
 }
 
 // addWaiting adds the actions and has them sent soon.
@@ -144,26 +349,79 @@ func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, ac
 	})
 }
 
-// await waits until the actions of a call are settled, ctx ends, or the sender
-// is closed without having told of them.
-func (s *BufferedSender[T]) await(ctx context.Context, call *waitingCall) error {
-	select {
-	case <-call.done:
-		return nil
-	default:
+// await waits until the actions of a call are settled, ctx ends, sending is held
+// and the call is to fail because of that, or the sender is closed without having
+// reported them.
+func (s *BufferedSender[T]) await(ctx context.Context, call *waitingCall, waiters []waiter, held <-chan struct{}) error {
+	for {
+		select {
+		case <-call.done:
+			return nil
+		default:
+		}
+		select {
+		case <-call.done:
+			return nil
+		case <-ctx.Done():
+			return s.publisher.WaitError(ctx)
+		case <-held:
+			held = s.held.wait()
+		case <-call.back:
+		case <-s.publisher.Done():
+			select {
+			case <-call.done:
+				return nil
+			default: // a callback is stuck, and Close has settled the rest without it
+				return ErrClosed
+			}
+		}
+		if err := s.holds(); err != nil && !travels(waiters) {
+			return err
+		}
 	}
-	select {
-	case <-call.done:
-		return nil
-	case <-ctx.Done():
-		return s.publisher.WaitError(ctx)
-	case <-s.publisher.Done():
+}
+
+// signal wakes all who wait for it, again and again.
+type signal struct {
+	mu       sync.Mutex
+	ch       chan struct{} // closed at the next one; nil while nobody waits
+	watchers map[*func()]struct{}
+}
+
+// watch has f called at every send until stop is called. It must not block.
+func (s *signal) watch(f func()) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watchers == nil {
+		s.watchers = make(map[*func()]struct{})
 	}
-	select {
-	case <-call.done:
-		return nil
-	default: // a callback is stuck, and Close has settled the rest without it
-		return ErrClosed
+	s.watchers[&f] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watchers, &f)
+	}
+}
+
+// wait returns a channel that is closed by the next send.
+func (s *signal) wait() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch == nil {
+		s.ch = make(chan struct{})
+	}
+	return s.ch
+}
+
+func (s *signal) send() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch != nil {
+		close(s.ch)
+		s.ch = nil
+	}
+	for f := range s.watchers {
+		(*f)()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -94,17 +95,22 @@ type record struct {
 	offset    int64
 }
 
-// A consumer of Kafka: a record that the service refuses goes to a topic of dead
-// letters, and only then may its offset be passed.
+// A consumer of Kafka. A record that the service rejects goes to a topic of dead
+// letters, and only then may its offset be passed. One that failed for a reason that
+// is not its own, such as a quota or a wrong API key, holds the mark: it is read again
+// when the consumer starts the next time.
 func ExampleTrack() {
 	of := func(tag any) (*events.LowWatermark[int64], int64, bool) {
 		r, ok := tag.(record)
 		return r.partition, r.offset, ok
 	}
-	handlers := events.Track(of, &events.TrackOptions[book]{
-		Pass: func(_ context.Context, e *events.ActionFailed[book]) bool {
-			fmt.Printf("dead letter: %s, status %d\n", e.Key, e.Result.StatusCode)
-			return true // it is safe there
+	handlers := events.Track(of, &events.TrackOptions[models.Document]{
+		Pass: func(_ context.Context, e *events.ActionFailed[models.Document]) bool {
+			if !e.Rejected() {
+				return false
+			}
+			fmt.Println("dead letter:", e.Key) // and e.Action.Document, and e.Err, which says why
+			return true                        // it is safe there
 		},
 	})
 	// The dead letters go over the network, too: not on the sender's goroutine.
@@ -112,7 +118,7 @@ func ExampleTrack() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sender, err := bufferedsender.New(library("b-2"), &bufferedsender.Options[book]{Handlers: async.Handlers()})
+	sender, err := bufferedsender.New(library("b-1"), &bufferedsender.Options[models.Document]{Handlers: async.Handlers()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -120,17 +126,21 @@ func ExampleTrack() {
 	ctx := context.Background()
 	partition := &events.LowWatermark[int64]{} // a new one whenever the partition is assigned
 	for offset := int64(40); offset < 44; offset++ {
-		b := book{ID: fmt.Sprintf("b-%d", offset-40), Title: "On Marks"}
+		b := models.Document{"id": fmt.Sprintf("b-%d", offset-40), "title": "On Marks"}
+		if offset == 42 {
+			b["title"] = 42 // the service rejects a number where the index has a string
+		}
 		if err := sender.IndexDocuments(ctx, models.UploadAction(b).WithTag(record{partition, offset})); err != nil {
 			log.Fatal(err)
 		}
 	}
-	err = sender.Close(ctx) // waits for the Async, too
+	err = closeSoon(sender) // waits for the Async, too
 	fmt.Println("closed:", err != nil)
 	mark, _ := partition.Mark()
 	fmt.Println("commit", mark+1)
-	// Output:
-	// dead letter: b-2, status 400
+	// Unordered output:
+	// dead letter: b-1
+	// dead letter: b-2
 	// closed: true
 	// commit 44
 }
@@ -153,7 +163,7 @@ func ExampleAsync() {
 	if err := sender.UploadDocuments(ctx, book{ID: "1"}, book{ID: "2"}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("closed:", sender.Close(ctx))
+	fmt.Println("closed:", closeSoon(sender))
 	stats := async.Stats()
 	fmt.Println(stats.ActionCompleted.Handled, "handled,", stats.Total().Dropped, "dropped")
 	// Output:
@@ -178,7 +188,7 @@ func ExampleAsync_Flush() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	defer sender.Close(ctx)
+	defer func() { _ = closeSoon(sender) }()
 	if err := sender.UploadDocuments(ctx, book{ID: "1"}, book{ID: "2"}); err != nil {
 		log.Fatal(err)
 	}
@@ -211,4 +221,12 @@ func library(refused ...string) *search.Client {
 		log.Fatal(err)
 	}
 	return client
+}
+
+// closeSoon closes a sender with a deadline of its own: the context of the program
+// may have ended.
+func closeSoon[T any](sender *bufferedsender.BufferedSender[T]) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return sender.Close(ctx)
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -81,7 +82,9 @@ type ActionFailed[T any] struct {
 	// Err is a *bufferedsender.ActionError that says why.
 	Err error
 	// Result is the service's last answer about this action, or nil if there
-	// was none.
+	// was none. It is nil, too, where the service rejects the request for the
+	// sake of this document, as it does if a value has the wrong type: ask
+	// Rejected rather than Result.StatusCode.
 	Result *models.IndexingResult
 	// Attempts is how many attempts were made; 0 if it was never sent.
 	Attempts int
@@ -95,17 +98,35 @@ type ActionFailed[T any] struct {
 	Folded, Superseded bool
 }
 
+// Rejected reports whether the service rejected this document for its own sake: sent
+// again as it is, it would be rejected again. Such a document belongs to the dead
+// letters, or to somebody who mends it. It is false for failures that say nothing
+// about the document (no answer, attempts used up, a quota, a wrong API key, Close),
+// after which the same document may be sent again.
+//
+// The answer is that of the first error in the chain of Err that has a method
+// Rejected() bool, and false if none has.
+func (e *ActionFailed[T]) Rejected() bool {
+	var err interface{ Rejected() bool }
+	return errors.As(e.Err, &err) && err.Rejected()
+}
+
 // HealthState is a condition of a sender.
 type HealthState uint8
 
 const (
 	// Healthy means that it sends what there is to send.
 	Healthy HealthState = iota
-	// Throttled means that the last reply asked for less. The sender slows down
-	// and goes on.
+	// Throttled means that a reply asked for less, or a request failed: nothing is
+	// sent for a moment. It ends by itself.
 	Throttled
-	// CircuitOpen means that the circuit breaker is not closed, because the service
-	// does not work. Nothing is sent but a probe now and then.
+	// HalfOpen means that the circuit breaker is not closed, and that it is time to
+	// find out whether the service works again: the next action that is sent finds
+	// out. A program that reads from upstream goes on reading.
+	HalfOpen
+	// CircuitOpen means that nothing is sent but a probe now and then: the circuit
+	// breaker is not closed, because the service does not work, or the index refuses
+	// all that there is to send.
 	CircuitOpen
 	// Paused means that nothing is sent until Resume.
 	Paused
@@ -117,12 +138,17 @@ const (
 
 // String returns the name of the state.
 func (s HealthState) String() string {
-	names := [...]string{"healthy", "throttled", "circuit open", "paused", "closing", "closed"}
+	names := [...]string{"healthy", "throttled", "half-open", "circuit open", "paused", "closing", "closed"}
 	if int(s) < len(names) {
 		return names[s]
 	}
 	return "unknown"
 }
+
+// WantsWork reports whether what is added now is sent soon: a program that stops
+// reading from upstream while its sender cannot send stops until then. Not until
+// Healthy: a breaker closes only when something was sent.
+func (s HealthState) WantsWork() bool { return s <= HalfOpen }
 
 // HealthChange says that the condition of a sender has changed.
 type HealthChange struct {

@@ -7,12 +7,22 @@ import (
 
 // TrackOptions configures Track. nil and the zero value work.
 type TrackOptions[T any] struct {
-	// Pass is asked about each action that failed: true lets the mark pass it.
-	// This is the place to write a dead letter, and to answer true when that is
-	// safe. If it answers false, panics or does not return, the action holds the
-	// mark. It is not asked about actions that the sender's Close has given up
-	// (ActionFailed.Unsent): these hold the mark always. Defaults to false: what
-	// nobody has taken care of must come again.
+	// Pass is called for each action that failed: true lets the mark pass it.
+	// This is the place to write a dead letter, and to return true when that is
+	// safe:
+	//
+	//	Pass: func(ctx context.Context, e *events.ActionFailed[Book]) bool {
+	//		return e.Rejected() && writeDeadLetter(ctx, e) == nil
+	//	}
+	//
+	// If it returns false, panics or does not return, the action holds the mark:
+	// nothing is committed any more until the program starts again and reads it
+	// once more. That is right for a failure that is not the document's own, and
+	// stops the program for good if Pass returns false for a document that the
+	// service rejects: see ActionFailed.Rejected. Pass is not called for actions
+	// that the sender's Close has given up (ActionFailed.Unsent): these hold the
+	// mark always. Defaults to false: what nobody has taken care of must come
+	// again.
 	Pass func(context.Context, *ActionFailed[T]) bool
 	// Begun says that the program calls Begin or BeginN itself, before it adds
 	// the action; then Track only settles. It is needed where several actions

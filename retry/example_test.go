@@ -34,7 +34,7 @@ func Example() {
 		wait := policy.Wait(attempt)
 		if hint := retry.Hinted(nil); errors.As(err, &hint) {
 			if asked, ok := hint.RetryAfter(); ok {
-				wait = asked // the service knows better
+				wait = max(wait, asked) // a floor: 0 does not mean at once
 			}
 		}
 		fmt.Println("attempt", attempt, decision.Verdict, "after", status, "in", wait)
@@ -59,27 +59,29 @@ func (b busy) RetryAfter() (time.Duration, bool) {
 func ExampleDocument() {
 	for _, status := range []int{201, 404, 409, 429, 503} {
 		decision := retry.Document(status)
-		fmt.Println(status, decision.Verdict, "pause:", decision.Pause)
+		fmt.Println(status, decision.Verdict, "pause:", decision.Pause, "unknown:", decision.Unknown)
 	}
 	// Output:
-	// 201 done pause: false
-	// 404 fail pause: false
-	// 409 retry pause: false
-	// 429 fail pause: false
-	// 503 retry pause: true
+	// 201 done pause: false unknown: false
+	// 404 fail pause: false unknown: false
+	// 409 retry pause: false unknown: false
+	// 429 fail pause: false unknown: false
+	// 503 retry pause: true unknown: true
 }
 
 func ExampleRequest() {
-	for _, status := range []int{207, 400, 403, 413, 429} {
+	for _, status := range []int{207, 302, 400, 403, 413, 429, 502} {
 		decision := retry.Request(status)
-		fmt.Println(status, decision.Verdict, "permanent:", decision.Permanent, "learn:", decision.Learn)
+		fmt.Println(status, decision.Verdict, "permanent:", decision.Permanent, "learn:", decision.Learn, "cut:", decision.Cut)
 	}
 	// Output:
-	// 207 done permanent: false learn: false
-	// 400 split permanent: false learn: false
-	// 403 fail permanent: true learn: false
-	// 413 split permanent: false learn: true
-	// 429 retry permanent: false learn: false
+	// 207 done permanent: false learn: false cut: false
+	// 302 fail permanent: true learn: false cut: false
+	// 400 split permanent: false learn: false cut: false
+	// 403 fail permanent: true learn: false cut: false
+	// 413 split permanent: false learn: true cut: false
+	// 429 retry permanent: false learn: false cut: false
+	// 502 retry permanent: false learn: false cut: true
 }
 
 func ExampleError() {
@@ -90,13 +92,13 @@ func ExampleError() {
 		backoff.Permanent(errors.New("the batch is out of date")),
 	} {
 		decision, status := retry.Error(err)
-		fmt.Println(decision.Verdict, "status:", status, "unknown:", decision.Unknown)
+		fmt.Println(decision.Verdict, "status:", status, "unknown:", decision.Unknown, "cut:", decision.Cut)
 	}
 	// Output:
-	// retry status: 503 unknown: false
-	// retry status: 0 unknown: false
-	// retry status: 0 unknown: true
-	// fail status: 0 unknown: true
+	// retry status: 503 unknown: true cut: false
+	// retry status: 0 unknown: false cut: false
+	// retry status: 0 unknown: true cut: true
+	// fail status: 0 unknown: true cut: true
 }
 
 func ExampleVerdict_String() {

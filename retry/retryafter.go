@@ -17,6 +17,12 @@ import (
 // Numbers may have a fraction, but neither sign nor exponent. wait is never
 // negative: a date in the past is zero, and what is too large for a Duration
 // is the longest one.
+//
+// Take it for a floor, never for a ceiling: wait as long as you would without
+// it, or longer if it says so, as the buffered sender and its breaker do. A
+// service in trouble that answers "Retry-After: 0", or with a date that is past
+// by the clock of this machine, would otherwise be asked again without a pause,
+// by everybody.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} { // a canonical name is looked up faster
 		if wait, ok := number(h.Get(name), time.Millisecond); ok {

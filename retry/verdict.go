@@ -50,8 +50,15 @@ type Decision struct {
 	// Unknown means that the request may have been applied although no answer
 	// says so.
 	Unknown bool
+	// Cut means that no answer came from the service itself: the connection broke
+	// or timed out after the request may have left, or a proxy answered in its
+	// place. The service may still be at work on the request, so that what is sent
+	// next can be overtaken by it. Whatever is Cut is Unknown too; a 500 or 503 is
+	// Unknown but not Cut, because whoever gave it has finished.
+	Cut bool
 	// Permanent means that no other request to this index will succeed either
-	// until somebody changes something: wrong key, missing role, missing index.
+	// until somebody changes something: wrong key, missing role, missing index,
+	// wrong address.
 	Permanent bool
 	// Learn means that the size of the request is what was refused, so that the
 	// next ones should be smaller.
@@ -60,7 +67,8 @@ type Decision struct {
 
 // documentVerdicts is what the status of one document inside a reply means.
 // The statuses and their meaning are those of the service's documentation of
-// its "Documents - Index" operation.
+// its "Documents - Index" operation. A 409, 422, 400, 404 or 429 says that the
+// document was not applied.
 var documentVerdicts = map[int]Decision{
 	http.StatusOK:                  {Verdict: Done},
 	http.StatusCreated:             {Verdict: Done},
@@ -69,47 +77,76 @@ var documentVerdicts = map[int]Decision{
 	http.StatusConflict:            {Verdict: Retry},
 	http.StatusUnprocessableEntity: {Verdict: Retry}, // index offline for an update
 	http.StatusTooManyRequests:     {Verdict: Fail},  // document quota, not throttling
-	http.StatusServiceUnavailable:  {Verdict: Retry, Pause: true},
+	http.StatusServiceUnavailable:  {Verdict: Retry, Pause: true, Unknown: true},
 }
 
-// requestVerdicts is what the status of a whole reply means.
+// requestVerdicts is what the status of a whole reply means, if that differs
+// from the others of its class.
 var requestVerdicts = map[int]Decision{
-	http.StatusBadRequest:            {Verdict: Split},
-	http.StatusUnauthorized:          {Verdict: Fail, Permanent: true},
-	http.StatusForbidden:             {Verdict: Fail, Permanent: true},
-	http.StatusNotFound:              {Verdict: Fail, Permanent: true}, // no such index
-	http.StatusRequestTimeout:        {Verdict: Retry, Pause: true},
+	http.StatusOK:          {Verdict: Done},
+	http.StatusMultiStatus: {Verdict: Done},
+	http.StatusBadRequest:  {Verdict: Split},
+	// The service did not get the whole request in time, says the RFC, so it has
+	// applied nothing. But gateways, and other services of Azure, give it when
+	// what is behind them took too long, and nobody can tell the two apart.
+	http.StatusRequestTimeout:        {Verdict: Retry, Pause: true, Unknown: true, Cut: true},
 	http.StatusConflict:              {Verdict: Retry, Pause: true},
 	http.StatusRequestEntityTooLarge: {Verdict: Split, Learn: true},
 	http.StatusUnprocessableEntity:   {Verdict: Retry, Pause: true},
 	http.StatusTooManyRequests:       {Verdict: Retry, Pause: true},
-	http.StatusInternalServerError:   {Verdict: Retry, Pause: true, Unknown: true},
-	http.StatusBadGateway:            {Verdict: Retry, Pause: true, Unknown: true},
-	http.StatusServiceUnavailable:    {Verdict: Retry, Pause: true},
-	http.StatusGatewayTimeout:        {Verdict: Retry, Pause: true, Unknown: true},
+	http.StatusBadGateway:            {Verdict: Retry, Pause: true, Unknown: true, Cut: true},
+	http.StatusGatewayTimeout:        {Verdict: Retry, Pause: true, Unknown: true, Cut: true},
 }
 
-// Document returns what the status of one document inside a reply means. A 5xx
-// that the service does not document is retried; any other unknown status
-// fails the document.
+// Document returns what the status of one document inside a reply means:
+//
+//	200, 201             Done
+//	409, 422             Retry
+//	503                  Retry, Pause, Unknown
+//	5xx                  Retry, Unknown
+//	400, 404, 429        Fail
+//	every other          Fail
+//
+// 409 is a version conflict, 422 an index that is offline for an update. 404 is
+// a merge of a missing document, 429 the document quota, which is no throttling.
 func Document(status int) Decision {
 	if d, ok := documentVerdicts[status]; ok {
 		return d
 	}
 	if status >= 500 && status <= 599 {
-		return Decision{Verdict: Retry}
+		return Decision{Verdict: Retry, Unknown: true}
 	}
 	return Decision{Verdict: Fail}
 }
 
-// Request returns what the status of a whole reply means when it is not a
-// success. For 200 and 207 look at the documents instead: it answers Done. A
-// 5xx that is not in the table (501, 505) and every other status fails.
+// Request returns what the status of a whole reply means:
+//
+//	200, 207             Done: look at the documents
+//	other 2xx            Fail: see Error
+//	400                  Split
+//	413                  Split, Learn
+//	409, 422, 429        Retry, Pause
+//	500, 503, other 5xx  Retry, Pause, Unknown
+//	408, 502, 504        Retry, Pause, Unknown, Cut
+//	520 to 530           Retry, Pause, Unknown, Cut
+//	other 1xx, 3xx, 4xx  Fail, Permanent
+//	no status of HTTP    Fail
+//
+// What is Permanent is about the key (401, 403), the index (404) or the address
+// (a redirect, 405, 421, anything that the service does not give), and not about
+// the documents: the next ones would fail too. 520 to 530 are those of proxies
+// that could not get an answer out of the service (Cloudflare's, for example).
 func Request(status int) Decision {
-	if status == http.StatusOK || status == http.StatusMultiStatus {
-		return Decision{Verdict: Done}
+	if d, ok := requestVerdicts[status]; ok {
+		return d
 	}
-	return requestVerdicts[status]
+	switch status / 100 {
+	case 1, 3, 4:
+		return Decision{Verdict: Fail, Permanent: true}
+	case 5:
+		return Decision{Verdict: Retry, Pause: true, Unknown: true, Cut: status >= 520 && status <= 530}
+	}
+	return Decision{Verdict: Fail}
 }
 
 // StatusError is implemented by an error that stands for a reply of the
@@ -134,21 +171,23 @@ type UnsentError interface {
 // Error returns what an error of a whole request means, and the status it
 // carries, 0 for one that is not a reply: a connection that was refused, reset
 // or timed out. Those are retried, and unless the request certainly never left
-// this machine its outcome is unknown. So is the outcome of an error with a
-// status of success, which says that the reply could not be used: it is retried
-// too, never Done. An error wrapped by backoff.Permanent is never retried and
+// this machine its outcome is unknown and it counts as cut off. The outcome of
+// an error with a status of success, any 2xx, is unknown too: it says that the
+// reply could not be used, and is retried, never Done. An error wrapped by backoff.Permanent is never retried and
 // never split, whatever its status; nor is an UnsentError that is permanent.
 // nil is Done with status 0: look at the documents.
 func Error(err error) (decision Decision, status int) {
 	if err == nil {
 		return Decision{Verdict: Done}, 0
 	}
-	decision = Decision{Verdict: Retry, Pause: true, Unknown: !neverSent(err)}
+	sent := !neverSent(err)
+	decision = Decision{Verdict: Retry, Pause: true, Unknown: sent, Cut: sent}
 	var reply StatusError
 	if errors.As(err, &reply) && reply.HTTPStatus() != 0 {
 		status = reply.HTTPStatus()
-		if d := Request(status); d.Verdict != Done {
-			decision = d
+		decision = Request(status)
+		if status/100 == 2 {
+			decision = Decision{Verdict: Retry, Pause: true, Unknown: true}
 		}
 	}
 	if unsent := UnsentError(nil); status == 0 && errors.As(err, &unsent) {
@@ -159,7 +198,7 @@ func Error(err error) (decision Decision, status int) {
 	}
 	if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) {
 		// Giving up says nothing about what has become of the request.
-		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, Permanent: decision.Permanent}
+		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, Cut: decision.Cut, Permanent: decision.Permanent}
 	}
 	return decision, status
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cenkalti/backoff/v4"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/go-azsearch/azsearch/retry"
@@ -12,14 +13,16 @@ import (
 // The decisions that occur, written out here a second time: a test that read
 // them from the table would agree with any table.
 var (
-	done       = retry.Decision{Verdict: retry.Done}
-	fail       = retry.Decision{Verdict: retry.Fail}
-	again      = retry.Decision{Verdict: retry.Retry}
-	hold       = retry.Decision{Verdict: retry.Retry, Pause: true}
-	holdUnsure = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
-	permanent  = retry.Decision{Verdict: retry.Fail, Permanent: true}
-	split      = retry.Decision{Verdict: retry.Split}
-	splitLearn = retry.Decision{Verdict: retry.Split, Learn: true}
+	done        = retry.Decision{Verdict: retry.Done}
+	fail        = retry.Decision{Verdict: retry.Fail}
+	again       = retry.Decision{Verdict: retry.Retry}
+	againUnsure = retry.Decision{Verdict: retry.Retry, Unknown: true}
+	hold        = retry.Decision{Verdict: retry.Retry, Pause: true}
+	holdUnsure  = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
+	holdCut     = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true, Cut: true}
+	permanent   = retry.Decision{Verdict: retry.Fail, Permanent: true}
+	split       = retry.Decision{Verdict: retry.Split}
+	splitLearn  = retry.Decision{Verdict: retry.Split, Learn: true}
 )
 
 // row says what one status means.
@@ -37,11 +40,11 @@ var documentRows = []row{
 	{409, "a version conflict: another write of the key was faster", again},
 	{422, "the index is offline for an update of its definition", again},
 	{429, "the document quota of the index, not throttling", fail},
-	{503, "the service is busy", hold},
-	{500, "an undocumented 5xx", again},
-	{502, "an undocumented 5xx", again},
-	{504, "an undocumented 5xx", again},
-	{599, "the last 5xx", again},
+	{503, "the service is busy", holdUnsure},
+	{500, "an undocumented 5xx", againUnsure},
+	{502, "an undocumented 5xx", againUnsure},
+	{504, "an undocumented 5xx", againUnsure},
+	{599, "the last 5xx", againUnsure},
 	{600, "just above the 5xx", fail},
 	{499, "just below the 5xx", fail},
 	{207, "the status of a request, not of a document", fail},
@@ -67,26 +70,42 @@ var requestRows = []row{
 	{401, "the key or the token is wrong", permanent},
 	{403, "the key is a query key, or a role is missing", permanent},
 	{404, "there is no such index", permanent},
-	{408, "the service did not wait for the whole request", hold},
+	{408, "the service did not wait for the whole request, or a gateway not for the service", holdCut},
 	{409, "the index is being changed", hold},
 	{413, "too large: halve it and remember the size", splitLearn},
 	{422, "the index is offline", hold},
 	{429, "throttled", hold},
 	{500, "it may have been applied before the service stumbled", holdUnsure},
-	{502, "a gateway lost the answer", holdUnsure},
-	{503, "the service is busy", hold},
-	{504, "a gateway gave up on the answer", holdUnsure},
-	{501, "it will not be implemented in a minute", fail},
-	{505, "the HTTP version stays the same", fail},
-	{599, "an undocumented 5xx", fail},
+	{502, "a gateway lost the answer", holdCut},
+	{503, "the service is busy, and part of the batch may be applied", holdUnsure},
+	{504, "a gateway gave up on the answer", holdCut},
+	{501, "a proxy or a stage that is being deployed", holdUnsure},
+	{505, "a proxy of another age", holdUnsure},
+	{507, "no room at the moment", holdUnsure},
+	{509, "a proxy's limit of bandwidth", holdUnsure},
+	{519, "just below the proxies' own", holdUnsure},
+	{520, "the first of the proxies' own", holdCut},
+	{524, "a proxy gave up on the answer", holdCut},
+	{530, "the last of the proxies' own", holdCut},
+	{531, "just above the proxies' own", holdUnsure},
+	{599, "the last 5xx", holdUnsure},
+	{100, "the first status: an answer that never became one", permanent},
+	{101, "another protocol", permanent},
 	{201, "a success that the service does not give", fail},
 	{202, "a success that the service does not give", fail},
 	{204, "a success that the service does not give", fail},
-	{302, "a redirect that nobody followed", fail},
-	{405, "not a search service", fail},
-	{412, "a condition that batches do not have", fail},
+	{300, "the first redirect", permanent},
+	{302, "a redirect that nobody followed, to a page for logging in", permanent},
+	{405, "not a search service", permanent},
+	{407, "a proxy that wants to be logged in to", permanent},
+	{412, "a condition that batches do not have", permanent},
+	{421, "the address leads to the wrong host", permanent},
+	{499, "the last 4xx", permanent},
+	{99, "no status of HTTP", fail},
+	{600, "no status of HTTP", fail},
 	{0, "no status", fail},
 	{-1, "nonsense", fail},
+	{-404, "nonsense", fail},
 }
 
 func TestEveryRowOfTheRequestTable(t *testing.T) {
@@ -97,26 +116,47 @@ func TestEveryRowOfTheRequestTable(t *testing.T) {
 	}
 }
 
-// A status that nobody thought of is reported, not repeated and not taken for a
-// success. This also fails for a row that is added to a table but not here.
-func TestAStatusThatNobodyThoughtOfFails(t *testing.T) {
-	documents, requests := make(map[int]bool), make(map[int]bool)
+// Every status has a row: its own, or that of its class. This also fails for a
+// status that is added to a table but not to the rows above.
+func TestEveryStatusIsDecided(t *testing.T) {
+	documents, requests := make(map[int]retry.Decision), make(map[int]retry.Decision)
+	for status := -700; status < 1100; status++ {
+		documents[status], requests[status] = fail, fail
+	}
+	for status := 100; status <= 599; status++ {
+		switch {
+		case status >= 520 && status <= 530:
+			documents[status], requests[status] = againUnsure, holdCut
+		case status >= 500:
+			documents[status], requests[status] = againUnsure, holdUnsure
+		case status < 200 || status >= 300:
+			requests[status] = permanent
+		}
+	}
 	for _, r := range documentRows {
-		documents[r.status] = true
+		documents[r.status] = r.want
 	}
 	for _, r := range requestRows {
-		requests[r.status] = true
+		requests[r.status] = r.want
 	}
-	for status := -10; status < 1100; status++ {
-		if !documents[status] {
-			want := fail
-			if status/100 == 5 {
-				want = again
-			}
-			assert.Equal(t, want, retry.Document(status), "document %d", status)
+	for status, want := range documents {
+		assert.Equal(t, want, retry.Document(status), "document %d", status)
+	}
+	for status, want := range requests {
+		assert.Equal(t, want, retry.Request(status), "request %d", status)
+	}
+}
+
+// Who waits because the service may still be at work must not also report that
+// it did nothing.
+func TestWhatIsCutOffIsUnknown(t *testing.T) {
+	for status := range 1100 {
+		for _, d := range []retry.Decision{retry.Request(status), retry.Document(status)} {
+			assert.True(t, d.Unknown || !d.Cut, status)
 		}
-		if !requests[status] {
-			assert.Equal(t, fail, retry.Request(status), "request %d", status)
+		for _, err := range []error{replyError(status), backoff.Permanent(replyError(status))} {
+			d, _ := retry.Error(err)
+			assert.True(t, d.Unknown || !d.Cut, status)
 		}
 	}
 }

@@ -30,8 +30,12 @@ const indexDefinition = `{"name":"` + indexName + `","fields":[
 	{"name":"id","type":"Edm.String","key":true},
 	{"name":"rev","type":"Edm.Int64"},
 	{"name":"title","type":"Edm.String","filterable":false,"sortable":false,"facetable":false},
-	{"name":"body","type":"Edm.String","searchable":false,"filterable":false,"sortable":false,"facetable":false},
-	{"name":"rank","type":"Edm.Int64"}]}`
+	{"name":"body","type":"Edm.String","searchable":false,"filterable":false,"sortable":false,"facetable":false}` + rankField + `]}`
+
+// rankField is the last field of the definition: that which rows of schema drift
+// leave out.
+const rankField = `,
+	{"name":"rank","type":"Edm.Int64"}`
 
 // fields are those of a document that an action sets, besides id and rev.
 type fields uint8

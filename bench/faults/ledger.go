@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
@@ -50,7 +48,6 @@ type ledger struct {
 	mu          sync.Mutex // guards everything below: readers look while handlers run
 	lastSettled []int64    // by key: the number of the action that was settled last
 	deletes     []sentDelete
-	clean       []time.Time    // when a request ended of which every action was completed
 	met         map[string]int // what went wrong with requests, by kind
 	failures    map[string]int // actions by why they failed
 	examples    []string       // of failures
@@ -74,7 +71,6 @@ func newLedger(p *plan) *ledger {
 		accounts:    make([]account, len(p.actions)),
 		lastSettled: make([]int64, p.keys),
 		deletes:     make([]sentDelete, 0, len(p.actions)/2),
-		clean:       make([]time.Time, 0, 1<<14),
 		met:         map[string]int{},
 		failures:    map[string]int{},
 	}
@@ -194,9 +190,6 @@ func (l *ledger) batchCompleted(_ context.Context, b *events.Batch) {
 		l.problem("a request of %d actions completed %d, failed %d and retries %d", b.Actions, b.Succeeded, b.Failed, b.Retried)
 	}
 	if b.Err == nil {
-		if b.Succeeded == b.Actions && len(l.clean) < cap(l.clean) {
-			l.clean = append(l.clean, time.Now())
-		}
 		return
 	}
 	kind := fmt.Sprintf("request %d", b.StatusCode)
@@ -209,16 +202,4 @@ func (l *ledger) batchCompleted(_ context.Context, b *events.Batch) {
 		kind = "connection broken"
 	}
 	l.met[kind]++
-}
-
-// firstClean returns when the first request that ended after t was clean, and
-// whether there was one.
-func (l *ledger) firstClean(t time.Time) (time.Time, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.clean, func(c time.Time) bool { return c.After(t) })
-	if i < 0 {
-		return time.Time{}, false
-	}
-	return l.clean[i], true
 }

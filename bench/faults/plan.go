@@ -36,6 +36,7 @@ type shape struct {
 	size      int     // of a body, in bytes
 	hot       float64 // share of the actions that go to one key
 	giants    []int   // bodies of giant documents, in bytes
+	unranked  int     // producers, from the first on, whose documents have no rank
 	seed      uint64
 }
 
@@ -84,6 +85,9 @@ func (p *plan) addProducer(i int, s shape) {
 			a.sets = someFields(r)
 		default:
 			a.typ, a.sets = models.ActionDelete, 0
+		}
+		if i < s.unranked {
+			a.sets &^= fieldRank
 		}
 		exists[key] = a.typ != models.ActionDelete
 		p.actions = append(p.actions, a)

@@ -45,13 +45,14 @@ type row struct {
 	service serviceConfig
 	phases  []phase
 	options func(*bufferedsender.Options[document])
+	letters bool // give the sender dead letters, and see that they are what it gave up
 
 	// closeAt closes the sender at that time, within closeIn, instead of when
 	// all is done.
 	closeAt, closeIn time.Duration
 
 	// recovery is measured from the end of a phase, or from the last request that
-	// the script had its hand in.
+	// the script had its hand in; not where the fault has no end.
 	recovery recovery
 	// needs is what must have happened, and how often at least: a row in which
 	// nothing went wrong proves nothing.
@@ -85,7 +86,7 @@ func script(at time.Duration, f *searchtest.Faults) phase {
 
 // steer is a phase that uses another control of the service.
 func steer(at time.Duration, what string) phase {
-	return phase{at: at, over: what == "on", do: func(ctx context.Context, r *run) error { return r.service.do(ctx, what) }}
+	return phase{at: at, over: what == "on" || what == "mend", do: func(ctx context.Context, r *run) error { return r.service.do(ctx, what) }}
 }
 
 // batches makes a rule about requests to index documents.

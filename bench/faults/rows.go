@@ -18,6 +18,8 @@ func rows(s setting) []row {
 	all := append(refusals(s), outages(s)...)
 	all = append(all, replies(s)...)
 	all = append(all, loads(s)...)
+	all = append(all, blips(s)...)
+	all = append(all, causes(s)...)
 	for i := range all {
 		r := &all[i]
 		r.shape.seed = s.seed
@@ -118,7 +120,7 @@ func outages(s setting) []row {
 			recovery: afterPhase, needs: map[string]int{"connection broken": 3, "adders blocked": producers},
 		},
 		{
-			name: "key-rotated", what: "every request is answered 401 for 30 s, until the client gets the new key; what the service refused before the breaker opened fails", spread: 40 * time.Second,
+			name: "key-rotated", what: "every request is answered 401 for 30 s, until the client gets the new key", spread: 40 * time.Second,
 			phases: []phase{
 				steer(4*time.Second, "rotate"),
 				{at: 34 * time.Second, over: true, do: rotateCredential},

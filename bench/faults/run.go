@@ -56,6 +56,7 @@ type run struct {
 	ledger     *ledger
 	credential *azcore.KeyCredential
 	sender     *bufferedsender.BufferedSender[document]
+	letters    *letters // nil for none
 	started    time.Time
 
 	mu       sync.Mutex // guards the fields below
@@ -85,6 +86,10 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 		r.options(opts)
 	}
 	opts.Handlers = x.ledger.handlers()
+	if r.letters {
+		x.letters = &letters{byKey: map[string]int{}}
+		opts.DeadLetters = x.letters
+	}
 	watch := newWatch()
 	if x.sender, err = bufferedsender.New(indexer, opts); err != nil {
 		return nil, err
@@ -104,6 +109,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 		return nil, err
 	}
 	c := check(p, x.ledger, testimony, end, r.mayFail)
+	c.letters(x.letters)
 	res := &result{
 		Row: r.name, What: r.what, tally: c.tally,
 		Requests: end.stats.Requests, MemoryBytes: watch.meter.above(), MemoryLimit: highWater(opts) + memoryAllowance, PeakRSS: peakRSS(),
@@ -259,8 +265,8 @@ func (r *run) finish(ctx context.Context, closing <-chan error) (f final) {
 }
 
 // measureRecovery fills in how long it took from the end of the fault to the
-// first request of which everything was completed, and until everything was
-// settled that had been accepted by then.
+// next action that the service applied, and until everything was settled that
+// had been accepted by then.
 func (r *run) measureRecovery(res *result, t *testimony, w *watch) {
 	end := r.faultEnd
 	if r.recovery == afterLastFault {
@@ -277,8 +283,8 @@ func (r *run) measureRecovery(res *result, t *testimony, w *watch) {
 		s := t.Sub(end).Seconds()
 		return &s
 	}
-	if clean, ok := r.ledger.firstClean(end); ok {
-		res.Recovered = since(clean)
+	if applied, ok := t.firstApplied(end); ok {
+		res.Recovered = since(applied)
 	}
 	if drained, ok := w.drained(end); ok {
 		res.Drained = since(drained)

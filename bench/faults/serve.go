@@ -28,6 +28,7 @@ type serviceConfig struct {
 	Faults   *searchtest.Faults   `json:"faults,omitempty"` // from the beginning
 	Actions  int                  `json:"actions"`          // in the plan, for the text
 	Longest  int                  `json:"longest"`          // body, in bytes
+	Trouble  trouble              `json:"trouble"`          // that a script cannot say
 }
 
 // service is the emulator on a port that can be switched off and on, with a
@@ -66,11 +67,12 @@ func startService(c serviceConfig) (*service, addresses, error) {
 		}),
 		witness: newWitness(newText(c.Actions, c.Longest)),
 	}
-	if err := s.emulator.CreateIndex(indexDefinition); err != nil {
+	if err := s.emulator.CreateIndex(c.Trouble.definition()); err != nil {
 		return nil, addresses{}, err
 	}
 	s.emulator.Intercept(s.witness.intercept)
 	s.emulator.Intercept(s.checkKey)
+	s.emulator.Intercept(c.Trouble.intercept)
 	s.emulator.SetFaults(c.Faults)
 	if err := s.switchOn("127.0.0.1:0"); err != nil {
 		return nil, addresses{}, err
@@ -103,6 +105,7 @@ func (s *service) controls() http.Handler {
 	})
 	handle("/off", func(io.Reader) error { return s.switchOff() })
 	handle("/on", func(io.Reader) error { return s.switchOn(s.address) })
+	handle("/mend", func(io.Reader) error { return mend(s.emulator) })
 	handle("/rotate", func(io.Reader) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()

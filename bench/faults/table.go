@@ -17,7 +17,7 @@ func writeTable(w io.Writer, results []*result) error {
 		longest = max(longest, len(r.Row))
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tab, fmt.Sprintf("%-*s", longest, "row")+"\taccepted\tcompleted\tfailed\tunsent\tunknown\tlost\twrong\tapplied twice\tresent\trequests\tmemory MB\trecovered s\tdrained s\ttook s\t  ")
+	fmt.Fprintln(tab, fmt.Sprintf("%-*s", longest, "row")+"\taccepted\tcompleted\tfailed\tunsent\tunknown\tlost\twrong\tapplied twice\tresent\trequests\tmemory MB\tto recover s\tdrained s\ttook s\t  ")
 	for _, r := range results {
 		fmt.Fprintf(tab, "%-*s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.0f\t%s\t%s\t%.1f\t  %s\n",
 			longest, r.Row, r.Accepted, r.Completed, r.Failed, r.Unsent, r.Unknown, r.Lost, r.Wrong, r.AppliedTwice, r.Resent, r.Requests,
@@ -56,9 +56,9 @@ func verdict(r *result) string {
 
 func seconds(s *float64) string {
 	if s == nil {
-		return "-"
+		return "–"
 	}
-	return fmt.Sprintf("%.1f", *s)
+	return fmt.Sprintf("%.2f", *s)
 }
 
 func counts(m map[string]int) string {

@@ -49,6 +49,21 @@ type carried struct {
 
 func (c *carried) applied() bool { return c.Status == 200 || c.Status == 201 }
 
+// firstApplied returns when the first request ended that arrived or was at work
+// after t and of which an action was applied, and whether there was one.
+func (t *testimony) firstApplied(after time.Time) (first time.Time, ok bool) {
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		if !r.Ended.After(after) || ok && !r.Ended.Before(first) {
+			continue
+		}
+		if slices.ContainsFunc(r.Carried, func(c carried) bool { return c.applied() }) {
+			first, ok = r.Ended, true
+		}
+	}
+	return first, ok
+}
+
 // mark is a header by which a request that the witness read is found in the
 // records of the emulator.
 const mark = "X-Witness"

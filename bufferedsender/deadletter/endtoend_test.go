@@ -138,7 +138,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	entries, err := os.ReadDir(w.dir)
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "the lock is all that is left")
-	require.Error(t, sender.Close(t.Context()), "it reports the failure of the first Replay")
+	require.NoError(t, sender.Close(t.Context()), "the first Replay has reported its failure")
 }
 
 // Close gives actions up when its context ends. They are letters, and the next
@@ -200,11 +200,7 @@ func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
 				report, err := deadletter.Replay(ctx, w.f, "hotels", sender, nil)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Equal(t, deadletter.Report{Sent: 1}, report)
-				if err := sender.Close(t.Context()); applied {
-					require.NoError(t, err)
-				} else {
-					require.Error(t, err)
-				}
+				require.NoError(t, sender.Close(t.Context()), "Replay has reported that the outcome is unknown")
 				letters := w.letters()
 				require.Len(t, letters, 1, "it was not recorded as delivered")
 				if applied {

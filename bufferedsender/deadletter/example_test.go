@@ -97,7 +97,7 @@ func ExampleOpen() {
 	if err := sender.UploadDocuments(ctx, Hotel{"1", 4}, Hotel{"2", 11}, Hotel{"3", 5}); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(sender.Close(ctx))
+	fmt.Println(closeSoon(sender))
 	fmt.Println(letters.Close()) // after the sender
 
 	for letter, err := range deadletter.Read(os.DirFS(dir)) {
@@ -143,7 +143,7 @@ func ExampleReplay() {
 		fmt.Println(err)
 		return
 	}
-	defer sender.Close(ctx)
+	defer func() { _ = closeSoon(sender) }()
 	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[json.RawMessage]{
 		Kept: func(l deadletter.Letter, why error) { fmt.Println("stays:", l.Key, why) },
 	})
@@ -168,7 +168,7 @@ func ExampleReplay_document() {
 		fmt.Println(err)
 		return
 	}
-	defer sender.Close(ctx)
+	defer func() { _ = closeSoon(sender) }()
 	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[Hotel]{
 		Document: func(_ context.Context, l deadletter.Letter) (Hotel, error) {
 			hotel, err := deadletter.Decode[Hotel](l)
@@ -202,7 +202,7 @@ func ExampleRefusedError() {
 		fmt.Println(err)
 		return
 	}
-	defer sender.Close(ctx)
+	defer func() { _ = closeSoon(sender) }()
 	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[Hotel]{
 		Kept: func(l deadletter.Letter, why error) {
 			var refused *deadletter.RefusedError
@@ -305,4 +305,12 @@ func ExampleDecode() {
 	// Output:
 	// the document does not survive its type deadletter_test.Hotel: field "pool" differs
 	// 3 <nil>
+}
+
+// closeSoon closes a sender with a deadline of its own: the context of the program
+// may have ended.
+func closeSoon[T any](sender *bufferedsender.BufferedSender[T]) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return sender.Close(ctx)
 }

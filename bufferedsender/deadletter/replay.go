@@ -2,6 +2,7 @@ package deadletter
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -36,7 +37,9 @@ type ReplayOptions[T any] struct {
 	// Document returns what to send for a letter: its document, mended, or what
 	// the source of the documents says of the key by now. The latter is also the
 	// way to replay redacted letters. After an error the letter stays. If the
-	// document is refused, the letter keeps the one it had. Defaults to Decode.
+	// document is refused, the letter keeps the one it had. Defaults to Decode,
+	// which reads with encoding/json: if the Encoder of the sender writes other
+	// names or forms, Document has to read them.
 	Document func(ctx context.Context, l Letter) (T, error)
 	// Kept is told of each letter that stays and why: ErrRedacted,
 	// ErrNotSelected, ErrHeld, *RefusedError, the error of Document, or of the
@@ -222,11 +225,11 @@ func (r *replay[T]) take(w *window[T], rec record) bool {
 	if err != nil {
 		return r.skip(rec.Letter, err)
 	}
-	p := &place{file: r.pass.f, stem: w.stem, n: rec.N, letter: rec.Letter}
-	p.letter.Document = nil
-	if p.sent, err = encodeDocument(rec.Action, document); err != nil {
-		return r.skip(rec.Letter, err)
+	p := &place{
+		file: r.pass.f, stem: w.stem, n: rec.N, letter: rec.Letter,
+		encode: func() (json.RawMessage, error) { return encodeDocument(rec.Action, document) },
 	}
+	p.letter.Document = nil
 	w.add(letter[T]{
 		Letter: rec.Letter, place: p,
 		action: models.IndexDocumentsAction[T]{Type: rec.Action, Document: document, Tag: p},

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"errors"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -123,15 +124,25 @@ func (r *replay[T]) accepted(round []letter[T], accepted int, err error) (n int,
 	if err == nil { // an Indexer that does not do as it should
 		err = errNoResult
 	}
+	r.skip(round[accepted].Letter, err)
+	if unencodable(err) {
+		return accepted + 1, nil
+	}
 	if r.refused == 0 {
 		r.refusedBy = err
 	}
 	r.refused++
-	r.skip(round[accepted].Letter, err)
 	if r.inARow++; r.inARow >= refusedInARow {
 		return 0, errGivenUp
 	}
 	return accepted + 1, nil
+}
+
+// unencodable reports whether a sender did not accept a document because of its
+// content. A key that is missing is not content: the sender may be looking for it in
+// the wrong field.
+func unencodable(err error) bool {
+	return errors.As(err, new(*models.EncodeError)) && !errors.Is(err, models.ErrNoKey)
 }
 
 // reason is what a letter says about a result: nothing if there was no answer,

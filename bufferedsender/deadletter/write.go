@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -226,16 +227,40 @@ type place struct {
 	file   *File
 	stem   string
 	n      int64
-	letter Letter          // as it was, without its document
-	sent   json.RawMessage // the document that was sent
+	letter Letter // as it was, without its document
+
+	encoded atomic.Pointer[[]byte]          // the document as the sender has encoded it
+	encode  func() (json.RawMessage, error) // as a sender without an Encoder does
 
 	recorded bool // a newer reason is; guarded by File.mu
+}
+
+// EncodedForReplay is called by the sender that the action was given to, before it
+// accepts the action.
+func (p *place) EncodedForReplay(document []byte) { p.encoded.Store(&document) }
+
+// sent returns the document that was given to the sender, as it was sent. nil: that
+// is not known.
+func (p *place) sent() []byte {
+	if document := p.encoded.Load(); document != nil {
+		return *document
+	}
+	document, err := p.encode()
+	if err != nil {
+		return nil
+	}
+	return document
 }
 
 // isOf reports whether l is about the action that was made of the letter, and not
 // about one that the sender has made of it and another one: a sender that folds
 // hands over the tag of the older. What the other one had to say must be kept.
 func (p *place) isOf(l *Letter) bool {
-	return l.Action == p.letter.Action &&
-		(l.Action == models.ActionDelete || l.Document == nil || bytes.Equal(l.Document, p.sent))
+	switch {
+	case l.Action != p.letter.Action:
+		return false
+	case l.Action == models.ActionDelete, l.Document == nil:
+		return true
+	}
+	return bytes.Equal(l.Document, p.sent())
 }

@@ -18,7 +18,7 @@ import (
 // one of after; here each failure needs an ask of its own, so there are 4.
 func TestResetStopsTheTimerAndLeavesTheCountsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, &breaker.Options{Failures: 3, Window: 60 * time.Millisecond, OpenFor: 5 * time.Second})
+		b := newBreaker(t, &breaker.Options{Failures: 3, Window: 60 * time.Millisecond, OpenFor: 5 * time.Second, Jitter: -1})
 		var heard recorder
 		b.Subscribe(heard.hear)
 		for range 3 {

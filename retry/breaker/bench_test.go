@@ -1,6 +1,7 @@
 package breaker_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -38,4 +39,38 @@ func BenchmarkAllowDone(b *testing.B) {
 			}
 		}
 	})
+}
+
+// What one change costs for each subscriber, and what it costs to subscribe and
+// cancel among so many: a fleet has a sender for each of its indexes, which may
+// all hang on one breaker, and closes them all at once.
+func BenchmarkSubscribers(b *testing.B) {
+	for _, n := range []int{100, 10_000, 40_000} {
+		setUp := func() (c *breaker.Breaker, cancels []func()) {
+			c, _ = breaker.New(nil)
+			for range n {
+				cancels = append(cancels, c.Subscribe(func(breaker.Change) {}))
+			}
+			return c, cancels
+		}
+		b.Run("change/"+strconv.Itoa(n), func(b *testing.B) {
+			c, _ := setUp()
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Disable()
+				c.Enable()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*n*b.N), "ns/notified")
+		})
+		b.Run("cancel/"+strconv.Itoa(n), func(b *testing.B) {
+			c, cancels := setUp()
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				cancels[i]()
+				cancels[i] = c.Subscribe(func(breaker.Change) {})
+				i = (i + 7919) % n
+			}
+		})
+	}
 }

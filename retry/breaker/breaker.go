@@ -1,7 +1,9 @@
 package breaker
 
 import (
+	"container/list"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -10,13 +12,14 @@ import (
 
 // Breaker lets requests through, or refuses them when the recent ones have
 // failed. Make one with New. It is safe for concurrent use; no method waits for
-// anything but subscribers that this call has to tell of a change.
+// anything but subscribers that this call has to notify of a change.
 //
 // It starts no goroutine, needs no Close, and has a timer only while it is
 // Open. One that is forgotten when open keeps its timer, and so itself, until
 // that fires once.
 type Breaker struct {
-	options Options // filled in; never written after New
+	options Options        // filled in; never written after New
+	random  func() float64 // in [0, 1); never written after New, but by tests
 
 	// mu is never held while a subscriber runs.
 	mu sync.Mutex
@@ -32,18 +35,22 @@ type Breaker struct {
 	generation uint64
 	status     Status
 	window     window
+	// counted is how many failures have been counted, in all states. A pass keeps
+	// the number of its Allow: if another one has been counted since, the two
+	// requests were in flight together, and fail for the same reason.
+	counted uint64
 	// notBefore is the latest moment that a Retry-After of a failure since the
 	// last success asked to wait for.
 	notBefore time.Time
-	// refused is set when somebody was turned away because of the probe.
+	// refused is set when somebody was refused because of the probe.
 	refused bool
-	// judged is the result that gobreaker is being told, for its callbacks.
+	// judged is the result that gobreaker is being given, for its callbacks.
 	judged Result
 	timer  *time.Timer // nil unless Open
 
-	subscribers []*subscriber
-	queue       []delivery // what subscribers have not been told yet, in order
-	delivering  bool       // a goroutine is in a subscriber, and looks into queue afterwards
+	subscribers list.List // of *subscriber, in the order of Subscribe
+	queue       []*notice // changes of which not all subscribers are notified yet, in order
+	delivering  bool      // a goroutine is in a subscriber, and goes on with queue afterwards
 }
 
 // New returns a breaker that is closed, or an error that names every problem of
@@ -53,7 +60,7 @@ func New(opts *Options) (*Breaker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("breaker: %w", err)
 	}
-	b := &Breaker{options: o, window: window{length: o.Window, limit: o.Failures, share: o.Share}}
+	b := &Breaker{options: o, random: rand.Float64, window: window{length: o.Window, limit: o.Failures, share: o.Share}}
 	b.status.Since = time.Now()
 	b.circuit = b.newCircuit()
 	return b, nil
@@ -65,15 +72,15 @@ func New(opts *Options) (*Breaker, error) {
 // *OpenError, in which errors.Is finds ErrOpen.
 func (b *Breaker) Allow() (pass *Pass, err error) {
 	b.mu.Lock()
-	told := false
+	notified := false
 	defer func() {
-		if !told && pass != nil { // a subscriber has panicked: nobody gets it
+		if !notified && pass != nil { // a subscriber has panicked: nobody gets it
 			pass.Done(Result{Outcome: Neutral})
 		}
 	}()
 	defer func() {
 		b.unlock()
-		told = true
+		notified = true
 	}()
 	now := time.Now()
 	b.wake(now)
@@ -84,7 +91,7 @@ func (b *Breaker) Allow() (pass *Pass, err error) {
 			if probe {
 				b.status.Probe = now
 			}
-			return &Pass{breaker: b, generation: b.generation, done: done, probe: probe}, nil
+			return &Pass{breaker: b, generation: b.generation, counted: b.counted, done: done, probe: probe}, nil
 		}
 		b.refused = true
 	}
@@ -111,6 +118,7 @@ func (b *Breaker) Disable() {
 		return
 	}
 	b.move(Disabled, nil)
+	b.status.Trouble = time.Time{}
 	b.circuit = nil
 }
 
@@ -136,7 +144,7 @@ func (b *Breaker) Reset() {
 	}
 }
 
-// finish tells the circuit what became of a request.
+// finish reports to the circuit what became of a request.
 func (b *Breaker) finish(p *Pass, r Result) {
 	b.mu.Lock()
 	defer b.unlock()
@@ -146,22 +154,34 @@ func (b *Breaker) finish(p *Pass, r Result) {
 	p.ended = true
 	now := time.Now()
 	b.wake(now)
+	late := p.generation != b.generation
 	failed := r.Outcome == Failure || r.Outcome == Trip
 	switch {
 	case failed:
 		b.status.Counts.Failures++
+		// The trouble that a late failure belongs to is over when the breaker has
+		// been closed since.
+		if b.status.Trouble.IsZero() && (!late || b.status.State == Open || b.status.State == HalfOpen) {
+			b.status.Trouble = now
+		}
 	case r.Outcome == Success:
 		b.status.Counts.Successes++
+		b.status.Trouble = time.Time{}
 	}
 	// gobreaker would ignore it too, but would half-open an open circuit first.
-	if p.generation != b.generation {
+	if late {
 		b.status.Counts.Ignored++
 		return
 	}
 	switch {
 	case failed:
-		b.judged = r
 		b.postpone(now, r.RetryAfter)
+		if r.Outcome == Failure && p.counted != b.counted {
+			p.done(errNeutral) // it failed together with one that was counted
+			return
+		}
+		b.counted++
+		b.judged = r
 		p.done(errFailed)
 		b.judged = Result{}
 	case r.Outcome == Success:
@@ -176,13 +196,14 @@ func (b *Breaker) finish(p *Pass, r Result) {
 	}
 }
 
-// MaxOpenFor returns the longest Retry-After that is obeyed, negative if any is.
-func (b *Breaker) MaxOpenFor() time.Duration { return b.options.MaxOpenFor }
+// MaxRetryAfter returns the longest Retry-After that is obeyed, negative if any
+// is.
+func (b *Breaker) MaxRetryAfter() time.Duration { return b.options.MaxRetryAfter }
 
 // postpone notes that the service does not want to be asked for some time.
 func (b *Breaker) postpone(now time.Time, retryAfter time.Duration) {
-	if b.options.MaxOpenFor >= 0 {
-		retryAfter = min(retryAfter, b.options.MaxOpenFor)
+	if b.options.MaxRetryAfter >= 0 {
+		retryAfter = min(retryAfter, b.options.MaxRetryAfter)
 	}
 	if at := now.Add(retryAfter); retryAfter > 0 && at.After(b.notBefore) {
 		b.notBefore = at
@@ -190,12 +211,12 @@ func (b *Breaker) postpone(now time.Time, retryAfter time.Duration) {
 }
 
 // vacate makes room for another probe when one has said nothing. Those who were
-// turned away because of it sleep until they hear of a change, so they are told.
+// refused because of it wait until they are notified of a change, so they are notified.
 func (b *Breaker) vacate() {
 	b.status.Probe = time.Time{}
 	if b.refused {
 		b.refused = false
-		b.tell(Change{From: HalfOpen, To: HalfOpen, At: time.Now(), Err: b.status.Err})
+		b.notify(Change{From: HalfOpen, To: HalfOpen, At: time.Now(), Err: b.status.Err})
 	}
 }
 
@@ -204,6 +225,7 @@ func (b *Breaker) close() {
 	b.circuit = b.newCircuit()
 	b.generation++
 	b.forget()
+	b.status.Trouble = time.Time{}
 	if b.status.State != Closed {
 		b.move(Closed, nil)
 	}
@@ -229,7 +251,7 @@ func (b *Breaker) alarm() {
 	b.wake(time.Now())
 }
 
-// move changes the state and has the subscribers told.
+// move changes the state and has the subscribers notified.
 func (b *Breaker) move(to State, err error) {
 	now := time.Now()
 	from := b.status.State
@@ -242,12 +264,12 @@ func (b *Breaker) move(to State, err error) {
 	}
 	if to == Open {
 		b.status.Counts.Opened++
-		b.status.Until = now.Add(b.options.OpenFor)
+		b.status.Until = now.Add(b.options.stay(now.Sub(b.status.Trouble), b.random()))
 		if b.notBefore.After(b.status.Until) {
 			b.status.Until = b.notBefore
 		}
 		b.timer = time.AfterFunc(b.status.Until.Sub(now), b.alarm)
 	}
 	b.forget()
-	b.tell(Change{From: from, To: to, At: now, Err: err})
+	b.notify(Change{From: from, To: to, At: now, Err: err})
 }

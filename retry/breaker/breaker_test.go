@@ -20,6 +20,12 @@ var (
 	saysNone = breaker.Result{Outcome: breaker.Neutral, Err: errDown}
 )
 
+// steady returns options with which a breaker is open for exactly 30 s, however
+// long the trouble has lasted.
+func steady() *breaker.Options {
+	return &breaker.Options{OpenFor: 30 * time.Second, Jitter: -1}
+}
+
 func newBreaker(t *testing.T, o *breaker.Options) *breaker.Breaker {
 	t.Helper()
 	b, err := breaker.New(o)
@@ -145,7 +151,7 @@ func TestFailuresInARowOpenItHoweverFarApart(t *testing.T) {
 
 func TestTripOpensItAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := newBreaker(t, steady())
 		request(t, b, succeed)
 		request(t, b, trip)
 		s := b.Status()
@@ -159,7 +165,7 @@ func TestTripOpensItAtOnce(t *testing.T) {
 // is up.
 func TestItWakesWithoutTraffic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := newBreaker(t, steady())
 		var heard recorder
 		b.Subscribe(heard.hear)
 		start := time.Now()
@@ -191,7 +197,7 @@ func TestWhoComesBeforeTheTimerIsNotRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBreaker(t, nil)
+				b := newBreaker(t, steady())
 				var heard recorder
 				b.Subscribe(heard.hear)
 				ask := func() {
@@ -216,7 +222,7 @@ func TestWhoComesBeforeTheTimerIsNotRefused(t *testing.T) {
 
 func TestOnlyOneProbeGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := newBreaker(t, steady())
 		assert.False(t, allow(t, b).Probe())
 		request(t, b, trip)
 		time.Sleep(30 * time.Second)
@@ -235,7 +241,7 @@ func TestOnlyOneProbeGoes(t *testing.T) {
 func TestAProbeThatFailsOpensItAgain(t *testing.T) {
 	for _, r := range []breaker.Result{fail, trip} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, &breaker.Options{Failures: 100})
+			b := newBreaker(t, &breaker.Options{Failures: 100, OpenFor: 30 * time.Second, Jitter: -1})
 			request(t, b, trip)
 			time.Sleep(30 * time.Second)
 			request(t, b, r)
@@ -262,7 +268,7 @@ func TestAHealedBreakerHasForgottenItsFailures(t *testing.T) {
 
 func TestAProbeThatSaysNothingLetsTheNextOneTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := newBreaker(t, steady())
 		request(t, b, trip)
 		time.Sleep(30 * time.Second)
 		for _, o := range []breaker.Outcome{breaker.Neutral, 99} {
@@ -279,7 +285,7 @@ func TestAProbeThatSaysNothingLetsTheNextOneTry(t *testing.T) {
 // would ever wake the other.
 func TestThoseRefusedDuringAProbeAreToldWhenItsPlaceIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := newBreaker(t, steady())
 		request(t, b, trip)
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
@@ -300,7 +306,7 @@ func TestThoseRefusedDuringAProbeAreToldWhenItsPlaceIsFree(t *testing.T) {
 
 func TestAProbeThatHangsKeepsItHalfOpenUntilReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := newBreaker(t, steady())
 		request(t, b, trip)
 		time.Sleep(30 * time.Second)
 		started := time.Now()
@@ -335,7 +341,7 @@ func TestALateResultIsIgnored(t *testing.T) {
 	for name, late := range map[string]breaker.Result{"failure": fail, "trip": trip, "success": succeed, "neutral": saysNone} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBreaker(t, &breaker.Options{Failures: 1})
+				b := newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Second, Jitter: -1})
 				var heard recorder
 				b.Subscribe(heard.hear)
 				late.RetryAfter = 5 * time.Minute
@@ -373,75 +379,4 @@ func TestALateResultIsIgnored(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
-	const s = time.Second
-	for name, c := range map[string]struct {
-		options breaker.Options
-		first   time.Duration // of a failure 2 s before the one that opens
-		between breaker.Result
-		last    time.Duration
-		want    time.Duration // from the last on
-	}{
-		"none":                         {want: 30 * s},
-		"shorter":                      {last: 29 * s, want: 30 * s},
-		"longer":                       {last: 31 * s, want: 31 * s},
-		"negative":                     {last: -31 * s, want: 30 * s},
-		"up to the cap":                {last: 601 * s, want: 600 * s},
-		"up to a cap of one's own":     {options: breaker.Options{MaxOpenFor: 40 * s}, last: 601 * s, want: 40 * s},
-		"no cap":                       {options: breaker.Options{MaxOpenFor: -1}, last: 601 * s, want: 601 * s},
-		"a cap below OpenFor":          {options: breaker.Options{MaxOpenFor: 5 * s}, last: 601 * s, want: 30 * s},
-		"longer of an earlier failure": {first: 100 * s, want: 98 * s},
-		"the later moment, not the longer time": {
-			first: 100 * s, last: 99 * s, want: 99 * s},
-		"forgotten after a success":    {first: 100 * s, between: succeed, want: 30 * s},
-		"not forgotten after anything": {first: 100 * s, between: saysNone, want: 98 * s},
-		"of one that says nothing": {
-			between: breaker.Result{Outcome: breaker.Neutral, RetryAfter: 100 * s}, want: 30 * s},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBreaker(t, &c.options)
-				request(t, b, fail)
-				request(t, b, breaker.Result{Outcome: breaker.Failure, RetryAfter: c.first})
-				time.Sleep(s)
-				if c.between != (breaker.Result{}) || name == "forgotten after a success" {
-					request(t, b, c.between)
-				}
-				time.Sleep(s)
-				opened := time.Now()
-				request(t, b, breaker.Result{Outcome: breaker.Failure, RetryAfter: c.last})
-				require.Equal(t, breaker.Open, state(b))
-				assert.Equal(t, c.want, b.Status().Until.Sub(opened))
-				time.Sleep(c.want - time.Nanosecond)
-				refuses(t, b)
-				time.Sleep(time.Nanosecond)
-				assert.True(t, allow(t, b).Probe())
-			})
-		})
-	}
-}
-
-func TestTheRetryAfterOfAProbeCountsAndThenIsForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
-		request(t, b, trip)
-		time.Sleep(30 * time.Second)
-		request(t, b, breaker.Result{Outcome: breaker.Failure, RetryAfter: time.Minute})
-		assert.Equal(t, time.Now().Add(time.Minute), b.Status().Until)
-		b.Reset()
-		request(t, b, trip)
-		assert.Equal(t, time.Now().Add(30*time.Second), b.Status().Until)
-	})
-}
-
-func TestTheLongestRetryAfterDoesNotOverflow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, &breaker.Options{MaxOpenFor: -1})
-		request(t, b, breaker.Result{Outcome: breaker.Trip, RetryAfter: 1<<63 - 1})
-		time.Sleep(100 * 365 * 24 * time.Hour)
-		assert.Equal(t, breaker.Open, state(b))
-		b.Reset() // the bubble waits for no timer of centuries
-	})
 }

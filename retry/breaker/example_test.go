@@ -67,12 +67,12 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// breaker: Window is -1s: use a positive time, or 0 for the default of 5s
-	// OpenFor is 1ns: use at least 1ms, or 0 for the default of 30s
+	// OpenFor is 1ns: use at least 1ms, or 0 for the default of 1s
 }
 
 // A refusal says why.
 func ExampleBreaker_Allow() {
-	b, _ := breaker.New(nil)
+	b, _ := breaker.New(&breaker.Options{Jitter: -1})
 	pass, err := b.Allow()
 	if err != nil {
 		fmt.Println(err)
@@ -88,7 +88,7 @@ func ExampleBreaker_Allow() {
 	}
 	// Output:
 	// open because of 403 Forbidden
-	// probe after 30s
+	// probe after 1s
 }
 
 // The service may ask for more time than the breaker would give it.

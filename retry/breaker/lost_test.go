@@ -24,7 +24,7 @@ func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 		stop := b.Subscribe(func(Change) { panic("hostile") })
 		defer stop()
 		b.mu.Lock()
-		b.tell(Change{From: Open, To: HalfOpen}) // as if the timer were a moment late
+		b.notify(Change{From: Open, To: HalfOpen}) // as if the timer were a moment late
 		b.mu.Unlock()
 		assert.PanicsWithValue(t, "hostile", func() { _, _ = b.Allow() })
 		pass, err = b.Allow()

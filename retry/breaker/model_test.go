@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -48,20 +49,23 @@ type model struct {
 	now     time.Time
 	status  breaker.Status
 	epoch   int
-	log     []logged // results that counted since the last change of state or reset
+	log     []logged // results since the last change of state or reset, but for the late ones
+	fails   int      // failures that were counted, in all
 	passes  []modelPass
 	refused bool // since the probe started
 	changes []breaker.Change
 }
 
 type logged struct {
-	at     time.Time
-	result breaker.Result
+	at      time.Time
+	result  breaker.Result
+	counted bool // if it is a failure
 }
 
 type modelPass struct {
 	granted, probe, ended bool
 	epoch                 int
+	fails                 int // of the model when it was let through
 }
 
 func newModel(o breaker.Options, now time.Time, passes int) *model {
@@ -94,7 +98,7 @@ func (m *model) allow(slot int) *breaker.Status {
 		if probe {
 			m.status.Probe = m.now
 		}
-		m.passes[slot] = modelPass{granted: true, probe: probe, epoch: m.epoch}
+		m.passes[slot] = modelPass{granted: true, probe: probe, epoch: m.epoch, fails: m.fails}
 		return nil
 	}
 	m.refused = probing
@@ -109,19 +113,28 @@ func (m *model) done(slot int, r breaker.Result) {
 		return
 	}
 	p.ended = true
+	late, serving := p.epoch != m.epoch, m.status.State == breaker.Closed || m.status.State == breaker.Disabled
 	switch {
 	case failed(r):
 		m.status.Counts.Failures++
+		if m.status.Trouble.IsZero() && (!late || !serving) {
+			m.status.Trouble = m.now
+		}
 	case r.Outcome == breaker.Success:
 		m.status.Counts.Successes++
+		m.status.Trouble = time.Time{}
 	}
-	if p.epoch != m.epoch {
+	if late {
 		m.status.Counts.Ignored++
 		return
 	}
-	m.log = append(m.log, logged{m.now, r})
+	counted := failed(r) && (p.probe || r.Outcome == breaker.Trip || p.fails == m.fails)
+	m.log = append(m.log, logged{m.now, r, counted})
+	if counted {
+		m.fails++
+	}
 	switch {
-	case failed(r) && (p.probe || r.Outcome == breaker.Trip || m.full()):
+	case counted && (p.probe || r.Outcome == breaker.Trip || m.full()):
 		m.to(breaker.Open, r.Err)
 	case p.probe && r.Outcome == breaker.Success:
 		m.to(breaker.Closed, nil)
@@ -137,7 +150,7 @@ func (m *model) done(slot int, r breaker.Result) {
 func (m *model) full() bool {
 	inWindow, inARow := 0, 0
 	for _, l := range m.log {
-		if failed(l.result) {
+		if l.counted {
 			inARow++
 		}
 		if l.result.Outcome == breaker.Success {
@@ -149,7 +162,7 @@ func (m *model) full() bool {
 		if inWindow == m.options.Failures || !l.at.Add(m.options.Window).After(m.now) {
 			break
 		}
-		if failed(l.result) {
+		if l.counted {
 			inWindow++
 		} else if l.result.Outcome == breaker.Success {
 			passed++
@@ -162,14 +175,27 @@ func (m *model) full() bool {
 }
 
 func (m *model) until() time.Time {
-	until := m.now.Add(m.options.OpenFor)
+	open := m.now.Sub(m.status.Trouble)
+	if open < m.options.OpenFor {
+		open = m.options.OpenFor
+	}
+	if open > m.options.MaxOpenFor {
+		open = m.options.MaxOpenFor
+	}
+	if m.options.Jitter > 0 {
+		open -= time.Duration(chance(m.status.Counts.Opened) * m.options.Jitter * float64(open))
+	}
+	if open < m.options.OpenFor/2 {
+		open = m.options.OpenFor / 2
+	}
+	until := m.now.Add(open)
 	for _, l := range slices.Backward(m.log) {
 		if l.result.Outcome == breaker.Success {
 			break
 		}
 		asked := l.result.RetryAfter
-		if m.options.MaxOpenFor >= 0 && asked > m.options.MaxOpenFor {
-			asked = m.options.MaxOpenFor
+		if m.options.MaxRetryAfter >= 0 && asked > m.options.MaxRetryAfter {
+			asked = m.options.MaxRetryAfter
 		}
 		if at := l.at.Add(asked); failed(l.result) && at.After(until) {
 			until = at
@@ -180,8 +206,7 @@ func (m *model) until() time.Time {
 
 func (m *model) to(s breaker.State, err error) {
 	m.changes = append(m.changes, breaker.Change{From: m.status.State, To: s, At: m.now, Err: err})
-	counts := m.status.Counts
-	m.status = breaker.Status{State: s, Since: m.now, Err: err, Counts: counts}
+	m.status = breaker.Status{State: s, Since: m.now, Trouble: m.status.Trouble, Err: err, Counts: m.status.Counts}
 	if s == breaker.Open {
 		m.status.Until = m.until()
 		m.status.Counts.Opened++
@@ -193,6 +218,7 @@ func (m *model) to(s breaker.State, err error) {
 func (m *model) disable() {
 	if m.status.State != breaker.Disabled {
 		m.to(breaker.Disabled, nil)
+		m.status.Trouble = time.Time{}
 	}
 }
 
@@ -203,6 +229,9 @@ func (m *model) enable() {
 }
 
 func (m *model) reset() {
+	if m.status.State != breaker.Disabled {
+		m.status.Trouble = time.Time{}
+	}
 	switch m.status.State {
 	case breaker.Disabled:
 	case breaker.Closed:
@@ -211,6 +240,12 @@ func (m *model) reset() {
 	default:
 		m.to(breaker.Closed, nil)
 	}
+}
+
+// chance stands for the random number of the opening that follows so many.
+func chance(opened uint64) float64 {
+	_, fraction := math.Modf(0.37 * float64(opened))
+	return fraction
 }
 
 func failed(r breaker.Result) bool { return r.Outcome == breaker.Failure || r.Outcome == breaker.Trip }

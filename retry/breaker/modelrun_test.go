@@ -35,15 +35,18 @@ func drawOptions(rt *rapid.T) breaker.Options {
 		return time.Duration(rapid.IntRange(least, most).Draw(rt, label)) * time.Millisecond
 	}
 	o := breaker.Options{
-		Failures:   rapid.SampledFrom([]int{-1, 1, 2, 3, 4}).Draw(rt, "failures"),
-		InARow:     rapid.SampledFrom([]int{-1, -1, 1, 2, 3, 5}).Draw(rt, "in a row"),
-		Window:     ms("window", 1, 20),
-		Share:      rapid.SampledFrom([]float64{-1, 0.25, 0.5, 0.75, 1}).Draw(rt, "share"),
-		OpenFor:    ms("open for", 1, 20),
-		MaxOpenFor: ms("max open for", 1, 40),
+		Failures: rapid.SampledFrom([]int{-1, 1, 2, 3, 4}).Draw(rt, "failures"),
+		InARow:   rapid.SampledFrom([]int{-1, -1, 1, 2, 3, 5}).Draw(rt, "in a row"),
+		Window:   ms("window", 1, 20),
+		Share:    rapid.SampledFrom([]float64{-1, 0.25, 0.5, 0.75, 1}).Draw(rt, "share"),
+		OpenFor:  ms("open for", 1, 20),
+
+		Jitter:        rapid.SampledFrom([]float64{-1, -1, 0.25, 0.5, 1}).Draw(rt, "jitter"),
+		MaxRetryAfter: ms("max retry after", 1, 40),
 	}
+	o.MaxOpenFor = o.OpenFor + ms("max open for", 0, 40)
 	if rapid.IntRange(0, 3).Draw(rt, "no cap") == 0 {
-		o.MaxOpenFor = -1
+		o.MaxRetryAfter = -1
 	}
 	return o
 }
@@ -120,6 +123,8 @@ func (s sequential) run() (b *breaker.Breaker, m *model, passes []*breaker.Pass,
 	if err != nil {
 		return nil, nil, nil, nil, err.Error()
 	}
+	opened := uint64(0)
+	b.Randomly(func() float64 { opened++; return chance(opened - 1) })
 	heard = &recorder{}
 	b.Subscribe(heard.hear)
 	m = newModel(s.options, time.Now(), 3*modelSlots)

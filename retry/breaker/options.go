@@ -9,11 +9,13 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultFailures   = 3
-	DefaultWindow     = 5 * time.Second
-	DefaultShare      = 0.5
-	DefaultOpenFor    = 30 * time.Second
-	DefaultMaxOpenFor = 10 * time.Minute
+	DefaultFailures      = 3
+	DefaultWindow        = 5 * time.Second
+	DefaultShare         = 0.5
+	DefaultOpenFor       = time.Second
+	DefaultMaxOpenFor    = 30 * time.Second
+	DefaultJitter        = 0.5
+	DefaultMaxRetryAfter = 10 * time.Minute
 
 	// shortestOpenFor keeps the moment of waking apart from the moment of
 	// opening on every clock.
@@ -23,8 +25,10 @@ const (
 // Options configures a Breaker. nil and the zero value are ready to use.
 type Options struct {
 	// Failures opens the breaker: it opens on the n-th failure inside Window.
-	// Defaults to 3; negative turns it off, and InARow too unless that is set:
-	// then only a result of Trip opens it, and a probe that fails.
+	// Requests that were in flight together and fail count as one failure; see
+	// the package documentation. Defaults to 3; negative turns it off, and InARow
+	// too unless that is set: then only a result of Trip opens it, and a probe
+	// that fails.
 	Failures int
 	// Window is the time that the failures have to fall into. It slides: what
 	// counts is the distance between the first of n failures and the last, which
@@ -32,22 +36,40 @@ type Options struct {
 	Window time.Duration
 	// Share is how many of the results since the first of those n failures, from 0
 	// to 1, must be failures too. Where one connection in ten breaks, three
-	// failures soon fall into a window, and the service still works. Defaults to
-	// 0.5; negative turns it off: only the number counts.
+	// failures soon fall into a window, and the service still works. Successes are
+	// counted one by one, failures that were in flight together once. So of
+	// requests that are sent one after the other up to half may succeed while the
+	// breaker opens; with many in flight it opens only when next to none succeeds,
+	// and a service that answers half of them keeps getting all of them. Defaults
+	// to 0.5; negative turns it off: only the number counts.
 	Share float64
 	// InARow opens the breaker too: on the n-th failure without a success in
 	// between, however far apart they are. Requests that time out after 60 s one
 	// after the other never share a window of 5 s. Defaults to Failures; negative
 	// turns it off.
 	InARow int
-	// OpenFor is how long the breaker stays open before it lets a probe through.
-	// A Retry-After that is longer wins, up to MaxOpenFor. Defaults to 30 s; less
-	// than 1 ms is refused.
+	// OpenFor is the shortest time that the breaker stays open before it lets a
+	// probe through. It stays open as long as the trouble (see Status.Trouble) has
+	// lasted when it opens, if that is longer, up to MaxOpenFor, less a random
+	// share (see Jitter). A Retry-After that is longer wins. Defaults to 1 s, or
+	// MaxOpenFor if that is shorter; less than 1 ms is refused.
 	OpenFor time.Duration
-	// MaxOpenFor is the longest Retry-After that is obeyed, by the senders that
-	// use the breaker too; a longer one is taken for this. It does not shorten
-	// OpenFor. Defaults to 10 min; negative turns the limit off.
+	// MaxOpenFor is the longest time that the breaker stays open by its own
+	// choice, however long the trouble has lasted. It does not limit a
+	// Retry-After; MaxRetryAfter does. Defaults to 30 s, or OpenFor if that is
+	// longer; less than OpenFor is refused.
 	MaxOpenFor time.Duration
+	// Jitter is the share of the open time that is random, so that many processes
+	// that lost the service at the same moment do not probe it at the same moment:
+	// with 0.5 the time is anywhere between half of it and all of it. It never
+	// takes off so much that less than half of OpenFor is left, and it takes
+	// nothing off a Retry-After. Defaults to 0.5; negative turns jitter off; above
+	// 1 is refused.
+	Jitter float64
+	// MaxRetryAfter is the longest Retry-After that is obeyed, by the senders that
+	// use the breaker too; a longer one is taken for this. Defaults to 10 min;
+	// negative turns the limit off.
+	MaxRetryAfter time.Duration
 }
 
 // withDefaults returns a copy of o with every default filled in, or an error
@@ -76,14 +98,47 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Share == 0 {
 		c.Share = DefaultShare
 	}
-	if c.OpenFor == 0 {
-		c.OpenFor = DefaultOpenFor
+	if c.Jitter > 1 || math.IsNaN(c.Jitter) {
+		errs = append(errs, fmt.Errorf("%s is %v: use a share up to 1, 0 for the default of %v, or a negative number for none", "Jitter", c.Jitter, DefaultJitter))
 	}
-	if c.OpenFor < shortestOpenFor {
-		errs = append(errs, fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v", "OpenFor", c.OpenFor, shortestOpenFor, DefaultOpenFor))
+	if c.Jitter == 0 {
+		c.Jitter = DefaultJitter
 	}
-	if c.MaxOpenFor == 0 {
-		c.MaxOpenFor = DefaultMaxOpenFor
+	if c.MaxRetryAfter == 0 {
+		c.MaxRetryAfter = DefaultMaxRetryAfter
 	}
-	return c, errors.Join(errs...)
+	return c, errors.Join(append(errs, c.openTimes())...)
+}
+
+// openTimes fills in OpenFor and MaxOpenFor, whose defaults depend on each other.
+func (o *Options) openTimes() error {
+	if o.MaxOpenFor != 0 && o.MaxOpenFor < shortestOpenFor {
+		return fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v; the limit of a Retry-After is MaxRetryAfter",
+			"MaxOpenFor", o.MaxOpenFor, shortestOpenFor, DefaultMaxOpenFor)
+	}
+	if o.OpenFor != 0 && o.OpenFor < shortestOpenFor {
+		return fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v", "OpenFor", o.OpenFor, shortestOpenFor, DefaultOpenFor)
+	}
+	if o.MaxOpenFor == 0 {
+		o.MaxOpenFor = max(DefaultMaxOpenFor, o.OpenFor)
+	}
+	if o.OpenFor == 0 {
+		o.OpenFor = min(DefaultOpenFor, o.MaxOpenFor)
+	}
+	if o.MaxOpenFor < o.OpenFor {
+		return fmt.Errorf("%s %v is below OpenFor %v: raise the one or lower the other", "MaxOpenFor", o.MaxOpenFor, o.OpenFor)
+	}
+	return nil
+}
+
+// stay returns how long to stay open when the trouble has lasted so long. random
+// is in [0, 1).
+func (o *Options) stay(trouble time.Duration, random float64) time.Duration {
+	longest := min(max(trouble, o.OpenFor), o.MaxOpenFor)
+	if o.Jitter < 0 {
+		return longest
+	}
+	// Rounded, the product of a very long time may exceed it by a little: max
+	// mends that too.
+	return max(longest-time.Duration(random*o.Jitter*float64(longest)), o.OpenFor/2)
 }

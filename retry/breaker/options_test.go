@@ -1,6 +1,7 @@
 package breaker_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,10 +16,49 @@ func TestNewReportsEveryProblemAtOnce(t *testing.T) {
 	b, err := breaker.New(&breaker.Options{Window: -time.Second, OpenFor: time.Millisecond - 1})
 	require.Nil(t, b)
 	assert.EqualError(t, err, "breaker: Window is -1s: use a positive time, or 0 for the default of 5s\n"+
-		"OpenFor is 999.999µs: use at least 1ms, or 0 for the default of 30s")
+		"OpenFor is 999.999µs: use at least 1ms, or 0 for the default of 1s")
 	_, err = breaker.New(&breaker.Options{OpenFor: -1})
-	assert.EqualError(t, err, "breaker: OpenFor is -1ns: use at least 1ms, or 0 for the default of 30s")
-	newBreaker(t, &breaker.Options{Window: 1, OpenFor: time.Millisecond})
+	assert.EqualError(t, err, "breaker: OpenFor is -1ns: use at least 1ms, or 0 for the default of 1s")
+	_, err = breaker.New(&breaker.Options{Share: 2, Jitter: 1.5, MaxOpenFor: -1})
+	assert.EqualError(t, err, "breaker: a Share of 2: use a share up to 1, 0 for the default of 0.5, or a negative number for none\n"+
+		"Jitter is 1.5: use a share up to 1, 0 for the default of 0.5, or a negative number for none\n"+
+		"MaxOpenFor is -1ns: use at least 1ms, or 0 for the default of 30s; the limit of a Retry-After is MaxRetryAfter")
+	_, err = breaker.New(&breaker.Options{Jitter: math.NaN(), OpenFor: time.Minute, MaxOpenFor: time.Second})
+	assert.EqualError(t, err, "breaker: Jitter is NaN: use a share up to 1, 0 for the default of 0.5, or a negative number for none\n"+
+		"MaxOpenFor 1s is below OpenFor 1m0s: raise the one or lower the other")
+	newBreaker(t, &breaker.Options{Window: 1, OpenFor: time.Millisecond, MaxOpenFor: time.Millisecond, Jitter: 1})
+}
+
+func TestOpenForAndMaxOpenForGiveWayToEachOtherUnlessBothAreSet(t *testing.T) {
+	for name, c := range map[string]struct {
+		options         breaker.Options
+		first, sustains time.Duration
+	}{
+		"none is set":              {breaker.Options{}, time.Second, 30 * time.Second},
+		"a MaxOpenFor below 1 s":   {breaker.Options{MaxOpenFor: time.Millisecond}, time.Millisecond, time.Millisecond},
+		"an OpenFor above 30 s":    {breaker.Options{OpenFor: time.Hour}, time.Hour, time.Hour},
+		"both":                     {breaker.Options{OpenFor: 2 * time.Second, MaxOpenFor: 5 * time.Second}, 2 * time.Second, 5 * time.Second},
+		"both, and they are equal": {breaker.Options{OpenFor: time.Minute, MaxOpenFor: time.Minute}, time.Minute, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.options.Jitter = -1
+				b := newBreaker(t, &c.options)
+				request(t, b, trip)
+				assert.Equal(t, c.first, time.Until(b.Status().Until))
+				time.Sleep(2 * time.Hour)
+				request(t, b, fail)
+				assert.Equal(t, c.sustains, time.Until(b.Status().Until))
+				b.Reset()
+			})
+		})
+	}
+}
+
+func TestMaxRetryAfterSaysWhatIsInForce(t *testing.T) {
+	assert.Equal(t, 10*time.Minute, newBreaker(t, nil).MaxRetryAfter())
+	assert.Equal(t, time.Minute, newBreaker(t, &breaker.Options{MaxRetryAfter: time.Minute}).MaxRetryAfter())
+	assert.Negative(t, newBreaker(t, &breaker.Options{MaxRetryAfter: -1}).MaxRetryAfter())
 }
 
 func TestNewLeavesTheOptionsAlone(t *testing.T) {
@@ -56,7 +96,7 @@ func TestTheDefaultsAreThreeFailuresInFiveSecondsOrInARow(t *testing.T) {
 				s := b.Status()
 				assert.Equal(t, c.want, s.State, name)
 				if s.State == breaker.Open {
-					assert.Equal(t, 30*time.Second, s.Until.Sub(s.Since))
+					assert.LessOrEqual(t, s.Until.Sub(s.Since), max(time.Second, s.Since.Sub(s.Trouble)))
 				}
 			})
 		}

@@ -8,10 +8,13 @@ type Outcome uint8
 const (
 	// Success says that the service works. It is the zero value.
 	Success Outcome = iota
-	// Failure says that the service does not work at the moment.
+	// Failure says that the service does not work at the moment. It is not
+	// counted if another one has been since this request was let through: what was
+	// in flight together fails together.
 	Failure
 	// Trip says that no other request will succeed either until somebody changes
-	// something: a wrong key, a missing index. The breaker opens at once.
+	// something: a wrong key, a missing index. The breaker opens at once, for as
+	// long as after failures.
 	Trip
 	// Neutral says nothing about the service: the request never left, or its
 	// context was canceled. A probe that ends so lets the next one try. Outcomes
@@ -50,6 +53,7 @@ type Result struct {
 type Pass struct {
 	breaker    *Breaker
 	generation uint64
+	counted    uint64 // how many failures had been counted at Allow
 	done       func(error)
 	probe      bool
 	ended      bool // guarded by the mutex of the breaker

@@ -3,6 +3,7 @@ package breaker
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,6 +53,11 @@ type Status struct {
 	// Probe is when the probe that is under way started. It is zero unless the
 	// state is HalfOpen and there is one.
 	Probe time.Time
+	// Trouble is when the first failure since the last success was reported, of
+	// any request and in whatever state; zero if there was none, and after Reset,
+	// Disable and Enable. The longer ago it is when the breaker opens, the longer
+	// it stays open.
+	Trouble time.Time
 	// Err is the error of the result that opened it. It is nil when the breaker
 	// is closed or disabled, or when that result had none.
 	Err error
@@ -76,7 +82,8 @@ type OpenError struct {
 	Status Status
 }
 
-// Error says since when the breaker refuses requests, until when, and why.
+// Error says in one line since when the breaker refuses requests, until when,
+// and why. Times are in UTC, with milliseconds.
 func (e *OpenError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrOpen.Error())
@@ -94,7 +101,7 @@ func (e *OpenError) Error() string {
 		fmt.Fprintf(&b, " since %s until %s", clock(s.Since), clock(s.Until))
 	}
 	if s.Err != nil {
-		fmt.Fprintf(&b, ": %v", s.Err)
+		b.WriteString(": " + oneLine(s.Err))
 	}
 	return b.String()
 }
@@ -105,4 +112,18 @@ func (e *OpenError) Is(target error) bool { return target == ErrOpen }
 // Unwrap returns the error that opened the breaker, or nil.
 func (e *OpenError) Unwrap() error { return e.Status.Err }
 
-func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// clock is RFC 3339 with milliseconds: a breaker may be open for less than a
+// second.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// oneLine returns the text of err with no line twice, and fit for a log: errors
+// that were joined are a line each, and often the same one.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}

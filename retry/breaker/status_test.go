@@ -31,7 +31,7 @@ func TestOutcomesHaveNames(t *testing.T) {
 
 func TestARefusalSaysSinceWhenUntilWhenAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, nil)
+		b := newBreaker(t, steady())
 		refusal := func() *breaker.OpenError {
 			pass, err := b.Allow()
 			require.Nil(t, pass)
@@ -43,22 +43,45 @@ func TestARefusalSaysSinceWhenUntilWhenAndWhy(t *testing.T) {
 		}
 		request(t, b, breaker.Result{Outcome: breaker.Trip, Err: fmt.Errorf("index hotels: %w", errDown)})
 		open := refusal()
-		assert.EqualError(t, open, "circuit breaker open since 2000-01-01T00:00:00Z until 2000-01-01T00:00:30Z: index hotels: down")
+		assert.EqualError(t, open, "circuit breaker open since 2000-01-01T00:00:00.000Z until 2000-01-01T00:00:30.000Z: index hotels: down")
 		assert.ErrorIs(t, open, errDown)
 
 		time.Sleep(30 * time.Second)
 		allow(t, b)
 		time.Sleep(time.Second)
 		open = refusal()
-		assert.EqualError(t, open, "circuit breaker open: a probe is under way since 2000-01-01T00:00:30Z: index hotels: down")
+		assert.EqualError(t, open, "circuit breaker open: a probe is under way since 2000-01-01T00:00:30.000Z: index hotels: down")
 		assert.ErrorIs(t, open, errDown)
 
 		b.Disable()
 		open = refusal()
-		assert.EqualError(t, open, "circuit breaker open: disabled since 2000-01-01T00:00:31Z until it is enabled")
+		assert.EqualError(t, open, "circuit breaker open: disabled since 2000-01-01T00:00:31.000Z until it is enabled")
 		assert.NotErrorIs(t, open, errDown)
 		assert.NoError(t, errors.Unwrap(open))
 	})
+}
+
+// A log takes a line, and errors that were joined are often the same.
+func TestARefusalIsOneLineAndSaysACauseOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause error
+		want  string
+	}{
+		"none":                    {nil, ""},
+		"one":                     {errDown, ": down"},
+		"the same twice":          {errors.Join(errDown, errDown), ": down"},
+		"two, one of them twice":  {errors.Join(errDown, errors.New("slow"), errDown), ": down; slow"},
+		"lines of a page of HTML": {errors.New("<html>\r\n\n  <title>502</title>\n</html>"), ": <html>; <title>502</title>; </html>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, steady())
+				request(t, b, breaker.Result{Outcome: breaker.Trip, Err: c.cause})
+				_, err := b.Allow()
+				assert.EqualError(t, err, "circuit breaker open since 2000-01-01T00:00:00.000Z until 2000-01-01T00:00:30.000Z"+c.want)
+			})
+		})
+	}
 }
 
 func TestStatusForgetsWhyWhenItIsClosed(t *testing.T) {

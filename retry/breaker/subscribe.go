@@ -1,8 +1,8 @@
 package breaker
 
 import (
+	"container/list"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 )
@@ -19,18 +19,22 @@ type Change struct {
 	Err error
 }
 
-// subscriber is one f of Subscribe.
+// subscriber is one f of Subscribe. The mutex of the breaker guards all but f.
 type subscriber struct {
-	f func(Change)
-	// running is closed when the call of f that is under way has ended; nil when
-	// there is none. Guarded by the mutex of the breaker.
-	running chan struct{}
+	f       func(Change)
+	place   *list.Element // in Breaker.subscribers; nil once it is cancelled
+	running bool          // a call of f is under way
+	// ended is closed when the call of f that is under way has ended; nil if no
+	// cancel waits for that.
+	ended chan struct{}
 }
 
-// delivery is a change that a subscriber has not been told yet.
-type delivery struct {
-	to     *subscriber
+// notice is a change and who has yet to be notified of it: of those who were
+// subscribed when it happened the ones from next on, but for the cancelled.
+type notice struct {
 	change Change
+	to     []*subscriber
+	next   int
 }
 
 // Subscribe has f called after each change of state from now on: once for each,
@@ -39,46 +43,57 @@ type delivery struct {
 // subscribe first and look at Status then.
 //
 // f runs on the goroutine whose call caused a change, or on that of the
-// breaker's timer. It must not block, because nobody hears of anything
+// breaker's timer. It must not block, because nobody is notified of anything
 // meanwhile: the usual f sends on a channel with room for one, or does nothing.
 // A change that f itself causes, or that another goroutine causes while f runs,
-// is told after f has returned, and the call that caused it does not wait for
-// that.
+// is reported after f has returned, and the call that caused it does not wait for
+// that. Subscribers are notified in the order in which they subscribed, of one
+// change after the other.
 //
-// If f panics, the others are told all the same and then the panic goes up to
+// If f panics, the others are notified all the same and then the panic goes up to
 // whoever caused the change; on the timer's goroutine it ends the program.
 //
 // After cancel has returned f is not called any more and does not run: cancel
 // waits for a call that is under way, so do not hold a lock that f takes. Only
 // when a subscriber calls it, it does not wait. It may be called more than once.
+//
+// A change costs time in proportion to the number of subscribers; Subscribe and
+// cancel take the same short time however many there are.
 func (b *Breaker) Subscribe(f func(Change)) (cancel func()) {
 	s := &subscriber{f: f}
 	b.mu.Lock()
-	b.subscribers = append(b.subscribers, s)
+	s.place = b.subscribers.PushBack(s)
 	b.mu.Unlock()
 	return func() { b.unsubscribe(s) }
 }
 
 func (b *Breaker) unsubscribe(s *subscriber) {
 	b.mu.Lock()
-	b.subscribers = slices.DeleteFunc(b.subscribers, func(o *subscriber) bool { return o == s })
-	b.queue = slices.DeleteFunc(b.queue, func(d delivery) bool { return d.to == s })
-	running := s.running
+	if s.place != nil {
+		b.subscribers.Remove(s.place)
+		s.place = nil // so the notices pass it over
+	}
+	if s.running && s.ended == nil {
+		s.ended = make(chan struct{})
+	}
+	ended := s.ended
 	b.mu.Unlock()
-	if running != nil && !insideSubscriber() {
-		<-running
+	if ended != nil && !insideSubscriber() {
+		<-ended
 	}
 }
 
-// tell notes a change for every subscriber. Whoever holds mu calls it, and then
-// unlock.
-func (b *Breaker) tell(c Change) {
-	for _, s := range b.subscribers {
-		b.queue = append(b.queue, delivery{to: s, change: c})
+// notify notes a change for every subscriber. Whoever holds mu calls it, and
+// then unlock.
+func (b *Breaker) notify(c Change) {
+	n := &notice{change: c, to: make([]*subscriber, 0, b.subscribers.Len())}
+	for e := b.subscribers.Front(); e != nil; e = e.Next() {
+		n.to = append(n.to, e.Value.(*subscriber))
 	}
+	b.queue = append(b.queue, n)
 }
 
-// unlock releases mu and then tells the subscribers what is in the queue,
+// unlock releases mu and then notifies the subscribers of what is in the queue,
 // unless another goroutine is at it, or this one, further up its stack.
 func (b *Breaker) unlock() {
 	due := len(b.queue) > 0 && !b.delivering
@@ -92,7 +107,7 @@ func (b *Breaker) deliver() {
 	finished := false
 	defer func() {
 		if !finished {
-			b.deliver() // f panicked: the others are told all the same
+			b.deliver() // f panicked: the others are notified all the same
 		}
 	}()
 	for b.deliverOne() {
@@ -100,28 +115,50 @@ func (b *Breaker) deliver() {
 	finished = true
 }
 
-// deliverOne reports whether there was something to tell.
+// deliverOne reports whether there was somebody to notify.
 func (b *Breaker) deliverOne() bool {
 	b.mu.Lock()
-	if b.delivering || len(b.queue) == 0 {
+	if b.delivering {
 		b.mu.Unlock()
 		return false
 	}
-	d := b.queue[0]
-	b.queue = slices.Delete(b.queue, 0, 1)
-	b.delivering = true
-	running := make(chan struct{})
-	d.to.running = running
+	s, change := b.take()
+	if s == nil {
+		b.mu.Unlock()
+		return false
+	}
+	b.delivering, s.running = true, true
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
-		b.delivering = false
-		d.to.running = nil
+		b.delivering, s.running = false, false
+		if s.ended != nil {
+			close(s.ended)
+			s.ended = nil
+		}
 		b.mu.Unlock()
-		close(running)
 	}()
-	d.to.f(d.change)
+	s.f(change)
 	return true
+}
+
+// take takes the next subscriber to notify, and of what, out of the queue; nil if
+// there is none.
+func (b *Breaker) take() (*subscriber, Change) {
+	for len(b.queue) > 0 {
+		n := b.queue[0]
+		for n.next < len(n.to) {
+			s := n.to[n.next]
+			n.to[n.next] = nil
+			n.next++
+			if s.place != nil {
+				return s, n.change
+			}
+		}
+		b.queue[0] = nil
+		b.queue = b.queue[1:]
+	}
+	return nil, Change{}
 }
 
 // insideSubscriber reports whether the calling goroutine is in a subscriber's

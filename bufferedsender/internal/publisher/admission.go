@@ -24,6 +24,14 @@ type adder[V any] struct {
 	ended    chan struct{} // closed under the lock when items is empty or err is set
 }
 
+// size returns how many bytes wait.
+func (c *adder[V]) size() (n int64) {
+	for i := range c.items {
+		n += int64(len(c.items[i].Body))
+	}
+	return n
+}
+
 // admission decides what is accepted. Accepting and closing happen under its
 // one lock, which is never held while anything blocks: that is what makes "nil
 // means accepted" and "closed means never" true at once.
@@ -34,11 +42,18 @@ type admission[V any] struct {
 	inbox      []entry[V]
 	inboxBytes int64
 	spare      []entry[V] // the previous inbox, to be filled again
+	inboxes    sync.Pool  // of *[]entry[V], while idle
 	adders     []*adder[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
 
 	// Somebody was turned away since there was room last; turned, not by a hook.
 	refused, turned bool
+
+	waitingBytes int64           // of the items of adders
+	encoding     int             // calls that have the turn to encode
+	turns        []chan struct{} // calls that wait for it, in order
+	later        *time.Timer     // until one more has its turn, or nil
+	meanBytes    int64           // of the bodies accepted of late
 
 	slab   *slab // accepted bodies go there; nil: to a new one
 	stored int   // bytes that were stored; no more than a large slab's
@@ -50,14 +65,20 @@ type admission[V any] struct {
 	oldest instant
 	waits  bool // there was one
 
-	paused    bool
-	turnedAt  time.Time // when that changed
-	condition Condition // but for a pause; written by the loop
-	hastened  uint64    // actions accepted up to here are not to wait longer
-	hastenAt  instant   // than until here; 0: none are
+	paused   bool
+	resumed  bool      // Resume was called, and the loop has not seen it
+	turnedAt time.Time // when paused changed
+	// When a condition of Throttled ends by itself; written by the loop.
+	throttledUntil time.Time
+	condition      Condition // but for a pause; written by the loop
+	hastened       uint64    // actions accepted up to here are not to wait longer
+	hastenAt       instant   // than until here; 0: none are
+
+	commands []func() // for the loop to run
 
 	stats    Stats
-	reported uint64 // failures that calls of Flush have returned
+	reported uint64     // failures that calls of Flush, or waiters for items, have been given
+	given    CloseError // what Close has given up so far: Unsent and Unknown
 	closing  bool
 	giveup   bool
 	result   *CloseError
@@ -74,14 +95,17 @@ type Stats struct {
 
 	InFlight int // requests under way
 	Carried  int // items that may have been applied: in them, or cut off in an earlier one
-	Waiting  int // adders that wait for room
+	Waiting  int // calls that wait for room, encoded or not
+	Apart    int // items that are held apart, see IndexError
+
+	WaitingBytes int64 // of the items of adders that wait for room
 
 	OldestAge time.Duration // of the oldest item that could be sent and was not
 
 	Requests, Retries, Splits, Pauses uint64
 	Flushes                           uint64 // calls of Flush, and firings of the timer
 	BytesSent                         uint64
-	Purged                            uint64 // of Failed
+	Purged, Withdrawn                 uint64 // of Failed
 	Folded, Superseded                uint64 // items that did not travel by themselves
 	Throttled                         uint64 // items refused because the service is busy
 
@@ -98,7 +122,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.stats
-	s.Waiting, s.Limits = len(a.adders), a.limits
+	s.Waiting, s.WaitingBytes, s.Limits = len(a.adders)+len(a.turns), a.waitingBytes, a.limits
 	if a.waits {
 		s.OldestAge = p.now() - a.oldest
 	}
@@ -115,14 +139,19 @@ func (p *Publisher[V, R]) Closing() bool {
 // Add accepts items in order and returns how many; the error says why not all.
 // With wait it blocks while the buffer is full, until ctx ends; the rest is
 // then certainly not accepted. Without, or in a hook, it returns ErrFull.
-func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (int, error) {
+//
+// turn says that the caller has the turn to encode, which ends.
+func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn bool) (int, error) {
 	for i := range items {
 		items[i].hashKey()
 	}
 	a := &p.admission
 	now := p.now()
 	a.mu.Lock()
-	if a.closing {
+	if turn {
+		a.encoding--
+	}
+	if a.closing { // then nobody waits for a turn
 		a.mu.Unlock()
 		return 0, ErrClosed
 	}
@@ -131,6 +160,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 		accepted = a.accept(items, now)
 	}
 	if accepted == len(items) {
+		a.nextTurns()
 		wake := a.enough()
 		a.mu.Unlock()
 		if wake {
@@ -141,6 +171,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 	if !wait {
 		a.refused = p.config.AutoFlush
 		held := a.current().Held()
+		a.nextTurns()
 		a.mu.Unlock()
 		// As for those who wait: they are told to come again. A hook that adds more
 		// than was purged must not have more purged for it, and so on.
@@ -166,14 +197,17 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait bool) (
 		return accepted, ErrClosed
 	case ended:
 		a.refused = p.config.AutoFlush
+		a.nextTurns()
 		a.mu.Unlock()
 		p.signal()
 		return accepted, p.WaitError(ctx)
 	}
 	a.adders = append(a.adders, call)
+	a.waitingBytes += call.size()
 	if a.adders[0] == call {
 		a.admit() // room may have come in between
 	}
+	a.nextTurns()
 	a.mu.Unlock()
 	p.signal() // what waits is sent now, however small: somebody needs the room
 
@@ -211,6 +245,7 @@ func (a *admission[V]) leave(call *adder[V], err error, autoFlush bool) {
 		return
 	}
 	a.adders = slices.Delete(a.adders, i, i+1)
+	a.waitingBytes -= call.size()
 	call.err = err
 	a.admit()                                        // a smaller one behind it may fit
 	a.refused = autoFlush && errors.Is(err, ErrFull) // of a hook
@@ -218,6 +253,9 @@ func (a *admission[V]) leave(call *adder[V], err error, autoFlush bool) {
 
 // accept takes as many of the items as there is room for.
 func (a *admission[V]) accept(items []Item[V], now instant) int {
+	if a.inbox == nil {
+		a.inbox = a.newInbox(len(items))
+	}
 	for i := range items {
 		size := int64(len(items[i].Body))
 		if a.stats.Items >= a.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.limits.Bytes {
@@ -226,11 +264,20 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 		a.stats.Items++
 		a.stats.Bytes += size
 		a.inboxBytes += size
+		a.meanBytes += (size - a.meanBytes) / 8
 		a.stats.Accepted++
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
 		a.store(&a.inbox[len(a.inbox)-1].item)
 	}
 	return len(items)
+}
+
+// backlog returns how many items the loop has not seen, and how many calls wait
+// with more: with a small buffer that is all the demand there is to see.
+func (a *admission[V]) backlog() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.inbox) + len(a.adders)
 }
 
 // enough reports whether the inbox holds what the loop waits for.
@@ -243,15 +290,18 @@ func (a *admission[V]) admit() {
 	a.refused, a.turned = false, false
 	for len(a.adders) > 0 {
 		call := a.adders[0]
+		before := call.size()
 		n := a.accept(call.items, call.now)
 		call.items = call.items[n:]
 		call.accepted += n
+		a.waitingBytes += call.size() - before
 		if len(call.items) > 0 {
-			return
+			break
 		}
 		close(call.ended)
 		a.adders = slices.Delete(a.adders, 0, 1)
 	}
+	a.nextTurns()
 }
 
 // flush registers a call of Flush, or returns nil if the publisher is closing.
@@ -291,7 +341,8 @@ func (a *admission[V]) shut() {
 		call.err = ErrClosed
 		close(call.ended)
 	}
-	a.adders = nil
+	a.adders, a.waitingBytes = nil, 0
+	a.nextTurns()
 }
 
 func (a *admission[V]) giveUp() {
@@ -318,6 +369,7 @@ func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
 		return
 	}
 	a.ended = true
+	end.Unsent, end.Unknown = a.given.Unsent, a.given.Unknown
 	if end.Failed+end.Unsent+end.Unknown > 0 || end.Hook != nil {
 		a.result = end
 	}
@@ -335,10 +387,11 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 		a.ended = true
 		s := &a.stats
 		a.result = &CloseError{
-			Unknown: uint64(s.Carried),
-			Unsent:  uint64(s.Items - s.Carried),
+			Unknown: a.given.Unknown + uint64(s.Carried),
+			Unsent:  a.given.Unsent + uint64(s.Items-s.Carried),
 			Failed:  s.Failed - a.reported,
 			Stuck:   true,
+			Held:    a.current().Held(),
 		}
 		s.Unsent += uint64(s.Items)
 		s.Items, s.Bytes, s.InFlight, s.Carried = 0, 0, 0, 0
@@ -354,7 +407,8 @@ func (a *admission[V]) turnAway(err error) {
 		call.err = err
 		close(call.ended)
 	}
-	a.adders, a.refused, a.turned = nil, false, false
+	a.adders, a.waitingBytes, a.refused, a.turned = nil, 0, false, false
+	a.nextTurns()
 }
 
 // lacks reports whether somebody waits for room or was turned away, and for how
@@ -366,6 +420,13 @@ func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 		bytes = int64(len(a.adders[0].items[0].Body))
 	}
 	return len(a.adders) > 0 || a.turned, bytes, a.limits
+}
+
+// report counts failures that somebody has been given.
+func (a *admission[V]) report(n uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reported += n
 }
 
 // over reports whether a Close has settled everything without the loop.

@@ -37,7 +37,7 @@ func benchPublisher() *Publisher[nothing, nothing] {
 			Replied: func(*Batch[nothing], *Reply[nothing], time.Duration, Counts) {},
 			Ending:  func([]Settlement[nothing, nothing]) {},
 			Explain: func(*Settlement[nothing, nothing]) error { return nil },
-			Settled: func(*Settlement[nothing, nothing], error) {},
+			Settled: func(*Settlement[nothing, nothing], error) bool { return false },
 			Told:    func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Purged: func([]string) {}, Closed: func(context.Context) error { return nil },
 		},
@@ -97,7 +97,7 @@ func benchmarkAdding(b *testing.B, p *Publisher[nothing, nothing], call int, aft
 	var next atomic.Int64
 	add := func() {
 		at := int(next.Add(int64(call))-int64(call)) % len(items)
-		if n, err := p.Add(context.Background(), items[at:at+call], true); n != call {
+		if n, err := p.Add(context.Background(), items[at:at+call], true, false); n != call {
 			b.Error(n, err)
 		}
 		after()
@@ -135,7 +135,7 @@ func BenchmarkSettle(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		if n, err := p.Add(context.Background(), items, false); n != len(items) {
+		if n, err := p.Add(context.Background(), items, false, false); n != len(items) {
 			b.Fatal(n, err)
 		}
 		p.loop.intake() // this goroutine is the loop

@@ -8,8 +8,9 @@ type State uint8
 // The states. Of several that are true the last one counts.
 const (
 	Sending   State = iota
-	Throttled       // the last reply asked for less
-	Held            // the gate is shut
+	Throttled       // a reply asked for less, and the time is not over
+	Ready           // the gate is shut, and wants a request to try with
+	Held            // the gate is shut, or the index refuses all there is
 	Paused          // by Pause
 	Closing         // draining
 	Closed
@@ -46,6 +47,8 @@ func (a *admission[V]) current() Condition {
 	switch {
 	case a.paused && c.State < Paused:
 		return Condition{State: Paused, Since: a.turnedAt, Err: ErrPaused}
+	case c.State == Throttled && !a.throttledUntil.After(time.Now()):
+		return Condition{State: Sending, Since: a.throttledUntil}
 	case a.paused && c.State == Closing:
 		c.Err = ErrPaused
 	case c.State < Paused && a.turnedAt.After(c.Since):
@@ -57,7 +60,7 @@ func (a *admission[V]) current() Condition {
 // Pause holds all sending until Resume. Requests under way go on.
 func (p *Publisher[V, R]) Pause() { p.setPaused(true) }
 
-// Resume ends a Pause.
+// Resume ends a Pause, and the pause that the service has asked for.
 func (p *Publisher[V, R]) Resume() { p.setPaused(false) }
 
 func (p *Publisher[V, R]) setPaused(paused bool) {
@@ -66,6 +69,7 @@ func (p *Publisher[V, R]) setPaused(paused bool) {
 	if a.paused != paused {
 		a.paused, a.turnedAt = paused, time.Now()
 	}
+	a.resumed = a.resumed || !paused
 	a.mu.Unlock()
 	p.signal()
 }
@@ -121,14 +125,19 @@ func (l *loop[V, R]) note() {
 		a.mu.Unlock()
 		return
 	}
+	if len(l.pending.groups) > 0 && !a.ended {
+		a.stats.Apart, _, _ = l.pending.heldApart() // what came back is held again only now
+	}
 	if state := l.state(); a.condition.State != state {
 		a.condition = Condition{State: state, Since: time.Now()}
 	}
 	a.condition.Err = l.why(a.condition.State)
+	a.throttledUntil = l.p.start.Add(l.pausedUntil)
 	from, to := l.condition, a.current()
 	l.condition = to
 	a.mu.Unlock()
-	if from.State == to.State {
+	// While it is closing the state stays, and what holds it comes and goes.
+	if from.State == to.State && (to.State != Closing || (from.Err == nil) == (to.Err == nil)) {
 		return
 	}
 	l.progress.Add(1)
@@ -143,19 +152,32 @@ func (l *loop[V, R]) state() State {
 		return Closed
 	case l.closing:
 		return Closing
-	case l.shut != nil:
+	case l.shut != nil && l.wantsProbe:
+		return Ready
+	case l.shut != nil, l.apart() != nil:
 		return Held
-	case l.pauses > 0:
+	case l.pausedUntil > l.p.now():
 		return Throttled
 	}
 	return Sending
 }
 
+// apart returns why all that there is to send is held apart, or nil.
+func (l *loop[V, R]) apart() error {
+	if len(l.pending.groups) == 0 || l.pending.count == 0 {
+		return nil
+	}
+	if n, out, why := l.pending.heldApart(); n+out == l.pending.lanes.count { // the first of each key
+		return &IndexError{Err: why}
+	}
+	return nil
+}
+
 // why is the reason of a state.
 func (l *loop[V, R]) why(s State) error {
 	switch s {
-	case Closing, Held:
-		return l.shut
+	case Closing, Held, Ready:
+		return l.holds() // current adds a pause, which may end while a hook keeps the loop
 	case Throttled:
 		return l.throttledBy
 	}
@@ -167,5 +189,13 @@ func (l *loop[V, R]) held() error {
 	if l.paused {
 		return ErrPaused
 	}
-	return l.shut
+	return l.holds()
+}
+
+// holds is held but for a pause.
+func (l *loop[V, R]) holds() error {
+	if l.shut != nil {
+		return l.shut
+	}
+	return l.apart()
 }

@@ -20,9 +20,12 @@ type Item[V any] struct {
 	Parts []Part[V]
 	// Own says that Body has memory of its own. If not, the publisher copies it
 	// when it accepts the item, and only then.
-	Own  bool
-	slab *slab  // that Body lies in, if it is not nil
-	hash uint32 // of Key, for its lane; 0: not known yet
+	Own bool
+	// Again is set by the publisher: a request has carried it before. Outdated says
+	// that an earlier item of its key holds more.
+	Again, Outdated bool
+	slab            *slab  // that Body lies in, if it is not nil
+	hash            uint32 // of Key, for its lane; 0: not known yet
 }
 
 // Part is an item that was folded into another.
@@ -63,8 +66,22 @@ type Result[R any] struct {
 	Value   R
 	Err     error // why it is not Done
 	Unknown bool  // it may have been applied although Verdict is not Done
+	// Cut says that the service may still be at work on the request: no answer
+	// came from the service itself.
+	Cut bool
 	// Throttled says that it was refused only because the service is busy.
 	Throttled bool
+	// Own says that the answer is about this item and not about the index, so
+	// that a retry uses an attempt whatever becomes of the others.
+	Own bool
+	// Reason is what the service says is wrong with an item whose Verdict is
+	// Fail, without what is special about the item: items that are refused for one
+	// cause have the same Reason. It is empty if the cause cannot be the index.
+	Reason string
+	// Ignored says that the item counts as Done although it has changed nothing. Bare
+	// says that it was applied without a look at what is in it: it proves nothing about
+	// the index.
+	Ignored, Bare bool
 	// Body replaces the body of an item whose Verdict is Retry: it is sent again
 	// at once, and no attempt is used. It has the length of the old one.
 	Body []byte
@@ -95,9 +112,11 @@ type Gate interface {
 type GateState struct {
 	Shut    error // why requests are held back, or nil
 	Blocked bool  // not even a probe may leave
+	// Ready says that the gate waits for somebody to send a probe.
+	Ready bool
 	// Served counts the requests that the service was sound enough to serve, of
-	// all publishers that share the gate.
-	Served uint64
+	// all publishers that share the gate, and Others those of the others.
+	Served, Others uint64
 }
 
 // Pass is the leave for one request. Done may be called more than once, and by
@@ -144,6 +163,14 @@ type Reply[R any] struct {
 	// Suspect is the position, from 1, of the item that was blamed for the
 	// refusal; 0 if nobody was.
 	Suspect int
+	// Reason is why a batch was refused, see Result. Trait tells which items have
+	// what the service has refused, for example a property that the index lacks;
+	// nil if the service names nothing that can be looked for.
+	Reason string
+	Trait  *Trait
+	// Whole says that the request failed and no item was judged by itself.
+	// TimedOut says that its time was up.
+	Whole, TimedOut bool
 	// TooLarge says that the size of the batch was the reason.
 	TooLarge bool
 	// Pause holds all sending for RetryAfter, or if that is negative for a time
@@ -161,6 +188,12 @@ type Reply[R any] struct {
 	// Status and RequestID are for the hooks; the publisher does not read them.
 	Status    int
 	RequestID string
+}
+
+// Trait is something that items of a batch have in common.
+type Trait struct {
+	Name string
+	Has  func(body []byte) bool
 }
 
 // Outcome is how an item ended.
@@ -184,12 +217,14 @@ type Settlement[V, R any] struct {
 	// Unknown is true if some request that carried the item was cut off, so
 	// that it may have been applied.
 	Unknown bool
-	// Purged is true if the item was given up to make room.
-	Purged bool
+	// Purged is true if the item was given up to make room, Withdrawn if it was
+	// taken back, and Index if it failed because of what the index is like.
+	Purged, Withdrawn, Index bool
 	// Held is why sending was held when Close gave the item up, or nil.
 	Held error
 	// Carrier is the item as it travelled, or was to travel. Of those that were
-	// folded into one only the first has it.
+	// folded into one only the first has it, and an item that a newer one of its
+	// key outdates does not have it if both are given up.
 	Carrier *Item[V]
 	// Folded is true if the item travelled, or was to travel, together with
 	// others of its key; Superseded if nothing of it travelled.
@@ -214,15 +249,17 @@ type Hooks[V, R any] struct {
 	// reported by Flush or Close.
 	Explain func(s *Settlement[V, R]) error
 	// Settled runs once for each accepted item. err is what Explain returned,
-	// or nil.
-	Settled func(s *Settlement[V, R], err error)
+	// or nil. It returns true if somebody who waits for this very item has been
+	// given err, so that nobody else needs to be.
+	Settled func(s *Settlement[V, R], err error) (reported bool)
 	// Told runs after the last Settled of a batch.
 	Told func()
 	// Paused runs when all sending is held for a time.
 	Paused func(wait time.Duration)
-	// Changed runs when the condition of the publisher has changed.
+	// Changed runs when the condition of the publisher has changed: its state, or
+	// whether it is held while it is Closing.
 	Changed func(from, to Condition)
-	// Purged runs after items with these keys were purged.
+	// Purged runs after items with these keys were purged, one key an item.
 	Purged func(keys []string)
 	// Closed runs last of all. Close waits for it, and returns its error in a
 	// CloseError. ctx ends a second after Close has given up.
@@ -249,7 +286,7 @@ type Folding uint8
 const (
 	Apart    Folding = iota // send both, one after the other
 	Folded                  // send one that does what both do
-	Outdated                // drop the newer one: what it holds is older
+	Outdated                // what the newer one holds is older: send it only if the other fails
 )
 
 // Limits are the limits that can be changed while a publisher runs.
@@ -287,6 +324,9 @@ type Config[V, R any] struct {
 	// older was or is in a request: then the answer must not be Folded. Fold
 	// may be nil.
 	//
+	// Outdated says that newer holds less than older, and is dropped when older is
+	// completed. It is sent all the same if older is not.
+	//
 	// KeepsDocuments says that the values of items hold on to memory of about the
 	// size of their bodies, so that folding does not give back any room.
 	KeepsDocuments bool
@@ -297,5 +337,22 @@ type Config[V, R any] struct {
 
 	MaxAttempts    int
 	Backoff        func(attempt int) time.Duration
+	Delay          time.Duration // the longest that Backoff returns for the first attempt
 	RequestTimeout time.Duration
+	// UnknownWait is how long an item waits after a request was cut that carried
+	// an earlier one of its key: the service may still be at work on it.
+	UnknownWait time.Duration
+
+	// Ping asks the service for something that has nothing to do with any item. It
+	// tells an item that fails from a service that fails when there is nothing
+	// else to send. It runs on the goroutine of a request. It may be nil.
+	Ping func(ctx context.Context) error
+	// Leave is asked before an item travels; false says that it was taken back and
+	// must not. Back is called when it has come back to be sent again, because of err
+	// if that is known. Both may be nil.
+	Leave func(it *Item[V]) bool
+	Back  func(it *Item[V], unknown bool, err error) (again bool)
+	// Detach is called when an item is to stay for longer than its neighbours, so
+	// that its value must not share memory with theirs. It may be nil.
+	Detach func(v *V)
 }

@@ -32,15 +32,47 @@ func (l *loop[V, R]) abort() {
 	}
 	l.look()
 	held := l.held()
-	now := l.p.now()
-	for _, r := range l.pending.all() {
-		n := l.pending.at(r)
-		items, travelled := uint64(max(1, len(n.item.Parts))), uint64(n.item.travelling())
-		if n.unknown {
-			l.end.Unknown += travelled
-			items -= travelled
+	if l.end.Held = held; held == nil {
+		if _, _, why := l.pending.heldApart(); why != nil {
+			l.end.Held = &IndexError{Err: why}
 		}
-		l.end.Unsent += items
+	}
+	all := l.pending.all()
+	for len(all) > 0 && !l.p.admission.over() {
+		n := l.piece(all)
+		l.giveUpItems(all[:n], held)
+		all = all[n:]
+	}
+	l.giveUpItems(all, held) // counted already: only to be notified
+	l.finish()
+}
+
+// A piece is what is given up at once: dead letters are written for it, and each
+// is progress.
+const (
+	pieceItems = 256
+	pieceBytes = 1 << 20
+)
+
+// piece returns how many of the first items make a piece, at least one.
+func (l *loop[V, R]) piece(refs []ref) int {
+	n, bytes := 0, 0
+	for n < min(len(refs), pieceItems) && (n == 0 || bytes < pieceBytes) {
+		bytes += l.pending.sizeOf(refs[n])
+		n++
+	}
+	return n
+}
+
+// giveUpItems settles items as Unsent.
+func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
+	now := l.p.now()
+	for _, r := range refs {
+		n := l.pending.at(r)
+		held := held
+		if g := n.held; g != nil && g.guilty() && held == nil {
+			held = &IndexError{Err: g.err}
+		}
 		l.settle(Settlement[V, R]{
 			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Held: held, Waited: now - n.accepted,
 			Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
@@ -48,7 +80,6 @@ func (l *loop[V, R]) abort() {
 	}
 	l.account(func(s *Stats) { s.InFlight = 0 })
 	l.tell()
-	l.finish()
 }
 
 // abandon leaves behind the requests that did not return when they were
@@ -64,6 +95,10 @@ func (l *loop[V, R]) abandon() {
 		}
 		if f.pass != nil {
 			f.pass.Done(ServiceUnclear, -1, ErrAbandoned)
+		}
+		l.noteEnd(f)
+		if !f.started {
+			continue
 		}
 		l.progress.Add(1)
 		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrAbandoned}, 0, Counts{})

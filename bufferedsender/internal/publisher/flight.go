@@ -13,15 +13,23 @@ import (
 type flight[V, R any] struct {
 	refs  []ref
 	batch Batch[V]
-	cut   bool // it was the size limit that ended it
-	epoch int  // of the loop when it started
-	pass  Pass // of the gate, or nil
+	cut   bool   // it was the size limit that ended it
+	epoch int    // of the loop when it started
+	pass  Pass   // of the gate, or nil
+	group *group // that its only item is of, or nil
+	fresh bool   // nothing in it has failed before
+	quiet bool   // all in it has, and others pass
+	ping  bool   // if it fails the service is to be asked for something else
 
-	reported bool // to the gate, by the loop
-	left     instant
-	started  bool
-	took     time.Duration
-	reply    Reply[R]
+	pinged  bool        // and that has succeeded
+	refusal *IndexError // why the index is the cause
+
+	reported  bool // to the gate, by the loop
+	left      instant
+	announced bool // the Sent hook was called
+	started   bool
+	took      time.Duration
+	reply     Reply[R]
 }
 
 // landings are the requests that have ended. A worker that brings one never
@@ -55,8 +63,30 @@ func (q *landings[V, R]) any() bool {
 	return len(q.flights) > 0
 }
 
-// send starts the next request.
+// send prepares the next request and starts it.
 func (l *loop[V, R]) send() {
+	if f := l.prepare(); f != nil {
+		l.announce(f)
+		l.launch(f)
+	}
+	l.endNow() // of what was taken back
+}
+
+// announce calls the Sent hook, once even if that ends the goroutine.
+func (l *loop[V, R]) announce(f *flight[V, R]) {
+	if f.announced {
+		return
+	}
+	f.announced = true
+	l.progress.Add(1)
+	l.p.config.Hooks.Sent(&f.batch)
+	l.progress.Add(1)
+}
+
+// prepare makes a request of what is to be sent next. It returns nil if all of it
+// was taken back. No hook runs: one could end the goroutine before the request is
+// announced, or pause the sender.
+func (l *loop[V, R]) prepare() *flight[V, R] {
 	now := l.p.now()
 	var f *flight[V, R]
 	if n := len(l.idle); n > 0 {
@@ -69,17 +99,129 @@ func (l *loop[V, R]) send() {
 	if f.pass != nil && f.pass.Probe() {
 		limits.actions = 1
 		limits.probe = true
+		limits.elsewhere, limits.tried = errors.As(l.shut, new(*IndexError)), l.refusals.tried
 	}
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
+	f.refs = l.leaving(f, now)
+	if len(f.refs) == 0 {
+		if f.pass != nil {
+			f.pass.Done(ServiceUnclear, -1, nil)
+		}
+		l.reuse(f)
+		l.countNow()
+		return nil
+	}
 	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
-	bytes, retries := 0, 0
+	f.fresh = true
+	bytes, suspects := 0, 0
 	for _, r := range f.refs {
 		n := l.pending.at(r)
 		n.item.Attempt++
-		n.item.Waited = now - n.accepted
+		n.item.Waited, n.item.Again = now-n.accepted, n.sent
 		if !n.sent {
-			n.sent, n.wait = true, l.crowd.newWait()
+			n.sent, n.passed, n.applied = true, l.traffic.passed, l.traffic.applied
 		}
+		if n.alone.times > 0 || n.lonely || n.together > 0 {
+			suspects++
+		}
+		bytes += len(n.item.Body)
+		f.batch.Items = append(f.batch.Items, n.item)
+	}
+	first := l.pending.at(f.refs[0])
+	f.fresh = suspects == 0
+	// What failed before is no news while others pass, unless it is the probe. If a
+	// few have failed and nothing has passed in between, nobody knows whether others
+	// would: a Ping says it.
+	const few = 3
+	canPing, doubt := l.p.config.Ping != nil, l.silent >= few-1
+	f.quiet = suspects == len(f.refs) && l.hasPassed && now-l.passedAt < time.Minute && !limits.probe && l.p.config.Gate != nil && (canPing || !doubt)
+	f.ping = canPing && (f.quiet && doubt || len(f.refs) == 1 && first.lonely && first.passed == l.traffic.passed && l.allLonely())
+	f.batch.Bytes = limits.size(len(f.refs), bytes)
+	f.left = now
+	l.inFlight = append(l.inFlight, f)
+	l.countNow()
+	return f
+}
+
+// leaving asks of each item whether it may still travel, settles those that were
+// taken back, and returns the others.
+func (l *loop[V, R]) leaving(f *flight[V, R], now instant) []ref {
+	kept := f.refs[:0]
+	for _, r := range f.refs {
+		n := l.pending.at(r)
+		if g := n.held; g != nil { // one of a group travels alone
+			n.held, f.group = nil, g
+		}
+		if leave := l.p.config.Leave; leave != nil && !leave(&n.item) {
+			if f.group != nil {
+				f.group.out = false
+			}
+			l.takenBack(r, now)
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// launch starts a request that the Sent hook has been called for, unless it must
+// not go any more: the hook may have taken long, and what replies have asked for
+// meanwhile, or somebody who called Pause, counts. Then its items wait again.
+func (l *loop[V, R]) launch(f *flight[V, R]) {
+	if l.p.config.Fold != nil { // as in rounds
+		l.intake()
+	}
+	l.land()
+	l.refresh()
+	l.look()
+	now := l.p.now()
+	probe := f.pass != nil && f.pass.Probe() // what shuts the gate is what it is to find out
+	if l.cancelled() || l.shut != nil && !probe || l.paused || now < l.pausedUntil {
+		l.takeBack(f, now)
+		return
+	}
+	l.start(f, now)
+}
+
+// ErrNotSent is the error of a request that was held back at the last moment.
+var ErrNotSent = errors.New("not sent: sending was held meanwhile")
+
+// takeBack undoes prepare.
+func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
+	l.inFlight = slices.DeleteFunc(l.inFlight, func(g *flight[V, R]) bool { return g == f })
+	l.noteEnd(f)
+	if f.pass != nil {
+		f.pass.Done(ServiceUnclear, -1, nil)
+	}
+	if f.group != nil {
+		f.group.out = false
+	}
+	for _, r := range f.refs {
+		n := l.pending.at(r)
+		n.item.Attempt--
+		l.putBack(n, r)
+		l.again(r, now, now)
+	}
+	l.moveOut(l.moving)
+	l.moving = l.moving[:0]
+	retried := len(f.refs)
+	if !l.account(func(*Stats) {}) {
+		l.disown()
+	}
+	l.progress.Add(1)
+	l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrNotSent}, 0, Counts{Retried: retried})
+	l.progress.Add(1)
+	l.tell()
+	l.reuse(f)
+}
+
+// start hands a request over to a worker.
+func (l *loop[V, R]) start(f *flight[V, R], now instant) {
+	f.started, f.left, f.epoch = true, now, l.epoch
+	l.lastStart, l.started = now, true
+	retries := 0
+	for _, r := range f.refs {
+		n := l.pending.at(r)
 		if !n.carried {
 			n.carried = true
 			l.carried += n.item.travelling()
@@ -87,32 +229,17 @@ func (l *loop[V, R]) send() {
 		if n.item.Attempt > 1 {
 			retries++
 		}
-		bytes += len(n.item.Body)
-		f.batch.Items = append(f.batch.Items, n.item)
 	}
-	f.batch.Bytes = limits.size(len(f.refs), bytes)
-	f.epoch, f.started, f.reported, f.left = l.epoch, false, false, now
-	l.lastStart, l.started = now, true
-	l.inFlight = append(l.inFlight, f)
-
 	a := &l.p.admission
 	a.mu.Lock()
-	a.stats.Requests++
-	a.stats.Retries += uint64(retries)
-	a.stats.BytesSent += uint64(f.batch.Bytes)
-	a.stats.InFlight++
-	a.stats.Carried = l.carried
+	if !a.ended { // else a Close that could not wait has settled it all
+		a.stats.Requests++
+		a.stats.Retries += uint64(retries)
+		a.stats.BytesSent += uint64(f.batch.Bytes)
+		a.stats.InFlight++
+		a.stats.Carried = l.carried
+	}
 	a.mu.Unlock()
-
-	l.progress.Add(1)
-	l.p.config.Hooks.Sent(&f.batch)
-	l.progress.Add(1)
-	l.start(f)
-}
-
-// start hands a request over to a worker.
-func (l *loop[V, R]) start(f *flight[V, R]) {
-	f.started = true
 	if l.cancelled() { // while the Sent hook ran: it must not leave any more
 		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
 		l.landings.add(f)
@@ -128,12 +255,32 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 	defer l.p.workers.Done()
 	started := l.p.now()
 	defer func() {
-		f.took = l.p.now() - started
+		if f.took == 0 {
+			f.took = l.p.now() - started
+		}
 		l.landings.add(f)
 		l.p.signal()
 	}()
 	f.reply = l.p.sendBatch(&f.batch)
-	l.p.reportEarly(f.pass, &f.reply)
+	f.took = l.p.now() - started // without the Ping
+	if f.ping && f.reply.Service != ServiceSound {
+		f.pinged = l.p.ping()
+		f.quiet = f.quiet && f.pinged
+	}
+	l.p.reportEarly(f)
+}
+
+// ping asks the service for something that has nothing to do with any item.
+func (p *Publisher[V, R]) ping() (answered bool) {
+	const longest = 3 * time.Second
+	ctx, cancel := context.WithTimeout(p.requests, longest)
+	defer cancel()
+	defer func() {
+		if recover() != nil {
+			answered = false
+		}
+	}()
+	return p.config.Ping(ctx) == nil
 }
 
 var errGoexit = errors.New("the client has ended its goroutine")
@@ -157,12 +304,17 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 // reportEarly tells the gate what became of a request, unless only the loop can
 // judge it. It runs on the worker's goroutine, so that a hook that keeps the
 // loop does not keep others from probing.
-func (p *Publisher[V, R]) reportEarly(pass Pass, r *Reply[R]) {
+func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
+	pass, r := f.pass, &f.reply
 	if pass == nil {
 		return
 	}
 	health := r.Service
 	switch {
+	case p.requests.Err() == nil && (r.Reason != "" || slices.ContainsFunc(r.Results, func(r Result[R]) bool { return r.Reason != "" })):
+		return // it may be the index
+	case p.requests.Err() == nil && f.quiet && (health == ServiceFails || health == ServiceThrottles):
+		health = ServiceUnclear
 	case p.requests.Err() != nil:
 		health = ServiceUnclear // what was cut by Close says nothing about the service
 	case health == ServiceThrottles && r.progress():

@@ -9,22 +9,31 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEveryFailureIsReportedOnceAndByAFlushThatCoversIt compares with a list of
-// all actions and all flushes.
-func TestEveryFailureIsReportedOnceAndByAFlushThatCoversIt(t *testing.T) {
+// TestEveryFailureIsReportedToEveryFlushThatWaitedForIt compares with a list of
+// all actions and all flushes. What no flush was given is given to the next one.
+func TestEveryFailureIsReportedToEveryFlushThatWaitedForIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var fs flushes
-		var accepted, told uint64
+		var accepted, told, news uint64
 		unsettled := map[uint64]bool{}
-		waiting := map[*flush]bool{}
+		waiting := map[*flush]map[string]bool{} // what each has waited for that failed
 		failedAt, reported := map[string]uint64{}, map[string]bool{}
-		report := func(f failures, watermark uint64) {
-			require.EqualValues(t, len(f.errors), f.count)
-			for _, err := range f.errors {
-				require.False(t, reported[err.Error()], "%v twice", err)
-				require.LessOrEqual(t, failedAt[err.Error()], watermark)
-				reported[err.Error()] = true
+		deliver := func(f *flush) {
+			result, n := fs.deliver(f)
+			news += n
+			require.EqualValues(t, len(result.errors), result.count)
+			given := map[string]bool{}
+			for _, err := range result.errors {
+				name := err.Error()
+				require.False(t, given[name], "%v twice", name)
+				require.LessOrEqual(t, failedAt[name], f.watermark)
+				require.True(t, waiting[f][name] || !reported[name], "%v, which somebody else was given", name)
+				given[name], reported[name] = true, true
 			}
+			for name := range waiting[f] {
+				require.True(t, given[name], "%v is missing", name)
+			}
+			delete(waiting, f)
 		}
 		covered := func(f *flush) bool {
 			for seq := range unsettled {
@@ -34,23 +43,34 @@ func TestEveryFailureIsReportedOnceAndByAFlushThatCoversIt(t *testing.T) {
 			}
 			return true
 		}
+		waiters := 0 // failures that a waiter of the action was given
 		t.Repeat(map[string]func(*rapid.T){
 			"accept": func(*rapid.T) { accepted++; unsettled[accepted] = true },
 			"flush": func(*rapid.T) {
 				f := &flush{watermark: accepted}
 				fs.add(f, accepted-told)
-				waiting[f] = true
+				waiting[f] = map[string]bool{}
 			},
 			"settle": func(t *rapid.T) {
 				for seq := range unsettled {
 					delete(unsettled, seq)
 					told++
 					var err error
+					byWaiter := false
 					if rapid.Bool().Draw(t, "fails") {
 						err = fmt.Errorf("action %d", seq)
 						failedAt[err.Error()] = seq
+						if byWaiter = rapid.Bool().Draw(t, "waiter"); byWaiter {
+							reported[err.Error()] = true
+							waiters++
+						}
+						for f, its := range waiting {
+							if seq <= f.watermark {
+								its[err.Error()] = true
+							}
+						}
 					}
-					fs.settled(seq, err, false)
+					fs.settled(seq, err, ended{}, byWaiter)
 					return
 				}
 			},
@@ -64,12 +84,12 @@ func TestEveryFailureIsReportedOnceAndByAFlushThatCoversIt(t *testing.T) {
 			"release": func(t *rapid.T) {
 				for f := fs.finished(); f != nil; f = fs.finished() {
 					require.True(t, covered(f), "released with actions before %d unsettled", f.watermark)
-					delete(waiting, f)
 					if rapid.Bool().Draw(t, "gone") {
-						fs.restore(&f.failed)
+						delete(waiting, f)
+						fs.restore(f)
 						continue
 					}
-					report(f.failed, f.watermark)
+					deliver(f)
 				}
 				for f := range waiting {
 					require.False(t, covered(f), "flush of %d still waits", f.watermark)
@@ -79,26 +99,29 @@ func TestEveryFailureIsReportedOnceAndByAFlushThatCoversIt(t *testing.T) {
 		last := &flush{watermark: accepted}
 		for seq := range unsettled {
 			told++
-			fs.settled(seq, nil, false)
+			fs.settled(seq, nil, ended{}, false)
 		}
 		fs.add(last, accepted-told)
 		for f := fs.finished(); f != nil; f = fs.finished() {
-			report(f.failed, f.watermark)
+			deliver(f)
 		}
 		require.Empty(t, fs.waiting)
+		require.Empty(t, fs.log)
 		require.Equal(t, len(failedAt), len(reported), "every failure was reported")
+		require.Equal(t, len(failedAt), int(news)+waiters, "and counted once")
 	})
 }
 
 func TestFailuresAreCountedBeyondTheHundredThatAreKept(t *testing.T) {
 	var a, b failures
 	for i := range 250 {
-		a.add(errors.New("a"), i%2 == 0)
+		a.add(errors.New("a"), ended{unsent: i%2 == 0, withdrawn: i%5 == 0})
 	}
-	b.add(errors.New("b"), false)
+	b.add(errors.New("b"), ended{})
 	b.take(&a)
 	require.EqualValues(t, 251, b.count)
 	require.EqualValues(t, 125, b.unsent)
+	require.EqualValues(t, 50, b.withdrawn)
 	require.Len(t, b.errors, keptErrors)
 	require.EqualError(t, b.errors[0], "b")
 	require.Zero(t, a.count)

@@ -2,14 +2,14 @@ package publisher
 
 // folds are what folding has changed in one round, to be accounted for at once.
 type folds struct {
-	folded, superseded uint64
-	bytes              int64 // given back
+	folded uint64
+	bytes  int64 // given back
 }
 
 // unfold gives back the room of bodies that nothing holds on to. The items themselves
 // keep their place in the buffer until they are settled.
 func (a *admission[V]) unfold(f *folds) {
-	if f.folded+f.superseded == 0 {
+	if f.folded == 0 {
 		return
 	}
 	a.mu.Lock()
@@ -18,7 +18,6 @@ func (a *admission[V]) unfold(f *folds) {
 		return // a Close that could not wait has settled it all
 	}
 	a.stats.Folded += f.folded
-	a.stats.Superseded += f.superseded
 	a.stats.Bytes -= f.bytes
 	a.admit()
 }
@@ -26,44 +25,61 @@ func (a *admission[V]) unfold(f *folds) {
 // fold lets a new item become part of the last one of its key, if that has not
 // been settled and Fold agrees, and reports whether it did. The result keeps the
 // place of the older item, so that a key that is written all the time still gets
-// its turn.
-func (l *loop[V, R]) fold(e *entry[V], done *folds) bool {
+// its turn. outdated says that the last one holds more: then the new one waits
+// behind it, and is sent only if that fails.
+func (l *loop[V, R]) fold(e *entry[V], done *folds) (folded, outdated bool) {
 	if l.p.config.Fold == nil {
-		return false
+		return false, false
 	}
 	r, ok := l.pending.tail(&e.item)
 	if !ok {
-		return false
+		return false, false
 	}
 	n := l.pending.at(r)
 	part := Part[V]{Value: e.item.Value, seq: e.seq, accepted: e.accepted}
-	folding, folded := l.p.config.Fold(&n.item, &e.item, n.sent)
+	folding, result := l.p.config.Fold(&n.item, &e.item, n.sent || n.outdated || n.removed)
 	before := len(n.item.Body) + len(e.item.Body)
 	switch {
 	case folding == Outdated:
-		part.Superseded = true
-		done.superseded++
-		folded = n.item
-	case folding == Folded && l.fits(len(folded.Body)) && len(folded.Body) <= before:
+		return false, true
+	case folding == Folded && l.fits(len(result.Body)) && len(result.Body) <= before:
 		done.folded++
 	default:
-		return false
+		return false, false
 	}
 	if n.item.Parts == nil {
 		n.item.Parts = []Part[V]{{Value: n.item.Value, seq: n.seq, accepted: n.accepted}}
 	}
 	n.item.Parts = append(n.item.Parts, part)
-	n.item.Value = folded.Value
-	if saved := before - len(folded.Body); l.p.config.KeepsDocuments {
+	n.item.Value = result.Value
+	if saved := before - len(result.Body); l.p.config.KeepsDocuments {
 		n.kept += saved
 	} else {
 		done.bytes += int64(saved)
 	}
-	l.pending.replace(r, folded.Body)
-	return true
+	l.pending.replace(r, result.Body)
+	return true, false
 }
 
 // fits reports whether a body fits into a batch of its own, as far as is known.
 func (l *loop[V, R]) fits(size int) bool {
 	return l.p.config.Envelope+size <= l.limit.current
+}
+
+// reconsider decides again about the items of a key that were outdated by one that
+// was not applied after all: each may still be older than another of them.
+func (l *loop[V, R]) reconsider(r ref) {
+	newest := none
+	for ; r != none && l.pending.at(r).outdated; r = l.pending.at(r).next {
+		n := l.pending.at(r)
+		n.outdated, n.item.Outdated = false, false
+		if newest != none {
+			folding, _ := l.p.config.Fold(&l.pending.at(newest).item, &n.item, true)
+			n.outdated = folding == Outdated
+			n.item.Outdated = n.outdated
+		}
+		if !n.outdated {
+			newest = r
+		}
+	}
 }

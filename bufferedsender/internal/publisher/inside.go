@@ -22,6 +22,11 @@ func (p *Publisher[V, R]) InsideHook(ctx context.Context) bool {
 	if ctx.Value(insideKey{p}) != nil {
 		return true
 	}
+	return p.onLoop()
+}
+
+// onLoop reports whether the caller runs on the goroutine of the loop.
+func (p *Publisher[V, R]) onLoop() bool {
 	loop := p.loop.goroutine.Load()
 	return loop != 0 && goroutine() == loop
 }

@@ -17,6 +17,8 @@ type lane struct {
 	tail ref
 }
 
+func newLanes() lanes { return lanes{slots: make([]lane, 16)} }
+
 var seed = maphash.MakeSeed()
 
 // hashKey prepares an item for the lanes. The caller of Add does it, outside of

@@ -9,6 +9,9 @@ type batchLimits struct {
 	newest   uint64 // the last action that may be sent for the first time
 	probe    bool   // one action, see takeProbe
 
+	elsewhere bool // see takeElsewhere
+	tried     int
+
 	// A part of a split batch keeps to these: what was learned or tuned does not
 	// cut it any smaller, it is being halved as it is.
 	partActions, partBytes int
@@ -65,6 +68,13 @@ func (s *sizeLimit) refuse(size int) {
 		s.passed = 0 // the service has become stricter
 	}
 	s.current = min(s.current, max(s.passed, size/2, 1))
+}
+
+// slow notes that a request of the given size took too long, while a smaller one
+// passed: the next ones are a good deal smaller.
+func (s *sizeLimit) slow(size int) {
+	s.refuse(size)
+	s.current = min(s.current, max(s.passed, size/16, 1))
 }
 
 // accept notes that a request of the given size passed. cut says that it would

@@ -1,9 +1,8 @@
 package publisher
 
 import (
-	"context"
 	"math"
-	"runtime/pprof"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -29,14 +28,26 @@ type loop[V, R any] struct {
 	pausedUntil instant
 	epoch       int    // how many pauses were decided
 	pauses      int    // in a row
-	stalls      int    // of these, in a row and without any item applied
-	appliedThen uint32 // crowd.applied when the last one was decided
+	appliedThen uint32 // traffic.applied when the last one was decided
 	throttledBy error  // why the last one
-	crowd       crowd
-	carried     int   // items of which it is not known whether they were applied
-	shut        error // why the gate holds requests back, or nil
-	blocked     bool  // it lets none through at all
-	pass        Pass  // for the next request, if the gate has given leave
+	inTrouble   bool   // nothing was applied since a request failed or was throttled, …
+	troubleAt   instant
+	traffic     traffic
+	served      uint32  // as the gate said last
+	others      uint64  // likewise
+	passedAt    instant // of the last request that passed, if hasPassed
+	passedBytes int     // its size
+	hasPassed   bool
+	silent      int // requests that failed, in a row, since something passed or a Ping was answered
+	lonely      int // items that fail while nothing else is sent
+	refusals    refusals
+	innocent    map[string]instant // traits that are not the cause until then
+	carried     int                // items of which it is not known whether they were applied
+	shut        error              // why the gate holds requests back, or nil
+	blocked     bool               // it lets none through at all
+	wantsProbe  bool               // it waits for a probe
+	yieldUntil  instant            // others may send it first
+	pass        Pass               // for the next request, if the gate has given leave
 	tuned       Tuned
 	lastStart   instant // of a request
 	started     bool    // there was one
@@ -51,11 +62,16 @@ type loop[V, R any] struct {
 	closing    bool      // no more is accepted
 	giveUp     bool      // Close's ctx has ended
 
-	settled []Settlement[V, R] // of the reply at hand
-	endings []ending           // more about each
-	toldN   int                // how many of them are told
-	ending  bool               // the Ending hook has seen them
-	purged  []string           // keys that the Purged hook is to be told of
+	settled     []Settlement[V, R] // of the reply at hand
+	endings     []ending           // more about each
+	toldN       int                // how many of them are told
+	counted     int                // how many of them are accounted for
+	ending      bool               // the Ending hook has seen them
+	dropped     []dropped[R]       // items that are to be settled without being sent
+	victims     []ref              // that are to be purged
+	commands    []func()           // of others, to be run
+	withdrawals []*withdrawal[V, R]
+	purged      []string // keys that the Purged hook is to be told of
 
 	moving []ref   // of the reply at hand, are to move out of their slabs
 	left   []*slab // have been left
@@ -78,7 +94,7 @@ type ending struct {
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	l := &loop[V, R]{
 		p:       p,
-		pending: newPending[V](),
+		pending: newPending(p.config.Detach),
 		limit:   newSizeLimit(p.config.Limits.BatchBytes),
 		tuned:   p.config.Tuned,
 	}
@@ -89,68 +105,12 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	return l
 }
 
-// run is the goroutine. A handler may end it (runtime.Goexit, which is what
-// FailNow of a test does); then another one takes over where it was.
-func (l *loop[V, R]) run() {
-	parked := false
-	defer func() {
-		switch {
-		case parked: // all of l belongs to the next goroutine, if there is one already
-		case !l.ended:
-			go l.run()
-		default:
-			l.p.cancel()
-			l.p.admission.publish(&l.end, l.p.closed)
-		}
-	}()
-	l.goroutine.Store(goroutine())
-	pprof.SetGoroutineLabels(context.Background()) // those of whoever woke the loop are not its own
-	l.resume()
-	parked = l.rounds()
-	if parked {
-		l.park()
-	}
-}
-
-// park lets go of a loop that has nothing to wait for, so that an idle sender
-// costs no stack: its goroutine ends, and signal starts the next one.
-//
-// The goroutine marks the loop parked and then looks for a wake-up; a signal
-// leaves the wake-up and then looks for the mark. So at least one of the two finds
-// what the other has left, and of all that do, the swap lets one start the next
-// goroutine. This one must not go on itself: between its two steps others may have
-// started a loop that has parked again, and the mark it takes is that one's.
-func (l *loop[V, R]) park() {
-	l.p.parked.Store(true)
-	select {
-	case <-l.p.wake: // taken, or the next goroutine would find it here, too
-		l.p.unpark()
-	default:
-	}
-}
-
-// resume does what a goroutine that was ended in a hook has left undone.
-func (l *loop[V, R]) resume() {
-	if pass := l.pass; pass != nil { // ended between leave and start
-		l.pass = nil
-		pass.Done(ServiceUnclear, -1, nil)
-	}
-	l.tell()
-	for _, f := range l.inFlight {
-		if !f.started {
-			l.start(f)
-		}
-	}
-}
-
 // rounds returns when everything has ended, or true when there is nothing to do.
 func (l *loop[V, R]) rounds() (idle bool) {
 	var timer *time.Timer // nil while nothing waits: an idle sender has none
 	for {
-		if f := l.landings.next(); f != nil {
-			l.landed(f)
-		}
-		l.intake()
+		l.intake() // first, so that a version that is older than one under way is found to be
+		l.land()
 		if l.giveUp {
 			l.abort()
 			return false
@@ -159,14 +119,19 @@ func (l *loop[V, R]) rounds() (idle bool) {
 		l.pending.promote(now)
 		l.autoFlush(now)
 		l.look()
+		l.limitGroups()
 		l.overload()
+		l.refresh() // hooks ran
 		now = l.p.now()
+		l.pending.promote(now)
 		for l.ready(now) && l.enter() {
 			l.send()
 			l.refresh()
-			now = l.p.now() // hooks ran
+			now = l.p.now()
+			l.pending.promote(now)
 		}
 		l.release()
+		l.endWithdrawals()
 		l.note()
 		if l.closing && l.pending.count == 0 {
 			l.finish()
@@ -197,11 +162,37 @@ func (l *loop[V, R]) rounds() (idle bool) {
 	}
 }
 
+// yield is how long a publisher whose items were refused, and not only one, leaves the
+// next probe to others that share the gate: theirs may be applied.
+const yield = 100 * time.Millisecond
+
 // look finds out whether the gate lets requests through.
 func (l *loop[V, R]) look() {
 	if gate := l.p.config.Gate; gate != nil {
 		s := gate.State()
-		l.shut, l.blocked, l.crowd.served = s.Shut, s.Blocked, uint32(s.Served)
+		if s.Shut != nil && l.shut == nil {
+			l.pending.dissolve()
+		}
+		l.others = s.Others
+		if s.Shut == nil && l.shut != nil {
+			l.exonerate()
+		}
+		if s.Ready && !l.wantsProbe && l.refusals.tried > 0 {
+			l.yieldUntil = later(l.p.now(), yield)
+		}
+		l.shut, l.blocked, l.wantsProbe = s.Shut, s.Blocked, s.Ready
+		if served := uint32(s.Served); served != l.served {
+			l.traffic.passed += served - l.served
+			l.served = served
+		}
+	}
+}
+
+// land takes in all replies that there are: what they ask for holds for the next
+// request.
+func (l *loop[V, R]) land() {
+	for f := l.landings.next(); f != nil; f = l.landings.next() {
+		l.landed(f)
 	}
 }
 
@@ -225,14 +216,24 @@ func (l *loop[V, R]) intake() {
 	a.inbox, a.spare, a.inboxBytes, a.flushes = a.spare, nil, 0, nil
 	l.starved, l.closing, l.giveUp = len(a.adders) > 0 || a.refused, a.closing, a.giveup
 	l.hastened, l.hastenAt = a.hastened, a.hastenAt
+	l.commands = append(l.commands, a.commands...)
+	a.commands = nil
 	l.takeOver(a)
 	a.mu.Unlock()
 
 	var fold folds
+	l.pending.now = l.p.now()
+	if len(inbox) > 0 && l.pending.blocks == nil {
+		l.fetch()
+	}
 	for i := range inbox {
-		if !l.fold(&inbox[i], &fold) {
-			l.pending.add(inbox[i].item, inbox[i].seq, inbox[i].accepted)
+		folded, outdated := l.fold(&inbox[i], &fold)
+		if folded {
+			continue
 		}
+		r := l.pending.add(inbox[i].item, inbox[i].seq, inbox[i].accepted)
+		n := l.pending.at(r)
+		n.outdated, n.item.Outdated = outdated, outdated
 	}
 	a.unfold(&fold)
 	for _, f := range flushes {
@@ -249,6 +250,12 @@ func (l *loop[V, R]) intake() {
 	if l.closing {
 		l.urgent = math.MaxUint64
 	}
+	for len(l.commands) > 0 { // one may end the goroutine
+		command := l.commands[0]
+		l.commands = slices.Delete(l.commands, 0, 1)
+		command()
+	}
+	l.endNow()
 	taken := len(inbox)
 	if cap(inbox) > 0 {
 		clear(inbox)
@@ -272,6 +279,10 @@ func (l *loop[V, R]) refresh() {
 // takeOver is refresh for a caller that holds the lock.
 func (l *loop[V, R]) takeOver(a *admission[V]) {
 	l.paused = a.paused
+	if a.resumed {
+		a.resumed = false
+		l.pausedUntil = min(l.pausedUntil, l.p.now())
+	}
 	if l.configured.BatchBytes != a.limits.BatchBytes {
 		l.limit = newSizeLimit(a.limits.BatchBytes)
 	}
@@ -279,31 +290,6 @@ func (l *loop[V, R]) takeOver(a *admission[V]) {
 	if !a.ended {
 		l.publishLimits(&a.stats)
 	}
-}
-
-// autoFlush makes everything that waits urgent when the oldest has waited too
-// long.
-func (l *loop[V, R]) autoFlush(now instant) {
-	if deadline, ok := l.autoFlushAt(); ok && now >= deadline {
-		newest := l.p.admission.timerFired()
-		l.urgent = max(l.urgent, newest)
-	}
-	if l.hastened != 0 && now >= l.hastenAt {
-		l.urgent = max(l.urgent, l.p.admission.takeHastened())
-		l.hastened = 0
-	}
-}
-
-// autoFlushAt returns when the timer is to fire for what waits now.
-func (l *loop[V, R]) autoFlushAt() (instant, bool) {
-	if !l.p.config.AutoFlush || l.p.config.Interval <= 0 {
-		return 0, false
-	}
-	seq, accepted, ok := l.pending.oldest()
-	if !ok || seq <= l.urgent {
-		return 0, false
-	}
-	return later(accepted, l.p.config.Interval), true
 }
 
 // ready reports whether a request is to be started now, if the gate gives leave.
@@ -324,60 +310,6 @@ func (l *loop[V, R]) wanted() bool {
 	return ok && (seq <= l.urgent || l.starved || l.p.config.AutoFlush && l.pending.full(l.limits()))
 }
 
-// nextWake returns how long to sleep at the most; false means until woken.
-func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
-	next, ok := instant(math.MaxInt64), false
-	at := func(t instant) {
-		next, ok = min(next, t), true
-	}
-	if l.paused || l.blocked {
-		return 0, false // Resume and the gate wake the loop
-	}
-	if t, waits := l.pending.nextRetry(); waits {
-		at(t)
-	}
-	if l.wanted() {
-		if now < l.notBefore() {
-			at(l.notBefore())
-		}
-	} else {
-		if t, waits := l.autoFlushAt(); waits {
-			at(max(t, l.pausedUntil)) // never while paused
-		}
-		if l.hastened != 0 && l.pending.count > 0 {
-			at(max(l.hastenAt, l.pausedUntil))
-		}
-	}
-	return max(next-now, 0), ok
-}
-
-// mustNotSleep tells adders from how much on to wake the loop, and reports
-// whether there is that much already. Waking it for each single item would cost
-// more than everything else that is done for one.
-func (l *loop[V, R]) mustNotSleep() bool {
-	const sortIn = 256 // so that the loop keeps up while adders go on
-	items, bytes := sortIn, int64(math.MaxInt64)
-	switch {
-	case len(l.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway
-	case l.pending.waiting == 0: // the first one starts the timer
-		items = 1
-	default: // what a full batch lacks
-		limits := l.limits()
-		items = max(1, min(sortIn, limits.actions-l.pending.waiting))
-		bytes = int64(limits.bytes - limits.size(l.pending.waiting, l.pending.waitingBytes))
-	}
-	a := &l.p.admission
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if l.pending.count == 0 && len(a.inbox) == 0 { // an idle sender keeps none
-		a.slab.release()
-		a.slab = nil
-	}
-	a.wakeItems, a.wakeBytes = items, bytes
-	_, a.oldest, a.waits = l.pending.oldest()
-	return a.enough()
-}
-
 // release lets go the calls of Flush whose actions are all settled and told.
 func (l *loop[V, R]) release() {
 	for f := l.flushes.finished(); f != nil; f = l.flushes.finished() {
@@ -385,31 +317,15 @@ func (l *loop[V, R]) release() {
 		a.mu.Lock()
 		abandoned := f.abandoned
 		if !abandoned {
-			f.done, f.result = true, f.failed
-			a.reported += f.failed.count - f.failed.unsent
+			result, news := l.flushes.deliver(f)
+			f.done, f.result = true, result
+			a.reported += news
 		}
 		a.mu.Unlock()
 		if abandoned {
-			l.flushes.restore(&f.failed)
+			l.flushes.restore(f)
 			continue
 		}
 		close(f.released)
 	}
-}
-
-// takeHastened returns what is not to wait any longer.
-func (a *admission[V]) takeHastened() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	defer func() { a.hastened = 0 }()
-	return a.hastened
-}
-
-// timerFired counts a flush by the timer, and returns the sequence number of the
-// last accepted action.
-func (a *admission[V]) timerFired() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stats.Flushes++
-	return a.stats.Accepted
 }

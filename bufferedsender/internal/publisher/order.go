@@ -10,6 +10,12 @@ func (q *queue) len() int   { return int(q.end - q.start) }
 func (q *queue) front() ref { return q.refs[q.start&uint(len(q.refs)-1)] }
 func (q *queue) pop()       { q.start++ }
 
+func (q *queue) each(f func(r ref)) {
+	for i := q.start; i != q.end; i++ {
+		f(q.refs[i&uint(len(q.refs)-1)])
+	}
+}
+
 func (q *queue) push(r ref) {
 	if q.len() == len(q.refs) {
 		bigger := make([]ref, max(8, 2*len(q.refs)))
@@ -80,5 +86,12 @@ func (h *refHeap) down(i int) {
 		}
 		h.refs[i], h.refs[child] = h.refs[child], h.refs[i]
 		i = child
+	}
+}
+
+// restore makes a heap of refs that somebody has removed some from.
+func (h *refHeap) restore() {
+	for i := len(h.refs)/2 - 1; i >= 0; i-- {
+		h.down(i)
 	}
 }

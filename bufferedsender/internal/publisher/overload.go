@@ -45,29 +45,35 @@ func (l *loop[V, R]) canMakeRoom() bool {
 // purge gives up the oldest item that waits, or all those that are the first of
 // their key, and reports whether there was one.
 func (l *loop[V, R]) purge(all bool) bool {
-	now := l.p.now()
-	var victims []ref
 	if all {
-		victims = l.pending.takeAll()
+		l.victims = append(l.victims, l.pending.takeAll()...)
 	} else if r := l.pending.takeOldest(); r != none {
-		victims = append(victims, r)
+		l.victims = append(l.victims, r)
 	}
-	for _, r := range victims {
-		n := l.pending.at(r)
-		l.purged = append(l.purged, n.item.Key)
-		l.settle(Settlement[V, R]{
-			Item: &n.item, Outcome: Failed, Purged: true, Unknown: n.unknown, Waited: now - n.accepted,
-			Result: &Result[R]{Verdict: Fail, Err: ErrPurged, Unknown: n.unknown},
-		}, r)
+	some := len(l.victims) > 0
+	l.endVictims()
+	return some
+}
+
+// endVictims settles what is to be purged, piece by piece.
+func (l *loop[V, R]) endVictims() {
+	for len(l.victims) > 0 {
+		now, n := l.p.now(), l.piece(l.victims)
+		piece := l.victims[:n]
+		l.victims = l.victims[n:] // what the hooks of this piece end is not repeated
+		for _, r := range piece {
+			n := l.pending.at(r)
+			for range max(1, len(n.item.Parts)) {
+				l.purged = append(l.purged, n.item.Key)
+			}
+			l.settle(Settlement[V, R]{
+				Item: &n.item, Outcome: Failed, Purged: true, Unknown: n.unknown, Waited: now - n.accepted,
+				Result: &Result[R]{Verdict: Fail, Err: ErrPurged, Unknown: n.unknown},
+			}, r)
+		}
+		l.endNow()
 	}
-	if len(l.settled) == 0 {
-		return false
-	}
-	if !l.account(func(*Stats) {}) {
-		l.disown()
-	}
-	l.tell()
-	return true
+	l.victims = nil
 }
 
 // FullError is ErrFull with the reason why there is no room.

@@ -98,7 +98,7 @@ func TestNoWakeUpIsLostConcurrentSafe(t *testing.T) {
 			done.Go(func() {
 				items := []Item[int]{{Key: strconv.Itoa(c), Body: []byte("{}")}}
 				for range rounds {
-					_, err := p.Add(t.Context(), items, true)
+					_, err := p.Add(t.Context(), items, true, false)
 					assert.NoError(t, err)
 					assert.NoError(t, p.Flush(t.Context()))
 				}

@@ -22,25 +22,39 @@ type node[V any] struct {
 	seq      uint64  // order of acceptance, from 1
 	accepted instant // when
 	due      instant // not before this, while it waits for a retry
-	wait     wait    // what it saw others get
+	alone    trial   // requests that failed with nothing else in them
+	busy     trial   // and those for which the service was too busy
+	passed   uint32  // how many requests had passed when it failed last,
+	applied  uint32  // and how many items had been applied
+	lonelyAt instant // since when nothing else was sent while it failed, if lonely
 	next     ref     // the action accepted next for the same key; the next free node in the free list
-	unknown  bool    // a request that carried it was cut off
+	held     *group  // that it waits in, or nil
+	cutAt    instant // when a request that carried it was cut last, if cut
+	used     uint16  // attempts that count
+	probes   uint8   // probes that carried it and failed
+	unknown  bool    // a request that carried it may have been applied
+	cut      bool    // a request that carried it had no answer
 	sent     bool    // it is or was in a request
 	counted  bool    // in waiting and waitingBytes
 	carried  bool    // in Stats.Carried
+	together uint8   // requests of the same items that failed as a whole
+	lonely   bool    // it fails, and nothing else is sent that could tell why
+	removed  bool    // taken back: not to be sent again
+	outdated bool    // an older one of its key holds more: to be sent only if that fails
 	kept     int     // bytes charged for documents of its parts, beyond its body
-	probes   uint8   // probes that carried it in vain
 	err      error   // why its last attempt failed
 }
 
 // pending holds every accepted action that is not settled. It is pure data:
 // the loop alone uses it, and passes the time in.
 //
-// The first unsettled action of each key is in exactly one of five places:
-// ready, freed, delayed, due, or out (in a part or in flight). The later ones
-// hang behind it in its lane and are nowhere else, which is what keeps one
+// The first unsettled action of each key is in exactly one of six places:
+// ready, freed, delayed, due, a group, or out (in a part or in flight). The later
+// ones hang behind it in its lane and are nowhere else, which is what keeps one
 // action per key in flight and the actions of a key in order.
 type pending[V any] struct {
+	detach func(v *V) // as in Config
+
 	blocks [][]node[V] // of nodesInBlock; all but the first never move, so that growing copies little
 	free   ref
 	count  int // nodes in use
@@ -48,16 +62,19 @@ type pending[V any] struct {
 
 	ready   queue   // never sent, in order of acceptance
 	freed   refHeap // never sent, was behind another action of its key; by seq
-	delayed refHeap // waits for a retry; by due time
+	delayed refHeap // waits for a retry, or until nothing of an earlier one can be at work; by due time
 	due     refHeap // its retry is due; by seq
-	parts   [][]ref // halves of refused batches, each to be sent as it is
+	parts   []part  // of batches that were refused or failed, each to be sent as it is
+	groups  []*group
+	now     instant // of the last promote
+	cuts    cutKeys
 
 	waiting      int // actions in ready, freed and due
 	waitingBytes int // their size, without separators
 }
 
-func newPending[V any]() *pending[V] {
-	p := &pending[V]{free: none, lanes: lanes{slots: make([]lane, 16)}}
+func newPending[V any](detach func(v *V)) *pending[V] {
+	p := &pending[V]{detach: detach, free: none, lanes: newLanes()}
 	bySeq := func(a, b ref) bool { return p.at(a).seq < p.at(b).seq }
 	p.freed.less = bySeq
 	p.due.less = func(a, b ref) bool {
@@ -78,17 +95,40 @@ func newPending[V any]() *pending[V] {
 }
 
 // add takes in an action, at the end of its key's lane.
-func (p *pending[V]) add(item Item[V], seq uint64, now instant) {
-	r := p.alloc()
+func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
+	r = p.alloc()
 	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none}
 	p.count++
 	if tail, busy := p.append(r); busy {
 		p.at(tail).next = r
 		p.at(r).item.moveOut() // it may wait for long
-		return
+		p.stays(r)
+		return r
+	}
+	if until := p.cuts.until(item.Key, p.now); until > 0 {
+		p.at(r).item.moveOut()
+		p.stays(r)
+		p.retry(r, until)
+		return r
+	}
+	if p.holdApart(r) {
+		return r
 	}
 	p.ready.push(r)
 	p.waits(r, +1)
+	return r
+}
+
+// stays notes that an action will wait for longer than its neighbours.
+func (p *pending[V]) stays(r ref) {
+	if p.detach == nil {
+		return
+	}
+	it := &p.at(r).item
+	p.detach(&it.Value)
+	for i := range it.Parts {
+		p.detach(&it.Parts[i].Value)
+	}
 }
 
 // nodesInBlock makes a block some 50 kB large.
@@ -116,18 +156,43 @@ func (p *pending[V]) alloc() ref {
 }
 
 // remove forgets a settled action that is out, and lets the next one of its key
-// go. The node's contents are gone afterwards.
-func (p *pending[V]) remove(r ref) {
-	n := p.at(r)
+// go: not before quiet, when the service has ended what it may still be doing with
+// this one. It returns the next one, which is out, if that is not to be sent at
+// all. The node's contents are gone afterwards.
+func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
+	n, drop := p.at(r), none
 	if n.next == none {
+		if quiet > p.now {
+			p.cuts.add(n.item.Key, quiet, p.now)
+		}
 		p.end(r)
 	} else {
-		p.freed.push(n.next)
-		p.waits(n.next, +1)
+		next := p.at(n.next)
+		switch {
+		case next.outdated, next.removed:
+			drop = n.next
+			if n.cut && (!next.cut || n.cutAt > next.cutAt) { // for the one behind it
+				next.cut, next.cutAt = true, n.cutAt
+			}
+		case quiet > p.now:
+			next.cut, next.cutAt = n.cut, n.cutAt // for the one behind it, should it be taken back
+			p.retry(n.next, quiet)
+		default:
+			p.offer(n.next)
+		}
 	}
 	*n = node[V]{next: p.free} // drops the document for the garbage collector
 	p.free = r
 	p.count--
+	return drop
+}
+
+// offer makes an action sendable that was never sent and was behind another.
+func (p *pending[V]) offer(r ref) {
+	if !p.holdApart(r) {
+		p.freed.push(r)
+		p.waits(r, +1)
+	}
 }
 
 // retry puts back an action that is out, to be sent again at the time due.
@@ -136,47 +201,27 @@ func (p *pending[V]) retry(r ref, due instant) {
 	p.delayed.push(r)
 }
 
-// split puts back a batch that was refused as a whole, as parts to be sent as
-// they are: merged with anything else, or with each other, they would be
-// refused for ever. suspect is the position of the action that the service
-// blamed, or -1; it gets a part of its own.
-func (p *pending[V]) split(batch []ref, suspect int) {
-	if suspect >= 0 && suspect < len(batch) {
-		p.parts = append(p.parts, []ref{batch[suspect]})
-		batch = slices.Delete(slices.Clone(batch), suspect, suspect+1)
-	}
-	if len(batch) < 2 {
-		if len(batch) == 1 {
-			p.parts = append(p.parts, slices.Clone(batch))
-		}
-		return
-	}
-	// Half of the bytes, not of the actions: one giant among small ones is cut
-	// out in a few steps.
-	total := 0
-	for _, r := range batch {
-		total += len(p.at(r).item.Body)
-	}
-	cut, sum := 0, 0
-	for cut < len(batch)-1 && (cut == 0 || sum+len(p.at(batch[cut]).item.Body) <= total/2) {
-		sum += len(p.at(batch[cut]).item.Body)
-		cut++
-	}
-	p.parts = append(p.parts, slices.Clone(batch[:cut]), slices.Clone(batch[cut:]))
-}
-
 // promote makes the retries whose time has come sendable.
 func (p *pending[V]) promote(now instant) {
+	p.now = now
+	p.cuts.prune(now)
 	for p.delayed.len() > 0 && p.at(p.delayed.front()).due <= now {
 		r := p.delayed.pop()
-		p.due.push(r)
-		p.waits(r, +1)
+		switch {
+		case !p.at(r).sent:
+			p.offer(r)
+		case !p.holdApart(r):
+			p.due.push(r)
+			p.waits(r, +1)
+		}
 	}
 }
 
 // retryWaits reports whether something is to be sent again now, so that a
 // batch goes out however small.
-func (p *pending[V]) retryWaits() bool { return len(p.parts) > 0 || p.due.len() > 0 }
+func (p *pending[V]) retryWaits() bool {
+	return p.due.len() > 0 || p.duePart() >= 0 || p.dueGroup() != nil
+}
 
 // full reports whether what waits fills a batch.
 func (p *pending[V]) full(l batchLimits) bool {
@@ -208,100 +253,28 @@ func (p *pending[V]) head() ref {
 	return p.ready.front()
 }
 
-// nextRetry returns when the next delayed action is due.
-func (p *pending[V]) nextRetry() (instant, bool) {
-	if p.delayed.len() == 0 {
-		return 0, false
-	}
-	return p.at(p.delayed.front()).due, true
-}
-
-// take appends the next batch to out: a part as it is, else retries that are
-// due and then new actions, oldest first, until a limit is reached. A single
-// action is taken whatever its size. The actions taken are out until they are
-// removed, retried or split.
-// cut says that the limit in bytes was what ended it.
-func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
-	if l.probe {
-		if r := p.takeProbe(l.newest); r != none {
-			out = append(out, r)
+// nextRetry returns when the next delayed action, part or group is due that is not
+// yet.
+func (p *pending[V]) nextRetry() (next instant, ok bool) {
+	at := func(t instant) {
+		if !ok || t < next {
+			next, ok = t, true
 		}
-		return out, false
 	}
-	if len(p.parts) > 0 {
-		return p.takePart(out, l)
+	if p.delayed.len() > 0 {
+		at(p.at(p.delayed.front()).due)
 	}
-	bytes := 0
-	for len(out) < l.actions {
-		r, retried := p.head(), p.due.len() > 0
-		if retried {
-			r = p.due.front()
+	for _, part := range p.parts {
+		if part.due > p.now {
+			at(part.due)
 		}
-		if r == none || !retried && p.at(r).seq > l.newest {
-			break
-		}
-		size := len(p.at(r).item.Body)
-		if len(out) > 0 && l.size(len(out)+1, bytes+size) > l.bytes {
-			return out, true
-		}
-		switch {
-		case retried:
-			p.due.pop()
-		case p.freed.len() > 0 && p.freed.front() == r:
-			p.freed.pop()
-		default:
-			p.ready.pop()
-		}
-		p.waits(r, -1)
-		bytes += size
-		out = append(out, r)
 	}
-	return out, false
-}
-
-// takePart takes the first part, or what of it the limits allow: they may have
-// become narrower since it was made.
-func (p *pending[V]) takePart(out []ref, l batchLimits) (batch []ref, cut bool) {
-	part, bytes, n := p.parts[0], 0, 0
-	for ; n < len(part) && n < max(l.partActions, 1); n++ {
-		size := len(p.at(part[n]).item.Body)
-		if n > 0 && l.size(n+1, bytes+size) > l.partBytes {
-			break
+	for _, g := range p.groups {
+		if g.sendable() && g.due > p.now {
+			at(g.due)
 		}
-		bytes += size
 	}
-	if p.parts[0] = part[n:]; n == len(part) {
-		p.parts[0] = nil
-		p.parts = p.parts[1:]
-	}
-	return append(out, part[:n]...), false
-}
-
-// takeProbe takes one action to find out with whether the service works: if it
-// can be, one that no probe has carried in vain.
-func (p *pending[V]) takeProbe(newest uint64) ref {
-	r := p.head()
-	if r != none && p.at(r).seq > newest {
-		r = none
-	}
-	switch {
-	case p.due.len() > 0 && (r == none || p.at(p.due.front()).probes == 0):
-		r = p.due.pop()
-	case r == none && len(p.parts) == 0:
-		return none
-	case r == none:
-		part := p.parts[0]
-		if p.parts[0] = part[1:]; len(part) == 1 {
-			p.parts = p.parts[1:]
-		}
-		return part[0]
-	case p.freed.len() > 0 && p.freed.front() == r:
-		p.freed.pop()
-	default:
-		p.ready.pop()
-	}
-	p.waits(r, -1)
-	return r
+	return next, ok
 }
 
 // replace gives an action that was never sent another body.
@@ -310,68 +283,12 @@ func (p *pending[V]) replace(r ref, body []byte) {
 	if n.counted {
 		p.waitingBytes += len(body) - len(n.item.Body)
 	}
+	if g := n.held; g != nil {
+		g.remove(r, len(n.item.Body))
+		n.held = nil
+		defer p.offer(r) // the new body may not have what the old one was held for
+	}
 	n.item.Body = body
-}
-
-// takeOldest takes the action that was accepted first of those that are the
-// first of their key and not in flight, or returns none.
-func (p *pending[V]) takeOldest() ref {
-	oldest, from, at := p.head(), (*refHeap)(nil), -1
-	consider := func(r ref, h *refHeap, i int) {
-		if oldest == none || p.at(r).seq < p.at(oldest).seq {
-			oldest, from, at = r, h, i
-		}
-	}
-	for _, h := range []*refHeap{&p.due, &p.delayed} {
-		for i, r := range h.refs {
-			consider(r, h, i)
-		}
-	}
-	for i, part := range p.parts {
-		for _, r := range part {
-			consider(r, nil, i)
-		}
-	}
-	switch {
-	case oldest == none:
-		return none
-	case from == &p.delayed:
-		from.remove(at)
-		return oldest
-	case from != nil:
-		from.remove(at)
-	case at >= 0:
-		part := slices.DeleteFunc(slices.Clone(p.parts[at]), func(r ref) bool { return r == oldest })
-		if p.parts[at] = part; len(part) == 0 {
-			p.parts = slices.Delete(p.parts, at, at+1)
-		}
-		return oldest
-	case p.freed.len() > 0 && p.freed.front() == oldest:
-		p.freed.pop()
-	default:
-		p.ready.pop()
-	}
-	p.waits(oldest, -1)
-	return oldest
-}
-
-// takeAll takes every action that takeOldest could take, oldest first.
-func (p *pending[V]) takeAll() []ref {
-	var refs []ref
-	for ; p.ready.len() > 0; p.ready.pop() {
-		refs = append(refs, p.ready.front())
-	}
-	refs = append(append(refs, p.freed.refs...), p.due.refs...)
-	for _, r := range refs {
-		p.waits(r, -1)
-	}
-	refs = append(refs, p.delayed.refs...)
-	for _, part := range p.parts {
-		refs = append(refs, part...)
-	}
-	p.freed.refs, p.due.refs, p.delayed.refs, p.parts = nil, nil, nil, nil
-	p.sort(refs)
-	return refs
 }
 
 func (p *pending[V]) sort(refs []ref) {
@@ -381,16 +298,23 @@ func (p *pending[V]) sort(refs []ref) {
 // all returns every action, in order of acceptance.
 func (p *pending[V]) all() []ref {
 	refs := make([]ref, 0, p.count)
-	for b, block := range p.blocks {
-		for i := range block {
-			if block[i].seq != 0 { // a free node has none
-				refs = append(refs, ref(b*nodesInBlock+i))
-			}
-		}
-	}
+	p.each(func(r ref) { refs = append(refs, r) })
 	p.sort(refs)
 	return refs
 }
+
+// each calls f for every action, in no order.
+func (p *pending[V]) each(f func(r ref)) {
+	for b, block := range p.blocks {
+		for i := range block {
+			if block[i].seq != 0 { // a free node has none
+				f(ref(b*nodesInBlock + i))
+			}
+		}
+	}
+}
+
+func (p *pending[V]) sizeOf(r ref) int { return len(p.at(r).item.Body) }
 
 func (p *pending[V]) waits(r ref, n int) {
 	p.waiting += n

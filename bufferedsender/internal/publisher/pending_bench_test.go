@@ -30,7 +30,7 @@ func BenchmarkPending(b *testing.B) {
 				items[i] = Item[struct{}]{Key: "document-" + strconv.Itoa(i/c.perKey), Body: shared}
 				items[i].hashKey()
 			}
-			p := newPending[struct{}]()
+			p := newPending[struct{}](nil)
 			var seq uint64
 			var refs []ref
 			next := func() *Item[struct{}] {
@@ -46,7 +46,7 @@ func BenchmarkPending(b *testing.B) {
 				if seq%batch == 0 {
 					refs, _ = p.take(refs[:0], c.limits)
 					for _, r := range refs {
-						p.remove(r)
+						p.remove(r, 0)
 					}
 				}
 			}

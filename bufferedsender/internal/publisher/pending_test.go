@@ -23,6 +23,9 @@ func fill(p *pending[int], keys ...string) {
 // take is p.take for tests that do not ask what ended the batch.
 func take(p *pending[int], l batchLimits) []ref {
 	batch, _ := p.take(nil, l)
+	for _, r := range batch {
+		p.at(r).sent = true
+	}
 	return batch
 }
 
@@ -80,7 +83,7 @@ func (n *naive) take(now instant, l batchLimits) (batch []*naiveAction) {
 
 func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, n := newPending[int](), &naive{}
+		p, n := newPending[int](nil), &naive{}
 		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1, newest: math.MaxUint64, partActions: 1 << 20, partBytes: 1 << 30}
 		var now instant
 		var seq uint64
@@ -109,7 +112,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 				for r, a := range flying {
 					delete(flying, r)
 					n.actions = slices.DeleteFunc(n.actions, func(b *naiveAction) bool { return a == b })
-					p.remove(r)
+					p.remove(r, 0)
 					return
 				}
 			},
@@ -133,7 +136,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 }
 
 func TestRetriesGoBeforeNewActions(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "a", "b")
 	batch := take(p, batchLimits{actions: 1, bytes: 100, newest: math.MaxUint64})
 	p.retry(batch[0], 5)
@@ -146,17 +149,17 @@ func TestRetriesGoBeforeNewActions(t *testing.T) {
 }
 
 func TestAnActionOfABusyKeyKeepsItsPlaceInTheOrder(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "a", "a", "b")
 	first := take(p, noLimits)
 	assert.Equal(t, []string{"a0", "b2"}, keysOf(p, first))
 	fill(p, "c")
-	p.remove(first[0])
+	p.remove(first[0], 0)
 	assert.Equal(t, []string{"a1", "c0"}, keysOf(p, take(p, noLimits)), "a1 was accepted before c")
 }
 
 func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	for i, size := range []int{1, 1, 1, 50, 1} {
 		p.add(Item[int]{Key: fmt.Sprint("k", i), Body: make([]byte, size), Value: i}, uint64(i+1), 0)
 	}
@@ -175,7 +178,7 @@ func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
 
 func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPending[int]()
+		p := newPending[int](nil)
 		sizes := rapid.SliceOfN(rapid.IntRange(0, 30), 2, 20).Draw(t, "sizes")
 		for i, size := range sizes {
 			p.add(Item[int]{Key: fmt.Sprint(i), Body: make([]byte, size)}, uint64(i+1), 0)
@@ -196,19 +199,19 @@ func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 }
 
 func TestTheSuspectOfARefusalTravelsAlone(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "a", "b", "c")
 	p.split(take(p, noLimits), 1)
 	assert.Equal(t, []string{"b1"}, keysOf(p, take(p, noLimits)))
 }
 
 func TestASettledActionIsForgotten(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	for round := range 3 {
 		fill(p, "a", "b", "b")
 		for p.count > 0 {
 			for _, r := range take(p, noLimits) {
-				p.remove(r)
+				p.remove(r, 0)
 			}
 		}
 		require.Len(t, p.blocks, 1)
@@ -222,7 +225,7 @@ func TestASettledActionIsForgotten(t *testing.T) {
 }
 
 func TestWhatNobodyAskedForIsNotSentBesideARetry(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "a", "b")
 	flushed := batchLimits{actions: 10, bytes: 100, newest: 1}
 	batch := take(p, flushed)

@@ -25,6 +25,7 @@ var (
 	ErrNoResult   = errors.New("the reply says nothing about this action")
 	ErrAbandoned  = errors.New("Close could not wait for the reply")
 	ErrPaused     = errors.New("sending is paused")
+	ErrShut       = errors.New("the circuit is open")
 	ErrPurged     = errors.New("purged")
 )
 
@@ -36,12 +37,14 @@ type Publisher[V, R any] struct {
 	admission admission[V]
 	wake      chan struct{} // capacity 1: one pending wake-up is as good as many
 	parked    atomic.Bool   // the loop has no goroutine
+	sweeping  atomic.Bool   // a Sweep waits for the loop
 	closed    chan struct{} // closed when the result of Close is final
 
 	cancel   context.CancelFunc // ends all requests
 	requests context.Context
 	workers  sync.WaitGroup
 	loop     *loop[V, R]
+	spare    sync.Pool // of *spare, while idle
 }
 
 // New returns a publisher that Start sets going.
@@ -53,6 +56,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		closed: make(chan struct{}),
 	}
 	p.admission.limits = config.Limits
+	p.admission.meanBytes = assumedBytes
 	// Marked: a client that calls Flush in the middle of a request would wait
 	// for that request.
 	p.requests, p.cancel = context.WithCancel(p.HookContext(context.Background()))
@@ -104,6 +108,7 @@ type CloseError struct {
 	Failed  uint64  // failed, and not reported by a Flush
 	Errors  []error // the first hundred of all
 	Stuck   bool    // a hook did not return
+	Held    error   // why sending was held when it gave up, or nil
 	Hook    error   // of the Closed hook
 }
 
@@ -113,9 +118,10 @@ func (e *CloseError) Error() string {
 
 // FlushError says what failed before a Flush.
 type FlushError struct {
-	Count  uint64
-	Unsent uint64  // of these, given up by Close
-	Errors []error // the first hundred
+	Count     uint64
+	Unsent    uint64  // of these, given up by Close
+	Withdrawn uint64  // and taken back
+	Errors    []error // the first hundred
 }
 
 func (e *FlushError) Error() string { return fmt.Sprintf("%d failed", e.Count) }
@@ -149,7 +155,7 @@ func (p *Publisher[V, R]) Flush(ctx context.Context) error {
 		<-f.released
 	}
 	if f.result.count > 0 {
-		return &FlushError{Count: f.result.count, Unsent: f.result.unsent, Errors: f.result.errors}
+		return &FlushError{Count: f.result.count, Unsent: f.result.unsent, Withdrawn: f.result.withdrawn, Errors: f.result.errors}
 	}
 	return nil
 }
@@ -171,14 +177,14 @@ func (p *Publisher[V, R]) join(ctx context.Context) error {
 // WaitError says why ctx ended and, if sending is held, what it waited for.
 func (p *Publisher[V, R]) WaitError(ctx context.Context) error {
 	if held := p.Condition().Held(); held != nil {
-		return fmt.Errorf("%w while sending was held: %w", contextError(ctx), held)
+		return fmt.Errorf("%w while sending was held: %w", ContextError(ctx), held)
 	}
-	return contextError(ctx)
+	return ContextError(ctx)
 }
 
-// contextError says why ctx ended, and errors.Is finds both the usual error and
+// ContextError says why ctx ended, and errors.Is finds both the usual error and
 // the cause that the caller gave.
-func contextError(ctx context.Context) error {
+func ContextError(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
 	}

@@ -66,12 +66,13 @@ func start(t *testing.T, s *service, change func(*Config[int, int])) (*Publisher
 			Accepted: func(int) {}, Sent: func(*Batch[int]) {}, Replied: func(*Batch[int], *Reply[int], time.Duration, Counts) {},
 			Ending:  func([]Settlement[int, int]) {},
 			Explain: func(s *Settlement[int, int]) error { return fmt.Errorf("item %d", s.Item.Value) },
-			Settled: func(s *Settlement[int, int], err error) {
+			Settled: func(s *Settlement[int, int], err error) bool {
 				if e.attempts = s.Item.Attempt; err == nil {
 					e.completed++
 				} else {
 					e.failed++
 				}
+				return false
 			},
 			Told: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Purged: func([]string) {}, Closed: func(context.Context) error { return nil },
@@ -97,7 +98,7 @@ func add(t *testing.T, p *Publisher[int, int], n int) {
 	for i := range items {
 		items[i] = Item[int]{Key: fmt.Sprint("k", i), Body: []byte("{}"), Value: i}
 	}
-	accepted, err := p.Add(t.Context(), items, true)
+	accepted, err := p.Add(t.Context(), items, true, false)
 	require.NoError(t, err)
 	require.Equal(t, n, accepted)
 }
@@ -172,7 +173,7 @@ func TestAnItemThatIsAlwaysThrottledFails(t *testing.T) {
 }
 
 func TestAProbeInVainLetsOthersTry(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "a", "b", "c")
 	batch := take(p, noLimits)
 	for _, r := range batch {
@@ -199,7 +200,7 @@ func TestAProbeIsOneAction(t *testing.T) {
 	probe := noLimits
 	probe.actions, probe.probe = 1, true
 
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "a", "b", "c", "d")
 	p.split(take(p, noLimits), -1)
 	var order []string
@@ -209,7 +210,7 @@ func TestAProbeIsOneAction(t *testing.T) {
 	assert.Equal(t, []string{"a0", "b1", "c2", "d3"}, order)
 	assert.Empty(t, p.parts)
 
-	p = newPending[int]()
+	p = newPending[int](nil)
 	fill(p, "a")
 	first := take(p, probe)
 	p.at(first[0]).probes = math.MaxUint8
@@ -223,14 +224,14 @@ func TestAProbeIsOneAction(t *testing.T) {
 }
 
 func TestReplaceCountsTheNewBody(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "a", "b", "a")
 	p.replace(0, []byte("three"))
 	assert.Equal(t, len("three")+1, p.waitingBytes)
 	p.replace(2, []byte("behind")) // not counted before it is the first of its key
 	assert.Equal(t, len("three")+1, p.waitingBytes)
 	for _, r := range take(p, noLimits) {
-		p.remove(r)
+		p.remove(r, 0)
 	}
 	assert.Equal(t, len("behind"), p.waitingBytes)
 	take(p, noLimits)
@@ -239,7 +240,7 @@ func TestReplaceCountsTheNewBody(t *testing.T) {
 
 // Every place from which the oldest can be taken, and the order in which it is.
 func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
-	p := newPending[int]()
+	p := newPending[int](nil)
 	fill(p, "part1", "part2", "delayed1", "delayed2", "due", "flight", "done", "ready", "flight", "done")
 	batch := take(p, noLimits) // all but the second ones of a key
 	require.Len(t, batch, 8)
@@ -248,7 +249,7 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 	p.retry(batch[2], 300)
 	p.retry(batch[4], 1)
 	p.promote(1)
-	p.remove(batch[6]) // frees the second one
+	p.remove(batch[6], 0) // frees the second one
 	p.retry(batch[7], 400)
 	var order []string
 	for r := p.takeOldest(); r != none; r = p.takeOldest() {

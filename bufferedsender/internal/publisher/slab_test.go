@@ -59,7 +59,7 @@ func TestWhichBodiesGetASlab(t *testing.T) {
 // What waits for long does not keep the memory of its neighbours.
 func TestWhoWaitsBehindAnotherMovesOut(t *testing.T) {
 	s := newSlab(10, largeSlab)
-	p := newPending[int]()
+	p := newPending[int](nil)
 	for i, key := range []string{"a", "b", "a"} {
 		p.add(Item[int]{Key: key, Body: s.put([]byte{'0' + byte(i)}), slab: s}, uint64(i+1), 0)
 	}
@@ -91,6 +91,35 @@ func TestWhatIsSentAgainMovesOut(t *testing.T) {
 	}
 }
 
+// What was taken back while it was in a request is settled when it comes back to
+// be sent again. Its slab must not be released twice: somebody else's bodies would
+// be overwritten.
+func TestWhatIsTakenBackReleasesItsSlabOnce(t *testing.T) {
+	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
+	s := newSlab(10, largeSlab)
+	l := p.loop
+	r := l.pending.add(Item[int]{Key: "a", Body: s.put([]byte("body")), slab: s}, 1, 0)
+	n := l.pending.at(r)
+	n.sent, n.removed = true, true
+	l.putBack(n, r)
+	l.again(r, 0, 0)
+	require.Len(t, l.settled, 1)
+	l.moveOut(l.moving)
+	releases := 0
+	for _, left := range l.left {
+		if left != nil {
+			releases++
+		}
+	}
+	for _, e := range l.endings {
+		if e.slab != nil {
+			releases++
+		}
+	}
+	assert.Equal(t, 1, releases)
+	assert.Equal(t, "body", string(l.settled[0].Item.Body), "until it is reported")
+}
+
 // Requests that Close has left behind may still read.
 func TestWhatCloseLeavesBehindIsNeverUsedAgain(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
@@ -112,7 +141,7 @@ func TestOnlyWhatIsAcceptedIsStored(t *testing.T) {
 		items[i] = Item[int]{Key: string(rune('a' + i)), Body: body}
 	}
 	for range 400 {
-		_, _ = p.Add(t.Context(), items, false)
+		_, _ = p.Add(t.Context(), items, false, false)
 	}
 	a := &p.admission
 	require.Equal(t, 1000, a.stats.Items)
@@ -140,7 +169,7 @@ func TestOnlyWhatIsAcceptedIsStored(t *testing.T) {
 func TestABodyWithItsOwnMemoryStaysThere(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{Items: 10, Bytes: 1 << 20, BatchBytes: 1 << 20}})
 	body := []byte("x")
-	_, err := p.Add(t.Context(), []Item[int]{{Key: "a", Body: body, Own: true}}, false)
+	_, err := p.Add(t.Context(), []Item[int]{{Key: "a", Body: body, Own: true}}, false, false)
 	require.NoError(t, err)
 	assert.Same(t, &body[0], &p.admission.inbox[0].item.Body[0])
 }
@@ -153,7 +182,7 @@ func TestAnIdleSenderKeepsNoSlab(t *testing.T) {
 	p.loop.mustNotSleep()
 	require.Same(t, s, p.admission.slab, "something waits")
 	p.loop.pending.take(nil, noLimits)
-	p.loop.pending.remove(0)
+	p.loop.pending.remove(0, 0)
 	p.loop.mustNotSleep()
 	assert.Nil(t, p.admission.slab)
 	assert.EqualValues(t, 1, s.users.Load())

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// blips are rows in which something goes wrong for a moment or a few seconds,
+// and what counts is that nothing is lost by it and how soon all is well again.
+func blips(s setting) []row {
+	all := []row{blip(s, 1), blip(s, 3), blip(s, 8)}
+	for _, status := range []int{http.StatusFound, http.StatusMethodNotAllowed, 520} {
+		all = append(all, row{
+			name: fmt.Sprintf("%d-for-5-s", status), what: fmt.Sprintf("every request is answered %d for 5 s", status), spread: 9 * time.Second,
+			phases:   []phase{script(2*time.Second, faults(searchtest.Fault{Status: status})), script(7*time.Second, nil)},
+			recovery: afterPhase, needs: map[string]int{fmt.Sprintf("request %d", status): 1},
+		})
+	}
+	for _, c := range [][2]string{{"0", "0"}, {"past", "Mon, 02 Jan 2006 15:04:05 GMT"}} {
+		all = append(all, row{
+			name: "retry-after-" + c[0], what: fmt.Sprintf("every request is answered 503 with Retry-After: %s for 5 s", c[1]), spread: 9 * time.Second,
+			service:  serviceConfig{Trouble: trouble{RetryAfter: c[1]}},
+			phases:   []phase{script(2*time.Second, faults(searchtest.Fault{Status: 503})), script(7*time.Second, nil)},
+			recovery: afterPhase, needs: map[string]int{"request 503": 1},
+		})
+	}
+	return append(all,
+		row{
+			name: "half-502", what: "half of all requests are answered 502, by chance, for 8 s", spread: 10 * time.Second,
+			options:  func(o *bufferedsender.Options[document]) { o.MaxBatchActions = s.batch() },
+			phases:   []phase{script(0, faults(searchtest.Fault{Probability: 0.5, Status: 502})), script(8*time.Second, nil)},
+			recovery: afterPhase, needs: map[string]int{"request 502": 2},
+		},
+		row{
+			name: "key-rotated-8", what: "every request is answered 401 for 5 s, with 8 in flight (MaxInFlight), until the client gets the new key", spread: 9 * time.Second,
+			service:  serviceConfig{Latency: searchtest.Duration(s.span(50 * time.Millisecond))},
+			options:  func(o *bufferedsender.Options[document]) { o.MaxInFlight, o.MaxBatchActions = 8, s.batch() },
+			phases:   []phase{steer(2*time.Second, "rotate"), {at: 7 * time.Second, over: true, do: rotateCredential}},
+			recovery: afterPhase, needs: map[string]int{"request 401": 1},
+		},
+		row{
+			name: "close-in-outage", what: "connections are refused from 1 s on; Close, called after 3 s with a deadline of 300 ms, gives the rest to the dead letters", spread: 4 * time.Second,
+			phases:  []phase{steer(time.Second, "off")},
+			letters: true, closeAt: 3 * time.Second, closeIn: 300 * time.Millisecond,
+			needs: map[string]int{"connection broken": 1, "unsent": 1, "not accepted": 1},
+		},
+	)
+}
+
+// blip is a row in which there are no connections for a moment, while n requests
+// are in flight all the time.
+func blip(s setting, n int) row {
+	latency := s.span(time.Duration(n) * 20 * time.Millisecond)
+	return row{
+		name: fmt.Sprintf("blip-%d", n), what: fmt.Sprintf("connections break and are refused for 50 ms, with %d in flight (MaxInFlight)", n), spread: time.Second,
+		service:  serviceConfig{Latency: searchtest.Duration(latency)},
+		options:  func(o *bufferedsender.Options[document]) { o.MaxInFlight, o.MaxBatchActions = n, s.batch() },
+		phases:   []phase{steer(500*time.Millisecond, "off"), steer(550*time.Millisecond, "on")},
+		recovery: afterPhase, needs: map[string]int{"connection broken": 1},
+	}
+}
+
+// batch is the number of actions of which a hundred batches make the row.
+func (s setting) batch() int { return max(s.documents/100, 1) }
+
+// causes are rows in which it is the documents, or the way to the service.
+func causes(s setting) []row {
+	poison := row{
+		name: "poison", what: "one document breaks the connection of every request that carries it: it alone must fail",
+		shape: shape{giants: []int{2 * bodyBytes}}, spread: 6 * time.Second, limit: 3 * time.Minute,
+		needs: map[string]int{"connection broken": 2},
+		mayFail: func(_ *plan, a action, status int) bool {
+			return a.size == 2*bodyBytes && status == 0
+		},
+	}
+	poison.service.Trouble.Poison = newPlan(shape{documents: s.documents, size: bodyBytes, giants: poison.shape.giants}).poisoned()
+
+	full := bufferedsender.DefaultMaxBatchActions
+	if s.fast {
+		full = fastBatch
+	}
+	timeout := s.span(2 * time.Second)
+	return []row{
+		poison,
+		{
+			name: "slow-line", what: "a full batch takes twice as long to arrive as RequestTimeout (2 s), a quarter of it half as long",
+			shape: shape{documents: s.documents / 8}, limit: time.Minute,
+			service: serviceConfig{Trouble: trouble{Line: float64(full*650) / (2 * timeout).Seconds()}},
+			options: func(o *bufferedsender.Options[document]) { o.RequestTimeout = timeout },
+			needs:   map[string]int{"no reply in time": 1},
+		},
+		{
+			name: "drift", what: "the index lacks a field that most documents have, for 4 s", spread: 6 * time.Second,
+			service:  serviceConfig{Trouble: trouble{Drifted: true}},
+			phases:   []phase{steer(4*time.Second, "mend")},
+			recovery: afterPhase, needs: map[string]int{"request 400": 1}, mayFail: someRefused(),
+		},
+		{
+			name: "drift-half", what: "the index lacks a field that the documents of half of the producers have, for 4 s", spread: 6 * time.Second,
+			shape:    shape{unranked: producers / 2},
+			service:  serviceConfig{Trouble: trouble{Drifted: true}},
+			phases:   []phase{steer(4*time.Second, "mend")},
+			recovery: afterPhase, needs: map[string]int{"request 400": 1}, mayFail: someRefused(),
+		},
+	}
+}
+
+// someRefused allows as many failures as it takes to find out that the index is the
+// cause: twenty keys.
+func someRefused() func(*plan, action, int) bool {
+	refused := 0
+	return func(_ *plan, _ action, status int) bool {
+		if status == http.StatusBadRequest {
+			refused++
+		}
+		return status == http.StatusBadRequest && refused <= 20
+	}
+}
+
+// poisoned is the key of the only giant.
+func (p *plan) poisoned() string { return p.key(p.giants[0]) }

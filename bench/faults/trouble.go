@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// trouble is what goes wrong with a service that a script of the emulator cannot
+// say, because it happens on the way to it or is about a document.
+type trouble struct {
+	// Poison is the key of a document that breaks the connection of every request
+	// that carries it, as a firewall does that takes it for an attack.
+	Poison string `json:"poison,omitempty"`
+	// Line is how many bytes of a request arrive in a second, 0 for all at once.
+	// Nothing is done about a request that has not arrived when the client gives
+	// up.
+	Line float64 `json:"line,omitempty"`
+	// RetryAfter is the header of every 503, as it stands here.
+	RetryAfter string `json:"retryAfter,omitempty"`
+	// Drifted leaves the field rank out of the index until it is mended.
+	Drifted bool `json:"drifted,omitempty"`
+}
+
+var errPoison = errors.New("the firewall has seen something in it")
+
+// intercept is a searchtest.Interceptor. It sees a request before the witness,
+// for whom one that did not arrive does not exist.
+func (t *trouble) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if req.Method == http.MethodPost && req.Body != nil && (t.Line > 0 || t.Poison != "") {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		if t.Line > 0 {
+			takes := time.Duration(float64(len(body)) / t.Line * float64(time.Second))
+			if !sleepUntil(req.Context(), time.Now().Add(takes)) {
+				return nil, req.Context().Err()
+			}
+		}
+		if t.Poison != "" && bytes.Contains(body, fmt.Appendf(nil, `"id":%q`, t.Poison)) {
+			return nil, errPoison
+		}
+	}
+	resp, err := next(req)
+	if err == nil && t.RetryAfter != "" && resp.StatusCode == http.StatusServiceUnavailable {
+		resp.Header.Set("Retry-After", t.RetryAfter)
+	}
+	return resp, err
+}
+
+// definition is the index that the service begins with.
+func (t *trouble) definition() string {
+	if t.Drifted {
+		return strings.Replace(indexDefinition, rankField, "", 1)
+	}
+	return indexDefinition
+}
+
+// mend gives the index the field that it lacks.
+func mend(emulator *searchtest.Server) error {
+	req, err := http.NewRequest(http.MethodPut, "http://emulator/indexes/"+indexName+"?api-version=2024-07-01", strings.NewReader(indexDefinition))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Api-Key", secondKey)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := emulator.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		text, _ := io.ReadAll(resp.Body)
+		return fmt.Errorf("the index cannot be mended: %s: %s", resp.Status, text)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package bufferedsender
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// checkDocumentType returns an error if no value of T is a JSON object, which is
+// what a document is.
+func checkDocumentType[T any]() error {
+	t := reflect.TypeFor[T]()
+	if t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return nil // it may be
+	}
+	text := t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Interface:
+		if !text {
+			return nil
+		}
+	}
+	return fmt.Errorf("documents of type %s are no JSON objects: use a struct, a map, json.RawMessage or models.Patch, or set Encoder", reflect.TypeFor[T]())
+}

@@ -1,0 +1,162 @@
+package publisher
+
+import (
+	"slices"
+	"time"
+)
+
+// split puts back the parts of a batch that was refused as a whole. No attempt
+// is used. While the gate is shut they are no parts, so that batches form anew.
+func (l *loop[V, R]) split(f *flight[V, R], now instant) {
+	for _, r := range f.refs {
+		n := l.pending.at(r)
+		n.item.Attempt--
+		n.err = f.reply.Err
+		l.putBack(n, r)
+	}
+	if f.reply.TooLarge {
+		l.limit.refuse(f.batch.Bytes)
+	}
+	suspect := none
+	if i := f.reply.Suspect - 1; i >= 0 && i < len(f.refs) {
+		suspect = f.refs[i]
+	}
+	f.refs = l.staying(f.refs, now)
+	switch {
+	case l.shut != nil && !f.reply.TooLarge:
+		for _, r := range f.refs {
+			l.pending.retry(r, now)
+		}
+	case !l.splitByTrait(f, now):
+		l.pending.split(f.refs, slices.Index(f.refs, suspect))
+	}
+}
+
+// splitByTrait holds apart what has the trait that the service refuses, and sends
+// the others again. It reports whether it could.
+func (l *loop[V, R]) splitByTrait(f *flight[V, R], now instant) bool {
+	trait := f.reply.Trait
+	if trait == nil || l.p.config.Gate == nil || l.innocent[trait.Name] > now {
+		return false
+	}
+	var having, others []ref
+	for _, r := range f.refs {
+		if trait.Has(l.pending.at(r).item.Body) {
+			having = append(having, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	if len(having) == 0 {
+		return false
+	}
+	g := l.groupFor(&f.reply, now)
+	if g == nil {
+		return false
+	}
+	for _, r := range having {
+		l.pending.holdIn(g, r)
+	}
+	if len(others) > 0 {
+		l.pending.parts = append([]part{{refs: others}}, l.pending.parts...)
+	}
+	return true
+}
+
+// groupFor returns the group of what a reply has refused, nil if there are so many
+// already that looking for one more would cost too much: then its items fail one by
+// one, like any others.
+func (l *loop[V, R]) groupFor(reply *Reply[R], now instant) *group {
+	const many = 64
+	g := l.pending.groupOf(reply.Trait)
+	if g == nil && len(l.pending.groups) >= many {
+		l.pending.groups = slices.DeleteFunc(l.pending.groups, func(g *group) bool { return len(g.refs) == 0 && !g.out && !g.guilty() })
+	}
+	switch {
+	case g == nil && len(l.pending.groups) >= many:
+		return nil
+	case g == nil:
+		g = l.pending.newGroup(reply.Trait, l.traffic.applied)
+	}
+	g.err, g.last = reply.Err, now
+	return g
+}
+
+// trustFor is how long a trait is not taken for the cause that an item had which
+// was applied.
+const trustFor = time.Minute
+
+// endSingle draws the conclusions from a request that is about a group: one with
+// a single item, or in which items were applied that have the trait of one.
+func (l *loop[V, R]) endSingle(f *flight[V, R], now instant) {
+	if f.group != nil {
+		f.group.out = false
+	}
+	for i := range f.reply.Results {
+		if len(l.pending.groups) == 0 {
+			return
+		}
+		if f.reply.Results[i].Verdict != Done {
+			continue
+		}
+		for _, g := range slices.Clone(l.pending.groups) {
+			if !g.trait.Has(f.batch.Items[i].Body) {
+				continue
+			}
+			l.pending.endGroup(g)
+			if l.innocent == nil {
+				l.innocent = make(map[string]instant)
+			}
+			l.innocent[g.trait.Name] = later(now, trustFor)
+		}
+	}
+	l.pending.groups = slices.DeleteFunc(l.pending.groups, func(g *group) bool {
+		return len(g.refs) == 0 && !g.out && now-g.last >= trustFor
+	})
+}
+
+// refusedFor judges an item that the service has refused alone for a trait, and
+// reports whether it is to wait because the index is the cause.
+func (l *loop[V, R]) refusedFor(f *flight[V, R], now instant) (wait bool) {
+	trait := f.reply.Trait
+	if trait == nil || l.p.config.Gate == nil || l.innocent[trait.Name] > now || !trait.Has(f.batch.Items[0].Body) {
+		return false
+	}
+	g := l.groupFor(&f.reply, now)
+	if g == nil {
+		return false
+	}
+	if !g.guilty() {
+		g.refused[f.batch.Items[0].Key] = struct{}{}
+		if g.guilty() {
+			g.due = later(now, recoverAtLeast)
+		}
+		return false
+	}
+	g.due = later(now, min(recoverAtLeast<<min(g.probes, 16), recoverAtMost))
+	g.probes++
+	if f.group != nil { // which may be held for something else, too
+		f.group.due = max(f.group.due, g.due)
+	}
+	return true
+}
+
+// limitGroups keeps what is held apart from taking the room of what passes: the
+// oldest fail for which the buffer's quarter is not enough.
+func (l *loop[V, R]) limitGroups() {
+	const share = 4
+	for _, g := range l.pending.groups {
+		for l.shut == nil && g.guilty() && l.traffic.applied != g.applied &&
+			(len(g.refs) > max(1, l.configured.Items/share) || int64(g.bytes) > max(1, l.configured.Bytes/share)) {
+			r := g.refs[0]
+			g.remove(r, l.pending.sizeOf(r))
+			n := l.pending.at(r)
+			n.held = nil
+			l.settle(Settlement[V, R]{
+				Item: &n.item, Outcome: Failed, Index: true, Unknown: n.unknown, Waited: l.p.now() - n.accepted,
+				Result: &Result[R]{Verdict: Fail, Err: g.err, Unknown: n.unknown},
+			}, r)
+		}
+	}
+	l.endNow()
+}

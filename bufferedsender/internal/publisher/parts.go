@@ -1,0 +1,64 @@
+package publisher
+
+import "slices"
+
+// part is some of a batch that was refused or has failed.
+type part struct {
+	refs []ref
+	due  instant
+}
+
+// split puts back a batch that was refused as a whole, as parts to be sent as
+// they are: merged with anything else, or with each other, they would be
+// refused for ever. suspect is the position of the action that the service
+// blamed, or -1; it gets a part of its own. The parts are sent before those of
+// other batches, so that one guilty action is found after few requests, and
+// so are enough of many.
+func (p *pending[V]) split(batch []ref, suspect int) {
+	var parts []part
+	if suspect >= 0 && suspect < len(batch) {
+		parts = append(parts, part{refs: []ref{batch[suspect]}})
+		batch = slices.Delete(slices.Clone(batch), suspect, suspect+1)
+	}
+	for _, half := range p.divide(batch, 2) {
+		parts = append(parts, part{refs: half})
+	}
+	p.parts = append(parts, p.parts...)
+}
+
+// divide cuts a batch into n pieces of about the same bytes, not of the same
+// number of actions: one giant among small ones is cut out in a few steps.
+func (p *pending[V]) divide(batch []ref, n int) (pieces [][]ref) {
+	total := 0
+	for _, r := range batch {
+		total += len(p.at(r).item.Body)
+	}
+	for ; n > 1 && len(batch) > 1; n-- {
+		cut, sum := 0, 0
+		for cut < len(batch)-1 && (cut == 0 || sum+len(p.at(batch[cut]).item.Body) <= total/n) {
+			sum += len(p.at(batch[cut]).item.Body)
+			cut++
+		}
+		pieces = append(pieces, slices.Clone(batch[:cut]))
+		batch, total = batch[cut:], total-sum
+	}
+	if len(batch) > 0 {
+		pieces = append(pieces, slices.Clone(batch))
+	}
+	return pieces
+}
+
+// duePart returns the position of the part that is to be sent next, or -1.
+func (p *pending[V]) duePart() int {
+	return slices.IndexFunc(p.parts, func(part part) bool { return part.due <= p.now })
+}
+
+// dissolve puts the actions of parts that failed back one by one.
+func (p *pending[V]) dissolve() {
+	for _, part := range p.parts {
+		for _, r := range part.refs {
+			p.retry(r, part.due)
+		}
+	}
+	p.parts = nil
+}

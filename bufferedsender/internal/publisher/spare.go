@@ -1,0 +1,62 @@
+package publisher
+
+// spare is the memory of a sender whose buffer was full. While the sender is idle
+// it lies in a pool that the garbage collector empties: ten thousand idle senders
+// must not keep what each of them needed once, and one that is used again soon
+// shall not have to make it anew.
+type spare[V, R any] struct {
+	blocks [][]node[V]
+	free   ref
+	lanes  lanes
+	ready  queue
+	heaps  [3][]ref
+
+	settled []Settlement[V, R]
+	endings []ending
+	moving  []ref
+	left    []*slab
+	idle    []*flight[V, R]
+}
+
+// lend gives the memory away. admission.mu is held, and nothing is pending.
+func (l *loop[V, R]) lend(a *admission[V]) {
+	const few = 64 // nodes that an idle sender may keep
+	p := l.pending
+	if len(p.blocks) == 0 || len(p.blocks) == 1 && cap(p.blocks[0]) <= few {
+		return
+	}
+	for _, inbox := range [][]entry[V]{a.inbox, a.spare} {
+		if cap(inbox) > few {
+			a.inboxes.Put(&inbox)
+		}
+	}
+	l.p.spare.Put(&spare[V, R]{
+		blocks: p.blocks, free: p.free, lanes: p.lanes, ready: p.ready,
+		heaps:   [3][]ref{p.freed.refs, p.delayed.refs, p.due.refs},
+		settled: l.settled, endings: l.endings, moving: l.moving, left: l.left, idle: l.idle,
+	})
+	p.blocks, p.free, p.lanes, p.ready = nil, none, newLanes(), queue{}
+	p.freed.refs, p.delayed.refs, p.due.refs = nil, nil, nil
+	a.inbox, a.spare = nil, nil
+	l.settled, l.endings, l.moving, l.left, l.idle = nil, nil, nil, nil, nil
+}
+
+// fetch takes the memory back, if it is still there. Nothing is pending.
+func (l *loop[V, R]) fetch() {
+	s, ok := l.p.spare.Get().(*spare[V, R])
+	if !ok {
+		return
+	}
+	p := l.pending
+	p.blocks, p.free, p.lanes, p.ready = s.blocks, s.free, s.lanes, s.ready
+	p.freed.refs, p.delayed.refs, p.due.refs = s.heaps[0], s.heaps[1], s.heaps[2]
+	l.settled, l.endings, l.moving, l.left, l.idle = s.settled, s.endings, s.moving, s.left, s.idle
+}
+
+// newInbox returns an empty inbox for n entries, an old one if it is still there.
+func (a *admission[V]) newInbox(n int) []entry[V] {
+	if inbox, ok := a.inboxes.Get().(*[]entry[V]); ok {
+		return (*inbox)[:0]
+	}
+	return make([]entry[V], 0, n)
+}

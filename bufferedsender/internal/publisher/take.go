@@ -1,0 +1,273 @@
+package publisher
+
+import (
+	"math"
+	"slices"
+)
+
+// take appends the next batch to out: a part as it is, else retries that are
+// due and then new actions, oldest first, until a limit is reached. A single
+// action is taken whatever its size. The actions taken are out until they are
+// removed, retried or split.
+// cut says that the limit in bytes was what ended it.
+func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
+	if l.probe {
+		r := none
+		if l.elsewhere {
+			r = p.takeElsewhere(l.newest, l.tried)
+		}
+		if r == none {
+			r = p.takeProbe(l.newest)
+		}
+		if r != none {
+			out = append(out, r)
+		}
+		return out, false
+	}
+	if g := p.dueGroup(); g != nil && (g.turn || p.waiting == 0 && p.duePart() < 0) {
+		return append(out, g.take(p.sizeOf)), false
+	} else if g != nil {
+		g.turn = true
+	}
+	if i := p.duePart(); i >= 0 {
+		return p.takePart(out, l, i)
+	}
+	bytes := 0
+	for len(out) < l.actions {
+		r, retried := p.head(), p.due.len() > 0
+		if retried {
+			r = p.due.front()
+		}
+		if r == none || !retried && p.at(r).seq > l.newest {
+			break
+		}
+		size := len(p.at(r).item.Body)
+		if len(out) > 0 && l.size(len(out)+1, bytes+size) > l.bytes {
+			return out, true
+		}
+		// What failed together is not filled up with others: if it always were, it
+		// would not be the same batch that fails again, and never be divided.
+		if len(out) > 0 && (p.at(out[0]).together > 0) != (p.at(r).together > 0) {
+			break
+		}
+		switch {
+		case retried:
+			p.due.pop()
+		case p.freed.len() > 0 && p.freed.front() == r:
+			p.freed.pop()
+		default:
+			p.ready.pop()
+		}
+		p.waits(r, -1)
+		bytes += size
+		out = append(out, r)
+	}
+	return out, false
+}
+
+// takePart takes a part, or what of it the limits allow: they may have become
+// narrower since it was made.
+func (p *pending[V]) takePart(out []ref, l batchLimits, i int) (batch []ref, cut bool) {
+	part, bytes, n := p.parts[i].refs, 0, 0
+	for ; n < len(part) && n < max(l.partActions, 1); n++ {
+		size := len(p.at(part[n]).item.Body)
+		if n > 0 && l.size(n+1, bytes+size) > l.partBytes {
+			break
+		}
+		bytes += size
+	}
+	p.takeFromPart(i, n)
+	return append(out, part[:n]...), false
+}
+
+// takeFromPart removes the first n actions of a part.
+func (p *pending[V]) takeFromPart(i, n int) {
+	if p.parts[i].refs = p.parts[i].refs[n:]; len(p.parts[i].refs) == 0 {
+		p.parts = slices.Delete(p.parts, i, i+1)
+	}
+}
+
+// takeProbe takes one action to find out with whether the service works: if it
+// can be, one that no probe has carried before, and none that is held apart.
+func (p *pending[V]) takeProbe(newest uint64) ref {
+	r := p.head()
+	if r != none && p.at(r).seq > newest {
+		r = none
+	}
+	i, g := p.duePart(), p.dueGroup()
+	switch {
+	case p.due.len() > 0 && (r == none || p.at(p.due.front()).probes == 0):
+		r = p.due.pop()
+	case r == none && i >= 0:
+		r = p.parts[i].refs[0]
+		p.takeFromPart(i, 1)
+		return r
+	case r == none && g != nil:
+		return g.take(p.sizeOf)
+	case r == none:
+		return none
+	case p.freed.len() > 0 && p.freed.front() == r:
+		p.freed.pop()
+	default:
+		p.ready.pop()
+	}
+	p.waits(r, -1)
+	return r
+}
+
+// takeElsewhere takes an action to try with after many in a row have been refused
+// for the same reason: if only these are to be refused, any other finds it out. By
+// turns it is the newest, which nobody knows anything about, and one from anywhere,
+// because what is refused may lie close together. It returns none if all have been
+// tried.
+func (p *pending[V]) takeElsewhere(newest uint64, tried int) ref {
+	var refs []ref
+	consider := func(r ref) {
+		if n := p.at(r); n.probes == 0 && (n.sent || n.seq <= newest) {
+			refs = append(refs, r)
+		}
+	}
+	p.ready.each(consider)
+	for _, h := range []*refHeap{&p.freed, &p.due} {
+		for _, r := range h.refs {
+			consider(r)
+		}
+	}
+	for _, part := range p.parts {
+		for _, r := range part.refs {
+			consider(r)
+		}
+	}
+	if len(refs) == 0 {
+		return none
+	}
+	p.sort(refs)
+	place := 0.0
+	if tried%2 != 0 {
+		_, place = math.Modf(float64(tried) * math.Phi) // multiples of the golden ratio never come close together
+	}
+	chosen := refs[len(refs)-1-int(place*float64(len(refs)))]
+	p.takeIf(func(r ref) bool { return r == chosen })
+	return chosen
+}
+
+// takeOldest takes the action that was accepted first of those that are the
+// first of their key and not in flight, or returns none.
+func (p *pending[V]) takeOldest() ref {
+	oldest, take := p.head(), func(r ref) {
+		if p.freed.len() > 0 && p.freed.front() == r {
+			p.freed.pop()
+		} else {
+			p.ready.pop()
+		}
+		p.waits(r, -1)
+	}
+	older := func(r ref) bool { return oldest == none || p.at(r).seq < p.at(oldest).seq }
+	for i, r := range p.due.refs {
+		if older(r) {
+			oldest, take = r, func(r ref) { p.due.remove(i); p.waits(r, -1) }
+		}
+	}
+	for i, r := range p.delayed.refs {
+		if older(r) {
+			oldest, take = r, func(ref) { p.delayed.remove(i) }
+		}
+	}
+	for i, part := range p.parts {
+		for at, r := range part.refs {
+			if older(r) {
+				oldest, take = r, func(ref) {
+					p.parts[i].refs = slices.Delete(slices.Clone(p.parts[i].refs), at, at+1)
+					p.takeFromPart(i, 0)
+				}
+			}
+		}
+	}
+	for _, g := range p.groups {
+		for _, r := range g.refs {
+			if older(r) {
+				oldest, take = r, func(r ref) { g.remove(r, p.sizeOf(r)); p.at(r).held = nil }
+			}
+		}
+	}
+	if oldest != none {
+		take(oldest)
+	}
+	return oldest
+}
+
+// takeAll takes every action that takeOldest could take, oldest first.
+func (p *pending[V]) takeAll() []ref {
+	var refs []ref
+	for ; p.ready.len() > 0; p.ready.pop() {
+		refs = append(refs, p.ready.front())
+	}
+	refs = append(append(refs, p.freed.refs...), p.due.refs...)
+	for _, r := range refs {
+		p.waits(r, -1)
+	}
+	refs = append(refs, p.delayed.refs...)
+	for _, part := range p.parts {
+		refs = append(refs, part.refs...)
+	}
+	for _, g := range p.groups {
+		for _, r := range g.refs {
+			p.at(r).held = nil
+		}
+		refs = append(refs, g.refs...)
+		g.refs, g.bytes = nil, 0
+	}
+	p.freed.refs, p.due.refs, p.delayed.refs, p.parts = nil, nil, nil, nil
+	p.sort(refs)
+	return refs
+}
+
+// takeIf takes those of the actions that takeAll takes which the caller wants,
+// oldest first.
+func (p *pending[V]) takeIf(wanted func(r ref) bool) (taken []ref) {
+	pick := func(refs []ref, counted bool) []ref {
+		kept := refs[:0]
+		for _, r := range refs {
+			if !wanted(r) {
+				kept = append(kept, r)
+				continue
+			}
+			if counted {
+				p.waits(r, -1)
+			}
+			taken = append(taken, r)
+		}
+		return kept
+	}
+	for range p.ready.len() {
+		r := p.ready.front()
+		if p.ready.pop(); !wanted(r) {
+			p.ready.push(r)
+			continue
+		}
+		p.waits(r, -1)
+		taken = append(taken, r)
+	}
+	for _, h := range []*refHeap{&p.freed, &p.due} {
+		h.refs = pick(h.refs, true)
+		h.restore()
+	}
+	p.delayed.refs = pick(p.delayed.refs, false)
+	p.delayed.restore()
+	for i := range p.parts {
+		p.parts[i].refs = pick(p.parts[i].refs, false)
+	}
+	p.parts = slices.DeleteFunc(p.parts, func(part part) bool { return len(part.refs) == 0 })
+	for _, g := range p.groups {
+		g.refs = pick(g.refs, false)
+		g.bytes = 0
+		for _, r := range g.refs {
+			g.bytes += p.sizeOf(r)
+		}
+	}
+	for _, r := range taken {
+		p.at(r).held = nil
+	}
+	p.sort(taken)
+	return taken
+}

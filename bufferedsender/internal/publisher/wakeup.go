@@ -1,0 +1,109 @@
+package publisher
+
+import (
+	"math"
+	"time"
+)
+
+// autoFlush makes everything that waits urgent when the oldest has waited too
+// long.
+func (l *loop[V, R]) autoFlush(now instant) {
+	if deadline, ok := l.autoFlushAt(); ok && now >= deadline {
+		newest := l.p.admission.timerFired()
+		l.urgent = max(l.urgent, newest)
+	}
+	if l.hastened != 0 && now >= l.hastenAt {
+		l.urgent = max(l.urgent, l.p.admission.takeHastened())
+		l.hastened = 0
+	}
+}
+
+// autoFlushAt returns when the timer is to fire for what waits now.
+func (l *loop[V, R]) autoFlushAt() (instant, bool) {
+	if !l.p.config.AutoFlush || l.p.config.Interval <= 0 {
+		return 0, false
+	}
+	seq, accepted, ok := l.pending.oldest()
+	if !ok || seq <= l.urgent {
+		return 0, false
+	}
+	return later(accepted, l.p.config.Interval), true
+}
+
+// nextWake returns how long to sleep at the most; false means until woken.
+func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
+	next, ok := instant(math.MaxInt64), false
+	at := func(t instant) {
+		next, ok = min(next, t), true
+	}
+	if l.pausedUntil > now {
+		at(l.pausedUntil) // for the condition
+	}
+	if len(l.pending.cuts.order) > 0 {
+		at(l.pending.cuts.at[l.pending.cuts.order[0]]) // to forget it
+	}
+	if l.paused || l.blocked {
+		return max(next-now, 0), ok // Resume and the gate wake the loop
+	}
+	if t, waits := l.pending.nextRetry(); waits {
+		at(t)
+	}
+	if l.wanted() {
+		if now < l.notBefore() {
+			at(l.notBefore())
+		}
+	} else {
+		if t, waits := l.autoFlushAt(); waits {
+			at(max(t, l.pausedUntil)) // never while paused
+		}
+		if l.hastened != 0 && l.pending.count > 0 {
+			at(max(l.hastenAt, l.pausedUntil))
+		}
+	}
+	return max(next-now, 0), ok
+}
+
+// mustNotSleep tells adders from how much on to wake the loop, and reports
+// whether there is that much already. Waking it for each single item would cost
+// more than everything else that is done for one.
+func (l *loop[V, R]) mustNotSleep() bool {
+	const sortIn = 256 // so that the loop keeps up while adders go on
+	items, bytes := sortIn, int64(math.MaxInt64)
+	switch {
+	case len(l.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway
+	case l.pending.waiting == 0: // the first one starts the timer
+		items = 1
+	default: // what a full batch lacks
+		limits := l.limits()
+		items = max(1, min(sortIn, limits.actions-l.pending.waiting))
+		bytes = int64(limits.bytes - limits.size(l.pending.waiting, l.pending.waitingBytes))
+	}
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l.pending.count == 0 && len(a.inbox) == 0 { // an idle sender keeps nothing
+		a.slab.release()
+		a.slab = nil
+		l.lend(a)
+	}
+	a.wakeItems, a.wakeBytes = items, bytes
+	_, a.oldest, a.waits = l.pending.oldest()
+	return a.enough()
+}
+
+// takeHastened returns what is not to wait any longer.
+func (a *admission[V]) takeHastened() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer func() { a.hastened = 0 }()
+	return a.hastened
+}
+
+// timerFired counts a flush by the timer, and returns the sequence number of the
+// last accepted action.
+func (a *admission[V]) timerFired() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stats.Flushes++
+	return a.stats.Accepted
+}

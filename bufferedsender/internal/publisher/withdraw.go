@@ -1,0 +1,210 @@
+package publisher
+
+import "slices"
+
+// withdrawal is a call of Withdraw that waits for requests.
+type withdrawal[V, R any] struct {
+	flights []*flight[V, R]
+	done    chan struct{}
+}
+
+// Withdraw takes back the accepted items that match wants: what is not in a
+// request at this moment is settled as Withdrawn without being sent, or, if an
+// earlier item of its key must settle first, as soon as that has. What is in a
+// request is not sent again. It returns how many items were taken back, when the
+// requests that carry others have ended. In a hook it does not wait: it takes
+// effect after the hook, and returns 0.
+//
+// The loop calls match, which must not panic. An item that others were folded into
+// is taken back if match wants all of them.
+func (p *Publisher[V, R]) Withdraw(match func(key string, v *V) bool) int {
+	done, counted := make(chan struct{}), make(chan struct{})
+	n := 0
+	p.command(func() {
+		defer close(counted) // also if match ends the goroutine
+		n = p.loop.withdraw(match, done)
+	})
+	if p.onLoop() {
+		return 0
+	}
+	select {
+	case <-done:
+	case <-p.closed:
+	}
+	select {
+	case <-counted: // before n is read
+		return n
+	default:
+		return 0
+	}
+}
+
+// Sweep settles what Leave would not let travel, soon. It does not wait. Calls that
+// come faster than the loop are one.
+func (p *Publisher[V, R]) Sweep(gone func(key string, v *V) bool) {
+	if p.sweeping.Swap(true) {
+		return
+	}
+	p.command(func() {
+		p.sweeping.Store(false) // first: what is gone from now on may be missed
+		p.loop.withdraw(gone, nil)
+	})
+}
+
+// command has the loop call f. After the end of the loop it is not called.
+func (p *Publisher[V, R]) command(f func()) {
+	a := &p.admission
+	a.mu.Lock()
+	if !a.ended {
+		a.commands = append(a.commands, f)
+	}
+	a.mu.Unlock()
+	p.signal()
+}
+
+// withdraw closes done when no request carries any of the items; done may be nil.
+func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struct{}) (n int) {
+	matches := make(map[ref]bool)
+	matched := false
+	defer func() {
+		if !matched && done != nil { // it has ended the goroutine
+			close(done)
+		}
+	}()
+	l.pending.each(func(r ref) { // before anything is changed
+		it := &l.pending.at(r).item
+		for i := range it.Parts {
+			if !match(it.Key, &it.Parts[i].Value) {
+				return
+			}
+		}
+		if it.Parts != nil || match(it.Key, &it.Value) {
+			matches[r] = true
+		}
+	})
+	if matched = true; len(matches) == 0 && done == nil {
+		return 0
+	}
+	wanted := func(r ref) bool { return matches[r] }
+	now := l.p.now()
+	for _, r := range l.pending.takeIf(wanted) {
+		n += max(1, len(l.pending.at(r).item.Parts))
+		l.takenBack(r, now)
+	}
+	ended := make(map[ref]bool)
+	for i := range l.endings {
+		ended[l.endings[i].node] = true
+	}
+	w := &withdrawal[V, R]{done: done}
+	carried := make(map[ref]bool)
+	for _, f := range l.inFlight {
+		found := false
+		for _, r := range f.refs {
+			if wanted(r) {
+				carried[r], found = true, true
+			}
+		}
+		if found {
+			w.flights = append(w.flights, f)
+		}
+	}
+	for r := range matches {
+		node := l.pending.at(r)
+		if node.removed || ended[r] {
+			continue
+		}
+		node.removed = true
+		if !carried[r] {
+			n += max(1, len(node.item.Parts))
+		}
+	}
+	if done != nil {
+		l.withdrawals = append(l.withdrawals, w)
+	}
+	return n
+}
+
+// noteEnd notes that a request has ended, for those who wait for it.
+func (l *loop[V, R]) noteEnd(f *flight[V, R]) {
+	for _, w := range l.withdrawals {
+		w.flights = slices.DeleteFunc(w.flights, func(g *flight[V, R]) bool { return g == f })
+	}
+}
+
+// endWithdrawals lets go the calls of Withdraw whose requests have ended. It runs
+// when all that has been settled has been notified.
+func (l *loop[V, R]) endWithdrawals() {
+	if len(l.settled) > 0 {
+		return
+	}
+	l.withdrawals = slices.DeleteFunc(l.withdrawals, func(w *withdrawal[V, R]) bool {
+		if len(w.flights) == 0 {
+			close(w.done)
+		}
+		return len(w.flights) == 0
+	})
+}
+
+// Contains says of each key whether an item of it is accepted and not settled.
+// It waits for a hook that runs, unless it is called by one.
+func (p *Publisher[V, R]) Contains(keys []string) []bool {
+	if p.onLoop() {
+		return p.loop.contains(keys)
+	}
+	done := make(chan []bool, 1)
+	p.command(func() { done <- p.loop.contains(keys) })
+	select {
+	case found := <-done:
+		return found
+	case <-p.closed:
+		return make([]bool, len(keys))
+	}
+}
+
+func (l *loop[V, R]) contains(keys []string) []bool {
+	found := make([]bool, len(keys))
+	for i, key := range keys {
+		_, found[i] = l.pending.tail(&Item[V]{Key: key})
+	}
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.inbox) == 0 {
+		return found
+	}
+	accepted := make(map[string]struct{}, len(a.inbox))
+	for i := range a.inbox {
+		accepted[a.inbox[i].item.Key] = struct{}{}
+	}
+	for i, key := range keys {
+		if _, waits := accepted[key]; waits {
+			found[i] = true
+		}
+	}
+	return found
+}
+
+// staying asks of each item that is to be sent again whether it was taken back
+// meanwhile, settles those, and returns the others.
+func (l *loop[V, R]) staying(refs []ref, now instant) []ref {
+	back := l.p.config.Back
+	kept := refs[:0]
+	for _, r := range refs {
+		n := l.pending.at(r)
+		if n.removed || back != nil && !back(&n.item, n.unknown, n.err) {
+			l.takenBack(r, now)
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// takenBack settles an item that was taken back and is out.
+func (l *loop[V, R]) takenBack(r ref, now instant) {
+	n := l.pending.at(r)
+	l.settle(Settlement[V, R]{
+		Item: &n.item, Outcome: Failed, Withdrawn: true, Unknown: n.unknown, Waited: now - n.accepted,
+		Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
+	}, r)
+}

@@ -1,0 +1,238 @@
+package bufferedsender
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// lineLimit bounds how many lines of a kind are logged in a second, and counts what
+// is left out. It is pure data.
+type lineLimit struct {
+	second  time.Time
+	logged  int
+	leftOut int
+}
+
+// linesASecond is how many lines of a kind are logged in a second.
+const linesASecond = 10
+
+// allow reports whether a line may be logged now, and how many were left out before
+// it since the last one.
+func (l *lineLimit) allow(now time.Time) (leftOut int, ok bool) {
+	if now.Sub(l.second) >= time.Second {
+		l.second, l.logged = now, 0
+	}
+	if l.logged++; l.logged > linesASecond {
+		l.leftOut++
+		return 0, false
+	}
+	leftOut, l.leftOut = l.leftOut, 0
+	return leftOut, true
+}
+
+// log writes a line for a request: at warning level if it failed, or if some of it
+// is to be sent again.
+func (o *observer[T]) log(e *events.Batch) {
+	level, message := slog.LevelDebug, "azsearch: request completed"
+	switch {
+	case errors.Is(e.Err, ErrNotSent):
+		message = "azsearch: request not sent: sending was held meanwhile"
+	case e.Split:
+		level, message = slog.LevelWarn, "azsearch: request refused as a whole, sending it in parts"
+	case e.Err != nil && e.Retried > 0:
+		level, message = slog.LevelWarn, "azsearch: request failed, it will be retried"
+	case e.Err != nil:
+		level, message = slog.LevelWarn, "azsearch: request failed"
+	case e.Failed > 0:
+		level, message = slog.LevelWarn, "azsearch: documents refused"
+	case e.Retried > 0:
+		level, message = slog.LevelWarn, "azsearch: documents will be retried"
+	}
+	if !o.logger.Enabled(o.ctx, level) {
+		return
+	}
+	leftOut := 0
+	if level == slog.LevelWarn {
+		var ok bool
+		if leftOut, ok = o.warnings.allow(time.Now()); !ok {
+			return
+		}
+	}
+	attrs := append(o.where(),
+		slog.String("batch", e.ID), slog.Int("actions", e.Actions), slog.Int64("bytes", e.Bytes),
+		slog.Duration("took", e.Duration), slog.Int("status", e.StatusCode),
+		slog.Int("succeeded", e.Succeeded), slog.Int("failed", e.Failed), slog.Int("retried", e.Retried),
+	)
+	if e.RequestID != "" {
+		attrs = append(attrs, slog.String("request_id", e.RequestID))
+	}
+	if e.Err != nil {
+		attrs = append(attrs, slog.String("error", o.loggable(e.StatusCode, e.Err)))
+	}
+	if panicked := (*publisher.PanicError)(nil); errors.As(e.Err, &panicked) {
+		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
+	}
+	o.logger.LogAttrs(o.ctx, level, message, withLeftOut(attrs, leftOut)...)
+}
+
+// withLeftOut adds how many lines of this kind were not logged.
+func withLeftOut(attrs []slog.Attr, leftOut int) []slog.Attr {
+	if leftOut == 0 {
+		return attrs
+	}
+	return append(attrs, slog.Int("lines_left_out", leftOut))
+}
+
+// loggable is what may be said of an error. Above debug level that is not the
+// service's own explanation, which quotes documents and their keys, but for the name
+// of a property that the index lacks.
+func (o *observer[T]) loggable(status int, err error) string {
+	malformed := errors.Is(err, models.ErrMalformedReply)
+	if !malformed && (status == 0 || o.logger.Enabled(o.ctx, slog.LevelDebug)) {
+		return err.Error()
+	}
+	text := errorType(status, err)
+	if name := http.StatusText(status); name != "" && !malformed {
+		text += " " + name
+	}
+	if reason := harmlessReason(status, messageOf(err)); reason != "" {
+		return text + ": " + reason
+	}
+	if said := (interface{ LogReason() string })(nil); errors.As(err, &said) && said.LogReason() != "" {
+		return text + ": " + said.LogReason()
+	}
+	return text
+}
+
+// ofType is how the service says of which type a value should be.
+var ofType = regexp.MustCompile(`expected type '((?:Collection\()?Edm\.\w+\)?)(?:\[Nullable=False\])?'`)
+
+// harmlessReason says why the service has refused a document, as far as that can be
+// said without a word of the document; "" if it cannot.
+func harmlessReason(status int, message string) string {
+	if status != http.StatusBadRequest {
+		return ""
+	}
+	if lacks := missingProperty(message); lacks != nil {
+		return "the index has no property " + lacks.Name
+	}
+	if match := ofType.FindStringSubmatch(message); match != nil {
+		return "a value is not of the type " + match[1]
+	}
+	return ""
+}
+
+func (o *observer[T]) logPause(wait time.Duration) {
+	o.logger.LogAttrs(o.ctx, slog.LevelInfo, "azsearch: sending is held",
+		append(o.where(), slog.Duration("for", wait), slog.String("until", time.Now().Add(wait).Format(logTime)))...)
+}
+
+// logTime is RFC 3339 with milliseconds.
+const logTime = "2006-01-02T15:04:05.000Z07:00"
+
+// logChange logs that sending stops, why and until when, and that it goes on.
+func (o *observer[T]) logChange(from, to publisher.Condition, change *events.HealthChange) {
+	level, message := slog.LevelDebug, "azsearch: the condition of the sender has changed"
+	switch {
+	case to.State == publisher.Held:
+		level, message = slog.LevelWarn, "azsearch: sending has stopped, but for a probe now and then"
+	case to.State == publisher.Closing && to.Err != nil:
+		level, message = slog.LevelWarn, "azsearch: closing while sending is held: Close waits for it until its context ends"
+	case o.toldHeld && to.Err == nil && to.State != publisher.Closed:
+		level, message = slog.LevelInfo, "azsearch: sending goes on"
+	}
+	if level != slog.LevelDebug {
+		o.toldHeld = level == slog.LevelWarn
+	}
+	if !o.logger.Enabled(o.ctx, level) {
+		return
+	}
+	attrs := append(o.where(), slog.String("health", change.To.String()), slog.String("was", change.From.String()))
+	if open := (*breaker.OpenError)(nil); errors.As(to.Err, &open) {
+		if !open.Status.Until.IsZero() {
+			attrs = append(attrs, slog.String("until", open.Status.Until.Format(logTime)))
+		}
+		if open.Status.Err != nil {
+			attrs = append(attrs, slog.String("reason", o.loggable(statusOfError(open.Status.Err), open.Status.Err)))
+		}
+	} else if to.Err != nil && level > slog.LevelDebug {
+		attrs = append(attrs, slog.String("reason", o.loggable(statusOfError(to.Err), to.Err)))
+	}
+	o.logger.LogAttrs(o.ctx, level, message, attrs...)
+}
+
+// logFailure logs that a document has failed for good. What the program has taken
+// back is no failure.
+func (o *observer[T]) logFailure(s *settlement[T], err error) {
+	level := slog.LevelError
+	if s.Withdrawn {
+		level = slog.LevelDebug
+	}
+	if !o.logger.Enabled(o.ctx, level) {
+		return
+	}
+	leftOut := 0
+	if level == slog.LevelError {
+		var ok bool
+		if leftOut, ok = o.failures.allow(time.Now()); !ok {
+			return
+		}
+	}
+	attrs := append(o.where(), slog.String("action", string(s.Item.Value.typ)), slog.Int("attempts", s.Item.Attempt))
+	if failed := (*ActionError)(nil); errors.As(err, &failed) {
+		attrs = append(attrs, slog.String("reason", failed.Reason.String()), slog.Int("status", failed.Status), slog.Bool("unknown", failed.Unknown))
+		if cause := failed.Err; cause != nil && s.Outcome == publisher.Failed {
+			attrs = append(attrs, slog.String("error", o.loggable(failed.Status, cause)))
+		} else if reason := harmlessReason(failed.Status, failed.Message); reason != "" {
+			attrs = append(attrs, slog.String("error", reason))
+		}
+	}
+	if o.requestID != "" && s.Outcome == publisher.Failed && !s.Purged {
+		attrs = append(attrs, slog.String("request_id", o.requestID))
+	}
+	if o.logger.Enabled(o.ctx, slog.LevelDebug) {
+		attrs = append(attrs, slog.String("key", s.Item.Key), slog.String("detail", err.Error()))
+	}
+	o.logger.LogAttrs(o.ctx, level, "azsearch: a document has failed", withLeftOut(attrs, leftOut)...)
+}
+
+// logLeftOut says how many lines were left out that nothing has followed.
+func (o *observer[T]) logLeftOut() {
+	for _, left := range []struct {
+		limit *lineLimit
+		level slog.Level
+		what  string
+	}{{&o.failures, slog.LevelError, "documents have failed"}, {&o.warnings, slog.LevelWarn, "requests failed"}} {
+		if n := left.limit.leftOut; n > 0 {
+			left.limit.leftOut = 0
+			o.logger.LogAttrs(o.ctx, left.level, "azsearch: more "+left.what+" than were logged", append(o.where(), slog.Int("lines_left_out", n))...)
+		}
+	}
+}
+
+// where names the index and the endpoint, for every line.
+func (o *observer[T]) where() []slog.Attr {
+	attrs := make([]slog.Attr, 0, 16)
+	if o.index != "" {
+		attrs = append(attrs, slog.String("index", o.index))
+	}
+	if o.telemetry.endpoint != "" {
+		attrs = append(attrs, slog.String("endpoint", o.telemetry.endpoint))
+	}
+	return attrs
+}
+
+// statusOfError returns the HTTP status that an error stands for, or 0.
+func statusOfError(err error) int {
+	_, status := retry.Error(err)
+	return status
+}

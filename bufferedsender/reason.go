@@ -1,0 +1,69 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+)
+
+// reasonOf returns whom or what it is up to that an action was not completed.
+func reasonOf[T any](s *settlement[T]) models.Reason {
+	status, err := s.Result.Value.StatusCode, s.Result.Err
+	switch {
+	case s.Outcome == publisher.Unsent:
+		return models.ReasonClosed
+	case s.Purged:
+		return models.ReasonPurged
+	case s.Withdrawn:
+		return models.ReasonWithdrawn
+	case s.Index:
+		return models.ReasonIndex
+	case s.Result.Throttled:
+		return models.ReasonBusy
+	case errors.As(err, new(retry.UnsentError)):
+		return models.ReasonCredentials
+	case errors.Is(err, publisher.ErrNoResult), errors.Is(err, ErrNoResult):
+		return models.ReasonNoResult
+	}
+	return reasonOfStatus(status, err != nil, s.Exhausted)
+}
+
+// reasonOfStatus is reasonOf for an answer: to the request as a whole, or to one
+// document.
+func reasonOfStatus(status int, whole, exhausted bool) models.Reason {
+	switch {
+	case status == http.StatusRequestEntityTooLarge:
+		return models.ReasonTooLarge
+	case status == http.StatusBadRequest:
+		return models.ReasonDocument
+	case status == http.StatusConflict, status == http.StatusUnprocessableEntity:
+		return models.ReasonConflict
+	case status == http.StatusTooManyRequests && !whole:
+		return models.ReasonQuota
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		return models.ReasonBusy
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return models.ReasonCredentials
+	case status == http.StatusNotFound && !whole:
+		return models.ReasonMissingDocument
+	case status == 0 && !exhausted:
+		return models.ReasonClient
+	case status == 0, status >= 500, status == http.StatusRequestTimeout:
+		return models.ReasonUnreachable
+	case whole:
+		return models.ReasonNoIndex
+	}
+	return models.ReasonDocument
+}
+
+// pingOf returns the Ping of an Indexer that has one, or nil.
+func pingOf(indexer Indexer) func(context.Context) error {
+	if p, ok := indexer.(interface{ Ping(context.Context) error }); ok {
+		return p.Ping
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package breaker_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// wave lets n requests through, and then all of them end with r, each a moment
+// after the other.
+func wave(t *testing.T, b *breaker.Breaker, n int, r breaker.Result) {
+	t.Helper()
+	var passes []*breaker.Pass
+	for range n {
+		passes = append(passes, allow(t, b))
+	}
+	for _, p := range passes {
+		time.Sleep(time.Millisecond)
+		p.Done(r)
+	}
+}
+
+func TestWhatWasInFlightTogetherCountsOnce(t *testing.T) {
+	for _, o := range []breaker.Options{{}, {InARow: -1}, {Failures: 100, InARow: 3}} {
+		for _, n := range []int{1, 2, 3, 8, 100} {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, &o)
+				wave(t, b, n, fail)
+				assert.Equal(t, breaker.Closed, state(b), "%d in flight: a blip", n)
+				wave(t, b, n, fail)
+				assert.Equal(t, breaker.Closed, state(b), "%d in flight: the second wave", n)
+				assert.EqualValues(t, 2*n, b.Status().Counts.Failures)
+				allow(t, b).Done(fail)
+				assert.Equal(t, breaker.Open, state(b), "%d in flight: the third wave", n)
+			})
+		}
+	}
+}
+
+// With requests that start whenever one has ended there are no waves to see: a
+// failure counts if its request was sent when the last one that counted was
+// known.
+func TestAFailureCountsIfItsRequestStartedAfterTheLastThatCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		first, second := allow(t, b), allow(t, b)
+		first.Done(fail) // the first that counts
+		third := allow(t, b)
+		second.Done(fail) // with the first
+		fourth := allow(t, b)
+		third.Done(fail) // the second that counts: the one in between did not
+		fifth := allow(t, b)
+		fourth.Done(fail) // with the third
+		require.Equal(t, breaker.Closed, state(b))
+		fifth.Done(fail)
+		assert.Equal(t, breaker.Open, state(b))
+	})
+}
+
+func TestATripOpensItWhateverWasInFlightWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		under := allow(t, b)
+		request(t, b, fail)
+		under.Done(trip)
+		assert.Equal(t, breaker.Open, state(b))
+	})
+}
+
+// The last failure of before the probe is reported while the probe is under way.
+func TestAFailedProbeOpensItWhateverFailedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, steady())
+		late := allow(t, b)
+		request(t, b, trip)
+		time.Sleep(30 * time.Second)
+		probe := allow(t, b)
+		late.Done(fail)
+		probe.Done(fail)
+		assert.Equal(t, breaker.Open, state(b))
+		assert.EqualValues(t, 2, b.Status().Counts.Opened)
+	})
+}
+
+// It does not count, but the service has said when it wants to be asked again.
+func TestTheRetryAfterOfAFailureThatDoesNotCountIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		under := allow(t, b)
+		request(t, b, fail)
+		under.Done(breaker.Result{Outcome: breaker.Failure, RetryAfter: time.Minute})
+		request(t, b, fail)
+		request(t, b, fail)
+		assert.Equal(t, time.Minute, opened(t, b))
+	})
+}
+
+// Of requests one after the other half may succeed and it opens all the same;
+// of eight at a time one may.
+func TestShareWeighsWavesOfFailuresAgainstSingleSuccesses(t *testing.T) {
+	for _, c := range []struct {
+		inFlight, fail int
+		want           breaker.State
+	}{
+		{1, 1, breaker.Open},
+		{2, 1, breaker.Open},
+		{8, 8, breaker.Open},
+		{8, 7, breaker.Open},
+		{8, 6, breaker.Closed},
+		{8, 4, breaker.Closed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, nil)
+			for range 6 {
+				passes := make([]*breaker.Pass, c.inFlight)
+				for i := range passes {
+					if state(b) == breaker.Closed {
+						passes[i] = allow(t, b)
+					}
+				}
+				for i, p := range passes {
+					if p == nil {
+						break
+					}
+					if i < c.fail {
+						p.Done(fail)
+					} else {
+						p.Done(succeed)
+					}
+				}
+			}
+			assert.Equal(t, c.want, state(b), "%d of %d fail", c.fail, c.inFlight)
+		})
+	}
+}
