@@ -7,6 +7,8 @@ import (
 	"iter"
 	"log"
 	"slices"
+	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/go-azsearch/azsearch/search/searchtest/clienttest"
 )
 
 // README.md shows what stands between here and the end of find, word for word.
@@ -41,10 +44,39 @@ func load(ctx context.Context, endpoint, apiKey string, hotels iter.Seq[Hotel]) 
 	}
 	for hotel := range hotels {
 		if err := sender.UploadDocuments(ctx, hotel); err != nil { // waits while the buffer is full
-			return errors.Join(err, sender.Close(ctx))
+			return errors.Join(err, finish(sender))
 		}
 	}
-	return sender.Close(ctx) // nil: everything is in the index
+	return finish(sender)
+}
+
+// finish has a deadline of its own: what was accepted is sent also after Ctrl-C has
+// ended the other context. nil means that everything is in the index.
+func finish(sender *bufferedsender.BufferedSender[Hotel]) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return sender.Close(ctx)
+}
+
+func prepare(ctx context.Context, endpoint, adminKey string) error {
+	fields, err := models.FieldsOf[Hotel]() // of the struct tags
+	if err != nil {
+		return err
+	}
+	key := azcore.NewKeyCredential(adminKey) // azcore is github.com/Azure/azure-sdk-for-go/sdk/azcore
+	indexes, err := search.NewIndexClientWithKey(endpoint, key, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := indexes.CreateIndex(ctx, models.SearchIndex{Name: "hotels", Fields: fields}, nil); err != nil {
+		return err
+	}
+	client, err := search.NewClientWithKey(endpoint, "hotels", key, nil)
+	if err != nil {
+		return err
+	}
+	_, err = search.Check[Hotel](ctx, client, &search.CheckOptions{Use: search.CheckForWriting})
+	return err
 }
 
 func find(ctx context.Context, client *search.Client, text string) error {
@@ -64,15 +96,11 @@ func Example() {
 	if err := srv.Listen("127.0.0.1:0"); err != nil {
 		log.Fatal(err)
 	}
-	fields, err := models.FieldsOf[Hotel]()
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := srv.CreateIndex(models.SearchIndex{Name: "hotels", Fields: fields}); err != nil {
+	if err := prepare(context.Background(), srv.URL(), searchtest.AdminKey); err != nil {
 		log.Fatal(err)
 	}
 
-	err = load(context.Background(), srv.URL(), searchtest.AdminKey, slices.Values([]Hotel{
+	err := load(context.Background(), srv.URL(), searchtest.AdminKey, slices.Values([]Hotel{
 		{ID: "1", Name: "Stay-Kay City Hotel", Tags: []string{"view"}, Rating: 3.6},
 		{ID: "2", Name: "Old Century Hotel", Rating: 3.5},
 	}))
@@ -90,12 +118,9 @@ func Example() {
 	// <nil>
 }
 
-// transportOfREADME is the piece of README.md about testing.
-func transportOfREADME() (*search.Client, error) {
-	srv := searchtest.NewServer(nil)
-	defer srv.Close()
-	opts := &search.ClientOptions{}
-	opts.Transport = srv
-	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey), opts)
-	return client, err
+// clientOfREADME is the piece of README.md about testing.
+func clientOfREADME(t *testing.T) *search.Client {
+	t.Helper()
+	client := clienttest.New(t, Hotel{ID: "1", Name: "Ritz"}) // a *search.Client, its index made of the struct tags
+	return client
 }

@@ -21,16 +21,21 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
+// mostActions is the most that -max-batch-actions can be, and what it is: programs
+// that send the most that the service takes are to run without a flag.
+const mostActions = 32_000
+
 func newEmulatorCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "emulator",
 		Usage: "run an emulated search service until SIGINT or SIGTERM",
 		Description: `The first line of stdout is the endpoint; clients may connect from then on.
 Each request is one line on stderr: method, path, status, duration, actions.
-Documents live in memory and end with the process. The keys have fixed
-defaults: it is no place for anything secret. With --ui a line on stderr says
-where the page for browsers is; whoever can reach it sees everything and can
-make things go wrong.`,
+Documents live in memory and end with the process, unless --save names a file
+for them: with --seed STATE.json --save STATE.json it goes on where it stopped.
+The keys have fixed defaults: it is no place for anything secret. With --ui a
+line on stderr says where the page for browsers is; whoever can reach it sees
+everything and can make things go wrong.`,
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Usage: "listen on `HOST:PORT`; port 0 picks a free one", Value: "127.0.0.1:8080"},
@@ -38,7 +43,11 @@ make things go wrong.`,
 			&cli.StringFlag{Name: "tls-cert-out", Usage: "write that certificate to `FILE` in PEM, for clients to trust (curl --cacert FILE; SSL_CERT_FILE=FILE for Go on Linux)"},
 			&cli.StringFlag{Name: "api-key", Usage: "the `KEY` that may do everything", Value: searchtest.AdminKey},
 			&cli.StringFlag{Name: "query-key", Usage: "the `KEY` that may only read", Value: searchtest.QueryKey},
+			&cli.StringFlag{Name: "token", Usage: "take requests with the bearer token `TOKEN` for those of an admin; SDKs send tokens to https only, see --tls"},
+			&cli.BoolFlag{Name: "any-token", Usage: "take every well-formed bearer token for an admin's, whoever it is of, for programs that sign in with Entra ID: whoever can reach the address can do everything"},
+			&cli.IntFlag{Name: "max-batch-actions", Usage: "reject requests with more than `N` actions; the default is what the service enforces by its own error message, its documentation says 1000", Value: mostActions},
 			&cli.StringFlag{Name: "seed", Usage: "begin with the indexes, documents, synonym maps and aliases in `FILE`, see the documentation of searchtest.Server.Restore"},
+			&cli.StringFlag{Name: "save", Usage: "when it is stopped by SIGINT or SIGTERM, write everything that it holds to `FILE`, which --seed reads; with the same file for both the first start may find it missing"},
 			&cli.StringFlag{Name: "faults", Usage: "answer with the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
 			&cli.DurationFlag{Name: "latency", Usage: "hold each reply back for `DURATION`"},
 			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a rule in place of the service's models, see the documentation of searchtest.Options"},
@@ -53,7 +62,12 @@ make things go wrong.`,
 					tlsCertOut: c.String("tls-cert-out"),
 					apiKey:     c.String("api-key"),
 					queryKey:   c.String("query-key"),
+					token:      c.String("token"),
+					setToken:   c.IsSet("token"),
+					anyToken:   c.Bool("any-token"),
+					maxActions: c.Int("max-batch-actions"),
 					seed:       c.String("seed"),
+					save:       c.String("save"),
 					faults:     c.String("faults"),
 					latency:    c.Duration("latency"),
 					semantic:   c.Bool("semantic-stand-in"),
@@ -71,7 +85,12 @@ type emulation struct {
 	tls              bool
 	tlsCertOut       string
 	apiKey, queryKey string
+	token            string
+	setToken         bool // an empty one is a mistake, none is not
+	anyToken         bool
+	maxActions       int
 	seed             string
+	save             string
 	faults           string
 	latency          time.Duration
 	semantic         bool
@@ -86,6 +105,10 @@ func (e *emulation) validate() error {
 		errs = append(errs, errors.New("-api-key and -query-key must not be empty"))
 	} else if e.apiKey == e.queryKey {
 		errs = append(errs, errors.New("-api-key and -query-key must differ"))
+	}
+	errs = append(errs, e.validateToken())
+	if e.maxActions < 1 || e.maxActions > mostActions {
+		errs = append(errs, fmt.Errorf("-max-batch-actions %d is not between 1 and %d", e.maxActions, mostActions))
 	}
 	if e.latency < 0 {
 		errs = append(errs, fmt.Errorf("-latency %v is negative", e.latency))
@@ -102,6 +125,11 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	if err := e.validate(); err != nil {
 		return err
 	}
+	if e.save != "" {
+		if err := checkSave(e.save); err != nil {
+			return err
+		}
+	}
 	var script *searchtest.Faults
 	var scriptText []byte
 	if e.faults != "" {
@@ -113,8 +141,10 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	opts := &searchtest.Options{
 		AdminKeys: []string{e.apiKey},
 		QueryKeys: []string{e.queryKey},
+		Token:     e.takesToken,
 		Latency:   e.latency,
 
+		MaxBatchActions: e.maxActions,
 		SemanticStandIn: e.semantic,
 		// Nobody in this process looks at them.
 		KeepRequests: -1,
@@ -139,13 +169,18 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	if script != nil {
 		srv.SetFaults(script)
 	}
-	if e.seed != "" {
-		if err := srv.RestoreFile(e.seed); err != nil {
-			return errors.Join(err, srv.Close())
-		}
+	empty, err := seed(srv, e)
+	if err != nil {
+		return errors.Join(err, srv.Close())
 	}
 	if err := listen(srv, e); err != nil {
 		return errors.Join(err, srv.Close())
+	}
+	if empty {
+		fmt.Fprintf(stderr, "azsearch: beginning empty: there is no %s yet, it is written at the end\n", e.save)
+	}
+	if e.anyToken && !loopback(srv.URL()) {
+		fmt.Fprintln(stderr, "azsearch: -any-token with an address that others can reach: they can do everything")
 	}
 	if e.ui {
 		fmt.Fprintln(stderr, "azsearch: the page for browsers is at", pageURL(srv.URL()))
@@ -155,8 +190,15 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	}
 
 	<-ctx.Done()
+	var errs []error
 	if err := srv.Close(); err != nil {
-		return &failure{fmt.Errorf("stopping: %w", err)}
+		errs = append(errs, fmt.Errorf("stopping: %w", err))
+	}
+	if e.save != "" {
+		errs = append(errs, save(srv, e.save)) // after the last request
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &failure{err}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -106,6 +107,88 @@ func TestSeedThatCannotBeUsedIsOneLineAndExit2(t *testing.T) {
 	})
 }
 
+func TestSaveThatCannotWorkIsOneLineAndExit2(t *testing.T) {
+	dir := t.TempDir()
+	good := filepath.Join(dir, "state.json")
+	file := filepath.Join(dir, "file.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{}`), 0o600))
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"a folder":                   {[]string{"-save", dir}, "is a folder: name a file in it"},
+		"a folder that is not there": {[]string{"-save", filepath.Join(dir, "no", "state.json")}, "make it, or name a file elsewhere"},
+		"a file for a folder":        {[]string{"-save", filepath.Join(file, "state.json")}, "-save cannot be used"},
+		"another seed is missing":    {[]string{"-save", good, "-seed", filepath.Join(dir, "none")}, "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assertRefused(t, runToEnd(t, append([]string{"emulator", "-addr", "127.0.0.1:0"}, c.args...)...), c.says)
+			entries, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			assert.Len(t, entries, 1, "the check leaves nothing behind")
+		})
+	}
+}
+
+func TestTokensAreTakenAsTheFlagsSay(t *testing.T) {
+	const jwt = "eyJhbGciOiJub25lIn0.e30._-~+/=="
+	for name, c := range map[string]struct {
+		args    []string
+		takes   []string
+		rejects []string
+	}{
+		"none by default": {nil, nil, []string{jwt, "secret"}},
+		"the one named":   {[]string{"-token", "secret"}, []string{"secret"}, []string{jwt, "secret2", "Secret"}},
+		"any":             {[]string{"-any-token"}, []string{jwt, "secret"}, []string{"two words", "a=b", "<token>"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := startEmulator(t, append([]string{"-quiet"}, c.args...)...)
+			status := func(token string) int {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.url+"/indexes?api-version=2026-04-01", nil)
+				require.NoError(t, err)
+				if token != "" {
+					req.Header.Set("Authorization", "Bearer "+token)
+				}
+				resp, err := http.DefaultClient.Do(req)
+				require.NoError(t, err)
+				defer resp.Body.Close()
+				return resp.StatusCode
+			}
+			for _, token := range c.takes {
+				assert.Equal(t, http.StatusOK, status(token), token)
+			}
+			for _, token := range c.rejects {
+				assert.Equal(t, http.StatusForbidden, status(token), token)
+			}
+			assert.Equal(t, http.StatusUnauthorized, status(""))
+		})
+	}
+}
+
+func TestRequestsMayHaveAsManyActionsAsTheFlagSays(t *testing.T) {
+	body := func(actions int) string {
+		return `{"value":[` + strings.Repeat(`{"id":"1"},`, actions-1) + `{"id":"1"}]}`
+	}
+	for most, args := range map[int][]string{32_000: nil, 7: {"-max-batch-actions", "7"}} {
+		e := startEmulator(t, append([]string{"-quiet"}, args...)...)
+		e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotels)
+		status, _, answer := e.call(t, http.DefaultClient, http.MethodPost, "/indexes('hotels')/docs/search.index", searchtest.AdminKey, body(most))
+		assert.Equal(t, http.StatusOK, status, "%.200s", answer)
+		status, _, answer = e.call(t, http.DefaultClient, http.MethodPost, "/indexes('hotels')/docs/search.index", searchtest.AdminKey, body(most+1))
+		assert.Equal(t, http.StatusBadRequest, status)
+		assert.Contains(t, answer, fmt.Sprintf("Please include between 1 and %d indexing actions", most))
+	}
+}
+
+func TestOpennessToOthersIsSaid(t *testing.T) {
+	for endpoint, only := range map[string]bool{
+		"http://127.0.0.1:80": true, "http://[::1]:80": true, "https://localhost:80": true, "http://127.9.9.9:1": true,
+		"http://[::]:80": false, "http://0.0.0.0:80": false, "http://192.168.1.2:80": false, "http://example.com": false, ":": false,
+	} {
+		assert.Equal(t, only, loopback(endpoint), endpoint)
+	}
+}
+
 func TestBadUsageIsOneLineAndExit2(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -123,6 +206,11 @@ func TestBadUsageIsOneLineAndExit2(t *testing.T) {
 		{[]string{"emulator", "-api-key", ""}, "empty"},
 		{[]string{"emulator", "-api-key", "same", "-query-key", "same"}, "differ"},
 		{[]string{"emulator", "-tls-cert-out", "cert.pem"}, "-tls"},
+		{[]string{"emulator", "-token", ""}, "-token must be a bearer token"},
+		{[]string{"emulator", "-token", "two words"}, "-token must be a bearer token"},
+		{[]string{"emulator", "-token", "x", "-any-token"}, "cannot be used together"},
+		{[]string{"emulator", "-max-batch-actions", "0"}, "between 1 and 32000"},
+		{[]string{"emulator", "-max-batch-actions", "32001"}, "between 1 and 32000"},
 		{[]string{"emulator", "-tls", "-addr", "127.0.0.1:0", "-tls-cert-out", filepath.Join("no", "such", "folder")}, "no"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
@@ -213,7 +301,7 @@ func TestVersionSaysWhatItWasBuiltWith(t *testing.T) {
 func TestHelpListsEveryFlag(t *testing.T) {
 	got := runToEnd(t, "emulator", "-help")
 	assert.Zero(t, got.code)
-	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "faults", "latency", "semantic-stand-in", "quiet", "ui"} {
+	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "token", "any-token", "max-batch-actions", "seed", "save", "faults", "latency", "semantic-stand-in", "quiet", "ui"} {
 		assert.Contains(t, got.stdout, "--"+flag)
 	}
 }

@@ -3,6 +3,7 @@
 //
 //	azsearch emulator -addr 127.0.0.1:8080
 //	azsearch emulator -ui -seed hotels.json
+//	azsearch emulator -seed state.json -save state.json
 //	azsearch version
 package main
 

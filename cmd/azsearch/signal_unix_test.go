@@ -89,3 +89,12 @@ func TestSignalEndsRequestsThatHang(t *testing.T) {
 	// The process need not outlive its listener for the sake of the last line.
 	assert.Regexp(t, `^(POST /indexes cut \S+s\n)?$`, got.stderr)
 }
+
+func TestTokensForEveryoneAreWarnedOfWhereOthersReach(t *testing.T) {
+	for addr, warned := range map[string]bool{"127.0.0.1:0": false, ":0": true} {
+		e := startEmulator(t, "-quiet", "-any-token", "-addr", addr)
+		got := e.stop(t, syscall.SIGTERM)
+		assert.Zero(t, got.code)
+		assert.Equal(t, warned, strings.Contains(got.stderr, "-any-token with an address that others can reach"), got.stderr)
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -145,16 +146,51 @@ func TestMarkStaysBelowWhatAnInterruptedRunDidNotSend(t *testing.T) {
 	require.NoFileExists(t, l.refusedFile)
 }
 
-func TestRefusedLineIsSetAsideAndPassed(t *testing.T) {
-	l, err := load(t, failing(400), 10)
-	require.NoError(t, err)
-	at, err := readCheckpoint(l.checkpointFile)
-	require.NoError(t, err)
-	require.EqualValues(t, lineEnd(9)+int64(len("This is line 10.\n")), at.Offset)
-	refused, err := os.ReadFile(l.refusedFile)
-	require.NoError(t, err)
-	require.Contains(t, string(refused), "This is line 3.")
-	require.Equal(t, 1, bytes.Count(refused, []byte("\n")))
+// rejecting rejects every request that holds the third line, as a whole.
+func rejecting(status int, message string) *searchtest.Server {
+	srv := searchtest.NewServer(nil)
+	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "search.index") {
+			return next(r)
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if r.Body = io.NopCloser(bytes.NewReader(body)); !bytes.Contains(body, []byte(`"byte-32"`)) {
+			return next(r)
+		}
+		answer := fmt.Sprintf(`{"error":{"code":"","message":%q}}`, message)
+		return &http.Response{
+			StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+			Body: io.NopCloser(strings.NewReader(answer)), ContentLength: int64(len(answer)),
+		}, nil
+	})
+	return srv
+}
+
+func TestRejectedLineIsSetAsideAndPassed(t *testing.T) {
+	for name, srv := range map[string]*searchtest.Server{
+		"by itself": failing(http.StatusBadRequest),
+		"for a value of the wrong type": rejecting(http.StatusBadRequest,
+			"The request is invalid. Details: actions : 2: Cannot convert the literal 'x' to the expected type 'Edm.Int64'."),
+		"for a field that the index lacks": rejecting(http.StatusBadRequest,
+			"The request is invalid. Details: The property 'third' does not exist on type 'search.documentFields'."),
+		"for its size": rejecting(http.StatusRequestEntityTooLarge, "The request is too large."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := load(t, srv, 10)
+			require.NoError(t, err)
+			at, err := readCheckpoint(l.checkpointFile)
+			require.NoError(t, err)
+			require.EqualValues(t, lineEnd(9)+int64(len("This is line 10.\n")), at.Offset)
+			refused, err := os.ReadFile(l.refusedFile)
+			require.NoError(t, err)
+			require.Contains(t, string(refused), "This is line 3.")
+			require.Equal(t, 1, bytes.Count(refused, []byte("\n")))
+			require.EqualValues(t, 9, srv.DocumentCount(demoIndex), "the others are in the index")
+		})
+	}
 }
 
 func TestMarkStaysBelowALineWhoseAttemptsAreUsedUp(t *testing.T) {
@@ -181,7 +217,7 @@ func TestMarkStaysBelowALineThatMayStillBeAccepted(t *testing.T) {
 func TestDeletedIndexStopsTheLoadAndPassesNothing(t *testing.T) {
 	srv := searchtest.NewServer(nil)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: 404}}})
-	l, err := load(t, srv, 1000)
+	l, err := loadUntil(t.Context(), t, srv, 1000, 50*time.Millisecond) // or Close would wait for the index
 	require.ErrorContains(t, err, "404")
 	at, readErr := readCheckpoint(l.checkpointFile)
 	require.NoError(t, readErr)

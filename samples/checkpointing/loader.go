@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -117,7 +118,7 @@ func (l *loader) positionOf(tag any) (*events.LowWatermark[int64], int64, bool) 
 // by the next run. It is not asked about lines that this run has not sent.
 func (l *loader) pass(_ context.Context, e *events.ActionFailed[Entry]) bool {
 	var failed *bufferedsender.ActionError
-	if !errors.As(e.Err, &failed) || failed.Err != nil || failed.Exhausted || failed.Status == 429 {
+	if !errors.As(e.Err, &failed) || !atFault(failed) {
 		l.fail(e.Err)
 		return false
 	}
@@ -133,6 +134,19 @@ func (l *loader) pass(_ context.Context, e *events.ActionFailed[Entry]) bool {
 	}
 	l.refused++
 	return true
+}
+
+// atFault reports whether it is up to the line that it was rejected. The quota of an
+// index and an index that is missing are up to somebody else, although the service
+// rejects the line as well (Rejected).
+func atFault(failed *bufferedsender.ActionError) bool {
+	switch failed.Reason {
+	case models.ReasonDocument, models.ReasonTooLarge:
+		return true
+	case models.ReasonIndex: // it has a field that the index lacks
+		return failed.Status == http.StatusBadRequest
+	}
+	return false
 }
 
 // settled runs on the sender's goroutine. Writing the checkpoint there holds the

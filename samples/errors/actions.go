@@ -77,7 +77,7 @@ func failing(opts *searchtest.Options, faults *searchtest.Faults, actions ...mod
 			return err
 		}
 		var failed *bufferedsender.CloseError
-		if err := sender.Close(ctx); !errors.As(err, &failed) || failed.Failed != 1 || failures != 1 {
+		if err := closeSoon(ctx, sender); !errors.As(err, &failed) || failed.Failed != 1 || failures != 1 {
 			return fmt.Errorf("expected one failure: %d events, %w", failures, err)
 		}
 		return nil
@@ -92,6 +92,7 @@ func describe(p *page, err error) {
 		return
 	}
 	p.fact("ActionFailed, *ActionError", "%s of key %s", failed.Type, failed.Key)
+	p.fact("  Reason, Rejected", "%s, %t", failed.Reason, failed.Rejected())
 	p.fact("  Status, Attempts", "%d, %d", failed.Status, failed.Attempts)
 	if failed.Message != "" {
 		p.fact("  Message", "%s", failed.Message)

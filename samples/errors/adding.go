@@ -82,7 +82,7 @@ var addStories = []story{
 		title:   "A sender that was closed",
 		explain: "Whatever comes after Close is not accepted.",
 		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
-			if err := sender.Close(ctx); err != nil {
+			if err := closeSoon(ctx, sender); err != nil {
 				return err
 			}
 			added, err := addError(p, sender.UploadDocuments(ctx, Hotel{ID: "1"}))
@@ -110,7 +110,7 @@ func adding(opts bufferedsender.Options[Hotel], tell func(context.Context, *page
 		if err := tell(ctx, p, sender); err != nil {
 			return err
 		}
-		return sender.Close(ctx)
+		return closeSoon(ctx, sender)
 	}
 }
 

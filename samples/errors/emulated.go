@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -56,6 +57,14 @@ func newSender(indexer bufferedsender.Indexer, opts bufferedsender.Options[Hotel
 	opts.DisableBreaker = opts.Breaker == nil
 	opts.Logger = slog.New(slog.DiscardHandler) // it would warn about what the stories provoke
 	return bufferedsender.New(indexer, &opts)
+}
+
+// closeSoon closes the sender with a deadline of its own: when ctx has ended, as by
+// Ctrl-C, what was accepted is sent all the same.
+func closeSoon(ctx context.Context, sender *bufferedsender.BufferedSender[Hotel]) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return sender.Close(ctx)
 }
 
 // refusing answers every document with a status.

@@ -60,7 +60,7 @@ func flushing(ctx context.Context, p *page) error {
 		p.fact("  Errors", "%v", one)
 	}
 	p.fact("Flush again", "%v", sender.Flush(ctx))
-	p.fact("Close", "%v", sender.Close(ctx))
+	p.fact("Close", "%v", closeSoon(ctx, sender))
 	return nil
 }
 
@@ -71,7 +71,7 @@ func waiting(ctx context.Context, p *page) error {
 	}
 	defer srv.Close()
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: http.StatusBadGateway}}})
-	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 50 * time.Millisecond}) // 30 s if nobody sets it
+	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 50 * time.Millisecond, MaxOpenFor: 50 * time.Millisecond}) // the longer the trouble lasts, the longer, if nobody sets it
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func waiting(ctx context.Context, p *page) error {
 	p.fact("errors.As *breaker.OpenError", "%t", errors.As(err, &open))
 	p.fact("PendingActionCount", "%d", sender.PendingActionCount())
 	srv.SetFaults(nil)
-	p.fact("Close, with the service back", "%v", sender.Close(ctx))
+	p.fact("Close, with the service back", "%v", closeSoon(ctx, sender))
 	return nil
 }
 

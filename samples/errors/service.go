@@ -18,7 +18,7 @@ import (
 var serviceStories = []story{
 	{
 		title:   "A key that is wrong",
-		explain: "Every document of the request fails at once: no other will fare better until somebody changes the key.",
+		explain: "Without a breaker, as here, every document of the request fails at once. With one, which is the default, nothing fails: everything waits until somebody changes the key, and Health says why.",
 		tell:    refused("hotels", "not-the-key"),
 	},
 	{
@@ -71,7 +71,7 @@ func refused(index, key string) func(context.Context, *page) error {
 		if err := sender.UploadDocuments(ctx, Hotel{ID: "1"}); err != nil {
 			return err
 		}
-		err = sender.Close(ctx)
+		err = closeSoon(ctx, sender)
 		var failed *bufferedsender.ActionError
 		if !errors.As(err, &failed) {
 			return fmt.Errorf("not an *ActionError: %w", err)

@@ -87,7 +87,7 @@ func watch(ctx context.Context, w io.Writer, addr string, stay bool) (err error)
 	mux.Handle("GET /metrics", metricsHandler(reader))
 	url, stop, err := serve(mux, addr)
 	if err != nil {
-		return errors.Join(err, sender.Close(ctx))
+		return errors.Join(err, closeSoon(sender))
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	fmt.Fprintf(w, "%s/health and %s/metrics\n\n", url, url)

@@ -129,7 +129,7 @@ func (s *story) busy(ctx context.Context) error {
 }
 
 func (s *story) gone(ctx context.Context) error {
-	s.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: http.StatusServiceUnavailable}}})
+	s.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: http.StatusBadGateway}}})
 	if err := s.add(ctx, 1000); err != nil {
 		return err
 	}

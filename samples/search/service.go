@@ -80,9 +80,17 @@ func fill(ctx context.Context, srv *searchtest.Server, opts *search.ClientOption
 	for _, folder := range tree.Packages {
 		found := folder.Parse().Declarations
 		if err := sender.UploadDocuments(ctx, found...); err != nil {
-			return 0, errors.Join(err, sender.Close(ctx))
+			return 0, errors.Join(err, closeSoon(ctx, sender))
 		}
 		n += len(found)
 	}
-	return n, sender.Close(ctx)
+	return n, closeSoon(ctx, sender)
+}
+
+// closeSoon closes the sender with a deadline of its own: when ctx has ended, as by
+// Ctrl-C, what was accepted is sent all the same.
+func closeSoon(ctx context.Context, sender *bufferedsender.BufferedSender[declarations.Declaration]) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return sender.Close(ctx)
 }

@@ -40,7 +40,7 @@ final class Refusals {
         });
 
         Scenario.run("refuse a bad document", () -> {
-            upload("rating", Map.of("hotelId", "9", "rating", "five"));
+            upload("five", Map.of("hotelId", "9", "rating", "five"));
             upload("nothing", Map.of("hotelId", "9", "nothing", 1));
             upload("a b", Map.of("hotelId", "a b"));
             upload("descriptionVector", Map.of("hotelId", "9", "descriptionVector", List.of(1f)));

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+)
+
+// Product is what becomes of a record in the index.
+type Product struct {
+	ID       string `json:"id" search:"key,filterable,sortable"`
+	Title    string `json:"title" search:"searchable"`
+	Category string `json:"category" search:"filterable"`
+	Offset   int64  `json:"offset"` // of the record; to find out where a document comes from
+}
+
+const (
+	pollLimit   = 200
+	commitEvery = 100 * time.Millisecond
+	// addFor is how long a rebalance may have to wait for room in the buffer: less
+	// than Kafka's rebalance.timeout.ms, or the member loses its partitions.
+	addFor = 10 * time.Second
+)
+
+// partition is what a consumer knows of one that is assigned to it. A new one is
+// made for each assignment, so ends of actions of an earlier one move nothing.
+type partition struct {
+	id        int32
+	water     events.LowWatermark[int64]
+	committed int64 // by this assignment, 0 for nothing; guarded by consumer.committing
+}
+
+// tag says of an action which record it comes from.
+type tag struct {
+	partition *partition
+	record    Record
+}
+
+// consumer is one member of the group, with a sender of its own.
+type consumer struct {
+	name    string
+	client  *Client
+	sender  *bufferedsender.BufferedSender[Product]
+	aside   *deadLetters
+	logger  *slog.Logger
+	unknown time.Duration // see handOver
+	wake    chan struct{} // one place: there is something to look at
+
+	committing sync.Mutex // held while offsets are committed
+
+	mu        sync.Mutex // guards the fields below
+	assigned  map[int32]*partition
+	noReplyAt time.Time // end of the latest request without a reply
+	err       error     // why the consumer cannot go on
+}
+
+func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *deadLetters, logger *slog.Logger) (*consumer, error) {
+	c := &consumer{
+		name: name, aside: aside, logger: logger, wake: make(chan struct{}, 1),
+		assigned: map[int32]*partition{}, unknown: bufferedsender.DefaultUnknownWait,
+	}
+	var err error
+	c.sender, err = bufferedsender.New(indexer, &bufferedsender.Options[Product]{
+		MaxInFlight:        4, // so partitions do not wait for each other, and records settle out of order
+		MaxBatchActions:    200,
+		MaxBufferedActions: 10 * pollLimit,
+		AutoFlushInterval:  200 * time.Millisecond, // how old a commit may be when records are few
+		Retry:              retry.Options{Delay: 100 * time.Millisecond},
+		Handlers: events.Multi(
+			events.Track(positionOf, &events.TrackOptions[Product]{Pass: c.pass, Begun: true}),
+			events.Handlers[Product]{
+				BatchCompleted: c.batchCompleted,
+				HealthChanged:  func(context.Context, *events.HealthChange) { c.look() },
+			},
+		),
+		Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.client = NewClient(g, ClientOptions{OnPartitionsAssigned: c.onAssigned, OnPartitionsRevoked: c.onRevoked, OnPartitionsLost: c.onLost})
+	return c, nil
+}
+
+// positionOf tells Track which mark an action moves.
+func positionOf(of any) (*events.LowWatermark[int64], int64, bool) {
+	t, ok := of.(tag)
+	if !ok {
+		return nil, 0, false
+	}
+	return &t.partition.water, t.record.Offset, true
+}
+
+// run polls, adds and commits until ctx ends or the consumer cannot go on: then it
+// has to be started again, and reads again what is not committed. Afterwards call
+// stop, or crash.
+func (c *consumer) run(ctx context.Context) error {
+	for ctx.Err() == nil && c.failure() == nil {
+		if room := c.room(); room > 0 {
+			c.poll(ctx, room)
+		} else {
+			c.sleep(ctx)
+		}
+		c.commit(ctx)
+		c.client.AllowRebalance() // also when nothing was polled: a partition can always be taken away
+	}
+	return c.failure()
+}
+
+// room returns how many records to poll: none while nothing can be sent, and never
+// more than the buffer has room for, so that adding them does not have to wait.
+// What was not polled stays where it is safe, in the log.
+func (c *consumer) room() int {
+	if !c.sender.Health().State.WantsWork() {
+		return 0
+	}
+	return min(pollLimit, c.sender.Limits().MaxBufferedActions-c.sender.PendingActionCount())
+}
+
+func (c *consumer) poll(ctx context.Context, limit int) {
+	polling, cancel := context.WithTimeout(ctx, commitEvery)
+	defer cancel()
+	records, err := c.client.PollRecords(polling, limit)
+	if err != nil {
+		return // the time is up
+	}
+	adding, cancel := context.WithTimeout(ctx, addFor)
+	defer cancel()
+	for _, r := range records {
+		switch err := c.add(adding, r); {
+		case ctx.Err() != nil:
+			return // the end; the mark stays below what was not accepted
+		case err != nil:
+			c.fail(err)
+			return
+		}
+	}
+}
+
+// add gives a record to the sender. Its position is begun before, so that the mark
+// cannot pass it, whatever becomes of the call.
+func (c *consumer) add(ctx context.Context, r Record) error {
+	p := c.partition(r.Partition)
+	if p == nil {
+		return nil // lost since it was polled: its new owner reads it
+	}
+	if err := p.water.Begin(r.Offset); err != nil {
+		return fmt.Errorf("partition %d: %w", p.id, err)
+	}
+	action := models.UploadAction(Product{ID: r.Key, Offset: r.Offset})
+	if r.Value == nil {
+		action = models.DeleteAction(Product{ID: r.Key})
+	} else {
+		action.Document.Title, action.Document.Category = r.Value.Title, r.Value.Category
+	}
+	err := c.sender.IndexDocuments(ctx, action.WithTag(tag{p, r}))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil, errors.Is(err, bufferedsender.ErrClosed):
+		return err // it says nothing about the record
+	}
+	// The sender refuses it: an illegal key, too large. No event follows.
+	if err := c.aside.write(r, err); err != nil {
+		return err
+	}
+	p.water.Settle(r.Offset)
+	return nil
+}
+
+// pass is asked about each action that failed. A record that the service rejects
+// for what it is goes to the dead letters, and the mark passes it. What was taken
+// back (see handOver) holds the mark: the next owner reads it. After any other
+// failure the mark cannot move on, so the consumer ends and is started again.
+func (c *consumer) pass(_ context.Context, e *events.ActionFailed[Product]) bool {
+	switch {
+	case errors.Is(e.Err, bufferedsender.ErrWithdrawn):
+		return false
+	case !e.Rejected():
+		c.fail(e.Err)
+		return false
+	}
+	if err := c.aside.write(e.Action.Tag.(tag).record, e.Err); err != nil {
+		c.fail(err)
+		return false
+	}
+	return true
+}
+
+// batchCompleted notes when a request ended that the service may still be at work
+// on.
+func (c *consumer) batchCompleted(_ context.Context, b *events.Batch) {
+	if b.Err == nil || errors.Is(b.Err, bufferedsender.ErrNotSent) {
+		c.look()
+		return
+	}
+	switch b.StatusCode {
+	case 0, http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout:
+		c.mu.Lock()
+		c.noReplyAt = time.Now()
+		c.mu.Unlock()
+	}
+}
+
+// look wakes sleep.
+func (c *consumer) look() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// sleep waits until there may be room, or it is time to commit.
+func (c *consumer) sleep(ctx context.Context) {
+	select {
+	case <-c.wake:
+	case <-time.After(commitEvery):
+	case <-ctx.Done():
+	}
+}
+
+func (c *consumer) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = fmt.Errorf("%s: %w", c.name, err)
+	}
+	c.look()
+}
+
+func (c *consumer) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *consumer) partition(id int32) *partition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.assigned[id]
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+const testIndex = "products"
+
+// rig is a log and an index, and the members that a test starts.
+type rig struct {
+	t *testing.T
+	*truth
+}
+
+// inBubble runs a test. When it ends all that was produced must have been consumed,
+// by members that it has stopped, and no commit may have come too early.
+func inBubble(t *testing.T, partitions int, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b, err := connect(t.Context(), config{index: testIndex})
+		require.NoError(t, err)
+		defer b.close()
+		r := &rig{t, &truth{group: NewGroup(partitions), backend: b, index: testIndex, aside: &deadLetters{}, latest: map[string]*Value{}}}
+		r.group.OnCommit = r.audit
+		test(t, r)
+		assert.NoError(t, r.check(t.Context()))
+	})
+}
+
+func (r *rig) member(name string) *member {
+	m := &member{name: name, group: r.group, indexer: r.backend.client, aside: r.aside, logger: slog.New(slog.DiscardHandler)}
+	m.start(r.t.Context())
+	return m
+}
+
+// consumer runs a consumer until end is called.
+func (r *rig) consumer() (c *consumer, end func()) {
+	c, err := newConsumer("a", r.group, r.backend.client, r.aside, slog.New(slog.DiscardHandler))
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.run(ctx) }()
+	return c, func() {
+		r.t.Helper()
+		cancel()
+		require.NoError(r.t, <-ended)
+		require.NoError(r.t, c.stop(r.t.Context()))
+	}
+}
+
+// add produces records with the keys prefix-0, prefix-1, …
+func (r *rig) add(prefix string, n int) {
+	for i := range n {
+		r.append(fmt.Sprintf("%s-%d", prefix, i), &Value{Title: prefix}, false)
+	}
+}
+
+func (r *rig) faults(rules ...searchtest.Fault) {
+	for i := range rules {
+		rules[i].Operation = searchtest.OpIndexDocuments
+	}
+	r.backend.emulator.SetFaults(&searchtest.Faults{Rules: rules})
+}
+
+func (r *rig) consumed() {
+	r.t.Helper()
+	require.NoError(r.t, await(r.t.Context(), r.group))
+}
+
+// times returns how often the keys were applied: the least and the most often.
+func (r *rig) times(prefix string, n int) (least, most int) {
+	least = 1 << 30
+	for i := range n {
+		count := 0
+		for _, change := range r.backend.emulator.History(testIndex, fmt.Sprintf("%s-%d", prefix, i)) {
+			if change.Applied() {
+				count++
+			}
+		}
+		least, most = min(least, count), max(most, count)
+	}
+	return least, most
+}
+
+func TestLastValueOfEachKeyIsInTheIndex(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, r *rig) {
+		r.add("p", 500)
+		m := r.member("a")
+		for i := range 10 {
+			r.append("p-7", &Value{Title: fmt.Sprint("again ", i)}, false)
+			time.Sleep(30 * time.Millisecond)
+		}
+		r.append("p-8", nil, false)
+		r.consumed()
+		require.NoError(t, m.stop())
+	})
+}
+
+func TestOffsetIsCommittedWhenAllBelowItIsSettled(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"p-100"}, Status: 503}}})
+		r.add("p", 300)
+		m := r.member("a")
+		time.Sleep(5 * time.Second)
+		assert.EqualValues(t, 299, r.backend.emulator.DocumentCount(testIndex))
+		held := r.group.Records(0, r.group.Committed()[0], 1<<30)
+		require.NotEmpty(t, held)
+		assert.Equal(t, "p-100", held[0].Key)
+		r.backend.emulator.SetFaults(nil)
+		r.consumed()
+		require.NoError(t, m.stop())
+	})
+}
+
+func TestPoisonIsSetAsideAndPassed(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, r *rig) {
+		r.append("rejected", &Value{Category: strings.Repeat("x", 40_000)}, true)
+		r.append("no legal key!", &Value{}, true)
+		r.append("good", &Value{Title: "x"}, false)
+		m := r.member("a")
+		r.consumed()
+		require.NoError(t, m.stop())
+		assert.Equal(t, 2, r.aside.count())
+		assert.Equal(t, "document", r.aside.records[place{0, 0}].Reason)
+		assert.Equal(t, "refused by the sender", r.aside.records[place{0, 1}].Reason)
+	})
+}
+
+func TestRecordThatFailsForAnotherReasonIsReadAgain(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"p-5"}, Status: 409, Times: 6}}})
+		r.add("p", 10)
+		m := r.member("a")
+		r.consumed()
+		require.NoError(t, m.stop())
+		assert.Zero(t, r.aside.count(), "a conflict says nothing about the record")
+		_, most := r.times("p", 10)
+		assert.Equal(t, 2, most, "what stood above it was sent again")
+	})
+}
+
+func TestRestartBeginsAtTheCommittedOffsets(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, r *rig) {
+		r.add("committed", 50)
+		m := r.member("a")
+		r.consumed()
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second)})
+		r.add("lost", 50)
+		time.Sleep(time.Second)
+		require.NoError(t, m.crash())
+		assert.Equal(t, 50, r.group.Lag())
+		r.backend.emulator.SetFaults(nil)
+		m = r.member("a")
+		r.consumed()
+		require.NoError(t, m.stop())
+		_, most := r.times("committed", 50)
+		assert.Equal(t, 1, most)
+	})
+}
+
+func TestNothingIsPolledWhileNothingCanBeSent(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{Status: 500})
+		r.add("early", 10)
+		c, end := r.consumer()
+		time.Sleep(10 * time.Second)
+		require.False(t, c.sender.Health().State.WantsWork())
+		r.add("late", 100)
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, 10, c.sender.PendingActionCount(), "the others are safe in the log")
+
+		b := r.member("b") // partitions can change hands meanwhile
+		time.Sleep(10 * time.Second)
+		assert.Less(t, c.sender.PendingActionCount(), 10)
+		r.backend.emulator.SetFaults(nil)
+		r.consumed()
+		end()
+		require.NoError(t, b.stop())
+	})
+}
+
+func TestBufferIsNeverFullForARecordThatWasPolled(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(20 * time.Second), Count: 8})
+		r.add("p", 5000)
+		c, end := r.consumer()
+		time.Sleep(2 * addFor)
+		assert.NoError(t, c.failure(), "whoever waits for room that long fails")
+		r.consumed()
+		end()
+		_, most := r.times("p", 5000)
+		assert.Equal(t, 1, most, "nothing was read twice")
+	})
+}

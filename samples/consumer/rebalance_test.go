@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestRevokedPartitionIsHandedOverWhenItsRequestsHaveEnded(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{ReplyDelay: searchtest.Duration(3 * time.Second)})
+		r.add("p", 3000) // more than are in requests at once
+		a := r.member("a")
+		time.Sleep(time.Second)
+		require.Positive(t, r.backend.emulator.DocumentCount(testIndex))
+		b := r.member("b")
+		r.consumed()
+		require.NoError(t, a.stop())
+		require.NoError(t, b.stop())
+		least, most := r.times("p", 3000)
+		assert.Equal(t, [2]int{1, 1}, [2]int{least, most}, "nothing was lost, and nothing sent by both")
+	})
+}
+
+func TestNextOwnerWritesWhenNoOldRequestCanComeLast(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, r *rig) {
+		var mu sync.Mutex
+		var cut time.Time
+		assigned := map[int32]time.Time{}
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(2 * time.Second), Cut: searchtest.CutAfterCommit, Count: 1})
+		r.add("p", 40)
+		a := r.member("a")
+		time.Sleep(time.Second)
+		b := NewClient(r.group, ClientOptions{OnPartitionsAssigned: func(_ context.Context, _ *Client, ids []int32) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, id := range ids {
+				assigned[id] = time.Now()
+			}
+		}})
+		time.Sleep(20 * time.Second)
+		for _, rec := range r.backend.emulator.Requests() {
+			if rec.Err != nil {
+				cut = rec.Time.Add(rec.Duration)
+			}
+		}
+		require.False(t, cut.IsZero())
+		mu.Lock()
+		require.Len(t, assigned, 1)
+		for _, at := range assigned {
+			assert.GreaterOrEqual(t, at.Sub(cut), 5*time.Second)
+			assert.Less(t, at.Sub(cut), 6*time.Second)
+		}
+		mu.Unlock()
+		b.LeaveGroup()
+		r.consumed()
+		require.NoError(t, a.stop())
+	})
+}
+
+func TestLostPartitionIsNotWrittenAnyMore(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{Status: 503, RetryAfter: searchtest.Duration(5 * time.Second), Count: 1})
+		r.add("p", 10)
+		c, end := r.consumer()
+		time.Sleep(time.Second)
+		require.Equal(t, 10, c.sender.PendingActionCount())
+		old := c.partition(0)
+		c.client.Expire() // assigned to it again at once, because there is no other
+		synctest.Wait()
+		assert.NotSame(t, old, c.partition(0), "the old marks are of no use")
+		_, ok := old.water.Mark()
+		assert.False(t, ok, "what was taken back is not settled")
+		r.consumed()
+		end()
+		_, most := r.times("p", 10)
+		assert.Equal(t, 1, most)
+	})
+}
+
+func TestTwoMembersShareThePartitions(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, r *rig) {
+		var members []*member
+		for _, name := range []string{"a", "b", "c"} {
+			r.add(name, 100)
+			members = append(members, r.member(name))
+			time.Sleep(time.Second)
+		}
+		r.group.mu.Lock()
+		owners := map[*Client]int{}
+		for _, owner := range r.group.owner {
+			owners[owner]++
+		}
+		r.group.mu.Unlock()
+		assert.Len(t, owners, 3)
+		assert.NotContains(t, owners, nil)
+		for _, m := range members {
+			r.add(m.name, 100) // whoever is left has to read it
+			require.NoError(t, m.stop())
+		}
+		last := r.member("d")
+		r.consumed()
+		require.NoError(t, last.stop())
+	})
+}

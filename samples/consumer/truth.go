@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+const (
+	keys       = 400
+	visibility = 60 * time.Second // how long a real service may take to show what it has accepted
+)
+
+// truth produces the records, knows what the index has to hold in the end, and
+// finds commits that come too early.
+type truth struct {
+	group   *Group
+	backend *backend
+	index   string
+	aside   *deadLetters
+
+	mu       sync.Mutex // guards the fields below
+	latest   map[string]*Value
+	poison   []Record
+	produced int
+	audited  int
+	early    []error // commits of what was not settled
+}
+
+// produce appends records until ctx ends: updates, tombstones, and now and then one
+// that no index would take.
+func (t *truth) produce(ctx context.Context, random *rand.Rand) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for range 10 {
+			key := fmt.Sprintf("product-%d", random.IntN(keys))
+			switch random.IntN(500) {
+			case 0: // the service rejects it: no term of a filterable field may be so long
+				t.append(key, &Value{Title: "poison", Category: strings.Repeat("x", 40_000)}, true)
+			case 1: // the sender refuses it
+				t.append(key+" is no legal key", &Value{Title: "poison"}, true)
+			case 2, 3, 4, 5, 6, 7, 8, 9, 10, 11:
+				t.append(key, nil, false)
+			default:
+				t.append(key, &Value{Title: fmt.Sprintf("title %d", random.IntN(1e6)), Category: "c"}, false)
+			}
+		}
+	}
+}
+
+func (t *truth) append(key string, value *Value, poison bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.group.Produce(key, value)
+	t.produced++
+	if poison {
+		t.poison = append(t.poison, r)
+		return
+	}
+	t.latest[key] = value
+}
+
+// audit is called for each commit, before it counts: everything below it must be in
+// the index, or older than what is there, or among the dead letters.
+func (t *truth) audit(partition int32, low, high int64) {
+	if t.backend.emulator == nil {
+		return // a real service shows what it has too late for that
+	}
+	records := t.group.Records(partition, low, high)
+	for _, r := range records {
+		if !t.aside.has(r) && !t.applied(r) {
+			t.mu.Lock()
+			t.early = append(t.early, fmt.Errorf("partition %d: offset %d was committed, and that of %q at %d is not settled", partition, high, r.Key, r.Offset))
+			t.mu.Unlock()
+		}
+	}
+	t.mu.Lock()
+	t.audited += len(records)
+	t.mu.Unlock()
+}
+
+func (t *truth) applied(r Record) bool {
+	offset := func(document json.RawMessage) int64 {
+		var p Product
+		if err := json.Unmarshal(document, &p); err != nil {
+			return -1
+		}
+		return p.Offset
+	}
+	if document, ok := t.backend.emulator.Document(t.index, r.Key); ok {
+		return offset(document) >= r.Offset
+	}
+	if r.Value == nil {
+		return true
+	}
+	for _, change := range t.backend.emulator.History(t.index, r.Key) { // it was deleted since
+		if change.Applied() && change.Action == models.ActionUpload && offset(change.Document) >= r.Offset {
+			return true
+		}
+	}
+	return false
+}
+
+// check compares the index with the log, when all of it is consumed.
+func (t *truth) check(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	errs := t.early
+	if lag := t.group.Lag(); lag > 0 {
+		errs = append(errs, fmt.Errorf("%d records are not committed", lag))
+	}
+	for _, r := range t.poison {
+		if !t.aside.has(r) {
+			errs = append(errs, fmt.Errorf("the poison at %d of partition %d is not among the dead letters", r.Offset, r.Partition))
+		}
+	}
+	if n := t.aside.count(); n > len(t.poison) {
+		errs = append(errs, fmt.Errorf("%d dead letters of %d bad records", n, len(t.poison)))
+	}
+	wrong, err := t.differences(ctx)
+	for patience := time.Now().Add(visibility); err == nil && len(wrong) > 0 && t.backend.emulator == nil && time.Now().Before(patience); {
+		time.Sleep(2 * time.Second)
+		wrong, err = t.differences(ctx)
+	}
+	return errors.Join(append(append(errs, wrong...), err)...)
+}
+
+// differences says where the index differs from the last value of each key. The
+// lock is held.
+func (t *truth) differences(ctx context.Context) (wrong []error, err error) {
+	has := map[string]Product{}
+	for p, err := range search.Scan[Product](ctx, t.backend.client, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the index: %w", err)
+		}
+		has[p.ID] = p
+	}
+	for key, value := range t.latest {
+		p, there := has[key]
+		switch {
+		case value == nil && there:
+			wrong = append(wrong, fmt.Errorf("%s was deleted and is there", key))
+		case value != nil && !there:
+			wrong = append(wrong, fmt.Errorf("%s is missing", key))
+		case value != nil && (p.Title != value.Title || p.Category != value.Category):
+			wrong = append(wrong, fmt.Errorf("%s is %q, its last value %q", key, p.Title, value.Title))
+		}
+	}
+	return wrong, nil
+}
