@@ -3,7 +3,7 @@ package bufferedsender
 import (
 	"fmt"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
 // body is a request body: the encoded actions between the pieces of the

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
 // Pause holds all sending until Resume. Requests under way go on, actions are

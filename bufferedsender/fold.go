@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
 

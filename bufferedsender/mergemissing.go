@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
 

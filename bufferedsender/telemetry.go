@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"go.opentelemetry.io/otel/attribute"

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"go.opentelemetry.io/otel/trace"

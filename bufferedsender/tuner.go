@@ -3,8 +3,8 @@ package bufferedsender
 import (
 	"sync/atomic"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/publisher"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
 // tuner returns a controller as the publisher sees it, and what it begins with.

@@ -26,7 +26,7 @@ var plan = []suite{
 	{"models/keys", []benchmark{
 		{"BenchmarkValidate", 5000},
 	}},
-	{"bufferedsender/internal/publisher", []benchmark{
+	{"internal/publisher", []benchmark{
 		{"BenchmarkAdd", 20_000},     // admission
 		{"BenchmarkPending", 20_000}, // batch fill
 		{"BenchmarkSettle", 200},

@@ -74,14 +74,14 @@ var Rules = []Rule{
 	{
 		Folder: "bufferedsender",
 		May: append([]string{
-			"./models/...", "./retry/...", "./events", "./bufferedsender/internal/publisher", "./bufferedsender/internal/fold",
+			"./models/...", "./retry/...", "./events", "./internal/publisher", "./bufferedsender/internal/fold",
 			"./bufferedsender/queue", "./bufferedsender/pool", "./bufferedsender/tuning", "./bufferedsender/deadletter", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
 		Never: []string{"./search/...", azure, bleve, bbolt, goRedis},
 	},
 	{
-		Folder: "bufferedsender/internal/publisher",
+		Folder: "internal/publisher",
 		Never:  []string{http, "encoding/json", sql, "./models/..."},
 	},
 	{Folder: "bufferedsender/internal/fold", May: []string{"./models/..."}, Never: []string{http}},
