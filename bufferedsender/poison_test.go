@@ -125,6 +125,7 @@ func TestHealthDoesNotFlickerWhileAllThatIsLeftIsHeldApart(t *testing.T) {
 		with, without := hotels("new", 500), roomless("old", 500)
 		r.upload(append(with, without...)...)
 		time.Sleep(5 * time.Minute)
+		synctest.Wait() // no handler runs
 		assert.Equal(t, []events.HealthState{events.CircuitOpen}, changes)
 		assert.Equal(t, events.CircuitOpen, r.sender.Health().State)
 		assert.Contains(t, r.sender.Health().Reason, "'rooms'")
