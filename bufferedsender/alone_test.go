@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/stretchr/testify/assert"
@@ -35,8 +36,8 @@ func (p *pinging) Ping(context.Context) error {
 
 // poisoned breaks the connection for every document.
 func poisoned() bufferedsender.Indexer {
-	return &fakeIndexer{index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-		return models.IndexDocumentsResult{}, errReset
+	return &sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		return models.IndexDocumentsResult{}, sendertest.ErrReset
 	}}
 }
 
@@ -44,10 +45,10 @@ func poisoned() bufferedsender.Indexer {
 func aloneWith(t *testing.T, indexer bufferedsender.Indexer) (*bufferedsender.FlushError, bufferedsender.Stats, time.Duration) {
 	t.Helper()
 	began := time.Now()
-	s, err := bufferedsender.New[hotel](indexer, &hotelOptions{Logger: mute})
+	s, err := bufferedsender.New[sendertest.Hotel](indexer, &sendertest.Options{Logger: sendertest.NoLog})
 	require.NoError(t, err)
-	closeAtLast(t, s)
-	require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "poison"}))
+	sendertest.CloseAtEnd(t, s)
+	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "poison"}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	var failed *bufferedsender.FlushError
@@ -86,7 +87,7 @@ func TestALoneDocumentThatCannotBeSentEndsTheFlush(t *testing.T) {
 	})
 	t.Run("but not while the service answers nothing at all", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			failed, stats, took := aloneWith(t, &pinging{Indexer: poisoned(), err: errReset})
+			failed, stats, took := aloneWith(t, &pinging{Indexer: poisoned(), err: sendertest.ErrReset})
 			assert.Nil(t, failed)
 			assert.Equal(t, time.Hour, took)
 			assert.Equal(t, 1, stats.PendingActions)
@@ -98,24 +99,24 @@ func TestALoneDocumentThatCannotBeSentEndsTheFlush(t *testing.T) {
 // Its failures are its own when others pass in between.
 func TestADocumentThatFailsAmongOthersThatPassIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := guarded(t)
+		opts := sendertest.WithBreaker(t)
 		opts.AutoFlushInterval = time.Second
-		r := newRig(t, opts)
-		r.respond(when(carrying("poison"), reset))
-		r.upload(hotel{ID: "poison"})
-		for i := 0; len(r.seen("failed")) == 0 && i < 600; i++ {
-			r.upload(hotel{ID: "k", Rooms: i})
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.When(sendertest.Carrying("poison"), sendertest.BreakConnection))
+		r.Upload(sendertest.Hotel{ID: "poison"})
+		for i := 0; len(r.Events("failed")) == 0 && i < 600; i++ {
+			r.Upload(sendertest.Hotel{ID: "k", Rooms: i})
 			time.Sleep(1500 * time.Millisecond)
 		}
-		require.Len(t, r.seen("failed"), 1)
-		failed := r.outcome("poison")
-		assert.GreaterOrEqual(t, failed.at, time.Minute)
-		assert.Less(t, failed.at, 10*time.Minute)
-		assert.Equal(t, models.ReasonUnreachable, r.failure("poison").Reason)
-		for _, e := range r.seen("completed") {
-			assert.Equal(t, "k", e.key)
+		require.Len(t, r.Events("failed"), 1)
+		failed := r.Outcome("poison")
+		assert.GreaterOrEqual(t, failed.At, time.Minute)
+		assert.Less(t, failed.At, 10*time.Minute)
+		assert.Equal(t, models.ReasonUnreachable, r.Failure("poison").Reason)
+		for _, e := range r.Events("completed") {
+			assert.Equal(t, "k", e.Key)
 		}
-		t.Log(failed.at, failed.attempt)
+		t.Log(failed.At, failed.Attempt)
 	})
 }
 
@@ -134,36 +135,36 @@ func TestADocumentIsNotBlamedForWhatChanceExplains(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts := guarded(t)
+				opts := sendertest.WithBreaker(t)
 				opts.MaxBatchActions, opts.Retry = 1, retry.Options{Delay: 10 * time.Second, MaxDelay: 10 * time.Second, Jitter: -1}
-				r := newRig(t, opts)
+				r := sendertest.New(t, opts)
 				requests := map[string]int{} // of one in flight at a time
-				r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-					key := x.keys[0]
+				r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+					key := x.Keys[0]
 					requests[key]++
 					if key == "one" && requests[key] <= c.failures || c.halfFail && strings.HasPrefix(key, "bad") && requests[key] == 1 {
-						return reply(req, 502, ""), nil
+						return sendertest.Reply(req, 502, ""), nil
 					}
 					return next()
 				})
-				r.upload(hotels("before", 20)...)
-				require.NoError(t, r.flush())
-				r.upload(hotel{ID: "one"})
+				r.Upload(sendertest.Hotels("before", 20)...)
+				require.NoError(t, r.Flush())
+				r.Upload(sendertest.Hotel{ID: "one"})
 				for i := range 600 {
 					time.Sleep(time.Second)
-					r.upload(hotel{ID: fmt.Sprint([]string{"good-", "bad-"}[i%2], i)})
+					r.Upload(sendertest.Hotel{ID: fmt.Sprint([]string{"good-", "bad-"}[i%2], i)})
 				}
-				err := r.flush()
-				end := r.outcome("one")
-				t.Log(end.kind, end.at, end.attempt)
+				err := r.Flush()
+				end := r.Outcome("one")
+				t.Log(end.Kind, end.At, end.Attempt)
 				if !c.blamed {
 					require.NoError(t, err)
 					assert.Equal(t, c.failures+1, requests["one"])
 					return
 				}
-				require.Equal(t, 1, flushFailures(t, err))
-				assert.Equal(t, models.ReasonUnreachable, r.failure("one").Reason)
-				assert.GreaterOrEqual(t, end.at, time.Minute)
+				require.Equal(t, 1, sendertest.FlushFailures(t, err))
+				assert.Equal(t, models.ReasonUnreachable, r.Failure("one").Reason)
+				assert.GreaterOrEqual(t, end.At, time.Minute)
 			})
 		})
 	}

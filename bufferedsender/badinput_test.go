@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 	"github.com/go-azsearch/azsearch/retry"
@@ -28,13 +29,13 @@ import (
 func TestBadInputToNew(t *testing.T) {
 	t.Run("a nil client", func(t *testing.T) {
 		for name, indexer := range map[string]bufferedsender.Indexer{"nil": nil, "a nil *search.Client": (*search.Client)(nil)} {
-			s, err := bufferedsender.New[hotel](indexer, nil)
+			s, err := bufferedsender.New[sendertest.Hotel](indexer, nil)
 			require.Error(t, err, name)
 			assert.Nil(t, s)
 		}
 	})
 	t.Run("every bad option at once, and nothing is started", func(t *testing.T) {
-		_, err := bufferedsender.New(nil, &hotelOptions{
+		_, err := bufferedsender.New(nil, &sendertest.Options{
 			MaxBatchActions: -1, MaxBatchBytes: -2, MaxBufferedActions: -3, MaxBufferedBytes: -4, MaxInFlight: -5,
 			Retry: retry.Options{Jitter: 7},
 		})
@@ -45,11 +46,11 @@ func TestBadInputToNew(t *testing.T) {
 		assert.ErrorContains(t, err, "nil")
 	})
 	t.Run("more actions than the service takes", func(t *testing.T) {
-		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MaxBatchActions: 32_001})
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchActions: 32_001})
 		require.ErrorContains(t, err, "32000")
 	})
 	t.Run("a batch too small for any document", func(t *testing.T) {
-		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MaxBatchBytes: 5})
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchBytes: 5})
 		require.ErrorContains(t, err, "MaxBatchBytes")
 	})
 }
@@ -57,7 +58,7 @@ func TestBadInputToNew(t *testing.T) {
 func TestBadInputKeyField(t *testing.T) {
 	t.Run("no key field", func(t *testing.T) {
 		type keyless struct{ Name string }
-		s, err := bufferedsender.New[keyless](&fakeIndexer{agree}, nil)
+		s, err := bufferedsender.New[keyless](&sendertest.Indexer{}, nil)
 		if err == nil {
 			err = s.UploadDocuments(t.Context(), keyless{"x"})
 			assert.NoError(t, s.Close(t.Context()))
@@ -70,7 +71,7 @@ func TestBadInputKeyField(t *testing.T) {
 			First  string `json:"first" search:"key"`
 			Second string `json:"second" search:"key"`
 		}
-		_, err := bufferedsender.New[twoKeys](&fakeIndexer{agree}, nil)
+		_, err := bufferedsender.New[twoKeys](&sendertest.Indexer{}, nil)
 		for _, text := range []string{"twoKeys", "First", "Second"} {
 			require.ErrorContains(t, err, text)
 		}
@@ -79,7 +80,7 @@ func TestBadInputKeyField(t *testing.T) {
 		type numbered struct {
 			Number int `json:"number" search:"key"`
 		}
-		_, err := bufferedsender.New[numbered](&fakeIndexer{agree}, nil)
+		_, err := bufferedsender.New[numbered](&sendertest.Indexer{}, nil)
 		require.ErrorContains(t, err, "numbered")
 		require.ErrorContains(t, err, "Number")
 	})
@@ -89,7 +90,7 @@ func TestBadInputKeyField(t *testing.T) {
 				Code string `json:"code"`
 			}
 			srv := searchtest.NewServer(nil)
-			require.NoError(t, srv.CreateIndex(hotelIndex))
+			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
 			err := uploadOne(t, srv, other{"x"})
 			require.ErrorContains(t, err, "other")
 			require.ErrorContains(t, err, `"id"`)
@@ -98,11 +99,11 @@ func TestBadInputKeyField(t *testing.T) {
 	t.Run("a document without its key", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
-			require.NoError(t, srv.CreateIndex(hotelIndex))
+			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
 			for _, doc := range []models.Document{{"name": "x"}, {"id": 5}, {"id": nil}, nil} {
 				require.Error(t, uploadOne(t, srv, doc), "%v", doc)
 			}
-			var nothing *hotel
+			var nothing *sendertest.Hotel
 			require.Error(t, uploadOne(t, srv, nothing))
 			assert.Zero(t, srv.DocumentCount("hotels"))
 		})
@@ -111,9 +112,9 @@ func TestBadInputKeyField(t *testing.T) {
 
 func TestBadInputIllegalKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := sendertest.New(t, nil)
 		for key, rule := range map[string]string{"": "empty", "a b": "letters", "_x": "underscore", strings.Repeat("k", 1025): "1024"} {
-			err := r.sender.UploadDocuments(t.Context(), hotel{ID: "earlier-0"}, hotel{ID: "earlier-1"}, hotel{ID: key}, hotel{ID: "later"})
+			err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "earlier-0"}, sendertest.Hotel{ID: "earlier-1"}, sendertest.Hotel{ID: key}, sendertest.Hotel{ID: "later"})
 			var refusal *bufferedsender.AddError
 			var illegal *keys.InvalidKeyError
 			require.ErrorAs(t, err, &refusal)
@@ -123,8 +124,8 @@ func TestBadInputIllegalKey(t *testing.T) {
 			assert.Contains(t, illegal.Rule, rule)
 			assert.ErrorContains(t, err, "2")
 		}
-		require.NoError(t, r.close())
-		assert.Equal(t, []string{"earlier-0", "earlier-1"}, r.indexed())
+		require.NoError(t, r.Close())
+		assert.Equal(t, []string{"earlier-0", "earlier-1"}, r.Indexed())
 	})
 }
 
@@ -136,9 +137,9 @@ func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
-		s, err := bufferedsender.New(newClient(t, srv), &bufferedsender.Options[scored]{MaxBatchBytes: 1000})
+		s, err := bufferedsender.New(sendertest.NewClient(t, srv), &bufferedsender.Options[scored]{MaxBatchBytes: 1000})
 		require.NoError(t, err)
-		closeAtLast(t, s)
+		sendertest.CloseAtEnd(t, s)
 		for field, bad := range map[string]scored{
 			"score":      {ID: "1", Score: math.NaN()},
 			"score ":     {ID: "1", Score: math.Inf(-1)},
@@ -146,7 +147,7 @@ func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
 			"extra.fn":   {ID: "1", Extra: map[string]any{"fn": func() {}}},
 		} {
 			err := s.UploadDocuments(t.Context(), bad)
-			refused(t, err, 0)
+			sendertest.RequireAccepted(t, err, 0)
 			var encode *models.EncodeError
 			require.ErrorAs(t, err, &encode, field)
 			assert.Equal(t, strings.TrimSpace(field), encode.Field)
@@ -158,50 +159,50 @@ func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
 	})
 	t.Run("an action of no type, and an unknown one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil)
+			r := sendertest.New(t, nil)
 			for _, typ := range []models.ActionType{"", "upsert", "Upload"} {
-				err := r.sender.IndexDocuments(t.Context(), hotelAction{Type: typ, Document: hotel{ID: "1"}})
-				refused(t, err, 0)
+				err := r.Sender.IndexDocuments(t.Context(), sendertest.Action{Type: typ, Document: sendertest.Hotel{ID: "1"}})
+				sendertest.RequireAccepted(t, err, 0)
 			}
-			require.NoError(t, r.close())
-			assert.Empty(t, r.requests())
+			require.NoError(t, r.Close())
+			assert.Empty(t, r.Requests())
 		})
 	})
 	t.Run("an error in a sequence", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil)
+			r := sendertest.New(t, nil)
 			trouble := errors.New("row 3 is damaged")
-			err := r.sender.IndexSeq(t.Context(), func(yield func(hotelAction, error) bool) {
+			err := r.Sender.IndexSeq(t.Context(), func(yield func(sendertest.Action, error) bool) {
 				for i := range 5 {
 					var err error
 					if i == 3 {
 						err = trouble
 					}
-					if !yield(models.UploadAction(hotel{ID: fmt.Sprint(i)}), err) {
+					if !yield(models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i)}), err) {
 						return
 					}
 				}
 				assert.Fail(t, "the sequence is stopped at the error")
 			})
-			refused(t, err, 3)
+			sendertest.RequireAccepted(t, err, 3)
 			require.ErrorIs(t, err, trouble)
-			require.NoError(t, r.close())
-			assert.Equal(t, []string{"0", "1", "2"}, r.indexed())
+			require.NoError(t, r.Close())
+			assert.Equal(t, []string{"0", "1", "2"}, r.Indexed())
 		})
 	})
 }
 
 func TestBadInputAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		r.faults(refuseKeys("bad"))
-		r.upload(hotel{ID: "bad"})
-		closed := r.close()
-		require.Equal(t, 1, closeError(t, closed).Failed)
-		for name, add := range r.addingCalls(hotel{ID: "late"}) {
+		r := sendertest.New(t, nil)
+		r.Faults(sendertest.RefuseKeys("bad"))
+		r.Upload(sendertest.Hotel{ID: "bad"})
+		closed := r.Close()
+		require.Equal(t, 1, sendertest.CloseError(t, closed).Failed)
+		for name, add := range addingCalls(r, sendertest.Hotel{ID: "late"}) {
 			assert.ErrorIs(t, add(t.Context()), bufferedsender.ErrClosed, name)
 		}
-		assert.Same(t, closed, r.sender.Flush(t.Context()), "the stored Close result")
+		assert.Same(t, closed, r.Sender.Flush(t.Context()), "the stored Close result")
 	})
 }
 
@@ -214,20 +215,20 @@ func TestBadInputCallbackThatBlocksForEver(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				handlers := fiveHandlers(func(context.Context) error { <-release; return nil })[name]
-				sender, err := bufferedsender.New[hotel](&fakeIndexer{func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-					r, err := agree(ctx, body)
+				sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+					r, err := sendertest.AcceptAll(ctx, body)
 					if err == nil && len(r.Results) > 1 {
 						r.Results[1] = models.IndexingResult{Key: r.Results[1].Key, StatusCode: 400}
 					}
 					return r, err
-				}}, &hotelOptions{Handlers: handlers, Logger: silent})
+				}}, &sendertest.Options{Handlers: handlers, Logger: sendertest.NoLog})
 				require.NoError(t, err)
-				closeAtLast(t, sender)
-				require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 2)...))
+				sendertest.CloseAtEnd(t, sender)
+				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 2)...))
 				began := time.Now()
-				require.ErrorIs(t, sender.Flush(within(t, time.Second)), context.DeadlineExceeded)
-				err = sender.Close(within(t, time.Second))
-				assert.True(t, closeError(t, err).CallbackStuck)
+				require.ErrorIs(t, sender.Flush(sendertest.Within(t, time.Second)), context.DeadlineExceeded)
+				err = sender.Close(sendertest.Within(t, time.Second))
+				assert.True(t, sendertest.CloseError(t, err).CallbackStuck)
 				assert.LessOrEqual(t, time.Since(began), 5*time.Second)
 				close(release)
 			})
@@ -245,8 +246,8 @@ func TestBadInputEndpoint(t *testing.T) {
 		t.Helper()
 		require.NoError(t, err)
 		var failed []*bufferedsender.ActionError
-		s, err := bufferedsender.New(client, &hotelOptions{DisableBreaker: true, Retry: quick, Logger: silent, Handlers: hotelHandlers{
-			ActionFailed: func(_ context.Context, e *events.ActionFailed[hotel]) {
+		s, err := bufferedsender.New(client, &sendertest.Options{DisableBreaker: true, Retry: quick, Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
+			ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) {
 				var failure *bufferedsender.ActionError
 				if assert.ErrorAs(t, e.Err, &failure) {
 					failed = append(failed, failure)
@@ -254,9 +255,9 @@ func TestBadInputEndpoint(t *testing.T) {
 			},
 		}})
 		require.NoError(t, err)
-		closeAtLast(t, s)
-		require.NoError(t, s.UploadDocuments(context.Background(), hotel{ID: "1"}))
-		require.Equal(t, 1, closeError(t, s.Close(within(t, time.Minute))).Failed)
+		sendertest.CloseAtEnd(t, s)
+		require.NoError(t, s.UploadDocuments(context.Background(), sendertest.Hotel{ID: "1"}))
+		require.Equal(t, 1, sendertest.CloseError(t, s.Close(sendertest.Within(t, time.Minute))).Failed)
 		require.Len(t, failed, 1)
 		return failed[0], s.Stats()
 	}
@@ -264,7 +265,7 @@ func TestBadInputEndpoint(t *testing.T) {
 		return search.NewClientWithKey(url, index, azcore.NewKeyCredential(key), &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: transport}})
 	}
 	plain := searchtest.NewServer(nil)
-	require.NoError(t, plain.CreateIndex(hotelIndex))
+	require.NoError(t, plain.CreateIndex(sendertest.HotelIndex))
 	require.NoError(t, plain.Listen("127.0.0.1:0"))
 	defer plain.Close()
 	own := &http.Client{Transport: &http.Transport{}}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 )
@@ -178,7 +179,7 @@ func allHandlers[T any]() events.Handlers[T] {
 
 func benchmarkCallbacks[T any](b *testing.B, docs []T, handlers events.Handlers[T]) {
 	ctx := context.Background()
-	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[T]{Handlers: handlers, Logger: silent})
+	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[T]{Handlers: handlers, Logger: sendertest.NoLog})
 	require.NoError(b, err)
 	op := func() {
 		if err := s.UploadDocuments(ctx, docs...); err != nil {

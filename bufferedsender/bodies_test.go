@@ -14,20 +14,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// picky is an Indexer that knows what each document must look like, and gives
+// picky is a service that knows what each document must look like, and gives
 // the sender every reason to send it again.
 type picky struct {
 	t      *testing.T
-	wrong  func(doc hotel) string // what is wrong with a document, or ""
+	wrong  func(doc sendertest.Hotel) string // what is wrong with a document, or ""
 	mu     sync.Mutex
 	random *rand.Rand // guarded by mu
 }
@@ -38,7 +38,7 @@ func (p *picky) chance(one int) bool {
 	return p.random.IntN(one) == 0
 }
 
-func (p *picky) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+func (p *picky) index(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 	if p.chance(8) { // an answer before the body is read, which goes on
 		head := make([]byte, 100)
 		_, _ = body.Read(head)
@@ -52,7 +52,7 @@ func (p *picky) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (
 	var batch struct {
 		Value []struct {
 			Action string `json:"@search.action"`
-			hotel
+			sendertest.Hotel
 		} `json:"value"`
 	}
 	if !assert.NoError(p.t, json.Unmarshal(raw, &batch), "%.200s", raw) {
@@ -69,7 +69,7 @@ func (p *picky) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (
 	result := models.IndexDocumentsResult{StatusCode: 207}
 	for _, doc := range batch.Value {
 		assert.Equal(p.t, "upload", doc.Action)
-		assert.Empty(p.t, p.wrong(doc.hotel))
+		assert.Empty(p.t, p.wrong(doc.Hotel))
 		r := models.IndexingResult{Key: doc.ID, Succeeded: true, StatusCode: 200}
 		if p.chance(10) {
 			r = models.IndexingResult{Key: doc.ID, StatusCode: 409, ErrorMessage: "again"}
@@ -91,13 +91,13 @@ func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 			}
 			return strings.Repeat(id+" ", long/len(id))
 		}
-		service := &picky{t: t, random: rand.New(rand.NewPCG(1, 2)), wrong: func(h hotel) string {
+		service := &picky{t: t, random: rand.New(rand.NewPCG(1, 2)), wrong: func(h sendertest.Hotel) string {
 			if want := name(h.ID); h.Name != want {
 				return fmt.Sprintf("%q has the name %.60q", h.ID, h.Name)
 			}
 			return ""
 		}}
-		s, err := bufferedsender.New(service, &bufferedsender.Options[hotel]{
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: service.index}, &bufferedsender.Options[sendertest.Hotel]{
 			MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 2000, DisableBreaker: true, Retry: retry.Options{MaxRetries: 60},
 		})
 		require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 			adding.Go(func() {
 				for i := range docs {
 					id := fmt.Sprintf("%d-%d", p, i%1000) // some keys twice
-					if err := s.UploadDocuments(t.Context(), hotel{ID: id, Name: name(id)}); err != nil {
+					if err := s.UploadDocuments(t.Context(), sendertest.Hotel{ID: id, Name: name(id)}); err != nil {
 						t.Error(err)
 						return
 					}

@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -21,25 +23,25 @@ import (
 
 func TestADocumentThatBreaksTheConnectionFailsAlone(t *testing.T) {
 	for _, n := range []int{100, 1000} {
-		for name, a := range map[string]answer{"reset": reset, "500": always(500, refusal("out of order")), "time-out": hang} {
+		for name, a := range map[string]sendertest.Answer{"reset": sendertest.BreakConnection, "500": sendertest.Always(500, sendertest.ErrorBody("out of order")), "time-out": sendertest.Hang} {
 			t.Run(fmt.Sprintf("among %d, %s", n, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					opts := guarded(t)
+					opts := sendertest.WithBreaker(t)
 					opts.RequestTimeout = 10 * time.Second
-					r := newRig(t, opts)
-					r.respond(when(carrying("k-57"), a))
-					r.upload(hotels("k", n)...)
-					require.Equal(t, 1, flushFailures(t, r.flush()))
-					failure := r.onlyFailed("k-57", n-1)
+					r := sendertest.New(t, opts)
+					r.Respond(sendertest.When(sendertest.Carrying("k-57"), a))
+					r.Upload(sendertest.Hotels("k", n)...)
+					require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+					failure := r.OnlyFailed("k-57", n-1)
 					assert.Equal(t, models.ReasonUnreachable, failure.Reason)
 					assert.True(t, failure.Unknown)
 					assert.True(t, failure.Exhausted)
 					assert.False(t, failure.Rejected(), "nobody can say that it is the document")
 					var others time.Duration // when the last of the others was applied
-					for _, e := range r.seen("completed") {
-						others = max(others, e.at)
+					for _, e := range r.Events("completed") {
+						others = max(others, e.At)
 					}
-					t.Log("requests:", len(r.requests()), "others:", others, "end:", r.now())
+					t.Log("requests:", len(r.Requests()), "others:", others, "end:", r.Now())
 				})
 			})
 		}
@@ -47,19 +49,19 @@ func TestADocumentThatBreaksTheConnectionFailsAlone(t *testing.T) {
 }
 
 func TestARequestThatFailsWithSeveralActionsUsesNoAttempt(t *testing.T) {
-	for name, a := range map[string]answer{
-		"reset": reset, "500": always(500, ""), "502": always(502, ""), "malformed": always(200, "<html>"), "time-out": hang,
+	for name, a := range map[string]sendertest.Answer{
+		"reset": sendertest.BreakConnection, "500": sendertest.Always(500, ""), "502": sendertest.Always(502, ""), "malformed": sendertest.Always(200, "<html>"), "time-out": sendertest.Hang,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts := guarded(t)
+				opts := sendertest.WithBreaker(t)
 				opts.Retry = retry.Options{MaxRetries: 1}
 				opts.RequestTimeout = 10 * time.Second
-				r := newRig(t, opts)
-				r.respond(onlyFirst(20, a))
-				r.upload(hotels("k", 5)...)
-				require.NoError(t, r.flush())
-				r.nothingFailed(5)
+				r := sendertest.New(t, opts)
+				r.Respond(sendertest.First(20, a))
+				r.Upload(sendertest.Hotels("k", 5)...)
+				require.NoError(t, r.Flush())
+				r.AllCompleted(5)
 			})
 		})
 	}
@@ -70,25 +72,26 @@ func TestHalfOfAllRequestsFailingByChanceLosesNothing(t *testing.T) {
 		for _, inFlight := range []int{1, 4} {
 			t.Run(fmt.Sprintf("seed %d, %d in flight", seed, inFlight), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					opts := guarded(t)
+					opts := sendertest.WithBreaker(t)
 					opts.MaxBatchActions, opts.MaxInFlight = 100, inFlight
-					r := newRig(t, opts)
+					r := sendertest.New(t, opts)
+					var mu sync.Mutex // guards draw
 					draw := rand.New(rand.NewPCG(seed, 0))
-					r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-						r.mu.Lock()
+					r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+						mu.Lock()
 						fails := draw.IntN(2) == 0
-						r.mu.Unlock()
+						mu.Unlock()
 						time.Sleep(50 * time.Millisecond)
 						if fails {
-							return reply(req, 502, ""), nil
+							return sendertest.Reply(req, 502, ""), nil
 						}
 						return next()
 					})
-					r.upload(hotels("k", 4000)...)
-					require.NoError(t, r.flush())
-					r.nothingFailed(4000)
-					assert.Less(t, len(r.requests()), 1000)
-					t.Log("requests:", len(r.requests()), "end:", r.now())
+					r.Upload(sendertest.Hotels("k", 4000)...)
+					require.NoError(t, r.Flush())
+					r.AllCompleted(4000)
+					assert.Less(t, len(r.Requests()), 1000)
+					t.Log("requests:", len(r.Requests()), "end:", r.Now())
 				})
 			})
 		}
@@ -99,12 +102,12 @@ func TestALineTooSlowForAFullBatchLosesNothing(t *testing.T) {
 	for _, bytes := range []int{20_000, 2000, 200} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, guarded(t))
-				r.respond(when(func(_ int, x *exchange) bool { return x.bytes > bytes }, hang))
-				r.upload(hotels("k", 3000)...)
-				require.NoError(t, r.flush())
-				r.nothingFailed(3000)
-				t.Log("requests:", len(r.requests()), "end:", r.now())
+				r := sendertest.New(t, sendertest.WithBreaker(t))
+				r.Respond(sendertest.When(func(_ int, x *sendertest.Request) bool { return x.Bytes > bytes }, sendertest.Hang))
+				r.Upload(sendertest.Hotels("k", 3000)...)
+				require.NoError(t, r.Flush())
+				r.AllCompleted(3000)
+				t.Log("requests:", len(r.Requests()), "end:", r.Now())
 			})
 		})
 	}
@@ -113,16 +116,16 @@ func TestALineTooSlowForAFullBatchLosesNothing(t *testing.T) {
 // Only what is refused for what is in it comes in crumbs.
 func TestAnOutageLeavesBatchesAsLargeAsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := guarded(t)
+		opts := sendertest.WithBreaker(t)
 		opts.MaxBatchActions = 100
-		r := newRig(t, opts)
-		r.respond(when(until(5*time.Minute), reset))
-		r.upload(hotels("k", 2000)...)
-		require.NoError(t, r.flush())
-		r.nothingFailed(2000)
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.When(sendertest.Before(5*time.Minute), sendertest.BreakConnection))
+		r.Upload(sendertest.Hotels("k", 2000)...)
+		require.NoError(t, r.Flush())
+		r.AllCompleted(2000)
 		passed := 0
-		for _, x := range r.requests() {
-			if x.status == 200 {
+		for _, x := range r.Requests() {
+			if x.Status == 200 {
 				passed++
 			}
 		}
@@ -134,13 +137,13 @@ func TestAPoisonedDocumentInAThousandIsFoundWithinTwentyRequests(t *testing.T) {
 	for _, poison := range []string{"k-0", "k-57", "k-999"} {
 		t.Run(poison, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, guarded(t))
-				r.respond(when(carrying(poison), always(400, refusal("The request is invalid."))))
-				r.upload(hotels("k", 1000)...)
-				require.Equal(t, 1, flushFailures(t, r.flush()))
-				assert.Equal(t, models.ReasonDocument, r.onlyFailed(poison, 999).Reason)
-				assert.LessOrEqual(t, len(r.requests()), 21, "two for each halving, and the first")
-				assert.Equal(t, 1, r.failure(poison).Attempts, "no attempt is used by a split")
+				r := sendertest.New(t, sendertest.WithBreaker(t))
+				r.Respond(sendertest.When(sendertest.Carrying(poison), sendertest.Always(400, sendertest.ErrorBody("The request is invalid."))))
+				r.Upload(sendertest.Hotels("k", 1000)...)
+				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+				assert.Equal(t, models.ReasonDocument, r.OnlyFailed(poison, 999).Reason)
+				assert.LessOrEqual(t, len(r.Requests()), 21, "two for each halving, and the first")
+				assert.Equal(t, 1, r.Failure(poison).Attempts, "no attempt is used by a split")
 			})
 		})
 	}
@@ -150,20 +153,20 @@ func TestAPoisonedDocumentInAThousandIsFoundWithinTwentyRequests(t *testing.T) {
 
 // One by one it would take 2000 requests and half an hour to find it.
 func TestABatchThatKeepsFailingWhileOthersPassIsDivided(t *testing.T) {
-	for name, a := range map[string]answer{"reset": reset, "500": always(500, refusal("out of order")), "502": always(502, "")} {
+	for name, a := range map[string]sendertest.Answer{"reset": sendertest.BreakConnection, "500": sendertest.Always(500, sendertest.ErrorBody("out of order")), "502": sendertest.Always(502, "")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, guarded(t))
-				r.respond(when(carrying("k-999"), a))
-				r.upload(hotels("k", 1000)...)
-				require.Equal(t, 1, flushFailures(t, r.flush()))
-				_ = r.onlyFailed("k-999", 999)
-				alone := slices.IndexFunc(r.requests(), func(x *exchange) bool { return slices.Equal(x.keys, []string{"k-999"}) })
+				r := sendertest.New(t, sendertest.WithBreaker(t))
+				r.Respond(sendertest.When(sendertest.Carrying("k-999"), a))
+				r.Upload(sendertest.Hotels("k", 1000)...)
+				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+				_ = r.OnlyFailed("k-999", 999)
+				alone := slices.IndexFunc(r.Requests(), func(x *sendertest.Request) bool { return slices.Equal(x.Keys, []string{"k-999"}) })
 				assert.LessOrEqual(t, alone, 100, "requests until it travels alone")
-				for _, e := range r.seen("completed") {
-					require.LessOrEqual(t, e.at, time.Minute, "%s does not wait for it", e.key)
+				for _, e := range r.Events("completed") {
+					require.LessOrEqual(t, e.At, time.Minute, "%s does not wait for it", e.Key)
 				}
-				t.Log("requests:", alone, "of", len(r.requests()))
+				t.Log("requests:", alone, "of", len(r.Requests()))
 			})
 		})
 	}
@@ -175,25 +178,25 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 	for _, inFlight := range []int{1, 4} {
 		t.Run(fmt.Sprint(inFlight, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts := guarded(t)
+				opts := sendertest.WithBreaker(t)
 				opts.MaxInFlight = inFlight
-				r := newRig(t, opts)
-				r.respond(when(func(_ int, x *exchange) bool { return x.bytes > line }, hang))
-				r.upload(hotels("small", 10)...)
-				require.NoError(t, r.flush(), "a smaller request passes in the same minute")
+				r := sendertest.New(t, opts)
+				r.Respond(sendertest.When(func(_ int, x *sendertest.Request) bool { return x.Bytes > line }, sendertest.Hang))
+				r.Upload(sendertest.Hotels("small", 10)...)
+				require.NoError(t, r.Flush(), "a smaller request passes in the same minute")
 				for range rounds {
-					r.upload(hotels("k", 1000)...)
-					require.NoError(t, r.flush())
+					r.Upload(sendertest.Hotels("k", 1000)...)
+					require.NoError(t, r.Flush())
 				}
 				inVain := 0
-				for _, x := range r.requests() {
-					if x.status == 0 {
+				for _, x := range r.Requests() {
+					if x.Status == 0 {
 						inVain++
 					}
 				}
-				t.Log("requests in vain:", inVain, "of", len(r.requests()))
+				t.Log("requests in vain:", inVain, "of", len(r.Requests()))
 				assert.Less(t, inVain, 2*rounds, "three a round and more if every round begins with a full batch")
-				assert.Less(t, r.sender.Stats().BatchBytesLimit, bufferedsender.DefaultMaxBatchBytes)
+				assert.Less(t, r.Sender.Stats().BatchBytesLimit, bufferedsender.DefaultMaxBatchBytes)
 			})
 		})
 	}
@@ -205,41 +208,41 @@ func TestWhatFailsInCompanyLeavesADocumentAllItsAttempts(t *testing.T) {
 	conflict := func(key string) searchtest.Fault {
 		return searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{key}, Times: conflicts, Status: 409}}}
 	}
-	for name, a := range map[string]answer{"reset": reset, "500": always(500, ""), "502": always(502, ""), "503": always(503, "")} {
+	for name, a := range map[string]sendertest.Answer{"reset": sendertest.BreakConnection, "500": sendertest.Always(500, ""), "502": sendertest.Always(502, ""), "503": sendertest.Always(503, "")} {
 		for _, failures := range []int{1, 2, 8} {
 			t.Run(fmt.Sprint(failures, " × ", name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					opts := guarded(t)
+					opts := sendertest.WithBreaker(t)
 					opts.Retry = retry.Options{MaxRetries: conflicts}
-					r := newRig(t, opts)
-					r.faults(conflict("k-0"))
-					r.respond(onlyFirst(failures, a))
-					r.upload(hotels("k", 5)...)
-					require.NoError(t, r.flush())
-					r.nothingFailed(5)
+					r := sendertest.New(t, opts)
+					r.Faults(conflict("k-0"))
+					r.Respond(sendertest.First(failures, a))
+					r.Upload(sendertest.Hotels("k", 5)...)
+					require.NoError(t, r.Flush())
+					r.AllCompleted(5)
 				})
 			})
 		}
 	}
 	t.Run("in a batch that is divided", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			opts := guarded(t)
+			opts := sendertest.WithBreaker(t)
 			opts.Retry = retry.Options{MaxRetries: conflicts}
-			r := newRig(t, opts)
-			for _, doc := range hotels("before", 20) { // requests hardly ever fail
-				r.upload(doc)
-				require.NoError(t, r.flush())
+			r := sendertest.New(t, opts)
+			for _, doc := range sendertest.Hotels("before", 20) { // requests hardly ever fail
+				r.Upload(doc)
+				require.NoError(t, r.Flush())
 				time.Sleep(time.Minute)
 			}
-			r.faults(conflict("k-998"))
-			r.respond(when(carrying("k-999"), reset))
-			r.upload(hotels("k", 1000)...)
-			require.Equal(t, 1, flushFailures(t, r.flush()))
-			_ = r.onlyFailed("k-999", 999+20)
+			r.Faults(conflict("k-998"))
+			r.Respond(sendertest.When(sendertest.Carrying("k-999"), sendertest.BreakConnection))
+			r.Upload(sendertest.Hotels("k", 1000)...)
+			require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+			_ = r.OnlyFailed("k-999", 999+20)
 			var alone []time.Duration
-			for _, x := range r.requests() {
-				if slices.Equal(x.keys, []string{"k-999"}) {
-					alone = append(alone, x.at)
+			for _, x := range r.Requests() {
+				if slices.Equal(x.Keys, []string{"k-999"}) {
+					alone = append(alone, x.At)
 				}
 			}
 			assert.Greater(t, len(alone), conflicts)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 )
@@ -14,7 +15,7 @@ import (
 // most.
 func BenchmarkContains(b *testing.B) {
 	const asked, buffered = 10_000, bufferedsender.DefaultMaxBufferedActions
-	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{DisableAutoFlush: true, Logger: mute})
+	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{DisableAutoFlush: true, Logger: sendertest.NoLog})
 	require.NoError(b, err)
 	for i := range buffered {
 		require.NoError(b, s.TryIndexDocuments(models.UploadAction(declaration{ID: fmt.Sprintf("net_http_Client_%07d", i)})))

@@ -15,47 +15,35 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// drifted refuses what has rooms until the index is mended, as the service refuses
-// a request with a property that the index lacks: as a whole.
-func drifted(mended func() bool) answer {
-	return when(func(_ int, x *exchange) bool {
-		for _, key := range x.keys {
-			if strings.HasPrefix(key, "new-") && !mended() {
-				return true
-			}
-		}
-		return false
-	}, lacking("rooms"))
-}
 
 func TestAnIndexThatLacksAPropertyOfAllDocumentsHoldsThem(t *testing.T) {
 	for _, inFlight := range []int{1, 4} {
 		t.Run(fmt.Sprint(inFlight), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const n, mendedAt = 20_000, 10 * time.Minute
-				opts := guarded(t)
+				opts := sendertest.WithBreaker(t)
 				opts.MaxInFlight = inFlight
-				r := newRig(t, opts)
-				r.respond(drifted(func() bool { return r.now() >= mendedAt }))
-				r.upload(hotels("new", n)...)
+				r := sendertest.New(t, opts)
+				r.Respond(sendertest.LackingUntil(func() bool { return r.Now() >= mendedAt }))
+				r.Upload(sendertest.Hotels("new", n)...)
 				time.Sleep(time.Minute)
-				assert.LessOrEqual(t, len(r.requests()), 60)
-				health := r.sender.Health()
+				assert.LessOrEqual(t, len(r.Requests()), 60)
+				health := r.Sender.Health()
 				assert.Equal(t, events.CircuitOpen, health.State)
 				assert.Contains(t, health.Reason, "'rooms'", "what the service says")
-				failed := flushFailures(t, r.sender.Flush(within(t, time.Hour)))
+				failed := sendertest.FlushFailures(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
 				assert.LessOrEqual(t, failed, 20)
-				assert.EqualValues(t, n-failed, r.sender.Stats().Completed)
-				assert.LessOrEqual(t, r.now(), mendedAt+35*time.Second)
-				for _, e := range r.seen("failed") {
-					assert.Equal(t, models.ReasonIndex, r.failure(e.key).Reason)
+				assert.EqualValues(t, n-failed, r.Sender.Stats().Completed)
+				assert.LessOrEqual(t, r.Now(), mendedAt+35*time.Second)
+				for _, e := range r.Events("failed") {
+					assert.Equal(t, models.ReasonIndex, r.Failure(e.Key).Reason)
 				}
-				t.Log(len(r.requests()), failed, r.now())
+				t.Log(len(r.Requests()), failed, r.Now())
 			})
 		})
 	}
@@ -64,41 +52,41 @@ func TestAnIndexThatLacksAPropertyOfAllDocumentsHoldsThem(t *testing.T) {
 func TestAnIndexThatLacksAPropertyOfHalfOfTheDocumentsTakesTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const half, mendedAt = 5000, 10 * time.Minute
-		r := newRig(t, guarded(t))
-		slow := drifted(func() bool { return r.now() >= mendedAt })
-		r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		slow := sendertest.LackingUntil(func() bool { return r.Now() >= mendedAt })
+		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(100 * time.Millisecond)
 			return slow(n, x, req, next)
 		})
-		var docs []hotel
-		with, without := hotels("new", half), roomless("old", half)
+		var docs []sendertest.Hotel
+		with, without := sendertest.Hotels("new", half), sendertest.RoomlessHotels("old", half)
 		for i := range half {
 			docs = append(docs, with[i], without[i])
 		}
-		r.upload(docs...)
+		r.Upload(docs...)
 		time.Sleep(time.Minute)
 		batches := 2 * half / bufferedsender.DefaultMaxBatchActions
-		assert.LessOrEqual(t, len(r.requests()), 3*batches+20+10, "two more for each batch, twenty refused alone, and probes")
-		s := r.sender.Stats()
+		assert.LessOrEqual(t, len(r.Requests()), 3*batches+20+10, "two more for each batch, twenty refused alone, and probes")
+		s := r.Sender.Stats()
 		assert.EqualValues(t, half, s.Completed, "the others are in the index")
 		assert.EqualValues(t, 20, s.Failed)
 		assert.Equal(t, half-20, s.HeldApart+s.InFlight)
 		last := time.Duration(0)
-		for _, e := range r.seen("completed") {
-			last = max(last, e.at)
+		for _, e := range r.Events("completed") {
+			last = max(last, e.At)
 		}
 		assert.LessOrEqual(t, last, time.Duration(3*batches+20)*100*time.Millisecond, "at full speed")
-		assert.Equal(t, 20, flushFailures(t, r.flush()))
-		s = r.sender.Stats()
+		assert.Equal(t, 20, sendertest.FlushFailures(t, r.Flush()))
+		s = r.Sender.Stats()
 		assert.EqualValues(t, 2*half-20, s.Completed)
 		assert.Zero(t, s.HeldApart)
-		assert.LessOrEqual(t, r.now(), mendedAt+35*time.Second)
-		for _, e := range r.seen("failed") {
-			failure := r.failure(e.key)
+		assert.LessOrEqual(t, r.Now(), mendedAt+35*time.Second)
+		for _, e := range r.Events("failed") {
+			failure := r.Failure(e.Key)
 			assert.Equal(t, models.ReasonIndex, failure.Reason)
 			assert.True(t, failure.Rejected())
 			assert.Contains(t, failure.Error(), "'rooms'")
-			assert.True(t, strings.HasPrefix(e.key, "new-"))
+			assert.True(t, strings.HasPrefix(e.Key, "new-"))
 		}
 	})
 }
@@ -108,29 +96,29 @@ func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 	for _, status := range []int{400, 429} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts := guarded(t)
+				opts := sendertest.WithBreaker(t)
 				opts.MaxBatchActions = 5
-				r := newRig(t, opts)
+				r := sendertest.New(t, opts)
 				mended := 10 * time.Minute
-				r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-					if r.now() >= mended {
+				r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+					if r.Now() >= mended {
 						return next()
 					}
-					return results(func(rs []wireResult) []wireResult {
+					return sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
 						for i := range rs {
 							rs[i]["status"], rs[i]["statusCode"], rs[i]["errorMessage"] = false, status, "it does not fit"
 						}
 						return rs
 					})(n, x, req, next)
 				})
-				r.upload(hotels("k", 200)...)
+				r.Upload(sendertest.Hotels("k", 200)...)
 				time.Sleep(time.Minute)
-				assert.EqualValues(t, 20-5, r.sender.Stats().Failed, "the reply that made it twenty is believed no more")
-				assert.Equal(t, events.CircuitOpen, r.sender.Health().State)
-				assert.Contains(t, r.sender.Health().Reason, "it does not fit")
-				failed := flushFailures(t, r.flush())
+				assert.EqualValues(t, 20-5, r.Sender.Stats().Failed, "the reply that made it twenty is believed no more")
+				assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+				assert.Contains(t, r.Sender.Health().Reason, "it does not fit")
+				failed := sendertest.FlushFailures(t, r.Flush())
 				assert.LessOrEqual(t, failed, 20)
-				assert.EqualValues(t, 200-failed, r.sender.Stats().Completed)
+				assert.EqualValues(t, 200-failed, r.Sender.Stats().Completed)
 			})
 		})
 	}
@@ -139,30 +127,30 @@ func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 // Documents may be written with blanks around the names of their members.
 func TestIndentedDocumentsAreHeldApartToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := guarded(t)
+		opts := sendertest.WithBreaker(t)
 		opts.Encoder = func(doc any) ([]byte, error) { // as Jackson's pretty printer writes it
 			raw, err := json.MarshalIndent(doc, "", "  ")
 			return []byte(strings.ReplaceAll(string(raw), `": `, `" : `)), err
 		}
 		opts.KeyField = "id"
-		r := newRig(t, opts)
+		r := sendertest.New(t, opts)
 		var count atomic.Int64
-		inner := drifted(func() bool { return false })
-		r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		inner := sendertest.LackingUntil(func() bool { return false })
+		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			count.Add(1)
 			time.Sleep(100 * time.Millisecond)
 			return inner(n, x, req, next)
 		})
-		var docs []hotel
-		with, without := hotels("new", 500), roomless("old", 500)
+		var docs []sendertest.Hotel
+		with, without := sendertest.Hotels("new", 500), sendertest.RoomlessHotels("old", 500)
 		for i := range with {
 			docs = append(docs, with[i], without[i])
 		}
-		r.upload(docs...)
+		r.Upload(docs...)
 		producing, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { // the producers that are not deployed yet go on, ten documents a second
-			for i := 0; r.sender.UploadDocuments(producing, hotel{ID: fmt.Sprint("old-later-", i)}) == nil; i++ {
+			for i := 0; r.Sender.UploadDocuments(producing, sendertest.Hotel{ID: fmt.Sprint("old-later-", i)}) == nil; i++ {
 				time.Sleep(100 * time.Millisecond)
 			}
 		})
@@ -170,13 +158,13 @@ func TestIndentedDocumentsAreHeldApartToo(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		before := count.Load()
 		time.Sleep(10 * time.Minute)
-		s := r.sender.Stats()
-		t.Log("requests in ten minutes:", before, "in the next ten:", count.Load()-before, "stats", s.Completed, s.Failed, s.PendingActions, s.HeldApart, "health", r.sender.Health().State)
+		s := r.Sender.Stats()
+		t.Log("requests in ten minutes:", before, "in the next ten:", count.Load()-before, "stats", s.Completed, s.Failed, s.PendingActions, s.HeldApart, "health", r.Sender.Health().State)
 		assert.Less(t, before, int64(3*120+100), "with them held apart it is 188")
 		assert.Greater(t, s.Completed, int64(12_000), "what the others have written; with the new ones held apart it is 12 498")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_ = r.sender.Close(ctx)
+		_ = r.Sender.Close(ctx)
 	})
 }
 
@@ -185,21 +173,21 @@ func TestPropertiesThatDifferInDigitsAreDifferentReasons(t *testing.T) {
 	for _, zero := range []rune{'0', 'a'} {
 		t.Run(string(zero), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, guarded(t))
-				r.respond(func(_ int, x *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
-					return lacking("meta_"+strings.Map(func(r rune) rune { return r - '0' + zero }, x.keys[0][4:]))(0, x, req, nil)
+				r := sendertest.New(t, sendertest.WithBreaker(t))
+				r.Respond(func(_ int, x *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+					return sendertest.LackingProperty("meta_"+strings.Map(func(r rune) rune { return r - '0' + zero }, x.Keys[0][4:]))(0, x, req, nil)
 				})
 				for i := range 40 {
-					r.upload(hotel{ID: fmt.Sprint("bad-", i)})
+					r.Upload(sendertest.Hotel{ID: fmt.Sprint("bad-", i)})
 				}
-				go func() { _ = r.flush() }()
+				go func() { _ = r.Flush() }()
 				time.Sleep(time.Minute)
-				s := r.sender.Stats()
-				t.Log("failed", s.Failed, r.sender.Health().State)
+				s := r.Sender.Stats()
+				t.Log("failed", s.Failed, r.Sender.Health().State)
 				assert.EqualValues(t, 40, s.Failed)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				_ = r.sender.Close(ctx)
+				_ = r.Sender.Close(ctx)
 			})
 		})
 	}
@@ -208,27 +196,27 @@ func TestPropertiesThatDifferInDigitsAreDifferentReasons(t *testing.T) {
 // An index lacks two properties of every document, and is mended for one of them.
 func TestTwoMissingPropertiesAreProbedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
-		r.respond(func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(10 * time.Millisecond)
-			if r.now() < 5*time.Minute {
-				return lacking("rooms")(0, nil, req, nil)
+			if r.Now() < 5*time.Minute {
+				return sendertest.LackingProperty("rooms")(0, nil, req, nil)
 			}
-			return lacking("name")(0, nil, req, nil)
+			return sendertest.LackingProperty("name")(0, nil, req, nil)
 		})
-		docs := hotels("new", 200)
+		docs := sendertest.Hotels("new", 200)
 		for i := range docs {
 			docs[i].Name = "x"
 		}
-		r.upload(docs...)
+		r.Upload(docs...)
 		time.Sleep(6 * time.Minute)
-		before := len(r.requests())
+		before := len(r.Requests())
 		time.Sleep(time.Minute)
-		n := len(r.requests()) - before
-		s := r.sender.Stats()
+		n := len(r.Requests()) - before
+		s := r.Sender.Stats()
 		t.Logf("%d requests in a minute, %+v", n, s)
 		assert.LessOrEqual(t, n, 60, "requests in a minute while the index refuses everything")
-		_ = r.sender.Close(within(t, time.Millisecond))
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
 
@@ -236,7 +224,7 @@ func TestTwoMissingPropertiesAreProbedNowAndThen(t *testing.T) {
 func TestManyMissingPropertiesLoseNoMoreThanTwentyDocumentsEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const kinds, each = 18, 200
-		index := &fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			raw, _ := io.ReadAll(body)
 			time.Sleep(time.Millisecond)
 			for k := range kinds {
@@ -245,12 +233,12 @@ func TestManyMissingPropertiesLoseNoMoreThanTwentyDocumentsEach(t *testing.T) {
 				}
 			}
 			_, _ = body.Seek(0, io.SeekStart)
-			return agree(ctx, body)
+			return sendertest.AcceptAll(ctx, body)
 		}}
-		opts := bufferedsender.Options[map[string]any]{Logger: mute, KeyField: "id"}
+		opts := bufferedsender.Options[map[string]any]{Logger: sendertest.NoLog, KeyField: "id"}
 		s, err := bufferedsender.New(index, &opts)
 		require.NoError(t, err)
-		closeAtLast(t, s)
+		sendertest.CloseAtEnd(t, s)
 		for i := range each {
 			for k := range kinds {
 				require.NoError(t, s.UploadDocuments(t.Context(), map[string]any{"id": fmt.Sprintf("%c-%d", 'a'+k, i), fmt.Sprintf("p%c", 'a'+k): 1},

@@ -9,32 +9,32 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-azsearch/azsearch/models"
 )
 
 func TestEncoderWritesTheDocuments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []any
 		var body []byte
-		r := newRig(t, &hotelOptions{Encoder: func(doc any) ([]byte, error) {
+		r := sendertest.New(t, &sendertest.Options{Encoder: func(doc any) ([]byte, error) {
 			asked = append(asked, doc)
-			return []byte(" {\n \"id\": \"" + doc.(hotel).ID + `", "rooms": 7}` + "\n"), nil
+			return []byte(" {\n \"id\": \"" + doc.(sendertest.Hotel).ID + `", "rooms": 7}` + "\n"), nil
 		}})
-		r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			var err error
 			body, err = io.ReadAll(req.Body)
 			assert.NoError(t, err)
 			req.Body = io.NopCloser(bytes.NewReader(body))
 			return next()
 		})
-		r.upload(hotel{ID: "a", Name: "ignored"})
-		require.NoError(t, r.sender.MergeDocuments(t.Context(), hotel{ID: "b"}))
-		require.NoError(t, r.sender.DeleteDocuments(t.Context(), hotel{ID: "c"}))
-		_ = r.flush() // there is no b to be merged into
-		assert.Equal(t, []any{hotel{ID: "a", Name: "ignored"}, hotel{ID: "b"}}, asked, "a delete needs no document")
+		r.Upload(sendertest.Hotel{ID: "a", Name: "ignored"})
+		require.NoError(t, r.Sender.MergeDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
+		require.NoError(t, r.Sender.DeleteDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
+		_ = r.Flush() // there is no b to be merged into
+		assert.Equal(t, []any{sendertest.Hotel{ID: "a", Name: "ignored"}, sendertest.Hotel{ID: "b"}}, asked, "a delete needs no document")
 		assert.Equal(t, `{"value":[{"@search.action":"upload",`+"\n"+` "id": "a", "rooms": 7},`+
 			`{"@search.action":"merge",`+"\n"+` "id": "b", "rooms": 7},{"@search.action":"delete","id":"c"}]}`, string(body))
 	})
@@ -62,13 +62,13 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Encoder: test.encode})
-				err := r.sender.UploadDocuments(t.Context(), hotel{ID: "a"})
+				r := sendertest.New(t, &sendertest.Options{Encoder: test.encode})
+				err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"})
 				require.ErrorContains(t, err, test.want)
 				if test.is != nil {
 					require.ErrorIs(t, err, test.is)
 				}
-				assert.Zero(t, r.sender.Stats().Accepted)
+				assert.Zero(t, r.Sender.Stats().Accepted)
 			})
 		})
 	}
@@ -76,9 +76,9 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 
 func TestEncoderMayBeJSONMarshal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Encoder: json.Marshal})
-		r.upload(hotels("k", 3)...)
-		require.NoError(t, r.flush())
-		assert.EqualValues(t, 3, r.sender.Stats().Completed)
+		r := sendertest.New(t, &sendertest.Options{Encoder: json.Marshal})
+		r.Upload(sendertest.Hotels("k", 3)...)
+		require.NoError(t, r.Flush())
+		assert.EqualValues(t, 3, r.Sender.Stats().Completed)
 	})
 }

@@ -269,3 +269,10 @@ func ExampleBufferedSender_PendingActionCount() {
 	// 1
 	// 0
 }
+
+// must is for what cannot fail in an example.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

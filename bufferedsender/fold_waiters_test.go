@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,35 +20,35 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		t.Run(fmt.Sprint("plain=", plain), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Fold: true})
-				r.sender.Pause()
+				r := sendertest.New(t, &sendertest.Options{Fold: true})
+				r.Sender.Pause()
 				ctx, cancel := context.WithCancel(t.Context())
-				first := later(func() error {
-					_, err := r.sender.IndexDocumentsAndWait(ctx, models.UploadAction(hotel{ID: "k", Rooms: 1}))
+				first := sendertest.Later(func() error {
+					_, err := r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 1}))
 					return err
 				})
 				synctest.Wait()
 				var second <-chan error
 				if plain {
-					r.upload(hotel{ID: "k", Rooms: 2}) // nil: accepted
+					r.Upload(sendertest.Hotel{ID: "k", Rooms: 2}) // nil: accepted
 				} else {
-					second = later(func() error {
-						_, err := r.sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(hotel{ID: "k", Rooms: 2}))
+					second = sendertest.Later(func() error {
+						_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 2}))
 						return err
 					})
 				}
 				synctest.Wait()
-				r.sender.Contains("k") // folds
+				r.Sender.Contains("k") // folds
 				cancel()
 				require.Error(t, <-first)
-				r.sender.Resume()
-				err := r.flush()
+				r.Sender.Resume()
+				err := r.Flush()
 				assert.NoError(t, err)
 				if second != nil {
 					assert.NoError(t, <-second)
 				}
-				if assert.Len(t, r.indexed(), 1) {
-					assert.Equal(t, 2, r.roomsOf("k"), "nobody has taken this back")
+				if assert.Len(t, r.Indexed(), 1) {
+					assert.Equal(t, 2, roomsOf(r, "k"), "nobody has taken this back")
 				}
 			})
 		})
@@ -57,28 +58,28 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 // The same when the folded action is in a request that has to be sent again.
 func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := guarded(t)
+		opts := sendertest.WithBreaker(t)
 		opts.Fold = true
-		r := newRig(t, opts)
-		r.respond(onlyFirst(1, func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.First(1, func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(time.Second)
-			return reply(req, 503, refusal("busy")), nil
+			return sendertest.Reply(req, 503, sendertest.ErrorBody("busy")), nil
 		}))
-		r.sender.Pause()
+		r.Sender.Pause()
 		ctx, cancel := context.WithCancel(t.Context())
-		first := later(func() error {
-			_, err := r.sender.IndexDocumentsAndWait(ctx, models.UploadAction(hotel{ID: "k", Rooms: 1}))
+		first := sendertest.Later(func() error {
+			_, err := r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 1}))
 			return err
 		})
 		synctest.Wait()
-		r.upload(hotel{ID: "k", Rooms: 2})
-		r.sender.Contains("k")
-		r.sender.Resume()
-		flushed := later(r.flush)
+		r.Upload(sendertest.Hotel{ID: "k", Rooms: 2})
+		r.Sender.Contains("k")
+		r.Sender.Resume()
+		flushed := sendertest.Later(r.Flush)
 		time.Sleep(500 * time.Millisecond) // in a request
 		cancel()
 		require.Error(t, <-first)
 		assert.NoError(t, <-flushed)
-		assert.Len(t, r.indexed(), 1)
+		assert.Len(t, r.Indexed(), 1)
 	})
 }

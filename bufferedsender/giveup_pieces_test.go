@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -48,21 +49,21 @@ func (d *disk) all() (written, most int) {
 }
 
 // held is a sender that sends nothing and has n documents of a size.
-func held(t *testing.T, opts hotelOptions, n, size int) *bufferedsender.BufferedSender[hotel] {
+func held(t *testing.T, opts sendertest.Options, n, size int) *bufferedsender.BufferedSender[sendertest.Hotel] {
 	t.Helper()
-	opts.Logger = mute
-	s, err := bufferedsender.New[hotel](&fakeIndexer{agree}, &opts)
+	opts.Logger = sendertest.NoLog
+	s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &opts)
 	require.NoError(t, err)
-	closeAtLast(t, s)
+	sendertest.CloseAtEnd(t, s)
 	s.Pause()
 	for i := range n {
-		require.NoError(t, s.UploadDocuments(t.Context(), sized(fmt.Sprint("k-", i), size)))
+		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.HotelOfSize(fmt.Sprint("k-", i), size)))
 	}
 	return s
 }
 
 // closeWithin is Close with a context that ends after a second.
-func closeWithin(t *testing.T, s *bufferedsender.BufferedSender[hotel]) (err *bufferedsender.CloseError, took time.Duration) {
+func closeWithin(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel]) (err *bufferedsender.CloseError, took time.Duration) {
 	t.Helper()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -75,7 +76,7 @@ func TestCloseWaitsForASlowDiskThatMakesProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000
 		d := &disk{letter: 1600 * time.Microsecond} // eight seconds in all
-		s := held(t, hotelOptions{DeadLetters: d}, n, 100)
+		s := held(t, sendertest.Options{DeadLetters: d}, n, 100)
 		err, _ := closeWithin(t, s)
 		assert.False(t, err.CallbackStuck)
 		assert.Equal(t, n, err.Unsent)
@@ -90,7 +91,7 @@ func TestTheFirstPiecesAreWrittenWhenCloseCannotWaitForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000
 		d := &disk{letter: 6 * time.Millisecond}
-		s := held(t, hotelOptions{DeadLetters: d}, n, 100)
+		s := held(t, sendertest.Options{DeadLetters: d}, n, 100)
 		err, took := closeWithin(t, s)
 		written, _ := d.all()
 		t.Log("written:", written, "after", took)
@@ -113,14 +114,14 @@ func TestAPurgeIsWrittenPieceByPiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
 		d := &disk{letter: 4 * time.Millisecond}
-		b := steadyBreaker(t, nil)
-		s := held(t, hotelOptions{
+		b := sendertest.SteadyBreaker(t, nil)
+		s := held(t, sendertest.Options{
 			DeadLetters: d, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, AllowLoss: true, MaxBufferedActions: n,
 		}, n, 100)
 		b.Disable()
 		s.Resume()
 		began := time.Now()
-		require.NoError(t, s.UploadDocuments(within(t, time.Minute), hotel{ID: "new"}))
+		require.NoError(t, s.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "new"}))
 		assert.LessOrEqual(t, time.Since(began), 2*time.Second, "there is room after the first piece")
 		time.Sleep(time.Minute)
 		written, most := d.all()
@@ -136,7 +137,7 @@ func TestPiecesOfLargeDocumentsAreSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, size = 40, 200_000
 		d := &disk{}
-		s := held(t, hotelOptions{DeadLetters: d}, n, size)
+		s := held(t, sendertest.Options{DeadLetters: d}, n, size)
 		_, _ = closeWithin(t, s)
 		written, most := d.all()
 		assert.Equal(t, n, written)

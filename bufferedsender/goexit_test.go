@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ import (
 // that it runs on. It must not end the sender.
 
 func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
-	type doc = modelDoc
+	type doc = sendertest.Hotel
 	var ended atomic.Int64
 	exit := func() {
 		ended.Add(1)
@@ -57,14 +58,14 @@ func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 func TestAHandlerThatEndsItsGoroutineWhileCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
-		sender, err := bufferedsender.New(&slowIndex{delay: time.Hour}, &bufferedsender.Options[modelDoc]{
-			Handlers: events.Handlers[modelDoc]{ActionFailed: func(context.Context, *events.ActionFailed[modelDoc]) {
+		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Hour}, &sendertest.Options{
+			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) {
 				told++
 				runtime.Goexit()
 			}},
 		})
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}, modelDoc{ID: "b"}, modelDoc{ID: "c"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}, sendertest.Hotel{ID: "c"}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var closed *bufferedsender.CloseError
@@ -77,9 +78,9 @@ func TestAHandlerThatEndsItsGoroutineWhileCloseGivesUp(t *testing.T) {
 
 func TestAnAddingCallThatIsEndedByItsHandlerAcceptsNothingLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		index := &slowIndex{}
-		sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{
-			Handlers: events.Handlers[modelDoc]{ActionAdded: func(_ context.Context, e *events.ActionAdded[modelDoc]) error {
+		index := &sendertest.Indexer{}
+		sender, err := bufferedsender.New(index, &sendertest.Options{
+			Handlers: sendertest.Handlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
 				if e.Key == "last" {
 					runtime.Goexit()
 				}
@@ -88,9 +89,11 @@ func TestAnAddingCallThatIsEndedByItsHandlerAcceptsNothingLater(t *testing.T) {
 		})
 		require.NoError(t, err)
 		for range 20 { // the chunk of a call goes back to a pool
-			go func() { _ = sender.UploadDocuments(t.Context(), modelDoc{ID: "first"}, modelDoc{ID: "last"}) }()
+			go func() {
+				_ = sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "first"}, sendertest.Hotel{ID: "last"})
+			}()
 			synctest.Wait()
-			require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "other"}))
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "other"}))
 		}
 		require.NoError(t, sender.Close(t.Context()))
 		assert.EqualValues(t, 20, sender.Stats().Accepted)
@@ -100,31 +103,25 @@ func TestAnAddingCallThatIsEndedByItsHandlerAcceptsNothingLater(t *testing.T) {
 func TestAClientThatEndsItsGoroutineCountsAsALostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
-		good := &slowIndex{}
-		sender, err := bufferedsender.New(indexerFunc(func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		good := &sendertest.Indexer{}
+		sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			if calls.Add(1) == 1 {
 				runtime.Goexit()
 			}
 			return good.IndexDocumentsRaw(ctx, body)
-		}), &bufferedsender.Options[modelDoc]{})
+		}}, &sendertest.Options{})
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		require.NoError(t, sender.Close(t.Context()))
 		assert.EqualValues(t, 1, sender.Stats().Completed)
 		assert.EqualValues(t, 1, sender.Stats().Retries)
 	})
 }
 
-type indexerFunc func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
-
-func (f indexerFunc) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-	return f(ctx, body)
-}
-
 // refusing accepts every document but those with the given key.
 func refusing(key string) bufferedsender.Indexer {
-	good := &slowIndex{}
-	return indexerFunc(func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+	good := &sendertest.Indexer{}
+	return &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 		result, err := good.IndexDocumentsRaw(ctx, body)
 		for i := range result.Results {
 			if r := &result.Results[i]; r.Key == key {
@@ -132,28 +129,28 @@ func refusing(key string) bufferedsender.Indexer {
 			}
 		}
 		return result, err
-	})
+	}}
 }
 
 // A callback may end its goroutine, as FailNow of a test does.
 func TestACallbackThatEndsItsGoroutineLeavesNoWaiterWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		_, err := r.sender.IndexDocumentsAndWait(within(t, time.Hour),
-			models.UploadAction(hotel{ID: "k"}).WithCallback(func(models.Outcome) { runtime.Goexit() }))
+		r := sendertest.New(t, nil)
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour),
+			models.UploadAction(sendertest.Hotel{ID: "k"}).WithCallback(func(models.Outcome) { runtime.Goexit() }))
 		assert.NoError(t, err)
-		assert.Less(t, r.now(), time.Minute)
+		assert.Less(t, r.Now(), time.Minute)
 	})
 }
 
 func TestAHandlerThatEndsItsGoroutineLeavesNoWithdrawWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { runtime.Goexit() }}})
-		r.respond(seconds(func(int, *exchange) float64 { return 5 }))
-		r.upload(hotel{ID: "k"})
-		flushed := later(r.flush)
+		r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { runtime.Goexit() }}})
+		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 5 }))
+		r.Upload(sendertest.Hotel{ID: "k"})
+		flushed := sendertest.Later(r.Flush)
 		time.Sleep(time.Second)
-		withdrawn := later(func() int { return r.sender.Withdraw(func(string, any) bool { return true }) })
+		withdrawn := sendertest.Later(func() int { return r.Sender.Withdraw(func(string, any) bool { return true }) })
 		require.NoError(t, <-flushed)
 		time.Sleep(time.Hour)
 		select {
@@ -166,19 +163,19 @@ func TestAHandlerThatEndsItsGoroutineLeavesNoWithdrawWaiting(t *testing.T) {
 
 func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		r.sender.Pause()
-		r.upload(hotels("k", 10)...)
-		go r.sender.Withdraw(func(key string, _ any) bool {
+		r := sendertest.New(t, nil)
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotels("k", 10)...)
+		go r.Sender.Withdraw(func(key string, _ any) bool {
 			if key == "k-3" {
 				runtime.Goexit()
 			}
 			return false
 		})
 		synctest.Wait()
-		r.sender.Resume()
-		assert.NoError(t, r.sender.Flush(within(t, time.Hour)))
-		assert.Len(t, r.indexed(), 10)
+		r.Sender.Resume()
+		assert.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
+		assert.Len(t, r.Indexed(), 10)
 	})
 }
 
@@ -186,18 +183,18 @@ func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
 // waits for has been held back.
 func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := guarded(t)
+		opts := sendertest.WithBreaker(t)
 		opts.Fold = true
 		done := make(chan int, 1)
-		var r *rig
+		var r *sendertest.Rig
 		began := false
-		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[hotel]) {
+		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) {
 			if began {
 				return
 			}
 			began = true
-			r.sender.Pause()
-			go func() { done <- r.sender.Withdraw(func(string, any) bool { return true }) }()
+			r.Sender.Pause()
+			go func() { done <- r.Sender.Withdraw(func(string, any) bool { return true }) }()
 			time.Sleep(time.Second)
 		}
 		opts.Handlers.BatchCompleted = func(_ context.Context, b *events.Batch) {
@@ -205,17 +202,17 @@ func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testi
 				runtime.Goexit()
 			}
 		}
-		r = newRig(t, opts)
-		r.upload(hotels("k", 1)...)
-		go func() { _ = r.flush() }()
+		r = sendertest.New(t, opts)
+		r.Upload(sendertest.Hotels("k", 1)...)
+		go func() { _ = r.Flush() }()
 		time.Sleep(10 * time.Second)
-		r.sender.Resume()
+		r.Sender.Resume()
 		time.Sleep(10 * time.Minute)
 		select {
 		case n := <-done:
 			t.Log(n)
 		default:
-			t.Errorf("Withdraw waits for ever; %+v", r.sender.Stats())
+			t.Errorf("Withdraw waits for ever; %+v", r.Sender.Stats())
 		}
 	})
 }

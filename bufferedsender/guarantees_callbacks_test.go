@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -22,13 +23,13 @@ import (
 
 // fiveHandlers call f from one of the five callbacks each. With refuseKeys("bad")
 // an upload of "bad" and of others reaches all of them.
-func fiveHandlers(f func(context.Context) error) map[string]hotelHandlers {
+func fiveHandlers(f func(context.Context) error) map[string]sendertest.Handlers {
 	ignore := func(ctx context.Context) { _ = f(ctx) }
-	return map[string]hotelHandlers{
-		"ActionAdded":     {ActionAdded: func(ctx context.Context, _ *events.ActionAdded[hotel]) error { return f(ctx) }},
-		"ActionSent":      {ActionSent: func(ctx context.Context, _ *events.ActionSent[hotel]) { ignore(ctx) }},
-		"ActionCompleted": {ActionCompleted: func(ctx context.Context, _ *events.ActionCompleted[hotel]) { ignore(ctx) }},
-		"ActionFailed":    {ActionFailed: func(ctx context.Context, _ *events.ActionFailed[hotel]) { ignore(ctx) }},
+	return map[string]sendertest.Handlers{
+		"ActionAdded":     {ActionAdded: func(ctx context.Context, _ *events.ActionAdded[sendertest.Hotel]) error { return f(ctx) }},
+		"ActionSent":      {ActionSent: func(ctx context.Context, _ *events.ActionSent[sendertest.Hotel]) { ignore(ctx) }},
+		"ActionCompleted": {ActionCompleted: func(ctx context.Context, _ *events.ActionCompleted[sendertest.Hotel]) { ignore(ctx) }},
+		"ActionFailed":    {ActionFailed: func(ctx context.Context, _ *events.ActionFailed[sendertest.Hotel]) { ignore(ctx) }},
 		"BatchCompleted":  {BatchCompleted: func(ctx context.Context, _ *events.Batch) { ignore(ctx) }},
 	}
 }
@@ -39,17 +40,17 @@ func TestG11PanicInACallbackChangesNothing(t *testing.T) {
 		for name, handlers := range fiveHandlers(func(context.Context) error { panic(value) }) {
 			t.Run(fmt.Sprintf("of %s in %s", what, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: handlers})
-					r.faults(refuseKeys("bad"))
+					r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
+					r.Faults(sendertest.RefuseKeys("bad"))
 					refusals := 0
-					for _, d := range append(hotels("k", 7), hotel{ID: "bad"}) {
-						if err := r.sender.UploadDocuments(within(t, time.Hour), d); err != nil {
-							refused(t, err, 0)
+					for _, d := range append(sendertest.Hotels("k", 7), sendertest.Hotel{ID: "bad"}) {
+						if err := r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), d); err != nil {
+							sendertest.RequireAccepted(t, err, 0)
 							refusals++
 						}
 					}
-					failures := flushFailures(t, r.flush())
-					s := r.sender.Stats()
+					failures := sendertest.FlushFailures(t, r.Flush())
+					s := r.Sender.Stats()
 					panics := map[string]int64{"ActionAdded": 8, "ActionSent": 8, "ActionCompleted": 7, "ActionFailed": 1, "BatchCompleted": 3}[name]
 					assert.Equal(t, panics, s.CallbackPanics)
 					if name == "ActionAdded" {
@@ -60,10 +61,10 @@ func TestG11PanicInACallbackChangesNothing(t *testing.T) {
 						assert.Equal(t, 1, failures)
 						assert.EqualValues(t, 7, s.Completed)
 					}
-					log := r.logs.String()
+					log := r.Logs.String()
 					assert.EqualValues(t, panics, strings.Count(log, `level=ERROR msg="azsearch: a handler panicked"`))
 					assert.Contains(t, log, "fiveHandlers", "its stack")
-					r.close()
+					r.Close()
 				})
 			})
 		}
@@ -78,10 +79,10 @@ func TestG11CallbackThatEndsItsGoroutineBreaksNothing(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: handlers})
-				r.faults(refuseKeys("bad"))
-				r.upload(append(hotels("k", 7), hotel{ID: "bad"})...)
-				assert.Equal(t, 1, flushFailures(t, r.sender.Flush(within(t, time.Hour))))
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
+				r.Faults(sendertest.RefuseKeys("bad"))
+				r.Upload(append(sendertest.Hotels("k", 7), sendertest.Hotel{ID: "bad"})...)
+				assert.Equal(t, 1, sendertest.FlushFailures(t, r.Sender.Flush(sendertest.Within(t, time.Hour))))
 			})
 		})
 	}
@@ -98,16 +99,16 @@ func TestG11FlushAndCloseFromInsideReturnErrInCallback(t *testing.T) {
 		"one without its values": func(ctx context.Context) context.Context { return context.WithoutCancel(context.Background()) },
 		"context.Background()":   func(context.Context) context.Context { return context.Background() },
 	} {
-		var r *rig
+		var r *sendertest.Rig
 		called := 0
 		inside := func(ctx context.Context) error {
 			called++
 			began := time.Now()
 			limited, cancel := context.WithTimeout(with(ctx), time.Minute) // so that a mistake is no deadlock
 			defer cancel()
-			assert.ErrorIs(r.t, r.sender.Flush(limited), bufferedsender.ErrInCallback)
-			assert.ErrorIs(r.t, r.sender.Close(limited), bufferedsender.ErrInCallback)
-			assert.Zero(r.t, time.Since(began))
+			assert.ErrorIs(r.T, r.Sender.Flush(limited), bufferedsender.ErrInCallback)
+			assert.ErrorIs(r.T, r.Sender.Close(limited), bufferedsender.ErrInCallback)
+			assert.Zero(r.T, time.Since(began))
 			return nil
 		}
 		for name, handlers := range fiveHandlers(inside) {
@@ -117,52 +118,54 @@ func TestG11FlushAndCloseFromInsideReturnErrInCallback(t *testing.T) {
 			t.Run(fmt.Sprintf("with %s in %s", which, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					called = 0
-					r = newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: handlers})
-					r.faults(refuseKeys("bad"))
-					r.upload(append(hotels("k", 3), hotel{ID: "bad"})...)
-					assert.Equal(t, 1, flushFailures(t, r.flush()))
+					r = sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
+					r.Faults(sendertest.RefuseKeys("bad"))
+					r.Upload(append(sendertest.Hotels("k", 3), sendertest.Hotel{ID: "bad"})...)
+					assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 					assert.NotZero(t, called)
-					r.upload(hotels("still-open", 1)...)
-					require.NoError(t, r.close())
+					r.Upload(sendertest.Hotels("still-open", 1)...)
+					require.NoError(t, r.Close())
 				})
 			})
 		}
 	}
 	t.Run("and with another ctx in ActionAdded, which holds nobody up, they do not hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var r *rig
-			r = newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 2, Handlers: hotelHandlers{
-				ActionAdded: func(context.Context, *events.ActionAdded[hotel]) error { return r.sender.Flush(within(t, time.Minute)) },
+			var r *sendertest.Rig
+			r = sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 2, Handlers: sendertest.Handlers{
+				ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
+					return r.Sender.Flush(sendertest.Within(t, time.Minute))
+				},
 			}})
-			for _, d := range hotels("k", 7) {
-				r.upload(d)
+			for _, d := range sendertest.Hotels("k", 7) {
+				r.Upload(d)
 			}
-			assert.Zero(t, r.now())
-			require.NoError(t, r.close())
-			assert.Len(t, r.indexed(), 7)
+			assert.Zero(t, r.Now())
+			require.NoError(t, r.Close())
+			assert.Len(t, r.Indexed(), 7)
 		})
 	})
 	t.Run("but those of another sender work", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			other := newRig(t, nil)
-			r := newRig(t, &hotelOptions{Handlers: hotelHandlers{ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[hotel]) {
-				assert.NoError(t, other.sender.UploadDocuments(ctx, e.Action.Document))
-				assert.NoError(t, other.sender.Flush(ctx))
+			other := sendertest.New(t, nil)
+			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
+				assert.NoError(t, other.Sender.UploadDocuments(ctx, e.Action.Document))
+				assert.NoError(t, other.Sender.Flush(ctx))
 			}}})
-			r.upload(hotels("k", 3)...)
-			require.NoError(t, r.flush())
-			assert.Equal(t, ids(hotels("k", 3)), other.indexed())
+			r.Upload(sendertest.Hotels("k", 3)...)
+			require.NoError(t, r.Flush())
+			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 3)), other.Indexed())
 		})
 	})
 	t.Run("and so does a goroutine of the program meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				time.Sleep(time.Second)
 			}}})
-			r.upload(hotels("k", 3)...)
+			r.Upload(sendertest.Hotels("k", 3)...)
 			time.Sleep(time.Millisecond)
-			require.NoError(t, r.sender.Flush(t.Context()))
-			require.NoError(t, r.sender.Close(t.Context()))
+			require.NoError(t, r.Sender.Flush(t.Context()))
+			require.NoError(t, r.Sender.Close(t.Context()))
 		})
 	})
 }
@@ -172,7 +175,7 @@ func TestG11AddingFromInsideNeverWaits(t *testing.T) {
 		"the given ctx":        func(ctx context.Context) context.Context { return ctx },
 		"context.Background()": func(context.Context) context.Context { return context.Background() },
 	} {
-		var r *rig
+		var r *sendertest.Rig
 		var full, added int
 		inside := func(ctx context.Context) error {
 			if added+full == 4 {
@@ -183,16 +186,16 @@ func TestG11AddingFromInsideNeverWaits(t *testing.T) {
 			began := time.Now()
 			before := added + full
 			added++ // ActionAdded runs again before it returns
-			switch err := r.sender.UploadDocuments(limited, hotel{ID: fmt.Sprint("from-inside-", before)}); {
+			switch err := r.Sender.UploadDocuments(limited, sendertest.Hotel{ID: fmt.Sprint("from-inside-", before)}); {
 			case errors.Is(err, bufferedsender.ErrBufferFull):
 				added--
 				full++
 			case errors.Is(err, bufferedsender.ErrClosed): // the test is over
 				added--
 			default:
-				assert.NoError(r.t, err)
+				assert.NoError(r.T, err)
 			}
-			assert.Zero(r.t, time.Since(began))
+			assert.Zero(r.T, time.Since(began))
 			return nil
 		}
 		for name, handlers := range fiveHandlers(inside) {
@@ -202,13 +205,13 @@ func TestG11AddingFromInsideNeverWaits(t *testing.T) {
 			t.Run(fmt.Sprintf("with %s in %s", which, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					full, added = 0, 0
-					r = newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 2, MaxInFlight: 1, Handlers: handlers})
-					r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400}}})
-					for _, d := range hotels("k", 6) {
-						r.upload(d)
+					r = sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 2, MaxInFlight: 1, Handlers: handlers})
+					r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400}}})
+					for _, d := range sendertest.Hotels("k", 6) {
+						r.Upload(d)
 					}
-					r.flush()
-					s := r.sender.Stats()
+					r.Flush()
+					s := r.Sender.Stats()
 					assert.EqualValues(t, 6+added, s.Accepted)
 					assert.NotZero(t, added+full)
 				})
@@ -217,17 +220,17 @@ func TestG11AddingFromInsideNeverWaits(t *testing.T) {
 	}
 	t.Run("and works while there is room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var r *rig
-			r = newRig(t, &hotelOptions{Handlers: hotelHandlers{ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[hotel]) {
+			var r *sendertest.Rig
+			r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
 				if n := e.Action.Document.Rooms; n < 10 {
-					assert.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: fmt.Sprint("n", n), Rooms: n + 1})))
+					assert.NoError(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("n", n), Rooms: n + 1})))
 				}
 			}}})
-			r.upload(hotel{ID: "n0", Rooms: 1})
+			r.Upload(sendertest.Hotel{ID: "n0", Rooms: 1})
 			for range 10 {
-				require.NoError(t, r.flush())
+				require.NoError(t, r.Flush())
 			}
-			assert.Len(t, r.indexed(), 10)
+			assert.Len(t, r.Indexed(), 10)
 		})
 	})
 }
@@ -237,34 +240,34 @@ func TestG11AddingFromInsideNeverWaits(t *testing.T) {
 // it, so this test has no bubble: those never end there.
 func TestG12NoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 	type blockage struct {
-		rig *rig
+		rig *sendertest.Rig
 		gate
 	}
 	cases := map[string]blockage{}
-	add := func(name string, opts func(g gate) *hotelOptions) blockage {
+	add := func(name string, opts func(g gate) *sendertest.Options) blockage {
 		b := blockage{gate: gate{make(chan struct{}), make(chan struct{})}}
 		o := opts(b.gate)
 		o.MaxBatchActions = 2
-		b.rig = newRig(t, o)
-		b.rig.faults(refuseKeys("k-1"))
+		b.rig = sendertest.New(t, o)
+		b.rig.Faults(sendertest.RefuseKeys("k-1"))
 		cases[name] = b
 		return b
 	}
 	for name := range fiveHandlers(nil) {
-		add("a handler of "+name, func(g gate) *hotelOptions {
-			return &hotelOptions{Handlers: fiveHandlers(func(context.Context) error { g.wait(); return nil })[name]}
+		add("a handler of "+name, func(g gate) *sendertest.Options {
+			return &sendertest.Options{Handlers: fiveHandlers(func(context.Context) error { g.wait(); return nil })[name]}
 		})
 	}
-	request := add("a request", func(gate) *hotelOptions { return &hotelOptions{} })
-	request.rig.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+	request := add("a request", func(gate) *sendertest.Options { return &sendertest.Options{} })
+	request.rig.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		request.wait()
 		return next()
 	})
-	add("the logger", func(g gate) *hotelOptions {
-		return &hotelOptions{Logger: slog.New(blockingLog{slog.DiscardHandler, g.wait})}
+	add("the logger", func(g gate) *sendertest.Options {
+		return &sendertest.Options{Logger: slog.New(blockingLog{slog.DiscardHandler, g.wait})}
 	})
-	add("the key accessor", func(g gate) *hotelOptions {
-		return &hotelOptions{KeyField: "id", KeyFieldAccessor: func(d hotel) string {
+	add("the key accessor", func(g gate) *sendertest.Options {
+		return &sendertest.Options{KeyField: "id", KeyFieldAccessor: func(d sendertest.Hotel) string {
 			if d.ID == "k-0" {
 				g.wait()
 			}
@@ -277,28 +280,32 @@ func TestG12NoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				assert.NoError(t, r.sender.UploadDocuments(context.Background(), hotels("k", 4)...))
+				assert.NoError(t, r.Sender.UploadDocuments(context.Background(), sendertest.Hotels("k", 4)...))
 			}()
 			<-c.blocked
-			inTime(t, "Stats", func() { r.sender.Stats() })
-			inTime(t, "PendingActionCount", func() { r.sender.PendingActionCount() })
+			inTime(t, "Stats", func() { r.Sender.Stats() })
+			inTime(t, "PendingActionCount", func() { r.Sender.PendingActionCount() })
 			inTime(t, "Flush with a ctx that ends", func() {
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				_ = r.sender.Flush(ctx)
+				_ = r.Sender.Flush(ctx)
 			})
 			if !strings.HasSuffix(name, "ActionAdded") {
-				inTime(t, "UploadDocuments", func() { assert.NoError(t, r.sender.UploadDocuments(context.Background(), hotel{ID: "other"})) })
-				inTime(t, "TryIndexDocuments", func() { assert.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "another"}))) })
+				inTime(t, "UploadDocuments", func() {
+					assert.NoError(t, r.Sender.UploadDocuments(context.Background(), sendertest.Hotel{ID: "other"}))
+				})
+				inTime(t, "TryIndexDocuments", func() {
+					assert.NoError(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "another"})))
+				})
 			}
 			inTime(t, "New and Close of another sender", func() {
-				s, err := bufferedsender.New[hotel](r.client, nil)
+				s, err := bufferedsender.New[sendertest.Hotel](r.Client, nil)
 				assert.NoError(t, err)
 				assert.NoError(t, s.Close(context.Background()))
 			})
 			close(c.release)
 			<-done
-			inTime(t, "Close", func() { _ = r.sender.Close(context.Background()) })
+			inTime(t, "Close", func() { _ = r.Sender.Close(context.Background()) })
 		})
 	}
 }

@@ -8,21 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// gaps returns the times between the requests.
-func (r *rig) gaps() (ds []time.Duration) {
-	xs := r.requests()
-	for i := 1; i < len(xs); i++ {
-		ds = append(ds, xs[i].at-xs[i-1].at)
-	}
-	return ds
-}
 
 // bounded is how long to wait for a service that fails, when the back-off says
 // draw and the service has failed for so long.
@@ -31,27 +23,33 @@ func bounded(draw, failing time.Duration) time.Duration {
 }
 
 func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
-	broken := func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+	broken := func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
 		return nil, errors.New("connection refused")
 	}
-	for name, f := range map[string]answer{
-		"a throttled request": always(503, refusal("busy")),
-		"a throttled document": func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			return results(func(rs []wireResult) []wireResult { rs[0]["status"], rs[0]["statusCode"] = false, 503; return rs })(n, x, req, next)
+	for name, f := range map[string]sendertest.Answer{
+		"a throttled request": sendertest.Always(503, sendertest.ErrorBody("busy")),
+		"a throttled document": func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			return sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
+				rs[0]["status"], rs[0]["statusCode"] = false, 503
+				return rs
+			})(n, x, req, next)
 		},
-		"a document with a 5xx": func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			return results(func(rs []wireResult) []wireResult { rs[0]["status"], rs[0]["statusCode"] = false, 500; return rs })(n, x, req, next)
+		"a document with a 5xx": func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			return sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
+				rs[0]["status"], rs[0]["statusCode"] = false, 500
+				return rs
+			})(n, x, req, next)
 		},
 		"a broken connection": broken,
-		"a malformed reply":   whole("rubbish"),
+		"a malformed reply":   sendertest.RewriteTo("rubbish"),
 	} {
 		t.Run("pauses double and never overflow, after "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 100, Jitter: -1}})
-				r.respond(f)
-				r.upload(hotels("k", 1)...)
-				require.Equal(t, 1, flushFailures(t, r.flush()))
-				gaps := r.gaps()
+				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 100, Jitter: -1}})
+				r.Respond(f)
+				r.Upload(sendertest.Hotels("k", 1)...)
+				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+				gaps := r.RequestGaps()
 				require.Len(t, gaps, 100)
 				draw, failing := 800*time.Millisecond, time.Duration(0)
 				for i, gap := range gaps {
@@ -62,12 +60,12 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 		})
 		t.Run("pauses are jittered, after "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 60}})
-				r.respond(f)
-				r.upload(hotels("k", 1)...)
-				require.Equal(t, 1, flushFailures(t, r.flush()))
+				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 60}})
+				r.Respond(f)
+				r.Upload(sendertest.Hotels("k", 1)...)
+				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 				seen, bound, failing := map[time.Duration]bool{}, 800*time.Millisecond, time.Duration(0)
-				for _, gap := range r.gaps() {
+				for _, gap := range r.RequestGaps() {
 					assert.GreaterOrEqual(t, gap, time.Duration(0))
 					assert.LessOrEqual(t, gap, bounded(bound, failing))
 					seen[gap] = true
@@ -79,13 +77,13 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 	}
 	t.Run("pauses are not cut short by Flush, additions or full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 5, AutoFlushInterval: time.Millisecond, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-			r.faults(searchtest.Fault{Count: 1, Status: 503})
-			r.upload(hotels("k", 5)...)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, AutoFlushInterval: time.Millisecond, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r.Faults(searchtest.Fault{Count: 1, Status: 503})
+			r.Upload(sendertest.Hotels("k", 5)...)
 			time.Sleep(time.Second)
-			r.upload(hotels("l", 12)...)
-			require.NoError(t, r.flush())
-			assert.Equal(t, 10*time.Second, r.requests()[1].at)
+			r.Upload(sendertest.Hotels("l", 12)...)
+			require.NoError(t, r.Flush())
+			assert.Equal(t, 10*time.Second, r.Requests()[1].At)
 		})
 	})
 }
@@ -93,14 +91,17 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 // A document that others do not keep from being applied has nothing to do with the
 // service: its delays have the bounds of Options.Retry.
 func TestBackOffOfADocumentDoublesToItsCap(t *testing.T) {
-	busy := results(func(rs []wireResult) []wireResult { rs[0]["status"], rs[0]["statusCode"] = false, 409; return rs })
+	busy := sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
+		rs[0]["status"], rs[0]["statusCode"] = false, 409
+		return rs
+	})
 	t.Run("and never overflows", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 100, Jitter: -1}})
-			r.respond(busy)
-			r.upload(hotels("k", 1)...)
-			require.Equal(t, 1, flushFailures(t, r.flush()))
-			gaps := r.gaps()
+			r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 100, Jitter: -1}})
+			r.Respond(busy)
+			r.Upload(sendertest.Hotels("k", 1)...)
+			require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+			gaps := r.RequestGaps()
 			require.Len(t, gaps, 100)
 			want := 800 * time.Millisecond
 			for i, gap := range gaps {
@@ -111,12 +112,12 @@ func TestBackOffOfADocumentDoublesToItsCap(t *testing.T) {
 	})
 	t.Run("with jitter", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 60}})
-			r.respond(busy)
-			r.upload(hotels("k", 1)...)
-			require.Equal(t, 1, flushFailures(t, r.flush()))
+			r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 60}})
+			r.Respond(busy)
+			r.Upload(sendertest.Hotels("k", 1)...)
+			require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 			seen, bound := map[time.Duration]bool{}, 800*time.Millisecond
-			for _, gap := range r.gaps() {
+			for _, gap := range r.RequestGaps() {
 				assert.LessOrEqual(t, gap, bound)
 				seen[gap] = true
 				bound = min(2*bound, time.Minute)
@@ -135,11 +136,11 @@ func TestRetryAfterIsAFloorOfThePause(t *testing.T) {
 			} {
 				t.Run(fmt.Sprintf("%s %d, %s", form, status, name), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						r := newRig(t, &hotelOptions{Retry: retry.Options{Delay: c.delay, MaxDelay: c.delay, Jitter: -1}})
-						r.faults(searchtest.Fault{Count: 2, Status: status, RetryAfter: searchtest.Duration(c.header), RetryAfterForm: form})
-						r.upload(hotels("k", 3)...)
-						require.NoError(t, r.flush())
-						assert.Equal(t, []time.Duration{c.want, c.want}, r.gaps())
+						r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{Delay: c.delay, MaxDelay: c.delay, Jitter: -1}})
+						r.Faults(searchtest.Fault{Count: 2, Status: status, RetryAfter: searchtest.Duration(c.header), RetryAfterForm: form})
+						r.Upload(sendertest.Hotels("k", 3)...)
+						require.NoError(t, r.Flush())
+						assert.Equal(t, []time.Duration{c.want, c.want}, r.RequestGaps())
 					})
 				})
 			}
@@ -149,23 +150,23 @@ func TestRetryAfterIsAFloorOfThePause(t *testing.T) {
 		const want = 10 * time.Second // the back-off
 		for _, header := range []string{"Fri, 31 Dec 1999 00:00:00 GMT", "0", "-5", "soon", ""} {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-				r.respond(onlyFirst(1, always(503, refusal("busy"), "Retry-After", header)))
-				r.upload(hotels("k", 3)...)
-				require.NoError(t, r.flush())
-				assert.Equal(t, []time.Duration{want}, r.gaps(), "Retry-After: %s", header)
+				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+				r.Respond(sendertest.First(1, sendertest.Always(503, sendertest.ErrorBody("busy"), "Retry-After", header)))
+				r.Upload(sendertest.Hotels("k", 3)...)
+				require.NoError(t, r.Flush())
+				assert.Equal(t, []time.Duration{want}, r.RequestGaps(), "Retry-After: %s", header)
 			})
 		}
 	})
 	t.Run("and one that is absurdly long ends with Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil)
-			r.respond(always(429, refusal("busy"), "Retry-After", "99999999999999999999"))
-			r.upload(hotels("k", 3)...)
-			closed := closeError(t, r.sender.Close(within(t, 5*time.Minute)))
+			r := sendertest.New(t, nil)
+			r.Respond(sendertest.Always(429, sendertest.ErrorBody("busy"), "Retry-After", "99999999999999999999"))
+			r.Upload(sendertest.Hotels("k", 3)...)
+			closed := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, 5*time.Minute)))
 			assert.Equal(t, 3, closed.Unsent)
-			assert.Len(t, r.requests(), 1)
-			assert.Equal(t, 5*time.Minute, r.now())
+			assert.Len(t, r.Requests(), 1)
+			assert.Equal(t, 5*time.Minute, r.Now())
 		})
 	})
 }
@@ -182,30 +183,30 @@ func TestG13ThrottledReplyPausesTheWholeSender(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxInFlight: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-				r.faults(fault)
-				r.upload(hotels("k", 3)...)
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+				r.Faults(fault)
+				r.Upload(sendertest.Hotels("k", 3)...)
 				synctest.Wait()
-				r.upload(hotels("l", 20)...) // full batches, other keys, free slots
-				require.NoError(t, r.flush())
-				xs := r.requests()
+				r.Upload(sendertest.Hotels("l", 20)...) // full batches, other keys, free slots
+				require.NoError(t, r.Flush())
+				xs := r.Requests()
 				require.Greater(t, len(xs), 3)
 				for _, x := range xs[1:] {
-					assert.Equal(t, 10*time.Second, x.at)
+					assert.Equal(t, 10*time.Second, x.At)
 				}
-				assert.EqualValues(t, 1, r.sender.Stats().Pauses)
+				assert.EqualValues(t, 1, r.Sender.Stats().Pauses)
 			})
 		})
 	}
 	t.Run("and the longest of several pauses counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxInFlight: 2})
-			r.faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(100 * time.Second)},
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 2})
+			r.Faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(100 * time.Second)},
 				searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)})
-			r.upload(hotels("k", 6)...)
-			require.NoError(t, r.flush())
-			for _, x := range r.requests()[2:] {
-				assert.Equal(t, 100*time.Second, x.at)
+			r.Upload(sendertest.Hotels("k", 6)...)
+			require.NoError(t, r.Flush())
+			for _, x := range r.Requests()[2:] {
+				assert.Equal(t, 100*time.Second, x.At)
 			}
 		})
 	})
@@ -215,26 +216,26 @@ func TestG13RefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 	for _, status := range []int{409, 422} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-				r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: status}}})
-				r.upload(hotels("k", 3)...)
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+				r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: status}}})
+				r.Upload(sendertest.Hotels("k", 3)...)
 				time.Sleep(time.Second)
-				r.upload(hotel{ID: "k-1", Rooms: 99}) // waits for its elder
-				r.upload(hotels("l", 6)...)
+				r.Upload(sendertest.Hotel{ID: "k-1", Rooms: 99}) // waits for its elder
+				r.Upload(sendertest.Hotels("l", 6)...)
 				synctest.Wait()
-				for _, d := range hotels("l", 6) {
-					assert.Equal(t, time.Second, r.outcome(d.ID).at, d.ID)
+				for _, d := range sendertest.Hotels("l", 6) {
+					assert.Equal(t, time.Second, r.Outcome(d.ID).At, d.ID)
 				}
-				require.NoError(t, r.flush())
+				require.NoError(t, r.Flush())
 				var at []time.Duration
-				for _, e := range r.seen("completed") {
-					if e.key == "k-1" {
-						at = append(at, e.at)
+				for _, e := range r.Events("completed") {
+					if e.Key == "k-1" {
+						at = append(at, e.At)
 					}
 				}
 				assert.Equal(t, []time.Duration{10 * time.Second, 10 * time.Second}, at)
-				assert.Zero(t, r.sender.Stats().Pauses)
-				raw, _ := r.srv.Document("hotels", "k-1")
+				assert.Zero(t, r.Sender.Stats().Pauses)
+				raw, _ := r.Service.Document("hotels", "k-1")
 				assert.Contains(t, string(raw), "99")
 			})
 		})
@@ -244,57 +245,57 @@ func TestG13RefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 func TestG13RetriedActionsGoFirst(t *testing.T) {
 	t.Run("before new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-			r.faults(searchtest.Fault{Count: 1, Status: 503})
-			r.upload(hotels("old", 4)...)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r.Faults(searchtest.Fault{Count: 1, Status: 503})
+			r.Upload(sendertest.Hotels("old", 4)...)
 			synctest.Wait()
-			r.upload(hotels("new", 10)...)
-			require.NoError(t, r.flush())
-			assert.Equal(t, ids(hotels("old", 4)), r.requests()[1].keys)
+			r.Upload(sendertest.Hotels("new", 10)...)
+			require.NoError(t, r.Flush())
+			assert.Equal(t, sendertest.IDs(sendertest.Hotels("old", 4)), r.Requests()[1].Keys)
 		})
 	})
 	t.Run("together with new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-			r.faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Keys: []string{"old-[12]"}, Status: 409}}},
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r.Faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Keys: []string{"old-[12]"}, Status: 409}}},
 				searchtest.Fault{Delay: searchtest.Duration(4 * time.Second)})
-			r.upload(hotels("old", 4)...)
+			r.Upload(sendertest.Hotels("old", 4)...)
 			synctest.Wait()
-			r.upload(hotels("new", 30)...)
-			require.NoError(t, r.flush())
-			for _, x := range r.requests() {
-				if x.at == 12*time.Second { // the first after they are due
-					assert.Equal(t, []string{"old-1", "old-2"}, x.keys[:2])
-					assert.Len(t, x.keys, 4)
+			r.Upload(sendertest.Hotels("new", 30)...)
+			require.NoError(t, r.Flush())
+			for _, x := range r.Requests() {
+				if x.At == 12*time.Second { // the first after they are due
+					assert.Equal(t, []string{"old-1", "old-2"}, x.Keys[:2])
+					assert.Len(t, x.Keys, 4)
 				}
 			}
 		})
 	})
-	for name, opts := range map[string]hotelOptions{
+	for name, opts := range map[string]sendertest.Options{
 		"without a timer": {AutoFlushInterval: -1}, "without auto-flush": {DisableAutoFlush: true}, "with a long timer": {AutoFlushInterval: time.Hour},
 	} {
 		t.Run("and are never stuck waiting for a fuller batch "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts.MaxBatchActions = 3
 				opts.Retry = retry.Options{Delay: 10 * time.Second, Jitter: -1}
-				r := newRig(t, &opts)
-				r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 409}}})
-				r.upload(hotels("k", 3)...)
+				r := sendertest.New(t, &opts)
+				r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 409}}})
+				r.Upload(sendertest.Hotels("k", 3)...)
 				if opts.DisableAutoFlush {
-					require.Error(t, r.sender.Flush(within(t, time.Millisecond)), "nobody waits any more")
+					require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Millisecond)), "nobody waits any more")
 				}
 				time.Sleep(time.Minute)
-				assert.Equal(t, 12*time.Second, r.outcome("k-1").at)
+				assert.Equal(t, 12*time.Second, r.Outcome("k-1").At)
 			})
 		})
 	}
 	t.Run("and neither are the parts of a split", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 8, AutoFlushInterval: -1})
-			r.faults(searchtest.Fault{OverActions: 3})
-			r.upload(hotels("k", 8)...)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 8, AutoFlushInterval: -1})
+			r.Faults(searchtest.Fault{OverActions: 3})
+			r.Upload(sendertest.Hotels("k", 8)...)
 			synctest.Wait()
-			assert.Len(t, r.indexed(), 8)
+			assert.Len(t, r.Indexed(), 8)
 		})
 	})
 }
@@ -302,12 +303,12 @@ func TestG13RetriedActionsGoFirst(t *testing.T) {
 // The timer that Close, Flush and pauses share must not go astray.
 func TestG13PauseEndsForWhateverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})
-		r.faults(searchtest.Fault{Every: 2, Status: 503, RetryAfter: searchtest.Duration(7 * time.Second)})
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})
+		r.Faults(searchtest.Fault{Every: 2, Status: 503, RetryAfter: searchtest.Duration(7 * time.Second)})
 		for i := range 20 {
-			require.NoError(t, r.sender.IndexDocuments(t.Context(), models.UploadAction(hotel{ID: fmt.Sprint(i)})))
+			require.NoError(t, r.Sender.IndexDocuments(t.Context(), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i)})))
 		}
 		time.Sleep(time.Hour)
-		assert.Len(t, r.indexed(), 20)
+		assert.Len(t, r.Indexed(), 20)
 	})
 }

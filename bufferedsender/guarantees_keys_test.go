@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -23,15 +24,15 @@ import (
 
 func TestG15KeysAreCheckedPerDocumentAtUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := sendertest.New(t, nil)
 		var legal []string
 		for _, key := range []string{"a", "Z", "0", "=", "-", "-_", "a_b-c=d", "a_", "9", strings.Repeat("x", 1024)} {
 			legal = append(legal, key)
-			r.upload(hotel{ID: key})
+			r.Upload(sendertest.Hotel{ID: key})
 		}
 		for _, key := range []string{"", "_", "_a", " ", "a b", "a/b", "a+b", "a.b", "a'b", `a"b`, "a\\b", "é", "a\x00", "a\n", "\xff", "a:b", "日本", strings.Repeat("x", 1025), "#", "a%20"} {
-			for name, add := range r.addingCalls(hotel{ID: key}) {
-				err := add(within(t, time.Hour))
+			for name, add := range addingCalls(r, sendertest.Hotel{ID: key}) {
+				err := add(sendertest.Within(t, time.Hour))
 				var refusal *bufferedsender.AddError
 				var illegal *keys.InvalidKeyError
 				require.ErrorAs(t, err, &refusal, "%s of %q", name, key)
@@ -42,16 +43,16 @@ func TestG15KeysAreCheckedPerDocumentAtUpload(t *testing.T) {
 				assert.ErrorContains(t, err, illegal.Rule)
 			}
 		}
-		require.NoError(t, r.flush())
-		assert.ElementsMatch(t, legal, r.indexed(), "and the service agrees")
+		require.NoError(t, r.Flush())
+		assert.ElementsMatch(t, legal, r.Indexed(), "and the service agrees")
 	})
 }
 
 // catalog is a service whose index definition says keyField. It counts how
 // often it is asked.
-func catalog(asked *int, keyField func(context.Context) (string, error)) *fakeCatalog {
+func catalog(asked *int, keyField func(context.Context) (string, error)) *sendertest.Catalog {
 	var mu sync.Mutex
-	return &fakeCatalog{fakeIndexer{agree}, func(ctx context.Context) (string, error) {
+	return &sendertest.Catalog{KeyField: func(ctx context.Context) (string, error) {
 		mu.Lock()
 		*asked++
 		mu.Unlock()
@@ -79,7 +80,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen),
 				KeyFieldAccessor: func(d twoIDs) string { return d.ID }})
 			require.NoError(t, err)
-			closeAtLast(t, s)
+			sendertest.CloseAtEnd(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "accessor"}))
 			require.NoError(t, s.Close(t.Context()))
 			assert.Equal(t, []string{"accessor"}, seen)
@@ -92,7 +93,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 			asked := 0
 			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen), Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
-			closeAtLast(t, s)
+			sendertest.CloseAtEnd(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "other"}))
 			require.NoError(t, s.DeleteDocumentsByKey(t.Context(), "by-key"))
 			s.Close(t.Context()) // agree answers about id
@@ -123,7 +124,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					srv := searchtest.NewServer(nil)
-					require.NoError(t, srv.CreateIndex(hotelIndex))
+					require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
 					require.NoError(t, upload(t, srv))
 					assert.EqualValues(t, 1, srv.DocumentCount("hotels"))
 					asked := 0
@@ -139,9 +140,9 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 	})
 	t.Run("the name in the options spares the question", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := bufferedsender.New[models.Document](&fakeIndexer{agree}, &bufferedsender.Options[models.Document]{KeyField: "id"})
+			s, err := bufferedsender.New[models.Document](&sendertest.Indexer{}, &bufferedsender.Options[models.Document]{KeyField: "id"})
 			require.NoError(t, err)
-			closeAtLast(t, s)
+			sendertest.CloseAtEnd(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), models.Document{"id": "1"}))
 			require.NoError(t, s.DeleteDocumentsByKey(t.Context(), "2"))
 			require.NoError(t, s.Close(t.Context()))
@@ -151,9 +152,9 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 
 // uploadOne uploads a document through a sender that knows no key field.
 func uploadOne[T any](t *testing.T, srv *searchtest.Server, doc T) error {
-	s, err := bufferedsender.New[T](newClient(t, srv), nil)
+	s, err := bufferedsender.New[T](sendertest.NewClient(t, srv), nil)
 	require.NoError(t, err)
-	closeAtLast(t, s)
+	sendertest.CloseAtEnd(t, s)
 	return errors.Join(s.UploadDocuments(t.Context(), doc), s.TryIndexDocuments(models.MergeAction(doc)), s.Close(t.Context()))
 }
 
@@ -162,7 +163,7 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 	start := func(t *testing.T, asked *int, keyField func(context.Context) (string, error)) sender {
 		s, err := bufferedsender.New[models.Document](catalog(asked, keyField), nil)
 		require.NoError(t, err)
-		closeAtLast(t, s)
+		sendertest.CloseAtEnd(t, s)
 		t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
 		return s
 	}
@@ -191,7 +192,7 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 				return "id", nil
 			})
 			err := s.UploadDocuments(t.Context(), doc(1))
-			refused(t, err, 0)
+			sendertest.RequireAccepted(t, err, 0)
 			require.ErrorIs(t, err, trouble)
 			require.ErrorIs(t, s.TryIndexDocuments(models.UploadAction(doc(1))), trouble)
 			require.NoError(t, s.UploadDocuments(t.Context(), doc(1)))
@@ -213,11 +214,11 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 			})
 			began := time.Now()
 			first := make(chan error, 1)
-			go func() { first <- s.UploadDocuments(within(t, time.Second), doc(1)) }()
+			go func() { first <- s.UploadDocuments(sendertest.Within(t, time.Second), doc(1)) }()
 			synctest.Wait()
 			var others sync.WaitGroup
 			for i := range 5 {
-				others.Go(func() { assert.NoError(t, s.UploadDocuments(within(t, time.Minute), doc(2+i))) })
+				others.Go(func() { assert.NoError(t, s.UploadDocuments(sendertest.Within(t, time.Minute), doc(2+i))) })
 			}
 			require.ErrorIs(t, <-first, context.DeadlineExceeded)
 			assert.Equal(t, time.Second, time.Since(began), "ctx bounds the question")
@@ -234,7 +235,7 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 			var first sync.WaitGroup
 			first.Go(func() { assert.NoError(t, s.UploadDocuments(t.Context(), doc(1))) })
 			synctest.Wait()
-			require.ErrorIs(t, s.UploadDocuments(within(t, time.Second), doc(2)), context.DeadlineExceeded)
+			require.ErrorIs(t, s.UploadDocuments(sendertest.Within(t, time.Second), doc(2)), context.DeadlineExceeded)
 			assert.Equal(t, time.Second, time.Since(began))
 			first.Wait()
 		})
@@ -247,7 +248,7 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 			var adding sync.WaitGroup
 			adding.Go(func() { assert.ErrorIs(t, s.UploadDocuments(t.Context(), doc(1)), bufferedsender.ErrClosed) })
 			synctest.Wait()
-			require.NoError(t, s.Close(within(t, time.Hour)))
+			require.NoError(t, s.Close(sendertest.Within(t, time.Hour)))
 			assert.Zero(t, time.Since(began))
 			adding.Wait()
 		})
@@ -255,11 +256,11 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 	t.Run("through the real client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
-			s, err := bufferedsender.New[models.Document](newClient(t, srv), nil)
+			s, err := bufferedsender.New[models.Document](sendertest.NewClient(t, srv), nil)
 			require.NoError(t, err)
-			closeAtLast(t, s)
+			sendertest.CloseAtEnd(t, s)
 			require.ErrorContains(t, s.UploadDocuments(t.Context(), doc(1)), "hotels", "there is no such index yet")
-			require.NoError(t, srv.CreateIndex(hotelIndex))
+			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
 			require.NoError(t, s.UploadDocuments(t.Context(), doc(1)))
 			require.NoError(t, s.Close(t.Context()))
 			assert.EqualValues(t, 1, srv.DocumentCount("hotels"))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -20,59 +21,59 @@ import (
 
 func TestG16NothingSecretOrPrivateInLogs(t *testing.T) {
 	const content, key = "ZXQcontent", "ZXQkey"
-	quoting := func(status int) answer {
-		return func(n int, x *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+	quoting := func(status int) sendertest.Answer {
+		return func(n int, x *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			if n > 40 {
-				return reply(req, 401, refusal("enough of "+content)), nil
+				return sendertest.Reply(req, 401, sendertest.ErrorBody("enough of "+content)), nil
 			}
-			return reply(req, status, refusal(fmt.Sprintf("Cannot convert the literal '%s' of document '%s'.", content, x.keys[0]))), nil
+			return sendertest.Reply(req, status, sendertest.ErrorBody(fmt.Sprintf("Cannot convert the literal '%s' of document '%s'.", content, x.Keys[0]))), nil
 		}
 	}
-	for name, arrange := range map[string]func(r *rig){
-		"when all goes well":              func(r *rig) {},
-		"when requests are refused":       func(r *rig) { r.respond(quoting(400)) },
-		"when requests are too large":     func(r *rig) { r.respond(quoting(413)) },
-		"when the key is wrong":           func(r *rig) { r.respond(quoting(401)) },
-		"when the role is missing":        func(r *rig) { r.respond(quoting(403)) },
-		"when the index is missing":       func(r *rig) { r.respond(quoting(404)) },
-		"when the service is busy":        func(r *rig) { r.respond(quoting(503)) },
-		"when the service is broken":      func(r *rig) { r.respond(quoting(500)) },
-		"when a proxy echoes the request": func(r *rig) { r.respond(always(502, "<html>"+content+" "+key)) },
-		"when replies are rubbish":        func(r *rig) { r.respond(always(200, `{"value":"`+content+key+`"`)) },
-		"when results name nobody":        func(r *rig) { r.faults(searchtest.Fault{Results: searchtest.ResultsUnknownKey}) },
-		"when results are missing":        func(r *rig) { r.faults(searchtest.Fault{Results: searchtest.ResultsMissing}) },
-		"when single documents are refused": func(r *rig) {
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400, Message: content + key}}})
+	for name, arrange := range map[string]func(r *sendertest.Rig){
+		"when all goes well":              func(r *sendertest.Rig) {},
+		"when requests are refused":       func(r *sendertest.Rig) { r.Respond(quoting(400)) },
+		"when requests are too large":     func(r *sendertest.Rig) { r.Respond(quoting(413)) },
+		"when the key is wrong":           func(r *sendertest.Rig) { r.Respond(quoting(401)) },
+		"when the role is missing":        func(r *sendertest.Rig) { r.Respond(quoting(403)) },
+		"when the index is missing":       func(r *sendertest.Rig) { r.Respond(quoting(404)) },
+		"when the service is busy":        func(r *sendertest.Rig) { r.Respond(quoting(503)) },
+		"when the service is broken":      func(r *sendertest.Rig) { r.Respond(quoting(500)) },
+		"when a proxy echoes the request": func(r *sendertest.Rig) { r.Respond(sendertest.Always(502, "<html>"+content+" "+key)) },
+		"when replies are rubbish":        func(r *sendertest.Rig) { r.Respond(sendertest.Always(200, `{"value":"`+content+key+`"`)) },
+		"when results name nobody":        func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Results: searchtest.ResultsUnknownKey}) },
+		"when results are missing":        func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Results: searchtest.ResultsMissing}) },
+		"when single documents are refused": func(r *sendertest.Rig) {
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400, Message: content + key}}})
 		},
-		"when single documents are refused at last": func(r *rig) {
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 409, Message: content + key}}})
+		"when single documents are refused at last": func(r *sendertest.Rig) {
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 409, Message: content + key}}})
 		},
-		"when connections break": func(r *rig) { r.faults(searchtest.Fault{Cut: searchtest.CutAfterCommit}) },
-		"when nobody answers":    func(r *rig) { r.respond(hang) },
+		"when connections break": func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Cut: searchtest.CutAfterCommit}) },
+		"when nobody answers":    func(r *sendertest.Rig) { r.Respond(sendertest.Hang) },
 	} {
 		for _, level := range []slog.Level{slog.LevelInfo, slog.LevelDebug} {
 			t.Run(fmt.Sprint(name, ", at level ", level), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					log := &lockedBuffer{}
-					r := newRig(t, &hotelOptions{
+					log := &sendertest.Buffer{}
+					r := sendertest.New(t, &sendertest.Options{
 						MaxBatchActions: 3, MaxBatchBytes: 1000, Retry: retry.Options{MaxRetries: 1}, RequestTimeout: time.Second,
 						Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level, AddSource: true})),
-						Handlers: hotelHandlers{
+						Handlers: sendertest.Handlers{
 							BatchCompleted:  func(context.Context, *events.Batch) { panic("in BatchCompleted") },
-							ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { panic("in ActionCompleted") },
-							ActionFailed:    func(context.Context, *events.ActionFailed[hotel]) { panic("in ActionFailed") },
+							ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { panic("in ActionCompleted") },
+							ActionFailed:    func(context.Context, *events.ActionFailed[sendertest.Hotel]) { panic("in ActionFailed") },
 						},
 					})
 					arrange(r)
 					for i := range 7 {
-						r.upload(hotel{ID: fmt.Sprint(key, i), Name: content})
+						r.Upload(sendertest.Hotel{ID: fmt.Sprint(key, i), Name: content})
 					}
-					assert.Error(t, r.sender.UploadDocuments(t.Context(), hotel{ID: "_" + key, Name: content}))
-					assert.Error(t, r.sender.UploadDocuments(t.Context(), hotel{ID: key, Name: strings.Repeat(content, 1000)}))
-					require.NoError(t, r.sender.IndexDocuments(t.Context(), models.DeleteAction(hotel{ID: key})))
-					_ = r.flush()
-					r.upload(hotel{ID: key + "-late", Name: content})
-					_ = r.sender.Close(within(t, 300*time.Millisecond))
+					assert.Error(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "_" + key, Name: content}))
+					assert.Error(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: key, Name: strings.Repeat(content, 1000)}))
+					require.NoError(t, r.Sender.IndexDocuments(t.Context(), models.DeleteAction(sendertest.Hotel{ID: key})))
+					_ = r.Flush()
+					r.Upload(sendertest.Hotel{ID: key + "-late", Name: content})
+					_ = r.Sender.Close(sendertest.Within(t, 300*time.Millisecond))
 					text := log.String()
 					assert.NotEmpty(t, text)
 					for what, secret := range map[string]string{"document contents": content, "an api key": searchtest.AdminKey, "document keys": key} {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -19,8 +20,8 @@ import (
 // tests. What is left is order.
 func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
 	const keys, versions = 5, 20
-	cut := func(after bool) answer {
-		return func(n int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+	cut := func(after bool) sendertest.Answer {
+		return func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n%3 != 0 {
 				return next()
 			}
@@ -34,7 +35,7 @@ func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		script []searchtest.Fault
-		answer answer
+		answer sendertest.Answer
 	}{
 		"without trouble":                   {},
 		"across retries of one document":    {script: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Ratio: 0.3, Status: 409}}}}},
@@ -51,32 +52,32 @@ func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 4, AutoFlushInterval: time.Millisecond})
-				r.faults(c.script...)
-				r.respond(c.answer)
+				r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 4, AutoFlushInterval: time.Millisecond})
+				r.Faults(c.script...)
+				r.Respond(c.answer)
 				for v := range versions {
 					for k := range keys {
-						action := models.UploadAction(hotel{ID: fmt.Sprint("k", k), Rooms: v + 1}).WithTag(v)
-						require.NoError(t, r.sender.IndexDocuments(within(t, time.Hour), action))
+						action := models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k", k), Rooms: v + 1}).WithTag(v)
+						require.NoError(t, r.Sender.IndexDocuments(sendertest.Within(t, time.Hour), action))
 					}
 				}
-				r.flush()
+				r.Flush()
 				settled, last := map[string]int{}, map[string]int{}
-				for _, e := range r.seen("completed", "failed") {
-					assert.Equal(t, settled[e.key], e.action.Tag, "next outcome of %s", e.key)
-					settled[e.key]++
-					if e.kind == "completed" {
-						last[e.key] = e.action.Document.Rooms
+				for _, e := range r.Events("completed", "failed") {
+					assert.Equal(t, settled[e.Key], e.Action.Tag, "next outcome of %s", e.Key)
+					settled[e.Key]++
+					if e.Kind == "completed" {
+						last[e.Key] = e.Action.Document.Rooms
 					}
 				}
 				for k := range keys {
 					key := fmt.Sprint("k", k)
 					assert.Equal(t, versions, settled[key])
-					if r.outcomeUnknown(key) {
+					if r.UnknownOutcome(key) {
 						continue
 					}
-					var stored hotel
-					raw, _ := r.srv.Document("hotels", key)
+					var stored sendertest.Hotel
+					raw, _ := r.Service.Document("hotels", key)
 					if raw != nil {
 						require.NoError(t, json.Unmarshal(raw, &stored))
 					}
@@ -87,50 +88,41 @@ func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
 	}
 	t.Run("keys are compared byte for byte", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil)
-			r.upload(hotel{ID: "a"}, hotel{ID: "A"}, hotel{ID: "b"})
-			require.NoError(t, r.flush())
-			assert.Equal(t, [][]string{{"a", "A", "b"}}, keysOf(r.requests()))
-			assert.Equal(t, []string{"A", "a", "b"}, r.indexed())
+			r := sendertest.New(t, nil)
+			r.Upload(sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "A"}, sendertest.Hotel{ID: "b"})
+			require.NoError(t, r.Flush())
+			assert.Equal(t, [][]string{{"a", "A", "b"}}, sendertest.KeysOf(r.Requests()))
+			assert.Equal(t, []string{"A", "a", "b"}, r.Indexed())
 		})
 	})
 	t.Run("a waiting action of a busy key does not hold back other keys", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxInFlight: 1})
-			r.upload(hotel{ID: "a", Rooms: 1}, hotel{ID: "a", Rooms: 2}, hotel{ID: "a", Rooms: 3}, hotel{ID: "b"}, hotel{ID: "c"})
-			require.NoError(t, r.flush())
-			assert.Equal(t, [][]string{{"a", "b", "c"}, {"a"}, {"a"}}, keysOf(r.requests()))
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 1})
+			r.Upload(sendertest.Hotel{ID: "a", Rooms: 1}, sendertest.Hotel{ID: "a", Rooms: 2}, sendertest.Hotel{ID: "a", Rooms: 3}, sendertest.Hotel{ID: "b"}, sendertest.Hotel{ID: "c"})
+			require.NoError(t, r.Flush())
+			assert.Equal(t, [][]string{{"a", "b", "c"}, {"a"}, {"a"}}, sendertest.KeysOf(r.Requests()))
 		})
 	})
 	t.Run("different actions end as if applied one by one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxInFlight: 4, AutoFlushInterval: time.Millisecond})
-			add := func(a hotelAction) { require.NoError(t, r.sender.IndexDocuments(within(t, time.Hour), a)) }
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Status: 503}, {Nth: 4, Status: 409}}})
-			add(models.MergeAction(hotel{ID: "k", Name: "too early"}))
-			add(models.UploadAction(hotel{ID: "k", Name: "x", Rooms: 1}))
-			add(models.DeleteAction(hotel{ID: "k"}))
-			add(models.MergeOrUploadAction(hotel{ID: "k", Name: "y"}))
-			add(models.MergeAction(hotel{ID: "k", Rooms: 7}))
-			require.Error(t, r.flush())
+			r := sendertest.New(t, &sendertest.Options{MaxInFlight: 4, AutoFlushInterval: time.Millisecond})
+			add := func(a sendertest.Action) {
+				require.NoError(t, r.Sender.IndexDocuments(sendertest.Within(t, time.Hour), a))
+			}
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Status: 503}, {Nth: 4, Status: 409}}})
+			add(models.MergeAction(sendertest.Hotel{ID: "k", Name: "too early"}))
+			add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "x", Rooms: 1}))
+			add(models.DeleteAction(sendertest.Hotel{ID: "k"}))
+			add(models.MergeOrUploadAction(sendertest.Hotel{ID: "k", Name: "y"}))
+			add(models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 7}))
+			require.Error(t, r.Flush())
 			var kinds []string
-			for _, e := range r.seen("completed", "failed") {
-				kinds = append(kinds, string(e.action.Type)+" "+e.kind)
+			for _, e := range r.Events("completed", "failed") {
+				kinds = append(kinds, string(e.Action.Type)+" "+e.Kind)
 			}
 			assert.Equal(t, []string{"merge failed", "upload completed", "delete completed", "mergeOrUpload completed", "merge completed"}, kinds)
-			raw, _ := r.srv.Document("hotels", "k")
+			raw, _ := r.Service.Document("hotels", "k")
 			assert.JSONEq(t, `{"id":"k","name":"y","rooms":7}`, string(raw))
 		})
 	})
-}
-
-// outcomeUnknown reports whether an action of the key failed and may have been
-// applied all the same.
-func (r *rig) outcomeUnknown(key string) bool {
-	for _, e := range r.seen("failed") {
-		if e.key == key && e.unknown {
-			return true
-		}
-	}
-	return false
 }

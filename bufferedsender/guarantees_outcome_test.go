@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -44,29 +45,29 @@ func TestG1EveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	for name, script := range faultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2})
-				r.faults(script...)
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2})
+				r.Faults(script...)
 				for round := range 3 { // the second and third replace documents
-					r.upload(hotels("k", 60)...)
-					require.NoError(t, r.sender.DeleteDocumentsByKey(within(t, time.Hour), "k-1", "k-2"))
+					r.Upload(sendertest.Hotels("k", 60)...)
+					require.NoError(t, r.Sender.DeleteDocumentsByKey(sendertest.Within(t, time.Hour), "k-1", "k-2"))
 					if round == 1 {
-						r.flush() // its error is no subject here
-						quiet := r.consistent()
+						r.Flush() // its error is no subject here
+						quiet := r.CheckStats()
 						assert.EqualValues(t, 2*62, quiet.Accepted)
 						assert.Equal(t, quiet.Accepted, quiet.Completed+quiet.Failed, "at a quiet moment")
 						assert.Zero(t, quiet.Unsent, "only Close leaves anything unsent")
-						assert.Zero(t, r.sender.PendingActionCount())
+						assert.Zero(t, r.Sender.PendingActionCount())
 					}
 				}
-				r.close()
-				s := r.consistent()
+				r.Close()
+				s := r.CheckStats()
 				assert.EqualValues(t, 3*62, s.Accepted)
 				assert.Zero(t, s.Unsent, "a Close without a deadline leaves nothing unsent")
 				ends := map[string]int{}
-				for _, e := range r.seen("completed", "failed") {
-					ends[e.key]++
+				for _, e := range r.Events("completed", "failed") {
+					ends[e.Key]++
 				}
-				for _, d := range hotels("k", 60) {
+				for _, d := range sendertest.Hotels("k", 60) {
 					want := 3
 					if d.ID == "k-1" || d.ID == "k-2" {
 						want = 6
@@ -78,11 +79,11 @@ func TestG1EveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	}
 	t.Run("also when Close gives up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 2})
-			r.respond(hang)
-			r.upload(hotels("k", 35)...)
-			require.Error(t, r.sender.Close(within(t, time.Second)))
-			s := r.consistent()
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 2})
+			r.Respond(sendertest.Hang)
+			r.Upload(sendertest.Hotels("k", 35)...)
+			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
+			s := r.CheckStats()
 			assert.EqualValues(t, 35, s.Unsent)
 			assert.Zero(t, s.Failed, "what Close gave up is unsent, not failed")
 		})
@@ -91,13 +92,13 @@ func TestG1EveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 
 func TestG1OutcomeIsWhatTheIndexSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-[0-4]"}, Status: 400}}})
-		r.upload(hotels("k", 20)...)
-		r.flush()
-		for _, d := range hotels("k", 20) {
-			_, stored := r.srv.Document("hotels", d.ID)
-			assert.Equal(t, stored, r.outcome(d.ID).kind == "completed", "%s: 207 is no success of its documents", d.ID)
+		r := sendertest.New(t, nil)
+		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-[0-4]"}, Status: 400}}})
+		r.Upload(sendertest.Hotels("k", 20)...)
+		r.Flush()
+		for _, d := range sendertest.Hotels("k", 20) {
+			_, stored := r.Service.Document("hotels", d.ID)
+			assert.Equal(t, stored, r.Outcome(d.ID).Kind == "completed", "%s: 207 is no success of its documents", d.ID)
 		}
 	})
 }
@@ -106,80 +107,80 @@ func TestG2NilMeansAccepted(t *testing.T) {
 	// Each case adds good-0 … good-4 and then something that is not accepted,
 	// then after-0.
 	type attempt struct {
-		opts hotelOptions
-		bad  hotel
+		opts sendertest.Options
+		bad  sendertest.Hotel
 		is   func(t *testing.T, err error)
 	}
 	cases := map[string]attempt{
-		"illegal key": {bad: hotel{ID: "_no"}, is: func(t *testing.T, err error) {
+		"illegal key": {bad: sendertest.Hotel{ID: "_no"}, is: func(t *testing.T, err error) {
 			var illegal *keys.InvalidKeyError
 			assert.ErrorAs(t, err, &illegal)
 		}},
-		"document too large": {opts: hotelOptions{MaxBatchBytes: 200}, bad: hotel{ID: "x", Name: fmt.Sprintf("%0200d", 1)}, is: func(t *testing.T, err error) {
+		"document too large": {opts: sendertest.Options{MaxBatchBytes: 200}, bad: sendertest.Hotel{ID: "x", Name: fmt.Sprintf("%0200d", 1)}, is: func(t *testing.T, err error) {
 			assert.ErrorIs(t, err, bufferedsender.ErrDocumentTooLarge)
 		}},
-		"a handler refuses": {opts: hotelOptions{Handlers: hotelHandlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[hotel]) error {
+		"a handler refuses": {opts: sendertest.Options{Handlers: sendertest.Handlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
 			if e.Key == "bad" {
 				return errors.ErrUnsupported
 			}
 			return nil
-		}}}, bad: hotel{ID: "bad"}, is: func(t *testing.T, err error) { assert.ErrorIs(t, err, errors.ErrUnsupported) }},
-		"a handler panics": {opts: hotelOptions{Handlers: hotelHandlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[hotel]) error {
+		}}}, bad: sendertest.Hotel{ID: "bad"}, is: func(t *testing.T, err error) { assert.ErrorIs(t, err, errors.ErrUnsupported) }},
+		"a handler panics": {opts: sendertest.Options{Handlers: sendertest.Handlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
 			if e.Key == "bad" {
 				panic("no")
 			}
 			return nil
-		}}}, bad: hotel{ID: "bad"}, is: func(t *testing.T, err error) { assert.Error(t, err) }},
-		"no room and no waiting": {opts: hotelOptions{DisableAutoFlush: true, MaxBufferedActions: 5}, bad: hotel{ID: "sixth"}, is: func(t *testing.T, err error) {
+		}}}, bad: sendertest.Hotel{ID: "bad"}, is: func(t *testing.T, err error) { assert.Error(t, err) }},
+		"no room and no waiting": {opts: sendertest.Options{DisableAutoFlush: true, MaxBufferedActions: 5}, bad: sendertest.Hotel{ID: "sixth"}, is: func(t *testing.T, err error) {
 			assert.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 		}},
 	}
 	for name, c := range cases {
 		t.Run("otherwise exactly the first are sent: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &c.opts)
-				err := r.sender.UploadDocuments(within(t, time.Hour), append(hotels("good", 5), c.bad, hotel{ID: "after-0"})...)
-				refused(t, err, 5)
+				r := sendertest.New(t, &c.opts)
+				err := r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), append(sendertest.Hotels("good", 5), c.bad, sendertest.Hotel{ID: "after-0"})...)
+				sendertest.RequireAccepted(t, err, 5)
 				c.is(t, err)
-				require.NoError(t, r.close())
-				assert.Equal(t, ids(hotels("good", 5)), r.indexed())
+				require.NoError(t, r.Close())
+				assert.Equal(t, sendertest.IDs(sendertest.Hotels("good", 5)), r.Indexed())
 			})
 		})
 	}
 	t.Run("otherwise exactly the first are sent: ctx ends while waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 5})
-			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 5})
+			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("my own cause"))
 			defer cancel()
-			err := r.sender.UploadDocuments(ctx, hotels("k", 20)...)
-			refused(t, err, 5)
+			err := r.Sender.UploadDocuments(ctx, sendertest.Hotels("k", 20)...)
+			sendertest.RequireAccepted(t, err, 5)
 			assert.ErrorContains(t, err, "my own cause")
-			assert.Equal(t, time.Second, r.now())
-			require.NoError(t, r.close())
-			assert.Equal(t, ids(hotels("k", 5)), r.indexed())
+			assert.Equal(t, time.Second, r.Now())
+			require.NoError(t, r.Close())
+			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 5)), r.Indexed())
 		})
 	})
 	t.Run("otherwise exactly the first are sent: closed while waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 5})
-			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
-			time.AfterFunc(time.Second, func() { assert.NoError(t, r.sender.Close(context.Background())) })
-			err := r.sender.UploadDocuments(t.Context(), hotels("k", 20)...)
-			refused(t, err, 5)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 5})
+			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
+			time.AfterFunc(time.Second, func() { assert.NoError(t, r.Sender.Close(context.Background())) })
+			err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 20)...)
+			sendertest.RequireAccepted(t, err, 5)
 			assert.ErrorIs(t, err, bufferedsender.ErrClosed)
-			assert.Equal(t, time.Second, r.now(), "it must not wait for Close to finish")
-			require.NoError(t, r.close())
-			assert.Equal(t, ids(hotels("k", 5)), r.indexed())
+			assert.Equal(t, time.Second, r.Now(), "it must not wait for Close to finish")
+			require.NoError(t, r.Close())
+			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 5)), r.Indexed())
 		})
 	})
 	t.Run("a document may be reused at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
-			require.NoError(t, srv.CreateIndex(hotelIndex))
-			sender, err := bufferedsender.New[models.Document](newClient(t, srv), &bufferedsender.Options[models.Document]{KeyField: "id"})
+			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
+			sender, err := bufferedsender.New[models.Document](sendertest.NewClient(t, srv), &bufferedsender.Options[models.Document]{KeyField: "id"})
 			require.NoError(t, err)
-			closeAtLast(t, sender)
+			sendertest.CloseAtEnd(t, sender)
 			doc := models.Document{"id": "1", "name": "before"}
 			require.NoError(t, sender.UploadDocuments(t.Context(), doc))
 			doc["name"] = "after"
@@ -190,26 +191,18 @@ func TestG2NilMeansAccepted(t *testing.T) {
 	})
 }
 
-// refused requires an *AddError that has accepted n documents.
-func refused(t *testing.T, err error, n int) {
-	t.Helper()
-	var refusal *bufferedsender.AddError
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, n, refusal.Accepted, "accepted, of %v", err)
-}
-
 // No order of Add and Close may make nil a lie. go-docappender's does.
 func TestG2ClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T) {
 	for range 30 {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 7, MaxBufferedActions: 20})
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 7, MaxBufferedActions: 20})
 		var accepted sync.Map
 		var count atomic.Int64
 		var callers sync.WaitGroup
 		for caller := range 4 {
 			callers.Go(func() {
 				for i := 0; ; i++ {
-					docs := hotels(fmt.Sprintf("c%d-%d", caller, i), 3)
-					err := r.sender.UploadDocuments(context.Background(), docs...)
+					docs := sendertest.Hotels(fmt.Sprintf("c%d-%d", caller, i), 3)
+					err := r.Sender.UploadDocuments(context.Background(), docs...)
 					n := len(docs)
 					var refusal *bufferedsender.AddError
 					if errors.As(err, &refusal) {
@@ -229,14 +222,14 @@ func TestG2ClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T)
 		for count.Load() < 40 {
 			runtime.Gosched()
 		}
-		require.NoError(t, r.sender.Close(context.Background()))
+		require.NoError(t, r.Sender.Close(context.Background()))
 		callers.Wait()
-		stored := r.srv.Documents("hotels")
+		stored := r.Service.Documents("hotels")
 		assert.Len(t, stored, int(count.Load()))
 		for key := range stored {
 			_, ok := accepted.Load(key)
 			assert.True(t, ok, "%s was refused and is in the index", key)
 		}
-		assert.EqualValues(t, count.Load(), r.sender.Stats().Accepted)
+		assert.EqualValues(t, count.Load(), r.Sender.Stats().Accepted)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,14 +71,14 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 	for name, script := range faultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 2})
-				r.faults(script...)
-				r.upload(hotels("k", 60)...)
-				require.NoError(t, r.sender.DeleteDocumentsByKey(t.Context(), "k-1", "k-2"))
-				r.flush()
-				s := r.sender.Stats()
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 2})
+				r.Faults(script...)
+				r.Upload(sendertest.Hotels("k", 60)...)
+				require.NoError(t, r.Sender.DeleteDocumentsByKey(t.Context(), "k-1", "k-2"))
+				r.Flush()
+				s := r.Sender.Stats()
 				const prefix = "azsearch.sender."
-				settled := points(t, r.reader, prefix+"items.settled")
+				settled := points(t, r.Metrics, prefix+"items.settled")
 				outcomes := by(settled, "azsearch.outcome")
 				var all int64
 				for outcome, n := range outcomes {
@@ -86,20 +87,20 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 				}
 				assert.Equal(t, s.Completed, outcomes["completed"])
 				assert.Equal(t, s.Failed, all-outcomes["completed"])
-				assert.EqualValues(t, 62, by(points(t, r.reader, prefix+"items.added"), "")[""])
+				assert.EqualValues(t, 62, by(points(t, r.Metrics, prefix+"items.added"), "")[""])
 				assert.EqualValues(t, 62, all)
 				assert.Equal(t, map[string]int64{"upload": 60, "delete": 2}, by(settled, "azsearch.action"))
 				statuses := map[string]int64{}
-				for _, e := range r.seen("failed") {
+				for _, e := range r.Events("failed") {
 					var failure *bufferedsender.ActionError
-					require.ErrorAs(t, e.err, &failure)
+					require.ErrorAs(t, e.Err, &failure)
 					statuses[fmt.Sprint(failure.Status)]++
 				}
 				for status, n := range statuses {
 					assert.GreaterOrEqual(t, by(settled, "db.response.status_code")[status], n, "status %s", status)
 				}
 				sum := func(name string) (n int64) {
-					for _, v := range points(t, r.reader, name) {
+					for _, v := range points(t, r.Metrics, name) {
 						n += v
 					}
 					return n
@@ -116,25 +117,25 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 	}
 	t.Run("and tell what waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil)
-			r.upload(hotels("k", 7)...)
-			for set, n := range points(t, r.reader, "azsearch.sender.queue.items") {
+			r := sendertest.New(t, nil)
+			r.Upload(sendertest.Hotels("k", 7)...)
+			for set, n := range points(t, r.Metrics, "azsearch.sender.queue.items") {
 				assert.EqualValues(t, 7, n)
 				index, _ := set.Value("db.collection.name")
 				assert.Equal(t, "hotels", index.AsString())
 			}
-			require.NoError(t, r.close())
-			assert.Empty(t, points(t, r.reader, "azsearch.sender.queue.items"), "a closed sender reports nothing more")
+			require.NoError(t, r.Close())
+			assert.Empty(t, points(t, r.Metrics, "azsearch.sender.queue.items"), "a closed sender reports nothing more")
 		})
 	})
 	t.Run("and name no key and no content", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil)
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"SECRET-1"}, Status: 400, Message: "SECRET"}}})
-			r.upload(hotel{ID: "SECRET-0", Name: "SECRET"}, hotel{ID: "SECRET-1", Name: "SECRET"})
-			r.flush()
+			r := sendertest.New(t, nil)
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"SECRET-1"}, Status: 400, Message: "SECRET"}}})
+			r.Upload(sendertest.Hotel{ID: "SECRET-0", Name: "SECRET"}, sendertest.Hotel{ID: "SECRET-1", Name: "SECRET"})
+			r.Flush()
 			var all metricdata.ResourceMetrics
-			require.NoError(t, r.reader.Collect(t.Context(), &all))
+			require.NoError(t, r.Metrics.Collect(t.Context(), &all))
 			raw, err := json.Marshal(all)
 			require.NoError(t, err)
 			assert.NotContains(t, string(raw), "SECRET")
@@ -143,13 +144,13 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 }
 
 // traced is a rig whose spans are recorded.
-func traced(t *testing.T, opts hotelOptions) (*rig, *tracetest.SpanRecorder, trace.Tracer) {
+func traced(t *testing.T, opts sendertest.Options) (*sendertest.Rig, *tracetest.SpanRecorder, trace.Tracer) {
 	spans := tracetest.NewSpanRecorder()
 	limits := sdktrace.NewSpanLimits()
 	limits.LinkCountLimit = -1 // the SDK's own limit would hide ours
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithRawSpanLimits(limits))
 	opts.TracerProvider = provider
-	return newRig(t, &opts), spans, provider.Tracer("the program's own")
+	return sendertest.New(t, &opts), spans, provider.Tracer("the program's own")
 }
 
 // batches are the spans of the sender.
@@ -173,14 +174,14 @@ func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 func TestSpansOneForEachRequest(t *testing.T) {
 	t.Run("with the attributes of a database client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, hotelOptions{MaxBatchActions: 3})
-			r.upload(hotels("k", 6)...)
-			require.NoError(t, r.sender.DeleteDocumentsByKey(t.Context(), "k-9"))
-			require.NoError(t, r.sender.MergeOrUploadDocuments(t.Context(), hotels("m", 2)...))
-			require.NoError(t, r.sender.MergeOrUploadDocuments(t.Context(), hotel{ID: "alone"}))
-			require.NoError(t, r.flush())
+			r, spans, _ := traced(t, sendertest.Options{MaxBatchActions: 3})
+			r.Upload(sendertest.Hotels("k", 6)...)
+			require.NoError(t, r.Sender.DeleteDocumentsByKey(t.Context(), "k-9"))
+			require.NoError(t, r.Sender.MergeOrUploadDocuments(t.Context(), sendertest.Hotels("m", 2)...))
+			require.NoError(t, r.Sender.MergeOrUploadDocuments(t.Context(), sendertest.Hotel{ID: "alone"}))
+			require.NoError(t, r.Flush())
 			got := batches(spans)
-			require.Len(t, got, len(r.requests()))
+			require.Len(t, got, len(r.Requests()))
 			require.Len(t, got, 4)
 			for i, operation := range []string{"BATCH upload", "BATCH upload", "BATCH", ""} {
 				s, have := got[i], attributes(got[i])
@@ -219,10 +220,10 @@ func TestSpansOneForEachRequest(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r, spans, _ := traced(t, hotelOptions{})
-					r.faults(c.fault)
-					r.upload(hotels("k", 3)...)
-					r.flush()
+					r, spans, _ := traced(t, sendertest.Options{})
+					r.Faults(c.fault)
+					r.Upload(sendertest.Hotels("k", 3)...)
+					r.Flush()
 					s := batches(spans)[0]
 					have := attributes(s)
 					if c.status != "?" {
@@ -243,17 +244,17 @@ func TestSpansOneForEachRequest(t *testing.T) {
 	})
 	t.Run("linked to the spans that added its actions", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, hotelOptions{})
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"s-5-0"}, Nth: 1, Status: 409}}})
+			r, spans, tracer := traced(t, sendertest.Options{})
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"s-5-0"}, Nth: 1, Status: 409}}})
 			var want []trace.SpanID
 			for i := range 10 {
 				ctx, span := tracer.Start(t.Context(), "adding")
-				require.NoError(t, r.sender.UploadDocuments(ctx, hotels(fmt.Sprint("s-", i), 2)...))
+				require.NoError(t, r.Sender.UploadDocuments(ctx, sendertest.Hotels(fmt.Sprint("s-", i), 2)...))
 				span.End()
 				want = append(want, span.SpanContext().SpanID())
 			}
-			r.upload(hotel{ID: "untraced"})
-			require.NoError(t, r.flush())
+			r.Upload(sendertest.Hotel{ID: "untraced"})
+			require.NoError(t, r.Flush())
 			got := batches(spans)
 			require.Len(t, got, 2)
 			linked := func(s sdktrace.ReadOnlySpan) map[trace.SpanID]bool {
@@ -274,48 +275,48 @@ func TestSpansOneForEachRequest(t *testing.T) {
 	})
 	t.Run("but not to more than 128, and not to those that are not sampled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, hotelOptions{})
+			r, spans, tracer := traced(t, sendertest.Options{})
 			for i := range 300 {
 				ctx, span := tracer.Start(t.Context(), "adding")
-				require.NoError(t, r.sender.UploadDocuments(ctx, hotel{ID: fmt.Sprint(i)}))
+				require.NoError(t, r.Sender.UploadDocuments(ctx, sendertest.Hotel{ID: fmt.Sprint(i)}))
 				span.End()
 			}
-			require.NoError(t, r.flush())
+			require.NoError(t, r.Flush())
 			assert.Len(t, batches(spans)[0].Links(), 128)
 			unsampled := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())).Tracer("")
 			ctx, span := unsampled.Start(t.Context(), "adding")
-			require.NoError(t, r.sender.UploadDocuments(ctx, hotel{ID: "unsampled"}))
+			require.NoError(t, r.Sender.UploadDocuments(ctx, sendertest.Hotel{ID: "unsampled"}))
 			span.End()
-			require.NoError(t, r.flush())
+			require.NoError(t, r.Flush())
 			assert.Empty(t, batches(spans)[1].Links())
 		})
 	})
 	t.Run("which hands the trace on to the client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, hotelOptions{})
-			r.respond(func(_ int, x *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-				assert.True(t, trace.SpanContextFromContext(x.ctx).IsValid())
+			r, spans, _ := traced(t, sendertest.Options{})
+			r.Respond(func(_ int, x *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+				assert.True(t, trace.SpanContextFromContext(x.Context).IsValid())
 				return next()
 			})
-			r.upload(hotel{ID: "a"})
-			require.NoError(t, r.flush())
+			r.Upload(sendertest.Hotel{ID: "a"})
+			require.NoError(t, r.Flush())
 			assert.Len(t, batches(spans), 1)
 		})
 	})
 	t.Run("without keys and contents", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, hotelOptions{MaxBatchActions: 2})
-			r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			r, spans, _ := traced(t, sendertest.Options{MaxBatchActions: 2})
+			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if n < 5 {
-					return reply(req, 400, refusal("Cannot convert the literal 'SECRET' of document SECRET-0")), nil
+					return sendertest.Reply(req, 400, sendertest.ErrorBody("Cannot convert the literal 'SECRET' of document SECRET-0")), nil
 				}
 				return next()
 			})
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400, Message: "SECRET"}}})
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400, Message: "SECRET"}}})
 			for i := range 6 {
-				r.upload(hotel{ID: fmt.Sprint("SECRET-", i), Name: "SECRET"})
+				r.Upload(sendertest.Hotel{ID: fmt.Sprint("SECRET-", i), Name: "SECRET"})
 			}
-			r.flush()
+			r.Flush()
 			for _, s := range batches(spans) {
 				text := s.Name() + s.Status().Description + fmt.Sprint(s.Attributes())
 				for _, e := range s.Events() {
@@ -327,10 +328,10 @@ func TestSpansOneForEachRequest(t *testing.T) {
 	})
 	t.Run("that ends also when Close gives up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, hotelOptions{})
-			r.respond(hang)
-			r.upload(hotels("k", 3)...)
-			require.Error(t, r.sender.Close(within(t, time.Second)))
+			r, spans, _ := traced(t, sendertest.Options{})
+			r.Respond(sendertest.Hang)
+			r.Upload(sendertest.Hotels("k", 3)...)
+			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
 			require.Len(t, batches(spans), 1)
 			assert.Equal(t, codes.Error, batches(spans)[0].Status().Code)
 		})

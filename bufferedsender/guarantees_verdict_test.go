@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -35,15 +36,15 @@ func TestVerdictsOfTheService(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("document %d", c.status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 2}})
-				r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: c.status, Message: "because"}}})
-				r.upload(hotels("k", 3)...)
-				require.Error(t, r.flush())
-				failure := r.failure("k-1")
+				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 2}})
+				r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: c.status, Message: "because"}}})
+				r.Upload(sendertest.Hotels("k", 3)...)
+				require.Error(t, r.Flush())
+				failure := r.Failure("k-1")
 				assert.Equal(t, bufferedsender.ActionError{Key: "k-1", Type: "upload", Reason: c.reason, Status: c.status, Message: "because",
 					Attempts: c.attempts, Exhausted: c.attempts > 1, Unknown: c.unknown}, *failure)
-				assert.Equal(t, 1, r.outcome("k-0").attempt)
-				assert.Equal(t, 1, r.outcome("k-2").attempt)
+				assert.Equal(t, 1, r.Outcome("k-0").Attempt)
+				assert.Equal(t, 1, r.Outcome("k-2").Attempt)
 			})
 		})
 	}
@@ -68,17 +69,17 @@ func TestVerdictsOfTheService(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("request %d", c.status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 2}})
-				r.respond(always(c.status, refusal("the service's own words")))
-				r.upload(hotels("k", 3)...)
-				require.Error(t, r.flush())
+				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 2}})
+				r.Respond(sendertest.Always(c.status, sendertest.ErrorBody("the service's own words")))
+				r.Upload(sendertest.Hotels("k", 3)...)
+				require.Error(t, r.Flush())
 				requests := c.attempts
 				if c.attempts > 1 {
 					requests++ // before the last attempt one of them went ahead alone
 				}
-				assert.Len(t, r.requests(), requests)
-				for _, d := range hotels("k", 3) {
-					failure := r.failure(d.ID)
+				assert.Len(t, r.Requests(), requests)
+				for _, d := range sendertest.Hotels("k", 3) {
+					failure := r.Failure(d.ID)
 					assert.Equal(t, c.status, failure.Status)
 					assert.Equal(t, c.attempts, failure.Attempts)
 					assert.Equal(t, c.attempts > 1, failure.Exhausted)
@@ -88,24 +89,24 @@ func TestVerdictsOfTheService(t *testing.T) {
 					var status retry.StatusError
 					assert.ErrorAs(t, failure, &status)
 				}
-				assert.Empty(t, r.indexed())
+				assert.Empty(t, r.Indexed())
 			})
 		})
 	}
-	for name, f := range map[string]answer{
-		"refused": func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+	for name, f := range map[string]sendertest.Answer{
+		"refused": func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
 			return nil, errors.New("connection refused")
 		},
-		"never answered": hang,
+		"never answered": sendertest.Hang,
 	} {
 		t.Run("connection "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: 2}, RequestTimeout: 5 * time.Second})
-				r.respond(f)
-				r.upload(hotels("k", 3)...)
-				require.Error(t, r.flush())
-				assert.Len(t, r.requests(), gaveUp+1, "before the last attempt one of them went ahead alone")
-				failure := r.failure("k-2")
+				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 2}, RequestTimeout: 5 * time.Second})
+				r.Respond(f)
+				r.Upload(sendertest.Hotels("k", 3)...)
+				require.Error(t, r.Flush())
+				assert.Len(t, r.Requests(), gaveUp+1, "before the last attempt one of them went ahead alone")
+				failure := r.Failure("k-2")
 				assert.Zero(t, failure.Status)
 				assert.Error(t, failure.Err)
 				assert.Equal(t, models.ReasonUnreachable, failure.Reason)

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-
-	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/events"
 )
 
 // meddler is a Tracer that takes options out of the slice it is given.
@@ -41,9 +41,9 @@ func (m meddlers) Tracer(string, ...trace.TracerOption) trace.Tracer { return m.
 func TestATracerMayChangeItsOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &meddler{}
-		s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{TracerProvider: meddlers{tracer: m}})
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{TracerProvider: meddlers{tracer: m}})
 		require.NoError(t, err)
-		for _, doc := range declarations(3) {
+		for _, doc := range sendertest.Hotels("k", 3) {
 			require.NoError(t, s.UploadDocuments(t.Context(), doc))
 			require.NoError(t, s.Flush(t.Context()))
 		}
@@ -57,8 +57,8 @@ func TestATracerMayChangeItsOptions(t *testing.T) {
 func TestTheSenderHasNobodysProfilerLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		labelled := false
-		s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{
-			Handlers: events.Handlers[declaration]{ActionCompleted: func(context.Context, *events.ActionCompleted[declaration]) {
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{
+			Handlers: events.Handlers[sendertest.Hotel]{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				var profile bytes.Buffer
 				_ = pprof.Lookup("goroutine").WriteTo(&profile, 1)
 				for stack := range strings.SplitSeq(profile.String(), "\n\n") {
@@ -69,7 +69,7 @@ func TestTheSenderHasNobodysProfilerLabels(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait() // until it is idle
 		pprof.Do(t.Context(), pprof.Labels("tenant", "someone"), func(ctx context.Context) {
-			require.NoError(t, s.UploadDocuments(ctx, declarations(1)...))
+			require.NoError(t, s.UploadDocuments(ctx, sendertest.Hotels("k", 1)...))
 		})
 		require.NoError(t, s.Close(t.Context()))
 		assert.False(t, labelled)

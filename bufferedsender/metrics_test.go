@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -15,7 +16,7 @@ import (
 func TestMetricsSayHowLongActionsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
-		sender, err := bufferedsender.New(&slowIndex{}, &docOptions{
+		sender, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{
 			AutoFlushInterval: 10 * time.Second, MaxInFlight: 3, MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 		})
 		require.NoError(t, err)
@@ -31,9 +32,9 @@ func TestMetricsSayHowLongActionsWait(t *testing.T) {
 			}
 			return nil
 		}
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		time.Sleep(4 * time.Second)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "b"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
 		synctest.Wait()
 		age, ok := read("queue.oldest_age").(metricdata.Gauge[float64])
 		require.True(t, ok)

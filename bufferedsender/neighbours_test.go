@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,13 +45,13 @@ func (e saying) HTTPStatus() int { return e.status }
 
 // keepsNoNeighbours adds documents in calls of sixteen, of which it changes one, and
 // checks that little more is kept than what waits when the others have settled.
-func keepsNoNeighbours(t *testing.T, index *fakeIndexer, change func(*fatHotel), settled func(completed, others int64) bool) {
+func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fatHotel), settled func(completed, others int64) bool) {
 	t.Helper()
 	s, err := bufferedsender.New(index, &bufferedsender.Options[fatHotel]{MaxBufferedBytes: 16 << 20, MaxBatchActions: 200, Handlers: events.Handlers[fatHotel]{
 		ActionFailed: func(context.Context, *events.ActionFailed[fatHotel]) {},
 	}})
 	require.NoError(t, err)
-	closeAtLast(t, s)
+	sendertest.CloseAtEnd(t, s)
 	before := heapNow()
 	const n = 16 * 500
 	for i := 0; i < n; i += 16 {
@@ -72,7 +73,7 @@ func keepsNoNeighbours(t *testing.T, index *fakeIndexer, change func(*fatHotel),
 // Actions that are added together share memory. What is held apart must not keep
 // fifteen others that have settled long since.
 func TestHeldApartDocumentsKeepNoNeighbours(t *testing.T) {
-	index := &fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+	index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 		raw, err := io.ReadAll(body)
 		if err != nil {
 			return models.IndexDocumentsResult{}, err
@@ -83,15 +84,15 @@ func TestHeldApartDocumentsKeepNoNeighbours(t *testing.T) {
 		if _, err := body.Seek(0, io.SeekStart); err != nil {
 			return models.IndexDocumentsResult{}, err
 		}
-		return agree(ctx, body)
+		return sendertest.AcceptAll(ctx, body)
 	}}
 	keepsNoNeighbours(t, index, func(h *fatHotel) { h.Rooms = 1 }, func(completed, others int64) bool { return completed == others })
 }
 
 // Nor what waits behind an action of its key.
 func TestActionsBehindAnotherOfTheirKeyKeepNoNeighbours(t *testing.T) {
-	index := &fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-		res, err := agree(ctx, body)
+	index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		res, err := sendertest.AcceptAll(ctx, body)
 		for i := range res.Results {
 			if res.Results[i].Key == "hot" {
 				res.Results[i].Succeeded, res.Results[i].StatusCode = false, 503
@@ -106,18 +107,18 @@ func TestActionsBehindAnotherOfTheirKeyKeepNoNeighbours(t *testing.T) {
 func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
-		index := &fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			if calls.Add(1) == 1 {
 				return models.IndexDocumentsResult{}, errors.New("connection reset")
 			}
-			return agree(ctx, body)
+			return sendertest.AcceptAll(ctx, body)
 		}}
-		s, err := bufferedsender.New(index, &bufferedsender.Options[hotel]{MaxBatchActions: 32000, AutoFlushInterval: time.Hour, UnknownWait: 3 * time.Second})
+		s, err := bufferedsender.New(index, &bufferedsender.Options[sendertest.Hotel]{MaxBatchActions: 32000, AutoFlushInterval: time.Hour, UnknownWait: 3 * time.Second})
 		require.NoError(t, err)
-		closeAtLast(t, s)
+		sendertest.CloseAtEnd(t, s)
 		before := heapNow()
 		for i := range 32000 {
-			require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: fmt.Sprintf("some-ordinary-key-%040d", i)}))
+			require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprintf("some-ordinary-key-%040d", i)}))
 		}
 		require.NoError(t, s.Flush(t.Context()))
 		time.Sleep(4 * time.Second) // longer than UnknownWait
@@ -129,7 +130,7 @@ func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 }
 
 func TestAskingAClosedSenderKeepsNothing(t *testing.T) {
-	s, err := bufferedsender.New(&fakeIndexer{index: agree}, &hotelOptions{})
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
 	before := heapNow()

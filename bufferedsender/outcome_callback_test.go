@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,17 +38,17 @@ func (o *outcomes) one(t *testing.T, tag any) models.Outcome {
 }
 
 func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) {
-	action := func(o *outcomes, tag, key string, rooms int) hotelAction {
-		return models.UploadAction(hotel{ID: key, Rooms: rooms}).WithTag(tag).WithCallback(o.note)
+	action := func(o *outcomes, tag, key string, rooms int) sendertest.Action {
+		return models.UploadAction(sendertest.Hotel{ID: key, Rooms: rooms}).WithTag(tag).WithCallback(o.note)
 	}
 	t.Run("completed, failed, retried and exhausted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := newRig(t, nil)
-			r.faults(refuseKeys("bad"))
-			r.add(action(&o, "1", "good", 1), action(&o, "2", "bad", 1), action(&o, "3", "good", 2), models.MergeAction(hotel{ID: "missing"}).WithTag("4").WithCallback(o.note))
-			require.Equal(t, 2, flushFailures(t, r.flush()))
-			require.NoError(t, r.close())
+			r := sendertest.New(t, nil)
+			r.Faults(sendertest.RefuseKeys("bad"))
+			r.Add(action(&o, "1", "good", 1), action(&o, "2", "bad", 1), action(&o, "3", "good", 2), models.MergeAction(sendertest.Hotel{ID: "missing"}).WithTag("4").WithCallback(o.note))
+			require.Equal(t, 2, sendertest.FlushFailures(t, r.Flush()))
+			require.NoError(t, r.Close())
 			assert.Len(t, o.all, 4)
 			good := o.one(t, "1")
 			assert.True(t, good.Completed())
@@ -66,10 +67,10 @@ func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) 
 	t.Run("given up by Close, sent or not", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1})
-			r.respond(hang)
-			r.add(action(&o, "1", "a", 1), action(&o, "2", "b", 1))
-			closeError(t, r.sender.Close(within(t, time.Second)))
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1})
+			r.Respond(sendertest.Hang)
+			r.Add(action(&o, "1", "a", 1), action(&o, "2", "b", 1))
+			sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
 			assert.Equal(t, models.ReasonClosed, o.one(t, "1").Reason)
 			assert.True(t, o.one(t, "1").Unknown)
 			assert.False(t, o.one(t, "2").Unknown)
@@ -78,28 +79,28 @@ func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) 
 	t.Run("folded and superseded", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
-			r.add(action(&o, "1", "a", 3), action(&o, "2", "a", 2), action(&o, "3", "a", 5))
-			require.NoError(t, r.flush())
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r.Add(action(&o, "1", "a", 3), action(&o, "2", "a", 2), action(&o, "3", "a", 5))
+			require.NoError(t, r.Flush())
 			assert.Len(t, o.all, 3)
 			assert.Equal(t, models.ReasonSuperseded, o.one(t, "2").Reason)
 			assert.True(t, o.one(t, "2").Completed())
 			assert.True(t, o.one(t, "3").Completed())
-			assert.Equal(t, 5, r.roomsOf("a"))
+			assert.Equal(t, 5, roomsOf(r, "a"))
 		})
 	})
 	t.Run("not if the action was not accepted, and not if it panics twice", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := newRig(t, nil)
-			r.add(models.UploadAction(hotel{ID: "p"}).WithTag("p").WithCallback(func(got models.Outcome) { o.note(got); panic("boom") }), action(&o, "1", "a", 1))
-			require.Error(t, r.sender.IndexDocuments(t.Context(), action(&o, "illegal", "no/slash", 1)))
-			require.NoError(t, r.flush())
-			require.NoError(t, r.close())
-			require.ErrorIs(t, r.sender.IndexDocuments(t.Context(), action(&o, "late", "a", 1)), bufferedsender.ErrClosed)
+			r := sendertest.New(t, nil)
+			r.Add(models.UploadAction(sendertest.Hotel{ID: "p"}).WithTag("p").WithCallback(func(got models.Outcome) { o.note(got); panic("boom") }), action(&o, "1", "a", 1))
+			require.Error(t, r.Sender.IndexDocuments(t.Context(), action(&o, "illegal", "no/slash", 1)))
+			require.NoError(t, r.Flush())
+			require.NoError(t, r.Close())
+			require.ErrorIs(t, r.Sender.IndexDocuments(t.Context(), action(&o, "late", "a", 1)), bufferedsender.ErrClosed)
 			assert.Len(t, o.all, 2)
 			o.one(t, "p")
-			assert.EqualValues(t, 1, r.sender.Stats().CallbackPanics)
+			assert.EqualValues(t, 1, r.Sender.Stats().CallbackPanics)
 		})
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -23,13 +24,13 @@ import (
 
 // refusesPoison refuses documents with the keys poison-…: whole refuses a request in
 // which there is one, as for a wrong type; else the result of each says so.
-func refusesPoison(whole bool) answer {
+func refusesPoison(whole bool) sendertest.Answer {
 	poisoned := func(key string) bool { return strings.HasPrefix(key, "poison-") }
 	if whole {
-		return when(func(_ int, x *exchange) bool { return slices.ContainsFunc(x.keys, poisoned) },
-			always(400, refusal("The request is invalid. Details: Cannot convert the literal 'many' to the expected type 'Edm.Int32'.")))
+		return sendertest.When(func(_ int, x *sendertest.Request) bool { return slices.ContainsFunc(x.Keys, poisoned) },
+			sendertest.Always(400, sendertest.ErrorBody("The request is invalid. Details: Cannot convert the literal 'many' to the expected type 'Edm.Int32'.")))
 	}
-	return results(func(rs []wireResult) []wireResult {
+	return sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
 		for i := range rs {
 			if key, _ := rs[i]["key"].(string); poisoned(key) {
 				rs[i]["status"], rs[i]["statusCode"], rs[i]["errorMessage"] = false, 400, "it does not fit"
@@ -48,11 +49,11 @@ func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 				t.Run(fmt.Sprintf("%d %s, whole requests %v", bad, where, whole), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						const good = 3000
-						opts := guarded(t)
+						opts := sendertest.WithBreaker(t)
 						opts.MaxInFlight = 2
-						r := newRigOn(t, &searchtest.Options{KeepChanges: 10_000}, opts)
-						r.respond(refusesPoison(whole))
-						docs, poison := hotels("k", good), hotels("poison", bad)
+						r := sendertest.NewOnService(t, &searchtest.Options{KeepChanges: 10_000}, opts)
+						r.Respond(refusesPoison(whole))
+						docs, poison := sendertest.Hotels("k", good), sendertest.Hotels("poison", bad)
 						switch where {
 						case "first":
 							docs = append(poison, docs...)
@@ -62,14 +63,14 @@ func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 							docs = append(docs, poison...)
 							rand.New(rand.NewPCG(1, 2)).Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
 						}
-						r.upload(docs...)
-						assert.Equal(t, bad, flushFailures(t, r.flush()))
-						s := r.sender.Stats()
+						r.Upload(docs...)
+						assert.Equal(t, bad, sendertest.FlushFailures(t, r.Flush()))
+						s := r.Sender.Stats()
 						assert.EqualValues(t, good, s.Completed)
-						assert.LessOrEqual(t, r.now(), 30*time.Second)
-						t.Log(r.now(), s.Requests)
-						for _, e := range r.seen("failed") {
-							assert.Equal(t, models.ReasonDocument, r.failure(e.key).Reason)
+						assert.LessOrEqual(t, r.Now(), 30*time.Second)
+						t.Log(r.Now(), s.Requests)
+						for _, e := range r.Events("failed") {
+							assert.Equal(t, models.ReasonDocument, r.Failure(e.Key).Reason)
 						}
 					})
 				})
@@ -82,17 +83,17 @@ func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bad = 200
-		r := newRig(t, guarded(t))
-		r.respond(refusesPoison(true))
-		r.upload(append(hotels("k", 1000), hotels("poison", bad)...)...)
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(refusesPoison(true))
+		r.Upload(append(sendertest.Hotels("k", 1000), sendertest.Hotels("poison", bad)...)...)
 		time.Sleep(time.Minute)
-		assert.LessOrEqual(t, r.sender.Stats().Failed, int64(20), "it may be the index")
-		assert.Equal(t, events.CircuitOpen, r.sender.Health().State)
-		assert.Contains(t, r.sender.Health().Reason, "Edm.Int32")
-		r.upload(hotel{ID: "late"})
-		assert.Equal(t, bad, flushFailures(t, r.flush()))
-		assert.EqualValues(t, 1001, r.sender.Stats().Completed)
-		assert.LessOrEqual(t, r.now(), 2*time.Minute)
+		assert.LessOrEqual(t, r.Sender.Stats().Failed, int64(20), "it may be the index")
+		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		assert.Contains(t, r.Sender.Health().Reason, "Edm.Int32")
+		r.Upload(sendertest.Hotel{ID: "late"})
+		assert.Equal(t, bad, sendertest.FlushFailures(t, r.Flush()))
+		assert.EqualValues(t, 1001, r.Sender.Stats().Completed)
+		assert.LessOrEqual(t, r.Now(), 2*time.Minute)
 	})
 }
 
@@ -100,39 +101,39 @@ func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 // index: it must not be asked again and again.
 func TestADocumentRefusedForAPropertyThatItDoesNotHaveFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
-		r.respond(drifted(func() bool { return false }))
-		r.upload(append(hotels("new", 100), roomless("old", 100)...)...)
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(sendertest.LackingUntil(func() bool { return false }))
+		r.Upload(append(sendertest.Hotels("new", 100), sendertest.RoomlessHotels("old", 100)...)...)
 		time.Sleep(time.Minute)
-		before := len(r.requests())
-		r.upload(hotel{ID: "new-strange"})
+		before := len(r.Requests())
+		r.Upload(sendertest.Hotel{ID: "new-strange"})
 		time.Sleep(time.Minute)
-		assert.Equal(t, models.ReasonDocument, r.failure("new-strange").Reason)
-		assert.LessOrEqual(t, len(r.requests()), before+10)
-		_ = r.sender.Close(within(t, time.Millisecond))
+		assert.Equal(t, models.ReasonDocument, r.Failure("new-strange").Reason)
+		assert.LessOrEqual(t, len(r.Requests()), before+10)
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
 
 // While what is left is held apart, the health of the sender says so all the time.
 func TestHealthDoesNotFlickerWhileAllThatIsLeftIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := guarded(t)
+		opts := sendertest.WithBreaker(t)
 		var changes []events.HealthState
 		opts.Handlers.HealthChanged = func(_ context.Context, e *events.HealthChange) { changes = append(changes, e.To) }
-		r := newRig(t, opts)
+		r := sendertest.New(t, opts)
 		mendedAt := 10 * time.Minute
-		r.respond(drifted(func() bool { return r.now() >= mendedAt }))
-		with, without := hotels("new", 500), roomless("old", 500)
-		r.upload(append(with, without...)...)
+		r.Respond(sendertest.LackingUntil(func() bool { return r.Now() >= mendedAt }))
+		with, without := sendertest.Hotels("new", 500), sendertest.RoomlessHotels("old", 500)
+		r.Upload(append(with, without...)...)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait() // no handler runs
 		assert.Equal(t, []events.HealthState{events.CircuitOpen}, changes)
-		assert.Equal(t, events.CircuitOpen, r.sender.Health().State)
-		assert.Contains(t, r.sender.Health().Reason, "'rooms'")
-		r.upload(hotel{ID: "new-499", Name: "behind another one"})
+		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		assert.Contains(t, r.Sender.Health().Reason, "'rooms'")
+		r.Upload(sendertest.Hotel{ID: "new-499", Name: "behind another one"})
 		time.Sleep(time.Second)
-		assert.Equal(t, events.CircuitOpen, r.sender.Health().State, "one that waits behind another of its key is held too")
-		flushFailures(t, r.flush())
+		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State, "one that waits behind another of its key is held too")
+		sendertest.FlushFailures(t, r.Flush())
 		assert.Equal(t, events.Healthy, changes[len(changes)-1])
 	})
 }
@@ -144,24 +145,24 @@ func TestASoleDocumentFindsOutThatTheServiceIsGone(t *testing.T) {
 		t.Run(fmt.Sprintf("Ping %v", ping), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				requests, gone := 0, false
-				service := &pinging{Indexer: &fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+				service := &pinging{Indexer: &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 					if requests++; gone {
-						return models.IndexDocumentsResult{}, errReset
+						return models.IndexDocumentsResult{}, sendertest.ErrReset
 					}
-					return agree(ctx, body)
+					return sendertest.AcceptAll(ctx, body)
 				}}}
 				var indexer bufferedsender.Indexer = service
 				if !ping {
 					indexer = pingless{service}
 				}
-				s, err := bufferedsender.New[hotel](indexer, &hotelOptions{Logger: mute})
+				s, err := bufferedsender.New[sendertest.Hotel](indexer, &sendertest.Options{Logger: sendertest.NoLog})
 				require.NoError(t, err)
-				defer s.Close(within(t, time.Millisecond))
-				require.NoError(t, s.UploadDocuments(t.Context(), hotels("k", 10)...))
+				defer s.Close(sendertest.Within(t, time.Millisecond))
+				require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotels("k", 10)...))
 				require.NoError(t, s.Flush(t.Context()))
-				gone, service.err, requests = true, errReset, 0
+				gone, service.err, requests = true, sendertest.ErrReset, 0
 				began := time.Now()
-				require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "late"}))
+				require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "late"}))
 				for s.Health().State != events.CircuitOpen && time.Since(began) < time.Minute {
 					time.Sleep(100 * time.Millisecond)
 				}
@@ -178,12 +179,12 @@ func sameReason(string) string {
 }
 
 // typed refuses, as a whole, requests with a document whose key starts with "poison-".
-func typed(message func(key string) string) answer {
-	return func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+func typed(message func(key string) string) sendertest.Answer {
+	return func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		time.Sleep(10 * time.Millisecond)
-		for i, key := range x.keys {
-			if strings.HasPrefix(key, "poison-") && x.actions[i] != "delete" {
-				return reply(req, 400, refusal(message(key))), nil
+		for i, key := range x.Keys {
+			if strings.HasPrefix(key, "poison-") && x.Actions[i] != "delete" {
+				return sendertest.Reply(req, 400, sendertest.ErrorBody(message(key))), nil
 			}
 		}
 		return next()
@@ -193,33 +194,33 @@ func typed(message func(key string) string) answer {
 // A 404 is about one document, and says nothing about the others.
 func TestAMergeThatFindsNothingDoesNotProveTheIndexSound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
+		r := sendertest.New(t, sendertest.WithBreaker(t))
 		// The sender looks at the breaker while it is still being told of the reply.
-		r.sender.Breaker().Subscribe(func(breaker.Change) { time.Sleep(time.Millisecond) })
-		r.respond(typed(sameReason))
-		r.upload(hotels("poison", 2000)...)
-		require.NoError(t, r.sender.MergeDocuments(t.Context(), hotels("ghost", 3)...))
+		r.Sender.Breaker().Subscribe(func(breaker.Change) { time.Sleep(time.Millisecond) })
+		r.Respond(typed(sameReason))
+		r.Upload(sendertest.Hotels("poison", 2000)...)
+		require.NoError(t, r.Sender.MergeDocuments(t.Context(), sendertest.Hotels("ghost", 3)...))
 		time.Sleep(3 * time.Minute)
-		s := r.sender.Stats()
+		s := r.Sender.Stats()
 		t.Logf("%d failed, %d completed, %d pending", s.Failed, s.Completed, s.PendingActions)
 		assert.Zero(t, s.Completed)
 		assert.LessOrEqual(t, s.Failed, int64(60), "nothing was applied: it may be the index")
-		_ = r.sender.Close(within(t, time.Millisecond))
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
 
 // A delete is applied whatever is the matter with the fields of the index.
 func TestADeleteDoesNotProveTheIndexSound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
-		r.respond(typed(sameReason))
-		r.upload(hotels("poison", 2000)...)
-		require.NoError(t, r.sender.DeleteDocuments(t.Context(), hotels("gone", 1)...))
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(typed(sameReason))
+		r.Upload(sendertest.Hotels("poison", 2000)...)
+		require.NoError(t, r.Sender.DeleteDocuments(t.Context(), sendertest.Hotels("gone", 1)...))
 		time.Sleep(3 * time.Minute)
-		s := r.sender.Stats()
+		s := r.Sender.Stats()
 		t.Logf("%d failed, %d completed, %d pending", s.Failed, s.Completed, s.PendingActions)
 		assert.LessOrEqual(t, s.Failed, int64(60), "no document was applied: it may be the index")
-		_ = r.sender.Close(within(t, time.Millisecond))
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
 
@@ -227,8 +228,8 @@ func TestADeleteDoesNotProveTheIndexSound(t *testing.T) {
 // the index.
 func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
-		r.respond(typed(func(key string) string {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(typed(func(key string) string {
 			if strings.HasPrefix(key, "poison-other") {
 				return fmt.Sprintf("Details: field %s is bad.", strings.Map(func(c rune) rune {
 					if c >= '0' && c <= '9' {
@@ -239,15 +240,15 @@ func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 			}
 			return sameReason(key)
 		}))
-		r.upload(hotels("poison", 20)...)
-		r.upload(hotels("poison-other", 10)...)
-		err := r.sender.Flush(within(t, time.Hour))
+		r.Upload(sendertest.Hotels("poison", 20)...)
+		r.Upload(sendertest.Hotels("poison-other", 10)...)
+		err := r.Sender.Flush(sendertest.Within(t, time.Hour))
 		t.Log(err)
-		s := r.sender.Stats()
-		t.Logf("%d failed, %d pending, %d requests", s.Failed, s.PendingActions, len(r.requests()))
+		s := r.Sender.Stats()
+		t.Logf("%d failed, %d pending, %d requests", s.Failed, s.PendingActions, len(r.Requests()))
 		assert.GreaterOrEqual(t, s.Failed, int64(10+19))
 		assert.LessOrEqual(t, s.PendingActions, 1, "the twentieth, which made it the index")
-		_ = r.sender.Close(within(t, time.Millisecond))
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
 
@@ -255,33 +256,33 @@ func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 // are applied all the time: it cannot be the index.
 func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared := newBreaker(t, nil)
-		r := newRig(t, &hotelOptions{Breaker: shared, MaxBatchActions: 10})
-		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		shared := sendertest.NewBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{Breaker: shared, MaxBatchActions: 10})
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(100 * time.Millisecond)
 			return next()
 		})
-		refuse := &fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		refuse := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			time.Sleep(100 * time.Millisecond)
-			res, err := agree(ctx, body)
+			res, err := sendertest.AcceptAll(ctx, body)
 			for i := range res.Results {
 				res.Results[i].Succeeded, res.Results[i].StatusCode, res.Results[i].ErrorMessage = false, 400, "wrong type"
 			}
 			return res, err
 		}}
-		bad, err := bufferedsender.New(refuse, &hotelOptions{Breaker: shared, MaxBatchActions: 10})
+		bad, err := bufferedsender.New(refuse, &sendertest.Options{Breaker: shared, MaxBatchActions: 10})
 		require.NoError(t, err)
-		closeAtLast(t, bad)
-		r.upload(hotels("good", 10_000)...)
+		sendertest.CloseAtEnd(t, bad)
+		r.Upload(sendertest.Hotels("good", 10_000)...)
 		time.Sleep(10 * time.Second)
-		alone := r.sender.Stats().Completed
-		require.NoError(t, bad.UploadDocuments(t.Context(), hotels("bad", 100)...))
+		alone := r.Sender.Stats().Completed
+		require.NoError(t, bad.UploadDocuments(t.Context(), sendertest.Hotels("bad", 100)...))
 		time.Sleep(10 * time.Second)
-		together := r.sender.Stats().Completed - alone
+		together := r.Sender.Stats().Completed - alone
 		t.Log("in ten seconds alone", alone, "beside the other", together, "bad:", bad.Stats().Failed, bad.Health().Reason)
 		assert.Greater(t, together, alone/2)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_ = r.sender.Close(ctx)
+		_ = r.Sender.Close(ctx)
 	})
 }

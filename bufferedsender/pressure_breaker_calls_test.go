@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -39,17 +40,17 @@ func TestRetryAfterLengthensTheOpening(t *testing.T) {
 			t.Run(fmt.Sprint(name, " of a ", status), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c.opts.Failures = 1
-					b := steadyBreaker(t, &c.opts)
-					r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+					b := sendertest.SteadyBreaker(t, &c.opts)
+					r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
 					headers := append([]string(nil), c.headers...)
 					if len(headers) > 0 && headers[1] == "DATE" {
 						headers[1] = time.Now().Add(2 * time.Minute).UTC().Format(http.TimeFormat)
 					}
-					r.respond(onlyFirst(1, always(status, refusal("later"), headers...)))
-					r.upload(hotels("k", 3)...)
-					_ = r.flush()
-					require.Greater(t, len(r.requests()), 1)
-					assert.Equal(t, c.probe, r.requests()[1].at)
+					r.Respond(sendertest.First(1, sendertest.Always(status, sendertest.ErrorBody("later"), headers...)))
+					r.Upload(sendertest.Hotels("k", 3)...)
+					_ = r.Flush()
+					require.Greater(t, len(r.Requests()), 1)
+					assert.Equal(t, c.probe, r.Requests()[1].At)
 					assert.Equal(t, breaker.Closed, b.Status().State)
 				})
 			})
@@ -59,90 +60,90 @@ func TestRetryAfterLengthensTheOpening(t *testing.T) {
 
 func TestFUSEDisableDominatesEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
 		b.Disable()
-		r.upload(hotels("k", 3)...)
-		heldOpen(t, r.sender.Flush(within(t, time.Hour)))
+		r.Upload(sendertest.Hotels("k", 3)...)
+		sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
 		b.Reset()
 		b.Disable()
 		synctest.Wait()
-		assert.Empty(t, r.requests(), "nothing for an hour, and Reset does not end it")
-		assert.Equal(t, events.CircuitOpen, r.sender.Health().State)
+		assert.Empty(t, r.Requests(), "nothing for an hour, and Reset does not end it")
+		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
 		b.Enable()
-		require.NoError(t, r.flush())
-		assert.Equal(t, time.Hour, r.now(), "Enable wakes the sender at once")
-		assert.Len(t, r.indexed(), 3)
+		require.NoError(t, r.Flush())
+		assert.Equal(t, time.Hour, r.Now(), "Enable wakes the sender at once")
+		assert.Len(t, r.Indexed(), 3)
 	})
 	t.Run("but not a request under way", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
-			r.respond(seconds(func(int, *exchange) float64 { return 10 }))
-			r.upload(hotels("k", 2)...)
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+			r.Upload(sendertest.Hotels("k", 2)...)
 			time.Sleep(time.Second)
 			b.Disable()
 			time.Sleep(time.Minute)
-			assert.Equal(t, "completed", r.outcome("k-0").kind)
-			assert.Len(t, r.requests(), 1)
+			assert.Equal(t, "completed", r.Outcome("k-0").Kind)
+			assert.Len(t, r.Requests(), 1)
 			b.Enable()
-			require.NoError(t, r.flush())
+			require.NoError(t, r.Flush())
 		})
 	})
 	t.Run("and Enable closes one that was open", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
-			r.sicken(hotels("k", 5)...)
-			r.respond(nil)
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r.OpenBreaker(sendertest.Hotels("k", 5)...)
+			r.Respond(nil)
 			b.Disable()
 			time.Sleep(10 * time.Second)
 			b.Enable()
 			synctest.Wait()
-			assert.Equal(t, 10*time.Second, r.now())
-			assert.Len(t, r.indexed(), 5)
+			assert.Equal(t, 10*time.Second, r.Now())
+			assert.Len(t, r.Indexed(), 5)
 		})
 	})
 }
 
 func TestFUSEResetClosesAndForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
-		r.sicken(hotel{ID: "k"})
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
+		r.OpenBreaker(sendertest.Hotel{ID: "k"})
 		for reset := range 3 {
 			b.Reset()
 			synctest.Wait()
-			assert.Len(t, r.requests(), 3+3*(reset+1), "closed, with no failures left from before")
+			assert.Len(t, r.Requests(), 3+3*(reset+1), "closed, with no failures left from before")
 			assert.Equal(t, breaker.Open, b.Status().State)
 		}
-		assert.Zero(t, r.now())
-		r.respond(nil)
+		assert.Zero(t, r.Now())
+		r.Respond(nil)
 		b.Reset()
 		synctest.Wait()
-		assert.Equal(t, "completed", r.outcome("k").kind)
+		assert.Equal(t, "completed", r.Outcome("k").Kind)
 		time.Sleep(time.Hour)
 		assert.Equal(t, breaker.Closed, b.Status().State, "the timer of the opening changes nothing any more")
 	})
 	t.Run("also while the probe is under way", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 3, Breaker: b, Retry: atOnce})
-			r.sicken(hotels("k", 6)...)
-			r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-				if x.at == 30*time.Second {
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 3, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r.OpenBreaker(sendertest.Hotels("k", 6)...)
+			r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+				if x.At == 30*time.Second {
 					time.Sleep(20 * time.Second)
-					return reply(req, 500, ""), nil
+					return sendertest.Reply(req, 500, ""), nil
 				}
 				return next()
 			})
 			time.Sleep(35 * time.Second)
-			require.Len(t, r.since(1), 1)
+			require.Len(t, r.RequestsSince(1), 1)
 			b.Reset()
 			synctest.Wait()
-			assert.Len(t, r.indexed(), 5, "the others do not wait for it")
-			require.NoError(t, r.flush())
-			assert.Equal(t, 50*time.Second, r.now())
+			assert.Len(t, r.Indexed(), 5, "the others do not wait for it")
+			require.NoError(t, r.Flush())
+			assert.Equal(t, 50*time.Second, r.Now())
 			assert.Equal(t, breaker.Closed, b.Status().State, "and its failure is ignored")
 		})
 	})
@@ -150,51 +151,51 @@ func TestFUSEResetClosesAndForgets(t *testing.T) {
 
 func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: atOnce})
-		second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: atOnce})
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: sendertest.RetryAtOnce})
+		second, err := bufferedsender.New(r.Client, &sendertest.Options{Logger: sendertest.NoLog, MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: sendertest.RetryAtOnce})
 		require.NoError(t, err)
-		closeAtLast(t, second)
+		sendertest.CloseAtEnd(t, second)
 		assert.Same(t, b, second.Breaker())
-		r.opts.MaxInFlight = 4 + 4 // the rig watches the requests of both
-		r.sicken(hotels("first", 5)...)
-		require.NoError(t, second.UploadDocuments(t.Context(), hotels("second", 25)...))
-		r.upload(hotels("third", 20)...)
+		r.AllowInFlight(4 + 4) // the rig watches the requests of both
+		r.OpenBreaker(sendertest.Hotels("first", 5)...)
+		require.NoError(t, second.UploadDocuments(t.Context(), sendertest.Hotels("second", 25)...))
+		r.Upload(sendertest.Hotels("third", 20)...)
 		synctest.Wait()
 		// The third time one of them goes ahead alone; the others follow if it is not
 		// back before they could.
-		before := len(r.requests())
+		before := len(r.Requests())
 		assert.Contains(t, []int{3, 4}, before)
-		for _, x := range r.requests() {
-			assert.Contains(t, ids(hotels("first", 5)), x.keys[0], "what the one has learned the other knows")
+		for _, x := range r.Requests() {
+			assert.Contains(t, sendertest.IDs(sendertest.Hotels("first", 5)), x.Keys[0], "what the one has learned the other knows")
 		}
 		time.Sleep(45 * time.Second)
-		assert.Len(t, r.requests(), before+1, "one probe for both")
-		heldOpen(t, second.Flush(within(t, time.Second)))
-		r.respond(nil)
+		assert.Len(t, r.Requests(), before+1, "one probe for both")
+		sendertest.RequireCircuitOpen(t, second.Flush(sendertest.Within(t, time.Second)))
+		r.Respond(nil)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		assert.Len(t, r.indexed(), 50, "both wake when the probe of one succeeds")
-		assert.Len(t, r.since(time.Minute), 1+10)
+		assert.Len(t, r.Indexed(), 50, "both wake when the probe of one succeeds")
+		assert.Len(t, r.RequestsSince(time.Minute), 1+10)
 		assert.NoError(t, second.Close(t.Context()))
 	})
 	t.Run("and one that is closed leaves it to the other", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 2, Breaker: b, Retry: atOnce})
-			second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, MaxBatchActions: 1, Breaker: b, Retry: atOnce, RequestTimeout: -1})
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Breaker: b, Retry: sendertest.RetryAtOnce})
+			second, err := bufferedsender.New(r.Client, &sendertest.Options{Logger: sendertest.NoLog, MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce, RequestTimeout: -1})
 			require.NoError(t, err)
-			r.respond(sick)
-			require.NoError(t, second.UploadDocuments(t.Context(), hotels("second", 2)...))
+			r.Respond(sendertest.Failing)
+			require.NoError(t, second.UploadDocuments(t.Context(), sendertest.Hotels("second", 2)...))
 			synctest.Wait()
-			r.respond(hang)
+			r.Respond(sendertest.Hang)
 			time.Sleep(31 * time.Second)
-			require.Len(t, r.requests(), 4, "its probe is under way, and hangs")
-			r.upload(hotels("first", 2)...)
-			require.Error(t, second.Close(within(t, time.Second)))
-			r.respond(nil)
-			require.NoError(t, r.sender.Flush(within(t, time.Hour)), "a probe that Close has cut off does not keep the breaker")
-			assert.Len(t, r.indexed(), 2)
+			require.Len(t, r.Requests(), 4, "its probe is under way, and hangs")
+			r.Upload(sendertest.Hotels("first", 2)...)
+			require.Error(t, second.Close(sendertest.Within(t, time.Second)))
+			r.Respond(nil)
+			require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour)), "a probe that Close has cut off does not keep the breaker")
+			assert.Len(t, r.Indexed(), 2)
 		})
 	})
 }
@@ -202,92 +203,96 @@ func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 func TestPressureASickIndexNeverStopsAHealthyOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
-		senders := map[string]*bufferedsender.BufferedSender[hotel]{}
+		senders := map[string]*bufferedsender.BufferedSender[sendertest.Hotel]{}
 		for _, name := range []string{"sick", "healthy"} {
 			require.NoError(t, srv.CreateIndex(fmt.Sprintf(`{"name":%q,"fields":[{"name":"id","type":"Edm.String","key":true},{"name":"rooms","type":"Edm.Int32"}]}`, name)))
 			client, err := search.NewClientWithKey(srv.URL(), name, azcore.NewKeyCredential(searchtest.AdminKey),
 				&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
 			require.NoError(t, err)
-			senders[name], err = bufferedsender.New(client, &hotelOptions{MaxBatchActions: 10, MaxBufferedActions: 40, Logger: mute})
+			senders[name], err = bufferedsender.New(client, &sendertest.Options{MaxBatchActions: 10, MaxBufferedActions: 40, Logger: sendertest.NoLog})
 			require.NoError(t, err)
-			closeAtLast(t, senders[name])
+			sendertest.CloseAtEnd(t, senders[name])
 		}
 		srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Index: "sick", Status: 500}}})
-		full := within(t, 10*time.Minute)
-		blocked := later(func() error { return senders["sick"].UploadDocuments(full, hotels("k", 50)...) })
+		full := sendertest.Within(t, 10*time.Minute)
+		blocked := sendertest.Later(func() error { return senders["sick"].UploadDocuments(full, sendertest.Hotels("k", 50)...) })
 		for i := range 50 {
-			require.NoError(t, senders["healthy"].UploadDocuments(t.Context(), hotels(fmt.Sprint("k", i), 10)...))
+			require.NoError(t, senders["healthy"].UploadDocuments(t.Context(), sendertest.Hotels(fmt.Sprint("k", i), 10)...))
 			time.Sleep(100 * time.Millisecond)
 		}
 		require.NoError(t, senders["healthy"].Flush(t.Context()))
 		assert.EqualValues(t, 500, srv.DocumentCount("healthy"))
 		assert.Equal(t, breaker.Closed, senders["healthy"].Breaker().Status().State)
 		assert.Equal(t, breaker.Open, senders["sick"].Breaker().Status().State)
-		heldOpen(t, <-blocked)
+		sendertest.RequireCircuitOpen(t, <-blocked)
 		srv.SetFaults(nil)
-		require.NoError(t, senders["sick"].Flush(within(t, time.Hour)))
+		require.NoError(t, senders["sick"].Flush(sendertest.Within(t, time.Hour)))
 		assert.EqualValues(t, 40, srv.DocumentCount("sick"))
 	})
 }
 
 func TestFUSECallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	cause := errors.New("my own cause")
-	for name, call := range map[string]func(context.Context, *bufferedsender.BufferedSender[hotel]) error{
-		"Flush": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error { return s.Flush(ctx) },
-		"UploadDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
-			return s.UploadDocuments(ctx, hotel{ID: "new"})
+	for name, call := range map[string]func(context.Context, *bufferedsender.BufferedSender[sendertest.Hotel]) error{
+		"Flush": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.Flush(ctx)
 		},
-		"MergeDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
-			return s.MergeDocuments(ctx, hotel{ID: "new"})
+		"UploadDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.UploadDocuments(ctx, sendertest.Hotel{ID: "new"})
 		},
-		"MergeOrUploadDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
-			return s.MergeOrUploadDocuments(ctx, hotel{ID: "new"})
+		"MergeDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.MergeDocuments(ctx, sendertest.Hotel{ID: "new"})
 		},
-		"DeleteDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
-			return s.DeleteDocuments(ctx, hotel{ID: "new"})
+		"MergeOrUploadDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.MergeOrUploadDocuments(ctx, sendertest.Hotel{ID: "new"})
 		},
-		"DeleteDocumentsByKey": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
+		"DeleteDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.DeleteDocuments(ctx, sendertest.Hotel{ID: "new"})
+		},
+		"DeleteDocumentsByKey": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
 			return s.DeleteDocumentsByKey(ctx, "new")
 		},
-		"IndexDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
-			return s.IndexDocuments(ctx, models.UploadAction(hotel{ID: "new"}))
+		"IndexDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.IndexDocuments(ctx, models.UploadAction(sendertest.Hotel{ID: "new"}))
 		},
-		"IndexSeq": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
-			return s.IndexSeq(ctx, func(yield func(hotelAction, error) bool) { yield(models.UploadAction(hotel{ID: "new"}), nil) })
+		"IndexSeq": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) {
+				yield(models.UploadAction(sendertest.Hotel{ID: "new"}), nil)
+			})
 		},
-		"IndexDocumentsAndWait": func(ctx context.Context, s *bufferedsender.BufferedSender[hotel]) error {
-			_, err := s.IndexDocumentsAndWait(ctx, models.UploadAction(hotel{ID: "new"}))
+		"IndexDocumentsAndWait": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			_, err := s.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "new"}))
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: steadyBreaker(t, nil), Retry: atOnce})
-				r.sicken(hotels("k", 3)...)
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+				r.OpenBreaker(sendertest.Hotels("k", 3)...)
 				ctx, cancel := context.WithTimeoutCause(t.Context(), 70*time.Second, cause)
 				defer cancel()
-				err := call(ctx, r.sender)
-				assert.Equal(t, 70*time.Second, r.now(), "it waits, through two probes in vain")
+				err := call(ctx, r.Sender)
+				assert.Equal(t, 70*time.Second, r.Now(), "it waits, through two probes in vain")
 				require.ErrorIs(t, err, cause)
-				heldOpen(t, err)
+				sendertest.RequireCircuitOpen(t, err)
 				var answer *search.Error
 				require.ErrorAs(t, err, &answer, "what the service said is there too")
 				assert.ErrorContains(t, err, "out of order")
 				if name != "Flush" {
-					refused(t, err, 0)
+					sendertest.RequireAccepted(t, err, 0)
 				}
-				r.respond(nil)
-				require.NoError(t, r.flush())
-				assert.Len(t, r.indexed(), 3)
+				r.Respond(nil)
+				require.NoError(t, r.Flush())
+				assert.Len(t, r.Indexed(), 3)
 			})
 		})
 	}
 	t.Run("but not when something else is the reason to wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: steadyBreaker(t, nil)})
-			r.respond(seconds(func(int, *exchange) float64 { return 30 }))
-			r.upload(hotels("k", 3)...)
-			for _, err := range []error{r.sender.Flush(within(t, time.Second)), r.sender.UploadDocuments(within(t, time.Second), hotel{ID: "new"})} {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: sendertest.SteadyBreaker(t, nil)})
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
+			r.Upload(sendertest.Hotels("k", 3)...)
+			for _, err := range []error{r.Sender.Flush(sendertest.Within(t, time.Second)), r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "new"})} {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.NotErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 			}
@@ -297,46 +302,46 @@ func TestFUSECallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 
 func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: steadyBreaker(t, nil), Retry: atOnce, Handlers: l.handlers()})
-		r.sickenWith(locked, hotels("k", 5)...)
-		err := r.sender.Close(within(t, 10*time.Second))
-		assert.Equal(t, 10*time.Second, r.now())
-		heldOpen(t, err)
-		answer := closeError(t, err)
+		var l sendertest.Ledger
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Handlers: l.Handlers()})
+		r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)
+		err := r.Sender.Close(sendertest.Within(t, 10*time.Second))
+		assert.Equal(t, 10*time.Second, r.Now())
+		sendertest.RequireCircuitOpen(t, err)
+		answer := sendertest.CloseError(t, err)
 		assert.Equal(t, 5, answer.Unsent, "no request was cut off, so nothing is unknown")
 		assert.Zero(t, answer.Unknown+answer.Failed)
 		require.Len(t, answer.Errors, 5)
-		require.Len(t, l.endings(""), 5)
-		for _, e := range l.endings("") {
-			assert.True(t, e.unsent)
-			require.ErrorIs(t, e.err, bufferedsender.ErrClosed)
-			heldOpen(t, e.err)
+		require.Len(t, l.Endings(""), 5)
+		for _, e := range l.Endings("") {
+			assert.True(t, e.Unsent)
+			require.ErrorIs(t, e.Err, bufferedsender.ErrClosed)
+			sendertest.RequireCircuitOpen(t, e.Err)
 		}
-		assert.Equal(t, err, r.sender.Close(t.Context()), "every call gets the same answer")
-		assert.Equal(t, "closed", l.told()[len(l.told())-1], "the last thing that is told of %v", l.told())
+		assert.Equal(t, err, r.Sender.Close(t.Context()), "every call gets the same answer")
+		assert.Equal(t, "closed", l.Notes()[len(l.Notes())-1], "the last thing that is told of %v", l.Notes())
 		time.Sleep(time.Hour)
-		assert.Len(t, r.requests(), 1, "nothing is left behind")
+		assert.Len(t, r.Requests(), 1, "nothing is left behind")
 	})
 	t.Run("one that heals in time loses nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: steadyBreaker(t, nil), Retry: atOnce})
-			r.sickenWith(locked, hotels("k", 5)...)
-			closed := later(r.close)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)
+			closed := sendertest.Later(r.Close)
 			time.Sleep(45 * time.Second)
-			still(t, closed, "Close")
-			r.respond(nil)
+			sendertest.StillRunning(t, closed, "Close")
+			r.Respond(nil)
 			require.NoError(t, <-closed)
-			assert.Equal(t, time.Minute, r.now())
-			assert.Len(t, r.indexed(), 5)
+			assert.Equal(t, time.Minute, r.Now())
+			assert.Len(t, r.Indexed(), 5)
 		})
 	})
 	t.Run("with a probe under way that is one of unknown outcome", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: steadyBreaker(t, nil), Retry: atOnce})
-			r.sickenWith(locked, hotels("k", 5)...)
-			r.respond(hang)
-			answer := closeError(t, r.sender.Close(within(t, 40*time.Second)))
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)
+			r.Respond(sendertest.Hang)
+			answer := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, 40*time.Second)))
 			assert.Equal(t, 4, answer.Unsent)
 			assert.Equal(t, 1, answer.Unknown)
 		})
@@ -345,12 +350,14 @@ func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 
 func TestFUSETheChainHoldsTheDetailsOfTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: steadyBreaker(t, nil), Retry: atOnce})
-		r.sickenWith(locked, hotels("k", 3)...)
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+		r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 3)...)
 		for name, f := range map[string]func() error{
-			"Flush":           func() error { return r.sender.Flush(within(t, time.Second)) },
-			"UploadDocuments": func() error { return r.sender.UploadDocuments(within(t, time.Second), hotel{ID: "new"}) },
-			"Health":          func() error { return r.sender.Health().Err },
+			"Flush": func() error { return r.Sender.Flush(sendertest.Within(t, time.Second)) },
+			"UploadDocuments": func() error {
+				return r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "new"})
+			},
+			"Health": func() error { return r.Sender.Health().Err },
 		} {
 			var open *breaker.OpenError
 			require.ErrorAs(t, f(), &open, name)
@@ -358,7 +365,7 @@ func TestFUSETheChainHoldsTheDetailsOfTheBreaker(t *testing.T) {
 			assert.NotZero(t, open.Status.Until)
 		}
 		var open *breaker.OpenError
-		require.ErrorAs(t, r.sender.Close(within(t, time.Second)), &open)
-		require.ErrorAs(t, r.failure("k-0"), &open)
+		require.ErrorAs(t, r.Sender.Close(sendertest.Within(t, time.Second)), &open)
+		require.ErrorAs(t, r.Failure("k-0"), &open)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -21,15 +22,15 @@ import (
 
 func TestPressureDeadLettersAreWrittenBeforeTheFailuresAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		dead := &letterbox{ledger: &l}
-		r := newRig(t, &hotelOptions{MaxBatchActions: 4, Handlers: l.handlers(), DeadLetters: dead})
-		r.faults(refuseKeys("k-1", "k-2", "k-5"))
-		r.upload(hotels("k", 9)...)
-		require.Error(t, r.flush())
-		assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2", "letters k-5", "failed k-5"}, l.told("letters", "failed"),
+		var l sendertest.Ledger
+		dead := &sendertest.DeadLetters{Ledger: &l}
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, Handlers: l.Handlers(), DeadLetters: dead})
+		r.Faults(sendertest.RefuseKeys("k-1", "k-2", "k-5"))
+		r.Upload(sendertest.Hotels("k", 9)...)
+		require.Error(t, r.Flush())
+		assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2", "letters k-5", "failed k-5"}, l.Notes("letters", "failed"),
 			"one Write for each reply that has ended some, none for the others")
-		s := r.sender.Stats()
+		s := r.Sender.Stats()
 		assert.EqualValues(t, 3, s.DeadLetters)
 		assert.Zero(t, s.DeadLetterErrors)
 	})
@@ -37,42 +38,42 @@ func TestPressureDeadLettersAreWrittenBeforeTheFailuresAreTold(t *testing.T) {
 
 func TestPressureADeadLetterSaysEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dead := &letterbox{}
+		dead := &sendertest.DeadLetters{}
 		began := time.Now()
-		r := newRig(t, &hotelOptions{DeadLetters: dead, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1, MaxRetries: 2}})
-		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 409, Message: "version conflict"}}})
+		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1, MaxRetries: 2}})
+		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 409, Message: "version conflict"}}})
 		type tag struct{ offset int }
-		r.add(models.UploadAction(hotel{ID: "k", Name: "<b>&", Rooms: 7}).WithTag(tag{42}))
+		r.Add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "<b>&", Rooms: 7}).WithTag(tag{42}))
 		time.Sleep(time.Second)
-		require.Error(t, r.flush())
-		require.Len(t, dead.all(), 1)
-		letter := dead.all()[0]
+		require.Error(t, r.Flush())
+		require.Len(t, dead.All(), 1)
+		letter := dead.All()[0]
 		assert.Equal(t, "hotels", letter.Index)
 		assert.Equal(t, "k", letter.Key)
 		assert.Equal(t, models.ActionUpload, letter.Action)
 		assert.JSONEq(t, `{"id":"k","name":"<b>&","rooms":7}`, string(letter.Document))
 		assert.Equal(t, 409, letter.Status)
 		assert.Equal(t, "version conflict", letter.Message)
-		requests := r.srv.Requests()
+		requests := r.Service.Requests()
 		assert.Equal(t, requests[len(requests)-1].RequestID, letter.RequestID, "of the last request that carried it")
 		assert.Equal(t, 3, letter.Attempts)
 		assert.False(t, letter.Unknown)
 		assert.False(t, letter.Unsent)
 		assert.Contains(t, letter.Error, "version conflict")
 		assert.True(t, began.Equal(letter.First), "when it was accepted")
-		assert.Equal(t, r.requests()[2].end, letter.Last.Sub(began), "when it was given up")
+		assert.Equal(t, r.Requests()[2].End, letter.Last.Sub(began), "when it was given up")
 		assert.Equal(t, tag{42}, letter.Tag)
 	})
 	t.Run("of each kind of action", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			dead := &letterbox{}
-			r := newRig(t, &hotelOptions{DeadLetters: dead, OnMergeMissing: bufferedsender.MergeMissingUpload})
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}})
-			r.add(models.MergeAction(hotel{ID: "m", Rooms: 1}), models.MergeOrUploadAction(hotel{ID: "mu", Rooms: 1}), models.DeleteAction(hotel{ID: "d", Rooms: 9}))
-			require.NoError(t, r.sender.DeleteDocumentsByKey(t.Context(), "dk"))
-			require.Error(t, r.flush())
+			dead := &sendertest.DeadLetters{}
+			r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, OnMergeMissing: bufferedsender.MergeMissingUpload})
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}})
+			r.Add(models.MergeAction(sendertest.Hotel{ID: "m", Rooms: 1}), models.MergeOrUploadAction(sendertest.Hotel{ID: "mu", Rooms: 1}), models.DeleteAction(sendertest.Hotel{ID: "d", Rooms: 9}))
+			require.NoError(t, r.Sender.DeleteDocumentsByKey(t.Context(), "dk"))
+			require.Error(t, r.Flush())
 			var letters []string
-			for _, l := range dead.all() {
+			for _, l := range dead.All() {
 				letters = append(letters, fmt.Sprint(l.Action, " ", string(l.Document)))
 			}
 			assert.Equal(t, []string{`merge {"id":"m","rooms":1}`, `mergeOrUpload {"id":"mu","rooms":1}`, `delete {"id":"d"}`, `delete {"id":"dk"}`}, letters)
@@ -80,12 +81,12 @@ func TestPressureADeadLetterSaysEverything(t *testing.T) {
 	})
 	t.Run("of a request that broke", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			dead := &letterbox{}
-			r := newRig(t, &hotelOptions{DeadLetters: dead, Retry: atOnce})
-			r.faults(searchtest.Fault{Cut: searchtest.CutAfterCommit})
-			r.upload(hotel{ID: "k"})
-			require.Error(t, r.flush())
-			letter := dead.all()[0]
+			dead := &sendertest.DeadLetters{}
+			r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Retry: sendertest.RetryAtOnce})
+			r.Faults(searchtest.Fault{Cut: searchtest.CutAfterCommit})
+			r.Upload(sendertest.Hotel{ID: "k"})
+			require.Error(t, r.Flush())
+			letter := dead.All()[0]
 			assert.True(t, letter.Unknown)
 			assert.Zero(t, letter.Status)
 			assert.Empty(t, letter.RequestID, "there was no answer")
@@ -94,14 +95,14 @@ func TestPressureADeadLetterSaysEverything(t *testing.T) {
 	})
 	t.Run("of a request that was refused as a whole", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			dead := &letterbox{}
-			r := newRig(t, &hotelOptions{DeadLetters: dead})
-			r.respond(always(403, refusal("no")))
-			r.upload(hotels("k", 3)...)
-			require.Error(t, r.flush())
-			require.Len(t, dead.all(), 3)
-			assert.Equal(t, 1, dead.writes, "one reply, one Write")
-			for _, letter := range dead.all() {
+			dead := &sendertest.DeadLetters{}
+			r := sendertest.New(t, &sendertest.Options{DeadLetters: dead})
+			r.Respond(sendertest.Always(403, sendertest.ErrorBody("no")))
+			r.Upload(sendertest.Hotels("k", 3)...)
+			require.Error(t, r.Flush())
+			require.Len(t, dead.All(), 3)
+			assert.Equal(t, 1, dead.Writes(), "one reply, one Write")
+			for _, letter := range dead.All() {
 				assert.Equal(t, 403, letter.Status)
 				assert.Contains(t, letter.Error, "no")
 			}
@@ -112,13 +113,13 @@ func TestPressureADeadLetterSaysEverything(t *testing.T) {
 func TestPressureDeadLettersOfWhatWasNeverSent(t *testing.T) {
 	t.Run("unsent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			dead := &letterbox{ledger: &l}
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, DeadLetters: dead, Handlers: l.handlers()})
-			r.respond(hang)
-			r.upload(hotels("k", 5)...)
-			require.Error(t, r.sender.Close(within(t, time.Second)))
-			letters := dead.all()
+			var l sendertest.Ledger
+			dead := &sendertest.DeadLetters{Ledger: &l}
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, DeadLetters: dead, Handlers: l.Handlers()})
+			r.Respond(sendertest.Hang)
+			r.Upload(sendertest.Hotels("k", 5)...)
+			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
+			letters := dead.All()
 			require.Len(t, letters, 5)
 			unknown := 0
 			for _, letter := range letters {
@@ -131,36 +132,36 @@ func TestPressureDeadLettersOfWhatWasNeverSent(t *testing.T) {
 				}
 			}
 			assert.Equal(t, 2, unknown, "those of the request that was cut off")
-			assert.EqualValues(t, 5, r.sender.Stats().DeadLetters)
+			assert.EqualValues(t, 5, r.Sender.Stats().DeadLetters)
 			written := map[string]bool{}
-			for _, line := range l.told("letters", "failed") {
+			for _, line := range l.Notes("letters", "failed") {
 				words := strings.Fields(line)
 				for _, key := range words[1:] {
 					assert.Equal(t, words[0] == "failed", written[key], "the letter of %s comes first", key)
 					written[key] = true
 				}
 			}
-			assert.Equal(t, "closed", l.told()[len(l.told())-1])
+			assert.Equal(t, "closed", l.Notes()[len(l.Notes())-1])
 		})
 	})
 	t.Run("purged", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			dead := &letterbox{ledger: &l}
-			r := newRig(t, &hotelOptions{
-				MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, DeadLetters: dead, Handlers: l.handlers(),
+			var l sendertest.Ledger
+			dead := &sendertest.DeadLetters{Ledger: &l}
+			r := sendertest.New(t, &sendertest.Options{
+				MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, DeadLetters: dead, Handlers: l.Handlers(),
 			})
-			r.sickenWith(locked, hotels("k", 4)...)
-			r.upload(hotel{ID: "new"})
+			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 4)...)
+			r.Upload(sendertest.Hotel{ID: "new"})
 			synctest.Wait()
-			assert.Equal(t, []string{"letters k-0", "failed k-0", "purged k-0"}, l.told("letters", "failed", "purged"))
-			letter := dead.all()[0]
+			assert.Equal(t, []string{"letters k-0", "failed k-0", "purged k-0"}, l.Notes("letters", "failed", "purged"))
+			letter := dead.All()[0]
 			assert.False(t, letter.Unsent)
 			assert.Contains(t, letter.Error, bufferedsender.ErrPurged.Error())
 			assert.JSONEq(t, `{"id":"k-0","rooms":1}`, string(letter.Document))
-			r.respond(nil)
-			require.Error(t, r.flush())
+			r.Respond(nil)
+			require.Error(t, r.Flush())
 		})
 	})
 }
@@ -173,26 +174,24 @@ func TestPressureDeadLettersThatCannotBeWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var l ledger
-				dead := &letterbox{ledger: &l, fail: fail}
-				logs := &lockedBuffer{}
-				r := newRig(t, &hotelOptions{DeadLetters: dead, Handlers: l.handlers(), Logger: slog.New(slog.NewTextHandler(logs, nil))})
-				r.faults(refuseKeys("k-1", "k-2"))
-				r.upload(hotels("k", 4)...)
-				require.Error(t, r.flush())
-				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.told("letters", "failed"), "they are told all the same")
-				s := r.sender.Stats()
+				var l sendertest.Ledger
+				dead := &sendertest.DeadLetters{Ledger: &l, Fail: fail}
+				logs := &sendertest.Buffer{}
+				r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Handlers: l.Handlers(), Logger: slog.New(slog.NewTextHandler(logs, nil))})
+				r.Faults(sendertest.RefuseKeys("k-1", "k-2"))
+				r.Upload(sendertest.Hotels("k", 4)...)
+				require.Error(t, r.Flush())
+				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "they are told all the same")
+				s := r.Sender.Stats()
 				assert.EqualValues(t, 2, s.DeadLetterErrors)
 				assert.Zero(t, s.DeadLetters)
 				assert.Contains(t, logs.String(), "level=ERROR msg=\"azsearch: dead letters could not be written\" index=hotels")
 				assert.NotContains(t, logs.String(), "k-1", "no keys above debug level")
-				dead.mu.Lock()
-				dead.fail = nil
-				dead.mu.Unlock()
-				r.upload(hotels("k", 4)...)
-				require.Error(t, r.flush())
-				assert.EqualValues(t, 2, r.sender.Stats().DeadLetters, "one failure is not the last word")
-				assert.EqualValues(t, 2, r.sender.Stats().DeadLetterErrors)
+				dead.FailWith(nil)
+				r.Upload(sendertest.Hotels("k", 4)...)
+				require.Error(t, r.Flush())
+				assert.EqualValues(t, 2, r.Sender.Stats().DeadLetters, "one failure is not the last word")
+				assert.EqualValues(t, 2, r.Sender.Stats().DeadLetterErrors)
 			})
 		})
 	}
@@ -200,12 +199,12 @@ func TestPressureDeadLettersThatCannotBeWritten(t *testing.T) {
 
 func TestPressureDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dead := &letterbox{}
-		r := newRig(t, &hotelOptions{DeadLetters: dead, MaxBatchActions: 3, Fold: true, Retry: retry.Options{MaxRetries: 50}})
-		r.faults(searchtest.Fault{Every: 3, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.5, Status: 409}}})
-		r.upload(hotels("k", 30)...)
-		require.NoError(t, r.flush())
-		assert.Zero(t, dead.writes, "retries are none of its business")
+		dead := &sendertest.DeadLetters{}
+		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, MaxBatchActions: 3, Fold: true, Retry: retry.Options{MaxRetries: 50}})
+		r.Faults(searchtest.Fault{Every: 3, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.5, Status: 409}}})
+		r.Upload(sendertest.Hotels("k", 30)...)
+		require.NoError(t, r.Flush())
+		assert.Zero(t, dead.Writes(), "retries are none of its business")
 	})
 }
 
@@ -213,20 +212,20 @@ func TestPressureDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 // have made.
 func TestPressureDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dead := &letterbox{}
-		r := newRig(t, &hotelOptions{DeadLetters: dead, Fold: true})
-		r.faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Status: 400}}})
-		r.add(models.UploadAction(hotel{ID: "k", Name: "old", Rooms: 1}), models.MergeAction(hotel{ID: "k", Name: "new"}), models.MergeAction(hotel{ID: "k", Rooms: 3}))
-		require.Error(t, r.flush())
-		letters := dead.all()
+		dead := &sendertest.DeadLetters{}
+		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Fold: true})
+		r.Faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Status: 400}}})
+		r.Add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "old", Rooms: 1}), models.MergeAction(sendertest.Hotel{ID: "k", Name: "new"}), models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 3}))
+		require.Error(t, r.Flush())
+		letters := dead.All()
 		require.Len(t, letters, 1)
 		for _, letter := range letters {
-			var doc hotel
+			var doc sendertest.Hotel
 			require.NoError(t, json.Unmarshal(letter.Document, &doc))
-			r.add(models.IndexDocumentsAction[hotel]{Type: letter.Action, Document: doc})
+			r.Add(models.IndexDocumentsAction[sendertest.Hotel]{Type: letter.Action, Document: doc})
 		}
-		require.NoError(t, r.flush())
-		raw, _ := r.srv.Document("hotels", "k")
+		require.NoError(t, r.Flush())
+		raw, _ := r.Service.Document("hotels", "k")
 		assert.JSONEq(t, `{"id":"k","name":"new","rooms":3}`, string(raw))
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search"
@@ -17,37 +18,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// health waits until nothing moves and returns how the sender is.
-func (r *rig) health() bufferedsender.Health {
-	synctest.Wait()
-	return r.sender.Health()
-}
-
 func TestPressureHealthOfEachState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		began := time.Now()
-		h := r.health()
+		h := r.Health()
 		assert.Equal(t, events.Healthy, h.State)
 		require.NoError(t, h.Err)
 		assert.Empty(t, h.Reason)
 		assert.True(t, began.Equal(h.Since))
 
 		time.Sleep(time.Second)
-		r.respond(onlyFirst(1, always(429, "")))
-		r.upload(hotel{ID: "throttled"})
-		h = r.health()
+		r.Respond(sendertest.First(1, sendertest.Always(429, "")))
+		r.Upload(sendertest.Hotel{ID: "throttled"})
+		h = r.Health()
 		assert.Equal(t, events.Throttled, h.State)
 		assert.Equal(t, time.Second, h.Since.Sub(began))
 		assert.NotEmpty(t, h.Reason)
-		require.NoError(t, r.flush())
-		assert.Equal(t, events.Healthy, r.health().State)
-		assert.Equal(t, 11*time.Second, r.health().Since.Sub(began))
+		require.NoError(t, r.Flush())
+		assert.Equal(t, events.Healthy, r.Health().State)
+		assert.Equal(t, 11*time.Second, r.Health().Since.Sub(began))
 
-		r.respond(always(401, refusal("wrong key")))
-		r.upload(hotel{ID: "refused"})
-		h = r.health()
+		r.Respond(sendertest.Always(401, sendertest.ErrorBody("wrong key")))
+		r.Upload(sendertest.Hotel{ID: "refused"})
+		h = r.Health()
 		assert.Equal(t, events.CircuitOpen, h.State)
 		require.ErrorIs(t, h.Err, bufferedsender.ErrCircuitOpen)
 		var answer *search.Error
@@ -56,106 +51,105 @@ func TestPressureHealthOfEachState(t *testing.T) {
 		assert.Equal(t, 11*time.Second, h.Since.Sub(began))
 
 		time.Sleep(time.Second)
-		r.sender.Pause()
-		h = r.health()
+		r.Sender.Pause()
+		h = r.Health()
 		assert.Equal(t, events.Paused, h.State, "of several the last in the order of the constants")
 		require.ErrorIs(t, h.Err, bufferedsender.ErrPaused)
 		assert.Equal(t, 12*time.Second, h.Since.Sub(began))
-		r.sender.Resume()
-		assert.Equal(t, events.CircuitOpen, r.health().State)
-		r.respond(nil)
+		r.Sender.Resume()
+		assert.Equal(t, events.CircuitOpen, r.Health().State)
+		r.Respond(nil)
 		b.Reset()
-		assert.Equal(t, events.Healthy, r.health().State)
+		assert.Equal(t, events.Healthy, r.Health().State)
 
-		r.respond(seconds(func(int, *exchange) float64 { return 10 }))
-		r.upload(hotel{ID: "last"})
-		closed := later(r.close)
-		h = r.health()
+		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+		r.Upload(sendertest.Hotel{ID: "last"})
+		closed := sendertest.Later(r.Close)
+		h = r.Health()
 		assert.Equal(t, events.Closing, h.State)
 		assert.Equal(t, 12*time.Second, h.Since.Sub(began))
 		require.NoError(t, <-closed, "the one that met the 401 has waited")
-		h = r.health()
+		h = r.Health()
 		assert.Equal(t, events.Closed, h.State)
 		assert.Equal(t, 22*time.Second, h.Since.Sub(began))
 	})
 	t.Run("a breaker that is disabled is not closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{Breaker: b})
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{Breaker: b})
 			b.Disable()
-			h := r.health()
+			h := r.Health()
 			assert.Equal(t, events.CircuitOpen, h.State)
 			require.ErrorIs(t, h.Err, bufferedsender.ErrCircuitOpen)
 			b.Enable()
-			assert.Equal(t, events.Healthy, r.health().State)
+			assert.Equal(t, events.Healthy, r.Health().State)
 		})
 	})
 }
 
 func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}, Handlers: l.handlers()})
+		var l sendertest.Ledger
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}, Handlers: l.Handlers()})
 		began := time.Now()
-		r.upload(hotels("fine", 5)...)
+		r.Upload(sendertest.Hotels("fine", 5)...)
 		synctest.Wait()
-		assert.Empty(t, l.states(), "a healthy sender has nothing to tell")
-		r.respond(always(429, ""))
-		r.upload(hotel{ID: "k"})
+		assert.Empty(t, l.HealthStates(), "a healthy sender has nothing to tell")
+		r.Respond(sendertest.Always(429, ""))
+		r.Upload(sendertest.Hotel{ID: "k"})
 		time.Sleep(10 * time.Minute) // throttled, then open, with many probes in vain
-		r.respond(nil)
-		require.NoError(t, r.flush())
+		r.Respond(nil)
+		require.NoError(t, r.Flush())
 		synctest.Wait()
-		states := l.states()
+		states := l.HealthStates()
 		assert.Equal(t, []events.HealthState{
 			events.Throttled, events.Healthy, // for 10 s
 			events.CircuitOpen, events.Healthy,
 		}, states, "twenty probes in vain change nothing")
 		for range 3 {
-			r.sender.Pause()
+			r.Sender.Pause()
 			synctest.Wait()
-			r.sender.Pause()
+			r.Sender.Pause()
 			synctest.Wait()
-			r.sender.Resume()
+			r.Sender.Resume()
 			synctest.Wait()
-			r.sender.Resume()
+			r.Sender.Resume()
 			synctest.Wait()
 		}
-		require.NoError(t, r.close())
-		states = l.states()
+		require.NoError(t, r.Close())
+		states = l.HealthStates()
 		assert.Equal(t, []events.HealthState{events.Paused, events.Healthy, events.Paused, events.Healthy, events.Paused, events.Healthy}, states[4:10])
 		assert.Equal(t, events.Closed, states[len(states)-1])
 		assert.LessOrEqual(t, len(states), 12)
 
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		changes := l.HealthChanges()
 		from := events.Healthy
 		var at time.Time
-		for i, h := range l.health {
+		for i, h := range changes {
 			assert.Equal(t, from, h.From, "%d joins the one before", i)
 			assert.NotEqual(t, h.From, h.To)
 			assert.False(t, h.At.Before(at), "%d", i)
 			from, at = h.To, h.At
 		}
-		require.ErrorIs(t, l.health[2].Err, bufferedsender.ErrCircuitOpen)
-		require.ErrorIs(t, l.health[4].Err, bufferedsender.ErrPaused)
-		require.NoError(t, l.health[3].Err)
-		assert.False(t, l.health[0].At.Before(began))
+		require.ErrorIs(t, changes[2].Err, bufferedsender.ErrCircuitOpen)
+		require.ErrorIs(t, changes[4].Err, bufferedsender.ErrPaused)
+		require.NoError(t, changes[3].Err)
+		assert.False(t, changes[0].At.Before(began))
 	})
 }
 
 func TestPressureHealthIsToldInOrderWithTheOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Handlers: l.handlers()})
-		r.respond(always(403, refusal("no")))
-		r.upload(hotels("k", 2)...)
+		var l sendertest.Ledger
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Handlers: l.Handlers()})
+		r.Respond(sendertest.Always(403, sendertest.ErrorBody("no")))
+		r.Upload(sendertest.Hotels("k", 2)...)
 		synctest.Wait()
-		r.respond(nil)
-		require.NoError(t, r.flush())
-		require.NoError(t, r.close())
-		told := l.told()
+		r.Respond(nil)
+		require.NoError(t, r.Flush())
+		require.NoError(t, r.Close())
+		told := l.Notes()
 		index := map[string]int{} // of the first time
 		for i, line := range told {
 			if _, again := index[line]; !again {
@@ -171,107 +165,107 @@ func TestPressureHealthIsToldInOrderWithTheOtherEvents(t *testing.T) {
 
 func TestPressureHealthHandlersAreCallbacksLikeTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r *rig
+		var r *sendertest.Rig
 		var inside []error
 		panics := 0
-		r = newRig(t, &hotelOptions{Handlers: hotelHandlers{HealthChanged: func(ctx context.Context, h *events.HealthChange) {
+		r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{HealthChanged: func(ctx context.Context, h *events.HealthChange) {
 			if h.To != events.Closed {
-				inside = append(inside, r.sender.Flush(context.Background()), r.sender.Close(ctx))
+				inside = append(inside, r.Sender.Flush(context.Background()), r.Sender.Close(ctx))
 			}
 			panics++
 			panic("oops")
 		}}})
-		r.sender.Pause()
+		r.Sender.Pause()
 		synctest.Wait()
-		r.sender.Resume()
-		r.upload(hotels("k", 3)...)
-		require.NoError(t, r.flush())
+		r.Sender.Resume()
+		r.Upload(sendertest.Hotels("k", 3)...)
+		require.NoError(t, r.Flush())
 		require.Len(t, inside, 4)
 		for _, err := range inside {
 			require.ErrorIs(t, err, bufferedsender.ErrInCallback)
 		}
-		assert.EqualValues(t, panics, r.sender.Stats().CallbackPanics)
-		assert.Len(t, r.indexed(), 3)
+		assert.EqualValues(t, panics, r.Sender.Stats().CallbackPanics)
+		assert.Len(t, r.Indexed(), 3)
 	})
 }
 
 func TestPressureClosedHandler(t *testing.T) {
 	t.Run("runs once, after the last event, and its error is Close's", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
+			var l sendertest.Ledger
 			oops := errors.New("could not save the checkpoint")
-			handlers := l.handlers()
+			handlers := l.Handlers()
 			calls := 0
 			handlers.Closed = func(context.Context) error {
 				calls++
-				l.note("closed")
+				l.Note("closed")
 				time.Sleep(500 * time.Millisecond)
 				return oops
 			}
-			r := newRig(t, &hotelOptions{Handlers: handlers})
-			r.upload(hotels("k", 3)...)
-			one, two := later(r.close), later(r.close)
+			r := sendertest.New(t, &sendertest.Options{Handlers: handlers})
+			r.Upload(sendertest.Hotels("k", 3)...)
+			one, two := sendertest.Later(r.Close), sendertest.Later(r.Close)
 			err := <-one
-			assert.Equal(t, 500*time.Millisecond, r.now(), "Close waits for it")
+			assert.Equal(t, 500*time.Millisecond, r.Now(), "Close waits for it")
 			assert.Equal(t, err, <-two)
 			require.ErrorIs(t, err, oops)
-			answer := closeError(t, err)
+			answer := sendertest.CloseError(t, err)
 			assert.Equal(t, oops, answer.Handlers)
 			assert.Zero(t, answer.Failed+answer.Unsent+answer.Unknown)
 			assert.Equal(t, 1, calls)
-			told := l.told("completed", "closed", "health")
+			told := l.Notes("completed", "closed", "health")
 			assert.Equal(t, "closed", told[len(told)-1])
 		})
 	})
 	t.Run("nil is no error", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			r := newRig(t, &hotelOptions{Handlers: l.handlers()})
-			require.NoError(t, r.close())
-			assert.Len(t, l.told("closed"), 1)
+			var l sendertest.Ledger
+			r := sendertest.New(t, &sendertest.Options{Handlers: l.Handlers()})
+			require.NoError(t, r.Close())
+			assert.Len(t, l.Notes("closed"), 1)
 		})
 	})
 	t.Run("a panic is an error", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Handlers: hotelHandlers{Closed: func(context.Context) error { panic("oops") }}})
-			answer := closeError(t, r.close())
+			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{Closed: func(context.Context) error { panic("oops") }}})
+			answer := sendertest.CloseError(t, r.Close())
 			require.Error(t, answer.Handlers)
-			assert.EqualValues(t, 1, r.sender.Stats().CallbackPanics)
+			assert.EqualValues(t, 1, r.Sender.Stats().CallbackPanics)
 		})
 	})
 	t.Run("its context ends a second after that of Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var ended time.Duration
-			var r *rig
-			r = newRig(t, &hotelOptions{Handlers: hotelHandlers{Closed: func(ctx context.Context) error {
+			var r *sendertest.Rig
+			r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{Closed: func(ctx context.Context) error {
 				<-ctx.Done()
-				ended = r.now()
+				ended = r.Now()
 				return ctx.Err()
 			}}})
-			err := r.sender.Close(within(t, 5*time.Second))
+			err := r.Sender.Close(sendertest.Within(t, 5*time.Second))
 			require.Error(t, err)
 			assert.Equal(t, 6*time.Second, ended)
 		})
 	})
 	t.Run("it cannot close or flush", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var r *rig
-			r = newRig(t, &hotelOptions{Handlers: hotelHandlers{Closed: func(ctx context.Context) error {
-				return errors.Join(r.sender.Flush(ctx), r.sender.Close(context.Background()))
+			var r *sendertest.Rig
+			r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{Closed: func(ctx context.Context) error {
+				return errors.Join(r.Sender.Flush(ctx), r.Sender.Close(context.Background()))
 			}}})
-			require.ErrorIs(t, r.close(), bufferedsender.ErrInCallback)
+			require.ErrorIs(t, r.Close(), bufferedsender.ErrInCallback)
 		})
 	})
 	t.Run("after a Close that gave up, too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			r := newRig(t, &hotelOptions{Handlers: l.handlers()})
-			r.respond(hang)
-			r.upload(hotels("k", 3)...)
-			require.Error(t, r.sender.Close(within(t, time.Second)))
-			told := l.told()
+			var l sendertest.Ledger
+			r := sendertest.New(t, &sendertest.Options{Handlers: l.Handlers()})
+			r.Respond(sendertest.Hang)
+			r.Upload(sendertest.Hotels("k", 3)...)
+			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
+			told := l.Notes()
 			assert.Equal(t, "closed", told[len(told)-1])
-			assert.Len(t, l.told("closed"), 1)
+			assert.Len(t, l.Notes("closed"), 1)
 		})
 	})
 }
@@ -279,15 +273,15 @@ func TestPressureClosedHandler(t *testing.T) {
 // Throttling that lets something through never looks like an outage.
 func TestPressureThrottledIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		b := steadyBreaker(t, &breaker.Options{Failures: 1})
-		r := newRigOn(t, &searchtest.Options{Capacity: &searchtest.Capacity{DocumentsPerSecond: 20}}, &hotelOptions{MaxBatchActions: 50, Breaker: b, Retry: retry.Options{Jitter: -1}, Handlers: l.handlers()})
-		r.upload(hotels("k", 300)...)
-		require.NoError(t, r.flush())
-		assert.Len(t, r.indexed(), 300)
-		assert.NotContains(t, l.states(), events.CircuitOpen)
-		assert.Contains(t, l.states(), events.Throttled)
+		var l sendertest.Ledger
+		b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
+		r := sendertest.NewOnService(t, &searchtest.Options{Capacity: &searchtest.Capacity{DocumentsPerSecond: 20}}, &sendertest.Options{MaxBatchActions: 50, Breaker: b, Retry: retry.Options{Jitter: -1}, Handlers: l.Handlers()})
+		r.Upload(sendertest.Hotels("k", 300)...)
+		require.NoError(t, r.Flush())
+		assert.Len(t, r.Indexed(), 300)
+		assert.NotContains(t, l.HealthStates(), events.CircuitOpen)
+		assert.Contains(t, l.HealthStates(), events.Throttled)
 		assert.Zero(t, b.Status().Counts.Opened)
-		assert.Positive(t, r.sender.Stats().Throttled)
+		assert.Positive(t, r.Sender.Stats().Throttled)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -31,48 +32,50 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 	for name, policy := range overloads {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var l ledger
-				opts := &hotelOptions{
-					MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-					Overload: policy, AllowLoss: true, Handlers: l.handlers(),
+				var l sendertest.Ledger
+				opts := &sendertest.Options{
+					MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+					Overload: policy, AllowLoss: true, Handlers: l.Handlers(),
 				}
 				if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
-					opts.OnPurged = l.onPurged
+					opts.OnPurged = l.OnPurged
 				}
-				r := newRig(t, opts)
-				r.respond(func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+				r := sendertest.New(t, opts)
+				r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 					time.Sleep(10 * time.Second)
-					return reply(req, 500, ""), nil
+					return sendertest.Reply(req, 500, ""), nil
 				})
-				r.upload(hotels("k", 4)...)
-				blocked := later(func() error { return r.sender.UploadDocuments(within(t, 20*time.Second), hotels("new", 2)...) })
+				r.Upload(sendertest.Hotels("k", 4)...)
+				blocked := sendertest.Later(func() error {
+					return r.Sender.UploadDocuments(sendertest.Within(t, 20*time.Second), sendertest.Hotels("new", 2)...)
+				})
 				time.Sleep(10*time.Second - time.Millisecond)
-				still(t, blocked, "the adding call")
-				assert.Empty(t, l.lost(), "full, but the breaker is closed")
+				sendertest.StillRunning(t, blocked, "the adding call")
+				assert.Empty(t, l.Purged(), "full, but the breaker is closed")
 				err := <-blocked
 				synctest.Wait()
 				switch policy {
 				case bufferedsender.OverloadBlock:
-					assert.Equal(t, 20*time.Second, r.now())
-					heldOpen(t, err)
-					refused(t, err, 0)
+					assert.Equal(t, 20*time.Second, r.Now())
+					sendertest.RequireCircuitOpen(t, err)
+					sendertest.RequireAccepted(t, err, 0)
 				case bufferedsender.OverloadFail:
-					assert.Equal(t, 10*time.Second, r.now(), "released when it opens")
+					assert.Equal(t, 10*time.Second, r.Now(), "released when it opens")
 					require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
-					heldOpen(t, err)
-					refused(t, err, 0)
+					sendertest.RequireCircuitOpen(t, err)
+					sendertest.RequireAccepted(t, err, 0)
 				case bufferedsender.OverloadPurgeOne:
-					assert.Equal(t, 10*time.Second, r.now())
+					assert.Equal(t, 10*time.Second, r.Now())
 					require.NoError(t, err)
-					assert.Contains(t, [][]string{{"k-0", "k-1"}, behindFirst}, l.lost())
+					assert.Contains(t, [][]string{{"k-0", "k-1"}, behindFirst}, l.Purged())
 				case bufferedsender.OverloadPurgeIndex:
-					assert.Equal(t, 10*time.Second, r.now())
+					assert.Equal(t, 10*time.Second, r.Now())
 					require.NoError(t, err)
-					assert.Contains(t, [][]string{{"k-0", "k-1", "k-2", "k-3"}, behindFirst}, l.lost())
+					assert.Contains(t, [][]string{{"k-0", "k-1", "k-2", "k-3"}, behindFirst}, l.Purged())
 				}
-				assert.Zero(t, r.sender.Stats().BlockedAdders)
-				r.respond(nil)
-				_ = r.flush()
+				assert.Zero(t, r.Sender.Stats().BlockedAdders)
+				r.Respond(nil)
+				_ = r.Flush()
 			})
 		})
 	}
@@ -81,54 +84,54 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
 	for _, name := range []string{"PurgeOne", "PurgeIndex"} {
 		policy := overloads[name]
-		for what, test := range map[string]func(t *testing.T, r *rig){
-			"full and open, but nobody wants room": func(t *testing.T, r *rig) {
-				r.down(500)
-				r.upload(hotels("k", 4)...)
+		for what, test := range map[string]func(t *testing.T, r *sendertest.Rig){
+			"full and open, but nobody wants room": func(t *testing.T, r *sendertest.Rig) {
+				r.Down(500)
+				r.Upload(sendertest.Hotels("k", 4)...)
 				time.Sleep(time.Hour)
-				require.NotEqual(t, breaker.Closed, r.sender.Breaker().Status().State)
-				r.srv.SetFaults(nil)
+				require.NotEqual(t, breaker.Closed, r.Sender.Breaker().Status().State)
+				r.Service.SetFaults(nil)
 			},
-			"open, and there is room": func(t *testing.T, r *rig) {
-				r.sicken(hotels("k", 2)...)
-				r.upload(hotels("new", 2)...)
-				require.ErrorIs(t, r.sender.Flush(within(t, time.Minute)), bufferedsender.ErrCircuitOpen)
+			"open, and there is room": func(t *testing.T, r *sendertest.Rig) {
+				r.OpenBreaker(sendertest.Hotels("k", 2)...)
+				r.Upload(sendertest.Hotels("new", 2)...)
+				require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Minute)), bufferedsender.ErrCircuitOpen)
 			},
-			"full, but the breaker is closed": func(t *testing.T, r *rig) {
-				r.respond(seconds(func(int, *exchange) float64 { return 30 }))
-				r.upload(hotels("k", 4)...)
-				r.upload(hotels("new", 4)...)
-				assert.GreaterOrEqual(t, r.now(), 30*time.Second)
+			"full, but the breaker is closed": func(t *testing.T, r *sendertest.Rig) {
+				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
+				r.Upload(sendertest.Hotels("k", 4)...)
+				r.Upload(sendertest.Hotels("new", 4)...)
+				assert.GreaterOrEqual(t, r.Now(), 30*time.Second)
 			},
-			"full and throttled, which is no failure yet": func(t *testing.T, r *rig) {
-				r.faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(time.Minute)})
-				r.upload(hotels("k", 4)...)
-				r.upload(hotels("new", 4)...)
-				assert.GreaterOrEqual(t, r.now(), time.Minute)
+			"full and throttled, which is no failure yet": func(t *testing.T, r *sendertest.Rig) {
+				r.Faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(time.Minute)})
+				r.Upload(sendertest.Hotels("k", 4)...)
+				r.Upload(sendertest.Hotels("new", 4)...)
+				assert.GreaterOrEqual(t, r.Now(), time.Minute)
 			},
-			"full and paused": func(t *testing.T, r *rig) {
-				r.sender.Pause()
-				r.upload(hotels("k", 4)...)
-				require.ErrorIs(t, r.sender.UploadDocuments(within(t, time.Minute), hotel{ID: "new"}), bufferedsender.ErrPaused)
-				r.sender.Resume()
+			"full and paused": func(t *testing.T, r *sendertest.Rig) {
+				r.Sender.Pause()
+				r.Upload(sendertest.Hotels("k", 4)...)
+				require.ErrorIs(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "new"}), bufferedsender.ErrPaused)
+				r.Sender.Resume()
 			},
-			"the document is refused anyway": func(t *testing.T, r *rig) {
-				r.sicken(hotels("k", 4)...)
-				require.ErrorIs(t, r.sender.UploadDocuments(within(t, time.Minute), sized("giant", 20_000_000)), bufferedsender.ErrDocumentTooLarge)
-				require.Error(t, r.sender.UploadDocuments(within(t, time.Minute), hotel{ID: "not a key"}))
+			"the document is refused anyway": func(t *testing.T, r *sendertest.Rig) {
+				r.OpenBreaker(sendertest.Hotels("k", 4)...)
+				require.ErrorIs(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.HotelOfSize("giant", 20_000_000)), bufferedsender.ErrDocumentTooLarge)
+				require.Error(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "not a key"}))
 			},
 		} {
 			t.Run(name+": "+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					var l ledger
-					r := newRig(t, &hotelOptions{
-						MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: steadyBreaker(t, nil), Retry: atOnce, Overload: policy, OnPurged: l.onPurged,
+					var l sendertest.Ledger
+					r := sendertest.New(t, &sendertest.Options{
+						MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Overload: policy, OnPurged: l.OnPurged,
 					})
 					test(t, r)
-					r.respond(nil)
-					require.NoError(t, r.flush())
-					assert.Empty(t, l.lost())
-					assert.Zero(t, r.sender.Stats().Purged)
+					r.Respond(nil)
+					require.NoError(t, r.Flush())
+					assert.Empty(t, l.Purged())
+					assert.Zero(t, r.Sender.Stats().Purged)
 				})
 			})
 		}
@@ -138,116 +141,116 @@ func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
 // At a mark of four with the first in flight, Yokozuna drops the second.
 func TestYZNeverAnActionInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
+		var l sendertest.Ledger
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
 		})
-		r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			if x.keys[0] == "slow" {
+		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if x.Keys[0] == "slow" {
 				time.Sleep(20 * time.Second)
 				return next()
 			}
 			time.Sleep(time.Second)
-			return reply(req, 500, ""), nil
+			return sendertest.Reply(req, 500, ""), nil
 		})
-		r.add(uploadTagged("slow", 1), uploadTagged("a", 1), uploadTagged("slow", 2), uploadTagged("b", 1), uploadTagged("c", 1))
+		r.Add(sendertest.TaggedUpload("slow", 1), sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("slow", 2), sendertest.TaggedUpload("b", 1), sendertest.TaggedUpload("c", 1))
 		time.Sleep(2 * time.Second)
-		r.add(uploadTagged("d", 1))
+		r.Add(sendertest.TaggedUpload("d", 1))
 		synctest.Wait()
-		assert.Equal(t, []string{"a"}, l.lost(), "the oldest that is not in flight")
-		r.add(uploadTagged("e", 1), uploadTagged("f", 1))
+		assert.Equal(t, []string{"a"}, l.Purged(), "the oldest that is not in flight")
+		r.Add(sendertest.TaggedUpload("e", 1), sendertest.TaggedUpload("f", 1))
 		synctest.Wait()
-		assert.Equal(t, []string{"a", "b", "c"}, l.lost(), "and not one that waits behind it")
-		r.add(uploadTagged("g", 1), uploadTagged("h", 1), uploadTagged("i", 1))
+		assert.Equal(t, []string{"a", "b", "c"}, l.Purged(), "and not one that waits behind it")
+		r.Add(sendertest.TaggedUpload("g", 1), sendertest.TaggedUpload("h", 1), sendertest.TaggedUpload("i", 1))
 		synctest.Wait()
-		assert.Equal(t, []string{"a", "b", "c", "d", "e", "f"}, l.lost())
+		assert.Equal(t, []string{"a", "b", "c", "d", "e", "f"}, l.Purged())
 		time.Sleep(20 * time.Second)
-		assert.Equal(t, []any{1}, tags(l.endings("slow")), "it is settled by its reply")
-		r.respond(nil)
-		require.Error(t, r.flush())
-		assert.Equal(t, []string{"g", "h", "i", "slow"}, r.indexed())
-		assert.Equal(t, []any{1, 2}, tags(l.endings("slow")))
-		for _, e := range l.endings("slow") {
-			assert.Equal(t, "completed", e.kind)
+		assert.Equal(t, []any{1}, sendertest.Tags(l.Endings("slow")), "it is settled by its reply")
+		r.Respond(nil)
+		require.Error(t, r.Flush())
+		assert.Equal(t, []string{"g", "h", "i", "slow"}, r.Indexed())
+		assert.Equal(t, []any{1, 2}, sendertest.Tags(l.Endings("slow")))
+		for _, e := range l.Endings("slow") {
+			assert.Equal(t, "completed", e.Kind)
 		}
 	})
 	for name, policy := range map[string]bufferedsender.Overload{"PurgeOne": bufferedsender.OverloadPurgeOne, "PurgeIndex": bufferedsender.OverloadPurgeIndex} {
 		t.Run("when all are, calls wait: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var l ledger
-				b := steadyBreaker(t, nil)
-				r := newRig(t, &hotelOptions{
-					MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: b, Overload: policy, OnPurged: l.onPurged,
+				var l sendertest.Ledger
+				b := sendertest.SteadyBreaker(t, nil)
+				r := sendertest.New(t, &sendertest.Options{
+					MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: b, Overload: policy, OnPurged: l.OnPurged,
 				})
-				r.respond(seconds(func(int, *exchange) float64 { return 10 }))
-				r.upload(hotels("k", 4)...)
+				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+				r.Upload(sendertest.Hotels("k", 4)...)
 				synctest.Wait()
 				b.Disable()
-				r.upload(hotel{ID: "new"})
-				assert.Equal(t, 10*time.Second, r.now())
-				assert.Empty(t, l.lost())
+				r.Upload(sendertest.Hotel{ID: "new"})
+				assert.Equal(t, 10*time.Second, r.Now())
+				assert.Empty(t, l.Purged())
 				b.Enable()
-				require.NoError(t, r.flush())
-				assert.Len(t, r.indexed(), 5)
+				require.NoError(t, r.Flush())
+				assert.Len(t, r.Indexed(), 5)
 			})
 		})
 	}
 	t.Run("all that wait, none that travels", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{
-				MaxBatchActions: 2, MaxBufferedActions: 5, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, OnPurged: l.onPurged, Handlers: l.handlers(),
+			var l sendertest.Ledger
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{
+				MaxBatchActions: 2, MaxBufferedActions: 5, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, OnPurged: l.OnPurged, Handlers: l.Handlers(),
 			})
-			r.respond(seconds(func(int, *exchange) float64 { return 10 }))
-			r.add(uploadTagged("a", 1), uploadTagged("b", 1))
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+			r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("b", 1))
 			synctest.Wait()
-			r.add(uploadTagged("a", 2), uploadTagged("c", 1), uploadTagged("c", 2))
+			r.Add(sendertest.TaggedUpload("a", 2), sendertest.TaggedUpload("c", 1), sendertest.TaggedUpload("c", 2))
 			b.Disable()
-			r.add(uploadTagged("d", 1))
+			r.Add(sendertest.TaggedUpload("d", 1))
 			synctest.Wait()
-			assert.Zero(t, r.now())
-			assert.ElementsMatch(t, []string{"c", "c"}, l.lost(), "a key can occur more than once; the second a waits behind one in flight")
+			assert.Zero(t, r.Now())
+			assert.ElementsMatch(t, []string{"c", "c"}, l.Purged(), "a key can occur more than once; the second a waits behind one in flight")
 			time.Sleep(10 * time.Second)
 			b.Enable()
-			require.Error(t, r.flush())
-			assert.Equal(t, []any{1, 2}, tags(l.endings("a")))
-			assert.Equal(t, []string{"a", "b", "d"}, r.indexed())
+			require.Error(t, r.Flush())
+			assert.Equal(t, []any{1, 2}, sendertest.Tags(l.Endings("a")))
+			assert.Equal(t, []string{"a", "b", "d"}, r.Indexed())
 		})
 	})
 }
 
 func TestYZPurgedKeysSettleInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
+		var l sendertest.Ledger
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
 		})
-		r.respond(sick)
-		r.add(uploadTagged("a", 1), uploadTagged("b", 1), uploadTagged("a", 2), uploadTagged("a", 3))
-		require.Error(t, r.sender.Flush(within(t, time.Second)))
-		r.add(uploadTagged("a", 4), uploadTagged("a", 5))
+		r.Respond(sendertest.Failing)
+		r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("b", 1), sendertest.TaggedUpload("a", 2), sendertest.TaggedUpload("a", 3))
+		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
+		r.Add(sendertest.TaggedUpload("a", 4), sendertest.TaggedUpload("a", 5))
 		synctest.Wait()
-		r.respond(nil)
-		require.Error(t, r.flush())
-		assert.Equal(t, []any{1, 2, 3, 4, 5}, tags(l.endings("a")), "purged ones too")
-		raw, _ := r.srv.Document("hotels", "a")
+		r.Respond(nil)
+		require.Error(t, r.Flush())
+		assert.Equal(t, []any{1, 2, 3, 4, 5}, sendertest.Tags(l.Endings("a")), "purged ones too")
+		raw, _ := r.Service.Document("hotels", "a")
 		assert.JSONEq(t, `{"id":"a","name":null,"rooms":5}`, string(raw))
 	})
 }
 
 func TestYZAClosingSenderPurgesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
+		var l sendertest.Ledger
 		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
-		closed := later(func() error { return r.sender.Close(within(t, 10*time.Second)) })
+		closed := sendertest.Later(func() error { return r.Sender.Close(sendertest.Within(t, 10*time.Second)) })
 		synctest.Wait()
-		require.ErrorIs(t, r.sender.UploadDocuments(t.Context(), hotel{ID: "new"}), bufferedsender.ErrClosed)
-		answer := closeError(t, <-closed)
+		require.ErrorIs(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "new"}), bufferedsender.ErrClosed)
+		answer := sendertest.CloseError(t, <-closed)
 		assert.Equal(t, 4, answer.Unsent+answer.Unknown)
-		assert.Empty(t, l.lost())
+		assert.Empty(t, l.Purged())
 	})
 }
 
@@ -260,7 +263,7 @@ func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 			n       = rapid.IntRange(1, 60).Draw(rt, "actions")
 			keys    = rapid.IntRange(1, 20).Draw(rt, "keys")
 			seed    = rapid.Uint64().Draw(rt, "seed")
-			options = hotelOptions{
+			options = sendertest.Options{
 				MaxBatchActions:    rapid.IntRange(1, 10).Draw(rt, "batch"),
 				MaxInFlight:        rapid.IntRange(1, 4).Draw(rt, "in flight"),
 				MaxBufferedActions: rapid.IntRange(1, 20).Draw(rt, "mark"),
@@ -275,30 +278,30 @@ func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 		}
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
-			b := steadyBreaker(t, &breaker.Options{Failures: failures})
+			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: failures})
 			options.Breaker = b
 			options.Retry.MaxRetries = 1000
-			var l ledger
-			options.Handlers = l.handlers()
-			r := newRig(t, &options)
+			var l sendertest.Ledger
+			options.Handlers = l.Handlers()
+			r := sendertest.New(t, &options)
 			injected := 0
-			r.srv.SetFaults(&searchtest.Faults{Seed: seed, Rules: []searchtest.Fault{
+			r.Service.SetFaults(&searchtest.Faults{Seed: seed, Rules: []searchtest.Fault{
 				{Operation: searchtest.OpIndexDocuments, Probability: 0.2, Delay: searchtest.Duration(time.Second), Status: 500},
 				{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(100 * time.Millisecond), Documents: []searchtest.DocumentFault{{Ratio: 0.05, Status: 400}}},
 			}})
 			wanted := map[string][]int{}
 			for i := range n {
 				key := fmt.Sprint("k-", (i*7+int(seed%5))%keys)
-				err := r.sender.IndexDocuments(within(t, time.Hour), models.UploadAction(hotel{ID: key, Rooms: i + 1}).WithTag(i+1))
+				err := r.Sender.IndexDocuments(sendertest.Within(t, time.Hour), models.UploadAction(sendertest.Hotel{ID: key, Rooms: i + 1}).WithTag(i+1))
 				if err == nil {
 					wanted[key] = append(wanted[key], i+1)
 				} else {
 					assert.Equal(t, bufferedsender.OverloadFail, options.Overload, "%v", err)
 				}
 			}
-			_ = r.flush()
-			for _, x := range r.requests() {
-				if x.status == 500 {
+			_ = r.Flush()
+			for _, x := range r.Requests() {
+				if x.Status == 500 {
 					injected++
 				}
 			}
@@ -306,19 +309,19 @@ func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 			assert.LessOrEqual(t, b.Status().Counts.Failures, uint64(injected), "melts")
 			assert.Equal(t, injected > 0, b.Status().Counts.Failures > 0, "melts")
 			for key, versions := range wanted {
-				ends := l.endings(key)
+				ends := l.Endings(key)
 				var got []int
 				last := 0
 				for _, e := range ends {
-					got = append(got, e.tag.(int))
-					if e.kind == "completed" {
-						last = e.tag.(int)
-					} else if !assert.Contains(t, []int{0, 400}, e.status) || e.status == 0 {
-						assert.ErrorIs(t, e.err, bufferedsender.ErrPurged)
+					got = append(got, e.Tag.(int))
+					if e.Kind == "completed" {
+						last = e.Tag.(int)
+					} else if !assert.Contains(t, []int{0, 400}, e.Status) || e.Status == 0 {
+						assert.ErrorIs(t, e.Err, bufferedsender.ErrPurged)
 					}
 				}
 				assert.Equal(t, versions, got, "outcomes of %s, in order", key)
-				_, stored := r.srv.Document("hotels", key)
+				_, stored := r.Service.Document("hotels", key)
 				assert.Equal(t, last != 0, stored, key)
 			}
 			ok = !t.Failed()

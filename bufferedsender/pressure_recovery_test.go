@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search"
@@ -27,7 +28,7 @@ import (
 func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T) {
 	const documents, keys = 4000, 900 // several versions of each key
 	srv := searchtest.NewServer(&searchtest.Options{KeepContents: true})
-	require.NoError(t, srv.CreateIndex(hotelIndex))
+	require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
 	require.NoError(t, srv.Listen("127.0.0.1:0"))
 	defer func() { assert.NoError(t, srv.Close()) }()
 	address := strings.TrimPrefix(srv.URL(), "http://")
@@ -37,7 +38,7 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 
 	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey), nil)
 	require.NoError(t, err)
-	b := steadyBreaker(t, &breaker.Options{OpenFor: 50 * time.Millisecond})
+	b := sendertest.SteadyBreaker(t, &breaker.Options{OpenFor: 50 * time.Millisecond})
 	type outcome struct {
 		completed, failed int
 		order             []any
@@ -59,24 +60,24 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 			close(all)
 		}
 	}
-	sender, err := bufferedsender.New(client, &hotelOptions{
+	sender, err := bufferedsender.New(client, &sendertest.Options{
 		MaxBatchActions: 20, MaxInFlight: 4, MaxBufferedActions: documents, AutoFlushInterval: 5 * time.Millisecond,
 		Breaker: b, Retry: retry.Options{Delay: 5 * time.Millisecond, MaxDelay: 20 * time.Millisecond},
-		Logger: mute,
-		Handlers: events.Handlers[hotel]{
-			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[hotel]) {
+		Logger: sendertest.NoLog,
+		Handlers: events.Handlers[sendertest.Hotel]{
+			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
 				note(e.Key, e.Action.Tag, func(o *outcome) { o.completed++ })
 				if reached.Add(1) == documents/3 {
 					close(half)
 				}
 			},
-			ActionFailed: func(_ context.Context, e *events.ActionFailed[hotel]) {
+			ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) {
 				note(e.Key, e.Action.Tag, func(o *outcome) { o.failed++ })
 			},
 		},
 	})
 	require.NoError(t, err)
-	defer func() { assert.NoError(t, sender.Close(within(t, 10*time.Second))) }()
+	defer func() { assert.NoError(t, sender.Close(sendertest.Within(t, 10*time.Second))) }()
 	opened, healed := make(chan struct{}, 1000), make(chan struct{}, 1000)
 	defer b.Subscribe(func(c breaker.Change) {
 		switch c.To {
@@ -87,7 +88,7 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 		}
 	})()
 
-	ctx := within(t, 20*time.Second)
+	ctx := sendertest.Within(t, 20*time.Second)
 	stopped := make(chan error, 1)
 	go func() {
 		<-half
@@ -97,7 +98,7 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 	for i := range documents {
 		key := fmt.Sprint("k-", i%keys)
 		wanted[key] = append(wanted[key], i)
-		require.NoError(t, sender.IndexDocuments(ctx, uploadTagged(key, i)))
+		require.NoError(t, sender.IndexDocuments(ctx, sendertest.TaggedUpload(key, i)))
 	}
 	for range 2 { // it opens, and again after a probe in vain
 		select {
@@ -109,7 +110,7 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 	require.NoError(t, <-stopped)
 	pending := sender.PendingActionCount()
 	require.NotZero(t, pending, "the service died under load")
-	heldOpen(t, sender.Flush(within(t, time.Millisecond)))
+	sendertest.RequireCircuitOpen(t, sender.Flush(sendertest.Within(t, time.Millisecond)))
 	require.NoError(t, srv.Listen(address))
 	select { // no new traffic, no Flush
 	case <-all:
@@ -133,13 +134,13 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 	for key, o := range outcomes {
 		assert.Zero(t, o.failed, key)
 		assert.Equal(t, wanted[key], o.order, "outcomes of %s", key)
-		var stored hotel
+		var stored sendertest.Hotel
 		raw, _ := srv.Document("hotels", key)
 		require.NoError(t, json.Unmarshal(raw, &stored))
 		assert.Equal(t, wanted[key][len(wanted[key])-1], stored.Rooms, "%s in the index", key)
 		newest := -1 // never an older version after a newer one, not even for a moment
 		for _, change := range srv.History("hotels", key) {
-			var sent hotel
+			var sent sendertest.Hotel
 			require.NoError(t, json.Unmarshal(change.Document, &sent))
 			assert.GreaterOrEqual(t, sent.Rooms, newest, "%s went back in time", key)
 			newest = sent.Rooms

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -20,43 +21,28 @@ import (
 )
 
 // byRooms takes the number of rooms for the version of a hotel.
-func byRooms(h hotel) int64 { return int64(h.Rooms) }
+func byRooms(h sendertest.Hotel) int64 { return int64(h.Rooms) }
 
 // roomsOf returns what the index holds, -1 if there is no such document.
-func (r *rig) roomsOf(key string) int {
-	raw, ok := r.srv.Document("hotels", key)
+func roomsOf(r *sendertest.Rig, key string) int {
+	raw, ok := r.Service.Document("hotels", key)
 	if !ok {
 		return -1
 	}
-	var stored hotel
-	require.NoError(r.t, json.Unmarshal(raw, &stored))
+	var stored sendertest.Hotel
+	require.NoError(r.T, json.Unmarshal(raw, &stored))
 	return stored.Rooms
 }
 
-// marks tells an ending in a word or two.
-func marks(ends []ending) (all []string) {
-	for _, e := range ends {
-		text := fmt.Sprint(e.tag, " ", e.kind)
-		if e.folded {
-			text += " folded"
-		}
-		if e.superseded {
-			text += " superseded"
-		}
-		all = append(all, text)
-	}
-	return all
-}
-
 func TestPressureVersion(t *testing.T) {
-	type step = hotelAction
+	type step = sendertest.Action
 	up := func(version int, tag string) step {
-		return models.UploadAction(hotel{ID: "k", Rooms: version, Name: tag}).WithTag(tag)
+		return models.UploadAction(sendertest.Hotel{ID: "k", Rooms: version, Name: tag}).WithTag(tag)
 	}
 	mergeOf := func(version int, tag string) step {
-		return models.MergeAction(hotel{ID: "k", Rooms: version, Name: tag}).WithTag(tag)
+		return models.MergeAction(sendertest.Hotel{ID: "k", Rooms: version, Name: tag}).WithTag(tag)
 	}
-	gone := func(tag string) step { return models.DeleteAction(hotel{ID: "k"}).WithTag(tag) }
+	gone := func(tag string) step { return models.DeleteAction(sendertest.Hotel{ID: "k"}).WithTag(tag) }
 	for name, c := range map[string]struct {
 		flight, waiting []step // flight is under way when the others are added
 		marks           []string
@@ -122,63 +108,63 @@ func TestPressureVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var l ledger
-				r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, MaxBatchActions: 100, MaxInFlight: 2, AutoFlushInterval: time.Second, Handlers: l.handlers()})
-				r.respond(seconds(func(int, *exchange) float64 { return 10 }))
+				var l sendertest.Ledger
+				r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms, MaxBatchActions: 100, MaxInFlight: 2, AutoFlushInterval: time.Second, Handlers: l.Handlers()})
+				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 				if c.flight != nil {
-					r.add(c.flight...)
+					r.Add(c.flight...)
 					time.Sleep(2 * time.Second)
 				}
-				r.add(c.waiting...)
-				require.NoError(t, r.flush())
-				assert.Equal(t, c.marks, marks(l.endings("k")))
-				assert.Equal(t, c.rooms, r.roomsOf("k"))
-				assert.Len(t, r.requests(), c.writes)
+				r.Add(c.waiting...)
+				require.NoError(t, r.Flush())
+				assert.Equal(t, c.marks, sendertest.Describe(l.Endings("k")))
+				assert.Equal(t, c.rooms, roomsOf(r, "k"))
+				assert.Len(t, r.Requests(), c.writes)
 				superseded := int64(0)
-				for _, e := range l.endings("k") {
-					if e.superseded {
+				for _, e := range l.Endings("k") {
+					if e.Superseded {
 						superseded++
 					}
 				}
-				assert.Equal(t, superseded, r.sender.Stats().Superseded)
+				assert.Equal(t, superseded, r.Sender.Stats().Superseded)
 			})
 		})
 	}
 	t.Run("of a key that is settled nothing is remembered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
-			r.add(up(5, "new"))
-			require.NoError(t, r.flush())
-			r.add(up(3, "old"))
-			require.NoError(t, r.flush())
-			assert.Equal(t, 3, r.roomsOf("k"))
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r.Add(up(5, "new"))
+			require.NoError(t, r.Flush())
+			r.Add(up(3, "old"))
+			require.NoError(t, r.Flush())
+			assert.Equal(t, 3, roomsOf(r, "k"))
 		})
 	})
 	t.Run("an older one is sent after all if the newer one is refused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, AutoFlushInterval: time.Second, Handlers: l.handlers(), Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
-			r.faults(searchtest.Fault{Count: 4, Documents: []searchtest.DocumentFault{{Status: 409}}})
-			r.add(up(5, "new"))
+			var l sendertest.Ledger
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms, AutoFlushInterval: time.Second, Handlers: l.Handlers(), Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r.Faults(searchtest.Fault{Count: 4, Documents: []searchtest.DocumentFault{{Status: 409}}})
+			r.Add(up(5, "new"))
 			time.Sleep(5 * time.Second) // its first attempt has failed
-			r.add(up(3, "old"))
+			r.Add(up(3, "old"))
 			var failures *bufferedsender.FlushError
-			require.ErrorAs(t, r.flush(), &failures)
+			require.ErrorAs(t, r.Flush(), &failures)
 			assert.Equal(t, 1, failures.Count)
-			assert.Equal(t, []string{"new failed", "old completed"}, marks(l.endings("k")))
-			assert.Len(t, r.requests(), 4+1)
-			assert.Equal(t, 3, r.roomsOf("k"))
-			assert.Zero(t, r.sender.Stats().Superseded)
+			assert.Equal(t, []string{"new failed", "old completed"}, sendertest.Describe(l.Endings("k")))
+			assert.Len(t, r.Requests(), 4+1)
+			assert.Equal(t, 3, roomsOf(r, "k"))
+			assert.Zero(t, r.Sender.Stats().Superseded)
 		})
 	})
 	t.Run("no ActionSent tells of what does not travel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
-			r.add(up(5, "new"), up(3, "old"))
-			require.NoError(t, r.flush())
-			sent := r.seen("sent")
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r.Add(up(5, "new"), up(3, "old"))
+			require.NoError(t, r.Flush())
+			sent := r.Events("sent")
 			require.Len(t, sent, 1)
-			assert.Equal(t, "new", sent[0].action.Tag)
+			assert.Equal(t, "new", sent[0].Action.Tag)
 		})
 	})
 }
@@ -186,104 +172,104 @@ func TestPressureVersion(t *testing.T) {
 func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 	t.Run("G7: Flush answers for what was accepted before it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), Retry: atOnce})
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 400}}})
-			r.sender.Pause()
-			r.add(uploadTagged("k", 1))
-			first := later(r.flush)
+			var l sendertest.Ledger
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers(), Retry: sendertest.RetryAtOnce})
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 400}}})
+			r.Sender.Pause()
+			r.Add(sendertest.TaggedUpload("k", 1))
+			first := sendertest.Later(r.Flush)
 			synctest.Wait()
-			r.add(uploadTagged("k", 2), uploadTagged("k", 3))
-			r.sender.Resume()
+			r.Add(sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
+			r.Sender.Resume()
 			var failures *bufferedsender.FlushError
 			require.ErrorAs(t, <-first, &failures)
 			assert.Equal(t, 1, failures.Count, "not of what was folded into it afterwards")
-			require.ErrorAs(t, r.flush(), &failures)
+			require.ErrorAs(t, r.Flush(), &failures)
 			assert.Equal(t, 2, failures.Count)
 		})
 	})
 	t.Run("G7: a Flush returns after the callbacks of all parts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers()})
+			var l sendertest.Ledger
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers()})
 			for i := range 50 {
-				r.add(uploadTagged("k", i))
+				r.Add(sendertest.TaggedUpload("k", i))
 			}
-			require.NoError(t, r.flush())
-			assert.Len(t, l.endings("k"), 50)
+			require.NoError(t, r.Flush())
+			assert.Len(t, l.Endings("k"), 50)
 		})
 	})
 	t.Run("G8: Close counts each part", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			dead := &letterbox{ledger: &l}
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce, MaxBatchActions: 1, DeadLetters: dead})
-			r.sickenWith(locked, hotel{ID: "x"})
-			r.add(uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3))
-			answer := closeError(t, r.sender.Close(within(t, time.Second)))
+			var l sendertest.Ledger
+			dead := &sendertest.DeadLetters{Ledger: &l}
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers(), Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce, MaxBatchActions: 1, DeadLetters: dead})
+			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotel{ID: "x"})
+			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
+			answer := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
 			assert.Equal(t, 4, answer.Unsent)
 			assert.Len(t, answer.Errors, 4)
-			assert.Equal(t, []any{1, 2, 3}, tags(l.endings("k")))
-			assert.Len(t, dead.all(), 2, "one for what would have travelled as one, and one for the probe")
+			assert.Equal(t, []any{1, 2, 3}, sendertest.Tags(l.Endings("k")))
+			assert.Len(t, dead.All(), 2, "one for what would have travelled as one, and one for the probe")
 		})
 	})
 	t.Run("G8: and calls all of a write that was cut off unknown", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers()})
-			r.respond(hang)
-			r.add(uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3))
-			answer := closeError(t, r.sender.Close(within(t, time.Second)))
+			var l sendertest.Ledger
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers()})
+			r.Respond(sendertest.Hang)
+			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
+			answer := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
 			assert.Equal(t, 3, answer.Unknown)
 			assert.Zero(t, answer.Unsent)
-			for _, e := range l.endings("k") {
-				assert.True(t, e.unknown)
+			for _, e := range l.Endings("k") {
+				assert.True(t, e.Unknown)
 			}
 		})
 	})
 	t.Run("G5: a purge gives up all parts, in order", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var l ledger
-			r := newRig(t, &hotelOptions{
-				Fold: true, MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
+			var l sendertest.Ledger
+			r := sendertest.New(t, &sendertest.Options{
+				Fold: true, MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
 			})
-			r.sender.Breaker().Disable()
-			r.add(uploadTagged("k", 1), uploadTagged("other", 1), uploadTagged("k", 2), uploadTagged("k", 3))
-			heldOpen(t, r.sender.Flush(within(t, time.Second))) // after which they are folded
-			r.add(uploadTagged("new", 1))
+			r.Sender.Breaker().Disable()
+			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("other", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
+			sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Second))) // after which they are folded
+			r.Add(sendertest.TaggedUpload("new", 1))
 			synctest.Wait()
-			assert.Contains(t, l.lost(), "k")
-			assert.NotContains(t, l.lost(), "other", "what was one write is gone together, which is room enough")
-			assert.EqualValues(t, 3, r.sender.Stats().Purged)
-			assert.Equal(t, []any{1, 2, 3}, tags(l.endings("k")))
-			for _, e := range l.endings("k") {
-				require.ErrorIs(t, e.err, bufferedsender.ErrPurged)
+			assert.Contains(t, l.Purged(), "k")
+			assert.NotContains(t, l.Purged(), "other", "what was one write is gone together, which is room enough")
+			assert.EqualValues(t, 3, r.Sender.Stats().Purged)
+			assert.Equal(t, []any{1, 2, 3}, sendertest.Tags(l.Endings("k")))
+			for _, e := range l.Endings("k") {
+				require.ErrorIs(t, e.Err, bufferedsender.ErrPurged)
 			}
-			r.sender.Breaker().Enable()
-			require.Error(t, r.flush())
-			assert.Equal(t, []string{"new", "other"}, r.indexed())
+			r.Sender.Breaker().Enable()
+			require.Error(t, r.Flush())
+			assert.Equal(t, []string{"new", "other"}, r.Indexed())
 		})
 	})
 	t.Run("G2: what a call did not get accepted is not folded in", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, MaxBufferedActions: 2})
-			r.sender.Pause()
-			err := r.sender.IndexDocuments(within(t, time.Second), uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3))
-			refused(t, err, 2)
-			r.sender.Resume()
-			require.NoError(t, r.flush())
-			assert.Equal(t, 2, r.roomsOf("k"))
+			r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBufferedActions: 2})
+			r.Sender.Pause()
+			err := r.Sender.IndexDocuments(sendertest.Within(t, time.Second), sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
+			sendertest.RequireAccepted(t, err, 2)
+			r.Sender.Resume()
+			require.NoError(t, r.Flush())
+			assert.Equal(t, 2, roomsOf(r, "k"))
 		})
 	})
 	t.Run("each waiter gets its own result", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
-			r.respond(seconds(func(int, *exchange) float64 { return 1 }))
+			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
 			var calls []<-chan models.IndexingResult
 			for i := range 10 {
-				calls = append(calls, later(func() models.IndexingResult {
-					results, err := r.sender.IndexDocumentsAndWait(t.Context(), uploadTagged("k", 1+i%5))
+				calls = append(calls, sendertest.Later(func() models.IndexingResult {
+					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.TaggedUpload("k", 1+i%5))
 					assert.NoError(t, err)
 					return results[0]
 				}))
@@ -292,22 +278,22 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 			for _, call := range calls {
 				assert.True(t, (<-call).Succeeded)
 			}
-			assert.Len(t, r.requests(), 2, "of the first five, and of the second 5, which has older ones before it")
-			assert.Equal(t, 5, r.roomsOf("k"))
-			assert.EqualValues(t, 4, r.sender.Stats().Superseded)
+			assert.Len(t, r.Requests(), 2, "of the first five, and of the second 5, which has older ones before it")
+			assert.Equal(t, 5, roomsOf(r, "k"))
+			assert.EqualValues(t, 4, r.Sender.Stats().Superseded)
 		})
 	})
 	t.Run("the handlers' actions are those that were added", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true})
-			r.add(models.UploadAction(hotel{ID: "k", Name: "one"}).WithTag("a"), models.MergeAction(hotel{ID: "k", Rooms: 7}).WithTag("b"))
-			require.NoError(t, r.flush())
-			var added, completed []hotelAction
-			for _, e := range r.seen("added") {
-				added = append(added, e.action)
+			r := sendertest.New(t, &sendertest.Options{Fold: true})
+			r.Add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "one"}).WithTag("a"), models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 7}).WithTag("b"))
+			require.NoError(t, r.Flush())
+			var added, completed []sendertest.Action
+			for _, e := range r.Events("added") {
+				added = append(added, e.Action)
 			}
-			for _, e := range r.seen("completed") {
-				completed = append(completed, e.action)
+			for _, e := range r.Events("completed") {
+				completed = append(completed, e.Action)
 			}
 			assert.Equal(t, added, completed)
 		})
@@ -331,11 +317,11 @@ func TestPressureFoldedEndsAsOneByOne(t *testing.T) {
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a test that can be repeated
-			folding := newFoldRig(t, &foldOptions{Fold: true, MaxInFlight: flight, MaxBatchActions: batch, AutoFlushInterval: 300 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000, Delay: 50 * time.Millisecond, MaxDelay: time.Second}})
-			plain := newFoldRig(t, &foldOptions{})
-			folding.slowly(func(n int) time.Duration { return time.Duration(n*37%11) * 100 * time.Millisecond })
+			folding := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, MaxInFlight: flight, MaxBatchActions: batch, AutoFlushInterval: 300 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000, Delay: 50 * time.Millisecond, MaxDelay: time.Second}})
+			plain := sendertest.NewDocuments(t, &sendertest.DocumentOptions{})
+			folding.Respond(sendertest.Seconds(func(n int, _ *sendertest.Request) float64 { return float64(n*37%11) / 10 }))
 			if again > 0 {
-				folding.srv.SetFaults(&searchtest.Faults{Seed: seed, Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Ratio: again, Status: 409}}}}})
+				folding.Service.SetFaults(&searchtest.Faults{Seed: seed, Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Ratio: again, Status: 409}}}}})
 			}
 			for i := range n {
 				typ := []models.ActionType{upload, merge, mergeOrUpload, remove}[rnd.IntN(4)]
@@ -351,21 +337,21 @@ func TestPressureFoldedEndsAsOneByOne(t *testing.T) {
 					}
 				}
 				text = strings.ReplaceAll(text, "%d", fmt.Sprint(i)) + "}"
-				a := action(typ, text, i)
-				folding.add(a)
-				plain.add(a)
+				a := sendertest.ParseAction(typ, text, i)
+				folding.Add(a)
+				plain.Add(a)
 				if rnd.IntN(3) == 0 {
 					time.Sleep(time.Duration(rnd.IntN(1000)) * time.Millisecond)
 				}
 			}
-			_, _ = folding.flush(), plain.flush()
-			assert.Equal(t, plain.srv.Documents("hotels"), folding.srv.Documents("hotels"))
+			_, _ = folding.Flush(), plain.Flush()
+			assert.Equal(t, plain.Service.Documents("hotels"), folding.Service.Documents("hotels"))
 			seen := map[string]int{}
-			for _, e := range folding.ledger.endings("") {
-				assert.GreaterOrEqual(t, e.tag, seen[e.key], "outcomes of %s in order", e.key)
-				seen[e.key] = e.tag.(int)
+			for _, e := range folding.Ledger.Endings("") {
+				assert.GreaterOrEqual(t, e.Tag, seen[e.Key], "outcomes of %s in order", e.Key)
+				seen[e.Key] = e.Tag.(int)
 			}
-			assert.Len(t, folding.ledger.endings(""), n)
+			assert.Len(t, folding.Ledger.Endings(""), n)
 			ok = !t.Failed()
 		})
 		if !ok {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 )
@@ -30,8 +31,8 @@ func TestPressureAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 		{"within a second, 100 ms a request", time.Second, 100 * time.Millisecond, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxInFlight: c.flight})
-			r.respond(seconds(func(int, *exchange) float64 { return c.latency.Seconds() }))
+			r := sendertest.New(t, &sendertest.Options{MaxInFlight: c.flight})
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return c.latency.Seconds() }))
 			var wg sync.WaitGroup
 			var longest, all time.Duration
 			var mu sync.Mutex
@@ -39,7 +40,7 @@ func TestPressureAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 				wg.Go(func() {
 					time.Sleep(c.arrival * time.Duration(i) / callers)
 					began := time.Now()
-					results, err := r.sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(hotel{ID: fmt.Sprint("k-", i)}))
+					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)}))
 					if assert.NoError(t, err) && assert.Len(t, results, 1) {
 						assert.Equal(t, fmt.Sprint("k-", i), results[0].Key)
 						assert.True(t, results[0].Succeeded)
@@ -50,10 +51,10 @@ func TestPressureAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			t.Logf("%-45s %2d requests instead of %d; waited %v on average, %v at most", c.name, len(r.requests()), callers, (all / callers).Round(time.Millisecond), longest)
-			assert.LessOrEqual(t, len(r.requests()), callers/50)
+			t.Logf("%-45s %2d requests instead of %d; waited %v on average, %v at most", c.name, len(r.Requests()), callers, (all / callers).Round(time.Millisecond), longest)
+			assert.LessOrEqual(t, len(r.Requests()), callers/50)
 			assert.LessOrEqual(t, longest, 2*c.latency+2*bufferedsender.DefaultWaitInterval)
-			assert.Len(t, r.indexed(), callers)
+			assert.Len(t, r.Indexed(), callers)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,12 +35,12 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil)})
-				r.sickenWith(onlyFirst(1, always(401, "")), hotel{ID: "a"})
-				r.respond(onlyFirst(2, always(429, "", c.headers...)))
-				r.upload(hotel{ID: "b"})
-				require.NoError(t, r.flush())
-				at := times(r.requests())
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil)})
+				r.OpenBreakerWith(sendertest.First(1, sendertest.Always(401, "")), sendertest.Hotel{ID: "a"})
+				r.Respond(sendertest.First(2, sendertest.Always(429, "", c.headers...)))
+				r.Upload(sendertest.Hotel{ID: "b"})
+				require.NoError(t, r.Flush())
+				at := sendertest.Times(r.Requests())
 				require.GreaterOrEqual(t, len(at), 3)
 				assert.GreaterOrEqual(t, at[2]-at[1], c.pause)
 			})
@@ -49,36 +50,36 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 
 func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})})
-		r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})})
+		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			switch {
 			case n <= 3: // the first of these opens it
 				time.Sleep(time.Second)
-				return reply(req, 500, ""), nil
+				return sendertest.Reply(req, 500, ""), nil
 			case n == 4:
 				time.Sleep(2 * time.Second)
-				return reply(req, 503, "", "Retry-After", "600"), nil
+				return sendertest.Reply(req, 503, "", "Retry-After", "600"), nil
 			}
 			return next()
 		})
-		r.upload(hotels("k", 4)...)
-		require.NoError(t, r.close())
-		assert.Equal(t, 10*time.Minute+2*time.Second, times(r.requests())[4])
+		r.Upload(sendertest.Hotels("k", 4)...)
+		require.NoError(t, r.Close())
+		assert.Equal(t, 10*time.Minute+2*time.Second, sendertest.Times(r.Requests())[4])
 	})
 }
 
 func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{DisableAutoFlush: true, Breaker: steadyBreaker(t, nil)})
-		r.respond(onlyFirst(4, sick)) // three open it, a probe in vain
-		r.upload(hotel{ID: "flushed"})
-		require.Error(t, r.sender.Flush(within(t, time.Second)))
+		r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r.Respond(sendertest.First(4, sendertest.Failing)) // three open it, a probe in vain
+		r.Upload(sendertest.Hotel{ID: "flushed"})
+		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
 		time.Sleep(20 * time.Second)
-		require.Equal(t, breaker.Open, r.sender.Breaker().Status().State)
-		r.upload(hotel{ID: "later"})
+		require.Equal(t, breaker.Open, r.Sender.Breaker().Status().State)
+		r.Upload(sendertest.Hotel{ID: "later"})
 		time.Sleep(10 * time.Minute)
-		assert.Equal(t, []string{"flushed"}, r.indexed())
-		for _, keys := range keysOf(r.requests()) {
+		assert.Equal(t, []string{"flushed"}, r.Indexed())
+		for _, keys := range sendertest.KeysOf(r.Requests()) {
 			assert.Equal(t, []string{"flushed"}, keys)
 		}
 	})
@@ -86,23 +87,23 @@ func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 
 func TestASubscriberOfTheBreakerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil)})
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil)})
 		var ended atomic.Int64
-		defer r.sender.Breaker().Subscribe(func(c breaker.Change) {
+		defer r.Sender.Breaker().Subscribe(func(c breaker.Change) {
 			if c.To == breaker.Open {
 				ended.Add(1)
 				runtime.Goexit()
 			}
 		})()
-		r.respond(onlyFirst(1, always(401, "")))
-		r.upload(hotel{ID: "a"})
+		r.Respond(sendertest.First(1, sendertest.Always(401, "")))
+		r.Upload(sendertest.Hotel{ID: "a"})
 		time.Sleep(time.Hour)
 		require.EqualValues(t, 1, ended.Load())
-		assert.Equal(t, "completed", r.outcome("a").kind)
-		assert.Equal(t, 30*time.Second, r.outcome("a").at, "with the probe")
-		r.upload(hotel{ID: "b"})
-		require.NoError(t, r.flush())
-		assert.Equal(t, []string{"a", "b"}, r.indexed())
+		assert.Equal(t, "completed", r.Outcome("a").Kind)
+		assert.Equal(t, 30*time.Second, r.Outcome("a").At, "with the probe")
+		r.Upload(sendertest.Hotel{ID: "b"})
+		require.NoError(t, r.Flush())
+		assert.Equal(t, []string{"a", "b"}, r.Indexed())
 	})
 }
 
@@ -111,28 +112,28 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var hangs atomic.Bool
-		opts := hotelOptions{MaxBatchActions: 1, MaxInFlight: 2, Breaker: steadyBreaker(t, nil)}
-		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[hotel]) {
+		opts := sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Breaker: sendertest.SteadyBreaker(t, nil)}
+		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) {
 			if hangs.Load() {
 				<-release
 			}
 		}
-		r := newRig(t, &opts)
-		r.unstopped = true
-		other, err := bufferedsender.New(r.client, &hotelOptions{MaxBatchActions: 1, Breaker: opts.Breaker, Logger: mute})
+		r := sendertest.New(t, &opts)
+		r.Abandoned = true
+		other, err := bufferedsender.New(r.Client, &sendertest.Options{MaxBatchActions: 1, Breaker: opts.Breaker, Logger: sendertest.NoLog})
 		require.NoError(t, err)
-		closeAtLast(t, other)
+		sendertest.CloseAtEnd(t, other)
 
-		r.sickenWith(always(401, ""), hotel{ID: "a"})
-		r.respond(nil)
+		r.OpenBreakerWith(sendertest.Always(401, ""), sendertest.Hotel{ID: "a"})
+		r.Respond(nil)
 		hangs.Store(true)
-		r.upload(hotel{ID: "b"})
+		r.Upload(sendertest.Hotel{ID: "b"})
 		time.Sleep(31 * time.Second)
 		require.Equal(t, breaker.HalfOpen, opts.Breaker.Status().State, "the probe is with the handler that hangs")
-		assert.True(t, closeError(t, r.sender.Close(within(t, time.Second))).CallbackStuck)
+		assert.True(t, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).CallbackStuck)
 
-		require.NoError(t, other.UploadDocuments(t.Context(), hotel{ID: "c"}))
-		require.NoError(t, other.Flush(within(t, time.Hour)), "a sound service, and nobody else is left")
+		require.NoError(t, other.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
+		require.NoError(t, other.Flush(sendertest.Within(t, time.Hour)), "a sound service, and nobody else is left")
 		close(release)
 		synctest.Wait()
 	})
@@ -154,13 +155,13 @@ func (slowMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric
 func TestHandlersAreNotCalledBeforeTheSenderIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, told := time.Now(), make(chan context.Context, 10)
-		opts := hotelOptions{Breaker: steadyBreaker(t, nil), MeterProvider: slow{}, Logger: mute}
+		opts := sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), MeterProvider: slow{}, Logger: sendertest.NoLog}
 		opts.Handlers.HealthChanged = func(ctx context.Context, _ *events.HealthChange) {
 			assert.Equal(t, time.Second, time.Since(began))
 			told <- ctx
 		}
 		opts.Breaker.Disable()
-		sender, err := bufferedsender.New(&fakeIndexer{agree}, &opts)
+		sender, err := bufferedsender.New(&sendertest.Indexer{}, &opts)
 		require.NoError(t, err)
 		assert.NotNil(t, <-told)
 		require.NoError(t, sender.Close(t.Context()))
@@ -179,10 +180,10 @@ func (deafMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric
 }
 
 func TestAFailedNewLeavesNothingWithTheBreaker(t *testing.T) {
-	b := steadyBreaker(t, nil)
-	left := func() weak.Pointer[fakeIndexer] {
-		index := &fakeIndexer{agree}
-		_, err := bufferedsender.New(index, &hotelOptions{Breaker: b, MeterProvider: deaf{}, Logger: mute})
+	b := sendertest.SteadyBreaker(t, nil)
+	left := func() weak.Pointer[sendertest.Indexer] {
+		index := &sendertest.Indexer{}
+		_, err := bufferedsender.New(index, &sendertest.Options{Breaker: b, MeterProvider: deaf{}, Logger: sendertest.NoLog})
 		require.ErrorContains(t, err, "no callbacks here")
 		return weak.Make(index)
 	}()
@@ -194,7 +195,7 @@ func TestAFailedNewLeavesNothingWithTheBreaker(t *testing.T) {
 
 // With a number that is never reached there is nothing but age to drop them for.
 func TestABreakerForgetsFailuresThatAreOutOfItsWindow(t *testing.T) {
-	b := steadyBreaker(t, &breaker.Options{Failures: math.MaxInt, InARow: -1, Window: time.Nanosecond})
+	b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: math.MaxInt, InARow: -1, Window: time.Nanosecond})
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -224,15 +225,15 @@ func TestARetryAfterIsObeyedForMaxRetryAfterAtTheMost(t *testing.T) {
 		for _, status := range []int{429, 500, 503} {
 			t.Run(fmt.Sprint(name, ", ", status), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					opts := &hotelOptions{MaxBatchActions: 1}
+					opts := &sendertest.Options{MaxBatchActions: 1}
 					if c.breaker != nil {
-						opts.Breaker = steadyBreaker(t, c.breaker)
+						opts.Breaker = sendertest.SteadyBreaker(t, c.breaker)
 					}
-					r := newRig(t, opts)
-					r.respond(onlyFirst(1, always(status, "", "Retry-After", "43200")))
-					r.upload(hotel{ID: "k"})
-					require.NoError(t, r.flush())
-					assert.Equal(t, c.wait, times(r.requests())[1])
+					r := sendertest.New(t, opts)
+					r.Respond(sendertest.First(1, sendertest.Always(status, "", "Retry-After", "43200")))
+					r.Upload(sendertest.Hotel{ID: "k"})
+					require.NoError(t, r.Flush())
+					assert.Equal(t, c.wait, sendertest.Times(r.Requests())[1])
 				})
 			})
 		}
@@ -242,20 +243,20 @@ func TestARetryAfterIsObeyedForMaxRetryAfterAtTheMost(t *testing.T) {
 func TestAResumeDoesNotHideAnOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{Breaker: b, Handlers: hotelHandlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{Breaker: b, Handlers: sendertest.Handlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
 			if h.To == events.Paused {
 				<-release
 			}
 		}}})
 		b.Disable()
 		synctest.Wait()
-		require.Equal(t, events.CircuitOpen, r.sender.Health().State)
-		r.sender.Pause()
+		require.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		r.Sender.Pause()
 		synctest.Wait()
-		r.sender.Resume() // the handler hangs
-		assert.Equal(t, events.CircuitOpen, r.sender.Health().State)
-		assert.ErrorIs(t, r.sender.Flush(within(t, time.Second)), bufferedsender.ErrCircuitOpen)
+		r.Sender.Resume() // the handler hangs
+		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		assert.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second)), bufferedsender.ErrCircuitOpen)
 		close(release)
 		b.Enable()
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,30 +16,30 @@ import (
 
 func TestANegativeVersionIsNotOlderThanNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
-		r.upload(hotel{ID: "k", Rooms: 0}) // has none
-		r.upload(hotel{ID: "k", Rooms: -5})
-		require.NoError(t, r.flush())
-		assert.Equal(t, -5, r.roomsOf("k"))
+		r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+		r.Upload(sendertest.Hotel{ID: "k", Rooms: 0}) // has none
+		r.Upload(sendertest.Hotel{ID: "k", Rooms: -5})
+		require.NoError(t, r.Flush())
+		assert.Equal(t, -5, roomsOf(r, "k"))
 	})
 }
 
 func TestAPanicOfVersionRefusesTheAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Fold: true, Version: func(h hotel) int64 {
+		r := sendertest.New(t, &sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 {
 			if h.Rooms == 13 {
 				panic("unlucky")
 			}
 			return int64(h.Rooms)
 		}})
-		err := r.sender.UploadDocuments(t.Context(), hotel{ID: "a", Rooms: 12}, hotel{ID: "b", Rooms: 13}, hotel{ID: "c", Rooms: 14})
+		err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a", Rooms: 12}, sendertest.Hotel{ID: "b", Rooms: 13}, sendertest.Hotel{ID: "c", Rooms: 14})
 		var refusal *bufferedsender.AddError
 		require.ErrorAs(t, err, &refusal)
 		assert.Equal(t, 1, refusal.Accepted)
 		assert.Equal(t, "b", refusal.Key)
 		assert.ErrorContains(t, err, "unlucky")
-		require.NoError(t, r.flush())
-		assert.Equal(t, []string{"a"}, r.indexed())
+		require.NoError(t, r.Flush())
+		assert.Equal(t, []string{"a"}, r.Indexed())
 	})
 }
 
@@ -53,31 +54,31 @@ func TestASupersededActionIsNeverUnknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var l ledger
-				opts := &hotelOptions{Fold: true, Version: byRooms, MaxBatchActions: 1, Handlers: l.handlers()}
+				var l sendertest.Ledger
+				opts := &sendertest.Options{Fold: true, Version: byRooms, MaxBatchActions: 1, Handlers: l.Handlers()}
 				if !c.superseded {
 					opts.Retry.MaxRetries = -1
 				}
-				r := newRig(t, opts)
-				r.respond(onlyFirst(c.cut, func(int, *exchange, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+				r := sendertest.New(t, opts)
+				r.Respond(sendertest.First(c.cut, func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
 					time.Sleep(time.Second)
 					return nil, errors.New("connection reset")
 				}))
-				r.upload(hotel{ID: "k", Rooms: 5})
+				r.Upload(sendertest.Hotel{ID: "k", Rooms: 5})
 				synctest.Wait() // in flight
-				r.upload(hotel{ID: "k", Rooms: 3})
-				if err := r.flush(); c.superseded {
+				r.Upload(sendertest.Hotel{ID: "k", Rooms: 3})
+				if err := r.Flush(); c.superseded {
 					require.NoError(t, err)
 				} else {
-					require.Equal(t, 2, flushFailures(t, err))
+					require.Equal(t, 2, sendertest.FlushFailures(t, err))
 				}
-				ends := l.endings("k")
+				ends := l.Endings("k")
 				require.Len(t, ends, 2)
-				assert.False(t, ends[0].superseded)
-				assert.Equal(t, !c.superseded, ends[0].unknown)
-				assert.Equal(t, c.superseded, ends[1].superseded)
-				assert.Equal(t, !c.superseded, ends[1].unknown)
-				assert.Len(t, r.requests(), 2)
+				assert.False(t, ends[0].Superseded)
+				assert.Equal(t, !c.superseded, ends[0].Unknown)
+				assert.Equal(t, c.superseded, ends[1].Superseded)
+				assert.Equal(t, !c.superseded, ends[1].Unknown)
+				assert.Len(t, r.Requests(), 2)
 			})
 		})
 	}
@@ -87,20 +88,20 @@ func TestASupersededActionIsNeverUnknown(t *testing.T) {
 func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const changes = 200
-		r := newRig(t, &hotelOptions{Fold: true})
-		r.sender.Pause()
-		r.upload(sized("k", 100_000))
+		r := sendertest.New(t, &sendertest.Options{Fold: true})
+		r.Sender.Pause()
+		r.Upload(sendertest.HotelOfSize("k", 100_000))
 		for i := range changes {
-			r.add(models.MergeAction(hotel{ID: "k", Rooms: i + 1}))
+			r.Add(models.MergeAction(sendertest.Hotel{ID: "k", Rooms: i + 1}))
 		}
-		r.sender.Resume()
-		require.NoError(t, r.flush())
-		assert.EqualValues(t, changes-1, r.sender.Stats().Folded)
-		wire := r.requests()
+		r.Sender.Resume()
+		require.NoError(t, r.Flush())
+		assert.EqualValues(t, changes-1, r.Sender.Stats().Folded)
+		wire := r.Requests()
 		require.Len(t, wire, 2)
-		assert.Equal(t, []string{"upload"}, wire[0].actions)
-		assert.Equal(t, []string{"merge"}, wire[1].actions)
-		assert.Equal(t, changes, r.roomsOf("k"))
+		assert.Equal(t, []string{"upload"}, wire[0].Actions)
+		assert.Equal(t, []string{"merge"}, wire[1].Actions)
+		assert.Equal(t, changes, roomsOf(r, "k"))
 	})
 }
 
@@ -109,11 +110,11 @@ func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, room = 2000, 40_000
-		r := newRig(t, &hotelOptions{Fold: true, MaxBatchBytes: 10_000, MaxBufferedBytes: room})
-		r.sender.Pause()
+		r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBatchBytes: 10_000, MaxBufferedBytes: room})
+		r.Sender.Pause()
 		accepted := 0
 		for range 3 * room / size {
-			if err := r.sender.TryIndexDocuments(models.UploadAction(sized("k", size))); err != nil {
+			if err := r.Sender.TryIndexDocuments(models.UploadAction(sendertest.HotelOfSize("k", size))); err != nil {
 				require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 				break
 			}
@@ -121,10 +122,10 @@ func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 			synctest.Wait() // folded
 		}
 		assert.InDelta(t, room/size, accepted, 1)
-		assert.Greater(t, r.sender.Stats().PendingBytes, int64(room-size))
-		r.sender.Resume()
-		require.NoError(t, r.flush())
-		assert.Zero(t, r.sender.Stats().PendingBytes)
-		assert.Len(t, r.requests(), 1)
+		assert.Greater(t, r.Sender.Stats().PendingBytes, int64(room-size))
+		r.Sender.Resume()
+		require.NoError(t, r.Flush())
+		assert.Zero(t, r.Sender.Stats().PendingBytes)
+		assert.Len(t, r.Requests(), 1)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -21,27 +22,27 @@ import (
 // All that waits together is smaller than what is lacking: the rest is in flight.
 func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		b, release := steadyBreaker(t, nil), make(chan struct{})
-		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 1, MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged,
+		var l sendertest.Ledger
+		b, release := sendertest.SteadyBreaker(t, nil), make(chan struct{})
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 1, MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged,
 		})
-		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			<-release
 			return next()
 		})
-		r.upload(sized("in-flight", 600))
+		r.Upload(sendertest.HotelOfSize("in-flight", 600))
 		synctest.Wait()
-		r.upload(hotels("k", 4)...)
+		r.Upload(sendertest.Hotels("k", 4)...)
 		b.Disable()
-		err := r.sender.UploadDocuments(within(t, time.Second), sized("new", 500))
-		heldOpen(t, err)
-		refused(t, err, 0)
-		assert.Empty(t, l.lost())
+		err := r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.HotelOfSize("new", 500))
+		sendertest.RequireCircuitOpen(t, err)
+		sendertest.RequireAccepted(t, err, 0)
+		assert.Empty(t, l.Purged())
 		close(release)
 		b.Enable()
-		require.NoError(t, r.flush())
-		assert.Len(t, r.indexed(), 5)
+		require.NoError(t, r.Flush())
+		assert.Len(t, r.Indexed(), 5)
 	})
 }
 
@@ -49,23 +50,23 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const batch, flight = 500, 4
 		var purges [][]string
-		r := newRig(t, &hotelOptions{
-			MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight, Retry: atOnce,
-			Breaker: steadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight, Retry: sendertest.RetryAtOnce,
+			Breaker: sendertest.SteadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
 			OnPurged: func(_ context.Context, keys []string) { purges = append(purges, keys) },
 		})
-		old := hotels("old", batch*flight)
-		r.sicken(old...) // all of them are retries now
-		r.upload(hotel{ID: "new"})
+		old := sendertest.Hotels("old", batch*flight)
+		r.OpenBreaker(old...) // all of them are retries now
+		r.Upload(sendertest.Hotel{ID: "new"})
 		synctest.Wait()
 		require.Equal(t, 8, len(purges), "calls of OnPurged, with 256 actions each") // Len would print them all
 		for _, keys := range purges {
 			assert.LessOrEqual(t, len(keys), 256)
 		}
-		assert.Equal(t, ids(old), slices.Concat(purges...))
-		assert.Equal(t, 1, r.sender.PendingActionCount())
-		r.respond(nil)
-		require.Equal(t, batch*flight, flushFailures(t, r.flush()))
+		assert.Equal(t, sendertest.IDs(old), slices.Concat(purges...))
+		assert.Equal(t, 1, r.Sender.PendingActionCount())
+		r.Respond(nil)
+		require.Equal(t, batch*flight, sendertest.FlushFailures(t, r.Flush()))
 	})
 }
 
@@ -74,49 +75,49 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const enough = 1000 // so that the test fails instead of hanging
-		b, purged := steadyBreaker(t, nil), 0
-		var r *rig
-		r = newRig(t, &hotelOptions{
+		b, purged := sendertest.SteadyBreaker(t, nil), 0
+		var r *sendertest.Rig
+		r = sendertest.New(t, &sendertest.Options{
 			Breaker: b, Overload: bufferedsender.OverloadPurgeOne, MaxBufferedActions: 5,
 			OnPurged: func(_ context.Context, keys []string) {
 				for _, key := range keys {
 					if purged++; purged < enough {
-						_ = r.sender.TryIndexDocuments(models.DeleteAction(hotel{ID: key}), models.UploadAction(hotel{ID: key}))
+						_ = r.Sender.TryIndexDocuments(models.DeleteAction(sendertest.Hotel{ID: key}), models.UploadAction(sendertest.Hotel{ID: key}))
 					}
 				}
 			},
 		})
 		b.Disable()
-		r.upload(hotels("k", 6)...)
+		r.Upload(sendertest.Hotels("k", 6)...)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		assert.LessOrEqual(t, purged, 6, "by one document too many")
 		b.Enable()
-		require.Equal(t, purged, flushFailures(t, r.flush()))
+		require.Equal(t, purged, sendertest.FlushFailures(t, r.Flush()))
 	})
 }
 
 func TestACallThatDoesNotWaitIsToldWhyThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})
 		b.Disable()
-		require.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "a"})))
+		require.NoError(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "a"})))
 		synctest.Wait()
-		err := r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "b"}))
+		err := r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "b"}))
 		require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
-		heldOpen(t, err)
-		refused(t, err, 0)
+		sendertest.RequireCircuitOpen(t, err)
+		sendertest.RequireAccepted(t, err, 0)
 		b.Enable()
-		require.NoError(t, r.flush())
+		require.NoError(t, r.Flush())
 	})
 }
 
 func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var purged []string
-		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{
 			MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne,
 			OnPurged: func(_ context.Context, keys []string) {
 				purged = append(purged, keys...)
@@ -124,11 +125,11 @@ func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 			},
 		})
 		b.Disable()
-		r.upload(hotels("k", 10)...)
-		r.upload(sized("big", 900)) // all ten would have to go
-		assert.Equal(t, 1, closeError(t, r.close()).Failed)
+		r.Upload(sendertest.Hotels("k", 10)...)
+		r.Upload(sendertest.HotelOfSize("big", 900)) // all ten would have to go
+		assert.Equal(t, 1, sendertest.CloseError(t, r.Close()).Failed)
 		assert.Equal(t, []string{"k-0"}, purged)
-		assert.Len(t, r.indexed(), 10)
+		assert.Len(t, r.Indexed(), 10)
 	})
 }
 
@@ -136,26 +137,26 @@ func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 // cannot make enough of it loses actions for nothing.
 func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l ledger
-		b, release := steadyBreaker(t, nil), make(chan struct{})
-		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 5, MaxBufferedBytes: 2000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Fold: true,
-			Handlers: hotelHandlers{ActionFailed: func(context.Context, *events.ActionFailed[hotel]) {}},
+		var l sendertest.Ledger
+		b, release := sendertest.SteadyBreaker(t, nil), make(chan struct{})
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 5, MaxBufferedBytes: 2000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Fold: true,
+			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) {}},
 		})
-		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			<-release
 			return next()
 		})
 		for range 5 { // 1500 bytes are charged, 300 travel
-			r.upload(sized("in-flight", 300))
+			r.Upload(sendertest.HotelOfSize("in-flight", 300))
 		}
-		flushed := later(r.flush)
+		flushed := sendertest.Later(r.Flush)
 		synctest.Wait()
-		require.Len(t, r.requests(), 1)
-		r.upload(hotels("k", 4)...)
+		require.Len(t, r.Requests(), 1)
+		r.Upload(sendertest.Hotels("k", 4)...)
 		b.Disable()
-		heldOpen(t, r.sender.UploadDocuments(within(t, time.Second), sized("new", 1000)))
-		assert.Empty(t, l.lost())
+		sendertest.RequireCircuitOpen(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.HotelOfSize("new", 1000)))
+		assert.Empty(t, l.Purged())
 		close(release)
 		b.Enable()
 		require.NoError(t, <-flushed)
@@ -164,64 +165,64 @@ func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 
 func TestA413OfARequestFromBeforeSetLimitsDoesNotWidenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchBytes: 100_000})
-		r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
-		var docs []hotel
+		r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 100_000})
+		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
+		var docs []sendertest.Hotel
 		for i := range 2000 {
-			docs = append(docs, sized(fmt.Sprint("k-", i), 150))
+			docs = append(docs, sendertest.HotelOfSize(fmt.Sprint("k-", i), 150))
 		}
-		r.upload(docs[:1000]...)
+		r.Upload(docs[:1000]...)
 		synctest.Wait()
-		require.Len(t, r.requests(), 1)
-		_, err := r.sender.SetLimits(bufferedsender.Limits{MaxBatchBytes: 2000})
+		require.Len(t, r.Requests(), 1)
+		_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchBytes: 2000})
 		require.NoError(t, err)
-		r.upload(docs[1000:]...)
-		require.NoError(t, r.close())
-		for _, x := range r.requests()[1:] {
-			require.LessOrEqual(t, x.bytes, 2000)
+		r.Upload(docs[1000:]...)
+		require.NoError(t, r.Close())
+		for _, x := range r.Requests()[1:] {
+			require.LessOrEqual(t, x.Bytes, 2000)
 		}
-		assert.LessOrEqual(t, r.sender.Stats().BatchBytesLimit, 2000)
+		assert.LessOrEqual(t, r.Sender.Stats().BatchBytesLimit, 2000)
 	})
 }
 
 // A handler of a purge decides for the very next request.
 func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
-	for name, decide := range map[string]func(*bufferedsender.BufferedSender[hotel]){
-		"SetLimits": func(s *bufferedsender.BufferedSender[hotel]) {
+	for name, decide := range map[string]func(*bufferedsender.BufferedSender[sendertest.Hotel]){
+		"SetLimits": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
 			_, err := s.SetLimits(bufferedsender.Limits{MaxBatchActions: 1})
 			assert.NoError(t, err)
 		},
-		"Pause": func(s *bufferedsender.BufferedSender[hotel]) { s.Pause() },
+		"Pause": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { s.Pause() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var r *rig
-				r = newRig(t, &hotelOptions{
-					MaxBatchActions: 4, MaxBufferedActions: 4, Retry: atOnce,
-					Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
+				var r *sendertest.Rig
+				r = sendertest.New(t, &sendertest.Options{
+					MaxBatchActions: 4, MaxBufferedActions: 4, Retry: sendertest.RetryAtOnce,
+					Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
 					OnPurged: func(context.Context, []string) {
-						decide(r.sender)
-						r.sender.Breaker().Reset()
+						decide(r.Sender)
+						r.Sender.Breaker().Reset()
 					},
 				})
-				r.respond(onlyFirst(1, func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+				r.Respond(sendertest.First(1, func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 					time.Sleep(time.Second)
-					return reply(req, 500, ""), nil
+					return sendertest.Reply(req, 500, ""), nil
 				}))
-				r.upload(hotels("k", 4)...)
-				added := later(func() error {
-					return r.sender.UploadDocuments(within(t, time.Minute), hotel{ID: "new"})
+				r.Upload(sendertest.Hotels("k", 4)...)
+				added := sendertest.Later(func() error {
+					return r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "new"})
 				})
 				require.NoError(t, <-added)
 				time.Sleep(time.Second)
 				if name == "Pause" {
-					assert.Len(t, r.requests(), 1)
+					assert.Len(t, r.Requests(), 1)
 				}
-				for _, x := range r.requests()[1:] {
-					assert.Len(t, x.keys, 1)
+				for _, x := range r.Requests()[1:] {
+					assert.Len(t, x.Keys, 1)
 				}
-				r.sender.Resume()
-				require.Equal(t, 1, flushFailures(t, r.flush()), "the purged one")
+				r.Sender.Resume()
+				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()), "the purged one")
 			})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -18,33 +19,33 @@ const ages = "9223372036" // seconds, 292 years
 
 func TestARetryAfterHoldsForTenMinutesAtTheMost(t *testing.T) {
 	for _, status := range []int{429, 503} {
-		for name, opts := range map[string]func(*testing.T) *hotelOptions{
-			"without a breaker": func(*testing.T) *hotelOptions { return &hotelOptions{} }, "with one": guarded,
+		for name, opts := range map[string]func(*testing.T) *sendertest.Options{
+			"without a breaker": func(*testing.T) *sendertest.Options { return &sendertest.Options{} }, "with one": sendertest.WithBreaker,
 		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, opts(t))
-					r.respond(onlyFirst(1, always(status, refusal("busy"), "Retry-After", ages)))
-					r.upload(hotels("k", 3)...)
-					require.NoError(t, r.flush())
-					assert.Equal(t, 10*time.Minute, r.now())
-					assert.Len(t, r.requests(), 2)
+					r := sendertest.New(t, opts(t))
+					r.Respond(sendertest.First(1, sendertest.Always(status, sendertest.ErrorBody("busy"), "Retry-After", ages)))
+					r.Upload(sendertest.Hotels("k", 3)...)
+					require.NoError(t, r.Flush())
+					assert.Equal(t, 10*time.Minute, r.Now())
+					assert.Len(t, r.Requests(), 2)
 				})
 			})
 			t.Run(name+", and Resume ends it", func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, opts(t))
-					r.respond(onlyFirst(1, always(status, refusal("busy"), "Retry-After", ages)))
-					r.upload(hotels("k", 3)...)
-					flushed := later(r.flush)
+					r := sendertest.New(t, opts(t))
+					r.Respond(sendertest.First(1, sendertest.Always(status, sendertest.ErrorBody("busy"), "Retry-After", ages)))
+					r.Upload(sendertest.Hotels("k", 3)...)
+					flushed := sendertest.Later(r.Flush)
 					time.Sleep(time.Minute)
-					still(t, flushed, "Flush")
-					assert.Equal(t, events.Throttled, r.sender.Health().State)
-					r.sender.Resume()
+					sendertest.StillRunning(t, flushed, "Flush")
+					assert.Equal(t, events.Throttled, r.Sender.Health().State)
+					r.Sender.Resume()
 					synctest.Wait()
 					require.NoError(t, <-flushed)
-					assert.Equal(t, time.Minute, r.now())
-					assert.Equal(t, events.Healthy, r.sender.Health().State)
+					assert.Equal(t, time.Minute, r.Now())
+					assert.Equal(t, events.Healthy, r.Sender.Health().State)
 				})
 			})
 		}
@@ -55,16 +56,16 @@ func TestARetryAfterOfNothingIsNoPermission(t *testing.T) {
 	for _, header := range []string{"0", "Fri, 31 Dec 1999 00:00:00 GMT", ""} {
 		t.Run(header, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts := guarded(t)
+				opts := sendertest.WithBreaker(t)
 				opts.Retry = retry.Options{Jitter: -1}
-				r := newRig(t, opts)
-				r.respond(onlyFirst(3, always(503, refusal("busy"), "Retry-After", header)))
-				r.upload(hotels("k", 3)...)
-				require.NoError(t, r.flush())
-				xs := r.requests()
-				for i, gap := range r.gaps()[:3] {
+				r := sendertest.New(t, opts)
+				r.Respond(sendertest.First(3, sendertest.Always(503, sendertest.ErrorBody("busy"), "Retry-After", header)))
+				r.Upload(sendertest.Hotels("k", 3)...)
+				require.NoError(t, r.Flush())
+				xs := r.Requests()
+				for i, gap := range r.RequestGaps()[:3] {
 					assert.GreaterOrEqual(t, gap, 400*time.Millisecond, "after request %d", i+1)
-					assert.LessOrEqual(t, gap, max(time.Second, xs[i].end), "after request %d", i+1)
+					assert.LessOrEqual(t, gap, max(time.Second, xs[i].End), "after request %d", i+1)
 				}
 			})
 		})
@@ -74,32 +75,32 @@ func TestARetryAfterOfNothingIsNoPermission(t *testing.T) {
 // What a reply asks for while a request is being prepared holds for that too.
 func TestARequestThatWasPreparedWhenAPauseBeganIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := &hotelOptions{MaxBatchActions: 2, MaxInFlight: 2, Handlers: hotelHandlers{
-			ActionSent: func(_ context.Context, e *events.ActionSent[hotel]) {
+		opts := &sendertest.Options{MaxBatchActions: 2, MaxInFlight: 2, Handlers: sendertest.Handlers{
+			ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
 				if e.Key == "k-2" && e.Attempt == 1 {
 					time.Sleep(2 * time.Second)
 				}
 			},
 		}}
-		r := newRig(t, opts)
-		r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 429, RetryAfter: searchtest.Duration(time.Minute)})
-		r.upload(hotels("k", 4)...)
+		r := sendertest.New(t, opts)
+		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 429, RetryAfter: searchtest.Duration(time.Minute)})
+		r.Upload(sendertest.Hotels("k", 4)...)
 		time.Sleep(30 * time.Second)
-		assert.Len(t, r.requests(), 1)
+		assert.Len(t, r.Requests(), 1)
 		var unsent []events.Batch
-		for _, e := range r.seen("batch") {
-			if e.batch.StatusCode == 0 {
-				unsent = append(unsent, e.batch)
+		for _, e := range r.Events("batch") {
+			if e.Batch.StatusCode == 0 {
+				unsent = append(unsent, e.Batch)
 			}
 		}
 		require.Len(t, unsent, 1)
 		assert.ErrorIs(t, unsent[0].Err, bufferedsender.ErrNotSent)
 		assert.Equal(t, 2, unsent[0].Retried)
-		assert.EqualValues(t, 1, r.sender.Stats().Requests)
-		require.NoError(t, r.flush())
-		assert.Equal(t, 1, r.outcome("k-3").attempt, "the attempt was given back")
-		assert.Equal(t, 2, r.outcome("k-0").attempt)
-		assert.GreaterOrEqual(t, r.requests()[1].at, time.Minute+time.Second)
-		assert.LessOrEqual(t, r.requests()[1].at, time.Minute+2*time.Second)
+		assert.EqualValues(t, 1, r.Sender.Stats().Requests)
+		require.NoError(t, r.Flush())
+		assert.Equal(t, 1, r.Outcome("k-3").Attempt, "the attempt was given back")
+		assert.Equal(t, 2, r.Outcome("k-0").Attempt)
+		assert.GreaterOrEqual(t, r.Requests()[1].At, time.Minute+time.Second)
+		assert.LessOrEqual(t, r.Requests()[1].At, time.Minute+2*time.Second)
 	})
 }

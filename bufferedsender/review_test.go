@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,19 +21,14 @@ import (
 
 // What a review without mercy found, one test each.
 
-type (
-	docOptions  = bufferedsender.Options[modelDoc]
-	docHandlers = events.Handlers[modelDoc]
-)
-
 // stuck makes a sender whose Close has given up on a handler that waits for
 // release.
-func stuck(t *testing.T, release <-chan struct{}) (*bufferedsender.BufferedSender[modelDoc], error) {
-	sender, err := bufferedsender.New(&slowIndex{}, &docOptions{Handlers: docHandlers{
-		ActionCompleted: func(context.Context, *events.ActionCompleted[modelDoc]) { <-release },
+func stuck(t *testing.T, release <-chan struct{}) (*bufferedsender.BufferedSender[sendertest.Hotel], error) {
+	sender, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Handlers: sendertest.Handlers{
+		ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release },
 	}})
 	require.NoError(t, err)
-	require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}, modelDoc{ID: "b"}))
+	require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	return sender, sender.Close(ctx)
@@ -54,11 +50,11 @@ func TestAfterAStuckCloseNobodyWaits(t *testing.T) {
 func TestAFlushThatWaitsIsReleasedByAStuckClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		sender, err := bufferedsender.New(&slowIndex{}, &docOptions{Handlers: docHandlers{
-			ActionCompleted: func(context.Context, *events.ActionCompleted[modelDoc]) { <-release },
+		sender, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Handlers: sendertest.Handlers{
+			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release },
 		}})
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		flushed := make(chan error)
 		go func() { flushed <- sender.Flush(context.Background()) }()
 		synctest.Wait()
@@ -71,12 +67,12 @@ func TestAFlushThatWaitsIsReleasedByAStuckClose(t *testing.T) {
 
 func TestSlowHandlersDoNotHoldCloseForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sender, err := bufferedsender.New(&slowIndex{delay: time.Hour}, &docOptions{Handlers: docHandlers{
-			ActionFailed: func(context.Context, *events.ActionFailed[modelDoc]) { time.Sleep(time.Second) },
+		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Hour}, &sendertest.Options{Handlers: sendertest.Handlers{
+			ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { time.Sleep(time.Second) },
 		}})
 		require.NoError(t, err)
 		for i := range 500 {
-			require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: number(i)}))
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: number(i)}))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -92,21 +88,21 @@ func TestSlowHandlersDoNotHoldCloseForLong(t *testing.T) {
 // told as successes.
 func TestEventsAgreeWithAStuckClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		good := &slowIndex{}
+		good := &sendertest.Indexer{}
 		completed, unsent := 0, 0
-		sender, err := bufferedsender.New(indexerFunc(func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-ctx.Done() // it answers, but late
 			return good.IndexDocumentsRaw(context.WithoutCancel(ctx), body)
-		}), &docOptions{MaxBatchActions: 10, MaxInFlight: 4, Handlers: docHandlers{
-			ActionCompleted: func(context.Context, *events.ActionCompleted[modelDoc]) {
+		}}, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 4, Handlers: sendertest.Handlers{
+			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				completed++
 				time.Sleep(1500 * time.Millisecond)
 			},
-			ActionFailed: func(context.Context, *events.ActionFailed[modelDoc]) { unsent++ },
+			ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { unsent++ },
 		}})
 		require.NoError(t, err)
 		for i := range 40 {
-			require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: number(i)}))
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: number(i)}))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -121,51 +117,51 @@ func TestEventsAgreeWithAStuckClose(t *testing.T) {
 
 func TestWhatAStuckCloseCalledUnsentIsNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		release, index := make(chan struct{}), &slowIndex{}
-		sender, err := bufferedsender.New(index, &docOptions{MaxBatchActions: 1, MaxInFlight: 4, Handlers: docHandlers{
-			ActionSent: func(context.Context, *events.ActionSent[modelDoc]) { <-release },
+		release, index := make(chan struct{}), &sendertest.Indexer{}
+		sender, err := bufferedsender.New(index, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 4, Handlers: sendertest.Handlers{
+			ActionSent: func(context.Context, *events.ActionSent[sendertest.Hotel]) { <-release },
 		}})
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}, modelDoc{ID: "b"}, modelDoc{ID: "c"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}, sendertest.Hotel{ID: "c"}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.Error(t, sender.Close(ctx))
 		close(release)
 		synctest.Wait()
-		assert.Zero(t, index.requests.Load())
+		assert.Zero(t, index.Requests())
 	})
 }
 
 func TestAnAdderThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		index := &slowIndex{delay: time.Hour}
-		sender, err := bufferedsender.New(index, &docOptions{
+		index := &sendertest.Indexer{Delay: time.Hour}
+		sender, err := bufferedsender.New(index, &sendertest.Options{
 			MaxBatchBytes: 1000, MaxBufferedBytes: 1500, MaxInFlight: 2, AutoFlushInterval: time.Second, RequestTimeout: -1,
 		})
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a", A: text(900)}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a", Name: text(900)}))
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		go func() { _ = sender.UploadDocuments(ctx, modelDoc{ID: "large", A: text(900)}) }()
+		go func() { _ = sender.UploadDocuments(ctx, sendertest.Hotel{ID: "large", Name: text(900)}) }()
 		synctest.Wait()
 		small := make(chan error, 1)
-		go func() { small <- sender.UploadDocuments(context.Background(), modelDoc{ID: "small"}) }()
+		go func() { small <- sender.UploadDocuments(context.Background(), sendertest.Hotel{ID: "small"}) }()
 		require.NoError(t, <-small)
 		time.Sleep(2 * time.Second)
-		assert.EqualValues(t, 2, index.requests.Load(), "the small one did not wait for the first request")
+		assert.EqualValues(t, 2, index.Requests(), "the small one did not wait for the first request")
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }
 
 func TestCallersThatNeverWaitDoNotFillTheBufferForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		index := &slowIndex{}
-		sender, err := bufferedsender.New(index, &docOptions{MaxBufferedActions: 5, AutoFlushInterval: -1})
+		index := &sendertest.Indexer{}
+		sender, err := bufferedsender.New(index, &sendertest.Options{MaxBufferedActions: 5, AutoFlushInterval: -1})
 		require.NoError(t, err)
 		accepted := 0
 		for i := range 20 {
-			err := sender.TryIndexDocuments(models.UploadAction(modelDoc{ID: number(i)}))
+			err := sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: number(i)}))
 			if err == nil {
 				accepted++
 				continue
@@ -193,19 +189,19 @@ func (c hostileContext) Value(key any) any {
 
 func TestACallThatPanicsInTheQueueLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sender, err := bufferedsender.New(&slowIndex{delay: time.Second}, &docOptions{MaxBufferedActions: 1})
+		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Second}, &sendertest.Options{MaxBufferedActions: 1})
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		synctest.Wait()
 		armed := false
 		ctx := hostileContext{t.Context(), &armed}
 		assert.Panics(t, func() {
-			_ = sender.IndexSeq(ctx, func(yield func(models.IndexDocumentsAction[modelDoc], error) bool) {
+			_ = sender.IndexSeq(ctx, func(yield func(models.IndexDocumentsAction[sendertest.Hotel], error) bool) {
 				armed = true
-				yield(models.UploadAction(modelDoc{ID: "lost"}), nil)
+				yield(models.UploadAction(sendertest.Hotel{ID: "lost"}), nil)
 			})
 		})
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "b"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
 		require.NoError(t, sender.Close(t.Context()))
 		assert.EqualValues(t, 2, sender.Stats().Completed)
 	})
@@ -213,11 +209,11 @@ func TestACallThatPanicsInTheQueueLeavesNothingBehind(t *testing.T) {
 
 func TestTheLastAttemptCutByCloseIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := &docOptions{}
+		options := &sendertest.Options{}
 		options.Retry.MaxRetries = -1
-		sender, err := bufferedsender.New(&slowIndex{delay: time.Hour}, options)
+		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Hour}, options)
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var closed *bufferedsender.CloseError
@@ -231,40 +227,40 @@ func TestTheLastAttemptCutByCloseIsUnknown(t *testing.T) {
 
 func TestAnIntervalThatMeansNeverIsNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		index := &slowIndex{}
-		sender, err := bufferedsender.New(index, &docOptions{AutoFlushInterval: math.MaxInt64})
+		index := &sendertest.Indexer{}
+		sender, err := bufferedsender.New(index, &sendertest.Options{AutoFlushInterval: math.MaxInt64})
 		require.NoError(t, err)
 		time.Sleep(time.Second)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		time.Sleep(time.Hour)
-		assert.Zero(t, index.requests.Load())
+		assert.Zero(t, index.Requests())
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }
 
 func TestAKeyOfTheAccessorThatTheDocumentContradictsIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := &docOptions{KeyField: "id", KeyFieldAccessor: func(d modelDoc) string { return strings.TrimPrefix(d.ID, "wrong-") }}
-		sender, err := bufferedsender.New(&slowIndex{}, options)
+		options := &sendertest.Options{KeyField: "id", KeyFieldAccessor: func(d sendertest.Hotel) string { return strings.TrimPrefix(d.ID, "wrong-") }}
+		sender, err := bufferedsender.New(&sendertest.Indexer{}, options)
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
-		require.ErrorContains(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "wrong-b"}), "KeyFieldAccessor")
-		require.NoError(t, sender.DeleteDocuments(t.Context(), modelDoc{ID: "wrong-c"}), "which is sent with the accessor's key")
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+		require.ErrorContains(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "wrong-b"}), "KeyFieldAccessor")
+		require.NoError(t, sender.DeleteDocuments(t.Context(), sendertest.Hotel{ID: "wrong-c"}), "which is sent with the accessor's key")
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }
 
 func TestAClientThatFlushesItsOwnSenderDoesNotWaitForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		good := &slowIndex{}
-		var sender *bufferedsender.BufferedSender[modelDoc]
+		good := &sendertest.Indexer{}
+		var sender *bufferedsender.BufferedSender[sendertest.Hotel]
 		var inside error
-		sender, err := bufferedsender.New[modelDoc](indexerFunc(func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			inside = sender.Flush(ctx)
 			return good.IndexDocumentsRaw(ctx, body)
-		}), nil)
+		}}, nil)
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		require.NoError(t, sender.Close(t.Context()))
 		assert.ErrorIs(t, inside, bufferedsender.ErrInCallback)
 	})
@@ -279,17 +275,17 @@ func TestAnErrorThatPanicsFailsItsActionsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var failed []error
-		options := &docOptions{Handlers: docHandlers{ActionFailed: func(_ context.Context, e *events.ActionFailed[modelDoc]) {
+		options := &sendertest.Options{Handlers: sendertest.Handlers{ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) {
 			mu.Lock()
 			defer mu.Unlock()
 			failed = append(failed, e.Err)
 		}}}
 		options.Retry.MaxRetries = -1
-		sender, err := bufferedsender.New(indexerFunc(func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			return models.IndexDocumentsResult{}, panickingError{errors.New("no")}
-		}), options)
+		}}, options)
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		require.Error(t, sender.Close(t.Context()))
 		require.Len(t, failed, 1)
 		var action *bufferedsender.ActionError

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
@@ -86,7 +87,7 @@ func (m *listingMeter) Float64ObservableGauge(name string, o ...metric.Float64Ob
 func instrumentsOfASender(t *testing.T) []instrument {
 	t.Helper()
 	c := &instrumentList{}
-	s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: c})
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: c})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
 	return c.instruments

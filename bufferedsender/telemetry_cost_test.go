@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric"
@@ -19,7 +20,7 @@ import (
 
 func observing(t testing.TB, n int, meters metric.MeterProvider) func() {
 	t.Helper()
-	observe, err := bufferedsender.ObservingABatch(&hotelOptions{Logger: silent, MeterProvider: meters}, n)
+	observe, err := bufferedsender.ObservingABatch(&sendertest.Options{Logger: sendertest.NoLog, MeterProvider: meters}, n)
 	require.NoError(t, err)
 	observe() // what is made once is made now
 	return observe
@@ -43,7 +44,7 @@ func TestTelemetryAllocatesForEachBatchAndNotForEachDocument(t *testing.T) {
 func costs(t testing.TB, rounds int) (sending, watching time.Duration) {
 	t.Helper()
 	const docs, batch, call = 10_000, 1000, 100
-	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{Logger: silent, MaxBatchActions: batch})
+	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{Logger: sendertest.NoLog, MaxBatchActions: batch})
 	require.NoError(t, err)
 	defer s.Close(context.Background())
 	observe := observing(t, batch, nil)
@@ -99,7 +100,7 @@ func BenchmarkTelemetry(b *testing.B) {
 	})
 	b.Run("in a trace that is sampled", func(b *testing.B) {
 		provider := sdktrace.NewTracerProvider()
-		observe, err := bufferedsender.ObservingABatch(&hotelOptions{Logger: silent, TracerProvider: provider}, batch)
+		observe, err := bufferedsender.ObservingABatch(&sendertest.Options{Logger: sendertest.NoLog, TracerProvider: provider}, batch)
 		require.NoError(b, err)
 		b.ReportAllocs()
 		for b.Loop() {

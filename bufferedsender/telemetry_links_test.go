@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -39,42 +40,42 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 	}
 	t.Run("however many calls it makes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, hotelOptions{})
+			r, spans, tracer := traced(t, sendertest.Options{})
 			a, idA := adding(t, tracer)
 			b, idB := adding(t, tracer)
 			for i := range 200 {
-				require.NoError(t, r.sender.UploadDocuments(a, hotel{ID: fmt.Sprint("a-", i)}))
-				require.NoError(t, r.sender.UploadDocuments(b, hotel{ID: fmt.Sprint("b-", i)}))
+				require.NoError(t, r.Sender.UploadDocuments(a, sendertest.Hotel{ID: fmt.Sprint("a-", i)}))
+				require.NoError(t, r.Sender.UploadDocuments(b, sendertest.Hotel{ID: fmt.Sprint("b-", i)}))
 			}
-			require.NoError(t, r.flush())
+			require.NoError(t, r.Flush())
 			assert.Equal(t, []trace.SpanID{idA, idB}, linkedTo(batches(spans)[0]))
 		})
 	})
 	t.Run("also if its action was folded, not if it was superseded and did not travel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms) }})
+			r, spans, tracer := traced(t, sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }})
 			var want []trace.SpanID
 			for _, version := range []int{2, 3, 1} {
 				ctx, id := adding(t, tracer)
-				require.NoError(t, r.sender.UploadDocuments(ctx, hotel{ID: "a", Rooms: version}))
+				require.NoError(t, r.Sender.UploadDocuments(ctx, sendertest.Hotel{ID: "a", Rooms: version}))
 				if version > 1 {
 					want = append(want, id)
 				}
 			}
-			require.NoError(t, r.flush())
-			require.EqualValues(t, 1, r.sender.Stats().Superseded)
-			require.EqualValues(t, 1, r.sender.Stats().Folded)
+			require.NoError(t, r.Flush())
+			require.EqualValues(t, 1, r.Sender.Stats().Superseded)
+			require.EqualValues(t, 1, r.Sender.Stats().Folded)
 			assert.Equal(t, want, linkedTo(batches(spans)[0]))
 		})
 	})
 	t.Run("up to 128, folded ones too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, hotelOptions{Fold: true})
+			r, spans, tracer := traced(t, sendertest.Options{Fold: true})
 			for i := range 300 {
 				ctx, _ := adding(t, tracer)
-				require.NoError(t, r.sender.UploadDocuments(ctx, hotel{ID: "a"}, hotel{ID: fmt.Sprint("b-", i)}))
+				require.NoError(t, r.Sender.UploadDocuments(ctx, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: fmt.Sprint("b-", i)}))
 			}
-			require.NoError(t, r.flush())
+			require.NoError(t, r.Flush())
 			assert.Len(t, batches(spans)[0].Links(), 128)
 		})
 	})
@@ -100,10 +101,10 @@ func (w *linkWatch) Description() string { return "sees links" }
 func TestSpanHasItsLinksWhenItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := &linkWatch{}
-		r := newRig(t, &hotelOptions{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(watch))})
+		r := sendertest.New(t, &sendertest.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(watch))})
 		ctx, span := sdktrace.NewTracerProvider().Tracer("").Start(t.Context(), "adding")
-		require.NoError(t, r.sender.UploadDocuments(ctx, hotel{ID: "a"}))
-		require.NoError(t, r.flush())
+		require.NoError(t, r.Sender.UploadDocuments(ctx, sendertest.Hotel{ID: "a"}))
+		require.NoError(t, r.Flush())
 		require.Len(t, watch.links, 1)
 		require.Len(t, watch.links[0], 1)
 		assert.Equal(t, span.SpanContext().SpanID(), watch.links[0][0].SpanContext.SpanID())
@@ -113,9 +114,9 @@ func TestSpanHasItsLinksWhenItStarts(t *testing.T) {
 // The conventions: what holds one operation is no batch.
 func TestSpanOfOneActionIsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, spans, _ := traced(t, hotelOptions{})
-		require.NoError(t, r.sender.MergeOrUploadDocuments(t.Context(), hotel{ID: "a"}))
-		require.NoError(t, r.flush())
+		r, spans, _ := traced(t, sendertest.Options{})
+		require.NoError(t, r.Sender.MergeOrUploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+		require.NoError(t, r.Flush())
 		s := batches(spans)[0]
 		assert.Equal(t, "mergeOrUpload hotels", s.Name())
 		assert.Equal(t, "mergeOrUpload", attributes(s)["db.operation.name"])
@@ -139,21 +140,21 @@ func TestSpanSaysWhyThereWasNoReply(t *testing.T) {
 			return models.IndexDocumentsResult{}, fmt.Errorf("SECRET: %w", models.ErrMalformedReply)
 		},
 		"502": func(context.Context) (models.IndexDocumentsResult, error) {
-			return models.IndexDocumentsResult{}, errors.Join(errors.New("SECRET"), statusError(502))
+			return models.IndexDocumentsResult{}, errors.Join(errors.New("SECRET"), sendertest.StatusError(502))
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				spans := tracetest.NewSpanRecorder()
-				index := &fakeIndexer{func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+				index := &sendertest.Indexer{Index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 					return respond(ctx)
 				}}
-				s, err := bufferedsender.New(index, &hotelOptions{
-					TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)), Logger: silent, RequestTimeout: time.Second,
+				s, err := bufferedsender.New(index, &sendertest.Options{
+					TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)), Logger: sendertest.NoLog, RequestTimeout: time.Second,
 				})
 				require.NoError(t, err)
-				require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}))
-				require.Error(t, s.Close(within(t, 10*time.Second)))
+				require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+				require.Error(t, s.Close(sendertest.Within(t, 10*time.Second)))
 				require.NotEmpty(t, batches(spans))
 				for _, span := range batches(spans)[:1] {
 					assert.Equal(t, kind, attributes(span)["error.type"])
@@ -169,10 +170,10 @@ func TestSpanSaysWhyThereWasNoReply(t *testing.T) {
 // single documents.
 func TestSpanOfAReplyThatRefusesDocumentsIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, spans, _ := traced(t, hotelOptions{})
-		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}})
-		r.upload(hotels("k", 2)...)
-		require.Error(t, r.flush())
+		r, spans, _ := traced(t, sendertest.Options{})
+		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}})
+		r.Upload(sendertest.Hotels("k", 2)...)
+		require.Error(t, r.Flush())
 		s := batches(spans)[0]
 		assert.Equal(t, "207", attributes(s)["db.response.status_code"])
 		assert.NotContains(t, attributes(s), "error.type")

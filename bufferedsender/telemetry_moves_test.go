@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,62 +41,59 @@ func (c *narrowing) Observe(tuning.Observation) tuning.Limits {
 	return c.Limits()
 }
 
-// letterBox is a sink that fails or not.
-type letterBox struct{ err error }
-
-func (b letterBox) Write(context.Context, []deadletter.Letter) error { return b.err }
-
 // serviceIsGone makes the service fail until the breaker opens, with one action left.
-func serviceIsGone(r *rig) {
-	r.respond(always(500, refusal("busy"), "Retry-After", "1"))
-	r.upload(hotel{ID: "first"})
-	assert.ErrorIs(r.t, r.sender.Flush(within(r.t, 10*time.Second)), bufferedsender.ErrCircuitOpen)
+func serviceIsGone(r *sendertest.Rig) {
+	r.Respond(sendertest.Always(500, sendertest.ErrorBody("busy"), "Retry-After", "1"))
+	r.Upload(sendertest.Hotel{ID: "first"})
+	assert.ErrorIs(r.T, r.Sender.Flush(sendertest.Within(r.T, 10*time.Second)), bufferedsender.ErrCircuitOpen)
 }
 
 // movement is one thing that happens, after others have: what it moves is in
 // want, and nothing else may move.
 type movement struct {
-	opts   func(t *testing.T) *hotelOptions
-	before func(r *rig)
-	act    func(r *rig)
+	opts   func(t *testing.T) *sendertest.Options
+	before func(r *sendertest.Rig)
+	act    func(r *sendertest.Rig)
 	want   reading
 }
 
 var movements = map[string]movement{
-	"nothing happens": {act: func(*rig) {}},
-	"time passes":     {act: func(*rig) { time.Sleep(time.Hour) }},
+	"nothing happens": {act: func(*sendertest.Rig) {}},
+	"time passes":     {act: func(*sendertest.Rig) { time.Sleep(time.Hour) }},
 	"an action is accepted": {
-		act:  func(r *rig) { r.upload(hotel{ID: "a"}) },
+		act:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotel{ID: "a"}) },
 		want: accepts(1),
 	},
 	"an action is refused": {
-		act: func(r *rig) { assert.Error(r.t, r.sender.UploadDocuments(r.t.Context(), hotel{ID: "_"})) },
+		act: func(r *sendertest.Rig) {
+			assert.Error(r.T, r.Sender.UploadDocuments(r.T.Context(), sendertest.Hotel{ID: "_"}))
+		},
 	},
 	"an action waits": {
-		before: func(r *rig) { r.upload(hotel{ID: "a"}) },
-		act:    func(*rig) { time.Sleep(3 * time.Second) },
+		before: func(r *sendertest.Rig) { r.Upload(sendertest.Hotel{ID: "a"}) },
+		act:    func(*sendertest.Rig) { time.Sleep(3 * time.Second) },
 		want:   reading{"queue.oldest_age": 3},
 	},
 	"the interval is up, and actions are created": {
-		before: func(r *rig) { r.upload(hotels("k", 3)...) },
-		act:    func(*rig) { time.Sleep(time.Minute) },
+		before: func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 3)...) },
+		act:    func(*sendertest.Rig) { time.Sleep(time.Minute) },
 		want: together(reading{"flushes": 1, "queue.items": -3, "queue.bytes": somehow},
 			oneRequest(3, answered200), settles(3, "completed", "201")),
 	},
 	"Flush has nothing to do": {
-		act:  func(r *rig) { require.NoError(r.t, r.flush()) },
+		act:  func(r *sendertest.Rig) { require.NoError(r.T, r.Flush()) },
 		want: reading{"flushes": 1},
 	},
 	"a full batch leaves by itself": {
-		opts: func(*testing.T) *hotelOptions { return &hotelOptions{MaxBatchActions: 2} },
-		act:  func(r *rig) { r.upload(hotels("k", 4)...) },
+		opts: func(*testing.T) *sendertest.Options { return &sendertest.Options{MaxBatchActions: 2} },
+		act:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 4)...) },
 		want: together(reading{"items.added": 4}, oneRequest(2, answered200), oneRequest(2, answered200), settles(4, "completed", "201")),
 	},
 	"other actions than uploads": {
-		act: func(r *rig) {
-			require.NoError(r.t, r.sender.MergeOrUploadDocuments(r.t.Context(), hotel{ID: "a"}))
-			require.NoError(r.t, r.sender.DeleteDocumentsByKey(r.t.Context(), "b"))
-			require.NoError(r.t, r.flush())
+		act: func(r *sendertest.Rig) {
+			require.NoError(r.T, r.Sender.MergeOrUploadDocuments(r.T.Context(), sendertest.Hotel{ID: "a"}))
+			require.NoError(r.T, r.Sender.DeleteDocumentsByKey(r.T.Context(), "b"))
+			require.NoError(r.T, r.Flush())
 		},
 		want: together(reading{
 			"items.added": 2, "flushes": 1, "item.settle.duration{outcome=completed}": 2,
@@ -105,100 +102,102 @@ var movements = map[string]movement{
 		}, oneRequest(2, answered200)),
 	},
 	"a request is under way": {
-		before: func(r *rig) {
-			r.respond(hang)
-			r.unstopped = true // that Close may not wait
-			r.t.Cleanup(func() { _ = r.sender.Close(within(r.t, time.Millisecond)) })
+		before: func(r *sendertest.Rig) {
+			r.Respond(sendertest.Hang)
+			r.Abandoned = true // that Close may not wait
+			r.T.Cleanup(func() { _ = r.Sender.Close(sendertest.Within(r.T, time.Millisecond)) })
 		},
-		act: func(r *rig) {
-			r.upload(hotel{ID: "a"})
-			go func() { _ = r.flush() }()
+		act: func(r *sendertest.Rig) {
+			r.Upload(sendertest.Hotel{ID: "a"})
+			go func() { _ = r.Flush() }()
 		},
 		want: together(accepts(1), reading{"flushes": 1, "requests.inflight": 1, "item.wait.duration": 1}),
 	},
 	"an adding call waits for room": {
-		opts:   func(*testing.T) *hotelOptions { return &hotelOptions{MaxBufferedActions: 2} },
-		before: func(r *rig) { r.sender.Pause(); r.upload(hotels("k", 2)...) },
-		act: func(r *rig) {
-			go r.sender.UploadDocuments(within(r.t, time.Hour), hotel{ID: "a"}) //nolint:errcheck // accepted when all is over
+		opts:   func(*testing.T) *sendertest.Options { return &sendertest.Options{MaxBufferedActions: 2} },
+		before: func(r *sendertest.Rig) { r.Sender.Pause(); r.Upload(sendertest.Hotels("k", 2)...) },
+		act: func(r *sendertest.Rig) {
+			go r.Sender.UploadDocuments(sendertest.Within(r.T, time.Hour), sendertest.Hotel{ID: "a"}) //nolint:errcheck // accepted when all is over
 		},
 		want: reading{"adders.blocked": 1},
 	},
 	"a document is refused": {
-		before: func(r *rig) {
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 400}}})
+		before: func(r *sendertest.Rig) {
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 400}}})
 		},
-		act: func(r *rig) { r.upload(hotels("k", 2)...); r.flush() },
+		act: func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); r.Flush() },
 		want: together(reading{"items.added": 2, "flushes": 1}, oneRequest(2, "name=BATCH,status_code=207"),
 			settles(1, "failed", "400"), settles(1, "completed", "201")),
 	},
 	"a document meets a conflict": {
-		before: func(r *rig) {
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 409, Nth: 1}}})
+		before: func(r *sendertest.Rig) {
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 409, Nth: 1}}})
 		},
-		act: func(r *rig) { r.upload(hotels("k", 2)...); require.NoError(r.t, r.flush()) },
+		act: func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); require.NoError(r.T, r.Flush()) },
 		want: together(reading{"items.added": 2, "flushes": 1, "items.retried{status_code=409}": 1},
 			oneRequest(2, "name=BATCH,status_code=207"), oneRequest(0, answered200), settles(2, "completed", "201")),
 	},
 	"a document is throttled": {
-		before: func(r *rig) {
-			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 503, Nth: 1}}})
+		before: func(r *sendertest.Rig) {
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 503, Nth: 1}}})
 		},
-		act: func(r *rig) { r.upload(hotels("k", 2)...); require.NoError(r.t, r.flush()) },
+		act: func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); require.NoError(r.T, r.Flush()) },
 		want: together(reading{"items.added": 2, "flushes": 1, "items.retried{status_code=503}": 1, "items.throttled": 1, "throttle.delay": 1},
 			oneRequest(2, "name=BATCH,status_code=207"), oneRequest(0, answered200), settles(2, "completed", "201"),
 			becomes("healthy", "throttled"), becomes("throttled", "healthy")),
 	},
 	"requests are throttled until the attempts are used up": {
-		before: func(r *rig) { r.faults(searchtest.Fault{Status: 429}) },
-		act:    func(r *rig) { r.upload(hotels("k", 2)...); r.flush() },
+		before: func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Status: 429}) },
+		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); r.Flush() },
 		want: together(reading{
 			"items.added": 2, "flushes": 1, "items.retried{status_code=429}": 6, "throttle.delay": 5, // before the last attempt one goes ahead alone
 			"operation.duration{name=BATCH,status_code=429,type=429}": 5, "batch.items": 5, "batch.bytes": 5, "item.wait.duration": 2,
 		}, settles(2, "failed", "429"), becomes("healthy", "throttled"), reading{"health.changes{health=throttled}": 4, "health.changes{health=healthy}": 4}), // after each pause
 	},
 	"the connection is lost": {
-		before: func(r *rig) { r.faults(searchtest.Fault{Count: 1, Cut: searchtest.CutBeforeCommit}) },
-		act:    func(r *rig) { r.upload(hotels("k", 2)...); require.NoError(r.t, r.flush()) },
+		before: func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Count: 1, Cut: searchtest.CutBeforeCommit}) },
+		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); require.NoError(r.T, r.Flush()) },
 		want: together(reading{"items.added": 2, "flushes": 1, "items.retried{status_code=0}": 2, "throttle.delay": 1},
 			oneRequest(2, "name=BATCH,type=connection"), oneRequest(0, answered200), settles(2, "completed", "201"),
 			becomes("healthy", "throttled"), becomes("throttled", "healthy")),
 	},
 	"a request times out": {
-		before: func(r *rig) { r.respond(onlyFirst(1, hang)) },
-		act:    func(r *rig) { r.upload(hotels("k", 2)...); require.NoError(r.t, r.flush()) },
+		before: func(r *sendertest.Rig) { r.Respond(sendertest.First(1, sendertest.Hang)) },
+		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); require.NoError(r.T, r.Flush()) },
 		want: together(reading{"items.added": 2, "flushes": 1, "items.retried{status_code=0}": 2, "throttle.delay": 1},
 			oneRequest(2, "name=BATCH,type=timeout"), oneRequest(0, answered200), settles(2, "completed", "201"),
 			becomes("healthy", "throttled"), becomes("throttled", "healthy")),
 	},
 	"a request is too large": {
-		before: func(r *rig) { r.faults(searchtest.Fault{Count: 1, Status: 413}) },
-		act:    func(r *rig) { r.upload(hotels("k", 2)...); require.NoError(r.t, r.flush()) },
+		before: func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Count: 1, Status: 413}) },
+		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); require.NoError(r.T, r.Flush()) },
 		want: together(reading{"items.added": 2, "flushes": 1, "batch.splits": 1, "batch.limit.bytes": somehow},
 			oneRequest(2, "name=BATCH,status_code=413,type=413"), oneRequest(0, answered200), oneRequest(0, answered200),
 			settles(2, "completed", "201")),
 	},
 	"actions are folded": {
-		opts: func(*testing.T) *hotelOptions { return &hotelOptions{Fold: true} },
-		act: func(r *rig) {
-			r.upload(hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "a"})
-			require.NoError(r.t, r.flush())
+		opts: func(*testing.T) *sendertest.Options { return &sendertest.Options{Fold: true} },
+		act: func(r *sendertest.Rig) {
+			r.Upload(sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"})
+			require.NoError(r.T, r.Flush())
 		},
 		want: together(reading{"items.added": 3, "flushes": 1, "items.folded": 2}, oneRequest(1, answered200), settles(3, "completed", "201")),
 	},
 	"an action is superseded": {
-		opts: func(*testing.T) *hotelOptions {
-			return &hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms) }}
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}
 		},
-		act: func(r *rig) {
-			r.upload(hotel{ID: "a", Rooms: 2}, hotel{ID: "a", Rooms: 1})
-			require.NoError(r.t, r.flush())
+		act: func(r *sendertest.Rig) {
+			r.Upload(sendertest.Hotel{ID: "a", Rooms: 2}, sendertest.Hotel{ID: "a", Rooms: 1})
+			require.NoError(r.T, r.Flush())
 		},
 		want: together(reading{"items.added": 2, "flushes": 1, "items.superseded": 1}, oneRequest(1, answered200), settles(2, "completed", "201")),
 	},
 	"the breaker opens": {
-		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
-		act:  serviceIsGone,
+		opts: func(t *testing.T) *sendertest.Options {
+			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+		},
+		act: serviceIsGone,
 		want: together(accepts(1), reading{
 			"flushes": 1, "breaker.state": 2, "items.retried{status_code=500}": 3, "throttle.delay": 3,
 			"operation.duration{name=BATCH,status_code=500,type=500}": 3, "batch.items": 3, "batch.bytes": 3, "item.wait.duration": somehow,
@@ -206,40 +205,44 @@ var movements = map[string]movement{
 		}),
 	},
 	"the breaker is closed again": {
-		opts:   func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
+		opts: func(t *testing.T) *sendertest.Options {
+			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+		},
 		before: serviceIsGone,
-		act:    func(r *rig) { r.respond(nil); require.NoError(r.t, r.flush()) },
+		act:    func(r *sendertest.Rig) { r.Respond(nil); require.NoError(r.T, r.Flush()) },
 		// The worker tells the breaker of the answer before the loop has it: until
 		// then the pause after the last failure holds, which somebody may see.
 		want: together(reading{"flushes": 1, "breaker.state": -2, "queue.items": -1, "queue.bytes": somehow, "health.changes{health=throttled}": perhaps},
 			oneRequest(0, answered200), settles(1, "completed", "201"), becomes("circuit_open", "healthy")),
 	},
 	"the breaker is disabled": {
-		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
-		act:  func(r *rig) { r.opts.Breaker.Disable() },
+		opts: func(t *testing.T) *sendertest.Options {
+			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+		},
+		act:  func(r *sendertest.Rig) { r.Sender.Breaker().Disable() },
 		want: together(reading{"breaker.state": 3}, becomes("healthy", "circuit_open")),
 	},
 	"actions are purged": {
-		opts: func(t *testing.T) *hotelOptions {
-			return &hotelOptions{Breaker: steadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 3}
+		opts: func(t *testing.T) *sendertest.Options {
+			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 3}
 		},
-		before: func(r *rig) { r.opts.Breaker.Disable(); r.upload(hotels("k", 3)...) },
-		act:    func(r *rig) { r.upload(hotels("m", 2)...) },
+		before: func(r *sendertest.Rig) { r.Sender.Breaker().Disable(); r.Upload(sendertest.Hotels("k", 3)...) },
+		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("m", 2)...) },
 		want:   together(reading{"items.added": 2, "items.purged": 2}, settles(2, "failed", "0")),
 	},
 	"it is paused": {
-		act:  func(r *rig) { r.sender.Pause() },
+		act:  func(r *sendertest.Rig) { r.Sender.Pause() },
 		want: becomes("healthy", "paused"),
 	},
 	"it is resumed": {
-		before: func(r *rig) { r.sender.Pause() },
-		act:    func(r *rig) { r.sender.Resume() },
+		before: func(r *sendertest.Rig) { r.Sender.Pause() },
+		act:    func(r *sendertest.Rig) { r.Sender.Resume() },
 		want:   becomes("paused", "healthy"),
 	},
 	"limits are set": {
-		act: func(r *rig) {
-			_, err := r.sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 30, MaxBufferedBytes: 3000})
-			require.NoError(r.t, err)
+		act: func(r *sendertest.Rig) {
+			_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 30, MaxBufferedBytes: 3000})
+			require.NoError(r.T, err)
 		},
 		want: reading{
 			"batch.limit.items": 10 - bufferedsender.DefaultMaxBatchActions, "batch.limit.bytes": 1000 - bufferedsender.DefaultMaxBatchBytes,
@@ -248,31 +251,39 @@ var movements = map[string]movement{
 		},
 	},
 	"limits are tuned": {
-		opts: func(*testing.T) *hotelOptions { return &hotelOptions{Tuning: narrow{}, MaxInFlight: 5} },
-		act:  func(r *rig) { r.upload(hotel{ID: "a"}); require.NoError(r.t, r.flush()) },
+		opts: func(*testing.T) *sendertest.Options { return &sendertest.Options{Tuning: narrow{}, MaxInFlight: 5} },
+		act:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotel{ID: "a"}); require.NoError(r.T, r.Flush()) },
 		want: together(reading{
 			"items.added": 1, "flushes": 1, "batch.limit.items": -3, "batch.limit.bytes": -3000, "concurrency.limit": -1, "request.interval": 0.001,
 		}, oneRequest(1, answered200), settles(1, "completed", "201")),
 	},
 	"dead letters are written": {
-		opts:   func(*testing.T) *hotelOptions { return &hotelOptions{DeadLetters: letterBox{}} },
-		before: func(r *rig) { r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}}) },
-		act:    func(r *rig) { r.upload(hotels("k", 2)...); r.flush() },
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{DeadLetters: &sendertest.DeadLetters{}}
+		},
+		before: func(r *sendertest.Rig) {
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}})
+		},
+		act: func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); r.Flush() },
 		want: together(reading{"items.added": 2, "flushes": 1, "dead_letters{outcome=written}": 2},
 			oneRequest(2, "name=BATCH,status_code=207"), settles(2, "failed", "400")),
 	},
 	"dead letters are lost": {
-		opts:   func(*testing.T) *hotelOptions { return &hotelOptions{DeadLetters: letterBox{errors.ErrUnsupported}} },
-		before: func(r *rig) { r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}}) },
-		act:    func(r *rig) { r.upload(hotels("k", 2)...); r.flush() },
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{DeadLetters: &sendertest.DeadLetters{Fail: func() error { return errors.ErrUnsupported }}}
+		},
+		before: func(r *sendertest.Rig) {
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 400}}})
+		},
+		act: func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); r.Flush() },
 		want: together(reading{"items.added": 2, "flushes": 1, "dead_letters{outcome=lost}": 2},
 			oneRequest(2, "name=BATCH,status_code=207"), settles(2, "failed", "400")),
 	},
 	"a handler panics": {
-		opts: func(*testing.T) *hotelOptions {
-			return &hotelOptions{Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { panic("no") }}}
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { panic("no") }}}
 		},
-		act: func(r *rig) { r.upload(hotels("k", 2)...); require.NoError(r.t, r.flush()) },
+		act: func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); require.NoError(r.T, r.Flush()) },
 		want: together(reading{"items.added": 2, "flushes": 1, "callback.panics": 2},
 			oneRequest(2, answered200), settles(2, "completed", "201")),
 	},
@@ -283,20 +294,20 @@ func TestMetricsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	for name, c := range movements {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var opts *hotelOptions
+				var opts *sendertest.Options
 				if c.opts != nil {
 					opts = c.opts(t)
 				}
-				r := newRig(t, opts)
+				r := sendertest.New(t, opts)
 				synctest.Wait()
 				if c.before != nil {
 					c.before(r)
 					synctest.Wait()
 				}
-				before := readMetrics(t, r.reader)
+				before := readMetrics(t, r.Metrics)
 				c.act(r)
 				synctest.Wait()
-				moved := readMetrics(t, r.reader).since(before)
+				moved := readMetrics(t, r.Metrics).since(before)
 				want := together(c.want)
 				for name, by := range want {
 					switch {
@@ -308,8 +319,8 @@ func TestMetricsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 					}
 				}
 				assert.Equal(t, want, together(moved))
-				noteAttributes(t, r.reader, seen)
-				r.sender.Resume() // so that the end is quick
+				noteAttributes(t, r.Metrics, seen)
+				r.Sender.Resume() // so that the end is quick
 			})
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
@@ -31,10 +32,10 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 		cumulative := sdkmetric.NewManualReader()
 		delta := sdkmetric.NewManualReader(sdkmetric.WithTemporalitySelector(func(sdkmetric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }))
 		meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(cumulative), sdkmetric.WithReader(delta))
-		sender := func() *bufferedsender.BufferedSender[hotel] {
-			s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: meters, Fold: true})
+		sender := func() *bufferedsender.BufferedSender[sendertest.Hotel] {
+			s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, Fold: true})
 			require.NoError(t, err)
-			closeAtLast(t, s)
+			sendertest.CloseAtEnd(t, s)
 			return s
 		}
 		neverBack := func() {
@@ -43,8 +44,8 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 			})
 		}
 		first, second := sender(), sender()
-		for _, s := range []*bufferedsender.BufferedSender[hotel]{first, second} {
-			require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "b"}))
+		for _, s := range []*bufferedsender.BufferedSender[sendertest.Hotel]{first, second} {
+			require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
 		}
 		synctest.Wait()
 		both := sumsOf(t, cumulative)
@@ -78,9 +79,9 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 func TestMetricsOfAShortLifeAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
-		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Fold: true})
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Fold: true})
 		require.NoError(t, err)
-		require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "b"}))
+		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
 		require.NoError(t, s.Flush(t.Context()))
 		require.NoError(t, s.Close(t.Context()))
 		sums := sumsOf(t, reader)
@@ -111,9 +112,9 @@ func TestMetricsCanBeCollectedAtAnyTimeConcurrentSafe(t *testing.T) {
 	}()
 	const senders, docs = 5, 200
 	for range senders {
-		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: meters, MaxBatchActions: 7, MaxInFlight: 3})
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, MaxBatchActions: 7, MaxInFlight: 3})
 		require.NoError(t, err)
-		for _, doc := range hotels("k", docs) {
+		for _, doc := range sendertest.Hotels("k", docs) {
 			require.NoError(t, s.UploadDocuments(t.Context(), doc))
 		}
 		require.NoError(t, s.Close(t.Context()))
@@ -141,15 +142,15 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 		return
 	}
 	early := otel.GetMeterProvider()
-	s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Fold: true})
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Fold: true})
 	require.NoError(t, err)
-	require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "b"}))
+	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
 	require.NoError(t, s.Flush(t.Context()))
 
 	reader := sdkmetric.NewManualReader()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	assert.EqualValues(t, 3, sumsOf(t, reader)["items.added"], "totals are told from the start")
-	require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "c"}))
+	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
 	require.NoError(t, s.Flush(t.Context()))
 	sums := sumsOf(t, reader)
 	assert.EqualValues(t, 4, sums["items.added"])
@@ -159,9 +160,9 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 
 	// Who has kept the provider of before gets other instruments from it now.
-	later, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: early})
+	later, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: early})
 	require.NoError(t, err)
-	require.NoError(t, later.UploadDocuments(t.Context(), hotel{ID: "d"}))
+	require.NoError(t, later.UploadDocuments(t.Context(), sendertest.Hotel{ID: "d"}))
 	require.NoError(t, later.Close(t.Context()))
 	assert.EqualValues(t, 5, sumsOf(t, reader)["items.added"])
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,17 +19,19 @@ import (
 
 // temperaments are ways to configure a sender that the sums must not depend on.
 // They are functions because a breaker is for one sender.
-var temperaments = map[string]func(t *testing.T) hotelOptions{
-	"as it comes": func(*testing.T) hotelOptions { return hotelOptions{} },
-	"folding": func(*testing.T) hotelOptions {
-		return hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms % 7) }}
+var temperaments = map[string]func(t *testing.T) sendertest.Options{
+	"as it comes": func(*testing.T) sendertest.Options { return sendertest.Options{} },
+	"folding": func(*testing.T) sendertest.Options {
+		return sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms % 7) }}
 	},
-	"with a breaker": func(t *testing.T) hotelOptions { return hotelOptions{Breaker: steadyBreaker(t, nil)} },
-	"purging": func(t *testing.T) hotelOptions {
-		return hotelOptions{Breaker: steadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 30}
+	"with a breaker": func(t *testing.T) sendertest.Options {
+		return sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
 	},
-	"creating what a merge misses": func(*testing.T) hotelOptions {
-		return hotelOptions{OnMergeMissing: bufferedsender.MergeMissingUpload}
+	"purging": func(t *testing.T) sendertest.Options {
+		return sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 30}
+	},
+	"creating what a merge misses": func(*testing.T) sendertest.Options {
+		return sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload}
 	},
 }
 
@@ -37,15 +40,15 @@ type told struct {
 	retried, healthChanges, panics int
 }
 
-func (n *told) handlers() hotelHandlers {
-	return hotelHandlers{
+func (n *told) handlers() sendertest.Handlers {
+	return sendertest.Handlers{
 		BatchCompleted: func(_ context.Context, b *events.Batch) {
 			if !errors.Is(b.Err, bufferedsender.ErrNotSent) {
 				n.retried += b.Retried
 			}
 		},
 		HealthChanged: func(context.Context, *events.HealthChange) { n.healthChanges++ },
-		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[hotel]) {
+		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
 			if strings.HasSuffix(e.Key, "-3") {
 				n.panics++
 				panic("no third one")
@@ -66,35 +69,35 @@ func TestMetricSumsAreTheOutcomesInEveryFaultScenario(t *testing.T) {
 	}
 }
 
-func addUp(t *testing.T, script []searchtest.Fault, opts hotelOptions) {
+func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
 	events := &told{}
-	opts.MaxBatchActions, opts.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, letterBox{}, events.handlers()
-	r := newRig(t, &opts)
-	r.faults(script...)
+	opts.MaxBatchActions, opts.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, &sendertest.DeadLetters{}, events.handlers()
+	r := sendertest.New(t, &opts)
+	r.Faults(script...)
 	for round := range 3 {
 		// Their errors are no subject here: the breaker may keep them waiting.
-		ctx := within(t, 10*time.Minute)
-		_ = r.sender.UploadDocuments(ctx, hotels("k", 40)...)
-		_ = r.sender.MergeDocuments(ctx, hotels("m", 10)...)
-		_ = r.sender.DeleteDocumentsByKey(ctx, "k-1", "k-2")
-		_ = r.sender.UploadDocuments(ctx, hotels("k", 5)...)
+		ctx := sendertest.Within(t, 10*time.Minute)
+		_ = r.Sender.UploadDocuments(ctx, sendertest.Hotels("k", 40)...)
+		_ = r.Sender.MergeDocuments(ctx, sendertest.Hotels("m", 10)...)
+		_ = r.Sender.DeleteDocumentsByKey(ctx, "k-1", "k-2")
+		_ = r.Sender.UploadDocuments(ctx, sendertest.Hotels("k", 5)...)
 		if round == 1 {
 			time.Sleep(2 * time.Minute) // some of it is settled
 		} else {
-			_ = r.sender.Flush(within(t, time.Hour))
+			_ = r.Sender.Flush(sendertest.Within(t, time.Hour))
 		}
 		synctest.Wait()
 		checkSums(r, events)
 	}
-	r.respond(hang) // so that Close has something to give up
-	_ = r.sender.UploadDocuments(within(t, time.Minute), hotels("last", 12)...)
-	_ = r.sender.Close(within(t, time.Minute))
+	r.Respond(sendertest.Hang) // so that Close has something to give up
+	_ = r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotels("last", 12)...)
+	_ = r.Sender.Close(sendertest.Within(t, time.Minute))
 	checkSums(r, events)
 }
 
-func checkSums(r *rig, events *told) {
-	t, s, sums, counts := r.t, r.sender.Stats(), map[string]int64{}, map[string]int64{}
-	eachPoint(t, r.reader, func(p point) {
+func checkSums(r *sendertest.Rig, events *told) {
+	t, s, sums, counts := r.T, r.Sender.Stats(), map[string]int64{}, map[string]int64{}
+	eachPoint(t, r.Metrics, func(p point) {
 		name := shorter(p.name)
 		counts[name] += int64(p.value)
 		sums[name] += int64(p.sum)
@@ -130,7 +133,7 @@ func checkSums(r *rig, events *told) {
 		"requests.inflight":              int64(s.InFlight),
 		"adders.blocked":                 int64(s.BlockedAdders),
 	} {
-		assert.Equal(t, want, counts[name], "%s, at %s", name, r.now())
+		assert.Equal(t, want, counts[name], "%s, at %s", name, r.Now())
 	}
 	assert.Equal(t, counts["items.added"], counts["items.settled"]+counts["queue.items"], "every accepted action is settled or waits")
 	assert.EqualValues(t, events.panics, s.CallbackPanics)
@@ -143,41 +146,41 @@ func checkSums(r *rig, events *told) {
 // again.
 func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Retry: atOnce, MaxBatchActions: 2})
-		r.respond(func(n int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce, MaxBatchActions: 2})
+		r.Respond(func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n == 3 { // while the first travels for the third time
-				r.upload(hotel{ID: "second"})
+				r.Upload(sendertest.Hotel{ID: "second"})
 			}
 			return next()
 		})
-		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"first"}, Status: 409}, {Keys: []string{"second"}, Times: 1, Status: 409}}})
-		r.upload(hotel{ID: "first"})
-		require.Equal(t, 1, flushFailures(t, r.flush()))
-		require.NoError(t, r.flush())
+		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"first"}, Status: 409}, {Keys: []string{"second"}, Times: 1, Status: 409}}})
+		r.Upload(sendertest.Hotel{ID: "first"})
+		require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		require.NoError(t, r.Flush())
 		retried := 0
-		for _, e := range r.seen("batch") {
-			retried += e.batch.Retried
+		for _, e := range r.Events("batch") {
+			retried += e.Batch.Retried
 		}
 		assert.Equal(t, 4, retried, "three times the first, once the second")
-		assert.EqualValues(t, retried, metricSums(t, r.reader)["retried"])
+		assert.EqualValues(t, retried, sendertest.MetricSums(t, r.Metrics)["retried"])
 	})
 }
 
 // Two requests under way ask for a pause of 100 s, one a second after the other.
 func TestAPauseIsMeasuredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 2, MaxBatchActions: 1})
-		r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 2, MaxBatchActions: 1})
+		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n > 2 {
 				return next()
 			}
 			time.Sleep(time.Duration(n) * time.Second)
-			return reply(req, 429, "", "Retry-After", "100"), nil
+			return sendertest.Reply(req, 429, "", "Retry-After", "100"), nil
 		})
-		r.upload(hotels("k", 2)...)
-		require.NoError(t, r.close())
-		assert.Equal(t, 102*time.Second, r.now())
-		eachPoint(t, r.reader, func(p point) {
+		r.Upload(sendertest.Hotels("k", 2)...)
+		require.NoError(t, r.Close())
+		assert.Equal(t, 102*time.Second, r.Now())
+		eachPoint(t, r.Metrics, func(p point) {
 			if shorter(p.name) == "throttle.delay" {
 				assert.InDelta(t, 101, p.sum, 0.001, "from the first reply on")
 			}
@@ -188,22 +191,22 @@ func TestAPauseIsMeasuredOnce(t *testing.T) {
 func TestTheMetricOfHealthSaysWhatHealthSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		r := newRig(t, &hotelOptions{Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { <-release }}})
-		r.upload(hotel{ID: "k"})
-		flushed := later(r.flush)
+		r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
+		r.Upload(sendertest.Hotel{ID: "k"})
+		flushed := sendertest.Later(r.Flush)
 		synctest.Wait()
-		r.sender.Pause() // the sender's goroutine does not come to it
-		require.Equal(t, events.Paused, r.sender.Health().State)
+		r.Sender.Pause() // the sender's goroutine does not come to it
+		require.Equal(t, events.Paused, r.Sender.Health().State)
 		assert.Equal(t, "paused", healthMetric(t, r))
-		r.sender.Resume()
+		r.Sender.Resume()
 		close(release)
 		require.NoError(t, <-flushed)
 	})
 }
 
 // healthMetric returns the state that the metric has.
-func healthMetric(t *testing.T, r *rig) (state string) {
-	eachPoint(t, r.reader, func(p point) {
+func healthMetric(t *testing.T, r *sendertest.Rig) (state string) {
+	eachPoint(t, r.Metrics, func(p point) {
 		if shorter(p.name) == "health.state" && p.value == 1 {
 			v, _ := p.attributes.Value("azsearch.health")
 			state += v.AsString()

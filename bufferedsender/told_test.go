@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
@@ -22,33 +23,33 @@ import (
 
 func TestWhatIsTakenBackIsNoFailureOfTheNextFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
-		r.sender.Pause()
-		r.upload(hotels("k", 3)...)
-		waiting := later(r.flush)
+		r := sendertest.New(t, nil)
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotels("k", 3)...)
+		waiting := sendertest.Later(r.Flush)
 		synctest.Wait()
 		all := func(string, any) bool { return true }
-		require.Equal(t, 3, r.sender.Withdraw(all))
+		require.Equal(t, 3, r.Sender.Withdraw(all))
 		var failed *bufferedsender.FlushError
 		require.ErrorAs(t, <-waiting, &failed, "it was waiting for them")
 		assert.Equal(t, 3, failed.Count)
 		assert.Equal(t, 3, failed.Withdrawn)
 		assert.Contains(t, failed.Error(), "3 actions failed, 3 of them withdrawn")
-		r.upload(hotels("k", 3)...)
-		require.Equal(t, 3, r.sender.Withdraw(all))
-		assert.NoError(t, r.flush(), "Withdraw has said it")
-		assert.EqualValues(t, 6, r.sender.Stats().Withdrawn)
-		assert.EqualValues(t, 6, r.sender.Stats().Failed)
-		assert.NoError(t, r.close())
+		r.Upload(sendertest.Hotels("k", 3)...)
+		require.Equal(t, 3, r.Sender.Withdraw(all))
+		assert.NoError(t, r.Flush(), "Withdraw has said it")
+		assert.EqualValues(t, 6, r.Sender.Stats().Withdrawn)
+		assert.EqualValues(t, 6, r.Sender.Stats().Failed)
+		assert.NoError(t, r.Close())
 	})
 }
 
 func TestACloseThatIsHeldSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
-		r.down(401)
-		r.upload(hotels("k", 3)...)
-		err := r.sender.Close(within(t, time.Minute))
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Down(401)
+		r.Upload(sendertest.Hotels("k", 3)...)
+		err := r.Sender.Close(sendertest.Within(t, time.Minute))
 		var closed *bufferedsender.CloseError
 		require.ErrorAs(t, err, &closed)
 		assert.ErrorIs(t, closed.Held, bufferedsender.ErrCircuitOpen)
@@ -56,18 +57,18 @@ func TestACloseThatIsHeldSaysWhy(t *testing.T) {
 		line, _, _ := strings.Cut(closed.Error(), "; first:")
 		assert.Contains(t, line, "3 actions unsent (sending was held: ")
 		assert.Contains(t, line, "HTTP 401")
-		assert.Contains(t, r.logs.String(), "level=WARN msg=\"azsearch: closing while sending is held")
-		assert.NotContains(t, r.logs.String(), "sending goes on")
+		assert.Contains(t, r.Logs.String(), "level=WARN msg=\"azsearch: closing while sending is held")
+		assert.NotContains(t, r.Logs.String(), "sending goes on")
 	})
 }
 
 // Also when only some documents are held apart.
 func TestACloseSaysThatDocumentsWereHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
-		r.respond(drifted(func() bool { return false }))
-		r.upload(append(hotels("new", 100), roomless("old", 100)...)...)
-		err := r.sender.Close(within(t, time.Minute))
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(sendertest.LackingUntil(func() bool { return false }))
+		r.Upload(append(sendertest.Hotels("new", 100), sendertest.RoomlessHotels("old", 100)...)...)
+		err := r.Sender.Close(sendertest.Within(t, time.Minute))
 		var closed *bufferedsender.CloseError
 		require.ErrorAs(t, err, &closed)
 		assert.Equal(t, 80, closed.Unsent)
@@ -87,8 +88,8 @@ func TestAnAddingCallTellsABadDocumentFromABadMoment(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	synctest.Test(t, func(t *testing.T) {
-		opts := &bufferedsender.Options[number]{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1, Logger: mute}
-		s, err := bufferedsender.New(&fakeIndexer{index: agree}, opts)
+		opts := &bufferedsender.Options[number]{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1, Logger: sendertest.NoLog}
+		s, err := bufferedsender.New(&sendertest.Indexer{}, opts)
 		require.NoError(t, err)
 		s.Pause()
 		add := func(n number) error { return s.UploadDocuments(t.Context(), n) }
@@ -113,7 +114,7 @@ func TestAnAddingCallTellsABadDocumentFromABadMoment(t *testing.T) {
 				assert.Equal(t, "accepted", name, "%v", c.err)
 			}
 		}
-		_ = s.Close(within(t, time.Millisecond))
+		_ = s.Close(sendertest.Within(t, time.Millisecond))
 		var refused *bufferedsender.AddError
 		require.ErrorAs(t, add(number{ID: "3"}), &refused)
 		assert.False(t, refused.Rejected(), "closed")
@@ -123,14 +124,14 @@ func TestAnAddingCallTellsABadDocumentFromABadMoment(t *testing.T) {
 // Who gives up waiting is told what went wrong meanwhile.
 func TestAWaiterThatGivesUpIsToldWhatItsLastAttemptFailedWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, guarded(t))
-		r.respond(reset)
-		_, err := r.sender.IndexDocumentsAndWait(within(t, 5*time.Second), models.UploadAction(hotel{ID: "k"}))
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(sendertest.BreakConnection)
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 5*time.Second), models.UploadAction(sendertest.Hotel{ID: "k"}))
 		var waited *bufferedsender.WaitError
 		require.ErrorAs(t, err, &waited)
 		require.Len(t, waited.Errors, 1)
 		assert.ErrorIs(t, waited.Errors[0], bufferedsender.ErrWithdrawn)
-		assert.ErrorIs(t, waited.Errors[0], errReset)
+		assert.ErrorIs(t, waited.Errors[0], sendertest.ErrReset)
 	})
 }
 
@@ -140,20 +141,20 @@ func TestTheLogNamesTheTypeThatAValueDoesNotHave(t *testing.T) {
 		t.Run(fmt.Sprintf("whole request %v", whole), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const message = "Cannot convert the literal 'secret' to the expected type 'Edm.Int32'."
-				lines := &lockedBuffer{}
-				opts := guarded(t)
+				lines := &sendertest.Buffer{}
+				opts := sendertest.WithBreaker(t)
 				opts.Logger = slog.New(slog.NewTextHandler(lines, nil)) // from Info on
-				r := newRig(t, opts)
+				r := sendertest.New(t, opts)
 				if whole {
-					r.respond(always(400, refusal(message)))
+					r.Respond(sendertest.Always(400, sendertest.ErrorBody(message)))
 				} else {
-					r.respond(results(func(rs []wireResult) []wireResult {
+					r.Respond(sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
 						rs[0]["status"], rs[0]["statusCode"], rs[0]["errorMessage"] = false, 400, message
 						return rs
 					}))
 				}
-				r.upload(hotel{ID: "k"})
-				flushFailures(t, r.flush())
+				r.Upload(sendertest.Hotel{ID: "k"})
+				sendertest.FlushFailures(t, r.Flush())
 				assert.Contains(t, lines.String(), "a value is not of the type Edm.Int32")
 				assert.NotContains(t, lines.String(), "secret")
 			})

@@ -14,13 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // tuningRow is a service and the senders that use it at the same time.
@@ -291,7 +291,7 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 		maxBatch = 10 // or there would be millions a second
 	}
 	for i := range r.senders {
-		s, err := bufferedsender.New(newClient(t, l.srv), &bufferedsender.Options[onlyKey]{
+		s, err := bufferedsender.New(sendertest.NewClient(t, l.srv), &bufferedsender.Options[onlyKey]{
 			MaxBatchActions: maxBatch, MaxInFlight: r.slots(), MaxBufferedActions: (r.slots() + 10) * batch,
 			Tuning: policy, Logger: slog.New(slog.DiscardHandler),
 			Handlers: events.Handlers[onlyKey]{BatchCompleted: func(_ context.Context, b *events.Batch) { l.count(i, b) }},

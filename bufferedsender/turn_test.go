@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,8 +24,8 @@ import (
 func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
-		r := newRig(t, &hotelOptions{MaxBufferedActions: 100, MaxBatchActions: 100, Handlers: hotelHandlers{
-			ActionAdded: func(_ context.Context, e *events.ActionAdded[hotel]) error {
+		r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 100, MaxBatchActions: 100, Handlers: sendertest.Handlers{
+			ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
 				if slow.Load() && e.Key == "w-105" {
 					time.Sleep(time.Hour)
 				} else if slow.Load() {
@@ -33,9 +34,9 @@ func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 				return nil
 			},
 		}})
-		r.sender.Pause()
-		r.upload(hotels("k", 100)...)
-		go r.upload(hotel{ID: "waits"})
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotels("k", 100)...)
+		go r.Upload(sendertest.Hotel{ID: "waits"})
 		synctest.Wait()
 		slow.Store(true)
 		var added atomic.Int64
@@ -45,18 +46,20 @@ func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 				if i != 5 {
 					time.Sleep(time.Microsecond)
 				}
-				if assert.NoError(t, r.sender.UploadDocuments(t.Context(), hotel{ID: fmt.Sprint("w-", 100+i)})) {
+				if assert.NoError(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("w-", 100+i)})) {
 					added.Add(1)
 				}
 			})
 		}
 		time.Sleep(time.Second)
-		r.sender.Resume()
+		r.Sender.Resume()
 		time.Sleep(time.Minute)
-		s := r.sender.Stats()
+		s := r.Sender.Stats()
 		t.Log("added by 50 callers a minute after the buffer is empty:", added.Load(), "pending", s.PendingActions, "waiting", s.BlockedAdders)
 		assert.EqualValues(t, 49, added.Load())
-		late := later(func() error { return r.sender.UploadDocuments(within(t, time.Minute), hotel{ID: "newcomer"}) })
+		late := sendertest.Later(func() error {
+			return r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "newcomer"})
+		})
 		assert.NoError(t, <-late, "a newcomer, with an empty buffer")
 		wg.Wait()
 	})
@@ -67,27 +70,27 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers = 300
 		var slow atomic.Bool
-		s, err := bufferedsender.New(&fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			if slow.Load() {
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(time.Millisecond)
-			return agree(ctx, body)
-		}}, &hotelOptions{MaxBufferedActions: 1000, MaxBatchActions: 100, Handlers: hotelHandlers{
-			ActionAdded: func(context.Context, *events.ActionAdded[hotel]) error {
+			return sendertest.AcceptAll(ctx, body)
+		}}, &sendertest.Options{MaxBufferedActions: 1000, MaxBatchActions: 100, Handlers: sendertest.Handlers{
+			ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
 				time.Sleep(20 * time.Millisecond) // writes it down somewhere
 				return nil
 			},
 		}})
 		require.NoError(t, err)
-		closeAtLast(t, s)
+		sendertest.CloseAtEnd(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		var added atomic.Int64
 		var wg sync.WaitGroup
 		for i := range callers {
 			wg.Go(func() {
 				for n := 0; ; n++ {
-					if s.UploadDocuments(ctx, hotel{ID: fmt.Sprint("k-", i, "-", n)}) != nil {
+					if s.UploadDocuments(ctx, sendertest.Hotel{ID: fmt.Sprint("k-", i, "-", n)}) != nil {
 						return
 					}
 					added.Add(1)
@@ -116,27 +119,27 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 // An ActionAdded handler may add to its sender with a context of its own.
 func TestAddingInsideActionAddedWhileTheBufferIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r *rig
-		r = newRig(t, &hotelOptions{MaxBufferedActions: 10, Handlers: hotelHandlers{
-			ActionAdded: func(_ context.Context, e *events.ActionAdded[hotel]) error {
+		var r *sendertest.Rig
+		r = sendertest.New(t, &sendertest.Options{MaxBufferedActions: 10, Handlers: sendertest.Handlers{
+			ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
 				if strings.HasPrefix(e.Key, "outer") {
-					return r.sender.UploadDocuments(within(t, time.Hour), hotel{ID: "inner" + e.Key})
+					return r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.Hotel{ID: "inner" + e.Key})
 				}
 				return nil
 			},
 		}})
-		r.sender.Pause()
-		r.upload(hotels("k", 10)...)
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotels("k", 10)...)
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {
-				assert.NoError(t, r.sender.UploadDocuments(within(t, 2*time.Hour), hotel{ID: fmt.Sprint("outer-", i)}))
+				assert.NoError(t, r.Sender.UploadDocuments(sendertest.Within(t, 2*time.Hour), sendertest.Hotel{ID: fmt.Sprint("outer-", i)}))
 			})
 		}
 		synctest.Wait()
-		r.sender.Resume()
+		r.Sender.Resume()
 		wg.Wait()
-		assert.Less(t, r.now(), time.Minute)
+		assert.Less(t, r.Now(), time.Minute)
 	})
 }
 
@@ -158,23 +161,23 @@ func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, callers = 100 << 10, 500
 		n := 0
-		index := &fakeIndexer{index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			if n++; n == 1 {
 				time.Sleep(10 * time.Second)
 			}
 			time.Sleep(time.Millisecond)
-			return agree(ctx, body)
+			return sendertest.AcceptAll(ctx, body)
 		}}
-		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: mute, MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1})
+		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: sendertest.NoLog, MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1})
 		require.NoError(t, err)
-		closeAtLast(t, s)
+		sendertest.CloseAtEnd(t, s)
 		text := slowText(strings.Repeat("x", size))
 		for i := range 12 { // fill it
-			go func() { _ = s.UploadDocuments(within(t, time.Hour), slowDoc{fmt.Sprint("a-", i), text}) }()
+			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), slowDoc{fmt.Sprint("a-", i), text}) }()
 		}
 		time.Sleep(time.Second)
 		for i := range callers {
-			go func() { _ = s.UploadDocuments(within(t, time.Hour), slowDoc{fmt.Sprint("b-", i), text}) }()
+			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), slowDoc{fmt.Sprint("b-", i), text}) }()
 		}
 		var most int64
 		for range 60_000 {
@@ -192,25 +195,27 @@ func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 	for name, full := range map[string]bool{"empty buffer": false, "full buffer, nobody waits yet": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := bufferedsender.New[hotel](&fakeIndexer{agree}, &hotelOptions{
-					MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, Logger: mute,
-					Handlers: hotelHandlers{ActionAdded: func(context.Context, *events.ActionAdded[hotel]) error {
+				s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &sendertest.Options{
+					MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, Logger: sendertest.NoLog,
+					Handlers: sendertest.Handlers{ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
 						time.Sleep(time.Millisecond) // a checkpoint
 						return nil
 					}},
 				})
 				require.NoError(t, err)
-				closeAtLast(t, s)
+				sendertest.CloseAtEnd(t, s)
 				name := strings.Repeat("x", size)
 				before := heapNow()
 				s.Pause()
 				if full {
 					for i := range limit / size {
-						require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: fmt.Sprint("f-", i), Name: name}))
+						require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("f-", i), Name: name}))
 					}
 				}
 				for i := range callers {
-					go func() { _ = s.UploadDocuments(context.Background(), hotel{ID: fmt.Sprint("k-", i), Name: name}) }()
+					go func() {
+						_ = s.UploadDocuments(context.Background(), sendertest.Hotel{ID: fmt.Sprint("k-", i), Name: name})
+					}()
 				}
 				time.Sleep(time.Minute)
 				held := heapNow() - before

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,27 +20,27 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var o outcomes
-				r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
-				r.respond(seconds(func(int, *exchange) float64 { return 10 }))
+				r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 				if c.refuse {
-					fault := refuseKeys("a")
+					fault := sendertest.RefuseKeys("a")
 					fault.Documents[0].Nth = 1
-					r.faults(fault)
+					r.Faults(fault)
 				}
-				r.add(models.UploadAction(hotel{ID: "a", Rooms: 7}).WithTag("newer").WithCallback(o.note))
-				flushed := later(r.flush)
+				r.Add(models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 7}).WithTag("newer").WithCallback(o.note))
+				flushed := sendertest.Later(r.Flush)
 				time.Sleep(time.Second)
-				r.add(models.UploadAction(hotel{ID: "a", Rooms: 3}).WithTag("older").WithCallback(o.note))
+				r.Add(models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 3}).WithTag("older").WithCallback(o.note))
 				synctest.Wait()
 				o.mu.Lock()
 				assert.Empty(t, o.all, "it waits behind the newer one")
 				o.mu.Unlock()
 				assert.Equal(t, c.refuse, <-flushed != nil)
-				require.NoError(t, r.sender.Flush(within(t, time.Hour)))
+				require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
 				assert.Equal(t, c.refuse, o.one(t, "newer").Err != nil)
 				assert.True(t, o.one(t, "older").Completed())
 				assert.Equal(t, map[bool]models.Reason{true: models.ReasonNone, false: models.ReasonSuperseded}[c.refuse], o.one(t, "older").Reason)
-				assert.Equal(t, c.rooms, r.roomsOf("a"))
+				assert.Equal(t, c.rooms, roomsOf(r, "a"))
 			})
 		})
 	}
@@ -48,18 +49,18 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 // A merge that changes nothing, because there is no such document, outdates nothing.
 func TestAnOlderVersionIsSentAfterAMergeThatWasIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := &hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms) }, OnMergeMissing: bufferedsender.MergeMissingIgnore}
-		r := newRig(t, opts)
-		r.respond(seconds(func(int, *exchange) float64 { return 1 }))
-		r.add(models.MergeAction(hotel{ID: "k", Rooms: 5}))
-		flushed := later(r.flush)
+		opts := &sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }, OnMergeMissing: bufferedsender.MergeMissingIgnore}
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
+		r.Add(models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 5}))
+		flushed := sendertest.Later(r.Flush)
 		time.Sleep(500 * time.Millisecond) // in a request
-		r.add(models.UploadAction(hotel{ID: "k", Name: "created", Rooms: 3}))
+		r.Add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "created", Rooms: 3}))
 		require.NoError(t, <-flushed)
-		require.NoError(t, r.flush())
-		assert.EqualValues(t, 2, r.sender.Stats().Completed)
-		assert.Len(t, r.indexed(), 1, "Completed: 2, and there is no document")
-		r.unstopped = true
-		require.NoError(t, r.close())
+		require.NoError(t, r.Flush())
+		assert.EqualValues(t, 2, r.Sender.Stats().Completed)
+		assert.Len(t, r.Indexed(), 1, "Completed: 2, and there is no document")
+		r.Abandoned = true
+		require.NoError(t, r.Close())
 	})
 }

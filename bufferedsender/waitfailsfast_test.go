@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
@@ -21,15 +22,15 @@ import (
 // waits for its outcome, and opens the way for the others.
 func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, Retry: atOnce, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
 		})
 		call := func(key string) error {
-			_, err := r.sender.IndexDocumentsAndWait(within(t, time.Minute), models.UploadAction(hotel{ID: key}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
 			return err
 		}
-		r.respond(sick)
-		waiting := later(func() error { return call("first") })
+		r.Respond(sendertest.Failing)
+		waiting := sendertest.Later(func() error { return call("first") })
 		synctest.Wait()
 		time.Sleep(time.Second)
 		err := <-waiting
@@ -37,18 +38,18 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 		var failed *bufferedsender.WaitError
 		require.ErrorAs(t, err, &failed)
 		assert.Equal(t, 1, failed.Unknown, "its request was answered 500")
-		began := r.now()
+		began := r.Now()
 		require.ErrorIs(t, call("second"), bufferedsender.ErrCircuitOpen, "at once")
-		assert.Equal(t, began, r.now())
+		assert.Equal(t, began, r.Now())
 
-		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(100 * time.Millisecond)
 			return next()
 		})
 		time.Sleep(10 * time.Second)
 		var calls []<-chan error
 		for i := range 5 {
-			calls = append(calls, later(func() error { return call(fmt.Sprint("k", i)) }))
+			calls = append(calls, sendertest.Later(func() error { return call(fmt.Sprint("k", i)) }))
 		}
 		succeeded := 0
 		for _, c := range calls {
@@ -67,24 +68,24 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 // same before and after.
 func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, Retry: atOnce, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
 		})
 		call := func(key string) error {
-			_, err := r.sender.IndexDocumentsAndWait(within(t, time.Hour), models.UploadAction(hotel{ID: key}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour), models.UploadAction(sendertest.Hotel{ID: key}))
 			return err
 		}
-		r.respond(sick)
+		r.Respond(sendertest.Failing)
 		require.ErrorIs(t, call("first"), bufferedsender.ErrCircuitOpen)
-		require.Less(t, r.now(), time.Second)
-		r.respond(func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+		require.Less(t, r.Now(), time.Second)
+		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(100 * time.Millisecond)
-			return reply(req, 500, refusal("out of order")), nil
+			return sendertest.Reply(req, 500, sendertest.ErrorBody("out of order")), nil
 		})
 		time.Sleep(11 * time.Second) // half-open: this one is the probe
-		began := r.now()
+		began := r.Now()
 		require.Error(t, call("probe"))
-		assert.Less(t, r.now()-began, 2*time.Second, "it burns its deadline")
+		assert.Less(t, r.Now()-began, 2*time.Second, "it burns its deadline")
 	})
 }
 
@@ -92,48 +93,48 @@ func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 // afterwards.
 func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, Retry: atOnce, MaxInFlight: 2, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, MaxInFlight: 2, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
 		})
 		call := func(key string) error {
-			_, err := r.sender.IndexDocumentsAndWait(within(t, 10*time.Minute), models.UploadAction(hotel{ID: key}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
 			return err
 		}
-		r.respond(func(_ int, x *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
-			if x.keys[0] == "slow" {
+		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			if x.Keys[0] == "slow" {
 				time.Sleep(5 * time.Second)
 			} else {
 				time.Sleep(time.Second)
 			}
-			return reply(req, 500, refusal("out of order")), nil
+			return sendertest.Reply(req, 500, sendertest.ErrorBody("out of order")), nil
 		})
-		slow := later(func() error { return call("slow") })
+		slow := sendertest.Later(func() error { return call("slow") })
 		time.Sleep(100 * time.Millisecond)
 		require.ErrorIs(t, call("fast"), bufferedsender.ErrCircuitOpen)
 		require.ErrorIs(t, <-slow, bufferedsender.ErrCircuitOpen)
-		assert.Less(t, r.now(), 10*time.Second, "it burns its deadline")
+		assert.Less(t, r.Now(), 10*time.Second, "it burns its deadline")
 	})
 }
 
 // The breaker opens while the call waits for room.
 func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, MaxBufferedActions: 10, MaxBatchActions: 10, Retry: atOnce,
-			Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, MaxBufferedActions: 10, MaxBatchActions: 10, Retry: sendertest.RetryAtOnce,
+			Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
 		})
-		r.respond(func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(time.Second)
-			return reply(req, 500, refusal("out of order")), nil
+			return sendertest.Reply(req, 500, sendertest.ErrorBody("out of order")), nil
 		})
-		r.upload(hotels("k", 10)...)
+		r.Upload(sendertest.Hotels("k", 10)...)
 		time.Sleep(100 * time.Millisecond)
-		_, err := r.sender.IndexDocumentsAndWait(within(t, 10*time.Minute), models.UploadAction(hotel{ID: "w"}))
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), models.UploadAction(sendertest.Hotel{ID: "w"}))
 		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
-		assert.Less(t, r.now(), 10*time.Second, "it burns its deadline")
+		assert.Less(t, r.Now(), 10*time.Second, "it burns its deadline")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_ = r.sender.Close(ctx)
+		_ = r.Sender.Close(ctx)
 	})
 }
 
@@ -143,12 +144,12 @@ func TestWaitFailsFastWhicheverIsToldFirst(t *testing.T) {
 	burnt := 0
 	const runs = 2000
 	for range runs {
-		s, err := bufferedsender.New(&fakeIndexer{index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-			return models.IndexDocumentsResult{}, statusError(500)
-		}}, &hotelOptions{WaitFailsFast: true, Retry: atOnce, WaitInterval: -1, Logger: mute, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})})
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			return models.IndexDocumentsResult{}, sendertest.StatusError(500)
+		}}, &sendertest.Options{WaitFailsFast: true, Retry: sendertest.RetryAtOnce, WaitInterval: -1, Logger: sendertest.NoLog, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		_, err = s.IndexDocumentsAndWait(ctx, models.UploadAction(hotel{ID: "k"}))
+		_, err = s.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k"}))
 		if errors.Is(err, context.DeadlineExceeded) {
 			burnt++
 		}
@@ -162,15 +163,15 @@ func TestWaitFailsFastWhicheverIsToldFirst(t *testing.T) {
 // A good document is not turned away because bad ones of others are held apart.
 func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := guarded(t)
+		opts := sendertest.WithBreaker(t)
 		opts.WaitFailsFast = true
-		r := newRig(t, opts)
-		r.respond(drifted(func() bool { return false }))
-		r.upload(append(hotels("new", 100), roomless("old", 100)...)...)
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.LackingUntil(func() bool { return false }))
+		r.Upload(append(sendertest.Hotels("new", 100), sendertest.RoomlessHotels("old", 100)...)...)
 		time.Sleep(time.Minute)
 		ok := 0
 		for i := range 20 {
-			_, err := r.sender.IndexDocumentsAndWait(within(t, 10*time.Second), models.UploadAction(hotel{ID: fmt.Sprint("good-", i)}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("good-", i)}))
 			if err == nil {
 				ok++
 			} else if i == 0 {
@@ -180,23 +181,23 @@ func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 		}
 		t.Logf("%d of 20 good documents accepted", ok)
 		assert.NotZero(t, ok)
-		_ = r.sender.Close(within(t, time.Millisecond))
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
 
 // Sending stops while the call waits for room.
 func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := bufferedsender.New(&fakeIndexer{index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-ctx.Done()
 			return models.IndexDocumentsResult{}, ctx.Err()
-		}}, &hotelOptions{Logger: mute, WaitFailsFast: true, MaxBufferedActions: 1, MaxBatchActions: 1})
+		}}, &sendertest.Options{Logger: sendertest.NoLog, WaitFailsFast: true, MaxBufferedActions: 1, MaxBatchActions: 1})
 		require.NoError(t, err)
-		closeAtLast(t, s)
-		require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}))
+		sendertest.CloseAtEnd(t, s)
+		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		go func() { time.Sleep(time.Second); s.Pause() }()
 		began := time.Now()
-		_, err = s.IndexDocumentsAndWait(within(t, 10*time.Second), models.UploadAction(hotel{ID: "k"}))
+		_, err = s.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), models.UploadAction(sendertest.Hotel{ID: "k"}))
 		assert.ErrorIs(t, err, bufferedsender.ErrPaused)
 		assert.Equal(t, time.Second, time.Since(began))
 	})

@@ -27,6 +27,8 @@ const (
 	backoff  = "github.com/cenkalti/backoff/v4"
 	breaker  = "github.com/sony/gobreaker/..."
 	goleak   = "go.uber.org/goleak"
+	testify  = "github.com/stretchr/testify/..."
+	rapid    = "pgregory.net/rapid"
 	cli      = "github.com/urfave/cli/v3"
 	uuid     = "github.com/google/uuid"
 	progress = "github.com/schollz/progressbar/v3"
@@ -102,7 +104,17 @@ var Rules = []Rule{
 	{Folder: "samples/observability", May: append(append([]string{azcore, "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, "./cmd/azsearch/internal/..."}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/..."}},
+	// The black-box tests of the sender, by subject: no package but its tests.
+	{Folder: "bufferedsender/test"},
+
 	{Folder: "internal/testkit", May: []string{goleak}},
+	// The harness of the tests of the sender and of what is built on it. It is no test
+	// itself, so that tests of several packages and a program that runs for an hour can
+	// use it; nothing that is built for users may.
+	{Folder: "internal/sendertest", May: append(append([]string{
+		"./internal/testkit", testify, rapid, azcore, "go.opentelemetry.io/otel/sdk/metric/...",
+	}, otelAPI...), public...)},
+	{Folder: "internal/soak", May: append([]string{"./internal/sendertest", cli}, public...)},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/interop"},
@@ -111,10 +123,10 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit",
-	"github.com/stretchr/testify/...",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit", "./internal/sendertest",
+	testify,
 	"github.com/jarcoal/httpmock",
-	"pgregory.net/rapid",
+	rapid,
 	goleak,
 	"github.com/alicebob/miniredis/...",
 	"go.opentelemetry.io/otel/...",

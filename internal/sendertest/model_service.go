@@ -1,9 +1,8 @@
-package bufferedsender_test
+package sendertest
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +17,7 @@ var faultKinds = []string{
 	"408", "413", "429", "429 wait", "500", "502", "503", "504", "400", "400 named", "400 property", "401", "403", "404", "409",
 	"302", "405", "520", "429 past",
 	"cut before", "cut after", "refused", "hang", "slow", "slow after",
-	"empty", "rubbish", "truncated", "missing", "extra", "repeated", "contradicting", "shuffled", "wrong status",
+	"empty", "malformed", "truncated", "missing", "extra", "repeated", "contradicting", "shuffled", "wrong status",
 	"doc 400", "doc 404", "doc 409", "doc 422", "doc 429", "doc 503", "doc 500",
 }
 
@@ -28,8 +27,6 @@ type result struct {
 	ErrorMessage *string `json:"errorMessage"`
 	StatusCode   int     `json:"statusCode"`
 }
-
-var errReset = errors.New("connection reset by peer")
 
 // intercept plays the service in trouble, and checks each request.
 func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -89,7 +86,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	switch kind {
 	case "408", "413", "429", "500", "502", "503", "504", "400", "401", "403", "404", "409", "302", "405", "520":
 		status, err := strconv.Atoi(kind)
-		must(err)
+		orPanic(err)
 		return answer(status, oops("model says "+kind)), nil
 	case "429 wait":
 		return answer(429, oops("wait"), "Retry-After", "2"), nil
@@ -102,7 +99,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	case "400 named":
 		return answer(400, oops(fmt.Sprintf("The request is invalid. Details: actions : %d: bad.", lucky))), nil
 	case "cut before", "refused":
-		return nil, errReset
+		return nil, ErrReset
 	case "hang":
 		<-req.Context().Done()
 		return nil, req.Context().Err()
@@ -118,7 +115,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	if status, ok := strings.CutPrefix(kind, "doc "); ok {
 		message := "model says " + status
 		code, err := strconv.Atoi(status)
-		must(err)
+		orPanic(err)
 		refusal = &result{Key: keys[lucky], ErrorMessage: &message, StatusCode: code}
 		value = slices.Delete(slices.Clone(value), lucky, lucky+1)
 	}
@@ -135,7 +132,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	}
 	switch kind {
 	case "cut after":
-		return nil, errReset
+		return nil, ErrReset
 	case "slow after":
 		select {
 		case <-time.After(300 * time.Millisecond):
@@ -144,7 +141,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 		}
 	case "empty":
 		return answer(200, ""), nil
-	case "rubbish":
+	case "malformed":
 		return answer(200, "<html>OK</html>"), nil
 	case "missing":
 		results = slices.Delete(results, lucky, lucky+1)

@@ -1,4 +1,4 @@
-package bufferedsender_test
+package sendertest
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// heard is what the hooks of a schedule were told, guarded by its mu.
-type heard struct {
+// observed is what the hooks of a schedule were called with, guarded by its mu.
+type observed struct {
 	inside     bool // a hook runs
 	cuts       map[string]*cut
 	cutOf      map[string]*cut // the last one that begins with a key
@@ -34,8 +34,8 @@ type heard struct {
 	taken, notTaken int // dead letters
 }
 
-func newHeard() heard {
-	return heard{
+func newObserved() observed {
+	return observed{
 		cuts: map[string]*cut{}, cutOf: map[string]*cut{}, letters: map[string][]deadletter.Letter{},
 		purged: map[string]int{}, purgedKeys: map[string]int{},
 	}
@@ -59,17 +59,17 @@ func (s *schedule) handlers() events.Handlers[modelDoc] {
 		},
 		HealthChanged: func(ctx context.Context, e *events.HealthChange) {
 			s.hook(ctx, func() {
-				if e.From != s.heard.health || e.From == e.To {
-					s.errorf("health from %v to %v; it was %v", e.From, e.To, s.heard.health)
+				if e.From != s.observed.health || e.From == e.To {
+					s.errorf("health from %v to %v; it was %v", e.From, e.To, s.observed.health)
 				}
-				s.heard.health = e.To
+				s.observed.health = e.To
 			})
 		},
 		Closed: s.closed,
 	}
 }
 
-// hook notes what a hook was told, and may then misbehave.
+// hook notes what a hook was called with, and may then misbehave.
 func (s *schedule) hook(ctx context.Context, note func()) {
 	s.enterHook(note)
 	defer s.leaveHook()
@@ -79,21 +79,21 @@ func (s *schedule) hook(ctx context.Context, note func()) {
 func (s *schedule) enterHook(note func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.heard.inside || s.heard.closed {
-		s.errorf("a hook runs beside another one (%t) or after Closed (%t)", s.heard.inside, s.heard.closed)
+	if s.observed.inside || s.observed.closed {
+		s.errorf("a hook runs beside another one (%t) or after Closed (%t)", s.observed.inside, s.observed.closed)
 	}
-	s.heard.inside = true
+	s.observed.inside = true
 	note()
 }
 
 func (s *schedule) leaveHook() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard.inside = false
+	s.observed.inside = false
 }
 
 func (s *schedule) sent(e *events.ActionSent[modelDoc]) {
-	if s.heard.cuts[e.BatchID] == nil {
+	if s.observed.cuts[e.BatchID] == nil {
 		s.cutNow(e.BatchID, e.Key)
 	}
 	if r, ok := e.Action.Tag.(*record); ok {
@@ -105,13 +105,13 @@ func (s *schedule) sent(e *events.ActionSent[modelDoc]) {
 }
 
 func (s *schedule) batch(e *events.Batch) {
-	s.heard.batches++
+	s.observed.batches++
 	if errors.Is(e.Err, bufferedsender.ErrNotSent) {
-		s.heard.notSent++
+		s.observed.notSent++
 	}
-	switch c := s.heard.cuts[e.ID]; {
+	switch c := s.observed.cuts[e.ID]; {
 	case c == nil:
-		s.errorf("a reply to a request that nobody was told of: %+v", e)
+		s.errorf("a reply to a request that no ActionSent event announced: %+v", e)
 	case c.actions > 0 && (c.actions != e.Actions || int64(c.bytes) != e.Bytes):
 		s.errorf("a request had %d actions and %d bytes, not %+v", c.actions, c.bytes, e)
 	}
@@ -153,37 +153,37 @@ func (s *schedule) failed(e *events.ActionFailed[modelDoc]) {
 	if errors.Is(e.Err, bufferedsender.ErrClosed) {
 		how = "unsent"
 		if e.Unknown {
-			s.heard.unknown++
+			s.observed.unknown++
 		}
 	}
 	if e.Unsent != (how == "unsent") {
 		s.errorf("Unsent is %t: %v", e.Unsent, e.Err)
 	}
 	if errors.Is(e.Err, bufferedsender.ErrPurged) {
-		s.heard.purged[e.Key]++
+		s.observed.purged[e.Key]++
 	}
 	r := s.find(e.Action, e.Key)
 	if r != nil {
 		r.takenBack = errors.Is(e.Err, bufferedsender.ErrWithdrawn)
 	}
-	if r != nil && s.options.DeadLetters != nil && !errors.Is(e.Err, bufferedsender.ErrWithdrawn) && s.letterIsKnown(e.Action.Tag) {
-		s.checkLetter(r, e)
+	if r != nil && s.options.DeadLetters != nil && !errors.Is(e.Err, bufferedsender.ErrWithdrawn) && s.deadLetterIsKnown(e.Action.Tag) {
+		s.checkDeadLetter(r, e)
 	}
 	s.end(r, e.Key, how, e.Unknown, e.Folded, e.Superseded)
 }
 
-// letterIsKnown reports whether it can be said which action a letter is about.
+// deadLetterIsKnown reports whether it can be said which action a dead letter is about.
 // Deletes by key, without a tag, look alike, and not all of those that were folded
-// have a letter.
-func (s *schedule) letterIsKnown(tag any) bool { return tag != nil || !s.options.Fold }
+// have a dead letter.
+func (s *schedule) deadLetterIsKnown(tag any) bool { return tag != nil || !s.options.Fold }
 
-// checkLetter looks for the dead letter of an action. Of those that were folded
+// checkDeadLetter looks for the dead letter of an action. Of those that were folded
 // into one only the first has one.
-func (s *schedule) checkLetter(r *record, e *events.ActionFailed[modelDoc]) {
-	if e.Unsent && e.Superseded { // the newer one has the letter, or was applied
+func (s *schedule) checkDeadLetter(r *record, e *events.ActionFailed[modelDoc]) {
+	if e.Unsent && e.Superseded { // the newer one has the dead letter, or was applied
 		return
 	}
-	letters := s.heard.letters[e.Key]
+	letters := s.observed.letters[e.Key]
 	if len(letters) == 0 || letters[0].Tag != e.Action.Tag {
 		before := s.settleOrder[e.Key]
 		n := len(before) - 1
@@ -193,7 +193,7 @@ func (s *schedule) checkLetter(r *record, e *events.ActionFailed[modelDoc]) {
 		return
 	}
 	l := letters[0]
-	s.heard.letters[e.Key] = letters[1:]
+	s.observed.letters[e.Key] = letters[1:]
 	var why *bufferedsender.ActionError
 	if !errors.As(e.Err, &why) {
 		s.errorf("an action has failed with %T", e.Err)
@@ -204,13 +204,13 @@ func (s *schedule) checkLetter(r *record, e *events.ActionFailed[modelDoc]) {
 		s.errorf("the dead letter %+v is about %+v", l, e)
 	}
 	if e.Folded {
-		return // the letter has what they make together
+		return // the dead letter has what they make together
 	}
 	want, err := json.Marshal(r.action.Document)
 	if r.action.Type == models.ActionDelete {
 		want, err = json.Marshal(modelDoc{ID: r.key})
 	}
-	must(err)
+	orPanic(err)
 	if l.Action != r.action.Type || string(l.Document) != string(want) {
 		s.errorf("the dead letter of action %d is %s %s, not %s %s", r.id, l.Action, l.Document, r.action.Type, want)
 	}
@@ -219,7 +219,7 @@ func (s *schedule) checkLetter(r *record, e *events.ActionFailed[modelDoc]) {
 func (s *schedule) onPurged(ctx context.Context, keys []string) {
 	s.hook(ctx, func() {
 		for _, key := range keys {
-			if s.heard.purgedKeys[key]++; s.heard.purgedKeys[key] > s.heard.purged[key] {
+			if s.observed.purgedKeys[key]++; s.observed.purgedKeys[key] > s.observed.purged[key] {
 				s.errorf("OnPurged got key %s before or without its event", key)
 			}
 		}
@@ -232,9 +232,9 @@ func (s *schedule) closed(context.Context) error {
 	s.enterHook(func() {})
 	defer s.leaveHook()
 	s.mu.Lock()
-	s.heard.closed = true
+	s.observed.closed = true
 	what := s.draw("panic", "exit", "error")
-	s.heard.closedErr = what != ""
+	s.observed.closedErr = what != ""
 	s.mu.Unlock()
 	return s.fall(what)
 }
@@ -246,15 +246,15 @@ func (m modelSink) Write(_ context.Context, letters []deadletter.Letter) error {
 	var what string
 	s.enterHook(func() {
 		for _, l := range letters {
-			if s.letterIsKnown(l.Tag) {
-				s.heard.letters[l.Key] = append(s.heard.letters[l.Key], l)
+			if s.deadLetterIsKnown(l.Tag) {
+				s.observed.letters[l.Key] = append(s.observed.letters[l.Key], l)
 			}
 		}
 		switch what = s.draw("panic", "exit", "error"); what {
 		case "":
-			s.heard.taken += len(letters)
+			s.observed.taken += len(letters)
 		default:
-			s.heard.notTaken += len(letters)
+			s.observed.notTaken += len(letters)
 		}
 	})
 	defer s.leaveHook()
@@ -263,12 +263,12 @@ func (m modelSink) Write(_ context.Context, letters []deadletter.Letter) error {
 
 // draw returns "", or if a hook is to misbehave how. It is called with mu held.
 func (s *schedule) draw(ways ...string) string {
-	if s.naughty == 0 || s.rnd.IntN(1000) >= s.naughty {
+	if s.misbehaving == 0 || s.rnd.IntN(1000) >= s.misbehaving {
 		return ""
 	}
 	what := ways[s.rnd.IntN(len(ways))]
 	if what == "panic" {
-		s.heard.panics++
+		s.observed.panics++
 	}
 	return what
 }
@@ -325,10 +325,10 @@ func (s *schedule) addInHook(ctx context.Context, how string) {
 	r := &record{id: len(s.records), caller: -1, key: fmt.Sprintf("h-%d", s.rnd.IntN(3)), added: 1}
 	a, b := "hook", int64(r.id)
 	r.action = models.UploadAction(modelDoc{ID: r.key, A: &a, B: &b}).WithTag(r)
-	if s.heard.adds++; s.heard.adds <= most {
+	if s.observed.adds++; s.observed.adds <= most {
 		s.records = append(s.records, r)
 	}
-	enough := s.heard.adds > most
+	enough := s.observed.adds > most
 	s.mu.Unlock()
 	if enough {
 		return

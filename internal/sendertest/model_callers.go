@@ -1,4 +1,4 @@
-package bufferedsender_test
+package sendertest
 
 import (
 	"context"
@@ -254,7 +254,7 @@ func (s *schedule) withdraw() {
 	defer s.mu.Unlock()
 	for r := range before {
 		// A Close that gives up may come first, and a hook that ends its goroutine.
-		if len(r.ended) == 0 && !s.closing && s.naughty == 0 {
+		if len(r.ended) == 0 && !s.closing && s.misbehaving == 0 {
 			s.errorf("action %d of key %s was withdrawn and has not ended", r.id, r.key)
 		}
 		r.banned = r.sent

@@ -1,4 +1,4 @@
-package bufferedsender_test
+package sendertest
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ import (
 )
 
 func newSchedule(intn func(int) int) *schedule {
-	s := &schedule{intn: intn, rnd: rand.New(rand.NewPCG(uint64(intn(1<<20)), 0)), settleOrder: map[string][]*record{}, inFlight: map[string]int{}, heard: newHeard()}
+	s := &schedule{intn: intn, rnd: rand.New(rand.NewPCG(uint64(intn(1<<20)), 0)), settleOrder: map[string][]*record{}, inFlight: map[string]int{}, observed: newObserved()}
 	pick := func(from ...int) int { return from[intn(len(from))] }
 	s.hidden = 16_000_000
 	if intn(4) == 0 {
@@ -55,7 +55,7 @@ func newSchedule(intn func(int) int) *schedule {
 	if intn(2) == 0 {
 		o.DeadLetters = modelSink{s}
 	}
-	s.naughty = pick(0, 0, 20, 100)
+	s.misbehaving = pick(0, 0, 20, 100)
 	s.shared = intn(3) == 0
 	if o.Fold = intn(2) == 0; o.Fold && intn(2) == 0 {
 		o.Version = func(doc modelDoc) int64 {
@@ -99,23 +99,23 @@ func newSchedule(intn func(int) int) *schedule {
 // start makes the service and the senders.
 func (s *schedule) start() {
 	s.server = searchtest.NewServer(&searchtest.Options{MaxBatchBytes: s.hidden})
-	must(s.server.CreateIndex(json.RawMessage(modelIndex)))
+	orPanic(s.server.CreateIndex(json.RawMessage(modelIndex)))
 	s.server.Intercept(s.intercept)
 	client, err := search.NewClientWithKey(s.server.URL(), "model", azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{
 		ClientOptions: azcore.ClientOptions{Transport: s.server},
 	})
-	must(err)
+	orPanic(err)
 	if !s.options.DisableBreaker {
 		s.options.Breaker, err = breaker.New(&s.breaker) // in the bubble
-		must(err)
+		orPanic(err)
 	}
 	s.sender, err = bufferedsender.New(client, &s.options)
-	must(err)
+	orPanic(err)
 	if s.shared {
 		o := s.options
 		o.Handlers, o.DeadLetters, o.OnPurged, o.AllowLoss = events.Handlers[modelDoc]{}, nil, nil, true
 		s.other, err = bufferedsender.New(client, &o)
-		must(err)
+		orPanic(err)
 	}
 }
 

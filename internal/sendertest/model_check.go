@@ -1,4 +1,4 @@
-package bufferedsender_test
+package sendertest
 
 import (
 	"encoding/json"
@@ -64,15 +64,15 @@ func (s *schedule) check() {
 	}
 	var closed *bufferedsender.CloseError
 	if errors.As(s.closeErr, &closed) {
-		if closed.CallbackStuck || closed.Unsent+closed.Unknown != unsent || closed.Unknown != s.heard.unknown {
-			s.errorf("Close says %v; %d actions are unsent, %d of them may have been applied", closed, unsent, s.heard.unknown)
+		if closed.CallbackStuck || closed.Unsent+closed.Unknown != unsent || closed.Unknown != s.observed.unknown {
+			s.errorf("Close says %v; %d actions are unsent, %d of them may have been applied", closed, unsent, s.observed.unknown)
 		}
 		s.reported += closed.Failed
 	} else if unsent > 0 {
 		s.errorf("Close returned %v; %d actions are unsent", s.closeErr, unsent)
 	}
-	if (closed != nil && closed.Handlers != nil) != s.heard.closedErr {
-		s.errorf("Close returned %v; that the Closed handler failed is %t", s.closeErr, s.heard.closedErr)
+	if (closed != nil && closed.Handlers != nil) != s.observed.closedErr {
+		s.errorf("Close returned %v; that the Closed handler failed is %t", s.closeErr, s.observed.closedErr)
 	}
 	if s.reported-s.unsentSeen < failed {
 		s.errorf("Flush and Close reported %d failures (and %d unsent) of %d; Close: %v", s.reported-s.unsentSeen, s.unsentSeen, failed, s.closeErr)
@@ -82,7 +82,7 @@ func (s *schedule) check() {
 			s.errorf("actions of key %s were accepted as %v and settled as %v", key, idsOf(rs), idsOf(s.settleOrder[key]))
 		}
 	}
-	s.checkHeard(&stats)
+	s.checkObserved(&stats)
 	s.checkBreaker()
 	s.checkState(byKey)
 }
@@ -94,9 +94,9 @@ func idsOf(rs []*record) (ids []int) {
 	return ids
 }
 
-// checkHeard compares what the hooks were told with each other and with Stats.
-func (s *schedule) checkHeard(stats *bufferedsender.Stats) {
-	t := &s.heard
+// checkObserved compares what the hooks were called with with each other and with Stats.
+func (s *schedule) checkObserved(stats *bufferedsender.Stats) {
+	t := &s.observed
 	if t.health != events.Closed || !t.closed {
 		s.errorf("at the end health is %v, and that Closed was called is %t", t.health, t.closed)
 	}
@@ -182,7 +182,7 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 		var got docState
 		if raw, ok := actual[key]; ok {
 			var doc map[string]json.RawMessage
-			must(json.Unmarshal(raw, &doc))
+			orPanic(json.Unmarshal(raw, &doc))
 			got = docState{true, string(doc["a"]), string(doc["b"])}
 		}
 		if !states[got] {

@@ -1,4 +1,4 @@
-package bufferedsender_test
+package sendertest
 
 import (
 	"time"
@@ -80,7 +80,7 @@ func (s *schedule) cutNow(id, key string) {
 		from--
 	}
 	c := &cut{}
-	out := len(s.heard.cuts) - s.heard.batches + 1
+	out := len(s.observed.cuts) - s.observed.batches + 1
 	for _, r := range s.rules[from:] {
 		if !r.paused && !r.disabled && out <= r.MaxInFlight {
 			c.rules = append(c.rules, r)
@@ -89,14 +89,14 @@ func (s *schedule) cutNow(id, key string) {
 	if len(c.rules) == 0 {
 		s.errorf("a request leaves as number %d under way; the rules are %+v", out, s.rules[from:])
 	}
-	s.heard.cuts[id], s.heard.cutOf[key] = c, c
+	s.observed.cuts[id], s.observed.cutOf[key] = c, c
 }
 
 // arrives checks the size of a request. It is called with mu held.
 func (s *schedule) arrives(key string, actions, bytes int) {
-	c := s.heard.cutOf[key]
+	c := s.observed.cutOf[key]
 	if c == nil {
-		s.errorf("nobody was told of a request that begins with key %s", key)
+		s.errorf("no ActionSent event announced a request that begins with key %s", key)
 		return
 	}
 	c.actions, c.bytes = actions, bytes

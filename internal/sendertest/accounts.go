@@ -1,0 +1,108 @@
+package sendertest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// CheckStats returns a snapshot of Stats, and checks what must hold in each.
+func (r *RigOf[D]) CheckStats() bufferedsender.Stats {
+	if r.Sender == nil {
+		return bufferedsender.Stats{}
+	}
+	s := r.Sender.Stats()
+	assert.Equal(r.T, s.Accepted, s.Completed+s.Failed+s.Unsent+int64(s.PendingActions), "accepted = completed + failed + unsent + pending does not hold in %+v", s)
+	maxActions, maxBytes := r.opts.MaxBufferedActions, r.opts.MaxBufferedBytes
+	if maxActions == 0 {
+		maxActions = max(bufferedsender.DefaultMaxBufferedActions, 4*r.opts.MaxBatchActions)
+	}
+	if maxBytes == 0 {
+		maxBytes = max(bufferedsender.DefaultMaxBufferedBytes, 4*int64(r.opts.MaxBatchBytes))
+	}
+	assert.LessOrEqual(r.T, s.PendingActions, maxActions, "actions over the high-water mark")
+	assert.LessOrEqual(r.T, s.PendingBytes, maxBytes, "bytes over the high-water mark")
+	return s
+}
+
+// CheckAccounts checks that every accepted action has one outcome, and that Stats,
+// events, metrics and the index agree. It is for after Close, where a rig does it by
+// itself unless it is Abandoned.
+func (r *RigOf[D]) CheckAccounts() {
+	s := r.CheckStats()
+	assert.Zero(r.T, s.PendingActions, "pending after Close")
+	assert.Zero(r.T, s.PendingBytes, "bytes pending after Close")
+	assert.Zero(r.T, s.InFlight, "requests after Close")
+	assert.Zero(r.T, s.BlockedAdders, "producers waiting after Close")
+	var unsent, failed int64
+	for _, e := range r.Events("failed") {
+		if errors.Is(e.Err, bufferedsender.ErrClosed) {
+			unsent++
+		} else {
+			failed++
+		}
+	}
+	assert.EqualValues(r.T, s.Completed, len(r.Events("completed")), "ActionCompleted events")
+	assert.Equal(r.T, s.Failed, failed, "ActionFailed events")
+	assert.Equal(r.T, s.Unsent, unsent, "ActionFailed events with ErrClosed")
+	sent := 0
+	for _, e := range r.Events("batch") {
+		if !errors.Is(e.Batch.Err, bufferedsender.ErrNotSent) {
+			sent++
+		}
+	}
+	assert.EqualValues(r.T, s.Requests, sent, "BatchCompleted events")
+	added := map[string]int{}
+	for _, e := range r.Events() {
+		switch e.Kind {
+		case "added":
+			added[e.Key]++
+		case "completed", "failed":
+			if added[e.Key]--; added[e.Key] < 0 {
+				assert.Fail(r.T, "more outcomes than actions", "of %s", e.Key)
+			}
+		}
+	}
+	for _, e := range r.Events("completed") {
+		changes := r.Service.History("hotels", e.Key)
+		if r.answer == nil && !assert.NotEmpty(r.T, changes, "%s is said to be completed and never reached the index", e.Key) {
+			break
+		}
+	}
+	if sums := MetricSums(r.T, r.Metrics); sums != nil {
+		assert.Equal(r.T, s.Accepted, sums["added"], "metric of what was accepted")
+		assert.Equal(r.T, s.Completed+s.Failed+s.Unsent, sums["settled"], "metric of what was settled")
+	}
+}
+
+// MetricSums returns what the counters of items of a sender add up to, by their last
+// word, such as "added". It is nil if the reader belongs to no provider.
+func MetricSums(t *testing.T, reader *sdkmetric.ManualReader) map[string]int64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &all); err != nil {
+		return nil
+	}
+	sums := map[string]int64{}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			name, ok := strings.CutPrefix(m.Name, "azsearch.sender.items.")
+			if !ok {
+				continue
+			}
+			data, isSum := m.Data.(metricdata.Sum[int64])
+			require.True(t, isSum, m.Name)
+			for _, p := range data.DataPoints {
+				sums[name] += p.Value
+			}
+		}
+	}
+	return sums
+}

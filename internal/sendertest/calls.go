@@ -1,0 +1,114 @@
+package sendertest
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// CloseError returns what the *CloseError points to that err must be.
+func CloseError(t *testing.T, err error) bufferedsender.CloseError {
+	t.Helper()
+	var closed *bufferedsender.CloseError
+	require.ErrorAs(t, err, &closed)
+	return *closed
+}
+
+// FlushFailures returns how many failures the error of a Flush reports.
+func FlushFailures(t *testing.T, err error) int {
+	t.Helper()
+	if err == nil {
+		return 0
+	}
+	var failed *bufferedsender.FlushError
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.Errors, min(failed.Count, 100))
+	return failed.Count
+}
+
+// WaitError returns the *WaitError that an error of IndexDocumentsAndWait must be.
+func WaitError(t *testing.T, err error) *bufferedsender.WaitError {
+	t.Helper()
+	var e *bufferedsender.WaitError
+	require.ErrorAs(t, err, &e)
+	return e
+}
+
+// RequireAccepted requires err to be an *AddError that has accepted n documents.
+func RequireAccepted(t *testing.T, err error, n int) {
+	t.Helper()
+	var refusal *bufferedsender.AddError
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, n, refusal.Accepted, "accepted, of %v", err)
+}
+
+// Within returns a context that ends after d, so that a test which hangs fails.
+func Within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// RequireCircuitOpen requires the error of a call to say that it ended because the
+// breaker is open.
+func RequireCircuitOpen(t *testing.T, err error) {
+	t.Helper()
+	require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+	require.ErrorIs(t, err, breaker.ErrOpen)
+}
+
+// Later runs f beside the test and returns where its result will be.
+func Later[R any](f func() R) <-chan R {
+	done := make(chan R, 1)
+	go func() { done <- f() }()
+	return done
+}
+
+// StillRunning checks, when nothing moves any more, that a call has not returned.
+func StillRunning[R any](t *testing.T, done <-chan R, what string) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case r := <-done:
+		assert.Fail(t, what+" has returned", "%v", r)
+	default:
+	}
+}
+
+// CloseAtEnd closes a sender that has no rig when the test ends, also if it
+// fails: what a bubble leaves running ends all tests.
+func CloseAtEnd(t *testing.T, s interface{ Close(context.Context) error }) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+}
+
+// Buffer collects a log that several goroutines write.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String returns what was written so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}

@@ -1,0 +1,64 @@
+package sendertest
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/require"
+)
+
+// NewClient returns a client of the index hotels of an emulated service.
+func NewClient(t testing.TB, srv *searchtest.Server) *search.Client {
+	t.Helper()
+	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey),
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
+	require.NoError(t, err)
+	return client
+}
+
+// NewBreaker is breaker.New with options that must be valid.
+func NewBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
+	t.Helper()
+	b, err := breaker.New(opts)
+	require.NoError(t, err)
+	return b
+}
+
+// SteadyBreaker returns a breaker that stays open for exactly 30 s, or as long as
+// opts say, however long the trouble has lasted: most tests are not about when
+// the next probe is due, and can name the second.
+func SteadyBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
+	t.Helper()
+	var o breaker.Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.OpenFor == 0 {
+		o.OpenFor = 30 * time.Second
+	}
+	if o.MaxOpenFor == 0 {
+		o.MaxOpenFor = o.OpenFor
+	}
+	o.Jitter = -1
+	return NewBreaker(t, &o)
+}
+
+// NoLog discards what senders without a rig log.
+var NoLog = slog.New(slog.DiscardHandler)
+
+// RetryAtOnce makes retries follow without any delay, so that the times of a test
+// are those of the breaker alone.
+var RetryAtOnce = retry.Options{Delay: -1}
+
+// WithBreaker returns options with a breaker, as senders have it by default: rigs
+// have none otherwise.
+func WithBreaker(t *testing.T) *Options {
+	t.Helper()
+	return &Options{Breaker: NewBreaker(t, nil)}
+}
