@@ -1,0 +1,37 @@
+package test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+)
+
+// newOf makes a sender of a type and returns the error.
+func newOf[T any]() error {
+	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[T]{KeyField: "id", Logger: sendertest.NoLog})
+	return err
+}
+
+func TestATypeThatIsNoJSONObjectIsRefusedByNew(t *testing.T) {
+	for name, err := range map[string]error{
+		"string": newOf[string](), "int": newOf[int](), "slice": newOf[[]sendertest.Hotel](), "bool": newOf[*bool](), "text": newOf[textOnly](),
+	} {
+		assert.ErrorContains(t, err, "are no JSON objects", name)
+	}
+	for name, err := range map[string]error{
+		"struct": newOf[sendertest.Hotel](), "pointer": newOf[*sendertest.Hotel](), "map": newOf[map[string]any](), "raw": newOf[json.RawMessage](),
+		"any": newOf[any](), "patch": newOf[*models.Patch](), "document": newOf[models.Document](),
+	} {
+		assert.NoError(t, err, name)
+	}
+}
+
+// textOnly is a string in JSON.
+type textOnly struct{ at time.Time }
+
+func (t textOnly) MarshalText() ([]byte, error) { return []byte(t.at.String()), nil }

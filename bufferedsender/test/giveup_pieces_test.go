@@ -1,0 +1,146 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What Close and a purge give up is written as dead letters piece by piece.
+
+// disk is a deadletter.Sink that takes its time, and keeps nothing.
+type disk struct {
+	letter time.Duration // for each
+	before func()        // called by Write
+
+	mu      sync.Mutex
+	written int
+	pieces  []int // letters of each Write
+}
+
+func (d *disk) Write(_ context.Context, letters []deadletter.Letter) error {
+	if d.before != nil {
+		d.before()
+	}
+	time.Sleep(time.Duration(len(letters)) * d.letter)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.written += len(letters)
+	d.pieces = append(d.pieces, len(letters))
+	return nil
+}
+
+// all returns how many letters were written, and the most in one Write.
+func (d *disk) all() (written, most int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.written, slices.Max(append(d.pieces, 0))
+}
+
+// held is a sender that sends nothing and has n documents of a size.
+func held(t *testing.T, opts sendertest.Options, n, size int) *bufferedsender.BufferedSender[sendertest.Hotel] {
+	t.Helper()
+	opts.Logger = sendertest.NoLog
+	s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &opts)
+	require.NoError(t, err)
+	sendertest.CloseAtEnd(t, s)
+	s.Pause()
+	for i := range n {
+		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.HotelOfSize(fmt.Sprint("k-", i), size)))
+	}
+	return s
+}
+
+// closeWithin is Close with a context that ends after a second.
+func closeWithin(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel]) (err *bufferedsender.CloseError, took time.Duration) {
+	t.Helper()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	require.ErrorAs(t, s.Close(ctx), &err)
+	return err, time.Since(began)
+}
+
+func TestCloseWaitsForASlowDiskThatMakesProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 5000
+		d := &disk{letter: 1600 * time.Microsecond} // eight seconds in all
+		s := held(t, sendertest.Options{DeadLetters: d}, n, 100)
+		err, _ := closeWithin(t, s)
+		assert.False(t, err.CallbackStuck)
+		assert.Equal(t, n, err.Unsent)
+		written, _ := d.all()
+		assert.Equal(t, n, written, "before Close returns")
+		assert.EqualValues(t, n, s.Stats().DeadLetters)
+	})
+}
+
+// Its disk takes half a minute: far longer than Close waits for callbacks.
+func TestTheFirstPiecesAreWrittenWhenCloseCannotWaitForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 5000
+		d := &disk{letter: 6 * time.Millisecond}
+		s := held(t, sendertest.Options{DeadLetters: d}, n, 100)
+		err, took := closeWithin(t, s)
+		written, _ := d.all()
+		t.Log("written:", written, "after", took)
+		assert.True(t, err.CallbackStuck)
+		assert.LessOrEqual(t, took, 15*time.Second)
+		assert.GreaterOrEqual(t, written, n/4)
+		assert.Less(t, written, n)
+		assert.Equal(t, n, err.Unsent, "whether written or not")
+		stats := s.Stats()
+		assert.EqualValues(t, n, stats.Unsent)
+		assert.EqualValues(t, written, stats.DeadLetters)
+		time.Sleep(time.Hour)
+		written, _ = d.all()
+		assert.Equal(t, n, written, "the rest follows")
+		assert.EqualValues(t, n, s.Stats().Unsent)
+	})
+}
+
+func TestAPurgeIsWrittenPieceByPiece(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2000
+		d := &disk{letter: 4 * time.Millisecond}
+		b := sendertest.SteadyBreaker(t, nil)
+		s := held(t, sendertest.Options{
+			DeadLetters: d, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, AllowLoss: true, MaxBufferedActions: n,
+		}, n, 100)
+		b.Disable()
+		s.Resume()
+		began := time.Now()
+		require.NoError(t, s.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "new"}))
+		assert.LessOrEqual(t, time.Since(began), 2*time.Second, "there is room after the first piece")
+		time.Sleep(time.Minute)
+		written, most := d.all()
+		assert.Equal(t, n, written)
+		assert.LessOrEqual(t, most, 256)
+		b.Enable()
+		assert.True(t, errors.As(s.Close(t.Context()), new(*bufferedsender.CloseError)))
+	})
+}
+
+// A piece is a mebibyte at the most, or one document.
+func TestPiecesOfLargeDocumentsAreSmall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, size = 40, 200_000
+		d := &disk{}
+		s := held(t, sendertest.Options{DeadLetters: d}, n, size)
+		_, _ = closeWithin(t, s)
+		written, most := d.all()
+		assert.Equal(t, n, written)
+		assert.LessOrEqual(t, most, 1<<20/size+1)
+	})
+}

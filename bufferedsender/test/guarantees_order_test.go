@@ -1,0 +1,128 @@
+package test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The rig itself checks that no two actions of a key are in flight, in all
+// tests. What is left is order.
+func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
+	const keys, versions = 5, 20
+	cut := func(after bool) sendertest.Answer {
+		return func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if n%3 != 0 {
+				return next()
+			}
+			if after {
+				if _, err := next(); err != nil {
+					return nil, err
+				}
+			}
+			return nil, errors.New("connection reset by peer")
+		}
+	}
+	for name, c := range map[string]struct {
+		script []searchtest.Fault
+		answer sendertest.Answer
+	}{
+		"without trouble":                   {},
+		"across retries of one document":    {script: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Ratio: 0.3, Status: 409}}}}},
+		"across throttled documents":        {script: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 503}}}}},
+		"across throttled requests":         {script: []searchtest.Fault{{Every: 3, Status: 503}}},
+		"across splits":                     {script: []searchtest.Fault{{OverActions: 2}}},
+		"across requests refused for good":  {script: []searchtest.Fault{{Every: 4, Status: 404}}},
+		"across cuts before the commit":     {answer: cut(false)},
+		"across cuts after the commit":      {answer: cut(true)},
+		"across missing results":            {script: []searchtest.Fault{{Every: 2, Results: searchtest.ResultsMissing}}},
+		"across slow replies":               {script: []searchtest.Fault{{Every: 2, ReplyDelay: searchtest.Duration(30 * time.Second)}}},
+		"across timeouts after the commit":  {script: []searchtest.Fault{{Every: 4, ReplyDelay: searchtest.Duration(3 * time.Minute)}}},
+		"across documents refused for good": {script: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Ratio: 0.3, Status: 400}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 4, AutoFlushInterval: time.Millisecond})
+				r.Faults(c.script...)
+				r.Respond(c.answer)
+				for v := range versions {
+					for k := range keys {
+						action := models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k", k), Rooms: v + 1}).WithTag(v)
+						require.NoError(t, r.Sender.IndexDocuments(sendertest.Within(t, time.Hour), action))
+					}
+				}
+				r.Flush()
+				settled, last := map[string]int{}, map[string]int{}
+				for _, e := range r.Events("completed", "failed") {
+					assert.Equal(t, settled[e.Key], e.Action.Tag, "next outcome of %s", e.Key)
+					settled[e.Key]++
+					if e.Kind == "completed" {
+						last[e.Key] = e.Action.Document.Rooms
+					}
+				}
+				for k := range keys {
+					key := fmt.Sprint("k", k)
+					assert.Equal(t, versions, settled[key])
+					if r.UnknownOutcome(key) {
+						continue
+					}
+					var stored sendertest.Hotel
+					raw, _ := r.Service.Document("hotels", key)
+					if raw != nil {
+						require.NoError(t, json.Unmarshal(raw, &stored))
+					}
+					assert.Equal(t, last[key], stored.Rooms, "the index holds the last version of %s that completed", key)
+				}
+			})
+		})
+	}
+	t.Run("keys are compared byte for byte", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			r.Upload(sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "A"}, sendertest.Hotel{ID: "b"})
+			require.NoError(t, r.Flush())
+			assert.Equal(t, [][]string{{"a", "A", "b"}}, sendertest.KeysOf(r.Requests()))
+			assert.Equal(t, []string{"A", "a", "b"}, r.Indexed())
+		})
+	})
+	t.Run("a waiting action of a busy key does not hold back other keys", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 1})
+			r.Upload(sendertest.Hotel{ID: "a", Rooms: 1}, sendertest.Hotel{ID: "a", Rooms: 2}, sendertest.Hotel{ID: "a", Rooms: 3}, sendertest.Hotel{ID: "b"}, sendertest.Hotel{ID: "c"})
+			require.NoError(t, r.Flush())
+			assert.Equal(t, [][]string{{"a", "b", "c"}, {"a"}, {"a"}}, sendertest.KeysOf(r.Requests()))
+		})
+	})
+	t.Run("different actions end as if applied one by one", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxInFlight: 4, AutoFlushInterval: time.Millisecond})
+			add := func(a sendertest.Action) {
+				require.NoError(t, r.Sender.IndexDocuments(sendertest.Within(t, time.Hour), a))
+			}
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Status: 503}, {Nth: 4, Status: 409}}})
+			add(models.MergeAction(sendertest.Hotel{ID: "k", Name: "too early"}))
+			add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "x", Rooms: 1}))
+			add(models.DeleteAction(sendertest.Hotel{ID: "k"}))
+			add(models.MergeOrUploadAction(sendertest.Hotel{ID: "k", Name: "y"}))
+			add(models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 7}))
+			require.Error(t, r.Flush())
+			var kinds []string
+			for _, e := range r.Events("completed", "failed") {
+				kinds = append(kinds, string(e.Action.Type)+" "+e.Kind)
+			}
+			assert.Equal(t, []string{"merge failed", "upload completed", "delete completed", "mergeOrUpload completed", "merge completed"}, kinds)
+			raw, _ := r.Service.Document("hotels", "k")
+			assert.JSONEq(t, `{"id":"k","name":"y","rooms":7}`, string(raw))
+		})
+	})
+}

@@ -1,0 +1,98 @@
+package test
+
+import (
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// throttled is a 503 that asks to come back later.
+type throttled time.Duration
+
+func (throttled) Error() string { return "too busy" }
+
+func (throttled) HTTPStatus() int { return 503 }
+
+func (t throttled) RetryAfter() (time.Duration, bool) { return time.Duration(t), true }
+
+func (throttled) ServiceRequestID() string { return "" }
+
+func TestAPauseIsCutShortByNobody(t *testing.T) {
+	for name, hurry := range map[string]func(*bufferedsender.BufferedSender[sendertest.Hotel]){
+		"an adder that waits": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
+			_ = s.UploadDocuments(context.Background(), sendertest.Hotel{ID: "c"})
+		},
+		"a full buffer": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
+			_ = s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "c"}))
+		},
+		"Flush": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { _ = s.Flush(context.Background()) },
+		"Close": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { _ = s.Close(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				good, calls := &sendertest.Indexer{}, 0
+				sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+					if calls++; calls == 1 {
+						return models.IndexDocumentsResult{}, throttled(5 * time.Minute)
+					}
+					return good.IndexDocumentsRaw(ctx, body)
+				}}, &sendertest.Options{MaxBatchActions: 1, MaxBufferedActions: 2, AutoFlushInterval: time.Second})
+				require.NoError(t, err)
+				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+				synctest.Wait()
+				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
+				go hurry(sender)
+				time.Sleep(5*time.Minute - time.Second)
+				assert.Zero(t, good.Requests())
+				time.Sleep(time.Minute)
+				assert.GreaterOrEqual(t, good.Requests(), int64(2))
+				require.NoError(t, sender.Close(t.Context()))
+			})
+		})
+	}
+}
+
+// The reply to the first request arrives while the Sent handler of the second
+// keeps the loop, and with it Close, which gives up.
+func TestAReplyBehindAStuckHandlerIsToldAsUnknown(t *testing.T) {
+	for range 20 { // the loop may look at the reply first, or at Close
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			completed, unknown := 0, 0
+			sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Second}, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Handlers: sendertest.Handlers{
+				ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
+					if e.Key == "b" {
+						<-release
+					}
+				},
+				ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { completed++ },
+				ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) {
+					if e.Unknown {
+						unknown++
+					}
+				},
+			}})
+			require.NoError(t, err)
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+			synctest.Wait()
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			require.Error(t, sender.Close(ctx))
+			close(release)
+			synctest.Wait()
+			assert.Zero(t, completed, "Close has said that nobody knows")
+			assert.EqualValues(t, 2, sender.Stats().Unsent)
+			assert.GreaterOrEqual(t, unknown, 1)
+		})
+	}
+}

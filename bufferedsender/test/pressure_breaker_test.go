@@ -1,0 +1,497 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The rules of the fuse library that have a meaning for a sender. Those of the
+// breaker alone are tested in its package.
+
+func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls, others atomic.Int64
+		s, err := bufferedsender.New(broken(&calls), &sendertest.Options{MaxBatchActions: 1, Logger: sendertest.NoLog})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, s)
+		other, err := bufferedsender.New(broken(&others), &sendertest.Options{MaxBatchActions: 1, Logger: sendertest.NoLog})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, other)
+		var opened []time.Time
+		defer s.Breaker().Subscribe(func(c breaker.Change) {
+			if c.To == breaker.Open {
+				opened = append(opened, c.At)
+				assert.EqualValues(t, 2+len(opened), calls.Load(), "the third failure opens it, and each probe in vain, with no options at all")
+			}
+		})()
+		began := time.Now()
+		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k"}))
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		for i, at := range opened[1:] {
+			open, trouble := at.Sub(opened[i]), opened[i].Sub(began)
+			longest := min(max(time.Second, trouble), 30*time.Second)
+			assert.LessOrEqual(t, open, longest, "after %v", trouble)
+			assert.GreaterOrEqual(t, open, min(longest/2, trouble), "after %v", trouble)
+		}
+		assert.Equal(t, breaker.Closed, other.Breaker().Status().State, "each sender has its own")
+		assert.EqualValues(t, 1, s.PendingActionCount())
+		require.Error(t, s.Close(sendertest.Within(t, time.Second)))
+	})
+	t.Run("but not with DisableBreaker", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1})
+			r.Respond(sendertest.Failing)
+			r.Upload(sendertest.Hotel{ID: "k"})
+			require.Error(t, r.Flush())
+			assert.Nil(t, r.Sender.Breaker())
+			assert.Len(t, r.Requests(), 4)
+			assert.Equal(t, 4, r.Outcome("k").Attempt)
+		})
+	})
+}
+
+func TestFUSEOpensOnTheNthFailure(t *testing.T) {
+	for n := 1; n <= 6; n++ {
+		t.Run(fmt.Sprint("of ", n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: n})
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
+				r.OpenBreaker(sendertest.Hotels("k", 2)...)
+				assert.Len(t, r.Requests(), n)
+				assert.EqualValues(t, n, b.Status().Counts.Failures)
+			})
+		})
+	}
+	// A document each, whose first request fails, at these seconds.
+	for name, c := range map[string]struct {
+		at    []float64
+		state breaker.State
+	}{
+		"no three within five seconds":        {[]float64{0, 2.5, 5, 7.5}, breaker.Closed},
+		"three within less than five seconds": {[]float64{0, 2.5, 4.9}, breaker.Open},
+		"the window slides":                   {[]float64{0, 3, 6, 7.9}, breaker.Open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := sendertest.SteadyBreaker(t, &breaker.Options{InARow: -1})
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+				began := time.Now()
+				for i, at := range c.at {
+					time.Sleep(time.Until(began.Add(time.Duration(at * float64(time.Second)))))
+					r.Faults(searchtest.Fault{Count: 1, Status: 500})
+					r.Upload(sendertest.Hotel{ID: fmt.Sprint("k-", i)})
+					synctest.Wait()
+				}
+				assert.Equal(t, c.state, b.Status().State)
+				assert.EqualValues(t, len(c.at), b.Status().Counts.Failures)
+				require.NoError(t, r.Flush())
+			})
+		})
+	}
+	t.Run("in a row, however far apart", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r.Respond(sendertest.Hang)
+			r.Upload(sendertest.Hotel{ID: "k"})
+			time.Sleep(4 * time.Minute)
+			assert.Equal(t, []time.Duration{0, time.Minute, 2 * time.Minute, 3*time.Minute + 30*time.Second}, sendertest.Times(r.Requests())[:4],
+				"three requests of a minute each, then it is open for 30 s")
+			r.Respond(nil)
+			require.NoError(t, r.Flush())
+		})
+	})
+}
+
+func TestFUSEWhatCountsAsAFailure(t *testing.T) {
+	cut := func(_ int, _ *sendertest.Request, _ *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+		return nil, errors.New("connection reset by peer")
+	}
+	perDocument := func(fault searchtest.DocumentFault) []searchtest.Fault {
+		return []searchtest.Fault{{Documents: []searchtest.DocumentFault{fault}}}
+	}
+	for name, c := range map[string]struct {
+		answer sendertest.Answer
+		script []searchtest.Fault
+		opens  int // after this many requests; 0: never
+	}{
+		"500":                                 {answer: sendertest.Always(500, sendertest.ErrorBody("x")), opens: 3},
+		"502":                                 {answer: sendertest.Always(502, "<html>"), opens: 3},
+		"504":                                 {answer: sendertest.Always(504, ""), opens: 3},
+		"408":                                 {answer: sendertest.Always(408, ""), opens: 3},
+		"an unknown 5xx":                      {answer: sendertest.Always(501, ""), opens: 3},
+		"a redirect":                          {answer: sendertest.Always(302, ""), opens: 1},
+		"an unknown 4xx":                      {answer: sendertest.Always(418, ""), opens: 1},
+		"a broken connection":                 {answer: cut, opens: 3},
+		"no reply in time":                    {answer: sendertest.Hang, opens: 3},
+		"a reply that nobody understands":     {answer: sendertest.Always(200, "hello"), opens: 3},
+		"an empty reply":                      {answer: sendertest.Always(200, ""), opens: 3},
+		"401":                                 {answer: sendertest.Always(401, sendertest.ErrorBody("x")), opens: 1},
+		"403":                                 {answer: sendertest.Always(403, sendertest.ErrorBody("x")), opens: 1},
+		"404":                                 {answer: sendertest.Always(404, sendertest.ErrorBody("x")), opens: 1},
+		"nothing but 422s inside 207":         {script: perDocument(searchtest.DocumentFault{Status: 422}), opens: 3},
+		"nothing but 500s inside 207":         {script: perDocument(searchtest.DocumentFault{Status: 500}), opens: 3},
+		"some 503s inside 207":                {script: perDocument(searchtest.DocumentFault{Keys: []string{"k-0"}, Times: 5})},
+		"409s inside 207":                     {script: perDocument(searchtest.DocumentFault{Status: 409})},
+		"some 422s inside 207":                {script: perDocument(searchtest.DocumentFault{Keys: []string{"k-0"}, Status: 422, Times: 2})},
+		"documents that are refused for good": {script: perDocument(searchtest.DocumentFault{Status: 400})},
+		"the quota of documents":              {script: perDocument(searchtest.DocumentFault{Status: 429})},
+		"400":                                 {answer: sendertest.Always(400, sendertest.ErrorBody("x"))},
+		"413":                                 {answer: sendertest.Always(413, "")},
+		"nothing wrong":                       {},
+		"503s with a success after every other one": {script: []searchtest.Fault{{Every: 2, Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := sendertest.SteadyBreaker(t, nil)
+				// More attempts than any of these can take, but few enough to end. The
+				// delay lets all be added before the first is sent again.
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: time.Millisecond, MaxDelay: time.Millisecond, MaxRetries: 30}})
+				r.Faults(c.script...)
+				r.Respond(c.answer)
+				r.Upload(sendertest.Hotels("k", 12)...)
+				if c.opens == 0 {
+					_ = r.Flush()
+					assert.Zero(t, b.Status().Counts.Opened)
+					return
+				}
+				changes := make(chan time.Duration, 100)
+				defer b.Subscribe(func(breaker.Change) { changes <- r.Now() })()
+				time.Sleep(5 * time.Minute) // ten probes: not every document has been one
+				assert.GreaterOrEqual(t, b.Status().Counts.Opened, uint64(2), "it opens, and opens again after each probe")
+				requests := r.Requests()
+				require.Greater(t, len(requests), c.opens)
+				first := requests[c.opens-1]
+				assert.GreaterOrEqual(t, requests[c.opens].At, first.End+30*time.Second, "request %d opened it", c.opens)
+				for _, x := range requests[1:c.opens] {
+					assert.Less(t, x.At, first.End+30*time.Second)
+				}
+				for _, x := range requests[c.opens:] {
+					assert.Len(t, x.Keys, 1, "probes are of one action")
+				}
+			})
+		})
+	}
+}
+
+// A busy service works for somebody: to slow down comes first.
+func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer sendertest.Answer
+		script []searchtest.Fault
+	}{
+		"429":                         {answer: sendertest.Always(429, "")},
+		"503":                         {answer: sendertest.Always(503, "")},
+		"nothing but 503s inside 207": {script: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				everySecond := retry.Options{Delay: time.Second, MaxDelay: time.Second, Jitter: -1}
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: sendertest.SteadyBreaker(t, nil), Retry: everySecond})
+				r.Faults(c.script...)
+				r.Respond(c.answer)
+				r.Upload(sendertest.Hotels("k", 3)...)
+				time.Sleep(110 * time.Second)
+				var want []time.Duration
+				for second := range 11 { // of which the last one counts
+					want = append(want, time.Duration(second)*time.Second)
+				}
+				want = append(want, 40*time.Second, 70*time.Second, 100*time.Second)
+				assert.Equal(t, want, sendertest.Times(r.Requests()))
+				for _, x := range r.RequestsSince(11 * time.Second) {
+					assert.Len(t, x.Keys, 1, "a probe, after which it is open again")
+				}
+				r.Respond(nil)
+				r.Faults()
+				require.NoError(t, r.Flush(), "nobody is given up meanwhile")
+			})
+		})
+	}
+	t.Run("and never while something gets through", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b})
+			r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+				time.Sleep(2 * time.Second)
+				if n%4 != 0 {
+					return sendertest.Reply(req, 503, ""), nil
+				}
+				return next()
+			})
+			r.Upload(sendertest.Hotels("k", 40)...)
+			require.NoError(t, r.Flush())
+			assert.Zero(t, b.Status().Counts.Opened)
+			assert.Zero(t, b.Status().Counts.Failures)
+		})
+	})
+}
+
+func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+		r.Down(500)
+		r.Upload(sendertest.Hotel{ID: "k"})
+		time.Sleep(time.Hour - time.Second)
+		assert.Len(t, r.Requests(), 3+119, "a probe each 30 s")
+		assert.Zero(t, r.Sender.Stats().Failed)
+		r.Service.SetFaults(nil)
+		require.NoError(t, r.Flush())
+		assert.Equal(t, time.Hour, r.Now())
+		assert.Equal(t, 3, r.Outcome("k").Attempt, "two failures before it opened, and the success: the third failure, which opened it, and the probes do not count")
+		for _, e := range r.Events("sent")[2:] {
+			assert.Equal(t, 3, e.Attempt)
+		}
+	})
+	t.Run("so the attempts that were left are left when it is back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r.Down(500)
+			r.Upload(sendertest.Hotel{ID: "k"})
+			time.Sleep(10*time.Minute + time.Second)
+			before := len(r.Requests())
+			// From now on the service works, but for this document.
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 409}}})
+			require.Error(t, r.Flush())
+			assert.Len(t, r.Requests()[before:], 4, "four attempts, and MaxRetries is 3")
+			assert.Equal(t, 409, r.Failure("k").Status)
+			assert.True(t, r.Failure("k").Exhausted)
+			assert.Equal(t, breaker.Closed, b.Status().State)
+		})
+	})
+	t.Run("and the first Ping that is answered blames nobody for the outage", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r.Down(500)
+			r.Upload(sendertest.Hotels("k", 2)...)
+			time.Sleep(time.Hour - time.Second)
+			// It comes back between a probe and the Ping that follows it.
+			r.Respond(sendertest.First(len(r.Requests())+1, sendertest.Failing))
+			r.Service.SetFaults(nil)
+			require.NoError(t, r.Flush())
+			assert.Equal(t, time.Hour+30*time.Second, r.Now())
+			assert.Len(t, r.Indexed(), 2)
+		})
+	})
+	t.Run("but one that fails while a Ping is answered is to blame", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r.OpenBreaker(sendertest.Hotel{ID: "k"}) // indexing requests only
+			require.Error(t, r.Flush())
+			failure := r.Failure("k")
+			assert.Equal(t, 500, failure.Status)
+			assert.True(t, failure.Exhausted)
+			assert.True(t, failure.Unknown)
+			assert.Greater(t, r.Outcome("k").At, time.Minute, "it is given a minute at least")
+			assert.Less(t, r.Outcome("k").At, 10*time.Minute)
+		})
+	})
+}
+
+func TestRefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
+	for _, status := range []int{302, 401, 403, 404, 405} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := sendertest.SteadyBreaker(t, nil)
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: b})
+				r.Respond(sendertest.Always(status, sendertest.ErrorBody("not like this")))
+				r.Upload(sendertest.Hotels("first", 3)...)
+				r.Upload(sendertest.Hotels("second", 5)...)
+				time.Sleep(10*time.Minute - time.Second)
+				assert.Empty(t, r.Events("failed"))
+				assert.Len(t, r.Requests(), 1+19)
+				for i, x := range r.Requests()[1:] {
+					assert.Equal(t, time.Duration(i+1)*30*time.Second, x.At)
+					assert.Len(t, x.Keys, 1)
+				}
+				assert.ErrorContains(t, r.Sender.Health().Err, "not like this")
+				r.Respond(nil)
+				require.NoError(t, r.Flush())
+				assert.Equal(t, append(sendertest.IDs(sendertest.Hotels("first", 3)), sendertest.IDs(sendertest.Hotels("second", 5))...), r.Indexed())
+				for _, e := range r.Events("completed") {
+					assert.Equal(t, 1, e.Attempt)
+					assert.GreaterOrEqual(t, e.At, 10*time.Minute)
+				}
+			})
+		})
+		t.Run(fmt.Sprint(status, " without a breaker fails at once"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3})
+				r.Respond(sendertest.First(1, sendertest.Always(status, sendertest.ErrorBody("not like this"))))
+				r.Upload(sendertest.Hotels("first", 3)...)
+				r.Upload(sendertest.Hotels("second", 5)...)
+				var failures *bufferedsender.FlushError
+				require.ErrorAs(t, r.Flush(), &failures)
+				assert.Equal(t, 3, failures.Count)
+				for i := range 3 {
+					failure := r.Failure(fmt.Sprint("first-", i))
+					assert.Equal(t, status, failure.Status)
+					assert.ErrorContains(t, failure, "not like this")
+					assert.Equal(t, 1, failure.Attempts)
+					assert.Zero(t, r.Outcome(failure.Key).At)
+				}
+				assert.Equal(t, sendertest.IDs(sendertest.Hotels("second", 5)), r.Indexed())
+			})
+		})
+	}
+}
+
+func TestFUSEResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 5, Breaker: b, Retry: sendertest.RetryAtOnce})
+		type end struct {
+			at time.Duration
+			ok bool
+		}
+		ends := map[string]end{"k-0": {1, false}, "k-1": {2, false}, "k-2": {10, true}, "k-3": {32, false}, "k-4": {45, false}}
+		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if n > 5 {
+				time.Sleep(3 * time.Second)
+				return next()
+			}
+			e := ends[x.Keys[0]]
+			time.Sleep(e.at * time.Second)
+			if e.ok {
+				return next()
+			}
+			return sendertest.Reply(req, 500, ""), nil
+		})
+		r.Upload(sendertest.Hotels("k", 5)...)
+		state := func() breaker.State { synctest.Wait(); return b.Status().State }
+		time.Sleep(time.Second)
+		assert.Equal(t, breaker.Open, state())
+		until := b.Status().Until
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, until, b.Status().Until, "a failure while it is open does not lengthen it")
+		time.Sleep(9 * time.Second)
+		assert.Equal(t, breaker.Open, state(), "nor does a success close it")
+		assert.Equal(t, "completed", r.Outcome("k-2").Kind, "though it is one")
+		time.Sleep(20*time.Second + 500*time.Millisecond)
+		assert.Equal(t, breaker.HalfOpen, state())
+		require.Len(t, r.Requests(), 6, "one probe")
+		time.Sleep(time.Second)
+		assert.Equal(t, breaker.HalfOpen, state(), "at 32 s the fourth failed; the probe of 31 s decides alone")
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, breaker.Closed, state())
+		time.Sleep(12 * time.Second)
+		assert.Equal(t, breaker.Closed, state(), "at 45 s the last one of before has failed")
+		require.NoError(t, r.Flush())
+		assert.EqualValues(t, 1, b.Status().Counts.Opened)
+		assert.Len(t, r.Indexed(), 5)
+	})
+}
+
+func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+		r.OpenBreaker(sendertest.Hotels("k", 10)...)
+		r.Upload(sendertest.Hotels("more", 50)...)
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(20 * time.Second)
+			return next()
+		})
+		time.Sleep(50*time.Second - time.Millisecond)
+		probes := r.RequestsSince(1)
+		require.Len(t, probes, 1, "four slots, sixty actions, one probe")
+		assert.Equal(t, 30*time.Second, probes[0].At)
+		assert.Equal(t, []string{"k-0"}, probes[0].Keys)
+		time.Sleep(time.Second)
+		assert.Len(t, r.RequestsSince(50*time.Second), 4, "then all slots")
+		require.NoError(t, r.Flush())
+		for _, x := range r.RequestsSince(50 * time.Second)[:4] {
+			assert.GreaterOrEqual(t, len(x.Keys), 9, "with full batches, but for what is left of the first one")
+		}
+		assert.Len(t, r.Indexed(), 60)
+		seen := map[string]bool{}
+		for _, x := range r.RequestsSince(1) {
+			for _, key := range x.Keys {
+				assert.False(t, seen[key], "%s was sent twice", key)
+				seen[key] = true
+			}
+		}
+	})
+}
+
+func TestFUSEProbesRotate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+		r.OpenBreaker(sendertest.Hotels("k", 3)...)
+		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if x.Keys[0] == "k-0" { // the service stumbles over this document
+				return sendertest.Reply(req, 500, ""), nil
+			}
+			return next()
+		})
+		time.Sleep(61 * time.Second)
+		probes := r.RequestsSince(1)
+		require.GreaterOrEqual(t, len(probes), 2)
+		assert.Equal(t, []string{"k-0"}, probes[0].Keys)
+		assert.Equal(t, []string{"k-1"}, probes[1].Keys, "the next probe is of another one, and succeeds")
+		assert.Contains(t, r.Indexed(), "k-1")
+		r.Respond(nil)
+		require.NoError(t, r.Flush())
+	})
+}
+
+func TestFUSEWakesByItself(t *testing.T) {
+	t.Run("with no timer, no traffic and no caller", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+			r.Respond(sendertest.Failing)
+			r.Upload(sendertest.Hotels("k", 50)...)
+			require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
+			r.Respond(nil)
+			time.Sleep(29 * time.Second)
+			synctest.Wait()
+			assert.Equal(t, 30*time.Second, r.Now())
+			assert.Zero(t, r.Sender.PendingActionCount())
+			assert.Len(t, r.Requests(), 3)
+			assert.Len(t, r.Indexed(), 50)
+		})
+	})
+	t.Run("and sends nothing when there is nothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b})
+			r.Respond(sendertest.Always(401, ""))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), models.UploadAction(sendertest.Hotel{ID: "lost"}))
+			require.ErrorIs(t, err, bufferedsender.ErrWithdrawn)
+			time.Sleep(time.Hour)
+			assert.Len(t, r.Requests(), 1)
+			assert.Equal(t, breaker.HalfOpen, b.Status().State)
+			assert.Equal(t, events.HalfOpen, r.Sender.Health().State, "it wants something to try with")
+			r.Respond(nil)
+			r.Upload(sendertest.Hotels("k", 3)...)
+			synctest.Wait()
+			assert.Equal(t, [][]string{{"lost"}, {"k-0"}, {"k-1"}, {"k-2"}}, sendertest.KeysOf(r.Requests()), "what comes later is the probe")
+			assert.Equal(t, breaker.Closed, b.Status().State)
+		})
+	})
+}
+
+// broken is a service that is not there.
+func broken(calls *atomic.Int64) *sendertest.Indexer {
+	return &sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		calls.Add(1)
+		return models.IndexDocumentsResult{}, errors.New("connection refused")
+	}}
+}

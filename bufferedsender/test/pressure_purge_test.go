@@ -1,0 +1,333 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var overloads = map[string]bufferedsender.Overload{
+	"Block": bufferedsender.OverloadBlock, "Fail": bufferedsender.OverloadFail,
+	"PurgeOne": bufferedsender.OverloadPurgeOne, "PurgeIndex": bufferedsender.OverloadPurgeIndex,
+}
+
+// Yokozuna's regression d2c2fd5: who was blocked before the fuse blew stayed so.
+//
+// The breaker hears of a request before the publisher does, so that no hook
+// delays it. When it opens, the request may still count as in flight, and what
+// is in flight is never purged: then it is the other two.
+func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
+	behindFirst := []string{"k-2", "k-3"}
+	for name, policy := range overloads {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l sendertest.Ledger
+				opts := &sendertest.Options{
+					MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+					Overload: policy, AllowLoss: true, Handlers: l.Handlers(),
+				}
+				if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
+					opts.OnPurged = l.OnPurged
+				}
+				r := sendertest.New(t, opts)
+				r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+					time.Sleep(10 * time.Second)
+					return sendertest.Reply(req, 500, ""), nil
+				})
+				r.Upload(sendertest.Hotels("k", 4)...)
+				blocked := sendertest.Later(func() error {
+					return r.Sender.UploadDocuments(sendertest.Within(t, 20*time.Second), sendertest.Hotels("new", 2)...)
+				})
+				time.Sleep(10*time.Second - time.Millisecond)
+				sendertest.StillRunning(t, blocked, "the adding call")
+				assert.Empty(t, l.Purged(), "full, but the breaker is closed")
+				err := <-blocked
+				synctest.Wait()
+				switch policy {
+				case bufferedsender.OverloadBlock:
+					assert.Equal(t, 20*time.Second, r.Now())
+					sendertest.RequireCircuitOpen(t, err)
+					sendertest.RequireAccepted(t, err, 0)
+				case bufferedsender.OverloadFail:
+					assert.Equal(t, 10*time.Second, r.Now(), "released when it opens")
+					require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
+					sendertest.RequireCircuitOpen(t, err)
+					sendertest.RequireAccepted(t, err, 0)
+				case bufferedsender.OverloadPurgeOne:
+					assert.Equal(t, 10*time.Second, r.Now())
+					require.NoError(t, err)
+					assert.Contains(t, [][]string{{"k-0", "k-1"}, behindFirst}, l.Purged())
+				case bufferedsender.OverloadPurgeIndex:
+					assert.Equal(t, 10*time.Second, r.Now())
+					require.NoError(t, err)
+					assert.Contains(t, [][]string{{"k-0", "k-1", "k-2", "k-3"}, behindFirst}, l.Purged())
+				}
+				assert.Zero(t, r.Sender.Stats().BlockedAdders)
+				r.Respond(nil)
+				_ = r.Flush()
+			})
+		})
+	}
+}
+
+func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
+	for _, name := range []string{"PurgeOne", "PurgeIndex"} {
+		policy := overloads[name]
+		for what, test := range map[string]func(t *testing.T, r *sendertest.Rig){
+			"full and open, but nobody wants room": func(t *testing.T, r *sendertest.Rig) {
+				r.Down(500)
+				r.Upload(sendertest.Hotels("k", 4)...)
+				time.Sleep(time.Hour)
+				require.NotEqual(t, breaker.Closed, r.Sender.Breaker().Status().State)
+				r.Service.SetFaults(nil)
+			},
+			"open, and there is room": func(t *testing.T, r *sendertest.Rig) {
+				r.OpenBreaker(sendertest.Hotels("k", 2)...)
+				r.Upload(sendertest.Hotels("new", 2)...)
+				require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Minute)), bufferedsender.ErrCircuitOpen)
+			},
+			"full, but the breaker is closed": func(t *testing.T, r *sendertest.Rig) {
+				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
+				r.Upload(sendertest.Hotels("k", 4)...)
+				r.Upload(sendertest.Hotels("new", 4)...)
+				assert.GreaterOrEqual(t, r.Now(), 30*time.Second)
+			},
+			"full and throttled, which is no failure yet": func(t *testing.T, r *sendertest.Rig) {
+				r.Faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(time.Minute)})
+				r.Upload(sendertest.Hotels("k", 4)...)
+				r.Upload(sendertest.Hotels("new", 4)...)
+				assert.GreaterOrEqual(t, r.Now(), time.Minute)
+			},
+			"full and paused": func(t *testing.T, r *sendertest.Rig) {
+				r.Sender.Pause()
+				r.Upload(sendertest.Hotels("k", 4)...)
+				require.ErrorIs(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "new"}), bufferedsender.ErrPaused)
+				r.Sender.Resume()
+			},
+			"the document is refused anyway": func(t *testing.T, r *sendertest.Rig) {
+				r.OpenBreaker(sendertest.Hotels("k", 4)...)
+				require.ErrorIs(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.HotelOfSize("giant", 20_000_000)), bufferedsender.ErrDocumentTooLarge)
+				require.Error(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "not a key"}))
+			},
+		} {
+			t.Run(name+": "+what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var l sendertest.Ledger
+					r := sendertest.New(t, &sendertest.Options{
+						MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Overload: policy, OnPurged: l.OnPurged,
+					})
+					test(t, r)
+					r.Respond(nil)
+					require.NoError(t, r.Flush())
+					assert.Empty(t, l.Purged())
+					assert.Zero(t, r.Sender.Stats().Purged)
+				})
+			})
+		}
+	}
+}
+
+// At a mark of four with the first in flight, Yokozuna drops the second.
+func TestYZNeverAnActionInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l sendertest.Ledger
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+		})
+		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if x.Keys[0] == "slow" {
+				time.Sleep(20 * time.Second)
+				return next()
+			}
+			time.Sleep(time.Second)
+			return sendertest.Reply(req, 500, ""), nil
+		})
+		r.Add(sendertest.TaggedUpload("slow", 1), sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("slow", 2), sendertest.TaggedUpload("b", 1), sendertest.TaggedUpload("c", 1))
+		time.Sleep(2 * time.Second)
+		r.Add(sendertest.TaggedUpload("d", 1))
+		synctest.Wait()
+		assert.Equal(t, []string{"a"}, l.Purged(), "the oldest that is not in flight")
+		r.Add(sendertest.TaggedUpload("e", 1), sendertest.TaggedUpload("f", 1))
+		synctest.Wait()
+		assert.Equal(t, []string{"a", "b", "c"}, l.Purged(), "and not one that waits behind it")
+		r.Add(sendertest.TaggedUpload("g", 1), sendertest.TaggedUpload("h", 1), sendertest.TaggedUpload("i", 1))
+		synctest.Wait()
+		assert.Equal(t, []string{"a", "b", "c", "d", "e", "f"}, l.Purged())
+		time.Sleep(20 * time.Second)
+		assert.Equal(t, []any{1}, sendertest.Tags(l.Endings("slow")), "it is settled by its reply")
+		r.Respond(nil)
+		require.Error(t, r.Flush())
+		assert.Equal(t, []string{"g", "h", "i", "slow"}, r.Indexed())
+		assert.Equal(t, []any{1, 2}, sendertest.Tags(l.Endings("slow")))
+		for _, e := range l.Endings("slow") {
+			assert.Equal(t, "completed", e.Kind)
+		}
+	})
+	for name, policy := range map[string]bufferedsender.Overload{"PurgeOne": bufferedsender.OverloadPurgeOne, "PurgeIndex": bufferedsender.OverloadPurgeIndex} {
+		t.Run("when all are, calls wait: "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l sendertest.Ledger
+				b := sendertest.SteadyBreaker(t, nil)
+				r := sendertest.New(t, &sendertest.Options{
+					MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: b, Overload: policy, OnPurged: l.OnPurged,
+				})
+				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+				r.Upload(sendertest.Hotels("k", 4)...)
+				synctest.Wait()
+				b.Disable()
+				r.Upload(sendertest.Hotel{ID: "new"})
+				assert.Equal(t, 10*time.Second, r.Now())
+				assert.Empty(t, l.Purged())
+				b.Enable()
+				require.NoError(t, r.Flush())
+				assert.Len(t, r.Indexed(), 5)
+			})
+		})
+	}
+	t.Run("all that wait, none that travels", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var l sendertest.Ledger
+			b := sendertest.SteadyBreaker(t, nil)
+			r := sendertest.New(t, &sendertest.Options{
+				MaxBatchActions: 2, MaxBufferedActions: 5, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+			})
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+			r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("b", 1))
+			synctest.Wait()
+			r.Add(sendertest.TaggedUpload("a", 2), sendertest.TaggedUpload("c", 1), sendertest.TaggedUpload("c", 2))
+			b.Disable()
+			r.Add(sendertest.TaggedUpload("d", 1))
+			synctest.Wait()
+			assert.Zero(t, r.Now())
+			assert.ElementsMatch(t, []string{"c", "c"}, l.Purged(), "a key can occur more than once; the second a waits behind one in flight")
+			time.Sleep(10 * time.Second)
+			b.Enable()
+			require.Error(t, r.Flush())
+			assert.Equal(t, []any{1, 2}, sendertest.Tags(l.Endings("a")))
+			assert.Equal(t, []string{"a", "b", "d"}, r.Indexed())
+		})
+	})
+}
+
+func TestYZPurgedKeysSettleInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l sendertest.Ledger
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
+			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+		})
+		r.Respond(sendertest.Failing)
+		r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("b", 1), sendertest.TaggedUpload("a", 2), sendertest.TaggedUpload("a", 3))
+		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
+		r.Add(sendertest.TaggedUpload("a", 4), sendertest.TaggedUpload("a", 5))
+		synctest.Wait()
+		r.Respond(nil)
+		require.Error(t, r.Flush())
+		assert.Equal(t, []any{1, 2, 3, 4, 5}, sendertest.Tags(l.Endings("a")), "purged ones too")
+		raw, _ := r.Service.Document("hotels", "a")
+		assert.JSONEq(t, `{"id":"a","name":null,"rooms":5}`, string(raw))
+	})
+}
+
+func TestYZAClosingSenderPurgesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l sendertest.Ledger
+		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
+		closed := sendertest.Later(func() error { return r.Sender.Close(sendertest.Within(t, 10*time.Second)) })
+		synctest.Wait()
+		require.ErrorIs(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "new"}), bufferedsender.ErrClosed)
+		answer := sendertest.CloseError(t, <-closed)
+		assert.Equal(t, 4, answer.Unsent+answer.Unknown)
+		assert.Empty(t, l.Purged())
+	})
+}
+
+// Yokozuna's model test. For every schedule: what is in the index is what was
+// neither refused nor purged, and the breaker has counted each failure that was
+// injected, and nothing else.
+func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var (
+			n       = rapid.IntRange(1, 60).Draw(rt, "actions")
+			keys    = rapid.IntRange(1, 20).Draw(rt, "keys")
+			seed    = rapid.Uint64().Draw(rt, "seed")
+			options = sendertest.Options{
+				MaxBatchActions:    rapid.IntRange(1, 10).Draw(rt, "batch"),
+				MaxInFlight:        rapid.IntRange(1, 4).Draw(rt, "in flight"),
+				MaxBufferedActions: rapid.IntRange(1, 20).Draw(rt, "mark"),
+				AutoFlushInterval:  10 * time.Millisecond,
+				Overload:           rapid.SampledFrom([]bufferedsender.Overload{0, 1, 2, 3}).Draw(rt, "overload"),
+				Fold:               rapid.Bool().Draw(rt, "fold"),
+			}
+			failures = rapid.IntRange(-1, 4).Draw(rt, "failures to open")
+		)
+		if options.Overload >= bufferedsender.OverloadPurgeOne {
+			options.AllowLoss = true
+		}
+		ok := true
+		synctest.Test(t, func(t *testing.T) {
+			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: failures})
+			options.Breaker = b
+			options.Retry.MaxRetries = 1000
+			var l sendertest.Ledger
+			options.Handlers = l.Handlers()
+			r := sendertest.New(t, &options)
+			injected := 0
+			r.Service.SetFaults(&searchtest.Faults{Seed: seed, Rules: []searchtest.Fault{
+				{Operation: searchtest.OpIndexDocuments, Probability: 0.2, Delay: searchtest.Duration(time.Second), Status: 500},
+				{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(100 * time.Millisecond), Documents: []searchtest.DocumentFault{{Ratio: 0.05, Status: 400}}},
+			}})
+			wanted := map[string][]int{}
+			for i := range n {
+				key := fmt.Sprint("k-", (i*7+int(seed%5))%keys)
+				err := r.Sender.IndexDocuments(sendertest.Within(t, time.Hour), models.UploadAction(sendertest.Hotel{ID: key, Rooms: i + 1}).WithTag(i+1))
+				if err == nil {
+					wanted[key] = append(wanted[key], i+1)
+				} else {
+					assert.Equal(t, bufferedsender.OverloadFail, options.Overload, "%v", err)
+				}
+			}
+			_ = r.Flush()
+			for _, x := range r.Requests() {
+				if x.Status == 500 {
+					injected++
+				}
+			}
+			// What has failed before, while others pass, says nothing about the service.
+			assert.LessOrEqual(t, b.Status().Counts.Failures, uint64(injected), "melts")
+			assert.Equal(t, injected > 0, b.Status().Counts.Failures > 0, "melts")
+			for key, versions := range wanted {
+				ends := l.Endings(key)
+				var got []int
+				last := 0
+				for _, e := range ends {
+					got = append(got, e.Tag.(int))
+					if e.Kind == "completed" {
+						last = e.Tag.(int)
+					} else if !assert.Contains(t, []int{0, 400}, e.Status) || e.Status == 0 {
+						assert.ErrorIs(t, e.Err, bufferedsender.ErrPurged)
+					}
+				}
+				assert.Equal(t, versions, got, "outcomes of %s, in order", key)
+				_, stored := r.Service.Document("hotels", key)
+				assert.Equal(t, last != 0, stored, key)
+			}
+			ok = !t.Failed()
+		})
+		if !ok {
+			rt.Fatal("see above")
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+)
+
+// instrumentList is a meter provider that notes which instruments are made.
+type instrumentList struct {
+	noop.MeterProvider
+	instruments []instrument
+}
+
+type instrument struct{ name, kind, unit, text string }
+
+func (c *instrumentList) Meter(string, ...metric.MeterOption) metric.Meter {
+	return &listingMeter{c: c}
+}
+
+// describes is what the options of all kinds of instruments have.
+type describes interface {
+	Unit() string
+	Description() string
+}
+
+func (c *instrumentList) note(name, kind string, d describes) {
+	c.instruments = append(c.instruments, instrument{name, kind, d.Unit(), d.Description()})
+}
+
+// listingMeter overrides what a sender calls, and what it might call one day.
+type listingMeter struct {
+	noop.Meter
+	c *instrumentList
+}
+
+func (m *listingMeter) Int64Counter(name string, o ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	c := metric.NewInt64CounterConfig(o...)
+	m.c.note(name, "counter", &c)
+	return m.Meter.Int64Counter(name, o...)
+}
+
+func (m *listingMeter) Int64Histogram(name string, o ...metric.Int64HistogramOption) (metric.Int64Histogram, error) {
+	c := metric.NewInt64HistogramConfig(o...)
+	m.c.note(name, "histogram", &c)
+	return m.Meter.Int64Histogram(name, o...)
+}
+
+func (m *listingMeter) Float64Histogram(name string, o ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	c := metric.NewFloat64HistogramConfig(o...)
+	m.c.note(name, "histogram", &c)
+	return m.Meter.Float64Histogram(name, o...)
+}
+
+func (m *listingMeter) Int64ObservableUpDownCounter(name string, o ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
+	c := metric.NewInt64ObservableUpDownCounterConfig(o...)
+	m.c.note(name, "up-down counter", &c)
+	return m.Meter.Int64ObservableUpDownCounter(name, o...)
+}
+
+func (m *listingMeter) Int64ObservableGauge(name string, o ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
+	c := metric.NewInt64ObservableGaugeConfig(o...)
+	m.c.note(name, "gauge", &c)
+	return m.Meter.Int64ObservableGauge(name, o...)
+}
+
+func (m *listingMeter) Float64ObservableGauge(name string, o ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
+	c := metric.NewFloat64ObservableGaugeConfig(o...)
+	m.c.note(name, "gauge", &c)
+	return m.Meter.Float64ObservableGauge(name, o...)
+}
+
+// instrumentsOfASender returns what New makes.
+func instrumentsOfASender(t *testing.T) []instrument {
+	t.Helper()
+	c := &instrumentList{}
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: c})
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+	return c.instruments
+}
+
+// shorter is a name as readings have it.
+func shorter(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, "azsearch.sender."), "db.client.")
+}
+
+func TestEveryMetricHasAMovement(t *testing.T) {
+	for _, i := range instrumentsOfASender(t) {
+		moved := false
+		for _, m := range movements {
+			for name := range m.want {
+				name, _, _ = strings.Cut(name, "{")
+				moved = moved || name == shorter(i.name)
+			}
+		}
+		assert.True(t, moved, "no case of movements is about %s", i.name)
+	}
+}
+
+// The rules of OpenTelemetry's naming conventions that a program can check.
+func TestMetricNamesFollowTheConventions(t *testing.T) {
+	legal := regexp.MustCompile(`^(azsearch\.sender|db\.client)(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
+	all := instrumentsOfASender(t)
+	for _, i := range all {
+		assert.Regexp(t, legal, i.name)
+		assert.Regexp(t, `^(s|By|\{[a-z]+\})$`, i.unit, "unit of %s", i.name)
+		assert.NotContains(t, i.name, "total", "exporters add it")
+		assert.Regexp(t, `^[A-Z0-9].*\.$`, i.text)
+		for _, j := range all {
+			assert.False(t, strings.HasPrefix(j.name, i.name+"."), "%s is also the namespace of %s", i.name, j.name)
+		}
+		if i.unit == "s" {
+			assert.Regexp(t, `(duration|delay|age|interval)$`, i.name)
+		}
+	}
+}
+
+// TELEMETRY.md is the manual. It must name every metric, as it is, and no other.
+func TestManualNamesTheMetricsOfASender(t *testing.T) {
+	manual := metricsOfTheManual(t)
+	var names []string
+	for _, i := range instrumentsOfASender(t) {
+		names = append(names, i.name)
+		row, ok := manual[i.name]
+		if assert.True(t, ok, "%s is not in TELEMETRY.md", i.name) {
+			assert.Equal(t, []string{i.kind, i.unit, i.text}, []string{row.kind, row.unit, row.text}, i.name)
+		}
+	}
+	for name := range manual {
+		assert.Contains(t, names, name, "TELEMETRY.md names a metric that there is not")
+	}
+}
+
+func TestManualNamesTheValuesOfAttributes(t *testing.T) {
+	raw, err := os.ReadFile("../TELEMETRY.md")
+	require.NoError(t, err)
+	values := []string{"completed", "failed", "unsent", "written", "lost", "connection", "timeout", "cancelled", "abandoned", "malformed_reply", "panic"}
+	for state := events.Healthy; state <= events.Closed; state++ {
+		values = append(values, strings.NewReplacer(" ", "_", "-", "_").Replace(state.String()))
+	}
+	for _, typ := range []models.ActionType{models.ActionUpload, models.ActionMerge, models.ActionMergeOrUpload, models.ActionDelete} {
+		values = append(values, string(typ))
+	}
+	for _, value := range values {
+		assert.Contains(t, string(raw), "`"+value+"`")
+	}
+	for state := breaker.Closed; state <= breaker.Disabled; state++ {
+		assert.Contains(t, string(raw), fmt.Sprintf("%d %s", state, state))
+	}
+}
+
+type manualRow struct {
+	instrument
+	attributes string // but for the common ones
+}
+
+// metricsOfTheManual reads the table.
+func metricsOfTheManual(t *testing.T) map[string]manualRow {
+	t.Helper()
+	raw, err := os.ReadFile("../TELEMETRY.md")
+	require.NoError(t, err)
+	rows := map[string]manualRow{}
+	for _, line := range strings.Split(string(raw), "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), "|")
+		if len(cells) != 5 || !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "`", "")
+		}
+		attributes := strings.Fields(cells[3])
+		slices.Sort(attributes)
+		row := manualRow{instrument{cells[0], cells[1], cells[2], cells[4]}, strings.Join(attributes, " ")}
+		require.NotContains(t, rows, row.name, fmt.Sprint("twice: ", row.name))
+		rows[row.name] = row
+	}
+	return rows
+}

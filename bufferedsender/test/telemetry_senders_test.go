@@ -1,0 +1,168 @@
+package test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// sumsOf adds up the points of each metric.
+func sumsOf(t *testing.T, reader *sdkmetric.ManualReader) map[string]float64 {
+	t.Helper()
+	sums := map[string]float64{}
+	eachPoint(t, reader, func(p point) { sums[shorter(p.name)] += p.value })
+	return sums
+}
+
+// A program may have several senders of an index, one after the other or at
+// once. What one has done stays counted when it is closed.
+func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cumulative := sdkmetric.NewManualReader()
+		delta := sdkmetric.NewManualReader(sdkmetric.WithTemporalitySelector(func(sdkmetric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }))
+		meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(cumulative), sdkmetric.WithReader(delta))
+		sender := func() *bufferedsender.BufferedSender[sendertest.Hotel] {
+			s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, Fold: true})
+			require.NoError(t, err)
+			sendertest.CloseAtEnd(t, s)
+			return s
+		}
+		neverBack := func() {
+			eachPoint(t, delta, func(p point) {
+				assert.False(t, p.counter && p.value < 0, "%s goes back by %v", p.name, p.value)
+			})
+		}
+		first, second := sender(), sender()
+		for _, s := range []*bufferedsender.BufferedSender[sendertest.Hotel]{first, second} {
+			require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
+		}
+		synctest.Wait()
+		both := sumsOf(t, cumulative)
+		assert.EqualValues(t, 6, both["items.added"])
+		assert.EqualValues(t, 6, both["queue.items"])
+		assert.EqualValues(t, 2, both["items.folded"])
+		assert.EqualValues(t, 2*bufferedsender.DefaultMaxBufferedActions, both["queue.capacity"])
+		assert.EqualValues(t, 2, both["health.state"])
+		assert.EqualValues(t, bufferedsender.DefaultMaxBatchActions, both["batch.limit.items"], "nobody wants a sum of these")
+		neverBack()
+
+		require.NoError(t, first.Close(t.Context()))
+		one := sumsOf(t, cumulative)
+		assert.EqualValues(t, 6, one["items.added"])
+		assert.EqualValues(t, 2, one["items.folded"])
+		assert.EqualValues(t, 3, one["items.settled"])
+		assert.EqualValues(t, 3, one["queue.items"])
+		assert.EqualValues(t, 1, one["health.state"])
+		neverBack()
+
+		require.NoError(t, second.Close(t.Context()))
+		none := sumsOf(t, cumulative)
+		assert.EqualValues(t, 6, none["items.settled"])
+		assert.EqualValues(t, 2, none["items.folded"])
+		assert.NotContains(t, none, "queue.items")
+		neverBack()
+	})
+}
+
+// A program that collects and ends between two collections loses nothing.
+func TestMetricsOfAShortLifeAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Fold: true})
+		require.NoError(t, err)
+		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
+		require.NoError(t, s.Flush(t.Context()))
+		require.NoError(t, s.Close(t.Context()))
+		sums := sumsOf(t, reader)
+		assert.EqualValues(t, 3, sums["items.added"])
+		assert.EqualValues(t, 3, sums["items.settled"])
+		assert.EqualValues(t, 1, sums["items.folded"])
+		assert.EqualValues(t, 1, sums["flushes"])
+	})
+}
+
+func TestMetricsCanBeCollectedAtAnyTimeConcurrentSafe(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		added := 0.0
+		for {
+			now := sumsOf(t, reader)["items.added"]
+			assert.GreaterOrEqual(t, now, added)
+			added = now
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	const senders, docs = 5, 200
+	for range senders {
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, MaxBatchActions: 7, MaxInFlight: 3})
+		require.NoError(t, err)
+		for _, doc := range sendertest.Hotels("k", docs) {
+			require.NoError(t, s.UploadDocuments(t.Context(), doc))
+		}
+		require.NoError(t, s.Close(t.Context()))
+	}
+	close(stop)
+	<-stopped
+	sums := sumsOf(t, reader)
+	assert.EqualValues(t, senders*docs, sums["items.added"])
+	assert.EqualValues(t, senders*docs, sums["items.settled"])
+	assert.EqualValues(t, senders*docs, sums["item.settle.duration"])
+}
+
+// Programs often set the global provider after they have made their clients. It
+// can be set once in a process, so this takes one of its own.
+func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
+	const marker = "AZSEARCH_TEST_LATE_PROVIDER"
+	if os.Getenv(marker) == "" {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		again := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1")
+		again.Env = append(os.Environ(), marker+"=1")
+		out, err := again.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Contains(t, string(out), "PASS")
+		return
+	}
+	early := otel.GetMeterProvider()
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Fold: true})
+	require.NoError(t, err)
+	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
+	require.NoError(t, s.Flush(t.Context()))
+
+	reader := sdkmetric.NewManualReader()
+	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	assert.EqualValues(t, 3, sumsOf(t, reader)["items.added"], "totals are told from the start")
+	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
+	require.NoError(t, s.Flush(t.Context()))
+	sums := sumsOf(t, reader)
+	assert.EqualValues(t, 4, sums["items.added"])
+	assert.EqualValues(t, 4, sums["items.settled"])
+	assert.EqualValues(t, 1, sums["items.folded"])
+	assert.EqualValues(t, 1, sums["item.settle.duration"], "durations only from now on")
+	require.NoError(t, s.Close(t.Context()))
+
+	// Who has kept the provider of before gets other instruments from it now.
+	later, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: early})
+	require.NoError(t, err)
+	require.NoError(t, later.UploadDocuments(t.Context(), sendertest.Hotel{ID: "d"}))
+	require.NoError(t, later.Close(t.Context()))
+	assert.EqualValues(t, 5, sumsOf(t, reader)["items.added"])
+}

@@ -1,0 +1,216 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// temperaments are ways to configure a sender that the sums must not depend on.
+// They are functions because a breaker is for one sender.
+var temperaments = map[string]func(t *testing.T) sendertest.Options{
+	"as it comes": func(*testing.T) sendertest.Options { return sendertest.Options{} },
+	"folding": func(*testing.T) sendertest.Options {
+		return sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms % 7) }}
+	},
+	"with a breaker": func(t *testing.T) sendertest.Options {
+		return sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+	},
+	"purging": func(t *testing.T) sendertest.Options {
+		return sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 30}
+	},
+	"creating what a merge misses": func(*testing.T) sendertest.Options {
+		return sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload}
+	},
+}
+
+// told counts what the events tell.
+type told struct {
+	retried, healthChanges, panics int
+}
+
+func (n *told) handlers() sendertest.Handlers {
+	return sendertest.Handlers{
+		BatchCompleted: func(_ context.Context, b *events.Batch) {
+			if !errors.Is(b.Err, bufferedsender.ErrNotSent) {
+				n.retried += b.Retried
+			}
+		},
+		HealthChanged: func(context.Context, *events.HealthChange) { n.healthChanges++ },
+		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
+			if strings.HasSuffix(e.Key, "-3") {
+				n.panics++
+				panic("no third one")
+			}
+		},
+	}
+}
+
+// In every fault scenario, and whatever becomes of the actions, the metrics add
+// up: at every quiet moment, and when the sender is closed.
+func TestMetricSumsAreTheOutcomesInEveryFaultScenario(t *testing.T) {
+	for fault, script := range faultScripts {
+		for temperament, options := range temperaments {
+			t.Run("when "+fault+", "+temperament, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { addUp(t, script, options(t)) })
+			})
+		}
+	}
+}
+
+func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
+	events := &told{}
+	opts.MaxBatchActions, opts.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, &sendertest.DeadLetters{}, events.handlers()
+	r := sendertest.New(t, &opts)
+	r.Faults(script...)
+	for round := range 3 {
+		// Their errors are no subject here: the breaker may keep them waiting.
+		ctx := sendertest.Within(t, 10*time.Minute)
+		_ = r.Sender.UploadDocuments(ctx, sendertest.Hotels("k", 40)...)
+		_ = r.Sender.MergeDocuments(ctx, sendertest.Hotels("m", 10)...)
+		_ = r.Sender.DeleteDocumentsByKey(ctx, "k-1", "k-2")
+		_ = r.Sender.UploadDocuments(ctx, sendertest.Hotels("k", 5)...)
+		if round == 1 {
+			time.Sleep(2 * time.Minute) // some of it is settled
+		} else {
+			_ = r.Sender.Flush(sendertest.Within(t, time.Hour))
+		}
+		synctest.Wait()
+		checkSums(r, events)
+	}
+	r.Respond(sendertest.Hang) // so that Close has something to give up
+	_ = r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotels("last", 12)...)
+	_ = r.Sender.Close(sendertest.Within(t, time.Minute))
+	checkSums(r, events)
+}
+
+func checkSums(r *sendertest.Rig, events *told) {
+	t, s, sums, counts := r.T, r.Sender.Stats(), map[string]int64{}, map[string]int64{}
+	eachPoint(t, r.Metrics, func(p point) {
+		name := shorter(p.name)
+		counts[name] += int64(p.value)
+		sums[name] += int64(p.sum)
+		if outcome, ok := p.attributes.Value("azsearch.outcome"); ok {
+			counts[name+" "+outcome.AsString()] += int64(p.value)
+		}
+	})
+	for name, want := range map[string]int64{
+		"items.added":                    s.Accepted,
+		"items.settled":                  s.Completed + s.Failed + s.Unsent,
+		"items.settled completed":        s.Completed,
+		"items.settled failed":           s.Failed,
+		"items.settled unsent":           s.Unsent,
+		"item.settle.duration completed": s.Completed,
+		"item.settle.duration failed":    s.Failed,
+		"item.settle.duration unsent":    s.Unsent,
+		"items.retried":                  int64(events.retried),
+		"items.folded":                   s.Folded,
+		"items.superseded":               s.Superseded,
+		"items.purged":                   s.Purged,
+		"items.throttled":                s.Throttled,
+		"batch.splits":                   s.Splits,
+		"flushes":                        s.Flushes,
+		"throttle.delay":                 s.Pauses,
+		"operation.duration":             s.Requests - int64(s.InFlight),
+		"batch.items":                    s.Requests - int64(s.InFlight),
+		"batch.bytes":                    s.Requests - int64(s.InFlight),
+		"dead_letters":                   s.DeadLetters,
+		"callback.panics":                s.CallbackPanics,
+		"health.changes":                 int64(events.healthChanges),
+		"queue.items":                    int64(s.PendingActions),
+		"queue.bytes":                    s.PendingBytes,
+		"requests.inflight":              int64(s.InFlight),
+		"adders.blocked":                 int64(s.BlockedAdders),
+	} {
+		assert.Equal(t, want, counts[name], "%s, at %s", name, r.Now())
+	}
+	assert.Equal(t, counts["items.added"], counts["items.settled"]+counts["queue.items"], "every accepted action is settled or waits")
+	assert.EqualValues(t, events.panics, s.CallbackPanics)
+	if s.InFlight == 0 {
+		assert.Equal(t, s.BytesSent, sums["batch.bytes"], "bytes sent")
+	}
+}
+
+// The first of the two is given up in the reply after which the second is sent
+// again.
+func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce, MaxBatchActions: 2})
+		r.Respond(func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if n == 3 { // while the first travels for the third time
+				r.Upload(sendertest.Hotel{ID: "second"})
+			}
+			return next()
+		})
+		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"first"}, Status: 409}, {Keys: []string{"second"}, Times: 1, Status: 409}}})
+		r.Upload(sendertest.Hotel{ID: "first"})
+		require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		require.NoError(t, r.Flush())
+		retried := 0
+		for _, e := range r.Events("batch") {
+			retried += e.Batch.Retried
+		}
+		assert.Equal(t, 4, retried, "three times the first, once the second")
+		assert.EqualValues(t, retried, sendertest.MetricSums(t, r.Metrics)["retried"])
+	})
+}
+
+// Two requests under way ask for a pause of 100 s, one a second after the other.
+func TestAPauseIsMeasuredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 2, MaxBatchActions: 1})
+		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if n > 2 {
+				return next()
+			}
+			time.Sleep(time.Duration(n) * time.Second)
+			return sendertest.Reply(req, 429, "", "Retry-After", "100"), nil
+		})
+		r.Upload(sendertest.Hotels("k", 2)...)
+		require.NoError(t, r.Close())
+		assert.Equal(t, 102*time.Second, r.Now())
+		eachPoint(t, r.Metrics, func(p point) {
+			if shorter(p.name) == "throttle.delay" {
+				assert.InDelta(t, 101, p.sum, 0.001, "from the first reply on")
+			}
+		})
+	})
+}
+
+func TestTheMetricOfHealthSaysWhatHealthSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
+		r.Upload(sendertest.Hotel{ID: "k"})
+		flushed := sendertest.Later(r.Flush)
+		synctest.Wait()
+		r.Sender.Pause() // the sender's goroutine does not come to it
+		require.Equal(t, events.Paused, r.Sender.Health().State)
+		assert.Equal(t, "paused", healthMetric(t, r))
+		r.Sender.Resume()
+		close(release)
+		require.NoError(t, <-flushed)
+	})
+}
+
+// healthMetric returns the state that the metric has.
+func healthMetric(t *testing.T, r *sendertest.Rig) (state string) {
+	eachPoint(t, r.Metrics, func(p point) {
+		if shorter(p.name) == "health.state" && p.value == 1 {
+			v, _ := p.attributes.Value("azsearch.health")
+			state += v.AsString()
+		}
+	})
+	return state
+}

@@ -1,0 +1,372 @@
+package test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tuningRow is a service and the senders that use it at the same time.
+type tuningRow struct {
+	capacity   float64 // documents a second; 0: no limit
+	latency    time.Duration
+	workers    int // requests that the service works on at once; 0: all
+	senders    int
+	reply      int // what is refused: 0 single documents, else requests, with that status
+	retryAfter time.Duration
+}
+
+func (r tuningRow) form() string {
+	switch {
+	case r.capacity == 0 && r.workers > 0:
+		return fmt.Sprintf("%d workers", r.workers)
+	case r.capacity == 0:
+		return "-"
+	case r.reply == 0:
+		return "documents"
+	case r.retryAfter > 0:
+		return fmt.Sprintf("%d after %v", r.reply, r.retryAfter)
+	}
+	return strconv.Itoa(r.reply)
+}
+
+// phases are how long, in seconds, a row is watched: until everything has found
+// its pace, at full capacity, at a tenth of it, and at most until the full
+// capacity is used again.
+type phases struct{ warm, steady, low, again int }
+
+func (r tuningRow) phases(policy string) phases {
+	switch {
+	case r.capacity == 0:
+		return phases{steady: min(60, int(r.latency/time.Millisecond)*5)} // from the first request on
+	case r.reply != 0: // a breaker may open, for 30 s and longer
+		return phases{60, 90, 90, 120}
+	case policy == "fixed":
+		return phases{5, 10, 10, 5} // it learns nothing, and costs the most
+	case r.capacity > 10_000 && r.senders == 1:
+		return phases{10, 20, 60, 120}
+	case r.capacity > 10_000:
+		return phases{25, 45, 60, 120}
+	case r.tiny(): // 90 s at a tenth are 225 documents of each: too few to compare
+		return phases{60, 180, 180, 120}
+	}
+	return phases{30, 90, 90, 120}
+}
+
+// tiny reports whether a tenth of the capacity is only two or three documents a
+// second for each sender.
+func (r tuningRow) tiny() bool { return r.capacity == 100 && r.senders > 1 }
+
+// slots is MaxInFlight of each sender: all together can use the capacity.
+func (r tuningRow) slots() int {
+	if r.latency > 100*time.Millisecond {
+		return 32 / r.senders
+	}
+	return max(8/r.senders, 2)
+}
+
+func tuningRows() (all []tuningRow) {
+	latencies := []time.Duration{time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond}
+	for _, capacity := range []float64{100, 2000, 50_000, 0} {
+		for _, latency := range latencies {
+			for _, senders := range []int{1, 4} {
+				all = append(all, tuningRow{capacity: capacity, latency: latency, senders: senders})
+			}
+		}
+	}
+	for _, reply := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		for _, wait := range []time.Duration{0, time.Second} {
+			for _, senders := range []int{1, 4} {
+				all = append(all, tuningRow{capacity: 2000, latency: 50 * time.Millisecond, senders: senders, reply: reply, retryAfter: wait})
+			}
+		}
+	}
+	return append(all, tuningRow{latency: 50 * time.Millisecond, workers: 2, senders: 1})
+}
+
+// fewTuningRows are what runs with all other tests.
+func fewTuningRows() []tuningRow {
+	const latency = 50 * time.Millisecond
+	return []tuningRow{
+		{capacity: 100, latency: latency, senders: 1},
+		{capacity: 2000, latency: latency, senders: 4},
+		{capacity: 2000, latency: latency, senders: 1, reply: 503, retryAfter: time.Second},
+		{latency: latency, senders: 1},
+	}
+}
+
+// outcome of a row. Goodput is a share of the capacity, or without one, documents
+// a second; refused is a share of the documents sent; least is the share of the
+// sender that got least, 1 is fair.
+type outcome struct {
+	goodput, refused, least          float64
+	lowGoodput, lowRefused, lowLeast float64
+	settled, recovered               int // seconds, never: a lot
+	inFlight                         float64
+	failed                           int64
+}
+
+const never = 999
+
+// TestTuningTable compares fixed limits with adaptive ones, with real senders
+// and the emulator, and holds the latter to its targets. Run by name,
+//
+//	go test ./bufferedsender -run '^TestTuningTable$' -v
+//
+// it does all rows and prints the table, in two or three minutes; otherwise a
+// few. Fixed limits stay the default: where nothing limits the service, adaptive
+// ones are as good and not better.
+func TestTuningTable(t *testing.T) {
+	all := fewTuningRows()
+	if f := flag.Lookup("test.run"); f != nil && strings.Contains(f.Value.String(), "TuningTable") {
+		all = tuningRows()
+	}
+	t.Log(" capacity latency senders reply         | policy   | goodput throttled least | at a tenth:  settled | recovered | in flight failed")
+	for _, r := range all {
+		name := fmt.Sprintf("%.0f a second, %v, %d senders, %s", r.capacity, r.latency, r.senders, r.form())
+		t.Run(name, func(t *testing.T) {
+			results := map[string]outcome{}
+			for _, policy := range []string{"fixed", "adaptive"} {
+				synctest.Test(t, func(t *testing.T) { results[policy] = r.run(t, policy) })
+				t.Log(r.line(policy, results[policy]))
+			}
+			r.judge(t, results["fixed"], results["adaptive"])
+		})
+	}
+}
+
+// judge says what must hold of adaptive limits, in themselves and compared with
+// fixed ones.
+func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
+	if r.capacity == 0 {
+		// Which goroutine is first is chance in simulated time, too: a per cent or two.
+		assert.Greater(t, adaptive.goodput, 0.95*fixed.goodput, "documents a second without a limit, from the first request on")
+		if r.workers > 0 {
+			assert.Less(t, adaptive.inFlight, 0.8*fixed.inFlight, "requests in flight of which most only wait")
+		}
+		return
+	}
+	assert.GreaterOrEqual(t, adaptive.goodput, 0.9, "goodput")
+	assert.Less(t, adaptive.refused, 0.05, "throttled")
+	assert.GreaterOrEqual(t, adaptive.least, 0.5, "least share")
+	// At a tenth the targets are weaker, for these reasons. In 60 s with a few
+	// dozen documents a second, who is how lucky counts: in one of 70 runs of the
+	// simulation a sender has less than half of its share, in none of 400 less than
+	// a third.
+	// And a few requests refused whole, one after the other, open the breaker of a
+	// sender for 30 s, which is not for the controller to prevent: with a reply for
+	// whole requests it happens when the capacity falls, with one document a
+	// request, as a tenth of 100 a second has, at any time. The others use what the
+	// sender leaves. Of the latter's 300 documents in 30 s it is chance, too, if 14
+	// or 16 are refused.
+	settled, lowLeast := 30, 0.25
+	if r.reply != 0 {
+		settled, lowLeast = 60, 0.1
+	}
+	if r.tiny() {
+		settled, lowLeast = 60, 0.1
+	}
+	assert.LessOrEqual(t, adaptive.settled, settled, "seconds until it settled at a tenth")
+	assert.GreaterOrEqual(t, adaptive.lowLeast, lowLeast, "least share at a tenth")
+	assert.LessOrEqual(t, adaptive.recovered, 120, "seconds until it used 80 %% again")
+	// What is above 1 was saved up by the service before.
+	assert.GreaterOrEqual(t, adaptive.goodput, min(fixed.goodput, 1)-0.1, "goodput compared with fixed limits")
+	if fixed.goodput > 0.5 { // else its breaker was open most of the time
+		assert.Less(t, adaptive.refused, fixed.refused, "throttled compared with fixed limits")
+	}
+	assert.LessOrEqual(t, adaptive.failed, fixed.failed+5, "failed compared with fixed limits")
+}
+
+func (r tuningRow) line(policy string, o outcome) string {
+	first := fmt.Sprintf("%9s %7v %7d %-13s | %-8s |", "none", r.latency, r.senders, r.form(), policy)
+	if r.capacity == 0 {
+		return fmt.Sprintf("%s %.0f documents a second, %.1f in flight", first, o.goodput, o.inFlight)
+	}
+	first = fmt.Sprintf("%7.0f/s %7v %7d %-13s | %-8s |", r.capacity, r.latency, r.senders, r.form(), policy)
+	seconds := func(n int) string {
+		if n == never {
+			return "never"
+		}
+		return strconv.Itoa(n) + " s"
+	}
+	return fmt.Sprintf("%s %5.1f %% %5.1f %% %5.2f | %5.1f %% %5.1f %% %5.2f %5s | %9s | %9.1f %6d",
+		first, 100*o.goodput, 100*o.refused, o.least, 100*o.lowGoodput, 100*o.lowRefused, o.lowLeast, seconds(o.settled), seconds(o.recovered), o.inFlight, o.failed)
+}
+
+func (r tuningRow) run(t *testing.T, policy string) outcome {
+	l := newTuningLoad(t, r, map[string]tuning.Policy{"fixed": tuning.Fixed(), "adaptive": tuning.Adaptive(nil)}[policy])
+	defer l.close()
+	p := r.phases(policy)
+	l.setCapacity(r.capacity)
+	time.Sleep(time.Duration(p.warm+p.steady) * time.Second)
+	steady := l.between(p.warm, p.warm+p.steady)
+	o := outcome{goodput: steady.goodput, refused: steady.refused, least: steady.least, inFlight: steady.inFlight}
+	if r.capacity == 0 {
+		return o
+	}
+	o.goodput /= r.capacity
+
+	fell := p.warm + p.steady
+	l.setCapacity(r.capacity / 10)
+	time.Sleep(time.Duration(p.low) * time.Second)
+	low := l.between(fell+min(30, p.low/2), fell+p.low)
+	o.lowGoodput, o.lowRefused, o.lowLeast = low.goodput/(r.capacity/10), low.refused, low.least
+	o.settled = never
+	for s, window := 0, min(30, p.low/2); s+window <= p.low; s++ {
+		if x := l.between(fell+s, fell+s+window); x.goodput >= 0.9*r.capacity/10 && x.refused < 0.05 {
+			o.settled = s
+			break
+		}
+	}
+
+	returned := fell + p.low
+	l.setCapacity(r.capacity)
+	o.recovered = never
+	for s := 1; s <= p.again; s++ {
+		time.Sleep(time.Second)
+		if from := s - 5; from >= 0 && l.between(returned+from, returned+s).goodput >= 0.8*r.capacity {
+			o.recovered = from
+			break
+		}
+	}
+	for _, s := range l.senders {
+		o.failed += s.Stats().Failed
+	}
+	return o
+}
+
+// tuningLoad is an emulator, and senders with more than enough to send.
+type tuningLoad struct {
+	row     tuningRow
+	srv     *searchtest.Server
+	began   time.Time
+	senders []*bufferedsender.BufferedSender[onlyKey]
+	stop    context.CancelFunc
+	adders  sync.WaitGroup
+
+	mu      sync.Mutex
+	seconds [][]tally // of each sender
+}
+
+type onlyKey struct {
+	ID string `json:"id" search:"key"`
+}
+
+// tally is what happened in one second.
+type tally struct{ sent, done, refused, busy float64 }
+
+func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad {
+	const batch = 1000
+	ctx, stop := context.WithCancel(context.Background())
+	l := &tuningLoad{row: r, began: time.Now(), stop: stop, seconds: make([][]tally, r.senders),
+		srv: searchtest.NewServer(&searchtest.Options{KeepRequests: -1, KeepChanges: -1, DiscardDocuments: true})}
+	require.NoError(t, l.srv.CreateIndex(`{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true}]}`))
+	if r.workers > 0 {
+		workers := make(chan struct{}, r.workers)
+		l.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			workers <- struct{}{}
+			defer func() { <-workers }()
+			return next(req)
+		})
+	}
+	maxBatch := batch
+	if r.capacity == 0 {
+		maxBatch = 10 // or there would be millions a second
+	}
+	for i := range r.senders {
+		s, err := bufferedsender.New(sendertest.NewClient(t, l.srv), &bufferedsender.Options[onlyKey]{
+			MaxBatchActions: maxBatch, MaxInFlight: r.slots(), MaxBufferedActions: (r.slots() + 10) * batch,
+			Tuning: policy, Logger: slog.New(slog.DiscardHandler),
+			Handlers: events.Handlers[onlyKey]{BatchCompleted: func(_ context.Context, b *events.Batch) { l.count(i, b) }},
+		})
+		require.NoError(t, err)
+		l.senders = append(l.senders, s)
+		docs := make([]onlyKey, (r.slots()+20)*batch) // no key comes again while it waits
+		for k := range docs {
+			docs[k].ID = fmt.Sprintf("%d-%d", i, k)
+		}
+		l.adders.Go(func() {
+			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
+			for at := 0; s.UploadDocuments(ctx, docs[at:at+batch]...) == nil; {
+				at = (at + batch) % len(docs)
+			}
+		})
+	}
+	return l
+}
+
+// setCapacity changes what the service takes; what is saved up stays.
+func (l *tuningLoad) setCapacity(perSecond float64) {
+	f := &searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(l.row.latency)}}}
+	if perSecond > 0 {
+		f.Capacity = &searchtest.Capacity{DocumentsPerSecond: perSecond, Reply: l.row.reply, RetryAfter: searchtest.Duration(l.row.retryAfter)}
+	}
+	l.srv.SetFaults(f)
+}
+
+func (l *tuningLoad) count(sender int, b *events.Batch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	second := int(time.Since(l.began) / time.Second)
+	for len(l.seconds[sender]) <= second {
+		l.seconds[sender] = append(l.seconds[sender], tally{})
+	}
+	x := &l.seconds[sender][second]
+	x.sent += float64(b.Actions)
+	x.done += float64(b.Succeeded)
+	x.refused += float64(b.Retried + b.Failed)
+	x.busy += b.Duration.Seconds()
+}
+
+// window is what all senders saw in some seconds.
+type window struct{ goodput, refused, least, inFlight float64 }
+
+func (l *tuningLoad) between(from, to int) window {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var x tally
+	least := math.Inf(1)
+	for _, seconds := range l.seconds {
+		own := 0.0
+		for i := from; i < min(to, len(seconds)); i++ {
+			x.sent += seconds[i].sent
+			x.refused += seconds[i].refused
+			x.busy += seconds[i].busy
+			own += seconds[i].done
+		}
+		x.done += own
+		least = min(least, own)
+	}
+	return window{
+		goodput: x.done / float64(to-from), refused: x.refused / max(x.sent, 1),
+		least: least * float64(len(l.seconds)) / max(x.done, 1), inFlight: x.busy / float64(to-from),
+	}
+}
+
+func (l *tuningLoad) close() {
+	l.stop()
+	l.adders.Wait()
+	ended, end := context.WithCancel(context.Background())
+	end()
+	for _, s := range l.senders {
+		_ = s.Close(ended) // what still waits is not wanted any more
+	}
+	_ = l.srv.Close()
+}

@@ -1,0 +1,228 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// While callers wait for room, few encode at once. One that takes an hour over it must
+// not hold the others, nor those who come when there is room again.
+func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 100, MaxBatchActions: 100, Handlers: sendertest.Handlers{
+			ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
+				if slow.Load() && e.Key == "w-105" {
+					time.Sleep(time.Hour)
+				} else if slow.Load() {
+					time.Sleep(time.Millisecond)
+				}
+				return nil
+			},
+		}})
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotels("k", 100)...)
+		go r.Upload(sendertest.Hotel{ID: "waits"})
+		synctest.Wait()
+		slow.Store(true)
+		var added atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 50 {
+			wg.Go(func() {
+				if i != 5 {
+					time.Sleep(time.Microsecond)
+				}
+				if assert.NoError(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("w-", 100+i)})) {
+					added.Add(1)
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		r.Sender.Resume()
+		time.Sleep(time.Minute)
+		s := r.Sender.Stats()
+		t.Log("added by 50 callers a minute after the buffer is empty:", added.Load(), "pending", s.PendingActions, "waiting", s.BlockedAdders)
+		assert.EqualValues(t, 49, added.Load())
+		late := sendertest.Later(func() error {
+			return r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "newcomer"})
+		})
+		assert.NoError(t, <-late, "a newcomer, with an empty buffer")
+		wg.Wait()
+	})
+}
+
+// A spell of a full buffer is over when it is over.
+func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 300
+		var slow atomic.Bool
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			if slow.Load() {
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(time.Millisecond)
+			return sendertest.AcceptAll(ctx, body)
+		}}, &sendertest.Options{MaxBufferedActions: 1000, MaxBatchActions: 100, Handlers: sendertest.Handlers{
+			ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
+				time.Sleep(20 * time.Millisecond) // writes it down somewhere
+				return nil
+			},
+		}})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, s)
+		ctx, cancel := context.WithCancel(t.Context())
+		var added atomic.Int64
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() {
+				for n := 0; ; n++ {
+					if s.UploadDocuments(ctx, sendertest.Hotel{ID: fmt.Sprint("k-", i, "-", n)}) != nil {
+						return
+					}
+					added.Add(1)
+				}
+			})
+		}
+		measure := func() int64 {
+			before := added.Load()
+			time.Sleep(time.Second)
+			return added.Load() - before
+		}
+		before := measure()
+		slow.Store(true)
+		time.Sleep(5 * time.Second) // full
+		slow.Store(false)
+		time.Sleep(10 * time.Second)
+		after := measure()
+		st := s.Stats()
+		cancel()
+		wg.Wait()
+		t.Log("in a second before:", before, "ten seconds after it was full:", after, "pending", st.PendingActions, "blocked", st.BlockedAdders)
+		assert.Greater(t, after, before/2)
+	})
+}
+
+// An ActionAdded handler may add to its sender with a context of its own.
+func TestAddingInsideActionAddedWhileTheBufferIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *sendertest.Rig
+		r = sendertest.New(t, &sendertest.Options{MaxBufferedActions: 10, Handlers: sendertest.Handlers{
+			ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
+				if strings.HasPrefix(e.Key, "outer") {
+					return r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.Hotel{ID: "inner" + e.Key})
+				}
+				return nil
+			},
+		}})
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotels("k", 10)...)
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				assert.NoError(t, r.Sender.UploadDocuments(sendertest.Within(t, 2*time.Hour), sendertest.Hotel{ID: fmt.Sprint("outer-", i)}))
+			})
+		}
+		synctest.Wait()
+		r.Sender.Resume()
+		wg.Wait()
+		assert.Less(t, r.Now(), time.Minute)
+	})
+}
+
+type slowDoc struct {
+	ID   string `json:"id" search:"key"`
+	Text slowText
+}
+
+type slowText string
+
+func (s slowText) MarshalText() ([]byte, error) {
+	time.Sleep(50 * time.Millisecond)
+	return []byte(s), nil
+}
+
+// Calls that wait for their turn to encode do not all encode at once when the buffer is
+// empty for a moment.
+func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size, callers = 100 << 10, 500
+		n := 0
+		index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			if n++; n == 1 {
+				time.Sleep(10 * time.Second)
+			}
+			time.Sleep(time.Millisecond)
+			return sendertest.AcceptAll(ctx, body)
+		}}
+		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: sendertest.NoLog, MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, s)
+		text := slowText(strings.Repeat("x", size))
+		for i := range 12 { // fill it
+			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), slowDoc{fmt.Sprint("a-", i), text}) }()
+		}
+		time.Sleep(time.Second)
+		for i := range callers {
+			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), slowDoc{fmt.Sprint("b-", i), text}) }()
+		}
+		var most int64
+		for range 60_000 {
+			most = max(most, s.Stats().BlockedBytes)
+			time.Sleep(time.Millisecond)
+		}
+		t.Logf("at most %d kB encoded and waiting for room in a buffer of 1024 kB; completed %d", most>>10, s.Stats().Completed)
+		assert.LessOrEqual(t, most, int64(2<<20))
+	})
+}
+
+// Calls that come together, before any of them waits, do not all encode at once.
+func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
+	const limit, callers, size = 4 << 20, 400, 100_000
+	for name, full := range map[string]bool{"empty buffer": false, "full buffer, nobody waits yet": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &sendertest.Options{
+					MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, Logger: sendertest.NoLog,
+					Handlers: sendertest.Handlers{ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
+						time.Sleep(time.Millisecond) // a checkpoint
+						return nil
+					}},
+				})
+				require.NoError(t, err)
+				sendertest.CloseAtEnd(t, s)
+				name := strings.Repeat("x", size)
+				before := heapNow()
+				s.Pause()
+				if full {
+					for i := range limit / size {
+						require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("f-", i), Name: name}))
+					}
+				}
+				for i := range callers {
+					go func() {
+						_ = s.UploadDocuments(context.Background(), sendertest.Hotel{ID: fmt.Sprint("k-", i), Name: name})
+					}()
+				}
+				time.Sleep(time.Minute)
+				held := heapNow() - before
+				t.Logf("%.1f MB, %.1f times the limit; WaitingBytes by its own account %d", float64(held)/1e6, float64(held)/limit, s.Stats().BlockedAdders)
+				assert.Less(t, held, int64(3*limit), "the buffer, its documents, and what fits in once more")
+				s.Resume()
+			})
+		})
+	}
+}
