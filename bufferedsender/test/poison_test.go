@@ -251,38 +251,3 @@ func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
 	})
 }
-
-// Two senders share a breaker. The documents of one are all refused, those of the other
-// are applied all the time: it cannot be the index.
-func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shared := sendertest.NewBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{Breaker: shared, MaxBatchActions: 10})
-		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			time.Sleep(100 * time.Millisecond)
-			return next()
-		})
-		refuse := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-			time.Sleep(100 * time.Millisecond)
-			res, err := sendertest.AcceptAll(ctx, body)
-			for i := range res.Results {
-				res.Results[i].Succeeded, res.Results[i].StatusCode, res.Results[i].ErrorMessage = false, 400, "wrong type"
-			}
-			return res, err
-		}}
-		bad, err := bufferedsender.New(refuse, &sendertest.Options{Breaker: shared, MaxBatchActions: 10})
-		require.NoError(t, err)
-		sendertest.CloseAtEnd(t, bad)
-		r.Upload(sendertest.Hotels("good", 10_000)...)
-		time.Sleep(10 * time.Second)
-		alone := r.Sender.Stats().Completed
-		require.NoError(t, bad.UploadDocuments(t.Context(), sendertest.Hotels("bad", 100)...))
-		time.Sleep(10 * time.Second)
-		together := r.Sender.Stats().Completed - alone
-		t.Log("in ten seconds alone", alone, "beside the other", together, "bad:", bad.Stats().Failed, bad.Health().Reason)
-		assert.Greater(t, together, alone/2)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_ = r.Sender.Close(ctx)
-	})
-}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
@@ -17,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 // instrumentList is a meter provider that notes which instruments are made.
@@ -189,4 +193,47 @@ func metricsOfTheManual(t *testing.T) map[string]manualRow {
 		rows[row.name] = row
 	}
 	return rows
+}
+
+func TestMetricsSayHowLongActionsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		sender, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{
+			AutoFlushInterval: 10 * time.Second, MaxInFlight: 3, MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
+		})
+		require.NoError(t, err)
+		read := func(name string) metricdata.Aggregation {
+			var all metricdata.ResourceMetrics
+			require.NoError(t, reader.Collect(t.Context(), &all))
+			for _, scope := range all.ScopeMetrics {
+				for _, m := range scope.Metrics {
+					if m.Name == "azsearch.sender."+name {
+						return m.Data
+					}
+				}
+			}
+			return nil
+		}
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+		time.Sleep(4 * time.Second)
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
+		synctest.Wait()
+		age, ok := read("queue.oldest_age").(metricdata.Gauge[float64])
+		require.True(t, ok)
+		assert.InDelta(t, 4, age.DataPoints[0].Value, 0.001)
+		limit, ok := read("concurrency.limit").(metricdata.Sum[int64])
+		require.True(t, ok)
+		assert.EqualValues(t, 3, limit.DataPoints[0].Value)
+		assert.Nil(t, read("item.wait.duration"), "nothing has travelled")
+
+		time.Sleep(7 * time.Second)
+		age, ok = read("queue.oldest_age").(metricdata.Gauge[float64])
+		require.True(t, ok)
+		assert.Zero(t, age.DataPoints[0].Value)
+		waits, ok := read("item.wait.duration").(metricdata.Histogram[float64])
+		require.True(t, ok)
+		assert.EqualValues(t, 2, waits.DataPoints[0].Count)
+		assert.InDelta(t, 10+6, waits.DataPoints[0].Sum, 0.001)
+		require.NoError(t, sender.Close(t.Context()))
+	})
 }

@@ -2,7 +2,9 @@ package test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,6 +17,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 // temperaments are ways to configure a sender that the sums must not depend on.
@@ -213,4 +218,123 @@ func healthMetric(t *testing.T, r *sendertest.Rig) (state string) {
 		}
 	})
 	return state
+}
+
+// points returns the value of each data point of a metric, a histogram's count,
+// by its attributes.
+func points(t *testing.T, reader *sdkmetric.ManualReader, name string) map[attribute.Set]int64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(context.Background(), &all))
+	values := map[attribute.Set]int64{}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if m.Name != name {
+				continue
+			}
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					values[p.Attributes] += p.Value
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range data.DataPoints {
+					values[p.Attributes] += int64(p.Count)
+				}
+			case metricdata.Histogram[int64]:
+				for _, p := range data.DataPoints {
+					values[p.Attributes] += int64(p.Count)
+				}
+			default:
+				require.Fail(t, "unexpected kind of metric", "%T of %s", data, name)
+			}
+		}
+	}
+	return values
+}
+
+// by adds up points that have the same value of an attribute.
+func by(values map[attribute.Set]int64, key string) map[string]int64 {
+	sums := map[string]int64{}
+	for set, n := range values {
+		v, _ := set.Value(attribute.Key(key))
+		sums[v.String()] += n
+	}
+	return sums
+}
+
+func TestMetricsAddUpToTheOutcomes(t *testing.T) {
+	for name, script := range faultScripts {
+		t.Run("when "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 2})
+				r.Faults(script...)
+				r.Upload(sendertest.Hotels("k", 60)...)
+				require.NoError(t, r.Sender.DeleteDocumentsByKey(t.Context(), "k-1", "k-2"))
+				r.Flush()
+				s := r.Sender.Stats()
+				const prefix = "azsearch.sender."
+				settled := points(t, r.Metrics, prefix+"items.settled")
+				outcomes := by(settled, "azsearch.outcome")
+				var all int64
+				for outcome, n := range outcomes {
+					all += n
+					assert.NotEmpty(t, outcome)
+				}
+				assert.Equal(t, s.Completed, outcomes["completed"])
+				assert.Equal(t, s.Failed, all-outcomes["completed"])
+				assert.EqualValues(t, 62, by(points(t, r.Metrics, prefix+"items.added"), "")[""])
+				assert.EqualValues(t, 62, all)
+				assert.Equal(t, map[string]int64{"upload": 60, "delete": 2}, by(settled, "azsearch.action"))
+				statuses := map[string]int64{}
+				for _, e := range r.Events("failed") {
+					var failure *bufferedsender.ActionError
+					require.ErrorAs(t, e.Err, &failure)
+					statuses[fmt.Sprint(failure.Status)]++
+				}
+				for status, n := range statuses {
+					assert.GreaterOrEqual(t, by(settled, "db.response.status_code")[status], n, "status %s", status)
+				}
+				sum := func(name string) (n int64) {
+					for _, v := range points(t, r.Metrics, name) {
+						n += v
+					}
+					return n
+				}
+				assert.Equal(t, s.Retries, sum(prefix+"items.retried"))
+				assert.Equal(t, s.Requests, sum("db.client.operation.duration"))
+				assert.Equal(t, s.Requests, sum(prefix+"batch.items"))
+				assert.Equal(t, s.Requests, sum(prefix+"batch.bytes"))
+				assert.EqualValues(t, 62, sum(prefix+"item.settle.duration"))
+				assert.Zero(t, sum(prefix+"queue.items"))
+				assert.Zero(t, sum(prefix+"queue.bytes"))
+			})
+		})
+	}
+	t.Run("and tell what waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			r.Upload(sendertest.Hotels("k", 7)...)
+			for set, n := range points(t, r.Metrics, "azsearch.sender.queue.items") {
+				assert.EqualValues(t, 7, n)
+				index, _ := set.Value("db.collection.name")
+				assert.Equal(t, "hotels", index.AsString())
+			}
+			require.NoError(t, r.Close())
+			assert.Empty(t, points(t, r.Metrics, "azsearch.sender.queue.items"), "a closed sender reports nothing more")
+		})
+	})
+	t.Run("and name no key and no content", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"SECRET-1"}, Status: 400, Message: "SECRET"}}})
+			r.Upload(sendertest.Hotel{ID: "SECRET-0", Name: "SECRET"}, sendertest.Hotel{ID: "SECRET-1", Name: "SECRET"})
+			r.Flush()
+			var all metricdata.ResourceMetrics
+			require.NoError(t, r.Metrics.Collect(t.Context(), &all))
+			raw, err := json.Marshal(all)
+			require.NoError(t, err)
+			assert.NotContains(t, string(raw), "SECRET")
+		})
+	})
 }

@@ -1,0 +1,265 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+		r.OpenBreaker(sendertest.Hotels("k", 10)...)
+		r.Upload(sendertest.Hotels("more", 50)...)
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(20 * time.Second)
+			return next()
+		})
+		time.Sleep(50*time.Second - time.Millisecond)
+		probes := r.RequestsSince(1)
+		require.Len(t, probes, 1, "four slots, sixty actions, one probe")
+		assert.Equal(t, 30*time.Second, probes[0].At)
+		assert.Equal(t, []string{"k-0"}, probes[0].Keys)
+		time.Sleep(time.Second)
+		assert.Len(t, r.RequestsSince(50*time.Second), 4, "then all slots")
+		require.NoError(t, r.Flush())
+		for _, x := range r.RequestsSince(50 * time.Second)[:4] {
+			assert.GreaterOrEqual(t, len(x.Keys), 9, "with full batches, but for what is left of the first one")
+		}
+		assert.Len(t, r.Indexed(), 60)
+		seen := map[string]bool{}
+		for _, x := range r.RequestsSince(1) {
+			for _, key := range x.Keys {
+				assert.False(t, seen[key], "%s was sent twice", key)
+				seen[key] = true
+			}
+		}
+	})
+}
+
+func TestFUSEProbesRotate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+		r.OpenBreaker(sendertest.Hotels("k", 3)...)
+		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if x.Keys[0] == "k-0" { // the service stumbles over this document
+				return sendertest.Reply(req, 500, ""), nil
+			}
+			return next()
+		})
+		time.Sleep(61 * time.Second)
+		probes := r.RequestsSince(1)
+		require.GreaterOrEqual(t, len(probes), 2)
+		assert.Equal(t, []string{"k-0"}, probes[0].Keys)
+		assert.Equal(t, []string{"k-1"}, probes[1].Keys, "the next probe is of another one, and succeeds")
+		assert.Contains(t, r.Indexed(), "k-1")
+		r.Respond(nil)
+		require.NoError(t, r.Flush())
+	})
+}
+
+func TestFUSEWakesByItself(t *testing.T) {
+	t.Run("with no timer, no traffic and no caller", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+			r.Respond(sendertest.Failing)
+			r.Upload(sendertest.Hotels("k", 50)...)
+			require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
+			r.Respond(nil)
+			time.Sleep(29 * time.Second)
+			synctest.Wait()
+			assert.Equal(t, 30*time.Second, r.Now())
+			assert.Zero(t, r.Sender.PendingActionCount())
+			assert.Len(t, r.Requests(), 3)
+			assert.Len(t, r.Indexed(), 50)
+		})
+	})
+	t.Run("and sends nothing when there is nothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b})
+			r.Respond(sendertest.Always(401, ""))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), models.UploadAction(sendertest.Hotel{ID: "lost"}))
+			require.ErrorIs(t, err, bufferedsender.ErrWithdrawn)
+			time.Sleep(time.Hour)
+			assert.Len(t, r.Requests(), 1)
+			assert.Equal(t, breaker.HalfOpen, b.Status().State)
+			assert.Equal(t, events.HalfOpen, r.Sender.Health().State, "it wants something to try with")
+			r.Respond(nil)
+			r.Upload(sendertest.Hotels("k", 3)...)
+			synctest.Wait()
+			assert.Equal(t, [][]string{{"lost"}, {"k-0"}, {"k-1"}, {"k-2"}}, sendertest.KeysOf(r.Requests()), "what comes later is the probe")
+			assert.Equal(t, breaker.Closed, b.Status().State)
+		})
+	})
+}
+
+func TestRetryAfterLengthensTheOpening(t *testing.T) {
+	for name, c := range map[string]struct {
+		headers []string
+		opts    breaker.Options
+		probe   time.Duration
+	}{
+		"none":                           {nil, breaker.Options{}, 30 * time.Second},
+		"shorter than OpenFor":           {[]string{"Retry-After", "7"}, breaker.Options{}, 30 * time.Second},
+		"longer than OpenFor":            {[]string{"Retry-After", "90"}, breaker.Options{}, 90 * time.Second},
+		"in milliseconds":                {[]string{"retry-after-ms", "45500"}, breaker.Options{}, 45500 * time.Millisecond},
+		"in Azure's milliseconds":        {[]string{"x-ms-retry-after-ms", "45500"}, breaker.Options{}, 45500 * time.Millisecond},
+		"longer than an OpenFor of 10 s": {[]string{"Retry-After", "20"}, breaker.Options{OpenFor: 10 * time.Second}, 20 * time.Second},
+		"a date":                         {[]string{"Retry-After", "DATE"}, breaker.Options{}, 2 * time.Minute},
+	} {
+		for _, status := range []int{500, 502, 401, 404} {
+			t.Run(fmt.Sprint(name, " of a ", status), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c.opts.Failures = 1
+					b := sendertest.SteadyBreaker(t, &c.opts)
+					r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+					headers := append([]string(nil), c.headers...)
+					if len(headers) > 0 && headers[1] == "DATE" {
+						headers[1] = time.Now().Add(2 * time.Minute).UTC().Format(http.TimeFormat)
+					}
+					r.Respond(sendertest.First(1, sendertest.Always(status, sendertest.ErrorBody("later"), headers...)))
+					r.Upload(sendertest.Hotels("k", 3)...)
+					_ = r.Flush()
+					require.Greater(t, len(r.Requests()), 1)
+					assert.Equal(t, c.probe, r.Requests()[1].At)
+					assert.Equal(t, breaker.Closed, b.Status().State)
+				})
+			})
+		}
+	}
+}
+
+// A 401 opens the breaker without any throttling before it, so nothing but the
+// reply to the probe can tell when the next one may go.
+func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		headers []string
+		pause   time.Duration
+	}{
+		"the service says for how long":       {[]string{"Retry-After", "300"}, 5 * time.Minute},
+		"it does not, so the breaker decides": {nil, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil)})
+				r.OpenBreakerWith(sendertest.First(1, sendertest.Always(401, "")), sendertest.Hotel{ID: "a"})
+				r.Respond(sendertest.First(2, sendertest.Always(429, "", c.headers...)))
+				r.Upload(sendertest.Hotel{ID: "b"})
+				require.NoError(t, r.Flush())
+				at := sendertest.Times(r.Requests())
+				require.GreaterOrEqual(t, len(at), 3)
+				assert.GreaterOrEqual(t, at[2]-at[1], c.pause)
+			})
+		})
+	}
+}
+
+func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})})
+		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			switch {
+			case n <= 3: // the first of these opens it
+				time.Sleep(time.Second)
+				return sendertest.Reply(req, 500, ""), nil
+			case n == 4:
+				time.Sleep(2 * time.Second)
+				return sendertest.Reply(req, 503, "", "Retry-After", "600"), nil
+			}
+			return next()
+		})
+		r.Upload(sendertest.Hotels("k", 4)...)
+		require.NoError(t, r.Close())
+		assert.Equal(t, 10*time.Minute+2*time.Second, sendertest.Times(r.Requests())[4])
+	})
+}
+
+func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r.Respond(sendertest.First(4, sendertest.Failing)) // three open it, a probe in vain
+		r.Upload(sendertest.Hotel{ID: "flushed"})
+		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
+		time.Sleep(20 * time.Second)
+		require.Equal(t, breaker.Open, r.Sender.Breaker().Status().State)
+		r.Upload(sendertest.Hotel{ID: "later"})
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, []string{"flushed"}, r.Indexed())
+		for _, keys := range sendertest.KeysOf(r.Requests()) {
+			assert.Equal(t, []string{"flushed"}, keys)
+		}
+	})
+}
+
+// All senders of an index share one probe.
+func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var hangs atomic.Bool
+		opts := sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Breaker: sendertest.SteadyBreaker(t, nil)}
+		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) {
+			if hangs.Load() {
+				<-release
+			}
+		}
+		r := sendertest.New(t, &opts)
+		r.Abandoned = true
+		other, err := bufferedsender.New(r.Client, &sendertest.Options{MaxBatchActions: 1, Breaker: opts.Breaker, Logger: sendertest.NoLog})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, other)
+
+		r.OpenBreakerWith(sendertest.Always(401, ""), sendertest.Hotel{ID: "a"})
+		r.Respond(nil)
+		hangs.Store(true)
+		r.Upload(sendertest.Hotel{ID: "b"})
+		time.Sleep(31 * time.Second)
+		require.Equal(t, breaker.HalfOpen, opts.Breaker.Status().State, "the probe is with the handler that hangs")
+		assert.True(t, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).CallbackStuck)
+
+		require.NoError(t, other.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
+		require.NoError(t, other.Flush(sendertest.Within(t, time.Hour)), "a sound service, and nobody else is left")
+		close(release)
+		synctest.Wait()
+	})
+}
+
+func TestARetryAfterIsObeyedForMaxRetryAfterAtTheMost(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaker *breaker.Options
+		wait    time.Duration
+	}{
+		"ten minutes by default":                     {&breaker.Options{}, 10 * time.Minute},
+		"as long as the breaker allows":              {&breaker.Options{MaxRetryAfter: 45 * time.Second}, 45 * time.Second},
+		"all of it if the breaker does not limit it": {&breaker.Options{MaxRetryAfter: -1}, 12 * time.Hour},
+		"ten minutes without a breaker":              {nil, 10 * time.Minute},
+	} {
+		for _, status := range []int{429, 500, 503} {
+			t.Run(fmt.Sprint(name, ", ", status), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					opts := &sendertest.Options{MaxBatchActions: 1}
+					if c.breaker != nil {
+						opts.Breaker = sendertest.SteadyBreaker(t, c.breaker)
+					}
+					r := sendertest.New(t, opts)
+					r.Respond(sendertest.First(1, sendertest.Always(status, "", "Retry-After", "43200")))
+					r.Upload(sendertest.Hotel{ID: "k"})
+					require.NoError(t, r.Flush())
+					assert.Equal(t, c.wait, sendertest.Times(r.Requests())[1])
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hostileContext panics when it is asked for a value, once it is armed.
+type hostileContext struct {
+	context.Context
+	armed *bool
+}
+
+func (c hostileContext) Value(key any) any {
+	if *c.armed {
+		panic("hostile")
+	}
+	return c.Context.Value(key)
+}
+
+func TestACallThatPanicsInTheQueueLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Second}, &sendertest.Options{MaxBufferedActions: 1})
+		require.NoError(t, err)
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+		synctest.Wait()
+		armed := false
+		ctx := hostileContext{t.Context(), &armed}
+		assert.Panics(t, func() {
+			_ = sender.IndexSeq(ctx, func(yield func(models.IndexDocumentsAction[sendertest.Hotel], error) bool) {
+				armed = true
+				yield(models.UploadAction(sendertest.Hotel{ID: "lost"}), nil)
+			})
+		})
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
+		require.NoError(t, sender.Close(t.Context()))
+		assert.EqualValues(t, 2, sender.Stats().Completed)
+	})
+}
+
+// panickingError panics when it is compared.
+type panickingError struct{ error }
+
+func (panickingError) Is(error) bool { panic("hostile") }
+
+func TestAnErrorThatPanicsFailsItsActionsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var failed []error
+		options := &sendertest.Options{Handlers: sendertest.Handlers{ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = append(failed, e.Err)
+		}}}
+		options.Retry.MaxRetries = -1
+		sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			return models.IndexDocumentsResult{}, panickingError{errors.New("no")}
+		}}, options)
+		require.NoError(t, err)
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+		require.Error(t, sender.Close(t.Context()))
+		require.Len(t, failed, 1)
+		var action *bufferedsender.ActionError
+		require.ErrorAs(t, failed[0], &action)
+		assert.Equal(t, "a", action.Key)
+	})
+}
+
+// A test's FailNow inside a handler, or inside a fake client, ends the goroutine
+// that it runs on. It must not end the sender.
+
+func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
+	type doc = sendertest.Hotel
+	var ended atomic.Int64
+	exit := func() {
+		ended.Add(1)
+		runtime.Goexit()
+	}
+	for name, handlers := range map[string]events.Handlers[doc]{
+		"ActionSent":      {ActionSent: func(context.Context, *events.ActionSent[doc]) { exit() }},
+		"BatchCompleted":  {BatchCompleted: func(context.Context, *events.Batch) { exit() }},
+		"ActionCompleted": {ActionCompleted: func(context.Context, *events.ActionCompleted[doc]) { exit() }},
+		"ActionFailed":    {ActionFailed: func(context.Context, *events.ActionFailed[doc]) { exit() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended.Store(0)
+				sender, err := bufferedsender.New(refusing("k1"), &bufferedsender.Options[doc]{MaxBatchActions: 3, Handlers: handlers})
+				require.NoError(t, err)
+				for i := range 7 {
+					require.NoError(t, sender.UploadDocuments(t.Context(), doc{ID: "k" + number(i)}))
+				}
+				var flush *bufferedsender.FlushError
+				require.ErrorAs(t, sender.Flush(t.Context()), &flush)
+				assert.Equal(t, 1, flush.Count)
+				require.NoError(t, sender.Close(t.Context()))
+				stats := sender.Stats()
+				assert.EqualValues(t, 6, stats.Completed)
+				assert.EqualValues(t, 1, stats.Failed)
+				assert.Positive(t, ended.Load())
+			})
+		})
+	}
+}
+
+func TestAHandlerThatEndsItsGoroutineWhileCloseGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Hour}, &sendertest.Options{
+			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) {
+				told++
+				runtime.Goexit()
+			}},
+		})
+		require.NoError(t, err)
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}, sendertest.Hotel{ID: "c"}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var closed *bufferedsender.CloseError
+		require.ErrorAs(t, sender.Close(ctx), &closed)
+		assert.Equal(t, 3, closed.Unknown)
+		assert.Len(t, closed.Errors, 3)
+		assert.Equal(t, 3, told)
+	})
+}
+
+func TestAnAddingCallThatIsEndedByItsHandlerAcceptsNothingLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		index := &sendertest.Indexer{}
+		sender, err := bufferedsender.New(index, &sendertest.Options{
+			Handlers: sendertest.Handlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
+				if e.Key == "last" {
+					runtime.Goexit()
+				}
+				return nil
+			}},
+		})
+		require.NoError(t, err)
+		for range 20 { // the chunk of a call goes back to a pool
+			go func() {
+				_ = sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "first"}, sendertest.Hotel{ID: "last"})
+			}()
+			synctest.Wait()
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "other"}))
+		}
+		require.NoError(t, sender.Close(t.Context()))
+		assert.EqualValues(t, 20, sender.Stats().Accepted)
+	})
+}
+
+func TestAClientThatEndsItsGoroutineCountsAsALostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		good := &sendertest.Indexer{}
+		sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			if calls.Add(1) == 1 {
+				runtime.Goexit()
+			}
+			return good.IndexDocumentsRaw(ctx, body)
+		}}, &sendertest.Options{})
+		require.NoError(t, err)
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+		require.NoError(t, sender.Close(t.Context()))
+		assert.EqualValues(t, 1, sender.Stats().Completed)
+		assert.EqualValues(t, 1, sender.Stats().Retries)
+	})
+}
+
+// refusing accepts every document but those with the given key.
+func refusing(key string) bufferedsender.Indexer {
+	good := &sendertest.Indexer{}
+	return &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		result, err := good.IndexDocumentsRaw(ctx, body)
+		for i := range result.Results {
+			if r := &result.Results[i]; r.Key == key {
+				r.Succeeded, r.StatusCode, r.ErrorMessage = false, 400, "no"
+			}
+		}
+		return result, err
+	}}
+}
+
+// A callback may end its goroutine, as FailNow of a test does.
+func TestACallbackThatEndsItsGoroutineLeavesNoWaiterWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, nil)
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour),
+			models.UploadAction(sendertest.Hotel{ID: "k"}).WithCallback(func(models.Outcome) { runtime.Goexit() }))
+		assert.NoError(t, err)
+		assert.Less(t, r.Now(), time.Minute)
+	})
+}
+
+func TestAHandlerThatEndsItsGoroutineLeavesNoWithdrawWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { runtime.Goexit() }}})
+		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 5 }))
+		r.Upload(sendertest.Hotel{ID: "k"})
+		flushed := sendertest.Later(r.Flush)
+		time.Sleep(time.Second)
+		withdrawn := sendertest.Later(func() int { return r.Sender.Withdraw(func(string, any) bool { return true }) })
+		require.NoError(t, <-flushed)
+		time.Sleep(time.Hour)
+		select {
+		case <-withdrawn:
+		default:
+			t.Error("Withdraw still waits for a request that ended an hour ago")
+		}
+	})
+}
+
+func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, nil)
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotels("k", 10)...)
+		go r.Sender.Withdraw(func(key string, _ any) bool {
+			if key == "k-3" {
+				runtime.Goexit()
+			}
+			return false
+		})
+		synctest.Wait()
+		r.Sender.Resume()
+		assert.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
+		assert.Len(t, r.Indexed(), 10)
+	})
+}
+
+// Withdraw returns although a handler ends the goroutine when the request that it
+// waits for has been held back.
+func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := sendertest.WithBreaker(t)
+		opts.Fold = true
+		done := make(chan int, 1)
+		var r *sendertest.Rig
+		began := false
+		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) {
+			if began {
+				return
+			}
+			began = true
+			r.Sender.Pause()
+			go func() { done <- r.Sender.Withdraw(func(string, any) bool { return true }) }()
+			time.Sleep(time.Second)
+		}
+		opts.Handlers.BatchCompleted = func(_ context.Context, b *events.Batch) {
+			if errors.Is(b.Err, bufferedsender.ErrNotSent) {
+				runtime.Goexit()
+			}
+		}
+		r = sendertest.New(t, opts)
+		r.Upload(sendertest.Hotels("k", 1)...)
+		go func() { _ = r.Flush() }()
+		time.Sleep(10 * time.Second)
+		r.Sender.Resume()
+		time.Sleep(10 * time.Minute)
+		select {
+		case n := <-done:
+			t.Log(n)
+		default:
+			t.Errorf("Withdraw waits for ever; %+v", r.Sender.Stats())
+		}
+	})
+}
+
+func TestAClosedHandlerThatEndsItsGoroutineHasNotSucceeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var opts sendertest.Options
+		opts.Handlers.Closed = func(context.Context) error {
+			runtime.Goexit()
+			return nil
+		}
+		r := sendertest.New(t, &opts)
+		r.Upload(sendertest.Hotel{ID: "a"})
+		closed := sendertest.CloseError(t, r.Close())
+		require.Error(t, closed.Handlers)
+		assert.Equal(t, []string{"a"}, r.Indexed())
+	})
+}

@@ -1,0 +1,321 @@
+package test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBadInputToNew(t *testing.T) {
+	t.Run("a nil client", func(t *testing.T) {
+		for name, indexer := range map[string]bufferedsender.Indexer{"nil": nil, "a nil *search.Client": (*search.Client)(nil)} {
+			s, err := bufferedsender.New[sendertest.Hotel](indexer, nil)
+			require.Error(t, err, name)
+			assert.Nil(t, s)
+		}
+	})
+	t.Run("every bad option at once, and nothing is started", func(t *testing.T) {
+		_, err := bufferedsender.New(nil, &sendertest.Options{
+			MaxBatchActions: -1, MaxBatchBytes: -2, MaxBufferedActions: -3, MaxBufferedBytes: -4, MaxInFlight: -5,
+			Retry: retry.Options{Jitter: 7},
+		})
+		require.Error(t, err)
+		for _, option := range []string{"MaxBatchActions", "MaxBatchBytes", "MaxBufferedActions", "MaxBufferedBytes", "MaxInFlight", "Jitter"} {
+			assert.ErrorContains(t, err, option)
+		}
+		assert.ErrorContains(t, err, "nil")
+	})
+	t.Run("more actions than the service takes", func(t *testing.T) {
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchActions: 32_001})
+		require.ErrorContains(t, err, "32000")
+	})
+	t.Run("a batch too small for any document", func(t *testing.T) {
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchBytes: 5})
+		require.ErrorContains(t, err, "MaxBatchBytes")
+	})
+}
+
+func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
+	type scored struct {
+		ID    string         `json:"id" search:"key"`
+		Score float64        `json:"score"`
+		Extra map[string]any `json:"extra,omitempty"`
+	}
+	synctest.Test(t, func(t *testing.T) {
+		srv := searchtest.NewServer(nil)
+		s, err := bufferedsender.New(sendertest.NewClient(t, srv), &bufferedsender.Options[scored]{MaxBatchBytes: 1000})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, s)
+		for field, bad := range map[string]scored{
+			"score":      {ID: "1", Score: math.NaN()},
+			"score ":     {ID: "1", Score: math.Inf(-1)},
+			"extra.deep": {ID: "1", Extra: map[string]any{"deep": math.Inf(1)}},
+			"extra.fn":   {ID: "1", Extra: map[string]any{"fn": func() {}}},
+		} {
+			err := s.UploadDocuments(t.Context(), bad)
+			sendertest.RequireAccepted(t, err, 0)
+			var encode *models.EncodeError
+			require.ErrorAs(t, err, &encode, field)
+			assert.Equal(t, strings.TrimSpace(field), encode.Field)
+		}
+		require.ErrorIs(t, s.UploadDocuments(t.Context(), scored{ID: "1", Extra: map[string]any{"x": strings.Repeat("x", 1000)}}), bufferedsender.ErrDocumentTooLarge)
+		require.NoError(t, s.Close(t.Context()))
+		assert.Empty(t, srv.Requests())
+		assert.Zero(t, s.Stats().Accepted)
+	})
+	t.Run("an action of no type, and an unknown one", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			for _, typ := range []models.ActionType{"", "upsert", "Upload"} {
+				err := r.Sender.IndexDocuments(t.Context(), sendertest.Action{Type: typ, Document: sendertest.Hotel{ID: "1"}})
+				sendertest.RequireAccepted(t, err, 0)
+			}
+			require.NoError(t, r.Close())
+			assert.Empty(t, r.Requests())
+		})
+	})
+	t.Run("an error in a sequence", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			trouble := errors.New("row 3 is damaged")
+			err := r.Sender.IndexSeq(t.Context(), func(yield func(sendertest.Action, error) bool) {
+				for i := range 5 {
+					var err error
+					if i == 3 {
+						err = trouble
+					}
+					if !yield(models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i)}), err) {
+						return
+					}
+				}
+				assert.Fail(t, "the sequence is stopped at the error")
+			})
+			sendertest.RequireAccepted(t, err, 3)
+			require.ErrorIs(t, err, trouble)
+			require.NoError(t, r.Close())
+			assert.Equal(t, []string{"0", "1", "2"}, r.Indexed())
+		})
+	})
+}
+
+// That panics and calls to Flush in callbacks do no harm, see G11; for replies
+// that are rubbish, G10.
+
+func TestBadInputEndpoint(t *testing.T) {
+	const attempts = 1 + 2
+	quick := retry.Options{MaxRetries: 2, Delay: time.Millisecond}
+	outcome := func(t *testing.T, client *search.Client, err error) (*bufferedsender.ActionError, bufferedsender.Stats) {
+		t.Helper()
+		require.NoError(t, err)
+		var failed []*bufferedsender.ActionError
+		s, err := bufferedsender.New(client, &sendertest.Options{DisableBreaker: true, Retry: quick, Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
+			ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) {
+				var failure *bufferedsender.ActionError
+				if assert.ErrorAs(t, e.Err, &failure) {
+					failed = append(failed, failure)
+				}
+			},
+		}})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, s)
+		require.NoError(t, s.UploadDocuments(context.Background(), sendertest.Hotel{ID: "1"}))
+		require.Equal(t, 1, sendertest.CloseError(t, s.Close(sendertest.Within(t, time.Minute))).Failed)
+		require.Len(t, failed, 1)
+		return failed[0], s.Stats()
+	}
+	dial := func(url, index, key string, transport *http.Client) (*search.Client, error) {
+		return search.NewClientWithKey(url, index, azcore.NewKeyCredential(key), &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: transport}})
+	}
+	plain := searchtest.NewServer(nil)
+	require.NoError(t, plain.CreateIndex(sendertest.HotelIndex))
+	require.NoError(t, plain.Listen("127.0.0.1:0"))
+	defer plain.Close()
+	own := &http.Client{Transport: &http.Transport{}}
+	defer own.CloseIdleConnections()
+	t.Run("where nobody listens", func(t *testing.T) {
+		gone := searchtest.NewServer(nil)
+		require.NoError(t, gone.Listen("127.0.0.1:0"))
+		url := gone.URL()
+		require.NoError(t, gone.Close())
+		client, err := dial(url, "hotels", searchtest.AdminKey, own)
+		failure, s := outcome(t, client, err)
+		assert.EqualValues(t, attempts, s.Requests)
+		assert.ErrorContains(t, failure, "refused")
+		assert.False(t, failure.Unknown, "nothing has left this machine")
+	})
+	t.Run("that is no service", func(t *testing.T) {
+		client, err := dial(plain.URL()+"/nowhere", "hotels", searchtest.AdminKey, own)
+		if err != nil {
+			return // one clear error already here
+		}
+		failure, s := outcome(t, client, err)
+		assert.LessOrEqual(t, s.Requests, int64(attempts))
+		assert.NotEmpty(t, failure.Error())
+	})
+	t.Run("whose certificate nobody trusts", func(t *testing.T) {
+		secure := searchtest.NewServer(nil)
+		require.NoError(t, secure.ListenTLS("127.0.0.1:0"))
+		defer secure.Close()
+		transport := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
+		defer transport.CloseIdleConnections()
+		client, err := dial(secure.URL(), "hotels", searchtest.AdminKey, transport)
+		failure, s := outcome(t, client, err)
+		assert.LessOrEqual(t, s.Requests, int64(attempts))
+		assert.ErrorContains(t, failure, "certificate")
+		assert.Empty(t, secure.Requests())
+	})
+	t.Run("without the index", func(t *testing.T) {
+		client, err := dial(plain.URL(), "motels", searchtest.AdminKey, own)
+		failure, s := outcome(t, client, err)
+		assert.EqualValues(t, 1, s.Requests)
+		assert.Equal(t, 404, failure.Status)
+		assert.ErrorContains(t, failure, "motels")
+		assert.ErrorIs(t, failure, search.ErrIndexNotFound)
+	})
+	for key, status := range map[string]int{"wrong": 403, searchtest.QueryKey: 403} {
+		t.Run("with the key "+key, func(t *testing.T) {
+			client, err := dial(plain.URL(), "hotels", key, own)
+			failure, s := outcome(t, client, err)
+			assert.EqualValues(t, 1, s.Requests)
+			assert.Contains(t, []int{401, status}, failure.Status)
+			assert.ErrorContains(t, failure, "key")
+			assert.NotContains(t, failure.Error(), "searchtest-query-key")
+			var refused *search.Error
+			require.ErrorAs(t, failure, &refused)
+			assert.NotEmpty(t, refused.Hint)
+		})
+	}
+}
+
+// newOf makes a sender of a type and returns the error.
+func newOf[T any]() error {
+	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[T]{KeyField: "id", Logger: sendertest.NoLog})
+	return err
+}
+
+func TestATypeThatIsNoJSONObjectIsRefusedByNew(t *testing.T) {
+	for name, err := range map[string]error{
+		"string": newOf[string](), "int": newOf[int](), "slice": newOf[[]sendertest.Hotel](), "bool": newOf[*bool](), "text": newOf[textOnly](),
+	} {
+		assert.ErrorContains(t, err, "are no JSON objects", name)
+	}
+	for name, err := range map[string]error{
+		"struct": newOf[sendertest.Hotel](), "pointer": newOf[*sendertest.Hotel](), "map": newOf[map[string]any](), "raw": newOf[json.RawMessage](),
+		"any": newOf[any](), "patch": newOf[*models.Patch](), "document": newOf[models.Document](),
+	} {
+		assert.NoError(t, err, name)
+	}
+}
+
+// textOnly is a string in JSON.
+type textOnly struct{ at time.Time }
+
+func (t textOnly) MarshalText() ([]byte, error) { return []byte(t.at.String()), nil }
+
+// turnedDown is New that must refuse, and must not have asked anybody anything.
+func turnedDown(t *testing.T, opts *sendertest.Options, names ...string) {
+	t.Helper()
+	var calls atomic.Int64
+	s, err := bufferedsender.New(broken(&calls), opts)
+	require.Error(t, err)
+	assert.Nil(t, s)
+	for _, name := range names {
+		assert.ErrorContains(t, err, name)
+	}
+	assert.Zero(t, calls.Load())
+}
+
+func TestPressureBadInputToTheNewOptions(t *testing.T) {
+	b := sendertest.SteadyBreaker(t, nil)
+	lost := func(context.Context, []string) {}
+	version := func(h sendertest.Hotel) int64 { return int64(h.Rooms) }
+	tooMany := math.MaxInt32
+	tooMany++ // with 32 bits it becomes negative, and is refused too
+	for name, c := range map[string]struct {
+		opts  sendertest.Options
+		names []string
+	}{
+		"a breaker and none":                         {sendertest.Options{Breaker: b, DisableBreaker: true}, []string{"Breaker", "DisableBreaker"}},
+		"an unknown overload policy":                 {sendertest.Options{Overload: 99, AllowLoss: true}, []string{"Overload is 99", "OverloadPurgeIndex"}},
+		"purging one without repair or consent":      {sendertest.Options{Overload: bufferedsender.OverloadPurgeOne}, []string{"OnPurged", "AllowLoss"}},
+		"purging all without repair or consent":      {sendertest.Options{Overload: bufferedsender.OverloadPurgeIndex}, []string{"OnPurged", "AllowLoss"}},
+		"a repair hook that nothing calls":           {sendertest.Options{OnPurged: lost}, []string{"OnPurged", "Overload"}},
+		"a repair hook with Fail":                    {sendertest.Options{OnPurged: lost, Overload: bufferedsender.OverloadFail}, []string{"OnPurged", "Overload"}},
+		"an overload policy without a breaker":       {sendertest.Options{Overload: bufferedsender.OverloadFail, DisableBreaker: true}, []string{"Overload", "DisableBreaker"}},
+		"purging without a breaker":                  {sendertest.Options{Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, DisableBreaker: true}, []string{"Overload", "DisableBreaker"}},
+		"purging for calls that never wait":          {sendertest.Options{Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
+		"purging all for calls that never wait":      {sendertest.Options{Overload: bufferedsender.OverloadPurgeIndex, OnPurged: lost, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
+		"versions that nothing asks for":             {sendertest.Options{Version: version}, []string{"Version", "Fold"}},
+		"an unknown policy for merges":               {sendertest.Options{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
+		"more requests in flight than there may be":  {sendertest.Options{MaxInFlight: 1025}, []string{"MaxInFlight is 1025", "1024"}},
+		"a negative number of them":                  {sendertest.Options{MaxInFlight: -1}, []string{"MaxInFlight is -1"}},
+		"a buffer for more than can be counted":      {sendertest.Options{MaxBufferedActions: tooMany}, []string{"MaxBufferedActions"}},
+		"a negative buffer":                          {sendertest.Options{MaxBufferedActions: -1, MaxBufferedBytes: -1}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
+		"jitter that is no share":                    {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
+		"everything at once, and all of it is named": {sendertest.Options{Breaker: b, DisableBreaker: true, Overload: 99, Version: version, OnMergeMissing: 99, MaxInFlight: -1, MaxBatchActions: 1 << 20, Retry: retry.Options{Jitter: 2}}, []string{"DisableBreaker", "Overload", "Version", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
+	} {
+		t.Run(name, func(t *testing.T) { turnedDown(t, &c.opts, c.names...) })
+	}
+}
+
+func TestPressureOptionsThatMayBeNil(t *testing.T) {
+	var noBreaker *breaker.Breaker
+	var noFile *deadletter.File
+	var noPolicy tuning.Policy
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Breaker: noBreaker, DeadLetters: noFile, Tuning: noPolicy})
+	require.NoError(t, err)
+	assert.NotNil(t, s.Breaker(), "nil is the default")
+	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k"}))
+	require.NoError(t, s.Close(sendertest.Within(t, 10*time.Second)))
+}
+
+// Each option reaches what it is about: Yokozuna had one whose name in the code
+// differed from that in the configuration.
+func TestYZ16OptionsRoundTrip(t *testing.T) {
+	s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, bufferedsender.Limits{
+		MaxBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchBytes: bufferedsender.DefaultMaxBatchBytes, MaxInFlight: 1,
+		MaxBufferedActions: bufferedsender.DefaultMaxBufferedActions, MaxBufferedBytes: bufferedsender.DefaultMaxBufferedBytes,
+	}, s.Limits())
+	require.NoError(t, s.Close(t.Context()))
+
+	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555})
+	require.NoError(t, err)
+	assert.Equal(t, bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}, s.Limits())
+	stats := s.Stats()
+	assert.Equal(t, 11, stats.BatchActionsLimit)
+	assert.Equal(t, 2222, stats.BatchBytesLimit)
+	assert.Equal(t, 3, stats.InFlightLimit)
+	assert.Zero(t, stats.RequestInterval)
+	require.NoError(t, s.Close(t.Context()))
+
+	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchActions: 20_000, MaxBatchBytes: 40_000_000})
+	require.NoError(t, err)
+	assert.Equal(t, 80_000, s.Limits().MaxBufferedActions, "four full batches if that is more")
+	assert.EqualValues(t, 160_000_000, s.Limits().MaxBufferedBytes)
+	require.NoError(t, s.Close(t.Context()))
+}

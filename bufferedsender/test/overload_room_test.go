@@ -1,0 +1,205 @@
+package test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// All that waits together is smaller than what is lacking: the rest is in flight.
+func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l sendertest.Ledger
+		b, release := sendertest.SteadyBreaker(t, nil), make(chan struct{})
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 1, MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged,
+		})
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			<-release
+			return next()
+		})
+		r.Upload(sendertest.HotelOfSize("in-flight", 600))
+		synctest.Wait()
+		r.Upload(sendertest.Hotels("k", 4)...)
+		b.Disable()
+		err := r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.HotelOfSize("new", 500))
+		sendertest.RequireCircuitOpen(t, err)
+		sendertest.RequireAccepted(t, err, 0)
+		assert.Empty(t, l.Purged())
+		close(release)
+		b.Enable()
+		require.NoError(t, r.Flush())
+		assert.Len(t, r.Indexed(), 5)
+	})
+}
+
+func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const batch, flight = 500, 4
+		var purges [][]string
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight, Retry: sendertest.RetryAtOnce,
+			Breaker: sendertest.SteadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
+			OnPurged: func(_ context.Context, keys []string) { purges = append(purges, keys) },
+		})
+		old := sendertest.Hotels("old", batch*flight)
+		r.OpenBreaker(old...) // all of them are retries now
+		r.Upload(sendertest.Hotel{ID: "new"})
+		synctest.Wait()
+		require.Equal(t, 8, len(purges), "calls of OnPurged, with 256 actions each") // Len would print them all
+		for _, keys := range purges {
+			assert.LessOrEqual(t, len(keys), 256)
+		}
+		assert.Equal(t, sendertest.IDs(old), slices.Concat(purges...))
+		assert.Equal(t, 1, r.Sender.PendingActionCount())
+		r.Respond(nil)
+		require.Equal(t, batch*flight, sendertest.FlushFailures(t, r.Flush()))
+	})
+}
+
+// To delete and upload what was purged is a natural repair, and one more than
+// there is room for.
+func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const enough = 1000 // so that the test fails instead of hanging
+		b, purged := sendertest.SteadyBreaker(t, nil), 0
+		var r *sendertest.Rig
+		r = sendertest.New(t, &sendertest.Options{
+			Breaker: b, Overload: bufferedsender.OverloadPurgeOne, MaxBufferedActions: 5,
+			OnPurged: func(_ context.Context, keys []string) {
+				for _, key := range keys {
+					if purged++; purged < enough {
+						_ = r.Sender.TryIndexDocuments(models.DeleteAction(sendertest.Hotel{ID: key}), models.UploadAction(sendertest.Hotel{ID: key}))
+					}
+				}
+			},
+		})
+		b.Disable()
+		r.Upload(sendertest.Hotels("k", 6)...)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.LessOrEqual(t, purged, 6, "by one document too many")
+		b.Enable()
+		require.Equal(t, purged, sendertest.FlushFailures(t, r.Flush()))
+	})
+}
+
+func TestACallThatDoesNotWaitIsToldWhyThereIsNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})
+		b.Disable()
+		require.NoError(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "a"})))
+		synctest.Wait()
+		err := r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "b"}))
+		require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
+		sendertest.RequireCircuitOpen(t, err)
+		sendertest.RequireAccepted(t, err, 0)
+		b.Enable()
+		require.NoError(t, r.Flush())
+	})
+}
+
+func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var purged []string
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne,
+			OnPurged: func(_ context.Context, keys []string) {
+				purged = append(purged, keys...)
+				b.Enable()
+			},
+		})
+		b.Disable()
+		r.Upload(sendertest.Hotels("k", 10)...)
+		r.Upload(sendertest.HotelOfSize("big", 900)) // all ten would have to go
+		assert.Equal(t, 1, sendertest.CloseError(t, r.Close()).Failed)
+		assert.Equal(t, []string{"k-0"}, purged)
+		assert.Len(t, r.Indexed(), 10)
+	})
+}
+
+// What folding has merged still takes room if handlers want it back: a purge that
+// cannot make enough of it loses actions for nothing.
+func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l sendertest.Ledger
+		b, release := sendertest.SteadyBreaker(t, nil), make(chan struct{})
+		r := sendertest.New(t, &sendertest.Options{
+			MaxBatchActions: 5, MaxBufferedBytes: 2000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Fold: true,
+			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) {}},
+		})
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			<-release
+			return next()
+		})
+		for range 5 { // 1500 bytes are charged, 300 travel
+			r.Upload(sendertest.HotelOfSize("in-flight", 300))
+		}
+		flushed := sendertest.Later(r.Flush)
+		synctest.Wait()
+		require.Len(t, r.Requests(), 1)
+		r.Upload(sendertest.Hotels("k", 4)...)
+		b.Disable()
+		sendertest.RequireCircuitOpen(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.HotelOfSize("new", 1000)))
+		assert.Empty(t, l.Purged())
+		close(release)
+		b.Enable()
+		require.NoError(t, <-flushed)
+	})
+}
+
+// A handler of a purge decides for the very next request.
+func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
+	for name, decide := range map[string]func(*bufferedsender.BufferedSender[sendertest.Hotel]){
+		"SetLimits": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
+			_, err := s.SetLimits(bufferedsender.Limits{MaxBatchActions: 1})
+			assert.NoError(t, err)
+		},
+		"Pause": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { s.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r *sendertest.Rig
+				r = sendertest.New(t, &sendertest.Options{
+					MaxBatchActions: 4, MaxBufferedActions: 4, Retry: sendertest.RetryAtOnce,
+					Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
+					OnPurged: func(context.Context, []string) {
+						decide(r.Sender)
+						r.Sender.Breaker().Reset()
+					},
+				})
+				r.Respond(sendertest.First(1, func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+					time.Sleep(time.Second)
+					return sendertest.Reply(req, 500, ""), nil
+				}))
+				r.Upload(sendertest.Hotels("k", 4)...)
+				added := sendertest.Later(func() error {
+					return r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "new"})
+				})
+				require.NoError(t, <-added)
+				time.Sleep(time.Second)
+				if name == "Pause" {
+					assert.Len(t, r.Requests(), 1)
+				}
+				for _, x := range r.Requests()[1:] {
+					assert.Len(t, x.Keys, 1)
+				}
+				r.Sender.Resume()
+				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()), "the purged one")
+			})
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A buffer of one never holds a backlog, but there is demand all the same: the
+// next call is waiting for room.
+func TestAnAdaptiveSenderWithABufferOfOneRecoversFromA503(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Tuning: tuning.Adaptive(nil), MaxBufferedActions: 1})
+		r.Faults(searchtest.Fault{After: 10, Count: 1, Status: 503})
+		began := time.Now()
+		for n := 0; time.Since(began) < 30*time.Second; n++ {
+			require.NoError(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("k", n)}))
+			time.Sleep(2 * time.Millisecond)
+		}
+		// From here on it is as fast as before the 503.
+		before := r.Sender.Stats().Completed
+		for n := 0; time.Since(began) < 40*time.Second; n++ {
+			require.NoError(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("k", n)}))
+			time.Sleep(2 * time.Millisecond)
+		}
+		assert.Greater(t, r.Sender.Stats().Completed-before, int64(4000), "of 5000 that are possible")
+	})
+}
+
+// leaver ends the goroutine that it is called on.
+type leaver struct{}
+
+func (leaver) New(tuning.Bounds) tuning.Controller { return leaver{} }
+
+func (leaver) Limits() tuning.Limits { return tuning.Limits{} }
+
+func (leaver) Observe(tuning.Observation) tuning.Limits {
+	runtime.Goexit()
+	return tuning.Limits{}
+}
+
+func TestAControllerThatEndsItsGoroutineLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Tuning: leaver{}, MaxBatchActions: 2})
+		r.Upload(sendertest.Hotels("k", 5)...)
+		require.NoError(t, r.Close())
+		assert.EqualValues(t, 5, r.Sender.Stats().Completed)
+		assert.Len(t, r.Indexed(), 5)
+	})
+}
+
+// resizing is a controller that could forget something.
+type resizing struct {
+	leaver
+	made, resized *int
+}
+
+func (c resizing) New(tuning.Bounds) tuning.Controller {
+	*c.made++
+	return c
+}
+
+func (resizing) Observe(tuning.Observation) tuning.Limits { return tuning.Limits{} }
+
+func (c resizing) Resize(tuning.Bounds) tuning.Limits {
+	*c.resized++
+	return tuning.Limits{}
+}
+
+func TestAControllerKeepsWhatItHasLearnedWhenLimitsChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made, resized := 0, 0
+		r := sendertest.New(t, &sendertest.Options{Tuning: resizing{made: &made, resized: &resized}})
+		_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 7})
+		require.NoError(t, err)
+		r.Upload(sendertest.Hotels("k", 20)...)
+		require.NoError(t, r.Close())
+		assert.Equal(t, 1, made)
+		assert.Equal(t, 1, resized)
+	})
+}

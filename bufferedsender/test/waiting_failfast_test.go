@@ -1,0 +1,265 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Request handlers with nothing but calls that fail fast: one of them is the probe,
+// waits for its outcome, and opens the way for the others.
+func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+		})
+		call := func(key string) error {
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
+			return err
+		}
+		r.Respond(sendertest.Failing)
+		waiting := sendertest.Later(func() error { return call("first") })
+		synctest.Wait()
+		time.Sleep(time.Second)
+		err := <-waiting
+		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen, "while it waits")
+		var failed *bufferedsender.WaitError
+		require.ErrorAs(t, err, &failed)
+		assert.Equal(t, 1, failed.Unknown, "its request was answered 500")
+		began := r.Now()
+		require.ErrorIs(t, call("second"), bufferedsender.ErrCircuitOpen, "at once")
+		assert.Equal(t, began, r.Now())
+
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(100 * time.Millisecond)
+			return next()
+		})
+		time.Sleep(10 * time.Second)
+		var calls []<-chan error
+		for i := range 5 {
+			calls = append(calls, sendertest.Later(func() error { return call(fmt.Sprint("k", i)) }))
+		}
+		succeeded := 0
+		for _, c := range calls {
+			if err := <-c; err == nil {
+				succeeded++
+			} else {
+				assert.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+			}
+		}
+		assert.Positive(t, succeeded, "the probe")
+		assert.NoError(t, call("last"))
+	})
+}
+
+// The action of the call is the probe, which fails: the state of the breaker is the
+// same before and after.
+func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+		})
+		call := func(key string) error {
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour), models.UploadAction(sendertest.Hotel{ID: key}))
+			return err
+		}
+		r.Respond(sendertest.Failing)
+		require.ErrorIs(t, call("first"), bufferedsender.ErrCircuitOpen)
+		require.Less(t, r.Now(), time.Second)
+		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(100 * time.Millisecond)
+			return sendertest.Reply(req, 500, sendertest.ErrorBody("out of order")), nil
+		})
+		time.Sleep(11 * time.Second) // half-open: this one is the probe
+		began := r.Now()
+		require.Error(t, call("probe"))
+		assert.Less(t, r.Now()-began, 2*time.Second, "it burns its deadline")
+	})
+}
+
+// The breaker opens while the action of the call is in another request, which fails
+// afterwards.
+func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, MaxInFlight: 2, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+		})
+		call := func(key string) error {
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
+			return err
+		}
+		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			if x.Keys[0] == "slow" {
+				time.Sleep(5 * time.Second)
+			} else {
+				time.Sleep(time.Second)
+			}
+			return sendertest.Reply(req, 500, sendertest.ErrorBody("out of order")), nil
+		})
+		slow := sendertest.Later(func() error { return call("slow") })
+		time.Sleep(100 * time.Millisecond)
+		require.ErrorIs(t, call("fast"), bufferedsender.ErrCircuitOpen)
+		require.ErrorIs(t, <-slow, bufferedsender.ErrCircuitOpen)
+		assert.Less(t, r.Now(), 10*time.Second, "it burns its deadline")
+	})
+}
+
+// The breaker opens while the call waits for room.
+func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{
+			WaitFailsFast: true, MaxBufferedActions: 10, MaxBatchActions: 10, Retry: sendertest.RetryAtOnce,
+			Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+		})
+		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return sendertest.Reply(req, 500, sendertest.ErrorBody("out of order")), nil
+		})
+		r.Upload(sendertest.Hotels("k", 10)...)
+		time.Sleep(100 * time.Millisecond)
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), models.UploadAction(sendertest.Hotel{ID: "w"}))
+		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+		assert.Less(t, r.Now(), 10*time.Second, "it burns its deadline")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = r.Sender.Close(ctx)
+	})
+}
+
+// The breaker is told of a request before the reply is landed: whichever is first, the
+// call that waits for it returns.
+func TestWaitFailsFastWhicheverIsToldFirst(t *testing.T) {
+	burnt := 0
+	const runs = 2000
+	for range runs {
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			return models.IndexDocumentsResult{}, sendertest.StatusError(500)
+		}}, &sendertest.Options{WaitFailsFast: true, Retry: sendertest.RetryAtOnce, WaitInterval: -1, Logger: sendertest.NoLog, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err = s.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k"}))
+		if errors.Is(err, context.DeadlineExceeded) {
+			burnt++
+		}
+		cancel()
+		_ = s.Close(ctx)
+	}
+	t.Log(burnt, "of", runs, "calls burnt their deadline")
+	assert.Zero(t, burnt)
+}
+
+// A good document is not turned away because bad ones of others are held apart.
+func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := sendertest.WithBreaker(t)
+		opts.WaitFailsFast = true
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.LackingUntil(func() bool { return false }))
+		r.Upload(append(sendertest.Hotels("new", 100), sendertest.RoomlessHotels("old", 100)...)...)
+		time.Sleep(time.Minute)
+		ok := 0
+		for i := range 20 {
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("good-", i)}))
+			if err == nil {
+				ok++
+			} else if i == 0 {
+				t.Log(err)
+			}
+			time.Sleep(3 * time.Second)
+		}
+		t.Logf("%d of 20 good documents accepted", ok)
+		assert.NotZero(t, ok)
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
+	})
+}
+
+// Sending stops while the call waits for room.
+func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			<-ctx.Done()
+			return models.IndexDocumentsResult{}, ctx.Err()
+		}}, &sendertest.Options{Logger: sendertest.NoLog, WaitFailsFast: true, MaxBufferedActions: 1, MaxBatchActions: 1})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, s)
+		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
+		go func() { time.Sleep(time.Second); s.Pause() }()
+		began := time.Now()
+		_, err = s.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), models.UploadAction(sendertest.Hotel{ID: "k"}))
+		assert.ErrorIs(t, err, bufferedsender.ErrPaused)
+		assert.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+// 1000 goroutines that add and wait for one document each would make 1000
+// requests alone.
+func TestPressureAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
+	const callers = 1000
+	for _, c := range []struct {
+		name    string
+		arrival time.Duration // all of them come within it
+		latency time.Duration
+		flight  int
+	}{
+		{"all at once, 50 ms a request", 0, 50 * time.Millisecond, 1},
+		{"all at once, no latency", 0, 0, 1},
+		{"within 50 ms, 50 ms a request", 50 * time.Millisecond, 50 * time.Millisecond, 1},
+		{"within 50 ms, 50 ms a request, 8 in flight", 50 * time.Millisecond, 50 * time.Millisecond, 8},
+		{"within 90 ms, no latency", 90 * time.Millisecond, 0, 1},
+		{"within a second, 100 ms a request", time.Second, 100 * time.Millisecond, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxInFlight: c.flight})
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return c.latency.Seconds() }))
+			var wg sync.WaitGroup
+			var longest, all time.Duration
+			var mu sync.Mutex
+			for i := range callers {
+				wg.Go(func() {
+					time.Sleep(c.arrival * time.Duration(i) / callers)
+					began := time.Now()
+					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)}))
+					if assert.NoError(t, err) && assert.Len(t, results, 1) {
+						assert.Equal(t, fmt.Sprint("k-", i), results[0].Key)
+						assert.True(t, results[0].Succeeded)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					longest, all = max(longest, time.Since(began)), all+time.Since(began)
+				})
+			}
+			wg.Wait()
+			t.Logf("%-45s %2d requests instead of %d; waited %v on average, %v at most", c.name, len(r.Requests()), callers, (all / callers).Round(time.Millisecond), longest)
+			assert.LessOrEqual(t, len(r.Requests()), callers/50)
+			assert.LessOrEqual(t, longest, 2*c.latency+2*bufferedsender.DefaultWaitInterval)
+			assert.Len(t, r.Indexed(), callers)
+		})
+	}
+}
+
+// Who gives up waiting is told what went wrong meanwhile.
+func TestAWaiterThatGivesUpIsToldWhatItsLastAttemptFailedWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(sendertest.BreakConnection)
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 5*time.Second), models.UploadAction(sendertest.Hotel{ID: "k"}))
+		var waited *bufferedsender.WaitError
+		require.ErrorAs(t, err, &waited)
+		require.Len(t, waited.Errors, 1)
+		assert.ErrorIs(t, waited.Errors[0], bufferedsender.ErrWithdrawn)
+		assert.ErrorIs(t, waited.Errors[0], sendertest.ErrReset)
+	})
+}

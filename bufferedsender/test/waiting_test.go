@@ -1,0 +1,409 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func uploads(docs []sendertest.Hotel) (actions []sendertest.Action) {
+	for _, doc := range docs {
+		actions = append(actions, models.UploadAction(doc))
+	}
+	return actions
+}
+
+func TestPressureWaitReturnsResultsInTheOrderGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 4})
+		r.Upload(sendertest.Hotel{ID: "there", Rooms: 1})
+		require.NoError(t, r.Flush())
+		r.Faults(searchtest.Fault{Results: searchtest.ResultsShuffled, Documents: []searchtest.DocumentFault{{Keys: []string{"c", "g"}, Nth: 1, Status: 409}}})
+		r.Respond(sendertest.Seconds(func(n int, _ *sendertest.Request) float64 { return float64(10 - n) })) // later requests are faster
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(),
+			models.UploadAction(sendertest.Hotel{ID: "a"}), models.MergeAction(sendertest.Hotel{ID: "there", Rooms: 2}), models.UploadAction(sendertest.Hotel{ID: "c"}),
+			models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 2}), models.DeleteAction(sendertest.Hotel{ID: "nothing"}), models.MergeOrUploadAction(sendertest.Hotel{ID: "f"}),
+			models.UploadAction(sendertest.Hotel{ID: "g"}), models.DeleteAction(sendertest.Hotel{ID: "there"}), models.MergeAction(sendertest.Hotel{ID: "c", Rooms: 3}))
+		require.NoError(t, err)
+		var got []string
+		for _, result := range results {
+			got = append(got, fmt.Sprint(result.Key, " ", result.StatusCode, " ", result.Succeeded))
+		}
+		assert.Equal(t, []string{"a 201 true", "there 200 true", "c 201 true", "a 200 true", "nothing 200 true", "f 201 true", "g 201 true", "there 200 true", "c 200 true"}, got)
+	})
+	t.Run("none for none", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context())
+			require.NoError(t, err)
+			assert.Empty(t, results)
+		})
+	})
+	t.Run("after the callbacks", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var l sendertest.Ledger
+			slow := l.Handlers()
+			slow.ActionCompleted = func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
+				time.Sleep(time.Second)
+				l.Note("told")
+			}
+			r := sendertest.New(t, &sendertest.Options{Handlers: slow})
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 5))...)
+			require.NoError(t, err)
+			assert.Len(t, l.Notes("told"), 5)
+		})
+	})
+}
+
+func TestPressureWaitSaysWhatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce})
+		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400, Message: "bad document"}, {Keys: []string{"k-3"}, Status: 409}}})
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), append(uploads(sendertest.Hotels("k", 5)), models.MergeAction(sendertest.Hotel{ID: "missing"}))...)
+		failure := sendertest.WaitError(t, err)
+		require.Len(t, results, 6)
+		for i, want := range []int{201, 400, 201, 409, 201, 404} {
+			assert.Equal(t, want, results[i].StatusCode, "%d", i)
+			assert.Equal(t, want == 201, results[i].Succeeded)
+		}
+		assert.Equal(t, "bad document", results[1].ErrorMessage)
+		assert.Equal(t, 3, failure.Failed)
+		assert.Zero(t, failure.Withdrawn)
+		assert.NoError(t, failure.Err)
+		require.Len(t, failure.Errors, 3)
+		var failed []string
+		for _, e := range failure.Errors {
+			failed = append(failed, e.Key)
+		}
+		assert.Equal(t, []string{"k-1", "k-3", "missing"}, failed, "in the order of the call")
+		assert.Equal(t, 4, failure.Errors[1].Attempts)
+		var one *bufferedsender.ActionError
+		require.ErrorAs(t, err, &one)
+		assert.ErrorContains(t, err, "3 actions failed")
+		require.NoError(t, r.Flush(), "the call has reported them")
+		require.NoError(t, r.Close(), "Close neither")
+	})
+	t.Run("a whole request", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			r.Respond(sendertest.Always(403, sendertest.ErrorBody("no")))
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+			assert.Equal(t, 3, sendertest.WaitError(t, err).Failed)
+			require.Len(t, results, 3)
+			for i, result := range results {
+				assert.Equal(t, fmt.Sprint("k-", i), result.Key)
+				assert.Equal(t, 403, result.StatusCode)
+				assert.False(t, result.Succeeded)
+			}
+		})
+	})
+}
+
+func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
+	cause := errors.New("my own cause")
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 25*time.Second, cause)
+		defer cancel()
+		results, err := r.Sender.IndexDocumentsAndWait(ctx, uploads(sendertest.Hotels("k", 8))...)
+		assert.Equal(t, 25*time.Second, r.Now())
+		require.ErrorIs(t, err, cause)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		failure := sendertest.WaitError(t, err)
+		assert.Equal(t, 2, failure.Unknown, "they are in a request")
+		assert.Equal(t, 2, failure.Withdrawn)
+		assert.Zero(t, failure.Failed)
+		require.Len(t, failure.Errors, 4)
+		for i, e := range failure.Errors {
+			assert.Equal(t, fmt.Sprint("k-", 4+i), e.Key)
+			assert.Equal(t, i < 2, e.Unknown, e.Key)
+			assert.Equal(t, models.ReasonWithdrawn, e.Reason)
+			require.ErrorIs(t, e, bufferedsender.ErrWithdrawn)
+		}
+		require.Len(t, results, 8)
+		for i, result := range results {
+			assert.Equal(t, fmt.Sprint("k-", i), result.Key)
+			assert.Equal(t, map[bool]int{true: 201, false: 0}[i < 4], result.StatusCode, "%d", i)
+		}
+		synctest.Wait()
+		require.NoError(t, r.Flush())
+		assert.Equal(t, 30*time.Second, r.Now(), "the request goes on to its end")
+		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed(), "and what was withdrawn is not sent")
+		assert.Len(t, r.Requests(), 3)
+	})
+	t.Run("also for room", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3})
+			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
+			results, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 15*time.Second), uploads(sendertest.Hotels("k", 8))...)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			sendertest.RequireAccepted(t, err, 6)
+			assert.Len(t, results, 6, "of the accepted ones")
+			assert.Equal(t, 3, sendertest.WaitError(t, err).Unknown, "those in the request")
+			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn)
+			require.NoError(t, r.Flush())
+			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 6)), r.Indexed())
+		})
+	})
+}
+
+func TestPressureWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, nil)
+		actions := uploads(sendertest.Hotels("k", 5))
+		actions[3].Document.ID = "not a key"
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions...)
+		sendertest.RequireAccepted(t, err, 3)
+		var illegal *keys.InvalidKeyError
+		require.ErrorAs(t, err, &illegal)
+		failure := sendertest.WaitError(t, err)
+		assert.Zero(t, failure.Failed)
+		assert.Zero(t, failure.Withdrawn)
+		require.Len(t, results, 3, "of those before it")
+		for _, result := range results {
+			assert.True(t, result.Succeeded, "and they were waited for")
+		}
+		assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 3)), r.Indexed())
+	})
+	t.Run("the first", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{}), models.UploadAction(sendertest.Hotel{ID: "k"}))
+			sendertest.RequireAccepted(t, err, 0)
+			assert.Empty(t, results)
+			assert.Empty(t, r.Requests())
+		})
+	})
+	t.Run("and fails too", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			r.Faults(sendertest.RefuseKeys("k-1"))
+			actions := uploads(sendertest.Hotels("k", 5))
+			actions[3].Type = "replace"
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions...)
+			sendertest.RequireAccepted(t, err, 3)
+			assert.Equal(t, 1, sendertest.WaitError(t, err).Failed)
+			assert.Len(t, results, 3)
+			require.NoError(t, r.Flush(), "the call has reported it")
+		})
+	})
+	t.Run("with DisableAutoFlush a full buffer refuses", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, MaxBufferedActions: 3})
+			r.Upload(sendertest.Hotels("old", 3)...)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
+			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
+			sendertest.RequireAccepted(t, err, 0)
+			require.NoError(t, r.Flush())
+		})
+	})
+}
+
+func TestPressureWaitInsideACallback(t *testing.T) {
+	for name := range fiveHandlers(nil) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r *sendertest.Rig
+				var once sync.Once
+				var results []models.IndexingResult
+				var err error
+				opts := &sendertest.Options{Handlers: fiveHandlers(func(ctx context.Context) error {
+					once.Do(func() {
+						results, err = r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "inside"}))
+					})
+					return nil
+				})[name]}
+				r = sendertest.New(t, opts)
+				r.Faults(sendertest.RefuseKeys("bad"))
+				r.Upload(sendertest.Hotel{ID: "good"}, sendertest.Hotel{ID: "bad"})
+				_ = r.Flush()
+				require.ErrorIs(t, err, bufferedsender.ErrInCallback)
+				sendertest.RequireAccepted(t, err, 0)
+				_ = sendertest.WaitError(t, err)
+				assert.Empty(t, results)
+				assert.Equal(t, []string{"good"}, r.Indexed(), "nothing was accepted")
+			})
+		})
+	}
+}
+
+func TestPressureWaitAndClose(t *testing.T) {
+	t.Run("a sender that is closed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			require.NoError(t, r.Close())
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
+			require.ErrorIs(t, err, bufferedsender.ErrClosed)
+			sendertest.RequireAccepted(t, err, 0)
+			assert.Empty(t, results)
+		})
+	})
+	t.Run("Close sends it at once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{WaitInterval: time.Hour})
+			call := sendertest.Later(func() error {
+				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
+				return err
+			})
+			synctest.Wait()
+			require.NoError(t, r.Close())
+			require.NoError(t, <-call)
+			assert.Zero(t, r.Now())
+		})
+	})
+	t.Run("a Close that gives up ends the waiting", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+			r.Respond(sendertest.Hang)
+			call := sendertest.Later(func() error {
+				results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+				assert.Len(t, results, 3)
+				return err
+			})
+			synctest.Wait()
+			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
+			err := <-call
+			require.ErrorIs(t, err, bufferedsender.ErrClosed)
+			failure := sendertest.WaitError(t, err)
+			assert.Equal(t, 3, failure.Failed)
+			assert.True(t, failure.Errors[0].Unknown)
+			assert.False(t, failure.Errors[2].Unknown)
+			assert.Equal(t, time.Second, r.Now())
+		})
+	})
+	t.Run("a callback that is stuck", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
+			r.Abandoned = true
+			call := sendertest.Later(func() error {
+				_, err := r.Sender.IndexDocumentsAndWait(context.Background(), uploads(sendertest.Hotels("k", 3))...)
+				return err
+			})
+			time.Sleep(time.Minute)
+			sendertest.StillRunning(t, call, "the call")
+			limited := sendertest.Later(func() error {
+				_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), uploads(sendertest.Hotels("more", 1))...)
+				return err
+			})
+			require.ErrorIs(t, <-limited, context.DeadlineExceeded)
+			answer := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
+			assert.True(t, answer.CallbackStuck)
+			err := <-call
+			require.ErrorIs(t, err, bufferedsender.ErrClosed, "Close does not leave the caller behind")
+			assert.Equal(t, 3, sendertest.WaitError(t, err).Unknown)
+			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn+sendertest.WaitError(t, err).Failed)
+			close(release)
+			synctest.Wait()
+		})
+	})
+}
+
+func TestPressureWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
+	for _, c := range []struct {
+		option, wait time.Duration
+	}{{0, bufferedsender.DefaultWaitInterval}, {50 * time.Millisecond, 50 * time.Millisecond}, {-1, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{WaitInterval: c.option})
+			r.Upload(sendertest.Hotel{ID: "in-no-hurry"})
+			time.Sleep(time.Second)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
+			require.NoError(t, err)
+			assert.Equal(t, time.Second+c.wait, r.Now())
+		})
+	}
+	t.Run("a full batch goes at once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{WaitInterval: time.Hour, MaxBatchActions: 3})
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+			require.NoError(t, err)
+			assert.Zero(t, r.Now())
+		})
+	})
+	t.Run("counted from the first", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{WaitInterval: 100 * time.Millisecond})
+			var calls []<-chan error
+			for i := range 8 {
+				calls = append(calls, sendertest.Later(func() error {
+					_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)}))
+					return err
+				}))
+				time.Sleep(30 * time.Millisecond)
+			}
+			for _, call := range calls {
+				require.NoError(t, <-call)
+			}
+			for _, x := range r.Requests()[:2] {
+				assert.LessOrEqual(t, x.At, 250*time.Millisecond, "not put off by those who come later")
+			}
+			assert.Equal(t, 100*time.Millisecond, r.Requests()[0].At)
+			assert.Len(t, r.Requests()[0].Keys, 4)
+		})
+	})
+	t.Run("whatever the timer says", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1})
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
+			require.NoError(t, err)
+			assert.Equal(t, bufferedsender.DefaultWaitInterval, r.Now())
+		})
+	})
+	t.Run("and a Flush before it is over ends it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			for _, off := range []bool{false, true} {
+				r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: off, WaitInterval: time.Hour})
+				call := sendertest.Later(func() error {
+					_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
+					return err
+				})
+				synctest.Wait()
+				require.NoError(t, r.Flush())
+				require.NoError(t, <-call)
+				assert.Zero(t, r.Now())
+			}
+		})
+	})
+}
+
+func TestPressureWaitAcrossRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+		r.Faults(searchtest.Fault{Count: 2, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 422}}})
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+		require.NoError(t, err)
+		for _, result := range results {
+			assert.Equal(t, 201, result.StatusCode)
+		}
+		assert.Greater(t, r.Now(), 30*time.Second)
+	})
+}
+
+// Of two reasons to return, one must not hide the other.
+func TestAWaitErrorNamesTheContextAndTheRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{RequestTimeout: -1})
+		r.Respond(sendertest.Hang)
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), models.UploadAction(sendertest.Hotel{ID: "a"}), models.UploadAction(sendertest.Hotel{ID: "not a key"}))
+		assert.Equal(t, time.Second, r.Now())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		sendertest.RequireAccepted(t, err, 1)
+		assert.Equal(t, 1, sendertest.WaitError(t, err).Unknown)
+		assert.False(t, errors.Is(err, context.Canceled))
+	})
+}
