@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBadInputAfterClose(t *testing.T) {
+func TestNothingIsAcceptedAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(sendertest.RefuseKeys("bad"))
@@ -33,7 +33,7 @@ func TestBadInputAfterClose(t *testing.T) {
 	})
 }
 
-func TestAnAdderThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
+func TestAProducerThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &sendertest.Indexer{Delay: time.Hour}
 		sender, err := bufferedsender.New(index, &sendertest.Options{
@@ -92,7 +92,7 @@ func addingCalls(r *sendertest.Rig, doc sendertest.Hotel) map[string]func(contex
 	}
 }
 
-func TestG6WaitersContextEndsTheWaitingNeverTheWork(t *testing.T) {
+func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	cause := errors.New("my own cause")
 	t.Run("a ctx that ends after the call returned changes nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestAContextThatEndsInTheMiddleOfACallEndsIt(t *testing.T) {
 }
 
 // An error of an adding call says whether it is about the document.
-func TestAnAddingCallTellsABadDocumentFromABadMoment(t *testing.T) {
+func TestAnAddingCallDistinguishesABadDocumentFromABadMoment(t *testing.T) {
 	type number struct {
 		ID string `json:"id" search:"key"`
 		N  float64

@@ -38,7 +38,7 @@ func TestRequestsInFlightMultiplyThroughputAndKeepOrder(t *testing.T) {
 }
 
 // The rig checks that no two actions of one key are in flight.
-func TestPressureKeepsOrderPerKeyWhateverTheLatencies(t *testing.T) {
+func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var (
 			seed    = rapid.Uint64().Draw(rt, "seed")
@@ -99,7 +99,7 @@ func TestPressureKeepsOrderPerKeyWhateverTheLatencies(t *testing.T) {
 	})
 }
 
-func TestPressureASlowRequestHoldsOneSlotAndItsKeys(t *testing.T) {
+func TestASlowRequestHoldsOneSlotAndItsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 2, MaxBatchActions: 1})
 		r.Respond(sendertest.Seconds(func(_ int, x *sendertest.Request) float64 {
@@ -127,7 +127,7 @@ func TestPressureASlowRequestHoldsOneSlotAndItsKeys(t *testing.T) {
 	})
 }
 
-func TestPressureNextBatchFillsWhileOthersTravel(t *testing.T) {
+func TestTheNextBatchFillsWhileOthersTravel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 2, MaxBatchActions: 4})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
@@ -148,7 +148,7 @@ func TestPressureNextBatchFillsWhileOthersTravel(t *testing.T) {
 	})
 }
 
-func TestPressureRetriesGoFirstWithManyInFlight(t *testing.T) {
+func TestRetriesGoFirstWithManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 3, MaxBatchActions: 2, Retry: retry.Options{Delay: 500 * time.Millisecond, Jitter: -1}})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0", "k-3"}, Nth: 1, Status: 409}}})
@@ -165,7 +165,7 @@ func TestPressureRetriesGoFirstWithManyInFlight(t *testing.T) {
 	})
 }
 
-func TestPressureAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
+func TestAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 3, MaxBatchActions: 1, RequestTimeout: 20 * time.Second, Retry: retry.Options{Delay: -1}})
 		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -196,7 +196,7 @@ func TestPressureAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 	})
 }
 
-func TestPressureThroughputGrowsWithRequestsInFlight(t *testing.T) {
+func TestThroughputGrowsWithRequestsInFlight(t *testing.T) {
 	const documents, batch, latency = 6400, 10, 100 * time.Millisecond
 	for _, n := range []int{1, 2, 4, 8, 16, 32, 64} {
 		synctest.Test(t, func(t *testing.T) {

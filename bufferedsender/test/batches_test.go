@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestG4NoRequestIsOverItsLimits(t *testing.T) {
+func TestNoRequestIsOverItsLimits(t *testing.T) {
 	t.Run("count: a backlog goes in full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 7})
@@ -84,7 +84,7 @@ func TestG4NoRequestIsOverItsLimits(t *testing.T) {
 	})
 }
 
-func TestG4DocumentThatCannotFitAloneIsRefused(t *testing.T) {
+func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 300, MaxBatchActions: 1})
 		err := r.Sender.UploadDocuments(t.Context(), sendertest.HotelOfSize("fits", 300), sendertest.HotelOfSize("big", 301), sendertest.HotelOfSize("after", 100))
@@ -123,7 +123,7 @@ func TestG4DocumentThatCannotFitAloneIsRefused(t *testing.T) {
 }
 
 // The rig checks in every snapshot that the marks are not exceeded.
-func TestG5MemoryIsBounded(t *testing.T) {
+func TestTheBufferIsBounded(t *testing.T) {
 	t.Run("in count: adding waits for room, first come, first served", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxBufferedActions: 10})

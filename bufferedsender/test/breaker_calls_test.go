@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFUSEDisableDominatesEverything(t *testing.T) {
+func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
@@ -67,7 +67,7 @@ func TestFUSEDisableDominatesEverything(t *testing.T) {
 	})
 }
 
-func TestFUSEResetClosesAndForgets(t *testing.T) {
+func TestResetClosesTheBreakerAndForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
@@ -110,7 +110,7 @@ func TestFUSEResetClosesAndForgets(t *testing.T) {
 	})
 }
 
-func TestFUSECallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
+func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	cause := errors.New("my own cause")
 	for name, call := range map[string]func(context.Context, *bufferedsender.BufferedSender[sendertest.Hotel]) error{
 		"Flush": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
@@ -179,7 +179,7 @@ func TestFUSECallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	})
 }
 
-func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
+func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Handlers: l.Handlers()})
@@ -227,7 +227,7 @@ func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	})
 }
 
-func TestFUSETheChainHoldsTheDetailsOfTheBreaker(t *testing.T) {
+func TestErrorsHoldTheDetailsOfTheOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
 		r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 3)...)

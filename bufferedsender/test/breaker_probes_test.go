@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
+func TestOneProbeOfOneActionThenEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
 		r.OpenBreaker(sendertest.Hotels("k", 10)...)
@@ -49,7 +49,7 @@ func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
 	})
 }
 
-func TestFUSEProbesRotate(t *testing.T) {
+func TestProbesRotate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
 		r.OpenBreaker(sendertest.Hotels("k", 3)...)
@@ -70,7 +70,7 @@ func TestFUSEProbesRotate(t *testing.T) {
 	})
 }
 
-func TestFUSEWakesByItself(t *testing.T) {
+func TestAnOpenBreakerWakesByItself(t *testing.T) {
 	t.Run("with no timer, no traffic and no caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})

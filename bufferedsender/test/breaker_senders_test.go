@@ -62,7 +62,7 @@ func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 	})
 }
 
-func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
+func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: sendertest.RetryAtOnce})
@@ -113,7 +113,7 @@ func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	})
 }
 
-func TestPressureASickIndexNeverStopsAHealthyOne(t *testing.T) {
+func TestAFailingIndexNeverStopsAHealthyOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
 		senders := map[string]*bufferedsender.BufferedSender[sendertest.Hotel]{}

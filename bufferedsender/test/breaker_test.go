@@ -26,7 +26,7 @@ import (
 // The rules of the fuse library that have a meaning for a sender. Those of the
 // breaker alone are tested in its package.
 
-func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
+func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, others atomic.Int64
 		s, err := bufferedsender.New(broken(&calls), &sendertest.Options{MaxBatchActions: 1, Logger: sendertest.NoLog})
@@ -69,7 +69,7 @@ func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestFUSEOpensOnTheNthFailure(t *testing.T) {
+func TestTheBreakerOpensOnTheNthFailure(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		t.Run(fmt.Sprint("of ", n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestFUSEOpensOnTheNthFailure(t *testing.T) {
 	})
 }
 
-func TestFUSEWhatCountsAsAFailure(t *testing.T) {
+func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 	cut := func(_ int, _ *sendertest.Request, _ *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 		return nil, errors.New("connection reset by peer")
 	}
@@ -254,7 +254,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	})
 }
 
-func TestRefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
+func TestARefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 	for _, status := range []int{302, 401, 403, 404, 405} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestRefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 	}
 }
 
-func TestFUSEResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
+func TestResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 5, Breaker: b, Retry: sendertest.RetryAtOnce})

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBadInputCallbackThatBlocksForEver(t *testing.T) {
+func TestACallbackThatBlocksForEverHoldsOnlyWhatWaitsForIt(t *testing.T) {
 	for name := range fiveHandlers(nil) {
 		if name == "ActionAdded" {
 			continue // it gets the caller's ctx and holds nobody else up, see G12
@@ -81,7 +81,7 @@ func fiveHandlers(f func(context.Context) error) map[string]sendertest.Handlers 
 	}
 }
 
-func TestG11PanicInACallbackChangesNothing(t *testing.T) {
+func TestAPanicInACallbackChangesNothing(t *testing.T) {
 	type panicked struct{ why string }
 	for what, value := range map[string]any{"text": "boom", "an error": errors.New("boom"), "a struct": panicked{"boom"}, "nil": nil} {
 		for name, handlers := range fiveHandlers(func(context.Context) error { panic(value) }) {
@@ -119,7 +119,7 @@ func TestG11PanicInACallbackChangesNothing(t *testing.T) {
 }
 
 // testing.T's FailNow and Skip end a goroutine in this way.
-func TestG11CallbackThatEndsItsGoroutineBreaksNothing(t *testing.T) {
+func TestACallbackThatEndsItsGoroutineBreaksNothing(t *testing.T) {
 	for name, handlers := range fiveHandlers(func(context.Context) error { runtime.Goexit(); return nil }) {
 		if name == "ActionAdded" {
 			continue // that is the caller's own goroutine
@@ -139,7 +139,7 @@ func TestG11CallbackThatEndsItsGoroutineBreaksNothing(t *testing.T) {
 // publisher goroutine they make no difference.
 var foreign = map[string]bool{"one without its values": true, "context.Background()": true}
 
-func TestG11FlushAndCloseFromInsideReturnErrInCallback(t *testing.T) {
+func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 	for which, with := range map[string]func(context.Context) context.Context{
 		"the given ctx":          func(ctx context.Context) context.Context { return ctx },
 		"a ctx made of it":       func(ctx context.Context) context.Context { return context.WithValue(ctx, t, 1) },
@@ -217,7 +217,7 @@ func TestG11FlushAndCloseFromInsideReturnErrInCallback(t *testing.T) {
 	})
 }
 
-func TestG11AddingFromInsideNeverWaits(t *testing.T) {
+func TestAddingInsideACallbackNeverWaits(t *testing.T) {
 	for which, with := range map[string]func(context.Context) context.Context{
 		"the given ctx":        func(ctx context.Context) context.Context { return ctx },
 		"context.Background()": func(context.Context) context.Context { return context.Background() },
@@ -285,7 +285,7 @@ func TestG11AddingFromInsideNeverWaits(t *testing.T) {
 // Everything that the program does not wait for must work while anything that
 // can block does. A lock held there would show as a goroutine that waits for
 // it, so this test has no bubble: those never end there.
-func TestG12NoLockIsHeldWhileAnythingBlocks(t *testing.T) {
+func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 	type blockage struct {
 		rig *sendertest.Rig
 		gate

@@ -17,7 +17,7 @@ import (
 
 // The reply to the first request arrives while the Sent handler of the second
 // keeps the loop, and with it Close, which gives up.
-func TestAReplyBehindAStuckHandlerIsToldAsUnknown(t *testing.T) {
+func TestAReplyBehindAStuckHandlerIsReportedAsUnknown(t *testing.T) {
 	for range 20 { // the loop may look at the reply first, or at Close
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
@@ -147,7 +147,7 @@ func TestEventsAgreeWithAStuckClose(t *testing.T) {
 	})
 }
 
-func TestWhatAStuckCloseCalledUnsentIsNeverSent(t *testing.T) {
+func TestWhatAStuckCloseReportedAsUnsentIsNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, index := make(chan struct{}), &sendertest.Indexer{}
 		sender, err := bufferedsender.New(index, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 4, Handlers: sendertest.Handlers{

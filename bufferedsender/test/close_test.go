@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestG8CloseShutsTheDoorAndDrains(t *testing.T) {
+func TestCloseAcceptsNothingMoreAndDrains(t *testing.T) {
 	t.Run("everything, in partial batches, through retries and pauses", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, opts := range []sendertest.Options{{MaxBatchActions: 10}, {MaxBatchActions: 10, DisableAutoFlush: true}, {AutoFlushInterval: -1}} {
@@ -68,7 +68,7 @@ func TestG8CloseShutsTheDoorAndDrains(t *testing.T) {
 	})
 }
 
-func TestG8EveryCallerOfCloseGetsTheSameAnswer(t *testing.T) {
+func TestEveryCallerOfCloseGetsTheSameAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Respond(sendertest.Hang)
@@ -98,7 +98,7 @@ func TestG8EveryCallerOfCloseGetsTheSameAnswer(t *testing.T) {
 	})
 }
 
-func TestG8CloseTellsUnsentFromUnknownAndFailed(t *testing.T) {
+func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
 	// k-0 … k-9 are in a request that hangs, the others wait.
 	t.Run("in a request that was cut off, and waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestG8CloseTellsUnsentFromUnknownAndFailed(t *testing.T) {
 	})
 }
 
-func TestG8CloseEndsEvenIfACallbackDoesNot(t *testing.T) {
+func TestCloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 	kinds := map[string]func(block func()) sendertest.Handlers{
 		"ActionSent": func(block func()) (h sendertest.Handlers) {
 			h.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) { block() }
@@ -246,7 +246,7 @@ func TestG8CloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 	}
 }
 
-func TestG8CloseThatLeavesACallbackBehindCountsOnlyNewFailures(t *testing.T) {
+func TestACloseThatLeavesACallbackBehindCountsOnlyNewFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
@@ -265,7 +265,7 @@ func TestG8CloseThatLeavesACallbackBehindCountsOnlyNewFailures(t *testing.T) {
 	})
 }
 
-func TestG8CloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
+func TestCloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		told := 0
@@ -292,7 +292,7 @@ func TestG8CloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 	})
 }
 
-func TestG8BooksBalanceWheneverCloseGivesUp(t *testing.T) {
+func TestTheAccountsBalanceWheneverCloseGivesUp(t *testing.T) {
 	for _, after := range []time.Duration{0, 1, time.Millisecond, 999 * time.Millisecond, time.Second, 1001 * time.Millisecond, 5 * time.Second} {
 		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPressurePauseHoldsAllSending(t *testing.T) {
+func TestPauseHoldsAllSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxInFlight: 2, AutoFlushInterval: time.Second})
 		r.Sender.Pause()
@@ -148,7 +148,7 @@ func TestPressurePauseHoldsAllSending(t *testing.T) {
 	})
 }
 
-func TestPressureSetLimitsReturnsTheOldOnes(t *testing.T) {
+func TestSetLimitsReturnsTheOldOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000})
 		first := bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}
@@ -169,7 +169,7 @@ func TestPressureSetLimitsReturnsTheOldOnes(t *testing.T) {
 	})
 }
 
-func TestPressureSetLimitsRefusesEverythingAtOnce(t *testing.T) {
+func TestSetLimitsNamesEveryBadLimitAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10})
 		before := r.Sender.Limits()
@@ -187,7 +187,7 @@ func TestPressureSetLimitsRefusesEverythingAtOnce(t *testing.T) {
 	})
 }
 
-func TestPressureSetLimitsCountsFromTheNextRequest(t *testing.T) {
+func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 1})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
@@ -242,7 +242,7 @@ func TestPressureSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	})
 }
 
-func TestPressureSetLimitsOfTheBuffer(t *testing.T) {
+func TestSetLimitsOfTheBuffer(t *testing.T) {
 	for name, c := range map[string]struct{ low, high bufferedsender.Limits }{
 		"in actions": {bufferedsender.Limits{MaxBufferedActions: 3}, bufferedsender.Limits{MaxBufferedActions: 12}},
 		"in bytes":   {bufferedsender.Limits{MaxBufferedBytes: 3000}, bufferedsender.Limits{MaxBufferedBytes: 12_000}},
@@ -335,7 +335,7 @@ func TestPressureSetLimitsOfTheBuffer(t *testing.T) {
 	})
 }
 
-func TestPressureControlsOfAClosedSenderDoNothing(t *testing.T) {
+func TestControlsOfAClosedSenderDoNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		require.NoError(t, r.Close())

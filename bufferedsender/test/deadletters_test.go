@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPressureDeadLettersAreWrittenBeforeTheFailuresAreTold(t *testing.T) {
+func TestDeadLettersAreWrittenBeforeTheFailuresAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		dead := &sendertest.DeadLetters{Ledger: &l}
@@ -39,7 +39,7 @@ func TestPressureDeadLettersAreWrittenBeforeTheFailuresAreTold(t *testing.T) {
 	})
 }
 
-func TestPressureADeadLetterSaysEverything(t *testing.T) {
+func TestADeadLetterSaysEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
 		began := time.Now()
@@ -113,7 +113,7 @@ func TestPressureADeadLetterSaysEverything(t *testing.T) {
 	})
 }
 
-func TestPressureDeadLettersOfWhatWasNeverSent(t *testing.T) {
+func TestDeadLettersOfWhatWasNeverSent(t *testing.T) {
 	t.Run("unsent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
@@ -169,7 +169,7 @@ func TestPressureDeadLettersOfWhatWasNeverSent(t *testing.T) {
 	})
 }
 
-func TestPressureDeadLettersThatCannotBeWritten(t *testing.T) {
+func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 	full := errors.New("disk full")
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return full },
@@ -200,7 +200,7 @@ func TestPressureDeadLettersThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-func TestPressureDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
+func TestDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
 		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, MaxBatchActions: 3, Fold: true, Retry: retry.Options{MaxRetries: 50}})
@@ -213,7 +213,7 @@ func TestPressureDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 
 // What travelled as one becomes one letter, which makes what all of it would
 // have made.
-func TestPressureDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
+func TestDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
 		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Fold: true})
@@ -280,7 +280,7 @@ func TestDeadLettersOfOneKeyHoldWhatTravelled(t *testing.T) {
 	}
 }
 
-func TestADeletedDocumentDoesNotComeBackAsALetterWhenCloseGivesUp(t *testing.T) {
+func TestADeletedDocumentDoesNotComeBackAsADeadLetterWhenCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
 		r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms, DeadLetters: dead})

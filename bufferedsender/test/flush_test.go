@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestG7FlushReturnsAfterCallbacks(t *testing.T) {
+func TestFlushReturnsAfterCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func() { time.Sleep(time.Second) }
 		told := 0
@@ -36,7 +36,7 @@ func TestG7FlushReturnsAfterCallbacks(t *testing.T) {
 	})
 }
 
-func TestG7FlushSendsAtOnceWhateverTheOptions(t *testing.T) {
+func TestFlushSendsAtOnceWhateverTheOptions(t *testing.T) {
 	for name, opts := range map[string]sendertest.Options{
 		"defaults": {}, "without timer": {AutoFlushInterval: -1}, "without auto-flush": {DisableAutoFlush: true},
 	} {
@@ -53,7 +53,7 @@ func TestG7FlushSendsAtOnceWhateverTheOptions(t *testing.T) {
 	}
 }
 
-func TestG7FlushDoesNotWaitForLaterAdditions(t *testing.T) {
+func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 	t.Run("that are not answered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5})
@@ -147,7 +147,7 @@ func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 	})
 }
 
-func TestG7FlushReportsFailures(t *testing.T) {
+func TestFlushReportsFailures(t *testing.T) {
 	t.Run("with a count and the first hundred", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 40})
@@ -263,7 +263,7 @@ func TestG7FlushReportsFailures(t *testing.T) {
 	})
 }
 
-func TestG7NilMeansThatEverythingIsInTheIndex(t *testing.T) {
+func TestFlushReturnsNilIfEverythingIsInTheIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 3, Retry: retry.Options{MaxRetries: 30}})
 		r.Faults(searchtest.Fault{Every: 3, Status: 503, RetryAfter: searchtest.Duration(time.Second)},
@@ -281,7 +281,7 @@ func TestG7NilMeansThatEverythingIsInTheIndex(t *testing.T) {
 	})
 }
 
-func TestG7FlushWaitsThroughAPause(t *testing.T) {
+func TestFlushWaitsThroughAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(30 * time.Second)})
@@ -292,7 +292,7 @@ func TestG7FlushWaitsThroughAPause(t *testing.T) {
 	})
 }
 
-func TestG7FlushReturnsWhenCloseGivesUp(t *testing.T) {
+func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
 		r.Respond(sendertest.Hang)
@@ -341,7 +341,7 @@ func TestG7FlushReturnsWhenCloseGivesUp(t *testing.T) {
 	})
 }
 
-func TestFlushesReportWhatTheyWaitedForAndNothingIsReportedByNobody(t *testing.T) {
+func TestEveryFailureIsReportedToWhoWaitedForItOrElseByClose(t *testing.T) {
 	t.Run("two at once both get the failure", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)

@@ -137,7 +137,7 @@ func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 	})
 }
 
-func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
+func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	t.Run("G7: Flush answers for what was accepted before it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
@@ -270,7 +270,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 
 // The property of the guarantees: random actions on documents that are there or
 // not, in random batches, end in the same index as one by one.
-func TestPressureFoldedEndsAsOneByOne(t *testing.T) {
+func TestAFoldedIndexEndsAsOneSentOneByOne(t *testing.T) {
 	fields := []string{
 		`"name":"%d"`, `"name":null`, `"rooms":%d`, `"rooms":null`, `"tags":["%d"]`, `"tags":[]`, `"address":{"city":"%d"}`, `"address":{"zip":"%d"}`,
 		`"address":null`, `"address":{"owner":{"first":"%d"}}`, `"address":{"owner":{"last":null}}`, `"address":{"owner":null}`, `"address":{}`,

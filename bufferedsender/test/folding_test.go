@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPressureFoldTable(t *testing.T) {
+func TestWhichPairsAreFoldedIntoWhat(t *testing.T) {
 	const (
 		a  = `{"address":{"city":"A","owner":{"first":"a","last":"a"},"zip":"1"},"id":"k","name":"A","rooms":5,"tags":["x","y"]}`
 		b  = `{"address":{"city":"B","owner":{"first":null}},"id":"k","name":null,"tags":["z"]}`
@@ -97,7 +97,7 @@ func TestPressureFoldTable(t *testing.T) {
 	}
 }
 
-func TestPressureMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
+func TestMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, AutoFlushInterval: -1})
 		r.Add(sendertest.ParseAction(merge, `{"id":"k","name":"A"}`, 1), sendertest.ParseAction(mergeOrUpload, `{"id":"k","rooms":2}`, 2))
@@ -113,7 +113,7 @@ func TestPressureMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
 	})
 }
 
-func TestPressureDeleteThenMergeIsNeverFolded(t *testing.T) {
+func TestDeleteThenMergeIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, AutoFlushInterval: -1})
 		r.Add(sendertest.ParseAction(upload, `{"id":"k","name":"A"}`, 0))
@@ -130,7 +130,7 @@ func TestPressureDeleteThenMergeIsNeverFolded(t *testing.T) {
 
 // What stands behind a pair that is never folded may still be folded among
 // itself.
-func TestPressureFoldGoesOnBehindAPairThatIsNeverFolded(t *testing.T) {
+func TestFoldingGoesOnBehindAPairThatIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, AutoFlushInterval: -1})
 		r.Add(sendertest.ParseAction(merge, `{"id":"k","name":"A"}`, 1), sendertest.ParseAction(merge, `{"id":"k","rooms":1}`, 2),
@@ -145,7 +145,7 @@ func TestPressureFoldGoesOnBehindAPairThatIsNeverFolded(t *testing.T) {
 	})
 }
 
-func TestPressureWithoutFoldNothingIsFolded(t *testing.T) {
+func TestWithoutFoldNothingIsFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{AutoFlushInterval: -1})
 		for i := range 5 {
@@ -160,7 +160,7 @@ func TestPressureWithoutFoldNothingIsFolded(t *testing.T) {
 	})
 }
 
-func TestPressureFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
+func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBatchActions: 2, AutoFlushInterval: time.Minute})
 		r.Sender.Pause()
@@ -210,7 +210,7 @@ func TestPressureFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	})
 }
 
-func TestPressureTheOneInFlightIsNeverFolded(t *testing.T) {
+func TestAnActionInFlightIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, MaxBatchActions: 1, MaxInFlight: 2})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
@@ -241,7 +241,7 @@ func TestPressureTheOneInFlightIsNeverFolded(t *testing.T) {
 	})
 }
 
-func TestPressureFoldNeverMakesAnActionThatDoesNotFit(t *testing.T) {
+func TestFoldingNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 	big := func(field string, n int) string {
 		return fmt.Sprintf(`{"id":"k",%q:%q}`, field, strings.Repeat("x", n))
 	}
@@ -269,7 +269,7 @@ func TestPressureFoldNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 
 // A sender that nobody asks for documents keeps only what it will send; the
 // rest of a folded action is a place in the buffer.
-func TestPressureFoldGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
+func TestFoldingGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
 		require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
@@ -298,7 +298,7 @@ func TestPressureFoldGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 }
 
 // Handlers get their documents back, so folded ones are held on to, and count.
-func TestPressureFoldedDocumentsThatHandlersWantCountUntilSettled(t *testing.T) {
+func TestFoldedDocumentsThatHandlersWantCountUntilSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Fold: true, AutoFlushInterval: -1, MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000})
 		r.Sender.Pause()
@@ -315,7 +315,7 @@ func TestPressureFoldedDocumentsThatHandlersWantCountUntilSettled(t *testing.T) 
 	})
 }
 
-func TestPressureEachPartHasTheOutcomeOfItsWrite(t *testing.T) {
+func TestEachFoldedActionHasTheOutcomeOfItsWrite(t *testing.T) {
 	cut := errors.New("connection reset by peer")
 	for name, c := range map[string]struct {
 		answer  sendertest.Answer

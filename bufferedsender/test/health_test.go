@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPressureHealthOfEachState(t *testing.T) {
+func TestHealthOfEachState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
@@ -87,7 +87,7 @@ func TestPressureHealthOfEachState(t *testing.T) {
 	})
 }
 
-func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
+func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		b := sendertest.SteadyBreaker(t, nil)
@@ -139,7 +139,7 @@ func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 	})
 }
 
-func TestPressureHealthIsToldInOrderWithTheOtherEvents(t *testing.T) {
+func TestHealthIsReportedInOrderWithTheOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Handlers: l.Handlers()})
@@ -163,7 +163,7 @@ func TestPressureHealthIsToldInOrderWithTheOtherEvents(t *testing.T) {
 	})
 }
 
-func TestPressureHealthHandlersAreCallbacksLikeTheOthers(t *testing.T) {
+func TestHealthHandlersAreCallbacksLikeTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *sendertest.Rig
 		var inside []error
@@ -189,7 +189,7 @@ func TestPressureHealthHandlersAreCallbacksLikeTheOthers(t *testing.T) {
 	})
 }
 
-func TestPressureClosedHandler(t *testing.T) {
+func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 	t.Run("runs once, after the last event, and its error is Close's", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
@@ -271,7 +271,7 @@ func TestPressureClosedHandler(t *testing.T) {
 }
 
 // Throttling that lets something through never looks like an outage.
-func TestPressureThrottledIsNotOpen(t *testing.T) {
+func TestThrottledIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})

@@ -29,7 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBadInputToNew(t *testing.T) {
+func TestNewRefusesWhatCannotWork(t *testing.T) {
 	t.Run("a nil client", func(t *testing.T) {
 		for name, indexer := range map[string]bufferedsender.Indexer{"nil": nil, "a nil *search.Client": (*search.Client)(nil)} {
 			s, err := bufferedsender.New[sendertest.Hotel](indexer, nil)
@@ -58,7 +58,7 @@ func TestBadInputToNew(t *testing.T) {
 	})
 }
 
-func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
+func TestADocumentThatCannotBeEncodedIsRefused(t *testing.T) {
 	type scored struct {
 		ID    string         `json:"id" search:"key"`
 		Score float64        `json:"score"`
@@ -124,7 +124,7 @@ func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
 // That panics and calls to Flush in callbacks do no harm, see G11; for replies
 // that are rubbish, G10.
 
-func TestBadInputEndpoint(t *testing.T) {
+func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 	const attempts = 1 + 2
 	quick := retry.Options{MaxRetries: 2, Delay: time.Millisecond}
 	outcome := func(t *testing.T, client *search.Client, err error) (*bufferedsender.ActionError, bufferedsender.Stats) {
@@ -248,7 +248,7 @@ func turnedDown(t *testing.T, opts *sendertest.Options, names ...string) {
 	assert.Zero(t, calls.Load())
 }
 
-func TestPressureBadInputToTheNewOptions(t *testing.T) {
+func TestNewNamesEveryOptionThatContradictsAnother(t *testing.T) {
 	b := sendertest.SteadyBreaker(t, nil)
 	lost := func(context.Context, []string) {}
 	version := func(h sendertest.Hotel) int64 { return int64(h.Rooms) }
@@ -281,7 +281,7 @@ func TestPressureBadInputToTheNewOptions(t *testing.T) {
 	}
 }
 
-func TestPressureOptionsThatMayBeNil(t *testing.T) {
+func TestOptionsThatAreNilPointersAreTheDefault(t *testing.T) {
 	var noBreaker *breaker.Breaker
 	var noFile *deadletter.File
 	var noPolicy tuning.Policy
@@ -294,7 +294,7 @@ func TestPressureOptionsThatMayBeNil(t *testing.T) {
 
 // Each option reaches what it is about: Yokozuna had one whose name in the code
 // differed from that in the configuration.
-func TestYZ16OptionsRoundTrip(t *testing.T) {
+func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, bufferedsender.Limits{

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestG15KeysAreCheckedPerDocumentAtUpload(t *testing.T) {
+func TestKeysAreCheckedPerDocumentAtUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		var legal []string
@@ -65,7 +65,7 @@ type twoIDs struct {
 	ID     string `json:"id"`
 }
 
-func TestG15WhereTheKeyComesFrom(t *testing.T) {
+func TestWhereTheKeyComesFrom(t *testing.T) {
 	id := func(context.Context) (string, error) { return "id", nil }
 	sent := func(keys *[]string) events.Handlers[twoIDs] {
 		return events.Handlers[twoIDs]{ActionAdded: func(_ context.Context, e *events.ActionAdded[twoIDs]) error {
@@ -158,7 +158,7 @@ func uploadOne[T any](t *testing.T, srv *searchtest.Server, doc T) error {
 	return errors.Join(s.UploadDocuments(t.Context(), doc), s.TryIndexDocuments(models.MergeAction(doc)), s.Close(t.Context()))
 }
 
-func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
+func TestTheIndexDefinitionIsFetchedOnceAndAFailureIsNeverCached(t *testing.T) {
 	type sender = *bufferedsender.BufferedSender[models.Document]
 	start := func(t *testing.T, asked *int, keyField func(context.Context) (string, error)) sender {
 		s, err := bufferedsender.New[models.Document](catalog(asked, keyField), nil)
@@ -268,7 +268,7 @@ func TestG15DefinitionIsFetchedOnceAndFailureIsNeverCached(t *testing.T) {
 	})
 }
 
-func TestBadInputKeyField(t *testing.T) {
+func TestADocumentTypeNeedsOneKeyFieldOfStrings(t *testing.T) {
 	t.Run("no key field", func(t *testing.T) {
 		type keyless struct{ Name string }
 		s, err := bufferedsender.New[keyless](&sendertest.Indexer{}, nil)
@@ -323,7 +323,7 @@ func TestBadInputKeyField(t *testing.T) {
 	})
 }
 
-func TestBadInputIllegalKey(t *testing.T) {
+func TestAnIllegalKeyIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		for key, rule := range map[string]string{"": "empty", "a b": "letters", "_x": "underscore", strings.Repeat("k", 1025): "1024"} {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestG16NothingSecretOrPrivateInLogs(t *testing.T) {
+func TestNothingSecretOrPrivateIsLogged(t *testing.T) {
 	const content, key = "ZXQcontent", "ZXQkey"
 	quoting := func(status int) sendertest.Answer {
 		return func(n int, x *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {

@@ -20,7 +20,7 @@ var mergeMissing = map[string]bufferedsender.MergeMissing{
 	"Fail": bufferedsender.MergeMissingFail, "Ignore": bufferedsender.MergeMissingIgnore, "Upload": bufferedsender.MergeMissingUpload,
 }
 
-func TestPressureMergeOfAMissingDocument(t *testing.T) {
+func TestAMergeOfAMissingDocument(t *testing.T) {
 	t.Run("Fail is the default", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
@@ -94,7 +94,7 @@ func TestPressureMergeOfAMissingDocument(t *testing.T) {
 	})
 }
 
-func TestPressureMergeMissingKeepsOrder(t *testing.T) {
+func TestMergeMissingKeepsOrder(t *testing.T) {
 	for name, policy := range mergeMissing {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestPressureMergeMissingKeepsOrder(t *testing.T) {
 	}
 }
 
-func TestPressureMergeMissingWithFold(t *testing.T) {
+func TestMergeMissingWithFolding(t *testing.T) {
 	for name, policy := range mergeMissing {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestPressureMergeMissingWithFold(t *testing.T) {
 	})
 }
 
-func TestPressureMergeMissingAcrossRetries(t *testing.T) {
+func TestMergeMissingAcrossRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Retry: sendertest.RetryAtOnce})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Status: 409}, {Nth: 2, Status: 503}, {Nth: 2, Status: 422}}})
@@ -221,7 +221,7 @@ func TestPressureMergeMissingAcrossRetries(t *testing.T) {
 }
 
 // A mergeOrUpload is eight bytes longer than a merge. The rig checks G4.
-func TestPressureMergeMissingAtTheLimitsOfSize(t *testing.T) {
+func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	for _, fold := range []bool{false, true} {
 		for size := 1000; size < 1020; size++ {
 			synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 
 // The rig itself checks that no two actions of a key are in flight, in all
 // tests. What is left is order.
-func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
+func TestOneActionPerKeyIsInFlightAndSettledInOrder(t *testing.T) {
 	const keys, versions = 5, 20
 	cut := func(after bool) sendertest.Answer {
 		return func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -192,7 +192,7 @@ func TestTheNextActionOfAKeyWaitsAfterARequestWithoutAReply(t *testing.T) {
 }
 
 // B waits because A of its key was cut. B is taken back: then it is C that waits.
-func TestTheNextOneWaitsToo(t *testing.T) {
+func TestTheActionBehindOneThatWasWithdrawnWaitsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
 		var cutAt time.Duration

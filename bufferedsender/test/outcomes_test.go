@@ -41,7 +41,7 @@ var faultScripts = map[string][]searchtest.Fault{
 	"replies come late":                {{Every: 4, ReplyDelay: searchtest.Duration(2 * time.Minute)}},
 }
 
-func TestG1EveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
+func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	for name, script := range faultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestG1EveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	})
 }
 
-func TestG1OutcomeIsWhatTheIndexSays(t *testing.T) {
+func TestAnOutcomeIsWhatTheIndexSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-[0-4]"}, Status: 400}}})
@@ -103,7 +103,7 @@ func TestG1OutcomeIsWhatTheIndexSays(t *testing.T) {
 	})
 }
 
-func TestG2NilMeansAccepted(t *testing.T) {
+func TestNilMeansAccepted(t *testing.T) {
 	// Each case adds good-0 … good-4 and then something that is not accepted,
 	// then after-0.
 	type attempt struct {
@@ -192,7 +192,7 @@ func TestG2NilMeansAccepted(t *testing.T) {
 }
 
 // No order of Add and Close may make nil a lie. go-docappender's does.
-func TestG2ClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T) {
+func TestClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T) {
 	for range 30 {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 7, MaxBufferedActions: 20})
 		var accepted sync.Map

@@ -27,7 +27,7 @@ var overloads = map[string]bufferedsender.Overload{
 // The breaker hears of a request before the publisher does, so that no hook
 // delays it. When it opens, the request may still count as in flight, and what
 // is in flight is never purged: then it is the other two.
-func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
+func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 	behindFirst := []string{"k-2", "k-3"}
 	for name, policy := range overloads {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 	}
 }
 
-func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
+func TestNothingIsPurgedWithoutNeed(t *testing.T) {
 	for _, name := range []string{"PurgeOne", "PurgeIndex"} {
 		policy := overloads[name]
 		for what, test := range map[string]func(t *testing.T, r *sendertest.Rig){
@@ -139,7 +139,7 @@ func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
 }
 
 // At a mark of four with the first in flight, Yokozuna drops the second.
-func TestYZNeverAnActionInFlight(t *testing.T) {
+func TestNoActionInFlightIsPurged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := sendertest.New(t, &sendertest.Options{
@@ -221,7 +221,7 @@ func TestYZNeverAnActionInFlight(t *testing.T) {
 	})
 }
 
-func TestYZPurgedKeysSettleInOrder(t *testing.T) {
+func TestPurgedKeysSettleInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := sendertest.New(t, &sendertest.Options{
@@ -241,7 +241,7 @@ func TestYZPurgedKeysSettleInOrder(t *testing.T) {
 	})
 }
 
-func TestYZAClosingSenderPurgesNothing(t *testing.T) {
+func TestAClosingSenderPurgesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
@@ -257,7 +257,7 @@ func TestYZAClosingSenderPurgesNothing(t *testing.T) {
 // Yokozuna's model test. For every schedule: what is in the index is what was
 // neither refused nor purged, and the breaker has counted each failure that was
 // injected, and nothing else.
-func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
+func TestWhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var (
 			n       = rapid.IntRange(1, 60).Draw(rt, "actions")

@@ -95,7 +95,7 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 	})
 }
 
-func TestACallThatDoesNotWaitIsToldWhyThereIsNoRoom(t *testing.T) {
+func TestACallThatDoesNotWaitGetsWhyThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})

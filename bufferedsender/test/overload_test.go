@@ -20,7 +20,7 @@ import (
 
 // Tests named YZ-* have their counterparts in the test suite of Yokozuna.
 
-func TestYZ1ConfirmBatchSize(t *testing.T) {
+func TestABatchIsSentWhenItIsFullOrItsIntervalIsOver(t *testing.T) {
 	for _, size := range []int{2, 10, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: size, AutoFlushInterval: 10 * time.Second, Breaker: sendertest.SteadyBreaker(t, nil)})
@@ -40,7 +40,7 @@ func TestYZ1ConfirmBatchSize(t *testing.T) {
 	}
 }
 
-func TestYZ2ConfirmHighWaterMark(t *testing.T) {
+func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 	for mark := 1; mark <= 10; mark++ {
 		t.Run(fmt.Sprint("of ", mark), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestYZ2ConfirmHighWaterMark(t *testing.T) {
 	})
 }
 
-func TestYZ3ConfirmDraining(t *testing.T) {
+func TestFlushDrainsWhatFillsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, AutoFlushInterval: -1, Breaker: sendertest.SteadyBreaker(t, nil)})
 		r.Upload(sendertest.Hotels("k", 9)...)
@@ -97,7 +97,7 @@ func TestYZ3ConfirmDraining(t *testing.T) {
 	})
 }
 
-func TestYZ7RequeueUndelivered(t *testing.T) {
+func TestWhatWasNotDeliveredIsSentAgainInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, Breaker: b, Retry: sendertest.RetryAtOnce})
@@ -134,7 +134,7 @@ func fullAndSick(t *testing.T, l *sendertest.Ledger, policy bufferedsender.Overl
 	return r
 }
 
-func TestYZ8PurgeOneGivesUpTheOldest(t *testing.T) {
+func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
@@ -185,7 +185,7 @@ func TestYZ8PurgeOneGivesUpTheOldest(t *testing.T) {
 	})
 }
 
-func TestYZ9PurgeIndexGivesUpAllThatWait(t *testing.T) {
+func TestPurgeIndexGivesUpAllThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeIndex)
@@ -200,7 +200,7 @@ func TestYZ9PurgeIndexGivesUpAllThatWait(t *testing.T) {
 	})
 }
 
-func TestYZ10BlockKeepsAll(t *testing.T) {
+func TestOverloadBlockKeepsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := fullAndSick(t, &l, bufferedsender.OverloadBlock)
@@ -220,7 +220,7 @@ func TestYZ10BlockKeepsAll(t *testing.T) {
 	})
 }
 
-func TestYZFailTurnsAway(t *testing.T) {
+func TestOverloadFailRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := fullAndSick(t, &l, bufferedsender.OverloadFail)
@@ -265,7 +265,7 @@ func TestYZFailTurnsAway(t *testing.T) {
 	})
 }
 
-func TestYZPurgingIsRefusedWithoutRepairOrConsent(t *testing.T) {
+func TestPurgingIsRefusedWithoutRepairOrConsent(t *testing.T) {
 	lost := func(context.Context, []string) {}
 	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadPurgeOne, bufferedsender.OverloadPurgeIndex} {
 		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Overload: policy})
@@ -286,7 +286,7 @@ func TestYZPurgingIsRefusedWithoutRepairOrConsent(t *testing.T) {
 	}
 }
 
-func TestYZPurgedActionsFailWithErrPurged(t *testing.T) {
+func TestPurgedActionsFailWithErrPurged(t *testing.T) {
 	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadPurgeOne, bufferedsender.OverloadPurgeIndex} {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
@@ -323,7 +323,7 @@ func TestYZPurgedActionsFailWithErrPurged(t *testing.T) {
 	}
 }
 
-func TestYZOnPurgedIsACallbackLikeTheOthers(t *testing.T) {
+func TestOnPurgedIsACallbackLikeTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *sendertest.Rig
 		var inside []error

@@ -24,7 +24,7 @@ import (
 
 // .NET's sender halves its batch size at a 413; after a single document it is 0
 // and the sender spins for ever.
-func TestMistakeDotNetEndlessLoopAfter413OfOneDocument(t *testing.T) {
+func TestDotNet413OfOneDocumentEndsInNoEndlessLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{OverBytes: 10})
@@ -40,7 +40,7 @@ func TestMistakeDotNetEndlessLoopAfter413OfOneDocument(t *testing.T) {
 }
 
 // .NET's Flush completes with a flush that was under way before it.
-func TestMistakeDotNetFlushEndsWithAnEarlierFlush(t *testing.T) {
+func TestDotNetFlushDoesNotEndWithAnEarlierFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second)})
@@ -61,7 +61,7 @@ func TestMistakeDotNetFlushEndsWithAnEarlierFlush(t *testing.T) {
 
 // An exception of .NET's key accessor ends its loop: later documents are
 // accepted and never sent.
-func TestMistakeDotNetThrowingKeyAccessorKillsTheLoop(t *testing.T) {
+func TestDotNetKeyAccessorThatPanicsDoesNotStopTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{KeyFieldAccessor: func(d sendertest.Hotel) string {
 			if d.ID == "bad" {
@@ -88,7 +88,7 @@ func TestMistakeDotNetThrowingKeyAccessorKillsTheLoop(t *testing.T) {
 }
 
 // .NET caches a failed key discovery for ever; see also G15.
-func TestMistakeDotNetFailedKeyDiscoveryIsCached(t *testing.T) {
+func TestDotNetFailedKeyDiscoveryIsNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
 		require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
@@ -106,7 +106,7 @@ func TestMistakeDotNetFailedKeyDiscoveryIsCached(t *testing.T) {
 }
 
 // .NET's back-off overflows from the 23rd throttle on: no waiting at all.
-func TestMistakeDotNetBackOffOverflows(t *testing.T) {
+func TestDotNetBackOffDoesNotOverflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 200, Jitter: 0.1}})
 		r.Respond(sendertest.Always(503, sendertest.ErrorBody("busy")))
@@ -123,7 +123,7 @@ func TestMistakeDotNetBackOffOverflows(t *testing.T) {
 }
 
 // In .NET a retried and a pending action of one key can share a batch.
-func TestMistakeDotNetRetriedAndPendingActionOfAKeyShareABatch(t *testing.T) {
+func TestDotNetRetriedAndPendingActionOfAKeyShareNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Status: 503}}})
@@ -139,7 +139,7 @@ func TestMistakeDotNetRetriedAndPendingActionOfAKeyShareABatch(t *testing.T) {
 }
 
 // Java retries 401, 403, 404 and network failures for ever, and close() hangs.
-func TestMistakeJavaRetriesForEverAndCloseHangs(t *testing.T) {
+func TestJavaCloseDoesNotHangInRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   sendertest.Answer
 		attempts int
@@ -163,7 +163,7 @@ func TestMistakeJavaRetriesForEverAndCloseHangs(t *testing.T) {
 }
 
 // Java's flush sends one batch, and nothing while another flush runs.
-func TestMistakeJavaFlushSendsOneBatchOrNone(t *testing.T) {
+func TestJavaFlushSendsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 512, DisableAutoFlush: true})
 		r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-3"}, Nth: 1, Status: 503}}})
@@ -180,7 +180,7 @@ func TestMistakeJavaFlushSendsOneBatchOrNone(t *testing.T) {
 }
 
 // Java's timer is dead until the first full batch, and after one tick.
-func TestMistakeJavaAutoFlushTimerIsDead(t *testing.T) {
+func TestJavaAutoFlushTimerRunsBeforeTheFirstFullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second})
 		for i := range 3 {
@@ -192,7 +192,7 @@ func TestMistakeJavaAutoFlushTimerIsDead(t *testing.T) {
 }
 
 // Java drops a document that the reply says nothing about.
-func TestMistakeJavaDropsDocumentsWithoutResult(t *testing.T) {
+func TestJavaDocumentsWithoutResultAreNotDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{Results: searchtest.ResultsMissing})
@@ -203,7 +203,7 @@ func TestMistakeJavaDropsDocumentsWithoutResult(t *testing.T) {
 }
 
 // JavaScript reports failures inside a 207 as success.
-func TestMistakeJavaScriptFailuresInside207AreSuccess(t *testing.T) {
+func TestJavaScriptFailuresInside207AreNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(sendertest.RefuseKeys("k-0", "k-2"))
@@ -216,7 +216,7 @@ func TestMistakeJavaScriptFailuresInside207AreSuccess(t *testing.T) {
 }
 
 // In JavaScript, after a batch that failed the rest is never attempted.
-func TestMistakeJavaScriptFailedBatchTakesTheRestWithIt(t *testing.T) {
+func TestJavaScriptFailedBatchDoesNotTakeTheRestWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 8})
 		r.Faults(searchtest.Fault{Count: 1, Status: 404}, searchtest.Fault{OverActions: 4})
@@ -227,7 +227,7 @@ func TestMistakeJavaScriptFailedBatchTakesTheRestWithIt(t *testing.T) {
 }
 
 // JavaScript's flush and dispose return while requests are under way.
-func TestMistakeJavaScriptFlushAndDisposeReturnEarly(t *testing.T) {
+func TestJavaScriptFlushAndCloseDoNotReturnEarly(t *testing.T) {
 	for name, end := range map[string]func(*sendertest.Rig) error{"Flush": (*sendertest.Rig).Flush, "Close": (*sendertest.Rig).Close} {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxInFlight: 3})
@@ -243,7 +243,7 @@ func TestMistakeJavaScriptFlushAndDisposeReturnEarly(t *testing.T) {
 }
 
 // In JavaScript a flush by the timer that fails ends the process.
-func TestMistakeJavaScriptFailingTimerFlushEndsTheProcess(t *testing.T) {
+func TestJavaScriptFailingTimerFlushDoesNotEndTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second})
 		r.Faults(searchtest.Fault{Count: 1, Status: 403})
@@ -258,7 +258,7 @@ func TestMistakeJavaScriptFailingTimerFlushEndsTheProcess(t *testing.T) {
 
 // In JavaScript the timer and an add send at the same time, and the older
 // version of a document wins.
-func TestMistakeJavaScriptOrderOfAKeyInverts(t *testing.T) {
+func TestJavaScriptOrderOfAKeyIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second, MaxBatchActions: 2, MaxInFlight: 4})
 		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(30 * time.Second)})
@@ -274,7 +274,7 @@ func TestMistakeJavaScriptOrderOfAKeyInverts(t *testing.T) {
 
 // Python retries only the first action of a request that failed; the others
 // vanish.
-func TestMistakePythonRetriesOnlyTheFirstAction(t *testing.T) {
+func TestPythonFailedRequestIsRetriedAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{Count: 2, Status: 503})
@@ -288,7 +288,7 @@ func TestMistakePythonRetriesOnlyTheFirstAction(t *testing.T) {
 }
 
 // In Python one oversize document makes its neighbours be sent without end.
-func TestMistakePythonOversizeDocumentMakesDuplicateSends(t *testing.T) {
+func TestPythonOversizeDocumentMakesNoDuplicateSends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{OverBytes: 5000})
@@ -306,7 +306,7 @@ func TestMistakePythonOversizeDocumentMakesDuplicateSends(t *testing.T) {
 }
 
 // With two actions of one key in a request Python credits the first twice.
-func TestMistakePythonDuplicateKeysAreCreditedToTheWrongAction(t *testing.T) {
+func TestPythonDuplicateKeysAreCreditedToTheirOwnActions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		for i, a := range []sendertest.Action{models.MergeAction(sendertest.Hotel{ID: "a"}), models.UploadAction(sendertest.Hotel{ID: "a"}), models.MergeAction(sendertest.Hotel{ID: "a", Rooms: 3})} {
@@ -323,7 +323,7 @@ func TestMistakePythonDuplicateKeysAreCreditedToTheWrongAction(t *testing.T) {
 
 // Python's retry counter never resets, so that a long-lived sender gives up at
 // the first trouble of a document that had trouble before.
-func TestMistakePythonRetryCounterNeverResets(t *testing.T) {
+func TestPythonAttemptsAreCountedForEachActionAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 2, Delay: time.Second, Jitter: -1}})
 		for round := range 10 {

@@ -20,7 +20,7 @@ import (
 )
 
 // langchaingo's store: 100 documents refused by 503-inside-207, and no error.
-func TestMistakeLangchaingo503Inside207IsNoError(t *testing.T) {
+func TestLangchaingo503Inside207IsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Status: 503}}})
@@ -33,7 +33,7 @@ func TestMistakeLangchaingo503Inside207IsNoError(t *testing.T) {
 
 // nats.go defers disconnect callbacks inside a loop that never ends: they never
 // run. Ours run after each request, not when all is over.
-func TestMistakeNATSCallbacksDeferredInAnEndlessLoop(t *testing.T) {
+func TestNATSCallbacksAreNotDeferredForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan string, 100)
 		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -56,7 +56,7 @@ func TestMistakeNATSCallbacksDeferredInAnEndlessLoop(t *testing.T) {
 }
 
 // go-docappender: Add after Close may return nil and lose the document.
-func TestMistakeDocappenderAddAfterCloseLosesTheDocument(t *testing.T) {
+func TestDocappenderAddAfterCloseIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		require.NoError(t, r.Close())
@@ -70,7 +70,7 @@ func TestMistakeDocappenderAddAfterCloseLosesTheDocument(t *testing.T) {
 }
 
 // go-docappender: documents to be retried sit in an idle worker for ever.
-func TestMistakeDocappenderRetriedDocumentsWaitForEver(t *testing.T) {
+func TestDocappenderRetriedDocumentsDoNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 100, AutoFlushInterval: -1, MaxInFlight: 4})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-5"}, Times: 2, Status: 422}}})
@@ -81,7 +81,7 @@ func TestMistakeDocappenderRetriedDocumentsWaitForEver(t *testing.T) {
 }
 
 // esutil's Flush never reports a send that failed.
-func TestMistakeESUtilFlushNeverReportsAFailedSend(t *testing.T) {
+func TestESUtilFlushReportsAFailedSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Respond(sendertest.Always(403, ""))
@@ -91,7 +91,7 @@ func TestMistakeESUtilFlushNeverReportsAFailedSend(t *testing.T) {
 }
 
 // esutil's Add after Close panics, and so does a second Close.
-func TestMistakeESUtilUseAfterClosePanics(t *testing.T) {
+func TestESUtilUseAfterCloseDoesNotPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		require.NoError(t, r.Close())
@@ -105,7 +105,7 @@ func TestMistakeESUtilUseAfterClosePanics(t *testing.T) {
 }
 
 // esutil pairs results with documents by position and does not count them.
-func TestMistakeESUtilPairsResultsByPosition(t *testing.T) {
+func TestESUtilResultsAreNotPairedByPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Faults(sendertest.RefuseKeys("k-1"))
@@ -119,7 +119,7 @@ func TestMistakeESUtilPairsResultsByPosition(t *testing.T) {
 }
 
 // esutil gives no signal of back-pressure while the service is down.
-func TestMistakeESUtilNoBackPressureWhileTheServiceIsDown(t *testing.T) {
+func TestESUtilBackPressureWhileTheServiceIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 100})
 		r.Respond(sendertest.Always(503, sendertest.ErrorBody("down"), "Retry-After", "3600"))
@@ -139,7 +139,7 @@ func TestMistakeESUtilNoBackPressureWhileTheServiceIsDown(t *testing.T) {
 }
 
 // opensearch-go ignores a per-item 429; here it is the document quota.
-func TestMistakeOpenSearchIgnores429OfOneDocument(t *testing.T) {
+func TestOpenSearch429OfOneDocumentIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewOnService(t, &searchtest.Options{DocumentQuota: 3}, nil)
 		r.Upload(sendertest.Hotels("k", 5)...)
@@ -152,7 +152,7 @@ func TestMistakeOpenSearchIgnores429OfOneDocument(t *testing.T) {
 
 // pubsub v2's Flush reads fields without the lock that guards them. Run with
 // -race.
-func TestMistakePubSubFlushReadsWithoutTheLockConcurrentSafe(t *testing.T) {
+func TestPubSubFlushReadsUnderTheLockConcurrentSafe(t *testing.T) {
 	r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxInFlight: 3, MaxBufferedActions: 50})
 	var callers sync.WaitGroup
 	for c := range 4 {

@@ -66,7 +66,7 @@ var malformedReplies = map[string]struct {
 	"another order":    {sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult { slices.Reverse(rs); return rs }), nil},
 }
 
-func TestG10MalformedReplies(t *testing.T) {
+func TestMalformedReplies(t *testing.T) {
 	for name, c := range malformedReplies {
 		t.Run("once: retried, and nothing is lost: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestG10MalformedReplies(t *testing.T) {
 	})
 }
 
-func TestG10ResultsPairByKeyNeverByPosition(t *testing.T) {
+func TestResultsPairByKeyNeverByPosition(t *testing.T) {
 	for name, shuffle := range map[string]func([]sendertest.WireResult){
 		"reversed": func(rs []sendertest.WireResult) { slices.Reverse(rs) },
 		"by key": func(rs []sendertest.WireResult) {
@@ -148,7 +148,7 @@ func TestG10ResultsPairByKeyNeverByPosition(t *testing.T) {
 	})
 }
 
-func TestG10ContradictionsAreNoSuccess(t *testing.T) {
+func TestContradictionsAreNoSuccess(t *testing.T) {
 	for name, change := range map[string]func([]sendertest.WireResult) []sendertest.WireResult{
 		"not succeeded and 200": func(rs []sendertest.WireResult) []sendertest.WireResult { rs[1]["status"] = false; return rs },
 		"succeeded and 503":     func(rs []sendertest.WireResult) []sendertest.WireResult { rs[1]["statusCode"] = 503; return rs },
@@ -173,7 +173,7 @@ func TestG10ContradictionsAreNoSuccess(t *testing.T) {
 }
 
 // An Indexer of somebody else's may return anything.
-func TestG10IndexerThatReturnsNonsense(t *testing.T) {
+func TestAnIndexerThatReturnsNonsenseCompletesNothing(t *testing.T) {
 	for name, result := range map[string]models.IndexDocumentsResult{
 		"nothing":         {},
 		"a status alone":  {StatusCode: 200},

@@ -115,7 +115,7 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 // The one test of the breaker with real connections and a real clock: the
 // service dies in the middle of the load, stays dead until the breaker is open
 // and a probe has failed, and comes back when nobody adds or flushes anything.
-func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T) {
+func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T) {
 	const documents, keys = 4000, 900 // several versions of each key
 	srv := searchtest.NewServer(&searchtest.Options{KeepContents: true})
 	require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))

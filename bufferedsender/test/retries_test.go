@@ -171,7 +171,7 @@ func TestRetryAfterIsAFloorOfThePause(t *testing.T) {
 	})
 }
 
-func TestG13ThrottledReplyPausesTheWholeSender(t *testing.T) {
+func TestAThrottledReplyPausesTheWholeSender(t *testing.T) {
 	for name, fault := range map[string]searchtest.Fault{
 		"a request with 429":  {Count: 1, Status: 429},
 		"a request with 503":  {Count: 1, Status: 503},
@@ -212,7 +212,7 @@ func TestG13ThrottledReplyPausesTheWholeSender(t *testing.T) {
 	})
 }
 
-func TestG13RefusedDocumentDelaysOnlyItsKey(t *testing.T) {
+func TestARefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 	for _, status := range []int{409, 422} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestG13RefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 	}
 }
 
-func TestG13RetriedActionsGoFirst(t *testing.T) {
+func TestRetriedActionsGoFirst(t *testing.T) {
 	t.Run("before new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
@@ -301,7 +301,7 @@ func TestG13RetriedActionsGoFirst(t *testing.T) {
 }
 
 // The timer that Close, Flush and pauses share must not go astray.
-func TestG13PauseEndsForWhateverWaits(t *testing.T) {
+func TestAPauseEndsForWhateverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})
 		r.Faults(searchtest.Fault{Every: 2, Status: 503, RetryAfter: searchtest.Duration(7 * time.Second)})

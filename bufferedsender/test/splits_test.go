@@ -30,7 +30,7 @@ func guilty(status int, keys ...string) sendertest.Answer {
 	}
 }
 
-func TestG9RefusedBatchIsHalvedAndUsesNoAttempt(t *testing.T) {
+func TestARefusedBatchIsHalvedAndUsesNoAttempt(t *testing.T) {
 	for name, f := range map[string]sendertest.Answer{
 		"413": func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if len(x.Keys) > 1 {
@@ -73,7 +73,7 @@ func TestG9RefusedBatchIsHalvedAndUsesNoAttempt(t *testing.T) {
 	}
 }
 
-func TestG9GuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
+func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 	for _, status := range []int{400, 413} {
 		for _, bad := range [][]string{{"k-0"}, {"k-99"}, {"k-50"}, {"k-0", "k-1", "k-57"}} {
 			t.Run(fmt.Sprint(status, bad), func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestG9GuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 	})
 }
 
-func TestG9LearnedSizeLimit(t *testing.T) {
+func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 	const size = 500
 	batch := func(r *sendertest.Rig, prefix string, n int) error {
 		for i := range n {
@@ -227,7 +227,7 @@ func TestG9LearnedSizeLimit(t *testing.T) {
 	})
 }
 
-func TestG9SplitKeepsOrderAndBooks(t *testing.T) {
+func TestASplitKeepsOrderAndAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 16, MaxInFlight: 4})
 		r.Faults(searchtest.Fault{OverActions: 3})
@@ -271,7 +271,7 @@ func TestG9SplitKeepsOrderAndBooks(t *testing.T) {
 }
 
 // One pause for all of a refused request: its documents travel together again.
-func TestARefusedRequestDoesNotComeBackInCrumbs(t *testing.T) {
+func TestARefusedRequestDoesNotComeBackInTinyParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 1000, Breaker: sendertest.SteadyBreaker(t, nil)})
 		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {

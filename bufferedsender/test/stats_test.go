@@ -36,7 +36,7 @@ func moved(before, after bufferedsender.Stats) (all []string) {
 
 // Each number moves when its thing happens, and no other does. BytesSent moves
 // with Requests and is looked at apart.
-func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
+func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts  sendertest.Options
 		setup func(r *sendertest.Rig)
@@ -278,7 +278,7 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	})
 }
 
-func TestYZ12BytesPendingAreThoseOfWhatIsHeld(t *testing.T) {
+func TestPendingBytesAreThoseOfWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		r.Sender.Pause()

@@ -83,7 +83,7 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 }
 
 // A program that collects and ends between two collections loses nothing.
-func TestMetricsOfAShortLifeAreTold(t *testing.T) {
+func TestMetricsOfAShortLifeAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
 		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Fold: true})

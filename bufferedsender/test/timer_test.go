@@ -28,7 +28,7 @@ func TestAnIntervalThatMeansNeverIsNever(t *testing.T) {
 	})
 }
 
-func TestG14AutoFlush(t *testing.T) {
+func TestAutoFlush(t *testing.T) {
 	const s = time.Second
 	t.Run("fires an interval after the oldest waiting action", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

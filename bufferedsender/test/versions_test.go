@@ -101,7 +101,7 @@ func roomsOf(r *sendertest.Rig, key string) int {
 	return stored.Rooms
 }
 
-func TestPressureVersion(t *testing.T) {
+func TestAnOlderVersionIsSuperseded(t *testing.T) {
 	type step = sendertest.Action
 	up := func(version int, tag string) step {
 		return models.UploadAction(sendertest.Hotel{ID: "k", Rooms: version, Name: tag}).WithTag(tag)

@@ -141,7 +141,7 @@ func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 
 // The breaker is told of a request before the reply is landed: whichever is first, the
 // call that waits for it returns.
-func TestWaitFailsFastWhicheverIsToldFirst(t *testing.T) {
+func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 	burnt := 0
 	const runs = 2000
 	for range runs {
@@ -206,7 +206,7 @@ func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
 
 // 1000 goroutines that add and wait for one document each would make 1000
 // requests alone.
-func TestPressureAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
+func TestAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 	const callers = 1000
 	for _, c := range []struct {
 		name    string
@@ -251,7 +251,7 @@ func TestPressureAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 }
 
 // Who gives up waiting is told what went wrong meanwhile.
-func TestAWaiterThatGivesUpIsToldWhatItsLastAttemptFailedWith(t *testing.T) {
+func TestAWaiterThatGivesUpGetsTheErrorOfItsLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
 		r.Respond(sendertest.BreakConnection)

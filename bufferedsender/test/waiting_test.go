@@ -27,7 +27,7 @@ func uploads(docs []sendertest.Hotel) (actions []sendertest.Action) {
 	return actions
 }
 
-func TestPressureWaitReturnsResultsInTheOrderGiven(t *testing.T) {
+func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 4})
 		r.Upload(sendertest.Hotel{ID: "there", Rooms: 1})
@@ -69,7 +69,7 @@ func TestPressureWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 	})
 }
 
-func TestPressureWaitSaysWhatFailed(t *testing.T) {
+func TestWaitSaysWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400, Message: "bad document"}, {Keys: []string{"k-3"}, Status: 409}}})
@@ -162,7 +162,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 	})
 }
 
-func TestPressureWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
+func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		actions := uploads(sendertest.Hotels("k", 5))
@@ -214,7 +214,7 @@ func TestPressureWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 	})
 }
 
-func TestPressureWaitInsideACallback(t *testing.T) {
+func TestAWaitInsideACallbackIsRefused(t *testing.T) {
 	for name := range fiveHandlers(nil) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestPressureWaitInsideACallback(t *testing.T) {
 	}
 }
 
-func TestPressureWaitAndClose(t *testing.T) {
+func TestWaitAndClose(t *testing.T) {
 	t.Run("a sender that is closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
@@ -314,7 +314,7 @@ func TestPressureWaitAndClose(t *testing.T) {
 	})
 }
 
-func TestPressureWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
+func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	for _, c := range []struct {
 		option, wait time.Duration
 	}{{0, bufferedsender.DefaultWaitInterval}, {50 * time.Millisecond, 50 * time.Millisecond}, {-1, 0}} {
@@ -381,7 +381,7 @@ func TestPressureWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	})
 }
 
-func TestPressureWaitAcrossRetries(t *testing.T) {
+func TestWaitAcrossRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		r.Faults(searchtest.Fault{Count: 2, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 422}}})
