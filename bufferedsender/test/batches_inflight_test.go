@@ -56,10 +56,10 @@ func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxInFlight: flight, MaxBatchActions: batch, AutoFlushInterval: 10 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000}})
 			r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				mu.Lock()
-				latency, sick := time.Duration(rnd.Int64N(int64(5*time.Second))), rnd.Float64() < broken
+				latency, fails := time.Duration(rnd.Int64N(int64(5*time.Second))), rnd.Float64() < broken
 				mu.Unlock()
 				time.Sleep(latency)
-				if sick {
+				if fails {
 					return sendertest.Reply(req, 503, ""), nil
 				}
 				return next()

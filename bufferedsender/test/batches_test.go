@@ -245,7 +245,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 
 func text(n int) string { return strings.Repeat("x", n) }
 
-// The loop sleeps until it is told that a batch is full; it must be told by
+// The loop sleeps until it is notified that a batch is full; it must be notified by
 // bytes too, and must not be woken by every single document.
 
 func TestFullInBytesIsSentAtOnce(t *testing.T) {

@@ -151,7 +151,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), 70*time.Second, cause)
 				defer cancel()
 				err := call(ctx, r.Sender)
-				assert.Equal(t, 70*time.Second, r.Now(), "it waits, through two probes in vain")
+				assert.Equal(t, 70*time.Second, r.Now(), "it waits, through two probes that fail")
 				require.ErrorIs(t, err, cause)
 				sendertest.RequireCircuitOpen(t, err)
 				var answer *search.Error
@@ -198,7 +198,7 @@ func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 			sendertest.RequireCircuitOpen(t, e.Err)
 		}
 		assert.Equal(t, err, r.Sender.Close(t.Context()), "every call gets the same answer")
-		assert.Equal(t, "closed", l.Notes()[len(l.Notes())-1], "the last thing that is told of %v", l.Notes())
+		assert.Equal(t, "closed", l.Notes()[len(l.Notes())-1], "the last of %v", l.Notes())
 		time.Sleep(time.Hour)
 		assert.Len(t, r.Requests(), 1, "nothing is left behind")
 	})

@@ -143,7 +143,7 @@ func TestRetryAfterLengthensTheOpening(t *testing.T) {
 }
 
 // A 401 opens the breaker without any throttling before it, so nothing but the
-// reply to the probe can tell when the next one may go.
+// reply to the probe can say when the next one may go.
 func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		headers []string
@@ -190,7 +190,7 @@ func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
 func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Breaker: sendertest.SteadyBreaker(t, nil)})
-		r.Respond(sendertest.First(4, sendertest.Failing)) // three open it, a probe in vain
+		r.Respond(sendertest.First(4, sendertest.Failing)) // three open it, a probe that fails
 		r.Upload(sendertest.Hotel{ID: "flushed"})
 		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
 		time.Sleep(20 * time.Second)

@@ -117,7 +117,7 @@ func TestAFailingIndexNeverStopsAHealthyOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
 		senders := map[string]*bufferedsender.BufferedSender[sendertest.Hotel]{}
-		for _, name := range []string{"sick", "healthy"} {
+		for _, name := range []string{"failing", "healthy"} {
 			require.NoError(t, srv.CreateIndex(fmt.Sprintf(`{"name":%q,"fields":[{"name":"id","type":"Edm.String","key":true},{"name":"rooms","type":"Edm.Int32"}]}`, name)))
 			client, err := search.NewClientWithKey(srv.URL(), name, azcore.NewKeyCredential(searchtest.AdminKey),
 				&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
@@ -126,9 +126,9 @@ func TestAFailingIndexNeverStopsAHealthyOne(t *testing.T) {
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, senders[name])
 		}
-		srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Index: "sick", Status: 500}}})
+		srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Index: "failing", Status: 500}}})
 		full := sendertest.Within(t, 10*time.Minute)
-		blocked := sendertest.Later(func() error { return senders["sick"].UploadDocuments(full, sendertest.Hotels("k", 50)...) })
+		blocked := sendertest.Later(func() error { return senders["failing"].UploadDocuments(full, sendertest.Hotels("k", 50)...) })
 		for i := range 50 {
 			require.NoError(t, senders["healthy"].UploadDocuments(t.Context(), sendertest.Hotels(fmt.Sprint("k", i), 10)...))
 			time.Sleep(100 * time.Millisecond)
@@ -136,11 +136,11 @@ func TestAFailingIndexNeverStopsAHealthyOne(t *testing.T) {
 		require.NoError(t, senders["healthy"].Flush(t.Context()))
 		assert.EqualValues(t, 500, srv.DocumentCount("healthy"))
 		assert.Equal(t, breaker.Closed, senders["healthy"].Breaker().Status().State)
-		assert.Equal(t, breaker.Open, senders["sick"].Breaker().Status().State)
+		assert.Equal(t, breaker.Open, senders["failing"].Breaker().Status().State)
 		sendertest.RequireCircuitOpen(t, <-blocked)
 		srv.SetFaults(nil)
-		require.NoError(t, senders["sick"].Flush(sendertest.Within(t, time.Hour)))
-		assert.EqualValues(t, 40, srv.DocumentCount("sick"))
+		require.NoError(t, senders["failing"].Flush(sendertest.Within(t, time.Hour)))
+		assert.EqualValues(t, 40, srv.DocumentCount("failing"))
 	})
 }
 
@@ -178,19 +178,19 @@ func (slowMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric
 	return noop.Registration{}, nil
 }
 
-// There is something to tell at once: the breaker is open already.
+// There is something to report at once: the breaker is open already.
 func TestHandlersAreNotCalledBeforeTheSenderIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began, told := time.Now(), make(chan context.Context, 10)
+		began, reported := time.Now(), make(chan context.Context, 10)
 		opts := sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), MeterProvider: slow{}, Logger: sendertest.NoLog}
 		opts.Handlers.HealthChanged = func(ctx context.Context, _ *events.HealthChange) {
 			assert.Equal(t, time.Second, time.Since(began))
-			told <- ctx
+			reported <- ctx
 		}
 		opts.Breaker.Disable()
 		sender, err := bufferedsender.New(&sendertest.Indexer{}, &opts)
 		require.NoError(t, err)
-		assert.NotNil(t, <-told)
+		assert.NotNil(t, <-reported)
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }

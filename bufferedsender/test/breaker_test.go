@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The rules of the fuse library that have a meaning for a sender. Those of the
-// breaker alone are tested in its package.
+// The rules of fuse, a breaker for Erlang, that have a meaning for a sender. Those
+// of the breaker alone are tested in its package.
 
 func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 		defer s.Breaker().Subscribe(func(c breaker.Change) {
 			if c.To == breaker.Open {
 				opened = append(opened, c.At)
-				assert.EqualValues(t, 2+len(opened), calls.Load(), "the third failure opens it, and each probe in vain, with no options at all")
+				assert.EqualValues(t, 2+len(opened), calls.Load(), "the third failure opens it, and each probe that fails, with no options at all")
 			}
 		})()
 		began := time.Now()

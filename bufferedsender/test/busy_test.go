@@ -71,7 +71,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 	})
 }
 
-// What was not held against a document when it was turned away is not held
+// What was not held against a document when it was throttled is not held
 // against it later either.
 func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 	for name, last := range map[string]searchtest.Fault{
@@ -161,8 +161,8 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	})
 }
 
-// As long as older requests of its own keep the service busy, nobody is turned
-// away in vain.
+// As long as older requests of its own keep the service busy, being throttled counts
+// against no document.
 func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 10, Breaker: sendertest.SteadyBreaker(t, nil)})
@@ -192,7 +192,7 @@ func TestRetriesThatAreOffAreOffForThrottlingToo(t *testing.T) {
 	})
 }
 
-// After being turned away for an hour a document meets its first conflict, and
+// After being throttled for an hour a document meets its first conflict, and
 // does not wait for a minute because of it.
 func TestTheWaitForAConflictDoesNotCountWhatThrottlingCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
 	})
 }
 
-// Between two documents that get through, every other request is in vain.
+// Between two documents that get through, every other request fails.
 func TestATrickleLosesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		perSecond       float64
@@ -304,7 +304,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 	}
 }
 
-// Its retries travel alone: nothing in its requests tells that others go through.
+// Its retries travel alone: nothing in its requests says that others go through.
 func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})

@@ -119,10 +119,10 @@ func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 
 func TestAHandlerThatEndsItsGoroutineWhileCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := 0
+		reported := 0
 		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Hour}, &sendertest.Options{
 			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) {
-				told++
+				reported++
 				runtime.Goexit()
 			}},
 		})
@@ -134,7 +134,7 @@ func TestAHandlerThatEndsItsGoroutineWhileCloseGivesUp(t *testing.T) {
 		require.ErrorAs(t, sender.Close(ctx), &closed)
 		assert.Equal(t, 3, closed.Unknown)
 		assert.Len(t, closed.Errors, 3)
-		assert.Equal(t, 3, told)
+		assert.Equal(t, 3, reported)
 	})
 }
 

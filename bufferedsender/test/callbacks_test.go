@@ -25,7 +25,7 @@ import (
 func TestACallbackThatBlocksForEverHoldsOnlyWhatWaitsForIt(t *testing.T) {
 	for name := range fiveHandlers(nil) {
 		if name == "ActionAdded" {
-			continue // it gets the caller's ctx and holds nobody else up, see G12
+			continue // it gets the caller's ctx and holds nobody else up: see TestNoLockIsHeldWhileAnythingBlocks
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -357,7 +357,7 @@ func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 	}
 }
 
-// gate holds whoever comes until it is released, and tells when the first comes.
+// gate holds whoever comes until it is released, and reports when the first comes.
 type gate struct{ blocked, release chan struct{} }
 
 func (g gate) wait() {

@@ -51,8 +51,6 @@ func TestAReplyBehindAStuckHandlerIsReportedAsUnknown(t *testing.T) {
 	}
 }
 
-// What a review without mercy found, one test each.
-
 // stuck makes a sender whose Close has given up on a handler that waits for
 // release.
 func stuck(t *testing.T, release <-chan struct{}) (*bufferedsender.BufferedSender[sendertest.Hotel], error) {
@@ -117,7 +115,7 @@ func TestSlowHandlersDoNotHoldCloseForLong(t *testing.T) {
 }
 
 // Replies that come when Close has already said that nobody knows must not be
-// told as successes.
+// reported as successes.
 func TestEventsAgreeWithAStuckClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := &sendertest.Indexer{}

@@ -268,13 +268,13 @@ func TestACloseThatLeavesACallbackBehindCountsOnlyNewFailures(t *testing.T) {
 func TestCloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		told := 0
+		reported := 0
 		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-release // deaf to ctx
 			return sendertest.AcceptAll(ctx, body)
 		}}, &sendertest.Options{MaxBatchActions: 2, Handlers: sendertest.Handlers{
-			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { told++ },
-			ActionFailed:    func(context.Context, *events.ActionFailed[sendertest.Hotel]) { told++ },
+			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { reported++ },
+			ActionFailed:    func(context.Context, *events.ActionFailed[sendertest.Hotel]) { reported++ },
 		}})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, sender)
@@ -284,10 +284,10 @@ func TestCloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(began), 8*time.Second)
 		closed := sendertest.CloseError(t, err)
 		assert.Equal(t, []int{3, 2, 0}, []int{closed.Unsent, closed.Unknown, closed.Failed})
-		assert.Equal(t, 5, told, "their callbacks have run")
+		assert.Equal(t, 5, reported, "their callbacks have run")
 		close(release)
 		time.Sleep(time.Minute)
-		assert.Equal(t, 5, told, "the late answer changes nothing")
+		assert.Equal(t, 5, reported, "the late answer changes nothing")
 		assert.EqualValues(t, 5, sender.Stats().Unsent)
 	})
 }

@@ -271,7 +271,7 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 				assert.Len(t, r.Indexed(), 9)
 			})
 		})
-		t.Run("raised while adders wait "+name, func(t *testing.T) {
+		t.Run("raised while producers wait "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500})
 				_, err := r.Sender.SetLimits(c.low)

@@ -21,12 +21,12 @@ import (
 
 // disk is a deadletter.Sink that takes its time, and keeps nothing.
 type disk struct {
-	letter time.Duration // for each
+	letter time.Duration // for each dead letter
 	before func()        // called by Write
 
 	mu      sync.Mutex
 	written int
-	pieces  []int // letters of each Write
+	pieces  []int // dead letters of each Write
 }
 
 func (d *disk) Write(_ context.Context, letters []deadletter.Letter) error {
@@ -41,7 +41,7 @@ func (d *disk) Write(_ context.Context, letters []deadletter.Letter) error {
 	return nil
 }
 
-// all returns how many letters were written, and the most in one Write.
+// all returns how many dead letters were written, and the most in one Write.
 func (d *disk) all() (written, most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -140,7 +140,7 @@ func TestDeadLettersOfWhatWasNeverSent(t *testing.T) {
 			for _, line := range l.Notes("letters", "failed") {
 				words := strings.Fields(line)
 				for _, key := range words[1:] {
-					assert.Equal(t, words[0] == "failed", written[key], "the letter of %s comes first", key)
+					assert.Equal(t, words[0] == "failed", written[key], "the dead letter of %s comes first", key)
 					written[key] = true
 				}
 			}
@@ -184,7 +184,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 				r.Faults(sendertest.RefuseKeys("k-1", "k-2"))
 				r.Upload(sendertest.Hotels("k", 4)...)
 				require.Error(t, r.Flush())
-				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "they are told all the same")
+				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "they are reported all the same")
 				s := r.Sender.Stats()
 				assert.EqualValues(t, 2, s.DeadLetterErrors)
 				assert.Zero(t, s.DeadLetters)
@@ -211,7 +211,7 @@ func TestDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 	})
 }
 
-// What travelled as one becomes one letter, which makes what all of it would
+// What travelled as one becomes one dead letter, which makes what all of it would
 // have made.
 func TestDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	})
 }
 
-// Each letter is what travelled, no more and no less: Replay of several that
+// Each dead letter is what travelled, no more and no less: Replay of several that
 // hold each other's documents would make an index that never was.
 func TestDeadLettersOfOneKeyHoldWhatTravelled(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -92,22 +92,22 @@ func TestEncoderMayBeJSONMarshal(t *testing.T) {
 	})
 }
 
-// picky is a service that knows what each document must look like, and gives
+// strictService is a service that knows what each document must look like, and gives
 // the sender every reason to send it again.
-type picky struct {
+type strictService struct {
 	t      *testing.T
 	wrong  func(doc sendertest.Hotel) string // what is wrong with a document, or ""
 	mu     sync.Mutex
 	random *rand.Rand // guarded by mu
 }
 
-func (p *picky) chance(one int) bool {
+func (p *strictService) chance(one int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.random.IntN(one) == 0
 }
 
-func (p *picky) index(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+func (p *strictService) index(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 	if p.chance(8) { // an answer before the body is read, which goes on
 		head := make([]byte, 100)
 		_, _ = body.Read(head)
@@ -160,7 +160,7 @@ func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 			}
 			return strings.Repeat(id+" ", long/len(id))
 		}
-		service := &picky{t: t, random: rand.New(rand.NewPCG(1, 2)), wrong: func(h sendertest.Hotel) string {
+		service := &strictService{t: t, random: rand.New(rand.NewPCG(1, 2)), wrong: func(h sendertest.Hotel) string {
 			if want := name(h.ID); h.Name != want {
 				return fmt.Sprintf("%q has the name %.60q", h.ID, h.Name)
 			}

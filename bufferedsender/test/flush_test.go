@@ -23,15 +23,15 @@ import (
 func TestFlushReturnsAfterCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func() { time.Sleep(time.Second) }
-		told := 0
+		reported := 0
 		r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{
-			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { slow(); told++ },
-			ActionFailed:    func(context.Context, *events.ActionFailed[sendertest.Hotel]) { slow(); told++ },
+			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { slow(); reported++ },
+			ActionFailed:    func(context.Context, *events.ActionFailed[sendertest.Hotel]) { slow(); reported++ },
 		}})
 		r.Faults(sendertest.RefuseKeys("k-9"))
 		r.Upload(sendertest.Hotels("k", 10)...)
 		require.Error(t, r.Flush())
-		assert.Equal(t, 10, told)
+		assert.Equal(t, 10, reported)
 		assert.Equal(t, 10*time.Second, r.Now())
 	})
 }
@@ -235,7 +235,7 @@ func TestFlushReportsFailures(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: sendertest.Handlers{ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
 				if e.Key == "later-0" {
-					time.Sleep(10 * time.Second) // the failures are told, and Flush is not yet
+					time.Sleep(10 * time.Second) // the failures are reported, and Flush has not returned
 				}
 			}}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"bad-*"}, Status: 400}}})
@@ -374,8 +374,6 @@ func TestEveryFailureIsReportedToWhoWaitedForItOrElseByClose(t *testing.T) {
 		})
 	})
 }
-
-// What callers, logs and errors are told.
 
 func TestWhatIsTakenBackIsNoFailureOfTheNextFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

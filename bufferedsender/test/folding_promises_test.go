@@ -138,7 +138,7 @@ func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 }
 
 func TestFoldingKeepsTheOtherPromises(t *testing.T) {
-	t.Run("G7: Flush answers for what was accepted before it", func(t *testing.T) {
+	t.Run("Flush answers for what was accepted before it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers(), Retry: sendertest.RetryAtOnce})
@@ -156,7 +156,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			assert.Equal(t, 2, failures.Count)
 		})
 	})
-	t.Run("G7: a Flush returns after the callbacks of all parts", func(t *testing.T) {
+	t.Run("a Flush returns after the callbacks of all parts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers()})
@@ -167,7 +167,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			assert.Len(t, l.Endings("k"), 50)
 		})
 	})
-	t.Run("G8: Close counts each part", func(t *testing.T) {
+	t.Run("Close counts each part", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			dead := &sendertest.DeadLetters{Ledger: &l}
@@ -181,7 +181,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			assert.Len(t, dead.All(), 2, "one for what would have travelled as one, and one for the probe")
 		})
 	})
-	t.Run("G8: and calls all of a write that was cut off unknown", func(t *testing.T) {
+	t.Run("and calls all of a write that was cut off unknown", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers()})
@@ -195,7 +195,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			}
 		})
 	})
-	t.Run("G5: a purge gives up all parts, in order", func(t *testing.T) {
+	t.Run("a purge gives up all parts, in order", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{
@@ -219,7 +219,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			assert.Equal(t, []string{"new", "other"}, r.Indexed())
 		})
 	})
-	t.Run("G2: what a call did not get accepted is not folded in", func(t *testing.T) {
+	t.Run("what a call did not get accepted is not folded in", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBufferedActions: 2})
 			r.Sender.Pause()

@@ -76,7 +76,7 @@ func TestWhichPairsAreFoldedIntoWhat(t *testing.T) {
 					ends, apart = ends[len(ends)-2:], apart[len(apart)-2:]
 					assert.Equal(t, []any{1, 2}, sendertest.Tags(ends))
 					for i, e := range ends {
-						assert.Equal(t, actions[i].Type, e.Type, "the action is told as it was added")
+						assert.Equal(t, actions[i].Type, e.Type, "the action is reported as it was added")
 						assert.False(t, e.Superseded)
 						assert.False(t, apart[i].Folded)
 						if len(row.travels) == 2 {
@@ -169,7 +169,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 		require.NoError(t, r.Flush())
 		assert.Equal(t, [][]string{{"a", "hot"}, {"b", "c"}, {"d"}}, sendertest.KeysOf(r.Requests()))
 	})
-	t.Run("so a key that never rests is not starved", func(t *testing.T) {
+	t.Run("so a key that never rests is sent all the same", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBatchActions: 2, AutoFlushInterval: 10 * time.Second, Handlers: l.Handlers()})

@@ -95,10 +95,10 @@ func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 		began := time.Now()
 		r.Upload(sendertest.Hotels("fine", 5)...)
 		synctest.Wait()
-		assert.Empty(t, l.HealthStates(), "a healthy sender has nothing to tell")
+		assert.Empty(t, l.HealthStates(), "a healthy sender has nothing to report")
 		r.Respond(sendertest.Always(429, ""))
 		r.Upload(sendertest.Hotel{ID: "k"})
-		time.Sleep(10 * time.Minute) // throttled, then open, with many probes in vain
+		time.Sleep(10 * time.Minute) // throttled, then open, with many probes that fail
 		r.Respond(nil)
 		require.NoError(t, r.Flush())
 		synctest.Wait()
@@ -106,7 +106,7 @@ func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 		assert.Equal(t, []events.HealthState{
 			events.Throttled, events.Healthy, // for 10 s
 			events.CircuitOpen, events.Healthy,
-		}, states, "twenty probes in vain change nothing")
+		}, states, "twenty probes that fail change nothing")
 		for range 3 {
 			r.Sender.Pause()
 			synctest.Wait()
@@ -149,9 +149,9 @@ func TestHealthIsReportedInOrderWithTheOtherEvents(t *testing.T) {
 		r.Respond(nil)
 		require.NoError(t, r.Flush())
 		require.NoError(t, r.Close())
-		told := l.Notes()
+		notes := l.Notes()
 		index := map[string]int{} // of the first time
-		for i, line := range told {
+		for i, line := range notes {
 			if _, again := index[line]; !again {
 				index[line] = i
 			}
@@ -159,7 +159,7 @@ func TestHealthIsReportedInOrderWithTheOtherEvents(t *testing.T) {
 		assert.Less(t, index["sent k-0"], index["health circuit open"])
 		assert.Less(t, index["health circuit open"], index["sent k-1"])
 		assert.Less(t, index["completed k-1"], index["health closed"])
-		assert.Equal(t, "closed", told[len(told)-1], "the Closed handler is the last of all, %v", told)
+		assert.Equal(t, "closed", notes[len(notes)-1], "the Closed handler is the last of all, %v", notes)
 	})
 }
 
@@ -213,8 +213,8 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 			assert.Equal(t, oops, answer.Handlers)
 			assert.Zero(t, answer.Failed+answer.Unsent+answer.Unknown)
 			assert.Equal(t, 1, calls)
-			told := l.Notes("completed", "closed", "health")
-			assert.Equal(t, "closed", told[len(told)-1])
+			notes := l.Notes("completed", "closed", "health")
+			assert.Equal(t, "closed", notes[len(notes)-1])
 		})
 	})
 	t.Run("nil is no error", func(t *testing.T) {
@@ -263,8 +263,8 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 			r.Respond(sendertest.Hang)
 			r.Upload(sendertest.Hotels("k", 3)...)
 			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
-			told := l.Notes()
-			assert.Equal(t, "closed", told[len(told)-1])
+			notes := l.Notes()
+			assert.Equal(t, "closed", notes[len(notes)-1])
 			assert.Len(t, l.Notes("closed"), 1)
 		})
 	})

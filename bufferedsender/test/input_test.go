@@ -121,9 +121,6 @@ func TestADocumentThatCannotBeEncodedIsRefused(t *testing.T) {
 	})
 }
 
-// That panics and calls to Flush in callbacks do no harm, see G11; for replies
-// that are rubbish, G10.
-
 func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 	const attempts = 1 + 2
 	quick := retry.Options{MaxRetries: 2, Delay: time.Millisecond}

@@ -1,5 +1,7 @@
 //go:build !race
 
+// The race detector has memory of its own, and makes sync.Pool forget at random.
+
 package test
 
 import (
@@ -41,9 +43,9 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 		conflicts = limit / (size + 100) // nearly a full buffer
 	)
 	for name, opts := range map[string]sendertest.Options{
-		"nobody is told": {},
-		"a handler":      {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
-		"dead letters":   {DeadLetters: &sendertest.DeadLetters{}},
+		"without handlers": {},
+		"a handler":        {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
+		"dead letters":     {DeadLetters: &sendertest.DeadLetters{}},
 		"both, several in flight": {
 			Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}, DeadLetters: &sendertest.DeadLetters{}, MaxInFlight: 4,
 		},
@@ -77,11 +79,11 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 	const senders, most = 10, 20 << 10
 	for name, opts := range map[string]sendertest.Options{
-		"nobody is told": {},
-		"a handler":      {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
-		"dead letters":   {DeadLetters: &sendertest.DeadLetters{}},
-		"folding":        {Fold: true},
-		"in flight":      {MaxInFlight: 8, MaxBatchActions: 100},
+		"without handlers": {},
+		"a handler":        {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
+		"dead letters":     {DeadLetters: &sendertest.DeadLetters{}},
+		"folding":          {Fold: true},
+		"in flight":        {MaxInFlight: 8, MaxBatchActions: 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,9 +120,9 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 	const limit, callers, size = 4 << 20, 400, 100_000
 	for name, opts := range map[string]sendertest.Options{
-		"nobody is told": {},
-		"a handler":      {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
-		"folding":        {Fold: true},
+		"without handlers": {},
+		"a handler":        {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
+		"folding":          {Fold: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -156,7 +158,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 	}
 }
 
-// Letters of all that is given up would be another buffer, and more.
+// Dead letters of all that is given up would be another buffer, and more.
 func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
 	const limit, size = 8 << 20, 2000
 	purge := func(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel], b *breaker.Breaker) {

@@ -34,7 +34,7 @@ var faultScripts = map[string][]searchtest.Fault{
 	"the key is wrong":                 {{Status: 403}},
 	"connections break before":         {{Every: 3, Cut: searchtest.CutBeforeCommit}},
 	"connections break after":          {{Every: 3, Cut: searchtest.CutAfterCommit}},
-	"replies are rubbish":              {{Every: 3, Body: searchtest.BodyMalformed}},
+	"replies are malformed":            {{Every: 3, Body: searchtest.BodyMalformed}},
 	"replies are cut off":              {{Every: 3, Body: searchtest.BodyTruncated}},
 	"results are missing":              {{Every: 2, Results: searchtest.ResultsMissing}},
 	"results name nobody":              {{Results: searchtest.ResultsUnknownKey}},

@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tests named YZ-* have their counterparts in the test suite of Yokozuna.
+// Most of these tests, and of those of purging, have their counterparts in the test
+// suite of Yokozuna, Riak's indexer for Solr.
 
 func TestABatchIsSentWhenItIsFullOrItsIntervalIsOver(t *testing.T) {
 	for _, size := range []int{2, 10, 100} {
@@ -55,13 +56,13 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 					}
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					sendertest.RequireAccepted(t, err, 0)
-					assert.Equal(t, mark, i, "only the last is turned away")
+					assert.Equal(t, mark, i, "only the last is rejected")
 				}
 				assert.Equal(t, mark, accepted)
 				assert.Equal(t, mark, r.Sender.PendingActionCount())
 				r.Respond(nil)
 				require.NoError(t, r.Flush())
-				assert.ElementsMatch(t, sendertest.IDs(sendertest.Hotels("k", mark)), r.AppliedKeys(), "what was turned away is never sent")
+				assert.ElementsMatch(t, sendertest.IDs(sendertest.Hotels("k", mark)), r.AppliedKeys(), "what was rejected is never sent")
 			})
 		})
 	}
@@ -308,7 +309,7 @@ func TestPurgedActionsFailWithErrPurged(t *testing.T) {
 			for _, line := range l.Notes("failed", "purged") {
 				words := strings.Fields(line)
 				for _, key := range words[1:] {
-					assert.Equal(t, words[0] == "purged", failed[key], "OnPurged is told after the ActionFailed events")
+					assert.Equal(t, words[0] == "purged", failed[key], "OnPurged is called after the ActionFailed events")
 					failed[key] = true
 				}
 			}

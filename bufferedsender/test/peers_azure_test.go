@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The mistakes of the nearest relatives, of other languages and of other
-// indexers for Go. Each is a test.
+// The mistakes of the senders of other Azure SDKs, each with a test that ours does
+// not make it. peers_go_test.go has those of other indexers for Go.
 
 // .NET's sender halves its batch size at a 413; after a single document it is 0
 // and the sender spins for ever.
@@ -87,7 +87,7 @@ func TestDotNetKeyAccessorThatPanicsDoesNotStopTheSender(t *testing.T) {
 	})
 }
 
-// .NET caches a failed key discovery for ever; see also G15.
+// .NET caches a failed key discovery for ever.
 func TestDotNetFailedKeyDiscoveryIsNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)

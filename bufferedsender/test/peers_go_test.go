@@ -35,20 +35,20 @@ func TestLangchaingo503Inside207IsAnError(t *testing.T) {
 // run. Ours run after each request, not when all is over.
 func TestNATSCallbacksAreNotDeferredForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := make(chan string, 100)
+		reported := make(chan string, 100)
 		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			time.Sleep(time.Second)
 			return models.IndexDocumentsResult{}, sendertest.StatusError(404)
 		}}, &sendertest.Options{MaxBatchActions: 1, DisableBreaker: true, Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
-			ActionFailed:   func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) { told <- e.Key },
-			BatchCompleted: func(context.Context, *events.Batch) { told <- "batch" },
+			ActionFailed:   func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) { reported <- e.Key },
+			BatchCompleted: func(context.Context, *events.Batch) { reported <- "batch" },
 		}})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, sender)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 20)...))
 		for i := range 20 {
-			assert.Equal(t, "batch", <-told)
-			assert.Equal(t, fmt.Sprint("k-", i), <-told)
+			assert.Equal(t, "batch", <-reported)
+			assert.Equal(t, fmt.Sprint("k-", i), <-reported)
 			assert.EqualValues(t, 19-i, sender.PendingActionCount())
 		}
 		require.Error(t, sender.Close(t.Context()))

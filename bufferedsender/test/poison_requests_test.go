@@ -172,7 +172,7 @@ func TestABatchThatKeepsFailingWhileOthersPassIsDivided(t *testing.T) {
 	}
 }
 
-// Else every batch would be tried in vain, for a whole RequestTimeout.
+// Else every batch would be tried without success for a whole RequestTimeout.
 func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 	const line, rounds = 20_000, 30 // larger requests have no reply; a round is about twice that
 	for _, inFlight := range []int{1, 4} {
@@ -194,7 +194,7 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 						inVain++
 					}
 				}
-				t.Log("requests in vain:", inVain, "of", len(r.Requests()))
+				t.Log("failed requests:", inVain, "of", len(r.Requests()))
 				assert.Less(t, inVain, 2*rounds, "three a round and more if every round begins with a full batch")
 				assert.Less(t, r.Sender.Stats().BatchBytesLimit, bufferedsender.DefaultMaxBatchBytes)
 			})

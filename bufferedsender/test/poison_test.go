@@ -195,7 +195,7 @@ func typed(message func(key string) string) sendertest.Answer {
 func TestAMergeThatFindsNothingDoesNotProveTheIndexSound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
-		// The sender looks at the breaker while it is still being told of the reply.
+		// The sender looks at the breaker while it is still being notified of the reply.
 		r.Sender.Breaker().Subscribe(func(breaker.Change) { time.Sleep(time.Millisecond) })
 		r.Respond(typed(sameReason))
 		r.Upload(sendertest.Hotels("poison", 2000)...)

@@ -31,13 +31,13 @@ func renamed(rs []sendertest.WireResult, to func(i int, key string) string) []se
 }
 
 // What a reply to k-0 … k-4 can be. unclear are the keys whose outcome it does
-// not tell.
+// not say.
 var malformedReplies = map[string]struct {
 	reply   sendertest.Answer
 	unclear []string
 }{
 	"empty":                  {sendertest.RewriteTo(""), sendertest.IDs(sendertest.Hotels("k", 5))},
-	"rubbish":                {sendertest.RewriteTo("<html>OK</html>"), sendertest.IDs(sendertest.Hotels("k", 5))},
+	"malformed":              {sendertest.RewriteTo("<html>OK</html>"), sendertest.IDs(sendertest.Hotels("k", 5))},
 	"null":                   {sendertest.RewriteTo("null"), sendertest.IDs(sendertest.Hotels("k", 5))},
 	"an empty object":        {sendertest.RewriteTo("{}"), sendertest.IDs(sendertest.Hotels("k", 5))},
 	"a list":                 {sendertest.RewriteTo("[]"), sendertest.IDs(sendertest.Hotels("k", 5))},

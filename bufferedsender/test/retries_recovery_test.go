@@ -190,7 +190,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 		wanted[key] = append(wanted[key], i)
 		require.NoError(t, sender.IndexDocuments(ctx, sendertest.TaggedUpload(key, i)))
 	}
-	for range 2 { // it opens, and again after a probe in vain
+	for range 2 { // it opens, and again after a probe that fails
 		select {
 		case <-opened:
 		case <-ctx.Done():

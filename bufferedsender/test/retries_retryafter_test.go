@@ -120,7 +120,7 @@ func (throttled) ServiceRequestID() string { return "" }
 
 func TestAPauseIsCutShortByNobody(t *testing.T) {
 	for name, hurry := range map[string]func(*bufferedsender.BufferedSender[sendertest.Hotel]){
-		"an adder that waits": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
+		"a producer that waits": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
 			_ = s.UploadDocuments(context.Background(), sendertest.Hotel{ID: "c"})
 		},
 		"a full buffer": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {

@@ -41,7 +41,7 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 			})(n, x, req, next)
 		},
 		"a broken connection": broken,
-		"a malformed reply":   sendertest.RewriteTo("rubbish"),
+		"a malformed reply":   sendertest.RewriteTo("malformed"),
 	} {
 		t.Run("pauses double and never overflow, after "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -168,7 +168,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotel{ID: "n-0", Rooms: 1}) },
 			moved: []string{"Accepted +1", "Failed +1", "Purged +1"},
 		},
-		"a probe is in vain": {
+		"a probe fails": {
 			opts:  sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce},
 			setup: func(r *sendertest.Rig) { r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 2)...) },
 			what:  func(*sendertest.Rig) { time.Sleep(31 * time.Second) },
@@ -198,13 +198,13 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			// the index is to blame and not they.
 			moved: []string{"Accepted +85", "BytesSent", "Completed +60", "Failed +20", "HeldApart +5", "PendingActions +5", "PendingBytes", "Requests +51", "Splits +1"},
 		},
-		"a letter is written": {
+		"a dead letter is written": {
 			opts:  sendertest.Options{DeadLetters: &sendertest.DeadLetters{}, MaxBatchActions: 2},
 			setup: func(r *sendertest.Rig) { r.Faults(sendertest.RefuseKeys("*")) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...) },
 			moved: []string{"Accepted +2", "BytesSent", "DeadLetters +2", "Failed +2", "Requests +1"},
 		},
-		"a letter is not written": {
+		"a dead letter is not written": {
 			opts:  sendertest.Options{DeadLetters: &sendertest.DeadLetters{Fail: func() error { return errors.New("disk full") }}, MaxBatchActions: 2},
 			setup: func(r *sendertest.Rig) { r.Faults(sendertest.RefuseKeys("*")) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...) },

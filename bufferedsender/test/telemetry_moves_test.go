@@ -210,7 +210,7 @@ var movements = map[string]movement{
 		},
 		before: serviceIsGone,
 		act:    func(r *sendertest.Rig) { r.Respond(nil); require.NoError(r.T, r.Flush()) },
-		// The worker tells the breaker of the answer before the loop has it: until
+		// The worker reports the answer to the breaker before the loop has it: until
 		// then the pause after the last failure holds, which somebody may see.
 		want: together(reading{"flushes": 1, "breaker.state": -2, "queue.items": -1, "queue.bytes": somehow, "health.changes{health=throttled}": perhaps},
 			oneRequest(0, answered200), settles(1, "completed", "201"), becomes("circuit_open", "healthy")),

@@ -156,7 +156,7 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 
 	reader := sdkmetric.NewManualReader()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
-	assert.EqualValues(t, 3, sumsOf(t, reader)["items.added"], "totals are told from the start")
+	assert.EqualValues(t, 3, sumsOf(t, reader)["items.added"], "totals are reported from the start")
 	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
 	require.NoError(t, s.Flush(t.Context()))
 	sums := sumsOf(t, reader)
@@ -174,30 +174,30 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 	assert.EqualValues(t, 5, sumsOf(t, reader)["items.added"])
 }
 
-// meddler is a Tracer that takes options out of the slice it is given.
-type meddler struct {
+// optionDropper is a Tracer that takes options out of the slice it is given.
+type optionDropper struct {
 	noop.Tracer
 	kinds []trace.SpanKind
 }
 
-func (m *meddler) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (m *optionDropper) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
 	config := trace.NewSpanStartConfig(opts...)
 	m.kinds = append(m.kinds, config.SpanKind())
 	opts = slices.DeleteFunc(opts, func(o trace.SpanStartOption) bool { c := trace.NewSpanStartConfig(o); return c.NewRoot() })
 	return m.Tracer.Start(ctx, name, opts...)
 }
 
-type meddlers struct {
+type optionDroppers struct {
 	noop.TracerProvider
-	tracer *meddler
+	tracer *optionDropper
 }
 
-func (m meddlers) Tracer(string, ...trace.TracerOption) trace.Tracer { return m.tracer }
+func (m optionDroppers) Tracer(string, ...trace.TracerOption) trace.Tracer { return m.tracer }
 
 func TestATracerMayChangeItsOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &meddler{}
-		s, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{TracerProvider: meddlers{tracer: m}})
+		m := &optionDropper{}
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{TracerProvider: optionDroppers{tracer: m}})
 		require.NoError(t, err)
 		for _, doc := range sendertest.Hotels("k", 3) {
 			require.NoError(t, s.UploadDocuments(t.Context(), doc))

@@ -294,7 +294,7 @@ func (w *linkWatch) ShouldSample(p sdktrace.SamplingParameters) sdktrace.Samplin
 func (w *linkWatch) Description() string { return "sees links" }
 
 // A sampler can keep the spans that belong to a trace which is kept only if it is
-// told of the links at the start.
+// given the links at the start.
 func TestSpanHasItsLinksWhenItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := &linkWatch{}

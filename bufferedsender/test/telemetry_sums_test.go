@@ -40,12 +40,12 @@ var temperaments = map[string]func(t *testing.T) sendertest.Options{
 	},
 }
 
-// told counts what the events tell.
-type told struct {
+// eventCounts counts what the events report.
+type eventCounts struct {
 	retried, healthChanges, panics int
 }
 
-func (n *told) handlers() sendertest.Handlers {
+func (n *eventCounts) handlers() sendertest.Handlers {
 	return sendertest.Handlers{
 		BatchCompleted: func(_ context.Context, b *events.Batch) {
 			if !errors.Is(b.Err, bufferedsender.ErrNotSent) {
@@ -75,7 +75,7 @@ func TestMetricSumsAreTheOutcomesInEveryFaultScenario(t *testing.T) {
 }
 
 func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
-	events := &told{}
+	events := &eventCounts{}
 	opts.MaxBatchActions, opts.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, &sendertest.DeadLetters{}, events.handlers()
 	r := sendertest.New(t, &opts)
 	r.Faults(script...)
@@ -100,7 +100,7 @@ func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
 	checkSums(r, events)
 }
 
-func checkSums(r *sendertest.Rig, events *told) {
+func checkSums(r *sendertest.Rig, events *eventCounts) {
 	t, s, sums, counts := r.T, r.Sender.Stats(), map[string]int64{}, map[string]int64{}
 	eachPoint(t, r.Metrics, func(p point) {
 		name := shorter(p.name)
@@ -311,7 +311,7 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 			})
 		})
 	}
-	t.Run("and tell what waits", func(t *testing.T) {
+	t.Run("and say what waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Upload(sendertest.Hotels("k", 7)...)

@@ -128,7 +128,7 @@ const never = 999
 // TestTuningTable compares fixed limits with adaptive ones, with real senders
 // and the emulator, and holds the latter to its targets. Run by name,
 //
-//	go test ./bufferedsender -run '^TestTuningTable$' -v
+//	go test ./bufferedsender/test -run '^TestTuningTable$' -v
 //
 // it does all rows and prints the table, in two or three minutes; otherwise a
 // few. Fixed limits stay the default: where nothing limits the service, adaptive
@@ -254,12 +254,12 @@ func (r tuningRow) run(t *testing.T, policy string) outcome {
 
 // tuningLoad is an emulator, and senders with more than enough to send.
 type tuningLoad struct {
-	row     tuningRow
-	srv     *searchtest.Server
-	began   time.Time
-	senders []*bufferedsender.BufferedSender[onlyKey]
-	stop    context.CancelFunc
-	adders  sync.WaitGroup
+	row       tuningRow
+	srv       *searchtest.Server
+	began     time.Time
+	senders   []*bufferedsender.BufferedSender[onlyKey]
+	stop      context.CancelFunc
+	producers sync.WaitGroup
 
 	mu      sync.Mutex
 	seconds [][]tally // of each sender
@@ -302,7 +302,7 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 		for k := range docs {
 			docs[k].ID = fmt.Sprintf("%d-%d", i, k)
 		}
-		l.adders.Go(func() {
+		l.producers.Go(func() {
 			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
 			for at := 0; s.UploadDocuments(ctx, docs[at:at+batch]...) == nil; {
 				at = (at + batch) % len(docs)
@@ -362,7 +362,7 @@ func (l *tuningLoad) between(from, to int) window {
 
 func (l *tuningLoad) close() {
 	l.stop()
-	l.adders.Wait()
+	l.producers.Wait()
 	ended, end := context.WithCancel(context.Background())
 	end()
 	for _, s := range l.senders {

@@ -224,7 +224,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 			assert.Zero(t, r.Sender.Stats().Superseded)
 		})
 	})
-	t.Run("no ActionSent tells of what does not travel", func(t *testing.T) {
+	t.Run("no ActionSent announces what does not travel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
 			r.Add(up(5, "new"), up(3, "old"))

@@ -139,7 +139,7 @@ func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 	})
 }
 
-// The breaker is told of a request before the reply is landed: whichever is first, the
+// The breaker is notified of a request before its reply is complete: whichever is first, the
 // call that waits for it returns.
 func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 	burnt := 0
@@ -161,7 +161,7 @@ func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 	assert.Zero(t, burnt)
 }
 
-// A good document is not turned away because bad ones of others are held apart.
+// A good document is not rejected because bad ones of others are held apart.
 func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -250,7 +250,7 @@ func TestAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Who gives up waiting is told what went wrong meanwhile.
+// Who gives up waiting gets what went wrong meanwhile.
 func TestAWaiterThatGivesUpGetsTheErrorOfItsLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))

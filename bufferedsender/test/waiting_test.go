@@ -59,12 +59,12 @@ func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 			slow := l.Handlers()
 			slow.ActionCompleted = func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				time.Sleep(time.Second)
-				l.Note("told")
+				l.Note("reported")
 			}
 			r := sendertest.New(t, &sendertest.Options{Handlers: slow})
 			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 5))...)
 			require.NoError(t, err)
-			assert.Len(t, l.Notes("told"), 5)
+			assert.Len(t, l.Notes("reported"), 5)
 		})
 	})
 }

@@ -12,7 +12,7 @@
 //	file: internal/publisher/pending.go
 //	- 	if busy {
 //	+ 	if false {
-//	test: ./bufferedsender TestModel
+//	test: ./bufferedsender/test TestModel
 //
 // The file is named from the folder of the MUTANTS.md; the line after "- " must
 // occur in it exactly once. Nothing is written to the tree: the compiler is
