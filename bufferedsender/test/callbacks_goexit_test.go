@@ -41,7 +41,7 @@ func TestACallThatPanicsInTheQueueLeavesNothingBehind(t *testing.T) {
 		armed := false
 		ctx := hostileContext{t.Context(), &armed}
 		assert.Panics(t, func() {
-			_ = sender.IndexSeq(ctx, func(yield func(models.IndexDocumentsAction[sendertest.Hotel], error) bool) {
+			_ = sender.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) {
 				armed = true
 				yield(models.UploadAction(sendertest.Hotel{ID: "lost"}), nil)
 			})
@@ -84,33 +84,20 @@ func TestAnErrorThatPanicsFailsItsActionsOnly(t *testing.T) {
 // that it runs on. It must not end the sender.
 
 func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
-	type doc = sendertest.Hotel
 	var ended atomic.Int64
-	exit := func() {
-		ended.Add(1)
-		runtime.Goexit()
-	}
-	for name, handlers := range map[string]events.Handlers[doc]{
-		"ActionSent":      {ActionSent: func(context.Context, *events.ActionSent[doc]) { exit() }},
-		"BatchCompleted":  {BatchCompleted: func(context.Context, *events.Batch) { exit() }},
-		"ActionCompleted": {ActionCompleted: func(context.Context, *events.ActionCompleted[doc]) { exit() }},
-		"ActionFailed":    {ActionFailed: func(context.Context, *events.ActionFailed[doc]) { exit() }},
-	} {
+	for name, handlers := range fiveHandlers(func(context.Context) error { ended.Add(1); runtime.Goexit(); return nil }) {
+		if name == "ActionAdded" {
+			continue // that is the caller's own goroutine
+		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ended.Store(0)
-				sender, err := bufferedsender.New(refusing("k1"), &bufferedsender.Options[doc]{MaxBatchActions: 3, Handlers: handlers})
-				require.NoError(t, err)
-				for i := range 7 {
-					require.NoError(t, sender.UploadDocuments(t.Context(), doc{ID: "k" + number(i)}))
-				}
-				var flush *bufferedsender.FlushError
-				require.ErrorAs(t, sender.Flush(t.Context()), &flush)
-				assert.Equal(t, 1, flush.Count)
-				require.NoError(t, sender.Close(t.Context()))
-				stats := sender.Stats()
-				assert.EqualValues(t, 6, stats.Completed)
-				assert.EqualValues(t, 1, stats.Failed)
+				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
+				r.Faults(sendertest.RefuseKeys("bad"))
+				r.Upload(append(sendertest.Hotels("k", 7), sendertest.Hotel{ID: "bad"})...)
+				assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+				require.NoError(t, r.Close())
+				r.OnlyFailed("bad", 7)
 				assert.Positive(t, ended.Load())
 			})
 		})

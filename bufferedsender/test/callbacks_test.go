@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,22 +118,6 @@ func TestAPanicInACallbackChangesNothing(t *testing.T) {
 }
 
 // testing.T's FailNow and Skip end a goroutine in this way.
-func TestACallbackThatEndsItsGoroutineBreaksNothing(t *testing.T) {
-	for name, handlers := range fiveHandlers(func(context.Context) error { runtime.Goexit(); return nil }) {
-		if name == "ActionAdded" {
-			continue // that is the caller's own goroutine
-		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
-				r.Faults(sendertest.RefuseKeys("bad"))
-				r.Upload(append(sendertest.Hotels("k", 7), sendertest.Hotel{ID: "bad"})...)
-				assert.Equal(t, 1, sendertest.FlushFailures(t, r.Sender.Flush(sendertest.Within(t, time.Hour))))
-			})
-		})
-	}
-}
-
 // foreign are contexts that do not come from the one a handler was given. On the
 // publisher goroutine they make no difference.
 var foreign = map[string]bool{"one without its values": true, "context.Background()": true}

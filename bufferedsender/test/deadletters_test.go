@@ -225,7 +225,7 @@ func TestDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 		for _, letter := range letters {
 			var doc sendertest.Hotel
 			require.NoError(t, json.Unmarshal(letter.Document, &doc))
-			r.Add(models.IndexDocumentsAction[sendertest.Hotel]{Type: letter.Action, Document: doc})
+			r.Add(sendertest.Action{Type: letter.Action, Document: doc})
 		}
 		require.NoError(t, r.Flush())
 		raw, _ := r.Service.Document("hotels", "k")

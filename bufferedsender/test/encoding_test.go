@@ -166,7 +166,7 @@ func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 			}
 			return ""
 		}}
-		s, err := bufferedsender.New(&sendertest.Indexer{Index: service.index}, &bufferedsender.Options[sendertest.Hotel]{
+		s, err := bufferedsender.New(&sendertest.Indexer{Index: service.index}, &sendertest.Options{
 			MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 2000, DisableBreaker: true, Retry: retry.Options{MaxRetries: 60},
 		})
 		require.NoError(t, err)

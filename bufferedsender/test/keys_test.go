@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +90,7 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var seen []string
 			asked := 0
-			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen), Logger: slog.New(slog.DiscardHandler)})
+			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen), Logger: sendertest.NoLog})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "other"}))

@@ -113,7 +113,7 @@ func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 			}
 			return sendertest.AcceptAll(ctx, body)
 		}}
-		s, err := bufferedsender.New(index, &bufferedsender.Options[sendertest.Hotel]{MaxBatchActions: 32000, AutoFlushInterval: time.Hour, UnknownWait: 3 * time.Second})
+		s, err := bufferedsender.New(index, &sendertest.Options{MaxBatchActions: 32000, AutoFlushInterval: time.Hour, UnknownWait: 3 * time.Second})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
 		before := heapNow()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -185,7 +184,7 @@ func TestAnIndexerThatReturnsNonsenseCompletesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 					return result, nil
-				}}, &sendertest.Options{Retry: retry.Options{MaxRetries: 1}, Logger: slog.New(slog.DiscardHandler)})
+				}}, &sendertest.Options{Retry: retry.Options{MaxRetries: 1}, Logger: sendertest.NoLog})
 				require.NoError(t, err)
 				sendertest.CloseAtEnd(t, sender)
 				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 2)...))
@@ -202,7 +201,7 @@ func TestAnIndexerThatReturnsNonsenseCompletesNothing(t *testing.T) {
 					panic(fmt.Sprint("attempt ", n))
 				}
 				return sendertest.AcceptAll(ctx, body)
-			}}, &sendertest.Options{Logger: slog.New(slog.DiscardHandler)})
+			}}, &sendertest.Options{Logger: sendertest.NoLog})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, sender)
 			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 2)...))

@@ -154,7 +154,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 		MaxBatchActions: 20, MaxInFlight: 4, MaxBufferedActions: documents, AutoFlushInterval: 5 * time.Millisecond,
 		Breaker: b, Retry: retry.Options{Delay: 5 * time.Millisecond, MaxDelay: 20 * time.Millisecond},
 		Logger: sendertest.NoLog,
-		Handlers: events.Handlers[sendertest.Hotel]{
+		Handlers: sendertest.Handlers{
 			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
 				note(e.Key, e.Action.Tag, func(o *outcome) { o.completed++ })
 				if reached.Add(1) == documents/3 {

@@ -2,7 +2,6 @@ package test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"testing"
@@ -129,7 +128,7 @@ func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
 			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
-			sender, err := bufferedsender.New[models.Document](sendertest.NewClient(t, srv), &bufferedsender.Options[models.Document]{Logger: slog.New(slog.DiscardHandler)})
+			sender, err := bufferedsender.New[models.Document](sendertest.NewClient(t, srv), &bufferedsender.Options[models.Document]{Logger: sendertest.NoLog})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, sender)
 			for i := range 20 {

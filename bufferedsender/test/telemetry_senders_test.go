@@ -197,7 +197,7 @@ func (m optionDroppers) Tracer(string, ...trace.TracerOption) trace.Tracer { ret
 func TestATracerMayChangeItsOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &optionDropper{}
-		s, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{TracerProvider: optionDroppers{tracer: m}})
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{TracerProvider: optionDroppers{tracer: m}})
 		require.NoError(t, err)
 		for _, doc := range sendertest.Hotels("k", 3) {
 			require.NoError(t, s.UploadDocuments(t.Context(), doc))
@@ -213,8 +213,8 @@ func TestATracerMayChangeItsOptions(t *testing.T) {
 func TestTheSenderHasNobodysProfilerLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		labelled := false
-		s, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{
-			Handlers: events.Handlers[sendertest.Hotel]{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{
+			Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				var profile bytes.Buffer
 				_ = pprof.Lookup("goroutine").WriteTo(&profile, 1)
 				for stack := range strings.SplitSeq(profile.String(), "\n\n") {
