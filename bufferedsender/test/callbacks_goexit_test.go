@@ -97,7 +97,7 @@ func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 				r.Upload(append(sendertest.Hotels("k", 7), sendertest.Hotel{ID: "bad"})...)
 				assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 				require.NoError(t, r.Close())
-				r.OnlyFailed("bad", 7)
+				assert.Equal(t, 400, r.OnlyFailed("bad", 7).Status)
 				assert.Positive(t, ended.Load())
 			})
 		})
@@ -165,20 +165,6 @@ func TestAClientThatEndsItsGoroutineCountsAsALostConnection(t *testing.T) {
 		assert.EqualValues(t, 1, sender.Stats().Completed)
 		assert.EqualValues(t, 1, sender.Stats().Retries)
 	})
-}
-
-// refusing accepts every document but those with the given key.
-func refusing(key string) bufferedsender.Indexer {
-	good := &sendertest.Indexer{}
-	return &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-		result, err := good.IndexDocumentsRaw(ctx, body)
-		for i := range result.Results {
-			if r := &result.Results[i]; r.Key == key {
-				r.Succeeded, r.StatusCode, r.ErrorMessage = false, 400, "no"
-			}
-		}
-		return result, err
-	}}
 }
 
 // A callback may end its goroutine, as FailNow of a test does.
