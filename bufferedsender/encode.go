@@ -204,9 +204,9 @@ func (c *chunk[T]) encode(key string) error {
 		buffer, err = models.AppendActionFrom(buffer, action.Type, c.patch)
 	case action.Type == models.ActionDelete && field != nil:
 		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
-	case c.s.options.Encoder != nil:
+	case c.s.options.Documents.Encode != nil:
 		var doc []byte
-		if doc, err = encodeBy(c.s.options.Encoder, action.Document); err == nil {
+		if doc, err = encodeBy(c.s.options.Documents.Encode, action.Document); err == nil {
 			buffer, err = models.AppendEncoded(buffer, action.Type, doc)
 		}
 		if err == nil && field != nil {

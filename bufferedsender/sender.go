@@ -116,7 +116,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Back:           back[T],
 		Detach:         detach[T],
 	})
-	if options.WaitFailsFast {
+	if options.Waiting.FailFast {
 		s.observer.onHeld = s.held.send
 	}
 	s.observer.start(s.publisher.HookContext)

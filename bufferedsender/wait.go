@@ -235,7 +235,7 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions .
 		return nil, &WaitError{Err: &AddError{Err: ErrInCallback}}
 	}
 	var held <-chan struct{}
-	if s.options.WaitFailsFast {
+	if s.options.Waiting.FailFast {
 		held = s.held.wait()
 	}
 	if err := s.holds(); err != nil {
@@ -294,7 +294,7 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions .
 // holds says why nothing is sent at the moment, if the calls that wait for an
 // outcome are to fail because of it.
 func (s *BufferedSender[T]) holds() error {
-	if !s.options.WaitFailsFast {
+	if !s.options.Waiting.FailFast {
 		return nil
 	}
 	c := s.publisher.Condition()
@@ -318,7 +318,7 @@ func travels(waiters []waiter) bool {
 // addUnlessHeld is addWaiting that does not wait for room either while sending is
 // held, if the calls are to fail because of that.
 func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter, actions []models.IndexDocumentsAction[T]) error {
-	if !s.options.WaitFailsFast {
+	if !s.options.Waiting.FailFast {
 		return s.addWaiting(ctx, waiters, actions)
 	}
 	adding, cancel := context.WithCancelCause(ctx)
@@ -341,7 +341,7 @@ func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter,
 func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, actions []models.IndexDocumentsAction[T]) error {
 	// Also while the call waits for room: what it has added already would wait
 	// for a full batch otherwise.
-	defer s.publisher.Hasten(max(s.options.WaitInterval, 0))
+	defer s.publisher.Hasten(max(s.options.Waiting.Interval, 0))
 	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		c.waiters = waiters[i : i+1]
 		c.action = actions[i]

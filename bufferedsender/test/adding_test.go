@@ -37,7 +37,8 @@ func TestAProducerThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &sendertest.Indexer{Delay: time.Hour}
 		sender, err := bufferedsender.New(index, &sendertest.Options{
-			MaxBatchBytes: 1000, MaxBufferedBytes: 1500, MaxInFlight: 2, AutoFlushInterval: time.Second, RequestTimeout: -1,
+			Limits:            bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1500, MaxInFlight: 2},
+			AutoFlushInterval: time.Second, RequestTimeout: -1,
 		})
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a", Name: text(900)}))
@@ -58,7 +59,7 @@ func TestAProducerThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 func TestCallersThatNeverWaitDoNotFillTheBufferForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &sendertest.Indexer{}
-		sender, err := bufferedsender.New(index, &sendertest.Options{MaxBufferedActions: 5, AutoFlushInterval: -1})
+		sender, err := bufferedsender.New(index, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 5}, AutoFlushInterval: -1})
 		require.NoError(t, err)
 		accepted := 0
 		for i := range 20 {
@@ -106,7 +107,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	})
 	t.Run("of an adding call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(30 * time.Second)})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 			defer cancel()
@@ -127,7 +128,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	})
 	t.Run("of Flush", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(30 * time.Second)})
 			r.Upload(sendertest.Hotels("k", 5)...)
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
@@ -153,7 +154,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	})
 	t.Run("no waiter's deadline or cancellation reaches a request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, RequestTimeout: -1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, RequestTimeout: -1})
 			r.Respond(func(_ int, x *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				_, limited := x.Context.Deadline()
 				assert.False(t, limited)
@@ -228,7 +229,7 @@ func TestAnAddingCallDistinguishesABadDocumentFromABadMoment(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	synctest.Test(t, func(t *testing.T) {
-		opts := &bufferedsender.Options[number]{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1, Logger: sendertest.NoLog}
+		opts := &bufferedsender.Options[number]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1}, Logger: sendertest.NoLog}
 		s, err := bufferedsender.New(&sendertest.Indexer{}, opts)
 		require.NoError(t, err)
 		s.Pause()

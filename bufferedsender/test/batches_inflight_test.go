@@ -24,7 +24,7 @@ func TestRequestsInFlightMultiplyThroughputAndKeepOrder(t *testing.T) {
 	for _, inFlight := range []int{1, 4, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			index := &sendertest.Indexer{Delay: delay}
-			sender, err := bufferedsender.New(index, &sendertest.Options{MaxBatchActions: batch, MaxInFlight: inFlight})
+			sender, err := bufferedsender.New(index, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: batch, MaxInFlight: inFlight}})
 			require.NoError(t, err)
 			began := time.Now()
 			for i := range docs {
@@ -53,7 +53,7 @@ func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex                     // guards rnd
 			rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test that can be repeated
-			r := sendertest.New(t, &sendertest.Options{MaxInFlight: flight, MaxBatchActions: batch, AutoFlushInterval: 10 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000}})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: flight, MaxBatchActions: batch}, AutoFlushInterval: 10 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000}})
 			r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				mu.Lock()
 				latency, fails := time.Duration(rnd.Int64N(int64(5*time.Second))), rnd.Float64() < broken
@@ -101,7 +101,7 @@ func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 
 func TestASlowRequestHoldsOneSlotAndItsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 2, MaxBatchActions: 1})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 1}})
 		r.Respond(sendertest.Seconds(func(_ int, x *sendertest.Request) float64 {
 			if x.Keys[0] == "a" && x.At == 0 {
 				return 10
@@ -129,7 +129,7 @@ func TestASlowRequestHoldsOneSlotAndItsKeys(t *testing.T) {
 
 func TestTheNextBatchFillsWhileOthersTravel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 2, MaxBatchActions: 4})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 4}})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		r.Upload(sendertest.Hotels("first", 4)...)
 		time.Sleep(time.Second)
@@ -150,7 +150,7 @@ func TestTheNextBatchFillsWhileOthersTravel(t *testing.T) {
 
 func TestRetriesGoFirstWithManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 3, MaxBatchActions: 2, Retry: retry.Options{Delay: 500 * time.Millisecond, Jitter: -1}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 2}, Retry: retry.Options{Delay: 500 * time.Millisecond, Jitter: -1}})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0", "k-3"}, Nth: 1, Status: 409}}})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
 		r.Upload(sendertest.Hotels("k", 40)...)
@@ -167,7 +167,7 @@ func TestRetriesGoFirstWithManyInFlight(t *testing.T) {
 
 func TestAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 3, MaxBatchActions: 1, RequestTimeout: 20 * time.Second, Retry: retry.Options{Delay: -1}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 1}, RequestTimeout: 20 * time.Second, Retry: retry.Options{Delay: -1}})
 		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.Keys[0] == "k-0" && x.At == 0 {
 				return sendertest.Hang(n, x, req, next)
@@ -186,7 +186,7 @@ func TestAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 	})
 	t.Run("by default after 60 s, all of them if all hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxInFlight: 4, MaxBatchActions: 1, Retry: retry.Options{Delay: -1}})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 1}, Retry: retry.Options{Delay: -1}})
 			r.Respond(sendertest.First(4, sendertest.Hang))
 			r.Upload(sendertest.Hotels("k", 8)...)
 			require.NoError(t, r.Flush())
@@ -200,7 +200,7 @@ func TestThroughputGrowsWithRequestsInFlight(t *testing.T) {
 	const documents, batch, latency = 6400, 10, 100 * time.Millisecond
 	for _, n := range []int{1, 2, 4, 8, 16, 32, 64} {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxInFlight: n, MaxBatchActions: batch})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: n, MaxBatchActions: batch}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return latency.Seconds() }))
 			r.Upload(sendertest.Hotels("k", documents)...)
 			require.NoError(t, r.Flush())

@@ -20,7 +20,7 @@ import (
 func TestNoRequestIsOverItsLimits(t *testing.T) {
 	t.Run("count: a backlog goes in full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 7})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 7}})
 			r.Upload(sendertest.Hotels("k", 20)...)
 			require.NoError(t, r.Flush())
 			var sizes []int
@@ -37,7 +37,7 @@ func TestNoRequestIsOverItsLimits(t *testing.T) {
 		const exact = envelope + 2*(alone-envelope) + 1
 		for limit, want := range map[int][]int{exact: {exact}, exact + 1: {exact}, exact - 1: {alone, alone}} {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: limit})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: limit}})
 				r.Upload(sendertest.HotelOfSize("a", alone), sendertest.HotelOfSize("b", alone))
 				require.NoError(t, r.Flush())
 				var sizes []int
@@ -50,7 +50,7 @@ func TestNoRequestIsOverItsLimits(t *testing.T) {
 	})
 	t.Run("documents of any size, retried ones among new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { // the rig checks each request
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 9, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 40})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 9, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 40}})
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 409}, {Ratio: 0.05, Status: 503}}})
 			rnd := rand.New(rand.NewPCG(4, 4))
 			for i := range 500 {
@@ -62,7 +62,7 @@ func TestNoRequestIsOverItsLimits(t *testing.T) {
 	t.Run("as many requests at once as MaxInFlight says", func(t *testing.T) {
 		for given, want := range map[int]int{0: 1, 1: 1, 3: 3, 7: 7} {
 			synctest.Test(t, func(t *testing.T) { // the rig checks that there are no more
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxInFlight: given})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: given}})
 				r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
 				r.Upload(sendertest.Hotels("k", 42)...)
 				synctest.Wait()
@@ -86,7 +86,7 @@ func TestNoRequestIsOverItsLimits(t *testing.T) {
 
 func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 300, MaxBatchActions: 1})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 300, MaxBatchActions: 1}})
 		err := r.Sender.UploadDocuments(t.Context(), sendertest.HotelOfSize("fits", 300), sendertest.HotelOfSize("big", 301), sendertest.HotelOfSize("after", 100))
 		sendertest.RequireAccepted(t, err, 1)
 		require.ErrorIs(t, err, bufferedsender.ErrDocumentTooLarge)
@@ -101,7 +101,7 @@ func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	})
 	t.Run("before any request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 300})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 300}})
 			for _, action := range []sendertest.Action{models.UploadAction(sendertest.HotelOfSize("big", 400)), models.MergeAction(sendertest.HotelOfSize("big", 400)), models.MergeOrUploadAction(sendertest.HotelOfSize("big", 400))} {
 				require.ErrorIs(t, r.Sender.TryIndexDocuments(action), bufferedsender.ErrDocumentTooLarge)
 			}
@@ -112,7 +112,7 @@ func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	})
 	t.Run("and one that the whole buffer cannot hold does not wait for ever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 1000, MaxBufferedBytes: 500})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 500}})
 			err := r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.HotelOfSize("big", 900))
 			require.ErrorIs(t, err, bufferedsender.ErrDocumentTooLarge)
 			var large *bufferedsender.DocumentTooLargeError
@@ -126,7 +126,7 @@ func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 func TestTheBufferIsBounded(t *testing.T) {
 	t.Run("in count: adding waits for room, first come, first served", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxBufferedActions: 10})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 10}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second)})
 			r.Upload(sendertest.Hotels("first", 10)...)
 			var order []string
@@ -148,7 +148,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 	t.Run("in bytes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 1000, MaxBufferedBytes: 2000, MaxInFlight: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 2000, MaxInFlight: 2}})
 			r.Faults(searchtest.Fault{Every: 3, Status: 503}, searchtest.Fault{Delay: searchtest.Duration(time.Second)})
 			for i := range 100 {
 				r.Upload(sendertest.HotelOfSize(fmt.Sprint("k", i), 100+9*i))
@@ -159,7 +159,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 	t.Run("room is given back when an action settles, not when it is sent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxBufferedActions: 5})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 5}})
 			r.Faults(searchtest.Fault{ReplyDelay: searchtest.Duration(10 * time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Nth: 1, Status: 409}}})
 			r.Upload(sendertest.Hotels("k", 5)...)
 			synctest.Wait()
@@ -173,7 +173,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 	t.Run("a failure gives its room back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxBufferedActions: 5})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 5}})
 			r.Respond(sendertest.Always(404, sendertest.ErrorBody("no such index")))
 			r.Upload(sendertest.Hotels("k", 50)...)
 			assert.Zero(t, r.Now())
@@ -181,8 +181,8 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 	t.Run("a full buffer is sent although no batch is full", func(t *testing.T) {
 		for name, opts := range map[string]sendertest.Options{
-			"count": {MaxBufferedActions: 3, AutoFlushInterval: -1},
-			"bytes": {MaxBatchBytes: 1000, MaxBufferedBytes: 1000, AutoFlushInterval: -1},
+			"count": {Limits: bufferedsender.Limits{MaxBufferedActions: 3}, AutoFlushInterval: -1},
+			"bytes": {Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000}, AutoFlushInterval: -1},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &opts)
@@ -196,7 +196,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 	t.Run("also if those who add never wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 3, AutoFlushInterval: -1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 3}, AutoFlushInterval: -1})
 			for i := range 10 {
 				for _, d := range sendertest.Hotels(fmt.Sprint("k", i), 3) {
 					require.NoError(t, r.Sender.TryIndexDocuments(models.UploadAction(d)))
@@ -209,7 +209,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 	t.Run("one whose ctx ends makes way for the next", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 1000, MaxBufferedBytes: 1000, AutoFlushInterval: -1, RequestTimeout: -1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000}, AutoFlushInterval: -1, RequestTimeout: -1})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Minute)})
 			r.Upload(sendertest.HotelOfSize("k", 600))
 			go func() {
@@ -225,7 +225,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 	t.Run("TryIndexDocuments and senders without auto-flush get ErrBufferFull", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, MaxBufferedActions: 5})
+			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 5}})
 			r.Upload(sendertest.Hotels("k", 4)...)
 			err := r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "a"}), models.UploadAction(sendertest.Hotel{ID: "b"}))
 			sendertest.RequireAccepted(t, err, 1)
@@ -251,7 +251,7 @@ func text(n int) string { return strings.Repeat("x", n) }
 func TestFullInBytesIsSentAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &sendertest.Indexer{}
-		sender, err := bufferedsender.New(index, &sendertest.Options{MaxBatchBytes: 10_000, AutoFlushInterval: time.Hour})
+		sender, err := bufferedsender.New(index, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 10_000}, AutoFlushInterval: time.Hour})
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "small"}))
 		synctest.Wait()
@@ -266,7 +266,7 @@ func TestFullInBytesIsSentAtOnce(t *testing.T) {
 func TestFullInActionsIsSentAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &sendertest.Indexer{}
-		sender, err := bufferedsender.New(index, &sendertest.Options{MaxBatchActions: 700, AutoFlushInterval: time.Hour})
+		sender, err := bufferedsender.New(index, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 700}, AutoFlushInterval: time.Hour})
 		require.NoError(t, err)
 		for i := range 1400 {
 			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + number(i)}))
@@ -285,7 +285,8 @@ func TestAFullBufferIsSentEvenIfItFillsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &sendertest.Indexer{}
 		sender, err := bufferedsender.New(index, &sendertest.Options{
-			MaxBatchActions: 1000, MaxBufferedActions: 10, AutoFlushInterval: -1,
+			Limits:            bufferedsender.Limits{MaxBatchActions: 1000, MaxBufferedActions: 10},
+			AutoFlushInterval: -1,
 		})
 		require.NoError(t, err)
 		for i := range 25 {

@@ -22,7 +22,7 @@ import (
 func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 		b.Disable()
 		r.Upload(sendertest.Hotels("k", 3)...)
 		sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
@@ -39,7 +39,7 @@ func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 	t.Run("but not a request under way", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 			r.Upload(sendertest.Hotels("k", 2)...)
 			time.Sleep(time.Second)
@@ -54,7 +54,7 @@ func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 	t.Run("and Enable closes one that was open", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotels("k", 5)...)
 			r.Respond(nil)
 			b.Disable()
@@ -70,7 +70,7 @@ func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 func TestResetClosesTheBreakerAndForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
 		r.OpenBreaker(sendertest.Hotel{ID: "k"})
 		for reset := range 3 {
 			b.Reset()
@@ -89,7 +89,7 @@ func TestResetClosesTheBreakerAndForgets(t *testing.T) {
 	t.Run("also while the probe is under way", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 3, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 3}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotels("k", 6)...)
 			r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if x.At == 30*time.Second {
@@ -146,7 +146,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 				r.OpenBreaker(sendertest.Hotels("k", 3)...)
 				ctx, cancel := context.WithTimeoutCause(t.Context(), 70*time.Second, cause)
 				defer cancel()
@@ -168,7 +168,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	}
 	t.Run("but not when something else is the reason to wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: sendertest.SteadyBreaker(t, nil)})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
 			r.Upload(sendertest.Hotels("k", 3)...)
 			for _, err := range []error{r.Sender.Flush(sendertest.Within(t, time.Second)), r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "new"})} {
@@ -182,7 +182,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Handlers: l.Handlers()})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce, Handlers: l.Handlers()})
 		r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)
 		err := r.Sender.Close(sendertest.Within(t, 10*time.Second))
 		assert.Equal(t, 10*time.Second, r.Now())
@@ -204,7 +204,7 @@ func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	})
 	t.Run("one that heals in time loses nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)
 			closed := sendertest.Later(r.Close)
 			time.Sleep(45 * time.Second)
@@ -217,7 +217,7 @@ func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	})
 	t.Run("with a probe under way that is one of unknown outcome", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 5)...)
 			r.Respond(sendertest.Hang)
 			answer := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, 40*time.Second)))
@@ -229,7 +229,7 @@ func TestCloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 
 func TestErrorsHoldTheDetailsOfTheOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 		r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 3)...)
 		for name, f := range map[string]func() error{
 			"Flush": func() error { return r.Sender.Flush(sendertest.Within(t, time.Second)) },
@@ -253,7 +253,7 @@ func TestAResumeDoesNotHideAnOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{Breaker: b, Handlers: sendertest.Handlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
+		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}, Handlers: sendertest.Handlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
 			if h.To == events.Paused {
 				<-release
 			}

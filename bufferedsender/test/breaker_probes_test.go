@@ -20,7 +20,7 @@ import (
 
 func TestOneProbeOfOneActionThenEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce})
 		r.OpenBreaker(sendertest.Hotels("k", 10)...)
 		r.Upload(sendertest.Hotels("more", 50)...)
 		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -51,7 +51,7 @@ func TestOneProbeOfOneActionThenEverything(t *testing.T) {
 
 func TestProbesRotate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce})
 		r.OpenBreaker(sendertest.Hotels("k", 3)...)
 		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.Keys[0] == "k-0" { // the service stumbles over this document
@@ -73,7 +73,7 @@ func TestProbesRotate(t *testing.T) {
 func TestAnOpenBreakerWakesByItself(t *testing.T) {
 	t.Run("with no timer, no traffic and no caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce})
 			r.Respond(sendertest.Failing)
 			r.Upload(sendertest.Hotels("k", 50)...)
 			require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
@@ -89,7 +89,7 @@ func TestAnOpenBreakerWakesByItself(t *testing.T) {
 	t.Run("and sends nothing when there is nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}})
 			r.Respond(sendertest.Always(401, ""))
 			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), models.UploadAction(sendertest.Hotel{ID: "lost"}))
 			require.ErrorIs(t, err, bufferedsender.ErrWithdrawn)
@@ -125,7 +125,7 @@ func TestRetryAfterLengthensTheOpening(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c.opts.Failures = 1
 					b := sendertest.SteadyBreaker(t, &c.opts)
-					r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+					r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 					headers := append([]string(nil), c.headers...)
 					if len(headers) > 0 && headers[1] == "DATE" {
 						headers[1] = time.Now().Add(2 * time.Minute).UTC().Format(http.TimeFormat)
@@ -154,7 +154,7 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil)})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 				r.OpenBreakerWith(sendertest.First(1, sendertest.Always(401, "")), sendertest.Hotel{ID: "a"})
 				r.Respond(sendertest.First(2, sendertest.Always(429, "", c.headers...)))
 				r.Upload(sendertest.Hotel{ID: "b"})
@@ -169,7 +169,7 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 
 func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}})
 		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			switch {
 			case n <= 3: // the first of these opens it
@@ -189,7 +189,7 @@ func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
 
 func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		r.Respond(sendertest.First(4, sendertest.Failing)) // three open it, a probe that fails
 		r.Upload(sendertest.Hotel{ID: "flushed"})
 		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
@@ -209,7 +209,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var hangs atomic.Bool
-		opts := sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Breaker: sendertest.SteadyBreaker(t, nil)}
+		opts := sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) {
 			if hangs.Load() {
 				<-release
@@ -217,7 +217,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		}
 		r := sendertest.New(t, &opts)
 		r.Abandoned = true
-		other, err := bufferedsender.New(r.Client, &sendertest.Options{MaxBatchActions: 1, Breaker: opts.Breaker, Logger: sendertest.NoLog})
+		other, err := bufferedsender.New(r.Client, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: opts.Outage, Logger: sendertest.NoLog})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, other)
 
@@ -226,7 +226,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		hangs.Store(true)
 		r.Upload(sendertest.Hotel{ID: "b"})
 		time.Sleep(31 * time.Second)
-		require.Equal(t, breaker.HalfOpen, opts.Breaker.Status().State, "the probe is with the handler that hangs")
+		require.Equal(t, breaker.HalfOpen, r.sender.Breaker().Status().State, "the probe is with the handler that hangs")
 		assert.True(t, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).CallbackStuck)
 
 		require.NoError(t, other.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
@@ -249,9 +249,9 @@ func TestARetryAfterIsObeyedForMaxRetryAfterAtTheMost(t *testing.T) {
 		for _, status := range []int{429, 500, 503} {
 			t.Run(fmt.Sprint(name, ", ", status), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					opts := &sendertest.Options{MaxBatchActions: 1}
+					opts := &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}}
 					if c.breaker != nil {
-						opts.Breaker = sendertest.SteadyBreaker(t, c.breaker)
+						opts.Outage = bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, c.breaker)}
 					}
 					r := sendertest.New(t, opts)
 					r.Respond(sendertest.First(1, sendertest.Always(status, "", "Retry-After", "43200")))

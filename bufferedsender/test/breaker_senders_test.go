@@ -32,7 +32,7 @@ import (
 func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := sendertest.NewBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{Breaker: shared, MaxBatchActions: 10})
+		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: shared}, Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(100 * time.Millisecond)
 			return next()
@@ -45,7 +45,7 @@ func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 			}
 			return res, err
 		}}
-		bad, err := bufferedsender.New(refuse, &sendertest.Options{Breaker: shared, MaxBatchActions: 10})
+		bad, err := bufferedsender.New(refuse, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: shared}, Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, bad)
 		r.Upload(sendertest.Hotels("good", 10_000)...)
@@ -65,8 +65,8 @@ func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: sendertest.RetryAtOnce})
-		second, err := bufferedsender.New(r.Client, &sendertest.Options{Logger: sendertest.NoLog, MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
+		second, err := bufferedsender.New(r.Client, &sendertest.Options{Logger: sendertest.NoLog, Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, second)
 		assert.Same(t, b, second.Breaker())
@@ -95,8 +95,8 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	t.Run("and one that is closed leaves it to the other", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Breaker: b, Retry: sendertest.RetryAtOnce})
-			second, err := bufferedsender.New(r.Client, &sendertest.Options{Logger: sendertest.NoLog, MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce, RequestTimeout: -1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
+			second, err := bufferedsender.New(r.Client, &sendertest.Options{Logger: sendertest.NoLog, Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce, RequestTimeout: -1})
 			require.NoError(t, err)
 			r.Respond(sendertest.Failing)
 			require.NoError(t, second.UploadDocuments(t.Context(), sendertest.Hotels("second", 2)...))
@@ -122,7 +122,7 @@ func TestAFailingIndexNeverStopsAHealthyOne(t *testing.T) {
 			client, err := search.NewClientWithKey(srv.URL(), name, azcore.NewKeyCredential(searchtest.AdminKey),
 				&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
 			require.NoError(t, err)
-			senders[name], err = bufferedsender.New(client, &sendertest.Options{MaxBatchActions: 10, MaxBufferedActions: 40, Logger: sendertest.NoLog})
+			senders[name], err = bufferedsender.New(client, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 40}, Logger: sendertest.NoLog})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, senders[name])
 		}
@@ -146,7 +146,7 @@ func TestAFailingIndexNeverStopsAHealthyOne(t *testing.T) {
 
 func TestASubscriberOfTheBreakerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		var ended atomic.Int64
 		defer r.Sender.Breaker().Subscribe(func(c breaker.Change) {
 			if c.To == breaker.Open {
@@ -182,12 +182,12 @@ func (slowMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric
 func TestHandlersAreNotCalledBeforeTheSenderIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, reported := time.Now(), make(chan context.Context, 10)
-		opts := sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), MeterProvider: slow{}, Logger: sendertest.NoLog}
+		opts := sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, MeterProvider: slow{}, Logger: sendertest.NoLog}
 		opts.Handlers.HealthChanged = func(ctx context.Context, _ *events.HealthChange) {
 			assert.Equal(t, time.Second, time.Since(began))
 			reported <- ctx
 		}
-		opts.Breaker.Disable()
+		opts.Outage.(bufferedsender.Hold).Breaker.Disable()
 		sender, err := bufferedsender.New(&sendertest.Indexer{}, &opts)
 		require.NoError(t, err)
 		assert.NotNil(t, <-reported)
@@ -210,7 +210,7 @@ func TestAFailedNewLeavesNothingWithTheBreaker(t *testing.T) {
 	b := sendertest.SteadyBreaker(t, nil)
 	left := func() weak.Pointer[sendertest.Indexer] {
 		index := &sendertest.Indexer{}
-		_, err := bufferedsender.New(index, &sendertest.Options{Breaker: b, MeterProvider: deaf{}, Logger: sendertest.NoLog})
+		_, err := bufferedsender.New(index, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}, MeterProvider: deaf{}, Logger: sendertest.NoLog})
 		require.ErrorContains(t, err, "no callbacks here")
 		return weak.Make(index)
 	}()

@@ -29,10 +29,10 @@ import (
 func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, others atomic.Int64
-		s, err := bufferedsender.New(broken(&calls), &sendertest.Options{MaxBatchActions: 1, Logger: sendertest.NoLog})
+		s, err := bufferedsender.New(broken(&calls), &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Logger: sendertest.NoLog})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
-		other, err := bufferedsender.New(broken(&others), &sendertest.Options{MaxBatchActions: 1, Logger: sendertest.NoLog})
+		other, err := bufferedsender.New(broken(&others), &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Logger: sendertest.NoLog})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, other)
 		var opened []time.Time
@@ -56,9 +56,9 @@ func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 		assert.EqualValues(t, 1, s.PendingActionCount())
 		require.Error(t, s.Close(sendertest.Within(t, time.Second)))
 	})
-	t.Run("but not with DisableBreaker", func(t *testing.T) {
+	t.Run("but not with FailSoon", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.Respond(sendertest.Failing)
 			r.Upload(sendertest.Hotel{ID: "k"})
 			require.Error(t, r.Flush())
@@ -74,7 +74,7 @@ func TestTheBreakerOpensOnTheNthFailure(t *testing.T) {
 		t.Run(fmt.Sprint("of ", n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: n})
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
 				r.OpenBreaker(sendertest.Hotels("k", 2)...)
 				assert.Len(t, r.Requests(), n)
 				assert.EqualValues(t, n, b.Status().Counts.Failures)
@@ -93,7 +93,7 @@ func TestTheBreakerOpensOnTheNthFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := sendertest.SteadyBreaker(t, &breaker.Options{InARow: -1})
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 				began := time.Now()
 				for i, at := range c.at {
 					time.Sleep(time.Until(began.Add(time.Duration(at * float64(time.Second)))))
@@ -109,7 +109,7 @@ func TestTheBreakerOpensOnTheNthFailure(t *testing.T) {
 	}
 	t.Run("in a row, however far apart", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.Respond(sendertest.Hang)
 			r.Upload(sendertest.Hotel{ID: "k"})
 			time.Sleep(4 * time.Minute)
@@ -164,7 +164,7 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 				b := sendertest.SteadyBreaker(t, nil)
 				// More attempts than any of these can take, but few enough to end. The
 				// delay lets all be added before the first is sent again.
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: time.Millisecond, MaxDelay: time.Millisecond, MaxRetries: 30}})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: time.Millisecond, MaxDelay: time.Millisecond, MaxRetries: 30}})
 				r.Faults(c.script...)
 				r.Respond(c.answer)
 				r.Upload(sendertest.Hotels("k", 12)...)
@@ -194,7 +194,7 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 
 func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 		r.Down(500)
 		r.Upload(sendertest.Hotel{ID: "k"})
 		time.Sleep(time.Hour - time.Second)
@@ -211,7 +211,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	t.Run("so the attempts that were left are left when it is back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 			r.Down(500)
 			r.Upload(sendertest.Hotel{ID: "k"})
 			time.Sleep(10*time.Minute + time.Second)
@@ -227,7 +227,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	})
 	t.Run("and the first Ping that is answered blames nobody for the outage", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.Down(500)
 			r.Upload(sendertest.Hotels("k", 2)...)
 			time.Sleep(time.Hour - time.Second)
@@ -241,7 +241,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	})
 	t.Run("but one that fails while a Ping is answered is to blame", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotel{ID: "k"}) // indexing requests only
 			require.Error(t, r.Flush())
 			failure := r.Failure("k")
@@ -259,7 +259,7 @@ func TestARefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := sendertest.SteadyBreaker(t, nil)
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: b})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: b}})
 				r.Respond(sendertest.Always(status, sendertest.ErrorBody("not like this")))
 				r.Upload(sendertest.Hotels("first", 3)...)
 				r.Upload(sendertest.Hotels("second", 5)...)
@@ -282,7 +282,7 @@ func TestARefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 		})
 		t.Run(fmt.Sprint(status, " without a breaker fails at once"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 				r.Respond(sendertest.First(1, sendertest.Always(status, sendertest.ErrorBody("not like this"))))
 				r.Upload(sendertest.Hotels("first", 3)...)
 				r.Upload(sendertest.Hotels("second", 5)...)
@@ -305,7 +305,7 @@ func TestARefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 func TestResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 5, Breaker: b, Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 5}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 		type end struct {
 			at time.Duration
 			ok bool

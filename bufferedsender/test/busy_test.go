@@ -32,7 +32,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				everySecond := retry.Options{Delay: time.Second, MaxDelay: time.Second, Jitter: -1}
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Breaker: sendertest.SteadyBreaker(t, nil), Retry: everySecond})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: everySecond})
 				r.Faults(c.script...)
 				r.Respond(c.answer)
 				r.Upload(sendertest.Hotels("k", 3)...)
@@ -55,7 +55,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 	t.Run("and never while something gets through", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}})
 			r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				time.Sleep(2 * time.Second)
 				if n%4 != 0 {
@@ -80,7 +80,7 @@ func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 20, Breaker: sendertest.SteadyBreaker(t, nil)})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 20}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 				faults := searchtest.Faults{Capacity: &searchtest.Capacity{DocumentsPerSecond: 2}}
 				r.Service.SetFaults(&faults)
 				r.Upload(sendertest.Hotels("k", 200)...)
@@ -98,12 +98,12 @@ func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 // All others get through, so it is not the capacity; but it passes.
 func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 	for name, opts := range map[string]sendertest.Options{
-		"one request at a time": {MaxBatchActions: 100},
-		"adaptive":              {MaxBatchActions: 100, MaxInFlight: 8, Tuning: tuning.Adaptive(nil)},
+		"one request at a time": {Limits: bufferedsender.Limits{MaxBatchActions: 100}},
+		"adaptive":              {Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 8}, Tuning: tuning.Adaptive(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.Breaker = sendertest.SteadyBreaker(t, nil)
+				opts.Outage = bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}
 				r := sendertest.New(t, &opts)
 				latency := searchtest.Duration(20 * time.Millisecond)
 				r.Faults(
@@ -120,7 +120,7 @@ func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 // The requests that the service takes were under way when it refused others.
 func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 10, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		workers := make(chan struct{}, 4)
 		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			select {
@@ -142,13 +142,13 @@ func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 5 { // it is a matter of luck
-			opts := &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 10, Breaker: sendertest.SteadyBreaker(t, nil)}
+			opts := &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 			r := sendertest.New(t, opts)
 			r.Service.SetFaults(&searchtest.Faults{
 				Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
 				Capacity: &searchtest.Capacity{DocumentsPerSecond: 20, Reply: 429},
 			})
-			small, err := bufferedsender.New(r.Client, &sendertest.Options{MaxBatchActions: 9, Breaker: opts.Breaker, Logger: sendertest.NoLog})
+			small, err := bufferedsender.New(r.Client, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 9}, Outage: opts.Outage, Logger: sendertest.NoLog})
 			require.NoError(t, err)
 			r.AllowInFlight(9)
 			r.Abandoned = true // what the rig checks is not for two senders
@@ -165,7 +165,7 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 // against no document.
 func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 10, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		workers := make(chan struct{}, 4)
 		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			select {
@@ -184,7 +184,7 @@ func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 
 func TestRetriesThatAreOffAreOffForThrottlingToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: -1}, MaxBatchActions: 4})
+		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: -1}, Limits: bufferedsender.Limits{MaxBatchActions: 4}})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 503}}})
 		r.Upload(sendertest.Hotels("k", 200)...)
 		require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
@@ -196,7 +196,7 @@ func TestRetriesThatAreOffAreOffForThrottlingToo(t *testing.T) {
 // does not wait for a minute because of it.
 func TestTheWaitForAConflictDoesNotCountWhatThrottlingCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Retry: retry.Options{Jitter: -1}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Retry: retry.Options{Jitter: -1}})
 		var turnedAway int
 		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.Keys[0] != "bad" {
@@ -232,7 +232,7 @@ func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
 		t.Run(fmt.Sprint(slots, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := sendertest.WithBreaker(t)
-				opts.MaxInFlight = slots
+				opts.Limits.MaxInFlight = slots
 				r := sendertest.NewOnService(t, &searchtest.Options{KeepChanges: 1 << 20}, opts)
 				capacity := func(perSecond float64) {
 					r.Service.SetFaults(&searchtest.Faults{Capacity: &searchtest.Capacity{DocumentsPerSecond: perSecond}})
@@ -266,7 +266,7 @@ func oneEach(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocuments
 func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		sender, err := bufferedsender.New(&sendertest.Indexer{Index: oneEach}, &sendertest.Options{MaxBatchActions: 150, MaxInFlight: 2, Logger: sendertest.NoLog})
+		sender, err := bufferedsender.New(&sendertest.Indexer{Index: oneEach}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 150, MaxInFlight: 2}, Logger: sendertest.NoLog})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, sender)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 300)...))
@@ -291,7 +291,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxInFlight: c.slots, MaxBatchActions: c.batch, Breaker: sendertest.SteadyBreaker(t, nil)})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: c.slots, MaxBatchActions: c.batch}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 				r.Service.SetFaults(&searchtest.Faults{
 					Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
 					Capacity: &searchtest.Capacity{DocumentsPerSecond: c.perSecond, Reply: c.reply},
@@ -307,7 +307,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 // Its retries travel alone: nothing in its requests says that others go through.
 func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
+		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
 		r.Upload(sendertest.Hotel{ID: "bad"})
 		for _, doc := range sendertest.Hotels("k", 360) {
@@ -322,7 +322,7 @@ func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 // The service is not busy if all the others get through.
 func TestADocumentThatAloneIsThrottledIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), AutoFlushInterval: time.Millisecond})
+		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, AutoFlushInterval: time.Millisecond})
 		r.Faults(searchtest.Fault{Delay: searchtest.Duration(20 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
 		r.Upload(sendertest.Hotel{ID: "bad"})
 		for _, doc := range sendertest.Hotels("k", 3000) {

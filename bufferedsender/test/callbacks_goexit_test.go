@@ -34,7 +34,7 @@ func (c hostileContext) Value(key any) any {
 
 func TestACallThatPanicsInTheQueueLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Second}, &sendertest.Options{MaxBufferedActions: 1})
+		sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Second}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 1}})
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		synctest.Wait()
@@ -92,7 +92,7 @@ func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ended.Store(0)
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers})
 				r.Faults(sendertest.RefuseKeys("bad"))
 				r.Upload(append(sendertest.Hotels("k", 7), sendertest.Hotel{ID: "bad"})...)
 				assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
@@ -219,7 +219,7 @@ func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
 func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
-		opts.Fold = true
+		opts.Folding = &bufferedsender.Folding[sendertest.Hotel]{}
 		done := make(chan int, 1)
 		var r *sendertest.Rig
 		began := false

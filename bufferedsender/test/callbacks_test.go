@@ -86,7 +86,7 @@ func TestAPanicInACallbackChangesNothing(t *testing.T) {
 		for name, handlers := range fiveHandlers(func(context.Context) error { panic(value) }) {
 			t.Run(fmt.Sprintf("of %s in %s", what, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
+					r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers})
 					r.Faults(sendertest.RefuseKeys("bad"))
 					refusals := 0
 					for _, d := range append(sendertest.Hotels("k", 7), sendertest.Hotel{ID: "bad"}) {
@@ -148,7 +148,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			t.Run(fmt.Sprintf("with %s in %s", which, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					called = 0
-					r = sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers})
+					r = sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers})
 					r.Faults(sendertest.RefuseKeys("bad"))
 					r.Upload(append(sendertest.Hotels("k", 3), sendertest.Hotel{ID: "bad"})...)
 					assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
@@ -162,7 +162,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 	t.Run("and with another ctx in ActionAdded, which holds nobody up, they do not hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r *sendertest.Rig
-			r = sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 2, Handlers: sendertest.Handlers{
+			r = sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Handlers: sendertest.Handlers{
 				ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
 					return r.Sender.Flush(sendertest.Within(t, time.Minute))
 				},
@@ -189,7 +189,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 	})
 	t.Run("and so does a goroutine of the program meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				time.Sleep(time.Second)
 			}}})
 			r.Upload(sendertest.Hotels("k", 3)...)
@@ -235,7 +235,7 @@ func TestAddingInsideACallbackNeverWaits(t *testing.T) {
 			t.Run(fmt.Sprintf("with %s in %s", which, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					full, added = 0, 0
-					r = sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 2, MaxInFlight: 1, Handlers: handlers})
+					r = sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2, MaxInFlight: 1}, Handlers: handlers})
 					r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400}}})
 					for _, d := range sendertest.Hotels("k", 6) {
 						r.Upload(d)
@@ -277,7 +277,7 @@ func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 	add := func(name string, opts func(g gate) *sendertest.Options) blockage {
 		b := blockage{gate: gate{make(chan struct{}), make(chan struct{})}}
 		o := opts(b.gate)
-		o.MaxBatchActions = 2
+		o.Limits.MaxBatchActions = 2
 		b.rig = sendertest.New(t, o)
 		b.rig.Faults(sendertest.RefuseKeys("k-1"))
 		cases[name] = b
@@ -297,12 +297,12 @@ func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 		return &sendertest.Options{Logger: slog.New(blockingLog{slog.DiscardHandler, g.wait})}
 	})
 	add("the key accessor", func(g gate) *sendertest.Options {
-		return &sendertest.Options{KeyField: "id", KeyFieldAccessor: func(d sendertest.Hotel) string {
+		return &sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{KeyField: "id", Key: func(d sendertest.Hotel) string {
 			if d.ID == "k-0" {
 				g.wait()
 			}
 			return d.ID
-		}}
+		}}}
 	})
 	for name, c := range cases {
 		r := c.rig

@@ -22,7 +22,7 @@ func TestAReplyBehindAStuckHandlerIsReportedAsUnknown(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
 			completed, unknown := 0, 0
-			sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Second}, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2, Handlers: sendertest.Handlers{
+			sender, err := bufferedsender.New(&sendertest.Indexer{Delay: time.Second}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Handlers: sendertest.Handlers{
 				ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
 					if e.Key == "b" {
 						<-release
@@ -123,7 +123,7 @@ func TestEventsAgreeWithAStuckClose(t *testing.T) {
 		sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-ctx.Done() // it answers, but late
 			return good.IndexDocumentsRaw(context.WithoutCancel(ctx), body)
-		}}, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 4, Handlers: sendertest.Handlers{
+		}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 4}, Handlers: sendertest.Handlers{
 			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
 				completed++
 				time.Sleep(1500 * time.Millisecond)
@@ -148,7 +148,7 @@ func TestEventsAgreeWithAStuckClose(t *testing.T) {
 func TestWhatAStuckCloseReportedAsUnsentIsNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, index := make(chan struct{}), &sendertest.Indexer{}
-		sender, err := bufferedsender.New(index, &sendertest.Options{MaxBatchActions: 1, MaxInFlight: 4, Handlers: sendertest.Handlers{
+		sender, err := bufferedsender.New(index, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}, Handlers: sendertest.Handlers{
 			ActionSent: func(context.Context, *events.ActionSent[sendertest.Hotel]) { <-release },
 		}})
 		require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestAStuckCloseCountsAllThatTravelledTogetherAsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const folded = 5
 		release := make(chan struct{})
-		opts := sendertest.Options{Fold: true, AutoFlushInterval: time.Second}
+		opts := sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, AutoFlushInterval: time.Second}
 		opts.Handlers.BatchCompleted = func(context.Context, *events.Batch) { <-release }
 		r := sendertest.New(t, &opts)
 		r.Abandoned = true

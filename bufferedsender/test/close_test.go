@@ -26,7 +26,7 @@ import (
 func TestCloseAcceptsNothingMoreAndDrains(t *testing.T) {
 	t.Run("everything, in partial batches, through retries and pauses", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			for _, opts := range []sendertest.Options{{MaxBatchActions: 10}, {MaxBatchActions: 10, DisableAutoFlush: true}, {AutoFlushInterval: -1}} {
+			for _, opts := range []sendertest.Options{{Limits: bufferedsender.Limits{MaxBatchActions: 10}}, {Limits: bufferedsender.Limits{MaxBatchActions: 10}, DisableAutoFlush: true}, {AutoFlushInterval: -1}} {
 				r := sendertest.New(t, &opts)
 				r.Faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(30 * time.Second)},
 					searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.5, Status: 409}}})
@@ -102,7 +102,7 @@ func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
 	// k-0 … k-9 are in a request that hangs, the others wait.
 	t.Run("in a request that was cut off, and waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 			r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				_, err := next() // it is applied, and only the answer is late
 				<-req.Context().Done()
@@ -165,7 +165,7 @@ func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
 	}
 	t.Run("failures that no Flush has reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 60})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 60}})
 			r.Faults(sendertest.RefuseKeys("bad-*", "old-*"))
 			r.Upload(sendertest.Hotels("old", 2)...)
 			require.Equal(t, 2, sendertest.FlushFailures(t, r.Flush()))
@@ -220,7 +220,7 @@ func TestCloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: handlers(func() { <-release })})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers(func() { <-release })})
 				r.Abandoned = true
 				r.Faults(sendertest.RefuseKeys("k-1"))
 				r.Upload(sendertest.Hotels("k", 5)...) // in two requests
@@ -249,7 +249,7 @@ func TestCloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 func TestACloseThatLeavesACallbackBehindCountsOnlyNewFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}, Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
 		r.Abandoned = true
 		r.Faults(sendertest.RefuseKeys("old-*", "new-*"))
 		r.Upload(sendertest.Hotels("old", 4)...)
@@ -272,7 +272,7 @@ func TestCloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-release // deaf to ctx
 			return sendertest.AcceptAll(ctx, body)
-		}}, &sendertest.Options{MaxBatchActions: 2, Handlers: sendertest.Handlers{
+		}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Handlers: sendertest.Handlers{
 			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { reported++ },
 			ActionFailed:    func(context.Context, *events.ActionFailed[sendertest.Hotel]) { reported++ },
 		}})
@@ -296,7 +296,7 @@ func TestTheAccountsBalanceWheneverCloseGivesUp(t *testing.T) {
 	for _, after := range []time.Duration{0, 1, time.Millisecond, 999 * time.Millisecond, time.Second, 1001 * time.Millisecond, 5 * time.Second} {
 		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, MaxInFlight: 3, MaxBufferedActions: 30})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxInFlight: 3, MaxBufferedActions: 30}})
 				r.Faults(searchtest.Fault{Every: 4, Status: 503}, searchtest.Fault{Every: 5, Cut: searchtest.CutAfterCommit},
 					searchtest.Fault{Delay: searchtest.Duration(500 * time.Millisecond), Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 409}, {Ratio: 0.1, Status: 400}}})
 				go func() { _ = r.Sender.UploadDocuments(context.Background(), sendertest.Hotels("k", 200)...) }()

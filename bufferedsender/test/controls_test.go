@@ -20,7 +20,7 @@ import (
 
 func TestPauseHoldsAllSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxInFlight: 2, AutoFlushInterval: time.Second})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}, AutoFlushInterval: time.Second})
 		r.Sender.Pause()
 		r.Upload(sendertest.Hotels("k", 5)...)
 		time.Sleep(time.Hour)
@@ -34,7 +34,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 	})
 	t.Run("requests under way go on, what they leave waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Retry: sendertest.RetryAtOnce})
 			r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				time.Sleep(10 * time.Second)
 				if n == 1 {
@@ -56,7 +56,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 	})
 	t.Run("actions are accepted as long as there is room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 3})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 3}})
 			r.Sender.Pause()
 			r.Upload(sendertest.Hotels("k", 3)...)
 			err := r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "k-3"})
@@ -134,7 +134,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 	t.Run("a paused sender probes nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotel{ID: "k"})
 			r.Sender.Pause()
 			time.Sleep(time.Hour)
@@ -150,7 +150,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 
 func TestSetLimitsReturnsTheOldOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}})
 		first := bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}
 		assert.Equal(t, first, r.Sender.Limits())
 		old, err := r.Sender.SetLimits(bufferedsender.Limits{MaxInFlight: 1})
@@ -171,7 +171,7 @@ func TestSetLimitsReturnsTheOldOnes(t *testing.T) {
 
 func TestSetLimitsNamesEveryBadLimitAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 		before := r.Sender.Limits()
 		old, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: -1, MaxBatchBytes: 5, MaxInFlight: 5000, MaxBufferedActions: -3, MaxBufferedBytes: -4})
 		require.Error(t, err)
@@ -189,7 +189,7 @@ func TestSetLimitsNamesEveryBadLimitAtOnce(t *testing.T) {
 
 func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 1})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 1}})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		r.Upload(sendertest.Hotels("k", 40)...)
 		time.Sleep(time.Second)
@@ -217,7 +217,7 @@ func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	})
 	t.Run("in bytes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 10_000, AutoFlushInterval: -1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 10_000}, AutoFlushInterval: -1})
 			r.Upload(sendertest.HotelOfSize("large", 8000), sendertest.HotelOfSize("a", 1000), sendertest.HotelOfSize("b", 1000))
 			_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchBytes: 2500})
 			require.NoError(t, err)
@@ -230,7 +230,7 @@ func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	})
 	t.Run("a batch that is full now goes now", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 100, AutoFlushInterval: -1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 100}, AutoFlushInterval: -1})
 			r.Upload(sendertest.Hotels("k", 10)...)
 			synctest.Wait()
 			require.Empty(t, r.Requests())
@@ -249,7 +249,7 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 	} {
 		t.Run("lowered below what is buffered "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500}})
 				r.Sender.Pause()
 				for i := range 8 {
 					r.Upload(sendertest.HotelOfSize(fmt.Sprint("k-", i), 1000))
@@ -273,7 +273,7 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 		})
 		t.Run("raised while producers wait "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500}})
 				_, err := r.Sender.SetLimits(c.low)
 				require.NoError(t, err)
 				r.Sender.Pause()
@@ -315,7 +315,7 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 	}
 	t.Run("a waiting call whose document has become too large for the buffer does not wait for ever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBufferedBytes: 4000, MaxBatchBytes: 4000})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedBytes: 4000, MaxBatchBytes: 4000}})
 			r.Sender.Pause()
 			r.Upload(sendertest.HotelOfSize("k-0", 3000))
 			blocked := sendertest.Later(func() error {
@@ -364,7 +364,7 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var r *sendertest.Rig
 				var once sync.Once
-				opts := sendertest.Options{MaxBatchActions: 2, MaxInFlight: 8, DisableAutoFlush: true}
+				opts := sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 8}, DisableAutoFlush: true}
 				opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) {
 					once.Do(func() { assert.NoError(t, c.decide(r.Sender)) })
 				}

@@ -116,7 +116,7 @@ func TestAPurgeIsWrittenPieceByPiece(t *testing.T) {
 		d := &disk{letter: 4 * time.Millisecond}
 		b := sendertest.SteadyBreaker(t, nil)
 		s := held(t, sendertest.Options{
-			DeadLetters: d, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, AllowLoss: true, MaxBufferedActions: n,
+			DeadLetters: d, Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedActions: n},
 		}, n, 100)
 		b.Disable()
 		s.Resume()

@@ -27,7 +27,7 @@ func TestDeadLettersAreWrittenBeforeTheFailuresAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		dead := &sendertest.DeadLetters{Ledger: &l}
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, Handlers: l.Handlers(), DeadLetters: dead})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 4}, Handlers: l.Handlers(), DeadLetters: dead})
 		r.Faults(sendertest.RefuseKeys("k-1", "k-2", "k-5"))
 		r.Upload(sendertest.Hotels("k", 9)...)
 		require.Error(t, r.Flush())
@@ -118,7 +118,7 @@ func TestDeadLettersOfWhatWasNeverSent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			dead := &sendertest.DeadLetters{Ledger: &l}
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, DeadLetters: dead, Handlers: l.Handlers()})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, DeadLetters: dead, Handlers: l.Handlers()})
 			r.Respond(sendertest.Hang)
 			r.Upload(sendertest.Hotels("k", 5)...)
 			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
@@ -152,8 +152,9 @@ func TestDeadLettersOfWhatWasNeverSent(t *testing.T) {
 			var l sendertest.Ledger
 			dead := &sendertest.DeadLetters{Ledger: &l}
 			r := sendertest.New(t, &sendertest.Options{
-				MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, DeadLetters: dead, Handlers: l.Handlers(),
+				Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4},
+				Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.OnPurged)}, Retry: sendertest.RetryAtOnce,
+				DeadLetters: dead, Handlers: l.Handlers(),
 			})
 			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 4)...)
 			r.Upload(sendertest.Hotel{ID: "new"})
@@ -203,7 +204,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 func TestDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
-		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, MaxBatchActions: 3, Fold: true, Retry: retry.Options{MaxRetries: 50}})
+		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Limits: bufferedsender.Limits{MaxBatchActions: 3}, Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Retry: retry.Options{MaxRetries: 50}})
 		r.Faults(searchtest.Fault{Every: 3, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.5, Status: 409}}})
 		r.Upload(sendertest.Hotels("k", 30)...)
 		require.NoError(t, r.Flush())
@@ -216,7 +217,7 @@ func TestDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 func TestDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
-		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Fold: true})
+		r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 		r.Faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Status: 400}}})
 		r.Add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "old", Rooms: 1}), models.MergeAction(sendertest.Hotel{ID: "k", Name: "new"}), models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 3}))
 		require.Error(t, r.Flush())
@@ -262,7 +263,7 @@ func TestDeadLettersOfOneKeyHoldWhatTravelled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dead := &sendertest.DeadLetters{}
-				r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms, DeadLetters: dead, AutoFlushInterval: time.Second})
+				r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}, DeadLetters: dead, AutoFlushInterval: time.Second})
 				r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Minute), Documents: []searchtest.DocumentFault{{Status: 400}}})
 				r.Add(c.first)
 				if c.inFlight {
@@ -283,7 +284,7 @@ func TestDeadLettersOfOneKeyHoldWhatTravelled(t *testing.T) {
 func TestADeletedDocumentDoesNotComeBackAsADeadLetterWhenCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
-		r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms, DeadLetters: dead})
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}, DeadLetters: dead})
 		r.Sender.Pause()
 		r.Upload(sendertest.Hotel{ID: "k", Name: "five", Rooms: 5})
 		r.Add(models.DeleteAction(sendertest.Hotel{ID: "k"}))

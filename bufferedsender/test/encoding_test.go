@@ -28,10 +28,10 @@ func TestEncoderWritesTheDocuments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []any
 		var body []byte
-		r := sendertest.New(t, &sendertest.Options{Encoder: func(doc any) ([]byte, error) {
+		r := sendertest.New(t, &sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{Encode: func(doc any) ([]byte, error) {
 			asked = append(asked, doc)
 			return []byte(" {\n \"id\": \"" + doc.(sendertest.Hotel).ID + `", "rooms": 7}` + "\n"), nil
-		}})
+		}}})
 		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			var err error
 			body, err = io.ReadAll(req.Body)
@@ -71,7 +71,7 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{Encoder: test.encode})
+				r := sendertest.New(t, &sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{Encode: test.encode}})
 				err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"})
 				require.ErrorContains(t, err, test.want)
 				if test.is != nil {
@@ -85,7 +85,7 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 
 func TestEncoderMayBeJSONMarshal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Encoder: json.Marshal})
+		r := sendertest.New(t, &sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{Encode: json.Marshal}})
 		r.Upload(sendertest.Hotels("k", 3)...)
 		require.NoError(t, r.Flush())
 		assert.EqualValues(t, 3, r.Sender.Stats().Completed)
@@ -167,7 +167,8 @@ func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 			return ""
 		}}
 		s, err := bufferedsender.New(&sendertest.Indexer{Index: service.index}, &sendertest.Options{
-			MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 2000, DisableBreaker: true, Retry: retry.Options{MaxRetries: 60},
+			Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 2000},
+			Outage: bufferedsender.FailSoon{}, Retry: retry.Options{MaxRetries: 60},
 		})
 		require.NoError(t, err)
 		var adding sync.WaitGroup

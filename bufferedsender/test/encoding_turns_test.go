@@ -24,7 +24,7 @@ import (
 func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
-		r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 100, MaxBatchActions: 100, Handlers: sendertest.Handlers{
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 100, MaxBatchActions: 100}, Handlers: sendertest.Handlers{
 			ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
 				if slow.Load() && e.Key == "w-105" {
 					time.Sleep(time.Hour)
@@ -76,7 +76,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 			return sendertest.AcceptAll(ctx, body)
-		}}, &sendertest.Options{MaxBufferedActions: 1000, MaxBatchActions: 100, Handlers: sendertest.Handlers{
+		}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 1000, MaxBatchActions: 100}, Handlers: sendertest.Handlers{
 			ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
 				time.Sleep(20 * time.Millisecond) // writes it down somewhere
 				return nil
@@ -120,7 +120,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 func TestAddingInsideActionAddedWhileTheBufferIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *sendertest.Rig
-		r = sendertest.New(t, &sendertest.Options{MaxBufferedActions: 10, Handlers: sendertest.Handlers{
+		r = sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 10}, Handlers: sendertest.Handlers{
 			ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
 				if strings.HasPrefix(e.Key, "outer") {
 					return r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.Hotel{ID: "inner" + e.Key})
@@ -168,7 +168,7 @@ func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return sendertest.AcceptAll(ctx, body)
 		}}
-		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: sendertest.NoLog, MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1})
+		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: sendertest.NoLog, Limits: bufferedsender.Limits{MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1}})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
 		text := slowText(strings.Repeat("x", size))
@@ -196,7 +196,8 @@ func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &sendertest.Options{
-					MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, Logger: sendertest.NoLog,
+					Limits: bufferedsender.Limits{MaxBufferedBytes: limit, MaxBatchBytes: limit / 4},
+					Logger: sendertest.NoLog,
 					Handlers: sendertest.Handlers{ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
 						time.Sleep(time.Millisecond) // a checkpoint
 						return nil

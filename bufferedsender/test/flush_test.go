@@ -56,7 +56,7 @@ func TestFlushSendsAtOnceWhateverTheOptions(t *testing.T) {
 func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 	t.Run("that are not answered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1}, searchtest.Fault{Delay: searchtest.Duration(50 * time.Second)})
 			r.Upload(sendertest.Hotels("early", 3)...)
 			go func() {
@@ -73,7 +73,7 @@ func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 	})
 	t.Run("of callers who never stop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxBufferedActions: 50})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 50}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
 			ctx, stop := context.WithCancel(t.Context())
 			var callers sync.WaitGroup
@@ -98,7 +98,7 @@ func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 // A failure is reported by every Flush that was waiting for it, and by no other.
 func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 2})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
 		// Never at the same time as one of the calls.
 		r.Faults(searchtest.Fault{Delay: searchtest.Duration(1037 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"*3"}, Status: 400}}})
 		var flushes sync.WaitGroup
@@ -150,7 +150,7 @@ func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 func TestFlushReportsFailures(t *testing.T) {
 	t.Run("with a count and the first hundred", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 40})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 40}})
 			r.Faults(sendertest.RefuseKeys("bad-*"))
 			r.Upload(sendertest.Hotels("good", 10)...)
 			r.Upload(sendertest.Hotels("bad", 250)...)
@@ -184,7 +184,7 @@ func TestFlushReportsFailures(t *testing.T) {
 	})
 	t.Run("of what was accepted before it, not of later additions", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxInFlight: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}})
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if x.Keys[0] == "slow-0" {
 					time.Sleep(20 * time.Second)
@@ -209,7 +209,7 @@ func TestFlushReportsFailures(t *testing.T) {
 	})
 	t.Run("which a Flush that gave up has not reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				time.Sleep(time.Duration(n-1) * 10 * time.Second)
 				return next()
@@ -233,7 +233,7 @@ func TestFlushReportsFailures(t *testing.T) {
 	})
 	t.Run("which a Flush that gave up when all was settled has not reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Handlers: sendertest.Handlers{ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: sendertest.Handlers{ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
 				if e.Key == "later-0" {
 					time.Sleep(10 * time.Second) // the failures are reported, and Flush has not returned
 				}
@@ -265,7 +265,7 @@ func TestFlushReportsFailures(t *testing.T) {
 
 func TestFlushReturnsNilIfEverythingIsInTheIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 3, Retry: retry.Options{MaxRetries: 30}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 3}, Retry: retry.Options{MaxRetries: 30}})
 		r.Faults(searchtest.Fault{Every: 3, Status: 503, RetryAfter: searchtest.Duration(time.Second)},
 			searchtest.Fault{Every: 4, Cut: searchtest.CutBeforeCommit},
 			searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.3, Status: 422}}})
@@ -294,7 +294,7 @@ func TestFlushWaitsThroughAPause(t *testing.T) {
 
 func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.Respond(sendertest.Hang)
 		r.Upload(sendertest.Hotels("k", 5)...)
 		flushed := make(chan error, 1)
@@ -316,7 +316,7 @@ func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 	})
 	t.Run("and adds up with it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if n == 1 {
 					return sendertest.Reply(req, 404, sendertest.ErrorBody("no")), nil

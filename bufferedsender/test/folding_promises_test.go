@@ -27,7 +27,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		t.Run(fmt.Sprint("plain=", plain), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{Fold: true})
+				r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 				r.Sender.Pause()
 				ctx, cancel := context.WithCancel(t.Context())
 				first := sendertest.Later(func() error {
@@ -66,7 +66,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
-		opts.Fold = true
+		opts.Folding = &bufferedsender.Folding[sendertest.Hotel]{}
 		r := sendertest.New(t, opts)
 		r.Respond(sendertest.First(1, func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(time.Second)
@@ -95,7 +95,7 @@ func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const changes = 200
-		r := sendertest.New(t, &sendertest.Options{Fold: true})
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 		r.Sender.Pause()
 		r.Upload(sendertest.HotelOfSize("k", 100_000))
 		for i := range changes {
@@ -117,7 +117,7 @@ func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, room = 2000, 40_000
-		r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBatchBytes: 10_000, MaxBufferedBytes: room})
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBatchBytes: 10_000, MaxBufferedBytes: room}})
 		r.Sender.Pause()
 		accepted := 0
 		for range 3 * room / size {
@@ -141,7 +141,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	t.Run("Flush answers for what was accepted before it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers(), Retry: sendertest.RetryAtOnce})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Handlers: l.Handlers(), Retry: sendertest.RetryAtOnce})
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 400}}})
 			r.Sender.Pause()
 			r.Add(sendertest.TaggedUpload("k", 1))
@@ -159,7 +159,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	t.Run("a Flush returns after the callbacks of all parts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers()})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Handlers: l.Handlers()})
 			for i := range 50 {
 				r.Add(sendertest.TaggedUpload("k", i))
 			}
@@ -171,7 +171,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			dead := &sendertest.DeadLetters{Ledger: &l}
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers(), Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce, MaxBatchActions: 1, DeadLetters: dead})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Handlers: l.Handlers(), Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce, Limits: bufferedsender.Limits{MaxBatchActions: 1}, DeadLetters: dead})
 			r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotel{ID: "x"})
 			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
 			answer := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
@@ -184,7 +184,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	t.Run("and calls all of a write that was cut off unknown", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers()})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Handlers: l.Handlers()})
 			r.Respond(sendertest.Hang)
 			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
 			answer := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
@@ -199,8 +199,9 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{
-				Fold: true, MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+				Folding: &bufferedsender.Folding[sendertest.Hotel]{},
+				Limits:  bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.OnPurged)}, Retry: sendertest.RetryAtOnce,
+				Handlers: l.Handlers(),
 			})
 			r.Sender.Breaker().Disable()
 			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("other", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
@@ -221,7 +222,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	})
 	t.Run("what a call did not get accepted is not folded in", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBufferedActions: 2})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBufferedActions: 2}})
 			r.Sender.Pause()
 			err := r.Sender.IndexDocuments(sendertest.Within(t, time.Second), sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
 			sendertest.RequireAccepted(t, err, 2)
@@ -232,7 +233,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	})
 	t.Run("each waiter gets its own result", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
 			var calls []<-chan models.IndexingResult
 			for i := range 10 {
@@ -253,7 +254,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	})
 	t.Run("the handlers' actions are those that were added", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{Fold: true})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 			r.Add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "one"}).WithTag("a"), models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 7}).WithTag("b"))
 			require.NoError(t, r.Flush())
 			var added, completed []sendertest.Action
@@ -285,7 +286,7 @@ func TestAFoldedIndexEndsAsOneSentOneByOne(t *testing.T) {
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a test that can be repeated
-			folding := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, MaxInFlight: flight, MaxBatchActions: batch, AutoFlushInterval: 300 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000, Delay: 50 * time.Millisecond, MaxDelay: time.Second}})
+			folding := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxInFlight: flight, MaxBatchActions: batch}, AutoFlushInterval: 300 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000, Delay: 50 * time.Millisecond, MaxDelay: time.Second}})
 			plain := sendertest.NewDocuments(t, &sendertest.DocumentOptions{})
 			folding.Respond(sendertest.Seconds(func(n int, _ *sendertest.Request) float64 { return float64(n*37%11) / 10 }))
 			if again > 0 {

@@ -57,7 +57,7 @@ func TestWhichPairsAreFoldedIntoWhat(t *testing.T) {
 							actions[i].Document = sendertest.ParseDocument(k)
 						}
 					}
-					folding, plain := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, AutoFlushInterval: -1}), sendertest.NewDocuments(t, &sendertest.DocumentOptions{AutoFlushInterval: -1})
+					folding, plain := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1}), sendertest.NewDocuments(t, &sendertest.DocumentOptions{AutoFlushInterval: -1})
 					for _, r := range []*sendertest.DocumentRig{folding, plain} {
 						if present {
 							r.Add(sendertest.ParseAction(upload, `{"id":"k","name":"old","rooms":1,"tags":["old"],"address":{"city":"old","zip":"old"}}`, 0))
@@ -99,7 +99,7 @@ func TestWhichPairsAreFoldedIntoWhat(t *testing.T) {
 
 func TestMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, AutoFlushInterval: -1})
+		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1})
 		r.Add(sendertest.ParseAction(merge, `{"id":"k","name":"A"}`, 1), sendertest.ParseAction(mergeOrUpload, `{"id":"k","rooms":2}`, 2))
 		var failures *bufferedsender.FlushError
 		require.ErrorAs(t, r.Flush(), &failures)
@@ -115,7 +115,7 @@ func TestMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
 
 func TestDeleteThenMergeIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, AutoFlushInterval: -1})
+		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1})
 		r.Add(sendertest.ParseAction(upload, `{"id":"k","name":"A"}`, 0))
 		require.NoError(t, r.Flush())
 		r.Add(sendertest.ParseAction(remove, `{"id":"k"}`, 1), sendertest.ParseAction(merge, `{"id":"k","rooms":2}`, 2))
@@ -132,7 +132,7 @@ func TestDeleteThenMergeIsNeverFolded(t *testing.T) {
 // itself.
 func TestFoldingGoesOnBehindAPairThatIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, AutoFlushInterval: -1})
+		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1})
 		r.Add(sendertest.ParseAction(merge, `{"id":"k","name":"A"}`, 1), sendertest.ParseAction(merge, `{"id":"k","rooms":1}`, 2),
 			sendertest.ParseAction(mergeOrUpload, `{"id":"k","name":"B"}`, 3), sendertest.ParseAction(merge, `{"id":"k","rooms":2}`, 4))
 		require.Error(t, r.Flush())
@@ -162,7 +162,7 @@ func TestWithoutFoldNothingIsFolded(t *testing.T) {
 
 func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBatchActions: 2, AutoFlushInterval: time.Minute})
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: time.Minute})
 		r.Sender.Pause()
 		r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("hot", 1), sendertest.TaggedUpload("b", 1), sendertest.TaggedUpload("c", 1), sendertest.TaggedUpload("hot", 2), sendertest.TaggedUpload("d", 1), sendertest.TaggedUpload("hot", 3))
 		r.Sender.Resume()
@@ -172,7 +172,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	t.Run("so a key that never rests is sent all the same", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
-			r := sendertest.New(t, &sendertest.Options{Fold: true, MaxBatchActions: 2, AutoFlushInterval: 10 * time.Second, Handlers: l.Handlers()})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: 10 * time.Second, Handlers: l.Handlers()})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
 			for i := range 200 { // ten a second for twenty seconds, and one other
 				r.Add(sendertest.TaggedUpload("hot", i))
@@ -199,7 +199,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	})
 	t.Run("and the timer counts from the oldest", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{Fold: true, AutoFlushInterval: 10500 * time.Millisecond})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, AutoFlushInterval: 10500 * time.Millisecond})
 			for i := range 30 {
 				r.Add(sendertest.TaggedUpload("hot", i))
 				time.Sleep(time.Second)
@@ -212,7 +212,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 
 func TestAnActionInFlightIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, MaxBatchActions: 1, MaxInFlight: 2})
+		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		r.Add(sendertest.ParseAction(upload, `{"id":"k","rooms":1}`, 1))
 		time.Sleep(time.Second)
@@ -227,7 +227,7 @@ func TestAnActionInFlightIsNeverFolded(t *testing.T) {
 	})
 	t.Run("nor one that was sent and waits to be sent again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, MaxBatchActions: 1})
+			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.Service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Count: 1, Cut: searchtest.CutAfterCommit}}})
 			r.Add(sendertest.ParseAction(merge, `{"id":"k","rooms":1}`, 1))
 			synctest.Wait()
@@ -246,7 +246,7 @@ func TestFoldingNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 		return fmt.Sprintf(`{"id":"k",%q:%q}`, field, strings.Repeat("x", n))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, MaxBatchBytes: 2000, AutoFlushInterval: -1})
+		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchBytes: 2000}, AutoFlushInterval: -1})
 		r.Service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, OverBytes: 2000}}})
 		r.Add(sendertest.ParseAction(mergeOrUpload, big("name", 1500), 1))
 		r.Add(sendertest.ParseAction(mergeOrUpload, fmt.Sprintf(`{"id":"k","tags":[%q]}`, strings.Repeat("x", 1500)), 2))
@@ -258,7 +258,7 @@ func TestFoldingNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 	})
 	t.Run("nor one that overflows the buffer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, MaxBatchBytes: 100_000, MaxBufferedBytes: 4000, AutoFlushInterval: -1})
+			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchBytes: 100_000, MaxBufferedBytes: 4000}, AutoFlushInterval: -1})
 			r.Add(sendertest.ParseAction(mergeOrUpload, big("name", 1900), 1))
 			r.Add(sendertest.ParseAction(mergeOrUpload, fmt.Sprintf(`{"id":"k","tags":[%q]}`, strings.Repeat("x", 1900)), 2))
 			assert.LessOrEqual(t, r.Sender.Stats().PendingBytes, int64(4000))
@@ -274,7 +274,8 @@ func TestFoldingGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 		srv := searchtest.NewServer(nil)
 		require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
 		sender, err := bufferedsender.New(sendertest.NewClient(t, srv), &sendertest.Options{
-			Fold: true, AutoFlushInterval: -1, MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000, MaxBufferedActions: 100, Logger: sendertest.NoLog,
+			Folding:           &bufferedsender.Folding[sendertest.Hotel]{},
+			AutoFlushInterval: -1, Limits: bufferedsender.Limits{MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000, MaxBufferedActions: 100}, Logger: sendertest.NoLog,
 		})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, sender)
@@ -300,7 +301,7 @@ func TestFoldingGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 // Handlers get their documents back, so folded ones are held on to, and count.
 func TestFoldedDocumentsThatHandlersWantCountUntilSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Fold: true, AutoFlushInterval: -1, MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000})
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, AutoFlushInterval: -1, Limits: bufferedsender.Limits{MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000}})
 		r.Sender.Pause()
 		added := 0
 		for r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.HotelOfSize("k", 2000)) == nil {
@@ -335,7 +336,7 @@ func TestEachFoldedActionHasTheOutcomeOfItsWrite(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l sendertest.Ledger
 				dead := &sendertest.DeadLetters{Ledger: &l}
-				r := sendertest.New(t, &sendertest.Options{Fold: true, Handlers: l.Handlers(), DeadLetters: dead, Retry: sendertest.RetryAtOnce})
+				r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Handlers: l.Handlers(), DeadLetters: dead, Retry: sendertest.RetryAtOnce})
 				if c.fault != nil {
 					r.Faults(*c.fault)
 				}

@@ -21,7 +21,7 @@ import (
 func TestHealthOfEachState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		began := time.Now()
 		h := r.Health()
 		assert.Equal(t, events.Healthy, h.State)
@@ -76,7 +76,7 @@ func TestHealthOfEachState(t *testing.T) {
 	t.Run("a breaker that is disabled is not closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, nil)
-			r := sendertest.New(t, &sendertest.Options{Breaker: b})
+			r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}})
 			b.Disable()
 			h := r.Health()
 			assert.Equal(t, events.CircuitOpen, h.State)
@@ -91,7 +91,7 @@ func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}, Handlers: l.Handlers()})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}, Handlers: l.Handlers()})
 		began := time.Now()
 		r.Upload(sendertest.Hotels("fine", 5)...)
 		synctest.Wait()
@@ -142,7 +142,7 @@ func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 func TestHealthIsReportedInOrderWithTheOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1, Breaker: sendertest.SteadyBreaker(t, nil), Handlers: l.Handlers()})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Handlers: l.Handlers()})
 		r.Respond(sendertest.Always(403, sendertest.ErrorBody("no")))
 		r.Upload(sendertest.Hotels("k", 2)...)
 		synctest.Wait()
@@ -275,7 +275,7 @@ func TestThrottledIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
-		r := sendertest.NewOnService(t, &searchtest.Options{Capacity: &searchtest.Capacity{DocumentsPerSecond: 20}}, &sendertest.Options{MaxBatchActions: 50, Breaker: b, Retry: retry.Options{Jitter: -1}, Handlers: l.Handlers()})
+		r := sendertest.NewOnService(t, &searchtest.Options{Capacity: &searchtest.Capacity{DocumentsPerSecond: 20}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 50}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Jitter: -1}, Handlers: l.Handlers()})
 		r.Upload(sendertest.Hotels("k", 300)...)
 		require.NoError(t, r.Flush())
 		assert.Len(t, r.Indexed(), 300)

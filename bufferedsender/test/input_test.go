@@ -39,7 +39,8 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	})
 	t.Run("every bad option at once, and nothing is started", func(t *testing.T) {
 		_, err := bufferedsender.New(nil, &sendertest.Options{
-			MaxBatchActions: -1, MaxBatchBytes: -2, MaxBufferedActions: -3, MaxBufferedBytes: -4, MaxInFlight: -5,
+			Limits: bufferedsender.Limits{MaxBatchActions: -1, MaxBatchBytes: -2, MaxBufferedActions: -3, MaxBufferedBytes: -4, MaxInFlight: -5},
+
 			Retry: retry.Options{Jitter: 7},
 		})
 		require.Error(t, err)
@@ -49,11 +50,11 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		assert.ErrorContains(t, err, "nil")
 	})
 	t.Run("more actions than the service takes", func(t *testing.T) {
-		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchActions: 32_001})
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 32_001}})
 		require.ErrorContains(t, err, "32000")
 	})
 	t.Run("a batch too small for any document", func(t *testing.T) {
-		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchBytes: 5})
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 5}})
 		require.ErrorContains(t, err, "MaxBatchBytes")
 	})
 }
@@ -66,7 +67,7 @@ func TestADocumentThatCannotBeEncodedIsRefused(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
-		s, err := bufferedsender.New(sendertest.NewClient(t, srv), &bufferedsender.Options[scored]{MaxBatchBytes: 1000})
+		s, err := bufferedsender.New(sendertest.NewClient(t, srv), &bufferedsender.Options[scored]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
 		for field, bad := range map[string]scored{
@@ -128,7 +129,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 		t.Helper()
 		require.NoError(t, err)
 		var failed []*bufferedsender.ActionError
-		s, err := bufferedsender.New(client, &sendertest.Options{DisableBreaker: true, Retry: quick, Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
+		s, err := bufferedsender.New(client, &sendertest.Options{Outage: bufferedsender.FailSoon{}, Retry: quick, Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
 			ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) {
 				var failure *bufferedsender.ActionError
 				if assert.ErrorAs(t, e.Err, &failure) {
@@ -209,7 +210,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 
 // newOf makes a sender of a type and returns the error.
 func newOf[T any]() error {
-	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[T]{KeyField: "id", Logger: sendertest.NoLog})
+	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[T]{Documents: bufferedsender.Documents[T]{KeyField: "id"}, Logger: sendertest.NoLog})
 	return err
 }
 
@@ -255,24 +256,24 @@ func TestNewNamesEveryOptionThatContradictsAnother(t *testing.T) {
 		opts  sendertest.Options
 		names []string
 	}{
-		"a breaker and none":                         {sendertest.Options{Breaker: b, DisableBreaker: true}, []string{"Breaker", "DisableBreaker"}},
-		"an unknown overload policy":                 {sendertest.Options{Overload: 99, AllowLoss: true}, []string{"Overload is 99", "OverloadPurgeIndex"}},
-		"purging one without repair or consent":      {sendertest.Options{Overload: bufferedsender.OverloadPurgeOne}, []string{"OnPurged", "AllowLoss"}},
-		"purging all without repair or consent":      {sendertest.Options{Overload: bufferedsender.OverloadPurgeIndex}, []string{"OnPurged", "AllowLoss"}},
+		"a breaker and none":                         {sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}, Outage: bufferedsender.FailSoon{}}, []string{"Breaker", "DisableBreaker"}},
+		"an unknown overload policy":                 {sendertest.Options{Overload: 99}, []string{"Overload is 99", "OverloadPurgeIndex"}},
+		"purging one without repair or consent":      {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest()}}, []string{"OnPurged", "AllowLoss"}},
+		"purging all without repair or consent":      {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll()}}, []string{"OnPurged", "AllowLoss"}},
 		"a repair hook that nothing calls":           {sendertest.Options{OnPurged: lost}, []string{"OnPurged", "Overload"}},
-		"a repair hook with Fail":                    {sendertest.Options{OnPurged: lost, Overload: bufferedsender.OverloadFail}, []string{"OnPurged", "Overload"}},
-		"an overload policy without a breaker":       {sendertest.Options{Overload: bufferedsender.OverloadFail, DisableBreaker: true}, []string{"Overload", "DisableBreaker"}},
-		"purging without a breaker":                  {sendertest.Options{Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, DisableBreaker: true}, []string{"Overload", "DisableBreaker"}},
-		"purging for calls that never wait":          {sendertest.Options{Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
-		"purging all for calls that never wait":      {sendertest.Options{Overload: bufferedsender.OverloadPurgeIndex, OnPurged: lost, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
-		"versions that nothing asks for":             {sendertest.Options{Version: version}, []string{"Version", "Fold"}},
+		"a repair hook with Fail":                    {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.Reject()}}, []string{"OnPurged", "Overload"}},
+		"an overload policy without a breaker":       {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.Reject()}, Outage: bufferedsender.FailSoon{}}, []string{"Overload", "DisableBreaker"}},
+		"purging without a breaker":                  {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Outage: bufferedsender.FailSoon{}}, []string{"Overload", "DisableBreaker"}},
+		"purging for calls that never wait":          {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
+		"purging all for calls that never wait":      {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(lost)}, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
+		"versions that nothing asks for":             {sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: version}}, []string{"Version", "Fold"}},
 		"an unknown policy for merges":               {sendertest.Options{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
-		"more requests in flight than there may be":  {sendertest.Options{MaxInFlight: 1025}, []string{"MaxInFlight is 1025", "1024"}},
-		"a negative number of them":                  {sendertest.Options{MaxInFlight: -1}, []string{"MaxInFlight is -1"}},
-		"a buffer for more than can be counted":      {sendertest.Options{MaxBufferedActions: tooMany}, []string{"MaxBufferedActions"}},
-		"a negative buffer":                          {sendertest.Options{MaxBufferedActions: -1, MaxBufferedBytes: -1}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
+		"more requests in flight than there may be":  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 1025}}, []string{"MaxInFlight is 1025", "1024"}},
+		"a negative number of them":                  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: -1}}, []string{"MaxInFlight is -1"}},
+		"a buffer for more than can be counted":      {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
+		"a negative buffer":                          {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
 		"jitter that is no share":                    {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
-		"everything at once, and all of it is named": {sendertest.Options{Breaker: b, DisableBreaker: true, Overload: 99, Version: version, OnMergeMissing: 99, MaxInFlight: -1, MaxBatchActions: 1 << 20, Retry: retry.Options{Jitter: 2}}, []string{"DisableBreaker", "Overload", "Version", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
+		"everything at once, and all of it is named": {sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}, Outage: bufferedsender.FailSoon{}, Overload: 99, Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: version}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"Outage", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
 	} {
 		t.Run(name, func(t *testing.T) { turnedDown(t, &c.opts, c.names...) })
 	}
@@ -282,7 +283,7 @@ func TestOptionsThatAreNilPointersAreTheDefault(t *testing.T) {
 	var noBreaker *breaker.Breaker
 	var noFile *deadletter.File
 	var noPolicy tuning.Policy
-	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Breaker: noBreaker, DeadLetters: noFile, Tuning: noPolicy})
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: noBreaker}, DeadLetters: noFile, Tuning: noPolicy})
 	require.NoError(t, err)
 	assert.NotNil(t, s.Breaker(), "nil is the default")
 	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k"}))
@@ -300,7 +301,7 @@ func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	}, s.Limits())
 	require.NoError(t, s.Close(t.Context()))
 
-	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555})
+	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}})
 	require.NoError(t, err)
 	assert.Equal(t, bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}, s.Limits())
 	stats := s.Stats()
@@ -310,7 +311,7 @@ func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	assert.Zero(t, stats.RequestInterval)
 	require.NoError(t, s.Close(t.Context()))
 
-	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBatchActions: 20_000, MaxBatchBytes: 40_000_000})
+	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 20_000, MaxBatchBytes: 40_000_000}})
 	require.NoError(t, err)
 	assert.Equal(t, 80_000, s.Limits().MaxBufferedActions, "four full batches if that is more")
 	assert.EqualValues(t, 160_000_000, s.Limits().MaxBufferedBytes)

@@ -77,7 +77,8 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 			var seen []string
 			asked := 0
 			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen),
-				KeyFieldAccessor: func(d twoIDs) string { return d.ID }})
+				Documents: bufferedsender.Documents[twoIDs]{Key: func(d twoIDs) string { return d.ID }},
+			})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "accessor"}))
@@ -139,7 +140,7 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 	})
 	t.Run("the name in the options spares the question", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := bufferedsender.New[models.Document](&sendertest.Indexer{}, &bufferedsender.Options[models.Document]{KeyField: "id"})
+			s, err := bufferedsender.New[models.Document](&sendertest.Indexer{}, &bufferedsender.Options[models.Document]{Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), models.Document{"id": "1"}))
@@ -343,7 +344,7 @@ func TestAnIllegalKeyIsRefused(t *testing.T) {
 
 func TestAKeyOfTheAccessorThatTheDocumentContradictsIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := &sendertest.Options{KeyField: "id", KeyFieldAccessor: func(d sendertest.Hotel) string { return strings.TrimPrefix(d.ID, "wrong-") }}
+		options := &sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{KeyField: "id", Key: func(d sendertest.Hotel) string { return strings.TrimPrefix(d.ID, "wrong-") }}}
 		sender, err := bufferedsender.New(&sendertest.Indexer{}, options)
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
@@ -56,7 +57,8 @@ func TestNothingSecretOrPrivateIsLogged(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					log := &sendertest.Buffer{}
 					r := sendertest.New(t, &sendertest.Options{
-						MaxBatchActions: 3, MaxBatchBytes: 1000, Retry: retry.Options{MaxRetries: 1}, RequestTimeout: time.Second,
+						Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBatchBytes: 1000},
+						Retry:  retry.Options{MaxRetries: 1}, RequestTimeout: time.Second,
 						Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level, AddSource: true})),
 						Handlers: sendertest.Handlers{
 							BatchCompleted:  func(context.Context, *events.Batch) { panic("in BatchCompleted") },

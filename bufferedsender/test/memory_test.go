@@ -47,12 +47,12 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 		"a handler":        {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
 		"dead letters":     {DeadLetters: &sendertest.DeadLetters{}},
 		"both, several in flight": {
-			Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}, DeadLetters: &sendertest.DeadLetters{}, MaxInFlight: 4,
+			Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}, DeadLetters: &sendertest.DeadLetters{}, Limits: bufferedsender.Limits{MaxInFlight: 4},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.MaxBufferedBytes, opts.MaxBatchBytes, opts.Logger = limit, limit/8, sendertest.NoLog
+				opts.Limits.MaxBufferedBytes, opts.Limits.MaxBatchBytes, opts.Logger = limit, limit/8, sendertest.NoLog
 				opts.Retry = retry.Options{Delay: 24 * time.Hour, MaxDelay: 24 * time.Hour, Jitter: -1}
 				before := heapNow()
 				s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: conflicting}, &opts)
@@ -82,18 +82,18 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 		"without handlers": {},
 		"a handler":        {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
 		"dead letters":     {DeadLetters: &sendertest.DeadLetters{}},
-		"folding":          {Fold: true},
-		"in flight":        {MaxInFlight: 8, MaxBatchActions: 100},
+		"folding":          {Folding: &bufferedsender.Folding[sendertest.Hotel]{}},
+		"in flight":        {Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.Logger, opts.MaxBufferedActions = sendertest.NoLog, 8000
+				opts.Logger, opts.Limits.MaxBufferedActions = sendertest.NoLog, 8000
 				full := func() *bufferedsender.BufferedSender[sendertest.Hotel] {
 					s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &opts)
 					require.NoError(t, err)
 					sendertest.CloseAtEnd(t, s)
 					s.Pause()
-					for i := range opts.MaxBufferedActions {
+					for i := range opts.Limits.MaxBufferedActions {
 						require.NoError(t, s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)})))
 					}
 					require.ErrorIs(t, s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "k"})), bufferedsender.ErrBufferFull)
@@ -122,11 +122,11 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 	for name, opts := range map[string]sendertest.Options{
 		"without handlers": {},
 		"a handler":        {Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}},
-		"folding":          {Fold: true},
+		"folding":          {Folding: &bufferedsender.Folding[sendertest.Hotel]{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.MaxBufferedBytes, opts.MaxBatchBytes, opts.Logger = limit, limit/4, sendertest.NoLog
+				opts.Limits.MaxBufferedBytes, opts.Limits.MaxBatchBytes, opts.Logger = limit, limit/4, sendertest.NoLog
 				s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, &opts)
 				require.NoError(t, err)
 				sendertest.CloseAtEnd(t, s)
@@ -180,8 +180,7 @@ func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
 				d := &disk{}
 				empty := heapNow()
 				s := held(t, sendertest.Options{
-					DeadLetters: d, Breaker: b, MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, MaxBufferedActions: limit / size,
-					Overload: bufferedsender.OverloadPurgeIndex, AllowLoss: true,
+					DeadLetters: d, Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, MaxBufferedActions: limit / size},
 				}, limit/size, size)
 				full, peak := heapNow()-empty, int64(0)
 				d.before = func() { peak = max(peak, heapNow()-empty) }

@@ -98,7 +98,7 @@ func TestMergeMissingKeepsOrder(t *testing.T) {
 	for name, policy := range mergeMissing {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{OnMergeMissing: policy, MaxInFlight: 4, MaxBatchActions: 2})
+				r := sendertest.New(t, &sendertest.Options{OnMergeMissing: policy, Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 2}})
 				r.Add(models.MergeAction(sendertest.Hotel{ID: "k", Name: "first"}).WithTag(1), models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 2}).WithTag(2),
 					models.DeleteAction(sendertest.Hotel{ID: "k"}).WithTag(3), models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 4}).WithTag(4))
 				err := r.Flush()
@@ -131,7 +131,7 @@ func TestMergeMissingWithFolding(t *testing.T) {
 	for name, policy := range mergeMissing {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, OnMergeMissing: policy, AutoFlushInterval: -1})
+				r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, OnMergeMissing: policy, AutoFlushInterval: -1})
 				r.Add(sendertest.ParseAction(merge, `{"id":"k","name":"A","address":{"city":"A"}}`, 1), sendertest.ParseAction(merge, `{"id":"k","rooms":2,"address":{"zip":"1"}}`, 2))
 				err := r.Flush()
 				ends := r.Ledger.Endings("k")
@@ -154,7 +154,7 @@ func TestMergeMissingWithFolding(t *testing.T) {
 	}
 	t.Run("the pairs that are never folded stay apart", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Fold: true, OnMergeMissing: bufferedsender.MergeMissingUpload, AutoFlushInterval: -1})
+			r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, OnMergeMissing: bufferedsender.MergeMissingUpload, AutoFlushInterval: -1})
 			r.Add(sendertest.ParseAction(upload, `{"id":"d","name":"old"}`, 0))
 			require.NoError(t, r.Flush())
 			r.Add(sendertest.ParseAction(merge, `{"id":"k","name":"A"}`, 1), sendertest.ParseAction(mergeOrUpload, `{"id":"k","rooms":2}`, 2),
@@ -225,7 +225,7 @@ func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	for _, fold := range []bool{false, true} {
 		for size := 1000; size < 1020; size++ {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Fold: fold, MaxBatchBytes: 1000, MaxBufferedBytes: 5000})
+				r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Fold: fold, Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 5000}})
 				doc := sendertest.Hotel{ID: "k", Name: strings.Repeat("x", size-60)}
 				err := r.Sender.MergeDocuments(t.Context(), doc)
 				if err != nil {
@@ -244,7 +244,7 @@ func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	}
 	t.Run("also for many of them in full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, MaxBatchBytes: 1000})
+			r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})
 			for i := range 300 {
 				r.Merge(sendertest.Hotel{ID: fmt.Sprint("k-", i), Name: strings.Repeat("x", i%60)})
 			}
@@ -256,7 +256,7 @@ func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	t.Run("other policies lose no room to it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const envelope = len(`{"value":[{"@search.action":"merge","id":"k","name":""}]}`)
-			r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 1000})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})
 			r.Upload(sendertest.Hotel{ID: "k"})
 			r.Merge(sendertest.Hotel{ID: "k", Name: strings.Repeat("x", 1000-envelope)})
 			require.NoError(t, r.Flush())

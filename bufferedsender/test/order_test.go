@@ -55,7 +55,7 @@ func TestOneActionPerKeyIsInFlightAndSettledInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 4, AutoFlushInterval: time.Millisecond})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 4}, AutoFlushInterval: time.Millisecond})
 				r.Faults(c.script...)
 				r.Respond(c.answer)
 				for v := range versions {
@@ -100,7 +100,7 @@ func TestOneActionPerKeyIsInFlightAndSettledInOrder(t *testing.T) {
 	})
 	t.Run("a waiting action of a busy key does not hold back other keys", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 1}})
 			r.Upload(sendertest.Hotel{ID: "a", Rooms: 1}, sendertest.Hotel{ID: "a", Rooms: 2}, sendertest.Hotel{ID: "a", Rooms: 3}, sendertest.Hotel{ID: "b"}, sendertest.Hotel{ID: "c"})
 			require.NoError(t, r.Flush())
 			assert.Equal(t, [][]string{{"a", "b", "c"}, {"a"}, {"a"}}, sendertest.KeysOf(r.Requests()))
@@ -108,7 +108,7 @@ func TestOneActionPerKeyIsInFlightAndSettledInOrder(t *testing.T) {
 	})
 	t.Run("different actions end as if applied one by one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxInFlight: 4, AutoFlushInterval: time.Millisecond})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 4}, AutoFlushInterval: time.Millisecond})
 			add := func(a sendertest.Action) {
 				require.NoError(t, r.Sender.IndexDocuments(sendertest.Within(t, time.Hour), a))
 			}

@@ -45,7 +45,7 @@ func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	for name, script := range faultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2}})
 				r.Faults(script...)
 				for round := range 3 { // the second and third replace documents
 					r.Upload(sendertest.Hotels("k", 60)...)
@@ -79,7 +79,7 @@ func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	}
 	t.Run("also when Close gives up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
 			r.Respond(sendertest.Hang)
 			r.Upload(sendertest.Hotels("k", 35)...)
 			require.Error(t, r.Sender.Close(sendertest.Within(t, time.Second)))
@@ -116,7 +116,7 @@ func TestNilMeansAccepted(t *testing.T) {
 			var illegal *keys.InvalidKeyError
 			assert.ErrorAs(t, err, &illegal)
 		}},
-		"document too large": {opts: sendertest.Options{MaxBatchBytes: 200}, bad: sendertest.Hotel{ID: "x", Name: fmt.Sprintf("%0200d", 1)}, is: func(t *testing.T, err error) {
+		"document too large": {opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 200}}, bad: sendertest.Hotel{ID: "x", Name: fmt.Sprintf("%0200d", 1)}, is: func(t *testing.T, err error) {
 			assert.ErrorIs(t, err, bufferedsender.ErrDocumentTooLarge)
 		}},
 		"a handler refuses": {opts: sendertest.Options{Handlers: sendertest.Handlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[sendertest.Hotel]) error {
@@ -131,7 +131,7 @@ func TestNilMeansAccepted(t *testing.T) {
 			}
 			return nil
 		}}}, bad: sendertest.Hotel{ID: "bad"}, is: func(t *testing.T, err error) { assert.Error(t, err) }},
-		"no room and no waiting": {opts: sendertest.Options{DisableAutoFlush: true, MaxBufferedActions: 5}, bad: sendertest.Hotel{ID: "sixth"}, is: func(t *testing.T, err error) {
+		"no room and no waiting": {opts: sendertest.Options{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 5}}, bad: sendertest.Hotel{ID: "sixth"}, is: func(t *testing.T, err error) {
 			assert.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 		}},
 	}
@@ -149,7 +149,7 @@ func TestNilMeansAccepted(t *testing.T) {
 	}
 	t.Run("otherwise exactly the first are sent: ctx ends while waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 5})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 5}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("my own cause"))
 			defer cancel()
@@ -163,7 +163,7 @@ func TestNilMeansAccepted(t *testing.T) {
 	})
 	t.Run("otherwise exactly the first are sent: closed while waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 5})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 5}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
 			time.AfterFunc(time.Second, func() { assert.NoError(t, r.Sender.Close(context.Background())) })
 			err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 20)...)
@@ -178,7 +178,7 @@ func TestNilMeansAccepted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
 			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
-			sender, err := bufferedsender.New[models.Document](sendertest.NewClient(t, srv), &bufferedsender.Options[models.Document]{KeyField: "id"})
+			sender, err := bufferedsender.New[models.Document](sendertest.NewClient(t, srv), &bufferedsender.Options[models.Document]{Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, sender)
 			doc := models.Document{"id": "1", "name": "before"}
@@ -194,7 +194,7 @@ func TestNilMeansAccepted(t *testing.T) {
 // No order of Add and Close may make nil a lie. go-docappender's does.
 func TestClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T) {
 	for range 30 {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 7, MaxBufferedActions: 20})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 7, MaxBufferedActions: 20}})
 		var accepted sync.Map
 		var count atomic.Int64
 		var callers sync.WaitGroup
@@ -288,7 +288,7 @@ func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) 
 	t.Run("given up by Close, sent or not", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.Respond(sendertest.Hang)
 			r.Add(action(&o, "1", "a", 1), action(&o, "2", "b", 1))
 			sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
@@ -300,7 +300,7 @@ func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) 
 	t.Run("folded and superseded", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 			r.Add(action(&o, "1", "a", 3), action(&o, "2", "a", 2), action(&o, "3", "a", 5))
 			require.NoError(t, r.Flush())
 			assert.Len(t, o.all, 3)

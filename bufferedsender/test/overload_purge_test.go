@@ -2,7 +2,9 @@ package test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,10 +19,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-var overloads = map[string]bufferedsender.Overload{
-	"Block": bufferedsender.OverloadBlock, "Fail": bufferedsender.OverloadFail,
-	"PurgeOne": bufferedsender.OverloadPurgeOne, "PurgeIndex": bufferedsender.OverloadPurgeIndex,
+var overloads = map[string]func(*ledger) bufferedsender.WhenFull{
+	"wait": wait, "reject": reject, "purge the oldest": purgeOldest, "purge all": purgeAll,
 }
+
+func wait(*ledger) bufferedsender.WhenFull          { return bufferedsender.WhenFull{} }
+func reject(*ledger) bufferedsender.WhenFull        { return bufferedsender.Reject() }
+func purgeOldest(l *ledger) bufferedsender.WhenFull { return bufferedsender.PurgeOldest(l.onPurged) }
+func purgeAll(l *ledger) bufferedsender.WhenFull    { return bufferedsender.PurgeAll(l.onPurged) }
 
 // Yokozuna's regression d2c2fd5: who was blocked before the fuse blew stayed so.
 //
@@ -34,8 +40,9 @@ func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l sendertest.Ledger
 				opts := &sendertest.Options{
-					MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
-					Overload: policy, AllowLoss: true, Handlers: l.Handlers(),
+					Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
+					Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce,
+					Overload: policy, Handlers: l.Handlers(),
 				}
 				if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
 					opts.OnPurged = l.OnPurged
@@ -54,21 +61,21 @@ func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 				assert.Empty(t, l.Purged(), "full, but the breaker is closed")
 				err := <-blocked
 				synctest.Wait()
-				switch policy {
-				case bufferedsender.OverloadBlock:
+				switch name {
+				case "wait":
 					assert.Equal(t, 20*time.Second, r.Now())
 					sendertest.RequireCircuitOpen(t, err)
 					sendertest.RequireAccepted(t, err, 0)
-				case bufferedsender.OverloadFail:
+				case "reject":
 					assert.Equal(t, 10*time.Second, r.Now(), "released when it opens")
 					require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 					sendertest.RequireCircuitOpen(t, err)
 					sendertest.RequireAccepted(t, err, 0)
-				case bufferedsender.OverloadPurgeOne:
+				case "purge the oldest":
 					assert.Equal(t, 10*time.Second, r.Now())
 					require.NoError(t, err)
 					assert.Contains(t, [][]string{{"k-0", "k-1"}, behindFirst}, l.Purged())
-				case bufferedsender.OverloadPurgeIndex:
+				case "purge all":
 					assert.Equal(t, 10*time.Second, r.Now())
 					require.NoError(t, err)
 					assert.Contains(t, [][]string{{"k-0", "k-1", "k-2", "k-3"}, behindFirst}, l.Purged())
@@ -82,7 +89,7 @@ func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 }
 
 func TestNothingIsPurgedWithoutNeed(t *testing.T) {
-	for _, name := range []string{"PurgeOne", "PurgeIndex"} {
+	for _, name := range []string{"purge the oldest", "purge all"} {
 		policy := overloads[name]
 		for what, test := range map[string]func(t *testing.T, r *sendertest.Rig){
 			"full and open, but nobody wants room": func(t *testing.T, r *sendertest.Rig) {
@@ -125,7 +132,8 @@ func TestNothingIsPurgedWithoutNeed(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var l sendertest.Ledger
 					r := sendertest.New(t, &sendertest.Options{
-						MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Overload: policy, OnPurged: l.OnPurged,
+						Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
+						Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce, Overload: policy,
 					})
 					test(t, r)
 					r.Respond(nil)
@@ -143,8 +151,9 @@ func TestNoActionInFlightIsPurged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := sendertest.New(t, &sendertest.Options{
-			MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
-			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+			Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2},
+			Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.OnPurged)}, Retry: sendertest.RetryAtOnce,
+			Handlers: l.Handlers(),
 		})
 		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.Keys[0] == "slow" {
@@ -175,13 +184,14 @@ func TestNoActionInFlightIsPurged(t *testing.T) {
 			assert.Equal(t, "completed", e.Kind)
 		}
 	})
-	for name, policy := range map[string]bufferedsender.Overload{"PurgeOne": bufferedsender.OverloadPurgeOne, "PurgeIndex": bufferedsender.OverloadPurgeIndex} {
+	for name, policy := range map[string]func(*ledger) bufferedsender.WhenFull{"the oldest": purgeOldest, "all": purgeAll} {
 		t.Run("when all are, calls wait: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l sendertest.Ledger
 				b := sendertest.SteadyBreaker(t, nil)
 				r := sendertest.New(t, &sendertest.Options{
-					MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: b, Overload: policy, OnPurged: l.OnPurged,
+					Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2},
+					Outage: bufferedsender.Hold{Breaker: b, WhenFull: policy(&l)},
 				})
 				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 				r.Upload(sendertest.Hotels("k", 4)...)
@@ -201,7 +211,8 @@ func TestNoActionInFlightIsPurged(t *testing.T) {
 			var l sendertest.Ledger
 			b := sendertest.SteadyBreaker(t, nil)
 			r := sendertest.New(t, &sendertest.Options{
-				MaxBatchActions: 2, MaxBufferedActions: 5, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+				Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 5},
+				Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(l.OnPurged)}, Handlers: l.Handlers(),
 			})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 			r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("b", 1))
@@ -225,8 +236,9 @@ func TestPurgedKeysSettleInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := sendertest.New(t, &sendertest.Options{
-			MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
-			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+			Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4},
+			Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.OnPurged)}, Retry: sendertest.RetryAtOnce,
+			Handlers: l.Handlers(),
 		})
 		r.Respond(sendertest.Failing)
 		r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("b", 1), sendertest.TaggedUpload("a", 2), sendertest.TaggedUpload("a", 3))
@@ -244,7 +256,7 @@ func TestPurgedKeysSettleInOrder(t *testing.T) {
 func TestAClosingSenderPurgesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
+		r := fullAndSick(t, &l, purgeOldest)
 		closed := sendertest.Later(func() error { return r.Sender.Close(sendertest.Within(t, 10*time.Second)) })
 		synctest.Wait()
 		require.ErrorIs(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "new"}), bufferedsender.ErrClosed)
@@ -264,22 +276,20 @@ func TestWhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 			keys    = rapid.IntRange(1, 20).Draw(rt, "keys")
 			seed    = rapid.Uint64().Draw(rt, "seed")
 			options = sendertest.Options{
-				MaxBatchActions:    rapid.IntRange(1, 10).Draw(rt, "batch"),
-				MaxInFlight:        rapid.IntRange(1, 4).Draw(rt, "in flight"),
-				MaxBufferedActions: rapid.IntRange(1, 20).Draw(rt, "mark"),
-				AutoFlushInterval:  10 * time.Millisecond,
-				Overload:           rapid.SampledFrom([]bufferedsender.Overload{0, 1, 2, 3}).Draw(rt, "overload"),
-				Fold:               rapid.Bool().Draw(rt, "fold"),
+				Limits:            bufferedsender.Limits{MaxBatchActions: rapid.IntRange(1, 10).Draw(rt, "batch"), MaxInFlight: rapid.IntRange(1, 4).Draw(rt, "in flight"), MaxBufferedActions: rapid.IntRange(1, 20).Draw(rt, "mark")},
+				AutoFlushInterval: 10 * time.Millisecond,
 			}
+			policy   = rapid.SampledFrom(slices.Sorted(maps.Keys(overloads))).Draw(rt, "overload")
+			folds    = rapid.Bool().Draw(rt, "fold")
 			failures = rapid.IntRange(-1, 4).Draw(rt, "failures to open")
 		)
-		if options.Overload >= bufferedsender.OverloadPurgeOne {
-			options.AllowLoss = true
+		if folds {
+			options.Folding = &bufferedsender.Folding[hotel]{}
 		}
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: failures})
-			options.Breaker = b
+			options.Outage = bufferedsender.Hold{Breaker: b}
 			options.Retry.MaxRetries = 1000
 			var l sendertest.Ledger
 			options.Handlers = l.Handlers()
@@ -296,7 +306,7 @@ func TestWhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 				if err == nil {
 					wanted[key] = append(wanted[key], i+1)
 				} else {
-					assert.Equal(t, bufferedsender.OverloadFail, options.Overload, "%v", err)
+					assert.Equal(t, "reject", policy, "%v", err)
 				}
 			}
 			_ = r.Flush()

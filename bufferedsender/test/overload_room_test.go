@@ -23,7 +23,8 @@ func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
 		var l sendertest.Ledger
 		b, release := sendertest.SteadyBreaker(t, nil), make(chan struct{})
 		r := sendertest.New(t, &sendertest.Options{
-			MaxBatchActions: 1, MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged,
+			Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxBufferedBytes: 1000},
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(l.OnPurged)},
 		})
 		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			<-release
@@ -49,9 +50,9 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 		const batch, flight = 500, 4
 		var purges [][]string
 		r := sendertest.New(t, &sendertest.Options{
-			MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight, Retry: sendertest.RetryAtOnce,
-			Breaker: sendertest.SteadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
-			OnPurged: func(_ context.Context, keys []string) { purges = append(purges, keys) },
+			Limits: bufferedsender.Limits{MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight},
+			Retry:  sendertest.RetryAtOnce,
+			Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), WhenFull: bufferedsender.PurgeAll(func(_ context.Context, keys []string) { purges = append(purges, keys) })},
 		})
 		old := sendertest.Hotels("old", batch*flight)
 		r.OpenBreaker(old...) // all of them are retries now
@@ -76,14 +77,14 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 		b, purged := sendertest.SteadyBreaker(t, nil), 0
 		var r *sendertest.Rig
 		r = sendertest.New(t, &sendertest.Options{
-			Breaker: b, Overload: bufferedsender.OverloadPurgeOne, MaxBufferedActions: 5,
-			OnPurged: func(_ context.Context, keys []string) {
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(func(_ context.Context, keys []string) {
 				for _, key := range keys {
 					if purged++; purged < enough {
 						_ = r.Sender.TryIndexDocuments(models.DeleteAction(sendertest.Hotel{ID: key}), models.UploadAction(sendertest.Hotel{ID: key}))
 					}
 				}
-			},
+			})},
+			Limits: bufferedsender.Limits{MaxBufferedActions: 5},
 		})
 		b.Disable()
 		r.Upload(sendertest.Hotels("k", 6)...)
@@ -98,7 +99,7 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 func TestACallThatDoesNotWaitGetsWhyThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})
+		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.Reject()}, Limits: bufferedsender.Limits{MaxBufferedActions: 1}})
 		b.Disable()
 		require.NoError(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "a"})))
 		synctest.Wait()
@@ -116,11 +117,11 @@ func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 		var purged []string
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{
-			MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne,
-			OnPurged: func(_ context.Context, keys []string) {
+			Limits: bufferedsender.Limits{MaxBufferedBytes: 1000},
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(func(_ context.Context, keys []string) {
 				purged = append(purged, keys...)
 				b.Enable()
-			},
+			})},
 		})
 		b.Disable()
 		r.Upload(sendertest.Hotels("k", 10)...)
@@ -138,7 +139,8 @@ func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 		var l sendertest.Ledger
 		b, release := sendertest.SteadyBreaker(t, nil), make(chan struct{})
 		r := sendertest.New(t, &sendertest.Options{
-			MaxBatchActions: 5, MaxBufferedBytes: 2000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Fold: true,
+			Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedBytes: 2000},
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(l.OnPurged)}, Folding: &bufferedsender.Folding[sendertest.Hotel]{},
 			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) {}},
 		})
 		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -174,12 +176,12 @@ func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var r *sendertest.Rig
 				r = sendertest.New(t, &sendertest.Options{
-					MaxBatchActions: 4, MaxBufferedActions: 4, Retry: sendertest.RetryAtOnce,
-					Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
-					OnPurged: func(context.Context, []string) {
+					Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4},
+					Retry:  sendertest.RetryAtOnce,
+					Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(func(context.Context, []string) {
 						decide(r.Sender)
 						r.Sender.Breaker().Reset()
-					},
+					})},
 				})
 				r.Respond(sendertest.First(1, func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 					time.Sleep(time.Second)

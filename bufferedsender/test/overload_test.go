@@ -24,7 +24,7 @@ import (
 func TestABatchIsSentWhenItIsFullOrItsIntervalIsOver(t *testing.T) {
 	for _, size := range []int{2, 10, 100} {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: size, AutoFlushInterval: 10 * time.Second, Breaker: sendertest.SteadyBreaker(t, nil)})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: size}, AutoFlushInterval: 10 * time.Second, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 			r.Upload(sendertest.Hotels("first", size-1)...)
 			time.Sleep(9 * time.Second)
 			assert.Empty(t, r.Indexed(), "one fewer than a batch: nothing visible")
@@ -45,7 +45,7 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 	for mark := 1; mark <= 10; mark++ {
 		t.Run(fmt.Sprint("of ", mark), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 100, MaxBufferedActions: mark, Breaker: sendertest.SteadyBreaker(t, nil)})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxBufferedActions: mark}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 				r.Respond(sendertest.Failing)
 				accepted := 0
 				for i := range mark + 1 {
@@ -68,7 +68,7 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 	}
 	t.Run("in bytes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBufferedBytes: 10_000, MaxBatchBytes: 4000, Breaker: sendertest.SteadyBreaker(t, nil)})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedBytes: 10_000, MaxBatchBytes: 4000}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 			r.Respond(sendertest.Failing)
 			accepted := 0
 			for i := range 6 {
@@ -82,14 +82,14 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 		})
 	})
 	t.Run("none is refused", func(t *testing.T) {
-		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MaxBufferedActions: -1})
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1}})
 		require.ErrorContains(t, err, "MaxBufferedActions")
 	})
 }
 
 func TestFlushDrainsWhatFillsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, AutoFlushInterval: -1, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: -1, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		r.Upload(sendertest.Hotels("k", 9)...)
 		time.Sleep(time.Hour)
 		assert.Empty(t, r.Indexed())
@@ -101,7 +101,7 @@ func TestFlushDrainsWhatFillsNoBatch(t *testing.T) {
 func TestWhatWasNotDeliveredIsSentAgainInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, Breaker: b, Retry: sendertest.RetryAtOnce})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 		r.OpenBreaker(sendertest.Hotels("k", 10)...)
 		r.Upload(sendertest.Hotels("more", 5)...)
 		time.Sleep(20 * time.Second)
@@ -124,8 +124,9 @@ func TestWhatWasNotDeliveredIsSentAgainInOrder(t *testing.T) {
 func fullAndSick(t *testing.T, l *sendertest.Ledger, policy bufferedsender.Overload) *sendertest.Rig {
 	t.Helper()
 	opts := &sendertest.Options{
-		MaxBatchActions: 4, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}),
-		Retry: sendertest.RetryAtOnce, Overload: policy, AllowLoss: true, Handlers: l.Handlers(),
+		Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4, MaxInFlight: 2},
+		Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})},
+		Retry:  sendertest.RetryAtOnce, Overload: policy, Handlers: l.Handlers(),
 	}
 	if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
 		opts.AllowLoss, opts.OnPurged = false, l.OnPurged
@@ -138,7 +139,7 @@ func fullAndSick(t *testing.T, l *sendertest.Ledger, policy bufferedsender.Overl
 func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
+		r := fullAndSick(t, &l, purgeOldest)
 		r.Upload(sendertest.Hotel{ID: "k-4"})
 		assert.Zero(t, r.Now(), "it does not wait")
 		r.Respond(nil)
@@ -151,7 +152,7 @@ func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 	t.Run("each new one the next oldest", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
-			r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
+			r := fullAndSick(t, &l, purgeOldest)
 			r.Upload(sendertest.Hotels("new", 3)...)
 			require.NoError(t, r.Sender.MergeOrUploadDocuments(t.Context(), sendertest.Hotel{ID: "new-3"}))
 			synctest.Wait()
@@ -168,8 +169,9 @@ func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{
-				MaxBatchBytes: 8000, MaxBufferedBytes: 10_000, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.OnPurged, Handlers: l.Handlers(),
+				Limits: bufferedsender.Limits{MaxBatchBytes: 8000, MaxBufferedBytes: 10_000},
+				Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.OnPurged)}, Retry: sendertest.RetryAtOnce,
+				Handlers: l.Handlers(),
 			})
 			r.Respond(sendertest.Failing)
 			for i := range 4 {
@@ -189,7 +191,7 @@ func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 func TestPurgeIndexGivesUpAllThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeIndex)
+		r := fullAndSick(t, &l, purgeAll)
 		r.Upload(sendertest.Hotel{ID: "k-4"})
 		assert.Zero(t, r.Now())
 		r.Respond(nil)
@@ -204,7 +206,7 @@ func TestPurgeIndexGivesUpAllThatWait(t *testing.T) {
 func TestOverloadBlockKeepsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadBlock)
+		r := fullAndSick(t, &l, wait)
 		blocked := sendertest.Later(func() error {
 			return r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.Hotel{ID: "k-4"})
 		})
@@ -224,7 +226,7 @@ func TestOverloadBlockKeepsAll(t *testing.T) {
 func TestOverloadFailRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadFail)
+		r := fullAndSick(t, &l, reject)
 		for name, add := range addingCalls(r, sendertest.Hotel{ID: "new"}) {
 			err := add(t.Context())
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull, name)
@@ -244,7 +246,7 @@ func TestOverloadFailRejects(t *testing.T) {
 	})
 	t.Run("what does not fit of a call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 6, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Overload: bufferedsender.OverloadFail})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 6}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.Reject()}, Retry: sendertest.RetryAtOnce})
 			r.OpenBreaker(sendertest.Hotels("k", 2)...)
 			err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotels("new", 7)...)
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
@@ -256,7 +258,7 @@ func TestOverloadFailRejects(t *testing.T) {
 	})
 	t.Run("but only while the breaker is not closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 2, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Overload: bufferedsender.OverloadFail})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.Reject()}, Retry: sendertest.RetryAtOnce})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
 			r.Upload(sendertest.Hotels("k", 2)...)
 			r.Upload(sendertest.Hotel{ID: "k-2"})
@@ -268,13 +270,13 @@ func TestOverloadFailRejects(t *testing.T) {
 
 func TestPurgingIsRefusedWithoutRepairOrConsent(t *testing.T) {
 	lost := func(context.Context, []string) {}
-	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadPurgeOne, bufferedsender.OverloadPurgeIndex} {
+	for _, policy := range []func(*ledger) bufferedsender.WhenFull{purgeOldest, purgeAll} {
 		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Overload: policy})
 		require.Error(t, err)
 		assert.Nil(t, s)
 		assert.ErrorContains(t, err, "OnPurged")
 		assert.ErrorContains(t, err, "AllowLoss")
-		for _, opts := range []*sendertest.Options{{Overload: policy, AllowLoss: true}, {Overload: policy, OnPurged: lost}, {Overload: policy, AllowLoss: true, OnPurged: lost}} {
+		for _, opts := range []*sendertest.Options{{Overload: policy}, {Overload: policy}, {Overload: policy}} {
 			s, err := bufferedsender.New(&sendertest.Indexer{}, opts)
 			require.NoError(t, err)
 			require.NoError(t, s.Close(t.Context()))
@@ -288,7 +290,7 @@ func TestPurgingIsRefusedWithoutRepairOrConsent(t *testing.T) {
 }
 
 func TestPurgedActionsFailWithErrPurged(t *testing.T) {
-	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadPurgeOne, bufferedsender.OverloadPurgeIndex} {
+	for _, policy := range []func(*ledger) bufferedsender.WhenFull{purgeOldest, purgeAll} {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := fullAndSick(t, &l, policy)
@@ -329,15 +331,15 @@ func TestOnPurgedIsACallbackLikeTheOthers(t *testing.T) {
 		var r *sendertest.Rig
 		var inside []error
 		r = sendertest.New(t, &sendertest.Options{
-			MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce, Overload: bufferedsender.OverloadPurgeOne,
-			OnPurged: func(ctx context.Context, keys []string) {
+			Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
+			Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.PurgeOldest(func(ctx context.Context, keys []string) {
 				if r.Sender == nil {
 					return
 				}
 				_, err := r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "x"}))
 				inside = append(inside, r.Sender.Flush(ctx), r.Sender.Close(context.Background()), err)
 				panic("oops")
-			},
+			})}, Retry: sendertest.RetryAtOnce,
 		})
 		r.OpenBreaker(sendertest.Hotels("k", 4)...)
 		r.Upload(sendertest.Hotel{ID: "new"})

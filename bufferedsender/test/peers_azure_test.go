@@ -63,12 +63,12 @@ func TestDotNetFlushDoesNotEndWithAnEarlierFlush(t *testing.T) {
 // accepted and never sent.
 func TestDotNetKeyAccessorThatPanicsDoesNotStopTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{KeyFieldAccessor: func(d sendertest.Hotel) string {
+		r := sendertest.New(t, &sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{Key: func(d sendertest.Hotel) string {
 			if d.ID == "bad" {
 				panic("no key")
 			}
 			return d.ID
-		}})
+		}}})
 		caught := func() (v any) {
 			defer func() {
 				if p := recover(); p != nil {
@@ -165,7 +165,7 @@ func TestJavaCloseDoesNotHangInRetries(t *testing.T) {
 // Java's flush sends one batch, and nothing while another flush runs.
 func TestJavaFlushSendsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 512, DisableAutoFlush: true})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 512}, DisableAutoFlush: true})
 		r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-3"}, Nth: 1, Status: 503}}})
 		r.Upload(sendertest.Hotels("k", 600)...)
 		var flushes sync.WaitGroup
@@ -218,7 +218,7 @@ func TestJavaScriptFailuresInside207AreNoSuccess(t *testing.T) {
 // In JavaScript, after a batch that failed the rest is never attempted.
 func TestJavaScriptFailedBatchDoesNotTakeTheRestWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 8})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 8}})
 		r.Faults(searchtest.Fault{Count: 1, Status: 404}, searchtest.Fault{OverActions: 4})
 		r.Upload(sendertest.Hotels("k", 30)...)
 		require.Equal(t, 8, sendertest.FlushFailures(t, r.Flush()))
@@ -230,7 +230,7 @@ func TestJavaScriptFailedBatchDoesNotTakeTheRestWithIt(t *testing.T) {
 func TestJavaScriptFlushAndCloseDoNotReturnEarly(t *testing.T) {
 	for name, end := range map[string]func(*sendertest.Rig) error{"Flush": (*sendertest.Rig).Flush, "Close": (*sendertest.Rig).Close} {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, MaxInFlight: 3})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 3}})
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second)})
 			r.Upload(sendertest.Hotels("k", 4)...)
 			synctest.Wait()
@@ -260,7 +260,7 @@ func TestJavaScriptFailingTimerFlushDoesNotEndTheProcess(t *testing.T) {
 // version of a document wins.
 func TestJavaScriptOrderOfAKeyIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second, MaxBatchActions: 2, MaxInFlight: 4})
+		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second, Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 4}})
 		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(30 * time.Second)})
 		r.Upload(sendertest.Hotel{ID: "a", Rooms: 1})
 		time.Sleep(2 * time.Second)

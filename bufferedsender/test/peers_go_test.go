@@ -39,7 +39,7 @@ func TestNATSCallbacksAreNotDeferredForEver(t *testing.T) {
 		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			time.Sleep(time.Second)
 			return models.IndexDocumentsResult{}, sendertest.StatusError(404)
-		}}, &sendertest.Options{MaxBatchActions: 1, DisableBreaker: true, Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
+		}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.FailSoon{}, Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
 			ActionFailed:   func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) { reported <- e.Key },
 			BatchCompleted: func(context.Context, *events.Batch) { reported <- "batch" },
 		}})
@@ -72,7 +72,7 @@ func TestDocappenderAddAfterCloseIsAnError(t *testing.T) {
 // go-docappender: documents to be retried sit in an idle worker for ever.
 func TestDocappenderRetriedDocumentsDoNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 100, AutoFlushInterval: -1, MaxInFlight: 4})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 4}, AutoFlushInterval: -1})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-5"}, Times: 2, Status: 422}}})
 		r.Upload(sendertest.Hotels("k", 100)...)
 		time.Sleep(time.Minute)
@@ -121,7 +121,7 @@ func TestESUtilResultsAreNotPairedByPosition(t *testing.T) {
 // esutil gives no signal of back-pressure while the service is down.
 func TestESUtilBackPressureWhileTheServiceIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBufferedActions: 100})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 100}})
 		r.Respond(sendertest.Always(503, sendertest.ErrorBody("down"), "Retry-After", "3600"))
 		accepted := 0
 		var err error
@@ -153,7 +153,7 @@ func TestOpenSearch429OfOneDocumentIsRetried(t *testing.T) {
 // pubsub v2's Flush reads fields without the lock that guards them. Run with
 // -race.
 func TestPubSubFlushReadsUnderTheLockConcurrentSafe(t *testing.T) {
-	r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, MaxInFlight: 3, MaxBufferedActions: 50})
+	r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 3, MaxBufferedActions: 50}})
 	var callers sync.WaitGroup
 	for c := range 4 {
 		callers.Go(func() {

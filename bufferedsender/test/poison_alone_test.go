@@ -136,7 +136,7 @@ func TestADocumentIsNotBlamedForWhatChanceExplains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := sendertest.WithBreaker(t)
-				opts.MaxBatchActions, opts.Retry = 1, retry.Options{Delay: 10 * time.Second, MaxDelay: 10 * time.Second, Jitter: -1}
+				opts.Limits.MaxBatchActions, opts.Retry = 1, retry.Options{Delay: 10 * time.Second, MaxDelay: 10 * time.Second, Jitter: -1}
 				r := sendertest.New(t, opts)
 				requests := map[string]int{} // of one in flight at a time
 				r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {

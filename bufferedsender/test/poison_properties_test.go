@@ -27,7 +27,7 @@ func TestAnIndexThatLacksAPropertyOfAllDocumentsHoldsThem(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const n, mendedAt = 20_000, 10 * time.Minute
 				opts := sendertest.WithBreaker(t)
-				opts.MaxInFlight = inFlight
+				opts.Limits.MaxInFlight = inFlight
 				r := sendertest.New(t, opts)
 				r.Respond(sendertest.LackingUntil(func() bool { return r.Now() >= mendedAt }))
 				r.Upload(sendertest.Hotels("new", n)...)
@@ -97,7 +97,7 @@ func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := sendertest.WithBreaker(t)
-				opts.MaxBatchActions = 5
+				opts.Limits.MaxBatchActions = 5
 				r := sendertest.New(t, opts)
 				mended := 10 * time.Minute
 				r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -128,11 +128,11 @@ func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 func TestIndentedDocumentsAreHeldApartToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
-		opts.Encoder = func(doc any) ([]byte, error) { // as Jackson's pretty printer writes it
+		opts.Documents.Encode = func(doc any) ([]byte, error) { // as Jackson's pretty printer writes it
 			raw, err := json.MarshalIndent(doc, "", "  ")
 			return []byte(strings.ReplaceAll(string(raw), `": `, `" : `)), err
 		}
-		opts.KeyField = "id"
+		opts.Documents.KeyField = "id"
 		r := sendertest.New(t, opts)
 		var count atomic.Int64
 		inner := sendertest.LackingUntil(func() bool { return false })
@@ -235,7 +235,7 @@ func TestManyMissingPropertiesLoseNoMoreThanTwentyDocumentsEach(t *testing.T) {
 			_, _ = body.Seek(0, io.SeekStart)
 			return sendertest.AcceptAll(ctx, body)
 		}}
-		opts := bufferedsender.Options[map[string]any]{Logger: sendertest.NoLog, KeyField: "id"}
+		opts := bufferedsender.Options[map[string]any]{Logger: sendertest.NoLog, Documents: bufferedsender.Documents[map[string]any]{KeyField: "id"}}
 		s, err := bufferedsender.New(index, &opts)
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)

@@ -73,7 +73,7 @@ func TestHalfOfAllRequestsFailingByChanceLosesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("seed %d, %d in flight", seed, inFlight), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
-					opts.MaxBatchActions, opts.MaxInFlight = 100, inFlight
+					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 100, inFlight
 					r := sendertest.New(t, opts)
 					var mu sync.Mutex // guards draw
 					draw := rand.New(rand.NewPCG(seed, 0))
@@ -117,7 +117,7 @@ func TestALineTooSlowForAFullBatchLosesNothing(t *testing.T) {
 func TestAnOutageLeavesBatchesAsLargeAsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
-		opts.MaxBatchActions = 100
+		opts.Limits.MaxBatchActions = 100
 		r := sendertest.New(t, opts)
 		r.Respond(sendertest.When(sendertest.Before(5*time.Minute), sendertest.BreakConnection))
 		r.Upload(sendertest.Hotels("k", 2000)...)
@@ -179,7 +179,7 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 		t.Run(fmt.Sprint(inFlight, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := sendertest.WithBreaker(t)
-				opts.MaxInFlight = inFlight
+				opts.Limits.MaxInFlight = inFlight
 				r := sendertest.New(t, opts)
 				r.Respond(sendertest.When(func(_ int, x *sendertest.Request) bool { return x.Bytes > line }, sendertest.Hang))
 				r.Upload(sendertest.Hotels("small", 10)...)

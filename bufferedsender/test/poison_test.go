@@ -50,7 +50,7 @@ func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						const good = 3000
 						opts := sendertest.WithBreaker(t)
-						opts.MaxInFlight = 2
+						opts.Limits.MaxInFlight = 2
 						r := sendertest.NewOnService(t, &searchtest.Options{KeepChanges: 10_000}, opts)
 						r.Respond(refusesPoison(whole))
 						docs, poison := sendertest.Hotels("k", good), sendertest.Hotels("poison", bad)

@@ -31,7 +31,7 @@ func TestAShortInterruptionIsFollowedByProgressWithinASecond(t *testing.T) {
 			for range 50 { // the draws of the jitter differ
 				synctest.Test(t, func(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
-					opts.MaxBatchActions, opts.MaxInFlight = 2, inFlight
+					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 2, inFlight
 					r := sendertest.New(t, opts)
 					r.Respond(sendertest.When(sendertest.Before(interruption), sendertest.BreakConnection))
 					r.Upload(sendertest.Hotels("k", 40)...)
@@ -90,7 +90,7 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%d, %d in flight", status, inFlight), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
-					opts.MaxBatchActions, opts.MaxInFlight = 10, inFlight
+					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 10, inFlight
 					if status < 500 {
 						opts.Retry = retry.Options{MaxRetries: -1} // not even then
 					}
@@ -151,9 +151,11 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 		}
 	}
 	sender, err := bufferedsender.New(client, &sendertest.Options{
-		MaxBatchActions: 20, MaxInFlight: 4, MaxBufferedActions: documents, AutoFlushInterval: 5 * time.Millisecond,
-		Breaker: b, Retry: retry.Options{Delay: 5 * time.Millisecond, MaxDelay: 20 * time.Millisecond},
-		Logger: sendertest.NoLog,
+		Limits:            bufferedsender.Limits{MaxBatchActions: 20, MaxInFlight: 4, MaxBufferedActions: documents},
+		AutoFlushInterval: 5 * time.Millisecond,
+		Outage:            bufferedsender.Hold{Breaker: b},
+		Retry:             retry.Options{Delay: 5 * time.Millisecond, MaxDelay: 20 * time.Millisecond},
+		Logger:            sendertest.NoLog,
 		Handlers: sendertest.Handlers{
 			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
 				note(e.Key, e.Action.Tag, func(o *outcome) { o.completed++ })

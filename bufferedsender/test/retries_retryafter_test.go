@@ -77,7 +77,7 @@ func TestARetryAfterOfNothingIsNoPermission(t *testing.T) {
 // What a reply asks for while a request is being prepared holds for that too.
 func TestARequestThatWasPreparedWhenAPauseBeganIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := &sendertest.Options{MaxBatchActions: 2, MaxInFlight: 2, Handlers: sendertest.Handlers{
+		opts := &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}, Handlers: sendertest.Handlers{
 			ActionSent: func(_ context.Context, e *events.ActionSent[sendertest.Hotel]) {
 				if e.Key == "k-2" && e.Attempt == 1 {
 					time.Sleep(2 * time.Second)
@@ -137,7 +137,7 @@ func TestAPauseIsCutShortByNobody(t *testing.T) {
 						return models.IndexDocumentsResult{}, throttled(5 * time.Minute)
 					}
 					return good.IndexDocumentsRaw(ctx, body)
-				}}, &sendertest.Options{MaxBatchActions: 1, MaxBufferedActions: 2, AutoFlushInterval: time.Second})
+				}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxBufferedActions: 2}, AutoFlushInterval: time.Second})
 				require.NoError(t, err)
 				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 				synctest.Wait()

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
@@ -77,7 +78,7 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 	}
 	t.Run("pauses are not cut short by Flush, additions or full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 5, AutoFlushInterval: time.Millisecond, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5}, AutoFlushInterval: time.Millisecond, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.Faults(searchtest.Fault{Count: 1, Status: 503})
 			r.Upload(sendertest.Hotels("k", 5)...)
 			time.Sleep(time.Second)
@@ -183,7 +184,7 @@ func TestAThrottledReplyPausesTheWholeSender(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 4}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 				r.Faults(fault)
 				r.Upload(sendertest.Hotels("k", 3)...)
 				synctest.Wait()
@@ -200,7 +201,7 @@ func TestAThrottledReplyPausesTheWholeSender(t *testing.T) {
 	}
 	t.Run("and the longest of several pauses counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 2}})
 			r.Faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(100 * time.Second)},
 				searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)})
 			r.Upload(sendertest.Hotels("k", 6)...)
@@ -216,7 +217,7 @@ func TestARefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 	for _, status := range []int{409, 422} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 				r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: status}}})
 				r.Upload(sendertest.Hotels("k", 3)...)
 				time.Sleep(time.Second)
@@ -245,7 +246,7 @@ func TestARefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 func TestRetriedActionsGoFirst(t *testing.T) {
 	t.Run("before new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 4}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.Faults(searchtest.Fault{Count: 1, Status: 503})
 			r.Upload(sendertest.Hotels("old", 4)...)
 			synctest.Wait()
@@ -256,7 +257,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 	})
 	t.Run("together with new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 4}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.Faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Keys: []string{"old-[12]"}, Status: 409}}},
 				searchtest.Fault{Delay: searchtest.Duration(4 * time.Second)})
 			r.Upload(sendertest.Hotels("old", 4)...)
@@ -276,7 +277,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 	} {
 		t.Run("and are never stuck waiting for a fuller batch "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.MaxBatchActions = 3
+				opts.Limits.MaxBatchActions = 3
 				opts.Retry = retry.Options{Delay: 10 * time.Second, Jitter: -1}
 				r := sendertest.New(t, &opts)
 				r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 409}}})
@@ -291,7 +292,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 	}
 	t.Run("and neither are the parts of a split", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 8, AutoFlushInterval: -1})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 8}, AutoFlushInterval: -1})
 			r.Faults(searchtest.Fault{OverActions: 3})
 			r.Upload(sendertest.Hotels("k", 8)...)
 			synctest.Wait()
@@ -303,7 +304,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 // The timer that Close, Flush and pauses share must not go astray.
 func TestAPauseEndsForWhateverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})
 		r.Faults(searchtest.Fault{Every: 2, Status: 503, RetryAfter: searchtest.Duration(7 * time.Second)})
 		for i := range 20 {
 			require.NoError(t, r.Sender.IndexDocuments(t.Context(), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i)})))

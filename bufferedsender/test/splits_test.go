@@ -169,7 +169,7 @@ func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 		}
 		return n
 	}
-	opts := sendertest.Options{MaxBatchBytes: 100_000}
+	opts := sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 100_000}}
 	t.Run("keeps the requests below what the service takes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &opts)
@@ -178,7 +178,7 @@ func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 			refused := tooLarge(r)
 			assert.NotZero(t, refused)
 			assert.Less(t, 5*refused, len(r.Requests()), "of %d requests", len(r.Requests()))
-			assert.Less(t, r.Sender.Stats().BatchBytesLimit, opts.MaxBatchBytes)
+			assert.Less(t, r.Sender.Stats().BatchBytesLimit, opts.Limits.MaxBatchBytes)
 		})
 	})
 	t.Run("recovers after successes", func(t *testing.T) {
@@ -189,14 +189,14 @@ func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 			require.Less(t, r.Sender.Stats().BatchBytesLimit, 7_000)
 			r.Service.SetFaults(nil)
 			require.NoError(t, batch(r, "l", 10_000))
-			assert.Equal(t, opts.MaxBatchBytes, r.Sender.Stats().BatchBytesLimit)
+			assert.Equal(t, opts.Limits.MaxBatchBytes, r.Sender.Stats().BatchBytesLimit)
 			largest := 0
 			for _, x := range r.Requests()[1:] {
 				if x.Status == 200 {
 					largest = max(largest, x.Bytes)
 				}
 			}
-			assert.Greater(t, largest, opts.MaxBatchBytes-2*size)
+			assert.Greater(t, largest, opts.Limits.MaxBatchBytes-2*size)
 		})
 	})
 	t.Run("one giant document does not shrink everyone's batches for good", func(t *testing.T) {
@@ -210,8 +210,8 @@ func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 			assert.Equal(t, 413, r.Failure("giant").Status)
 			n := len(r.Requests())
 			require.NoError(t, batch(r, "k", 10_000))
-			assert.Equal(t, opts.MaxBatchBytes, r.Sender.Stats().BatchBytesLimit)
-			assert.Less(t, len(r.Requests())-n, 2*10_000*size/opts.MaxBatchBytes, "requests, of at least 50")
+			assert.Equal(t, opts.Limits.MaxBatchBytes, r.Sender.Stats().BatchBytesLimit)
+			assert.Less(t, len(r.Requests())-n, 2*10_000*size/opts.Limits.MaxBatchBytes, "requests, of at least 50")
 		})
 	})
 	t.Run("lets a document pass that is larger than the limit", func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
 
 func TestASplitKeepsOrderAndAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 16, MaxInFlight: 4})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 16, MaxInFlight: 4}})
 		r.Faults(searchtest.Fault{OverActions: 3})
 		for v := range 10 {
 			for k := range 16 {
@@ -272,7 +272,7 @@ func TestASplitKeepsOrderAndAccounts(t *testing.T) {
 // One pause for all of a refused request: its documents travel together again.
 func TestARefusedRequestDoesNotComeBackInTinyParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 8, MaxBatchActions: 1000, Breaker: sendertest.SteadyBreaker(t, nil)})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 1000}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n == 8 {
 				time.Sleep(10 * time.Millisecond)
@@ -289,7 +289,7 @@ func TestARefusedRequestDoesNotComeBackInTinyParts(t *testing.T) {
 
 func TestA413OfARequestFromBeforeSetLimitsDoesNotWidenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchBytes: 100_000})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 100_000}})
 		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
 		var docs []sendertest.Hotel
 		for i := range 2000 {
@@ -311,7 +311,7 @@ func TestA413OfARequestFromBeforeSetLimitsDoesNotWidenThem(t *testing.T) {
 
 func TestThePartsOfARefusedBatchKeepToNewLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 8})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 8}})
 		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
 		r.Upload(sendertest.Hotels("k", 8)...)
 		synctest.Wait()

@@ -54,7 +54,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			},
 		},
 		"actions are sent and applied": {
-			opts:  sendertest.Options{MaxBatchActions: 3},
+			opts:  sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 6)...) },
 			moved: []string{"Accepted +6", "BytesSent", "Completed +6", "Requests +2"},
 		},
@@ -75,7 +75,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +1", "BytesSent", "Completed +1", "Flushes +1", "Requests +1"},
 		},
 		"a request is under way": {
-			opts: sendertest.Options{MaxBatchActions: 1, MaxInFlight: 2},
+			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}},
 			setup: func(r *sendertest.Rig) {
 				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 			},
@@ -83,7 +83,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +2", "BytesSent", "InFlight +2", "PendingActions +2", "PendingBytes", "Requests +2"},
 		},
 		"calls wait for room": {
-			opts: sendertest.Options{MaxBufferedActions: 2},
+			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 2}},
 			setup: func(r *sendertest.Rig) {
 				r.Sender.Pause()
 				r.Upload(sendertest.Hotels("k", 2)...)
@@ -98,7 +98,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"BlockedAdders +3", "BlockedBytes"},
 		},
 		"and no longer": {
-			opts: sendertest.Options{MaxBufferedActions: 2},
+			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 2}},
 			setup: func(r *sendertest.Rig) {
 				r.Sender.Pause()
 				r.Upload(sendertest.Hotels("k", 2)...)
@@ -108,13 +108,13 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			},
 		},
 		"a document is refused": {
-			opts:  sendertest.Options{MaxBatchActions: 3},
+			opts:  sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			setup: func(r *sendertest.Rig) { r.Faults(sendertest.RefuseKeys("k-1")) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 3)...) },
 			moved: []string{"Accepted +3", "BytesSent", "Completed +2", "Failed +1", "Requests +1"},
 		},
 		"a document is sent again": {
-			opts: sendertest.Options{MaxBatchActions: 3, Retry: sendertest.RetryAtOnce},
+			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Retry: sendertest.RetryAtOnce},
 			setup: func(r *sendertest.Rig) {
 				r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 409}}})
 			},
@@ -122,7 +122,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +3", "BytesSent", "Completed +3", "Requests +2", "Retries +1"},
 		},
 		"a document is throttled": {
-			opts: sendertest.Options{MaxBatchActions: 3},
+			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			setup: func(r *sendertest.Rig) {
 				r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 503}}})
 			},
@@ -130,19 +130,19 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +3", "BytesSent", "Completed +3", "Pauses +1", "Requests +2", "Retries +1", "Throttled +1"},
 		},
 		"a request is throttled": {
-			opts:  sendertest.Options{MaxBatchActions: 3},
+			opts:  sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			setup: func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Count: 1, Status: 429}) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 3)...); time.Sleep(time.Minute) },
 			moved: []string{"Accepted +3", "BytesSent", "Completed +3", "Pauses +1", "Requests +2", "Retries +3"},
 		},
 		"a request is split": {
-			opts:  sendertest.Options{MaxBatchActions: 4},
+			opts:  sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 4}},
 			setup: func(r *sendertest.Rig) { r.Faults(searchtest.Fault{OverActions: 2, Status: 400}) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 4)...) },
 			moved: []string{"Accepted +4", "BytesSent", "Completed +4", "Requests +3", "Splits +1"},
 		},
 		"actions are folded": {
-			opts:  sendertest.Options{Fold: true},
+			opts:  sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}},
 			setup: func(r *sendertest.Rig) { r.Sender.Pause() },
 			what: func(r *sendertest.Rig) {
 				r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3), sendertest.TaggedUpload("other", 1))
@@ -152,7 +152,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +4", "BytesSent", "Completed +4", "Flushes +1", "Folded +2", "Requests +1"},
 		},
 		"actions are superseded": {
-			opts: sendertest.Options{Fold: true, Version: byRooms},
+			opts: sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}},
 			what: func(r *sendertest.Rig) {
 				r.Add(sendertest.TaggedUpload("k", 9), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
 				_ = r.Flush()
@@ -161,21 +161,21 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 		},
 		"actions are purged": {
 			opts: sendertest.Options{
-				MaxBatchActions: 2, MaxBufferedActions: 2, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce,
-				Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true,
+				Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2},
+				Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Retry: sendertest.RetryAtOnce,
 			},
 			setup: func(r *sendertest.Rig) { r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 2)...) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotel{ID: "n-0", Rooms: 1}) },
 			moved: []string{"Accepted +1", "Failed +1", "Purged +1"},
 		},
 		"a probe fails": {
-			opts:  sendertest.Options{MaxBatchActions: 2, Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), Retry: sendertest.RetryAtOnce},
+			opts:  sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce},
 			setup: func(r *sendertest.Rig) { r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 2)...) },
 			what:  func(*sendertest.Rig) { time.Sleep(31 * time.Second) },
 			moved: []string{"BytesSent", "Requests +1"},
 		},
 		"the index lacks a property of many": {
-			opts: sendertest.Options{MaxBatchActions: 2, MaxBufferedActions: 85, Breaker: sendertest.SteadyBreaker(t, nil), Retry: sendertest.RetryAtOnce},
+			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 85}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce},
 			setup: func(r *sendertest.Rig) {
 				r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 					for _, key := range x.Keys {
@@ -199,19 +199,19 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +85", "BytesSent", "Completed +60", "Failed +20", "HeldApart +5", "PendingActions +5", "PendingBytes", "Requests +51", "Splits +1"},
 		},
 		"a dead letter is written": {
-			opts:  sendertest.Options{DeadLetters: &sendertest.DeadLetters{}, MaxBatchActions: 2},
+			opts:  sendertest.Options{DeadLetters: &sendertest.DeadLetters{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}},
 			setup: func(r *sendertest.Rig) { r.Faults(sendertest.RefuseKeys("*")) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...) },
 			moved: []string{"Accepted +2", "BytesSent", "DeadLetters +2", "Failed +2", "Requests +1"},
 		},
 		"a dead letter is not written": {
-			opts:  sendertest.Options{DeadLetters: &sendertest.DeadLetters{Fail: func() error { return errors.New("disk full") }}, MaxBatchActions: 2},
+			opts:  sendertest.Options{DeadLetters: &sendertest.DeadLetters{Fail: func() error { return errors.New("disk full") }}, Limits: bufferedsender.Limits{MaxBatchActions: 2}},
 			setup: func(r *sendertest.Rig) { r.Faults(sendertest.RefuseKeys("*")) },
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...) },
 			moved: []string{"Accepted +2", "BytesSent", "DeadLetterErrors +2", "Failed +2", "Requests +1"},
 		},
 		"a handler panics": {
-			opts: sendertest.Options{MaxBatchActions: 2, Handlers: sendertest.Handlers{
+			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Handlers: sendertest.Handlers{
 				ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { panic("oops") },
 			}},
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...) },
@@ -239,8 +239,8 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if c.opts.Breaker != nil { // whose timers belong to the bubble
-					c.opts.Breaker = sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
+				if c.opts.Outage != nil { // whose timers belong to the bubble
+					c.opts.Outage = bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}
 				}
 				r := sendertest.New(t, &c.opts)
 				if c.setup != nil {

@@ -85,7 +85,9 @@ var movements = map[string]movement{
 		want: reading{"flushes": 1},
 	},
 	"a full batch leaves by itself": {
-		opts: func(*testing.T) *sendertest.Options { return &sendertest.Options{MaxBatchActions: 2} },
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}}
+		},
 		act:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 4)...) },
 		want: together(reading{"items.added": 4}, oneRequest(2, answered200), oneRequest(2, answered200), settles(4, "completed", "201")),
 	},
@@ -114,7 +116,9 @@ var movements = map[string]movement{
 		want: together(accepts(1), reading{"flushes": 1, "requests.inflight": 1, "item.wait.duration": 1}),
 	},
 	"an adding call waits for room": {
-		opts:   func(*testing.T) *sendertest.Options { return &sendertest.Options{MaxBufferedActions: 2} },
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 2}}
+		},
 		before: func(r *sendertest.Rig) { r.Sender.Pause(); r.Upload(sendertest.Hotels("k", 2)...) },
 		act: func(r *sendertest.Rig) {
 			go r.Sender.UploadDocuments(sendertest.Within(r.T, time.Hour), sendertest.Hotel{ID: "a"}) //nolint:errcheck // accepted when all is over
@@ -176,7 +180,9 @@ var movements = map[string]movement{
 			settles(2, "completed", "201")),
 	},
 	"actions are folded": {
-		opts: func(*testing.T) *sendertest.Options { return &sendertest.Options{Fold: true} },
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}}
+		},
 		act: func(r *sendertest.Rig) {
 			r.Upload(sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"})
 			require.NoError(r.T, r.Flush())
@@ -185,7 +191,7 @@ var movements = map[string]movement{
 	},
 	"an action is superseded": {
 		opts: func(*testing.T) *sendertest.Options {
-			return &sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}
+			return &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}}
 		},
 		act: func(r *sendertest.Rig) {
 			r.Upload(sendertest.Hotel{ID: "a", Rooms: 2}, sendertest.Hotel{ID: "a", Rooms: 1})
@@ -195,7 +201,7 @@ var movements = map[string]movement{
 	},
 	"the breaker opens": {
 		opts: func(t *testing.T) *sendertest.Options {
-			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+			return &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 		},
 		act: serviceIsGone,
 		want: together(accepts(1), reading{
@@ -206,7 +212,7 @@ var movements = map[string]movement{
 	},
 	"the breaker is closed again": {
 		opts: func(t *testing.T) *sendertest.Options {
-			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+			return &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 		},
 		before: serviceIsGone,
 		act:    func(r *sendertest.Rig) { r.Respond(nil); require.NoError(r.T, r.Flush()) },
@@ -217,14 +223,14 @@ var movements = map[string]movement{
 	},
 	"the breaker is disabled": {
 		opts: func(t *testing.T) *sendertest.Options {
-			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+			return &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 		},
 		act:  func(r *sendertest.Rig) { r.Sender.Breaker().Disable() },
 		want: together(reading{"breaker.state": 3}, becomes("healthy", "circuit_open")),
 	},
 	"actions are purged": {
 		opts: func(t *testing.T) *sendertest.Options {
-			return &sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 3}
+			return &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedActions: 3}}
 		},
 		before: func(r *sendertest.Rig) { r.Sender.Breaker().Disable(); r.Upload(sendertest.Hotels("k", 3)...) },
 		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("m", 2)...) },
@@ -251,8 +257,10 @@ var movements = map[string]movement{
 		},
 	},
 	"limits are tuned": {
-		opts: func(*testing.T) *sendertest.Options { return &sendertest.Options{Tuning: narrow{}, MaxInFlight: 5} },
-		act:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotel{ID: "a"}); require.NoError(r.T, r.Flush()) },
+		opts: func(*testing.T) *sendertest.Options {
+			return &sendertest.Options{Tuning: narrow{}, Limits: bufferedsender.Limits{MaxInFlight: 5}}
+		},
+		act: func(r *sendertest.Rig) { r.Upload(sendertest.Hotel{ID: "a"}); require.NoError(r.T, r.Flush()) },
 		want: together(reading{
 			"items.added": 1, "flushes": 1, "batch.limit.items": -3, "batch.limit.bytes": -3000, "concurrency.limit": -1, "request.interval": 0.001,
 		}, oneRequest(1, answered200), settles(1, "completed", "201")),

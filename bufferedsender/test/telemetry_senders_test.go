@@ -40,7 +40,7 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 		delta := sdkmetric.NewManualReader(sdkmetric.WithTemporalitySelector(func(sdkmetric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }))
 		meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(cumulative), sdkmetric.WithReader(delta))
 		sender := func() *bufferedsender.BufferedSender[sendertest.Hotel] {
-			s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, Fold: true})
+			s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, s)
 			return s
@@ -86,7 +86,7 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 func TestMetricsOfAShortLifeAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
-		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Fold: true})
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 		require.NoError(t, err)
 		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
 		require.NoError(t, s.Flush(t.Context()))
@@ -119,7 +119,7 @@ func TestMetricsCanBeCollectedAtAnyTimeConcurrentSafe(t *testing.T) {
 	}()
 	const senders, docs = 5, 200
 	for range senders {
-		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, MaxBatchActions: 7, MaxInFlight: 3})
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: meters, Limits: bufferedsender.Limits{MaxBatchActions: 7, MaxInFlight: 3}})
 		require.NoError(t, err)
 		for _, doc := range sendertest.Hotels("k", docs) {
 			require.NoError(t, s.UploadDocuments(t.Context(), doc))
@@ -149,7 +149,7 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 		return
 	}
 	early := otel.GetMeterProvider()
-	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Fold: true})
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 	require.NoError(t, err)
 	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
 	require.NoError(t, s.Flush(t.Context()))

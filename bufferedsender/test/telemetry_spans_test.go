@@ -56,7 +56,7 @@ func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 func TestSpansOneForEachRequest(t *testing.T) {
 	t.Run("with the attributes of a database client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, sendertest.Options{MaxBatchActions: 3})
+			r, spans, _ := traced(t, sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.Upload(sendertest.Hotels("k", 6)...)
 			require.NoError(t, r.Sender.DeleteDocumentsByKey(t.Context(), "k-9"))
 			require.NoError(t, r.Sender.MergeOrUploadDocuments(t.Context(), sendertest.Hotels("m", 2)...))
@@ -187,7 +187,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 	})
 	t.Run("without keys and contents", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, sendertest.Options{MaxBatchActions: 2})
+			r, spans, _ := traced(t, sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if n < 5 {
 					return sendertest.Reply(req, 400, sendertest.ErrorBody("Cannot convert the literal 'SECRET' of document SECRET-0")), nil
@@ -250,7 +250,7 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 	})
 	t.Run("also if its action was folded, not if it was superseded and did not travel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }})
+			r, spans, tracer := traced(t, sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}})
 			var want []trace.SpanID
 			for _, version := range []int{2, 3, 1} {
 				ctx, id := adding(t, tracer)
@@ -267,7 +267,7 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 	})
 	t.Run("up to 128, folded ones too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, sendertest.Options{Fold: true})
+			r, spans, tracer := traced(t, sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 			for i := range 300 {
 				ctx, _ := adding(t, tracer)
 				require.NoError(t, r.Sender.UploadDocuments(ctx, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: fmt.Sprint("b-", i)}))

@@ -27,13 +27,13 @@ import (
 var temperaments = map[string]func(t *testing.T) sendertest.Options{
 	"as it comes": func(*testing.T) sendertest.Options { return sendertest.Options{} },
 	"folding": func(*testing.T) sendertest.Options {
-		return sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms % 7) }}
+		return sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms % 7) }}}
 	},
 	"with a breaker": func(t *testing.T) sendertest.Options {
-		return sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil)}
+		return sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 	},
 	"purging": func(t *testing.T) sendertest.Options {
-		return sendertest.Options{Breaker: sendertest.SteadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 30}
+		return sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedActions: 30}}
 	},
 	"creating what a merge misses": func(*testing.T) sendertest.Options {
 		return sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload}
@@ -76,7 +76,7 @@ func TestMetricSumsAreTheOutcomesInEveryFaultScenario(t *testing.T) {
 
 func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
 	events := &eventCounts{}
-	opts.MaxBatchActions, opts.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, &sendertest.DeadLetters{}, events.handlers()
+	opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, &sendertest.DeadLetters{}, events.handlers()
 	r := sendertest.New(t, &opts)
 	r.Faults(script...)
 	for round := range 3 {
@@ -151,7 +151,7 @@ func checkSums(r *sendertest.Rig, events *eventCounts) {
 // again.
 func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce, MaxBatchActions: 2})
+		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce, Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.Respond(func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n == 3 { // while the first travels for the third time
 				r.Upload(sendertest.Hotel{ID: "second"})
@@ -174,7 +174,7 @@ func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 // Two requests under way ask for a pause of 100 s, one a second after the other.
 func TestAPauseIsMeasuredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxInFlight: 2, MaxBatchActions: 1})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 1}})
 		r.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n > 2 {
 				return next()
@@ -267,7 +267,7 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 	for name, script := range faultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 10, MaxInFlight: 2})
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
 				r.Faults(script...)
 				r.Upload(sendertest.Hotels("k", 60)...)
 				require.NoError(t, r.Sender.DeleteDocumentsByKey(t.Context(), "k-1", "k-2"))

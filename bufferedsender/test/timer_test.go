@@ -59,7 +59,7 @@ func TestAutoFlush(t *testing.T) {
 	})
 	t.Run("is not put off by full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, MaxBatchActions: 3})
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			added := map[string]time.Duration{}
 			for i := range 100 {
 				for j := range 4 { // always one left over
@@ -91,7 +91,7 @@ func TestAutoFlush(t *testing.T) {
 	})
 	t.Run("fires for what was accepted when another gave up waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, MaxBatchBytes: 1000, MaxBufferedBytes: 1000, MaxInFlight: 2, RequestTimeout: -1})
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000, MaxInFlight: 2}, RequestTimeout: -1})
 			r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Hour)})
 			r.Upload(sendertest.HotelOfSize("k", 600))
 			time.Sleep(20 * s)
@@ -125,7 +125,7 @@ func TestAutoFlush(t *testing.T) {
 	}
 	t.Run("never fires while sending is paused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, MaxInFlight: 3})
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: 10 * s, Limits: bufferedsender.Limits{MaxInFlight: 3}})
 			r.Faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(100 * s)})
 			r.Upload(sendertest.Hotel{ID: "a"})
 			time.Sleep(15 * s)
@@ -156,7 +156,7 @@ func TestAutoFlush(t *testing.T) {
 	})
 	t.Run("negative means never", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -time.Nanosecond, MaxBatchActions: 3})
+			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -time.Nanosecond, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.Upload(sendertest.Hotels("k", 4)...)
 			time.Sleep(1000 * time.Hour)
 			assert.Equal(t, [][]string{{"k-0", "k-1", "k-2"}}, sendertest.KeysOf(r.Requests()), "but full batches go at once")
@@ -166,7 +166,7 @@ func TestAutoFlush(t *testing.T) {
 	})
 	t.Run("without auto-flush nothing is sent but by Flush and Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, AutoFlushInterval: s, MaxBatchActions: 3})
+			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, AutoFlushInterval: s, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.Upload(sendertest.Hotels("k", 10)...)
 			time.Sleep(1000 * time.Hour)
 			assert.Empty(t, r.Requests())

@@ -19,7 +19,7 @@ import (
 // next call is waiting for room.
 func TestAnAdaptiveSenderWithABufferOfOneRecoversFromA503(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Tuning: tuning.Adaptive(nil), MaxBufferedActions: 1})
+		r := sendertest.New(t, &sendertest.Options{Tuning: tuning.Adaptive(nil), Limits: bufferedsender.Limits{MaxBufferedActions: 1}})
 		r.Faults(searchtest.Fault{After: 10, Count: 1, Status: 503})
 		began := time.Now()
 		for n := 0; time.Since(began) < 30*time.Second; n++ {
@@ -50,7 +50,7 @@ func (leaver) Observe(tuning.Observation) tuning.Limits {
 
 func TestAControllerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Tuning: leaver{}, MaxBatchActions: 2})
+		r := sendertest.New(t, &sendertest.Options{Tuning: leaver{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.Upload(sendertest.Hotels("k", 5)...)
 		require.NoError(t, r.Close())
 		assert.EqualValues(t, 5, r.Sender.Stats().Completed)

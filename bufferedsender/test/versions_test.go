@@ -19,7 +19,7 @@ import (
 
 func TestANegativeVersionIsNotOlderThanNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 		r.Upload(sendertest.Hotel{ID: "k", Rooms: 0}) // has none
 		r.Upload(sendertest.Hotel{ID: "k", Rooms: -5})
 		require.NoError(t, r.Flush())
@@ -29,12 +29,12 @@ func TestANegativeVersionIsNotOlderThanNone(t *testing.T) {
 
 func TestAPanicOfVersionRefusesTheAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 {
+		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 {
 			if h.Rooms == 13 {
 				panic("unlucky")
 			}
 			return int64(h.Rooms)
-		}})
+		}}})
 		err := r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a", Rooms: 12}, sendertest.Hotel{ID: "b", Rooms: 13}, sendertest.Hotel{ID: "c", Rooms: 14})
 		var refusal *bufferedsender.AddError
 		require.ErrorAs(t, err, &refusal)
@@ -58,7 +58,7 @@ func TestASupersededActionIsNeverUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l sendertest.Ledger
-				opts := &sendertest.Options{Fold: true, Version: byRooms, MaxBatchActions: 1, Handlers: l.Handlers()}
+				opts := &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}, Limits: bufferedsender.Limits{MaxBatchActions: 1}, Handlers: l.Handlers()}
 				if !c.superseded {
 					opts.Retry.MaxRetries = -1
 				}
@@ -176,7 +176,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l sendertest.Ledger
-				r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms, MaxBatchActions: 100, MaxInFlight: 2, AutoFlushInterval: time.Second, Handlers: l.Handlers()})
+				r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}, Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 2}, AutoFlushInterval: time.Second, Handlers: l.Handlers()})
 				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 				if c.flight != nil {
 					r.Add(c.flight...)
@@ -199,7 +199,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 	}
 	t.Run("of a key that is settled nothing is remembered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 			r.Add(up(5, "new"))
 			require.NoError(t, r.Flush())
 			r.Add(up(3, "old"))
@@ -210,7 +210,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 	t.Run("an older one is sent after all if the newer one is refused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms, AutoFlushInterval: time.Second, Handlers: l.Handlers(), Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}, AutoFlushInterval: time.Second, Handlers: l.Handlers(), Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.Faults(searchtest.Fault{Count: 4, Documents: []searchtest.DocumentFault{{Status: 409}}})
 			r.Add(up(5, "new"))
 			time.Sleep(5 * time.Second) // its first attempt has failed
@@ -226,7 +226,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 	})
 	t.Run("no ActionSent announces what does not travel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 			r.Add(up(5, "new"), up(3, "old"))
 			require.NoError(t, r.Flush())
 			sent := r.Events("sent")
@@ -244,7 +244,7 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var o outcomes
-				r := sendertest.New(t, &sendertest.Options{Fold: true, Version: byRooms})
+				r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
 				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 				if c.refuse {
 					fault := sendertest.RefuseKeys("a")
@@ -273,7 +273,7 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 // A merge that changes nothing, because there is no such document, outdates nothing.
 func TestAnOlderVersionIsSentAfterAMergeThatWasIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := &sendertest.Options{Fold: true, Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }, OnMergeMissing: bufferedsender.MergeMissingIgnore}
+		opts := &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}, OnMergeMissing: bufferedsender.MergeMissingIgnore}
 		r := sendertest.New(t, opts)
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
 		r.Add(models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 5}))

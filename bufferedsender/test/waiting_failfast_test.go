@@ -24,7 +24,8 @@ import (
 func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{
-			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Retry:   sendertest.RetryAtOnce, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1})},
 		})
 		call := func(key string) error {
 			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
@@ -70,7 +71,8 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{
-			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Retry:   sendertest.RetryAtOnce, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1})},
 		})
 		call := func(key string) error {
 			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour), models.UploadAction(sendertest.Hotel{ID: key}))
@@ -95,7 +97,8 @@ func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{
-			WaitFailsFast: true, Retry: sendertest.RetryAtOnce, MaxInFlight: 2, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Retry:   sendertest.RetryAtOnce, Limits: bufferedsender.Limits{MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour})},
 		})
 		call := func(key string) error {
 			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
@@ -121,8 +124,9 @@ func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{
-			WaitFailsFast: true, MaxBufferedActions: 10, MaxBatchActions: 10, Retry: sendertest.RetryAtOnce,
-			Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Limits:  bufferedsender.Limits{MaxBufferedActions: 10, MaxBatchActions: 10}, Retry: sendertest.RetryAtOnce,
+			Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour})},
 		})
 		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(time.Second)
@@ -147,7 +151,7 @@ func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 	for range runs {
 		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			return models.IndexDocumentsResult{}, sendertest.StatusError(500)
-		}}, &sendertest.Options{WaitFailsFast: true, Retry: sendertest.RetryAtOnce, WaitInterval: -1, Logger: sendertest.NoLog, Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})})
+		}}, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true, Interval: -1}, Retry: sendertest.RetryAtOnce, Logger: sendertest.NoLog, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		_, err = s.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k"}))
@@ -165,7 +169,7 @@ func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
-		opts.WaitFailsFast = true
+		opts.Waiting.FailFast = true
 		r := sendertest.New(t, opts)
 		r.Respond(sendertest.LackingUntil(func() bool { return false }))
 		r.Upload(append(sendertest.Hotels("new", 100), sendertest.RoomlessHotels("old", 100)...)...)
@@ -192,7 +196,7 @@ func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
 		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-ctx.Done()
 			return models.IndexDocumentsResult{}, ctx.Err()
-		}}, &sendertest.Options{Logger: sendertest.NoLog, WaitFailsFast: true, MaxBufferedActions: 1, MaxBatchActions: 1})
+		}}, &sendertest.Options{Logger: sendertest.NoLog, Waiting: bufferedsender.Waiting{FailFast: true}, Limits: bufferedsender.Limits{MaxBufferedActions: 1, MaxBatchActions: 1}})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
 		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
@@ -222,7 +226,7 @@ func TestAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 		{"within a second, 100 ms a request", time.Second, 100 * time.Millisecond, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxInFlight: c.flight})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: c.flight}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return c.latency.Seconds() }))
 			var wg sync.WaitGroup
 			var longest, all time.Duration

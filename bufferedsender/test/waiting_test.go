@@ -29,7 +29,7 @@ func uploads(docs []sendertest.Hotel) (actions []sendertest.Action) {
 
 func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxInFlight: 4})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 4}})
 		r.Upload(sendertest.Hotel{ID: "there", Rooms: 1})
 		require.NoError(t, r.Flush())
 		r.Faults(searchtest.Fault{Results: searchtest.ResultsShuffled, Documents: []searchtest.DocumentFault{{Keys: []string{"c", "g"}, Nth: 1, Status: 409}}})
@@ -116,7 +116,7 @@ func TestWaitSaysWhatFailed(t *testing.T) {
 func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 	cause := errors.New("my own cause")
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 25*time.Second, cause)
 		defer cancel()
@@ -148,7 +148,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 	})
 	t.Run("also for room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 3, MaxBufferedActions: 3})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 			results, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 15*time.Second), uploads(sendertest.Hotels("k", 8))...)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -204,7 +204,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 	})
 	t.Run("with DisableAutoFlush a full buffer refuses", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, MaxBufferedActions: 3})
+			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 3}})
 			r.Upload(sendertest.Hotels("old", 3)...)
 			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
@@ -255,7 +255,7 @@ func TestWaitAndClose(t *testing.T) {
 	})
 	t.Run("Close sends it at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{WaitInterval: time.Hour})
+			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: time.Hour}})
 			call := sendertest.Later(func() error {
 				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
 				return err
@@ -268,7 +268,7 @@ func TestWaitAndClose(t *testing.T) {
 	})
 	t.Run("a Close that gives up ends the waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(sendertest.Hang)
 			call := sendertest.Later(func() error {
 				results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
@@ -319,7 +319,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 		option, wait time.Duration
 	}{{0, bufferedsender.DefaultWaitInterval}, {50 * time.Millisecond, 50 * time.Millisecond}, {-1, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{WaitInterval: c.option})
+			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: c.option}})
 			r.Upload(sendertest.Hotel{ID: "in-no-hurry"})
 			time.Sleep(time.Second)
 			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
@@ -329,7 +329,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	}
 	t.Run("a full batch goes at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{WaitInterval: time.Hour, MaxBatchActions: 3})
+			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: time.Hour}, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
 			require.NoError(t, err)
 			assert.Zero(t, r.Now())
@@ -337,7 +337,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	})
 	t.Run("counted from the first", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := sendertest.New(t, &sendertest.Options{WaitInterval: 100 * time.Millisecond})
+			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: 100 * time.Millisecond}})
 			var calls []<-chan error
 			for i := range 8 {
 				calls = append(calls, sendertest.Later(func() error {
@@ -367,7 +367,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	t.Run("and a Flush before it is over ends it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, off := range []bool{false, true} {
-				r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: off, WaitInterval: time.Hour})
+				r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: off, Waiting: bufferedsender.Waiting{Interval: time.Hour}})
 				call := sendertest.Later(func() error {
 					_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
 					return err

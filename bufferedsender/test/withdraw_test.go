@@ -18,7 +18,7 @@ import (
 func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		for i := range 6 {
 			r.Add(models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)}).WithTag(i).WithCallback(o.note))
@@ -79,7 +79,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 
 func TestWithdrawDuringACloseThatGivesUpSaysHowMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{MaxBatchActions: 1})
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 		r.Respond(sendertest.Hang)
 		r.Upload(sendertest.Hotels("k", 4)...)
 		synctest.Wait()

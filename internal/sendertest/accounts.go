@@ -20,12 +20,12 @@ func (r *RigOf[D]) CheckStats() bufferedsender.Stats {
 	}
 	s := r.Sender.Stats()
 	assert.Equal(r.T, s.Accepted, s.Completed+s.Failed+s.Unsent+int64(s.PendingActions), "accepted = completed + failed + unsent + pending does not hold in %+v", s)
-	maxActions, maxBytes := r.opts.MaxBufferedActions, r.opts.MaxBufferedBytes
+	maxActions, maxBytes := r.opts.Limits.MaxBufferedActions, r.opts.Limits.MaxBufferedBytes
 	if maxActions == 0 {
-		maxActions = max(bufferedsender.DefaultMaxBufferedActions, 4*r.opts.MaxBatchActions)
+		maxActions = max(bufferedsender.DefaultMaxBufferedActions, 4*r.opts.Limits.MaxBatchActions)
 	}
 	if maxBytes == 0 {
-		maxBytes = max(bufferedsender.DefaultMaxBufferedBytes, 4*int64(r.opts.MaxBatchBytes))
+		maxBytes = max(bufferedsender.DefaultMaxBufferedBytes, 4*int64(r.opts.Limits.MaxBatchBytes))
 	}
 	assert.LessOrEqual(r.T, s.PendingActions, maxActions, "actions over the high-water mark")
 	assert.LessOrEqual(r.T, s.PendingBytes, maxBytes, "bytes over the high-water mark")

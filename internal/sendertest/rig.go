@@ -67,7 +67,7 @@ func NewOnService(t *testing.T, service *searchtest.Options, opts *Options) *Rig
 func NewDocuments(t *testing.T, opts *DocumentOptions) *DocumentRig {
 	t.Helper()
 	o := *opts
-	o.KeyField = "id"
+	o.Documents.KeyField = "id"
 	return NewOf(t, nil, DocumentIndex, &o)
 }
 
@@ -95,7 +95,9 @@ func NewOf[D any](t *testing.T, service *searchtest.Options, index string, opts 
 	if r.opts.MeterProvider == nil {
 		r.opts.MeterProvider = meters
 	}
-	r.opts.DisableBreaker = r.opts.Breaker == nil // the tests of the breaker bring their own
+	if r.opts.Outage == nil {
+		r.opts.Outage = bufferedsender.FailSoon{} // the tests of the breaker bring their own
+	}
 	var err error
 	r.Sender, err = bufferedsender.New(r.Client, &r.opts)
 	require.NoError(t, err)
@@ -163,7 +165,7 @@ func (r *RigOf[D]) Down(status int) {
 func (r *RigOf[D]) AllowInFlight(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.opts.MaxInFlight = n
+	r.opts.Limits.MaxInFlight = n
 }
 
 // OpenBreaker makes the service fail, adds the documents, which must fill a batch or

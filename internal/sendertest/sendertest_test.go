@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestARigShowsWhatHappensBetweenSenderAndService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rig := sendertest.New(t, &sendertest.Options{MaxBatchActions: 2, Retry: sendertest.RetryAtOnce})
+		rig := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Retry: sendertest.RetryAtOnce})
 		rig.Respond(sendertest.First(1, sendertest.When(sendertest.Carrying("k-1"), sendertest.Always(503, ""))))
 		rig.Upload(sendertest.Hotels("k", 3)...)
 		require.NoError(t, rig.Flush())

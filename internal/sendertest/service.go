@@ -60,5 +60,5 @@ var RetryAtOnce = retry.Options{Delay: -1}
 // have none otherwise.
 func WithBreaker(t *testing.T) *Options {
 	t.Helper()
-	return &Options{Breaker: NewBreaker(t, nil)}
+	return &Options{Outage: bufferedsender.Hold{Breaker: NewBreaker(t, nil)}}
 }

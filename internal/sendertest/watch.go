@@ -93,15 +93,15 @@ func (r *RigOf[D]) intercept(req *http.Request, next func(*http.Request) (*http.
 	r.mu.Lock()
 	r.requests = append(r.requests, x)
 	r.open++
-	assert.LessOrEqual(r.T, r.open, orDefault(r.opts.MaxInFlight, 1), "requests at once, over the limit")
+	assert.LessOrEqual(r.T, r.open, orDefault(r.opts.Limits.MaxInFlight, 1), "requests at once, over the limit")
 	n, decide := len(r.requests), r.answer
 	for _, key := range x.Keys {
 		assert.False(r.T, r.inFlight[key], "two actions of %s are in flight", key)
 		r.inFlight[key] = true
 	}
 	r.mu.Unlock()
-	assert.LessOrEqual(r.T, len(x.Keys), orDefault(r.opts.MaxBatchActions, bufferedsender.DefaultMaxBatchActions), "actions of a request, over the limit")
-	assert.LessOrEqual(r.T, x.Bytes, orDefault(r.opts.MaxBatchBytes, bufferedsender.DefaultMaxBatchBytes), "bytes of a request, over the limit")
+	assert.LessOrEqual(r.T, len(x.Keys), orDefault(r.opts.Limits.MaxBatchActions, bufferedsender.DefaultMaxBatchActions), "actions of a request, over the limit")
+	assert.LessOrEqual(r.T, x.Bytes, orDefault(r.opts.Limits.MaxBatchBytes, bufferedsender.DefaultMaxBatchBytes), "bytes of a request, over the limit")
 	assert.NotEmpty(r.T, x.Keys, "an empty request")
 
 	var resp *http.Response
