@@ -16,7 +16,7 @@ type entry[V any] struct {
 }
 
 // adder is one call of Add that waits for room.
-type adder[V any] struct {
+type waiter[V any] struct {
 	items    []Item[V] // not accepted yet
 	accepted int
 	now      instant
@@ -25,7 +25,7 @@ type adder[V any] struct {
 }
 
 // size returns how many bytes wait.
-func (c *adder[V]) size() (n int64) {
+func (c *waiter[V]) size() (n int64) {
 	for i := range c.items {
 		n += int64(len(c.items[i].Body))
 	}
@@ -38,12 +38,12 @@ func (c *adder[V]) size() (n int64) {
 type admission[V any] struct {
 	mu sync.Mutex
 	// Everything below is guarded by mu. Adders append, the loop takes away.
-	limits     Limits
+	settings   settings
 	inbox      []entry[V]
 	inboxBytes int64
 	spare      []entry[V] // the previous inbox, to be filled again
 	inboxes    sync.Pool  // of *[]entry[V], while idle
-	adders     []*adder[V]
+	waiters    []*waiter[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
 
 	// Somebody was turned away since there was room last; turned, not by a hook.
@@ -65,14 +65,11 @@ type admission[V any] struct {
 	oldest instant
 	waits  bool // there was one
 
-	paused   bool
-	resumed  bool      // Resume was called, and the loop has not seen it
-	turnedAt time.Time // when paused changed
+	changedAt time.Time // when settings.paused changed
 	// When a condition of Throttled ends by itself; written by the loop.
 	throttledUntil time.Time
 	condition      Condition // but for a pause; written by the loop
-	hastened       uint64    // actions accepted up to here are not to wait longer
-	hastenAt       instant   // than until here; 0: none are
+	flushLater     flushLater
 
 	commands []func() // for the loop to run
 
@@ -80,7 +77,6 @@ type admission[V any] struct {
 	reported uint64     // failures that calls of Flush, or waiters for items, have been given
 	given    CloseError // what Close has given up so far: Unsent and Unknown
 	closing  bool
-	giveup   bool
 	result   *CloseError
 	ended    bool // result is final
 }
@@ -122,7 +118,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.stats
-	s.Waiting, s.WaitingBytes, s.Limits = len(a.adders)+len(a.turns), a.waitingBytes, a.limits
+	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.turns), a.waitingBytes, a.settings.limits
 	if a.waits {
 		s.OldestAge = p.now() - a.oldest
 	}
@@ -156,7 +152,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return 0, ErrClosed
 	}
 	accepted := 0
-	if len(a.adders) == 0 { // first come, first served
+	if len(a.waiters) == 0 { // first come, first served
 		accepted = a.accept(items, now)
 	}
 	if accepted == len(items) {
@@ -189,7 +185,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	// A context that has ended already must not cost anybody's items: the queue
 	// may be what makes the loop purge.
 	ended := ctx.Err() != nil
-	call := &adder[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
+	call := &waiter[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
 	a.mu.Lock()
 	switch {
 	case a.closing:
@@ -202,9 +198,9 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		p.signal()
 		return accepted, p.WaitError(ctx)
 	}
-	a.adders = append(a.adders, call)
+	a.waiters = append(a.waiters, call)
 	a.waitingBytes += call.size()
-	if a.adders[0] == call {
+	if a.waiters[0] == call {
 		a.admit() // room may have come in between
 	}
 	a.nextTurns()
@@ -218,7 +214,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 // await waits until call is accepted or turned away, or ctx ends. Whatever ends
 // it, a panic of ctx's own methods too, the call has left the queue then: its
 // items belong to the caller again.
-func (p *Publisher[V, R]) await(ctx context.Context, call *adder[V]) {
+func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
 	err := ErrFull
 	defer func() {
 		p.admission.leave(call, err, p.config.AutoFlush)
@@ -237,14 +233,14 @@ func (p *Publisher[V, R]) await(ctx context.Context, call *adder[V]) {
 
 // leave takes an adder out of the queue, unless it was accepted or turned away
 // in the meantime.
-func (a *admission[V]) leave(call *adder[V], err error, autoFlush bool) {
+func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.Index(a.adders, call)
+	i := slices.Index(a.waiters, call)
 	if i < 0 {
 		return
 	}
-	a.adders = slices.Delete(a.adders, i, i+1)
+	a.waiters = slices.Delete(a.waiters, i, i+1)
 	a.waitingBytes -= call.size()
 	call.err = err
 	a.admit()                                        // a smaller one behind it may fit
@@ -258,7 +254,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 	}
 	for i := range items {
 		size := int64(len(items[i].Body))
-		if a.stats.Items >= a.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.limits.Bytes {
+		if a.stats.Items >= a.settings.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.settings.limits.Bytes {
 			return i // an empty buffer takes anything: SetLimits can make it smaller than an item that waits
 		}
 		a.stats.Items++
@@ -277,7 +273,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 func (a *admission[V]) backlog() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.inbox) + len(a.adders)
+	return len(a.inbox) + len(a.waiters)
 }
 
 // enough reports whether the inbox holds what the loop waits for.
@@ -288,8 +284,8 @@ func (a *admission[V]) enough() bool {
 // admit gives room to the adders that wait, in the order they came.
 func (a *admission[V]) admit() {
 	a.refused, a.turned = false, false
-	for len(a.adders) > 0 {
-		call := a.adders[0]
+	for len(a.waiters) > 0 {
+		call := a.waiters[0]
 		before := call.size()
 		n := a.accept(call.items, call.now)
 		call.items = call.items[n:]
@@ -299,7 +295,7 @@ func (a *admission[V]) admit() {
 			break
 		}
 		close(call.ended)
-		a.adders = slices.Delete(a.adders, 0, 1)
+		a.waiters = slices.Delete(a.waiters, 0, 1)
 	}
 	a.nextTurns()
 }
@@ -337,18 +333,12 @@ func (a *admission[V]) shut() {
 		return
 	}
 	a.closing = true
-	for _, call := range a.adders {
+	for _, call := range a.waiters {
 		call.err = ErrClosed
 		close(call.ended)
 	}
-	a.adders, a.waitingBytes = nil, 0
+	a.waiters, a.waitingBytes = nil, 0
 	a.nextTurns()
-}
-
-func (a *admission[V]) giveUp() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.giveup = true
 }
 
 func (a *admission[V]) closeResult() error {
@@ -403,11 +393,11 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 func (a *admission[V]) turnAway(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, call := range a.adders {
+	for _, call := range a.waiters {
 		call.err = err
 		close(call.ended)
 	}
-	a.adders, a.waitingBytes, a.refused, a.turned = nil, 0, false, false
+	a.waiters, a.waitingBytes, a.refused, a.turned = nil, 0, false, false
 	a.nextTurns()
 }
 
@@ -416,10 +406,10 @@ func (a *admission[V]) turnAway(err error) {
 func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.adders) > 0 {
-		bytes = int64(len(a.adders[0].items[0].Body))
+	if len(a.waiters) > 0 {
+		bytes = int64(len(a.waiters[0].items[0].Body))
 	}
-	return len(a.adders) > 0 || a.turned, bytes, a.limits
+	return len(a.waiters) > 0 || a.turned, bytes, a.settings.limits
 }
 
 // report counts failures that somebody has been given.

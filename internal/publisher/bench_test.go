@@ -138,12 +138,12 @@ func BenchmarkSettle(b *testing.B) {
 		if n, err := p.Add(context.Background(), items, false, false); n != len(items) {
 			b.Fatal(n, err)
 		}
-		p.loop.intake() // this goroutine is the loop
+		p.loop.takeMail() // this goroutine is the loop
 		p.loop.send()
 		p.workers.Wait()
-		reply := p.loop.landings.next()
+		reply := p.loop.completions.next()
 		b.StartTimer()
-		p.loop.landed(reply)
+		p.loop.complete(reply)
 	}
 	if stats := p.Stats(); stats.Completed != stats.Accepted {
 		b.Errorf("%d of %d items were settled", stats.Completed, stats.Accepted)

@@ -80,7 +80,7 @@ func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 	p.groups = append(p.groups, g)
 	// What waits for its time has none yet: promote looks at it then.
 	for _, r := range p.takeIf(func(r ref) bool { return p.at(r).held == nil && p.at(r).due <= p.now && t.Has(p.at(r).item.Body) }) {
-		p.at(r).item.moveOut()
+		p.at(r).item.copyOut()
 		p.holdIn(g, r)
 	}
 	return g
@@ -91,7 +91,7 @@ func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 func (p *pending[V]) holdApart(r ref) bool {
 	for _, g := range p.groups { // mostly none
 		if g.trait.Has(p.at(r).item.Body) {
-			p.at(r).item.moveOut()
+			p.at(r).item.copyOut()
 			p.holdIn(g, r)
 			return true
 		}

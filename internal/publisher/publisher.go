@@ -55,7 +55,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		wake:   make(chan struct{}, 1),
 		closed: make(chan struct{}),
 	}
-	p.admission.limits = config.Limits
+	p.admission.settings.limits = config.Limits
 	p.admission.meanBytes = assumedBytes
 	// Marked: a client that calls Flush in the middle of a request would wait
 	// for that request.
@@ -222,7 +222,7 @@ func (p *Publisher[V, R]) Close(ctx context.Context) error {
 		return p.admission.closeResult()
 	case <-ctx.Done():
 	}
-	p.admission.giveUp()
+	p.command(func() { p.loop.shutdown.giveUp = true })
 	p.cancel()
 	p.signal()
 	p.awaitHooks()
@@ -232,7 +232,7 @@ func (p *Publisher[V, R]) Close(ctx context.Context) error {
 // awaitHooks waits until the loop has ended, or makes the result of Close if a
 // hook keeps it.
 func (p *Publisher[V, R]) awaitHooks() {
-	began, seen := p.now(), p.loop.progress.Load()
+	began, seen := p.now(), p.loop.outside.progress.Load()
 	for {
 		look := time.NewTimer(stuckAfter)
 		select {
@@ -241,7 +241,7 @@ func (p *Publisher[V, R]) awaitHooks() {
 			return
 		case <-look.C:
 		}
-		now := p.loop.progress.Load()
+		now := p.loop.outside.progress.Load()
 		if now == seen || p.now()-began >= patience {
 			p.admission.closeStuck(p.closed)
 			return

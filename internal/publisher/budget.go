@@ -15,6 +15,40 @@ type traffic struct {
 	fresh, freshFailed uint32
 
 	applied, busy uint32 // items that were applied, and for which the service was too busy
+
+	passedAt    instant // of the last request that passed, if hasPassed
+	passedBytes int     // its size
+	hasPassed   bool
+	silent      int // requests that failed, in a row, since something passed or a Ping was answered
+}
+
+// request is one that has ended.
+type request struct {
+	passed bool // the service was sound enough to answer, or applied something
+	failed bool // as a whole, and not for being too busy
+	fresh  bool // nothing in it had failed before
+	pinged bool // a Ping was answered afterwards
+	bytes  int
+}
+
+// end counts a request.
+func (t *traffic) end(r request, now instant) {
+	if r.passed {
+		t.passed++
+		t.passedAt, t.passedBytes, t.hasPassed = now, r.bytes, true
+	}
+	if t.silent++; r.passed || r.pinged {
+		t.silent = 0
+	}
+	if r.fresh && (r.passed || r.failed) {
+		t.fresh++
+		if !r.passed {
+			t.freshFailed++
+		}
+	}
+	if r.pinged {
+		t.fresh++
+	}
 }
 
 // trial is what is known of an item that fails when nothing else is to blame. It
@@ -78,8 +112,34 @@ type failed struct {
 	unpaid   bool   // the gate holds it against the service
 }
 
-// spent reports whether an item that is to be sent again has used up its attempts.
-// What it fails in the company of others is not among them, see failedTogether.
+// history is what an item has been through.
+type history struct {
+	alone    trial   // requests that failed with nothing else in them
+	busy     trial   // and those for which the service was too busy
+	passed   uint32  // how many requests had passed when it failed last,
+	applied  uint32  // and how many items had been applied
+	lonelyAt instant // since when nothing else was sent while it failed, if lonely
+	used     uint16  // attempts that count
+	together uint8   // requests of the same items that failed as a whole
+	lonely   bool    // it fails, and nothing else is sent that could tell why
+}
+
+// hasFailed reports whether it has failed for no known reason.
+func (h *history) hasFailed() bool { return h.alone.times > 0 || h.lonely || h.together > 0 }
+
+// budget decides when an item has used up its attempts. It is pure data.
+type budget struct {
+	attempts int  // as Config.MaxAttempts
+	gated    bool // there is a gate
+	canPing  bool
+
+	traffic traffic
+	lonely  int // items that fail while nothing else is sent
+}
+
+// spent reports whether an item that is to be sent again has used up its attempts; keys
+// is how many keys there is something to send for. What it fails in the company of
+// others is not among them, see failedTogether.
 //
 // Where a gate holds everything while the service does not work, an attempt
 // counts only if something else got through: something in the same reply, or a
@@ -87,33 +147,32 @@ type failed struct {
 // error in its result) counts towards MaxAttempts. A request that fails with
 // nothing else in it, and a service that is too busy for the item, count towards a
 // trial, because both are chance most of the time.
-func (l *loop[V, R]) spent(n *node[V], f failed) bool {
-	t, attempts, gated := &l.traffic, l.p.config.MaxAttempts, l.p.config.Gate != nil
-	passed := f.progress || t.passed != n.passed
-	others := passed || f.pinged && l.pending.lanes.count == 1
-	applied := t.applied != n.applied
-	n.passed, n.applied = t.passed, t.applied
-	if passed && n.lonely {
-		n.lonely = false
-		l.lonely--
+func (b *budget) spent(h *history, f failed, keys int) bool {
+	t := &b.traffic
+	passed := f.progress || t.passed != h.passed
+	others := passed || f.pinged && keys == 1
+	applied := t.applied != h.applied
+	h.passed, h.applied = t.passed, t.applied
+	if passed {
+		b.joined(h)
 	}
 	switch {
-	case attempts == 1 && !f.unpaid:
+	case b.attempts == 1 && !f.unpaid:
 		return true // not to be sent again, whatever it is
-	case !gated && !f.busy, !gated && !others, f.own, !f.whole && !f.busy && others:
-		n.used++
-		return int(n.used) >= attempts
+	case !b.gated && !f.busy, !b.gated && !others, f.own, !f.whole && !f.busy && others:
+		h.used++
+		return int(h.used) >= b.attempts
 	case f.busy:
 		// What is under way may be what the service is busy with.
-		return applied && !f.older && n.busy.counts(f.now, t.applied, t.busy, f.sharers, attempts)
+		return applied && !f.older && h.busy.counts(f.now, t.applied, t.busy, f.sharers, b.attempts)
 	case others:
 		own := uint32(0)
 		if f.fresh {
 			own = 1
 		}
-		return n.alone.counts(f.now, t.fresh-t.freshFailed, t.freshFailed, own, attempts)
+		return h.alone.counts(f.now, t.fresh-t.freshFailed, t.freshFailed, own, b.attempts)
 	}
-	return l.longAlone(n, f)
+	return b.longAlone(h, f, keys)
 }
 
 // longAlone is for an item that fails while nothing else is sent: then nobody can
@@ -121,16 +180,24 @@ func (l *loop[V, R]) spent(n *node[V], f failed) bool {
 // which none gets through, the service is more likely to be at fault. So they
 // are given up after ten minutes, if all that there is to send has failed so and,
 // with a Ping, the service answers that: a Flush must end.
-func (l *loop[V, R]) longAlone(n *node[V], f failed) bool {
+func (b *budget) longAlone(h *history, f failed, keys int) bool {
 	const long = 10 * time.Minute
-	if !n.lonely {
-		n.lonely, n.lonelyAt = true, f.now
-		l.lonely++
+	if !h.lonely {
+		h.lonely, h.lonelyAt = true, f.now
+		b.lonely++
 	} else if f.asked && !f.pinged {
-		n.lonelyAt = f.now // an outage, which is no item's fault and may be over just now
+		h.lonelyAt = f.now // an outage, which is no item's fault and may be over just now
 	}
-	return (l.p.config.Ping == nil || f.pinged) && f.now-n.lonelyAt >= long && l.allLonely()
+	return (!b.canPing || f.pinged) && f.now-h.lonelyAt >= long && b.allLonely(keys)
 }
 
 // allLonely reports whether there is nothing to send that has not failed alone.
-func (l *loop[V, R]) allLonely() bool { return l.lonely > 0 && l.lonely >= l.pending.lanes.count }
+func (b *budget) allLonely(keys int) bool { return b.lonely > 0 && b.lonely >= keys }
+
+// joined notes that an item is not the only one any more, or is settled.
+func (b *budget) joined(h *history) {
+	if h.lonely {
+		h.lonely = false
+		b.lonely--
+	}
+}
