@@ -341,7 +341,7 @@ func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter,
 func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, actions []models.IndexDocumentsAction[T]) error {
 	// Also while the call waits for room: what it has added already would wait
 	// for a full batch otherwise.
-	defer s.publisher.Hasten(max(s.options.WaitInterval, 0))
+	defer s.publisher.FlushAfter(max(s.options.WaitInterval, 0))
 	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		c.waiters = waiters[i : i+1]
 		c.action = actions[i]

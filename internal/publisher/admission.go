@@ -15,7 +15,7 @@ type entry[V any] struct {
 	accepted instant
 }
 
-// adder is one call of Add that waits for room.
+// waiter is one call of Add that waits for room.
 type waiter[V any] struct {
 	items    []Item[V] // not accepted yet
 	accepted int
@@ -37,7 +37,7 @@ func (c *waiter[V]) size() (n int64) {
 // means accepted" and "closed means never" true at once.
 type admission[V any] struct {
 	mu sync.Mutex
-	// Everything below is guarded by mu. Adders append, the loop takes away.
+	// Everything below is guarded by mu. Producers append, the loop takes away.
 	settings   settings
 	inbox      []entry[V]
 	inboxBytes int64
@@ -46,10 +46,10 @@ type admission[V any] struct {
 	waiters    []*waiter[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
 
-	// Somebody was turned away since there was room last; turned, not by a hook.
-	refused, turned bool
+	// A call was rejected since there was room last; rejectedOutside, not in a hook.
+	rejected, rejectedOutside bool
 
-	waitingBytes int64           // of the items of adders
+	waitingBytes int64           // of the items of waiters
 	encoding     int             // calls that have the turn to encode
 	turns        []chan struct{} // calls that wait for it, in order
 	later        *time.Timer     // until one more has its turn, or nil
@@ -94,7 +94,7 @@ type Stats struct {
 	Waiting  int // calls that wait for room, encoded or not
 	Apart    int // items that are held apart, see IndexError
 
-	WaitingBytes int64 // of the items of adders that wait for room
+	WaitingBytes int64 // of the items of calls that wait for room
 
 	OldestAge time.Duration // of the oldest item that could be sent and was not
 
@@ -165,15 +165,15 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return accepted, nil
 	}
 	if !wait {
-		a.refused = p.config.AutoFlush
+		a.rejected = p.config.AutoFlush
 		held := a.current().Held()
 		a.nextTurns()
 		a.mu.Unlock()
-		// As for those who wait: they are told to come again. A hook that adds more
+		// As for those who wait: they will come again. A hook that adds more
 		// than was purged must not have more purged for it, and so on.
 		inside := p.InsideHook(ctx)
 		a.mu.Lock()
-		a.turned = a.turned || a.refused && !inside
+		a.rejectedOutside = a.rejectedOutside || a.rejected && !inside
 		a.mu.Unlock()
 		p.signal()
 		if held != nil {
@@ -192,7 +192,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		a.mu.Unlock()
 		return accepted, ErrClosed
 	case ended:
-		a.refused = p.config.AutoFlush
+		a.rejected = p.config.AutoFlush
 		a.nextTurns()
 		a.mu.Unlock()
 		p.signal()
@@ -211,7 +211,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	return call.accepted, call.err
 }
 
-// await waits until call is accepted or turned away, or ctx ends. Whatever ends
+// await waits until call is accepted or rejected, or ctx ends. Whatever ends
 // it, a panic of ctx's own methods too, the call has left the queue then: its
 // items belong to the caller again.
 func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
@@ -231,7 +231,7 @@ func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
 	}
 }
 
-// leave takes an adder out of the queue, unless it was accepted or turned away
+// leave takes a waiter out of the queue, unless it was accepted or rejected
 // in the meantime.
 func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	a.mu.Lock()
@@ -243,8 +243,8 @@ func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	a.waiters = slices.Delete(a.waiters, i, i+1)
 	a.waitingBytes -= call.size()
 	call.err = err
-	a.admit()                                        // a smaller one behind it may fit
-	a.refused = autoFlush && errors.Is(err, ErrFull) // of a hook
+	a.admit()                                         // a smaller one behind it may fit
+	a.rejected = autoFlush && errors.Is(err, ErrFull) // of a hook
 }
 
 // accept takes as many of the items as there is room for.
@@ -281,9 +281,9 @@ func (a *admission[V]) enough() bool {
 	return len(a.inbox) > 0 && (len(a.inbox) >= a.wakeItems || a.inboxBytes >= a.wakeBytes)
 }
 
-// admit gives room to the adders that wait, in the order they came.
+// admit gives room to the waiters, in the order in which they came.
 func (a *admission[V]) admit() {
-	a.refused, a.turned = false, false
+	a.rejected, a.rejectedOutside = false, false
 	for len(a.waiters) > 0 {
 		call := a.waiters[0]
 		before := call.size()
@@ -325,7 +325,7 @@ func (a *admission[V]) abandon(f *flush) bool {
 	return true
 }
 
-// shut closes the door. Adders that wait are turned away.
+// shut refuses everything from now on, and rejects the waiters.
 func (a *admission[V]) shut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -367,8 +367,8 @@ func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
 }
 
 // closeStuck settles everything for a Close that cannot wait for the loop, and
-// makes its result. The loop will tell, when its hook returns, and count no
-// more.
+// makes its result. When its hook returns the loop reports what is
+// left, and counts no more.
 func (a *admission[V]) closeStuck(closed chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -389,19 +389,19 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 	}
 }
 
-// turnAway refuses all adders that wait.
-func (a *admission[V]) turnAway(err error) {
+// reject refuses all waiters.
+func (a *admission[V]) reject(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, call := range a.waiters {
 		call.err = err
 		close(call.ended)
 	}
-	a.waiters, a.waitingBytes, a.refused, a.turned = nil, 0, false, false
+	a.waiters, a.waitingBytes, a.rejected, a.rejectedOutside = nil, 0, false, false
 	a.nextTurns()
 }
 
-// lacks reports whether somebody waits for room or was turned away, and for how
+// lacks reports whether somebody waits for room or was rejected, and for how
 // many bytes the first of those who wait.
 func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 	a.mu.Lock()
@@ -409,7 +409,7 @@ func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 	if len(a.waiters) > 0 {
 		bytes = int64(len(a.waiters[0].items[0].Body))
 	}
-	return len(a.waiters) > 0 || a.turned, bytes, a.settings.limits
+	return len(a.waiters) > 0 || a.rejectedOutside, bytes, a.settings.limits
 }
 
 // report counts failures that somebody has been given.

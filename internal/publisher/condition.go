@@ -103,9 +103,9 @@ func (p *Publisher[V, R]) SetLimits(change func(old Limits) (Limits, error)) (ol
 	return old, nil
 }
 
-// Hasten makes the loop send everything accepted so far after the given time at
+// FlushAfter makes the loop send everything accepted so far after the given time at
 // the latest, without waiting for full batches.
-func (p *Publisher[V, R]) Hasten(after time.Duration) {
+func (p *Publisher[V, R]) FlushAfter(after time.Duration) {
 	a := &p.admission
 	now := p.now()
 	a.mu.Lock()

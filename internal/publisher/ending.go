@@ -116,7 +116,7 @@ func (l *loop[V, R]) abandon() {
 	}
 }
 
-// finish lets go the last waiters, joins the workers, and prepares the result
+// finish releases the last waiters, joins the workers, and prepares the result
 // of Close.
 func (l *loop[V, R]) finish() {
 	l.releaseFlushes()

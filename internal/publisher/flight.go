@@ -330,7 +330,7 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 	return p.config.Transport.Send(ctx, batch)
 }
 
-// reportEarly tells the gate what became of a request, unless only the loop can
+// reportEarly reports to the gate what became of a request, unless only the loop can
 // judge it. It runs on the worker's goroutine, so that a hook that keeps the
 // loop does not keep others from probing.
 func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {

@@ -29,7 +29,7 @@ func (l *loop[V, R]) run() {
 	}
 }
 
-// park lets go of a loop that has nothing to wait for, so that an idle sender
+// park ends the goroutine of a loop that has nothing to wait for, so that an idle sender
 // costs no stack: its goroutine ends, and signal starts the next one.
 //
 // The goroutine marks the loop parked and then looks for a wake-up; a signal

@@ -138,7 +138,7 @@ func (l *loop[V, R]) takeCompletions() {
 	}
 }
 
-// releaseFlushes lets go the calls of Flush whose actions are all settled and reported.
+// releaseFlushes releases the calls of Flush whose actions are all settled and reported.
 func (l *loop[V, R]) releaseFlushes() {
 	for f := l.flushes.finished(); f != nil; f = l.flushes.finished() {
 		a := &l.p.admission

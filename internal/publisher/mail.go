@@ -36,7 +36,7 @@ func (l *loop[V, R]) takeMail() {
 	accepted := a.inbox
 	l.mail = mail{
 		flushes: a.flushes, commands: a.commands,
-		producersWaiting: len(a.waiters) > 0 || a.refused, closing: a.closing, flushLater: a.flushLater,
+		producersWaiting: len(a.waiters) > 0 || a.rejected, closing: a.closing, flushLater: a.flushLater,
 	}
 	a.inbox, a.spare, a.inboxBytes, a.flushes, a.commands = a.spare, nil, 0, nil, nil
 	l.applySettings(a)

@@ -12,7 +12,7 @@ func (l *loop[V, R]) overload() {
 		return
 	}
 	if policy == Refuse {
-		l.p.admission.turnAway(&FullError{l.gate.shut})
+		l.p.admission.reject(&FullError{l.gate.shut})
 		return
 	}
 	for l.gate.shut != nil && l.canMakeRoom() && l.purge(policy == PurgeAll) {

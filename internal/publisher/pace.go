@@ -86,7 +86,7 @@ type pacing struct {
 // after decides whether to hold all sending because of a reply, and returns for how
 // much longer.
 //
-// Requests that were already under way when the last pause was decided tell nothing
+// Requests that were already under way when the last pause was decided say nothing
 // new: eight slots refused at once are one overload, not eight, and one that was let
 // through is no sign of recovery. What they ask for in a header is obeyed all the same.
 // Pauses grow as long as nothing is applied in between. A header can make a pause

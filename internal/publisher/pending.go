@@ -71,8 +71,8 @@ func newPending[V any](detach func(v *V)) *pending[V] {
 	bySeq := func(a, b ref) bool { return p.at(a).seq < p.at(b).seq }
 	p.freed.less = bySeq
 	p.due.less = func(a, b ref) bool {
-		// One that was a probe in vain lets others try first: it may be what the
-		// service cannot digest.
+		// One that was a probe that failed lets others try first: it may be what the
+		// service cannot take.
 		if p.at(a).probes != p.at(b).probes {
 			return p.at(a).probes < p.at(b).probes
 		}

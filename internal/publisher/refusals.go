@@ -69,8 +69,8 @@ func (e *IndexError) Unwrap() error { return e.Err }
 // Is reports whether target is ErrShut.
 func (e *IndexError) Is(target error) bool { return target == ErrShut }
 
-// judgeIndex looks at what a reply says about the index. It runs before the gate
-// is told, because if the index is the cause the gate is to shut.
+// judgeIndex reads what a reply says about the index. It runs before the gate is
+// notified, because if the index is the cause the gate is to shut.
 func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	if l.p.config.Gate == nil || f.reply.Service == ServiceRefuses || f.reply.Split && len(f.refs) > 1 {
 		return

@@ -67,7 +67,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	l.flights.put(f)
 }
 
-// reportOnce tells the gate of a flight, and looks at what it says. The flight may
+// reportOnce reports a flight to the gate, and reads its state. The flight may
 // come here again: a subscriber of the gate may end the goroutine.
 func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
 	returned := false
@@ -85,8 +85,8 @@ func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
 	returned = true
 }
 
-// reportToGate tells the gate of a request that only the loop can judge. Of all others
-// the worker has told it.
+// reportToGate reports a request that only the loop can judge to the gate. All others
+// the worker has reported.
 func (l *loop[V, R]) reportToGate(f *flight[V, R]) {
 	if f.pass == nil || l.cancelled() {
 		return // what was cut by Close says nothing about the service

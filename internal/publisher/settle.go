@@ -24,7 +24,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	}
 	l.budget.joined(&n.history)
 	// The slab is released with the ending, and by nobody else: an item that was to
-	// be sent again, and was taken back, is also among those that move out.
+	// be sent again, and was taken back, is also among those that are copied out.
 	slab := n.item.slab
 	n.item.slab = nil
 	end.Carrier = end.Item
@@ -76,7 +76,7 @@ func (l *loop[V, R]) account(more func(*Stats)) bool {
 	return true
 }
 
-// markUnknown tells what a reply has settled as Close has reported it: unknown.
+// markUnknown makes what a reply has settled what Close has reported: unknown.
 func (l *loop[V, R]) markUnknown() {
 	l.delivery.markUnknown()
 }
@@ -93,7 +93,7 @@ func (l *loop[V, R]) report() {
 		l.reportNext()
 	}
 	if l.delivery.next > 0 {
-		l.p.config.Hooks.Told()
+		l.p.config.Hooks.Delivered()
 	}
 	for i := range l.delivery.endings {
 		l.bodies.leave(l.delivery.endings[i].slab)
@@ -137,7 +137,7 @@ func (l *loop[V, R]) endDropped() {
 	l.report()
 }
 
-// reportNext runs the hook of one item. It counts as told even if the hook ends
+// reportNext runs the hook of one item. It counts as reported even if the hook ends
 // the goroutine, hence defer.
 func (l *loop[V, R]) reportNext() {
 	end, e := &l.delivery.settled[l.delivery.next], l.delivery.endings[l.delivery.next]
@@ -161,8 +161,8 @@ func (l *loop[V, R]) reportNext() {
 		}
 	}()
 	l.outside.progress.Add(1)
-	told := l.p.config.Hooks.Settled(end, err) && err != nil
-	reported = reported || told
+	waiterHas := l.p.config.Hooks.Settled(end, err) && err != nil
+	reported = reported || waiterHas
 }
 
 // forget removes an item that was settled, and lets the next one of its key go.

@@ -11,7 +11,7 @@ import (
 //
 // One body would keep a whole slab, so an item that is not to be settled about
 // when its neighbours are, which is one that is sent again and one that waits
-// for another of its key, moves out of it.
+// for another of its key, is copied out of it.
 type slab struct {
 	memory []byte
 	used   int          // its filler's
@@ -115,7 +115,7 @@ func (b *bodies) leave(s *slab) {
 	}
 }
 
-// free lets go the slabs that were left. reuse says that they may be filled again: what
+// free releases the slabs that were left. reuse says that they may be filled again: what
 // Close has left behind may still be read.
 func (b *bodies) free(reuse bool) {
 	if reuse {

@@ -96,7 +96,7 @@ func (a *admission[V]) endTurn() {
 	a.nextTurns()
 }
 
-// nextTurns lets go the calls that may encode now, in the order in which they came.
+// nextTurns wakes the calls that may encode now, in the order in which they came.
 // The lock is held.
 func (a *admission[V]) nextTurns() {
 	if len(a.turns) == 0 { // mostly

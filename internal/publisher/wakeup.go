@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// autoFlush makes everything that waits urgent when the oldest has waited too
-// long.
+// autoFlush has everything that waits sent when the oldest has waited too long.
 func (l *loop[V, R]) autoFlush(now instant) {
 	if deadline, ok := l.autoFlushAt(); ok && now >= deadline {
 		newest := l.p.admission.timerFired()
@@ -63,11 +62,11 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 	return max(next-now, 0), ok
 }
 
-// mustNotSleep tells adders from how much on to wake the loop, and reports
+// mustNotSleep sets from how much on producers wake the loop, and reports
 // whether there is that much already. Waking it for each single item would cost
 // more than everything else that is done for one.
 func (l *loop[V, R]) mustNotSleep() bool {
-	const sortIn = 256 // so that the loop keeps up while adders go on
+	const sortIn = 256 // so that the loop keeps up while producers go on
 	items, bytes := sortIn, int64(math.MaxInt64)
 	switch {
 	case len(l.flights.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway

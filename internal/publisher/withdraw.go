@@ -149,7 +149,7 @@ func (l *loop[V, R]) noteEnd(f *flight[V, R]) {
 	}
 }
 
-// endWithdrawals lets go the calls of Withdraw whose requests have ended. It runs
+// endWithdrawals releases the calls of Withdraw whose requests have ended. It runs
 // when all that has been settled has been notified.
 func (l *loop[V, R]) endWithdrawals() {
 	if len(l.delivery.settled) > 0 {
