@@ -15,7 +15,7 @@ import (
 // none otherwise.
 func guarded(t *testing.T) *hotelOptions {
 	t.Helper()
-	return &hotelOptions{Breaker: newBreaker(t, nil)}
+	return &hotelOptions{Outage: bufferedsender.Hold{Breaker: newBreaker(t, nil)}}
 }
 
 // reset is a connection that breaks.

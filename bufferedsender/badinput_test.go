@@ -35,7 +35,8 @@ func TestBadInputToNew(t *testing.T) {
 	})
 	t.Run("every bad option at once, and nothing is started", func(t *testing.T) {
 		_, err := bufferedsender.New(nil, &hotelOptions{
-			MaxBatchActions: -1, MaxBatchBytes: -2, MaxBufferedActions: -3, MaxBufferedBytes: -4, MaxInFlight: -5,
+			Limits: bufferedsender.Limits{MaxBatchActions: -1, MaxBatchBytes: -2, MaxBufferedActions: -3, MaxBufferedBytes: -4, MaxInFlight: -5},
+
 			Retry: retry.Options{Jitter: 7},
 		})
 		require.Error(t, err)
@@ -45,11 +46,11 @@ func TestBadInputToNew(t *testing.T) {
 		assert.ErrorContains(t, err, "nil")
 	})
 	t.Run("more actions than the service takes", func(t *testing.T) {
-		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MaxBatchActions: 32_001})
+		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 32_001}})
 		require.ErrorContains(t, err, "32000")
 	})
 	t.Run("a batch too small for any document", func(t *testing.T) {
-		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MaxBatchBytes: 5})
+		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 5}})
 		require.ErrorContains(t, err, "MaxBatchBytes")
 	})
 }
@@ -136,7 +137,7 @@ func TestBadInputDocumentThatCannotBeEncoded(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
-		s, err := bufferedsender.New(newClient(t, srv), &bufferedsender.Options[scored]{MaxBatchBytes: 1000})
+		s, err := bufferedsender.New(newClient(t, srv), &bufferedsender.Options[scored]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})
 		require.NoError(t, err)
 		closeAtLast(t, s)
 		for field, bad := range map[string]scored{
@@ -245,7 +246,7 @@ func TestBadInputEndpoint(t *testing.T) {
 		t.Helper()
 		require.NoError(t, err)
 		var failed []*bufferedsender.ActionError
-		s, err := bufferedsender.New(client, &hotelOptions{DisableBreaker: true, Retry: quick, Logger: silent, Handlers: hotelHandlers{
+		s, err := bufferedsender.New(client, &hotelOptions{Outage: bufferedsender.FailSoon{}, Retry: quick, Logger: silent, Handlers: hotelHandlers{
 			ActionFailed: func(_ context.Context, e *events.ActionFailed[hotel]) {
 				var failure *bufferedsender.ActionError
 				if assert.ErrorAs(t, e.Err, &failure) {

@@ -109,7 +109,7 @@ func BenchmarkSender(b *testing.B) {
 		{name: "parallel producers, one document a call", docs: 1, parallel: true},
 		{name: "parallel producers, 100 documents a call", docs: 100, parallel: true},
 		{name: "a slow service, one request at a time", docs: 100, latency: 10 * time.Millisecond},
-		{name: "a slow service, eight requests at a time", docs: 100, latency: 10 * time.Millisecond, opts: bufferedsender.Options[declaration]{MaxInFlight: 8}},
+		{name: "a slow service, eight requests at a time", docs: 100, latency: 10 * time.Millisecond, opts: bufferedsender.Options[declaration]{Limits: bufferedsender.Limits{MaxInFlight: 8}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			service := &sink{latency: c.latency}
@@ -206,7 +206,7 @@ func benchmarkCallbacks[T any](b *testing.B, docs []T, handlers events.Handlers[
 func BenchmarkInFlight(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8, 16} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, err := bufferedsender.New(&sink{latency: 100 * time.Millisecond}, &bufferedsender.Options[declaration]{MaxInFlight: n})
+			s, err := bufferedsender.New(&sink{latency: 100 * time.Millisecond}, &bufferedsender.Options[declaration]{Limits: bufferedsender.Limits{MaxInFlight: n}})
 			require.NoError(b, err)
 			docs := declarations(100_000)
 			const call = 1000

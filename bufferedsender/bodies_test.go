@@ -98,7 +98,8 @@ func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 			return ""
 		}}
 		s, err := bufferedsender.New(service, &bufferedsender.Options[hotel]{
-			MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 2000, DisableBreaker: true, Retry: retry.Options{MaxRetries: 60},
+			Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 2000},
+			Outage: bufferedsender.FailSoon{}, Retry: retry.Options{MaxRetries: 60},
 		})
 		require.NoError(t, err)
 		var adding sync.WaitGroup

@@ -71,7 +71,7 @@ func TestHalfOfAllRequestsFailingByChanceLosesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("seed %d, %d in flight", seed, inFlight), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					opts := guarded(t)
-					opts.MaxBatchActions, opts.MaxInFlight = 100, inFlight
+					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 100, inFlight
 					r := newRig(t, opts)
 					draw := rand.New(rand.NewPCG(seed, 0))
 					r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -114,7 +114,7 @@ func TestALineTooSlowForAFullBatchLosesNothing(t *testing.T) {
 func TestAnOutageLeavesBatchesAsLargeAsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := guarded(t)
-		opts.MaxBatchActions = 100
+		opts.Limits.MaxBatchActions = 100
 		r := newRig(t, opts)
 		r.respond(when(until(5*time.Minute), reset))
 		r.upload(hotels("k", 2000)...)
@@ -176,7 +176,7 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 		t.Run(fmt.Sprint(inFlight, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := guarded(t)
-				opts.MaxInFlight = inFlight
+				opts.Limits.MaxInFlight = inFlight
 				r := newRig(t, opts)
 				r.respond(when(func(_ int, x *exchange) bool { return x.bytes > line }, hang))
 				r.upload(hotels("small", 10)...)

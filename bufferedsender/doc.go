@@ -35,10 +35,10 @@
 //
 // A reply that asks for less makes the sender wait, with jitter, or as long as
 // Retry-After says; [Options.Tuning] can find the right pace instead. Failures
-// in a row open the circuit breaker ([Options.Breaker]): nothing is sent but one
+// in a row open the circuit breaker ([Options.Outage]): nothing is sent but one
 // action now and then as a probe, no action uses up its attempts, and the sender
 // goes on by itself when the service is back. Meanwhile the buffer fills and
-// adding calls wait, or do what [Options.Overload] says; Flush and Close wait
+// adding calls wait, or do what [Hold].WhenFull says; Flush and Close wait
 // until their contexts end, and then [ErrCircuitOpen] is in their error. So give
 // Close a deadline.
 //
@@ -46,7 +46,7 @@
 // the results, or three in a row. It stays open as long as the trouble has lasted, one
 // second at least and 30 at most, less a random share, or as long as Retry-After says,
 // ten minutes at the most; then one action is the probe. Senders of one index may share
-// one; [BufferedSender.Breaker] disables, enables or resets it. DisableBreaker is for
+// one; [BufferedSender.Breaker] disables, enables or resets it. [FailSoon] is for
 // programs that somebody watches: everything fails soon instead of waiting.
 //
 // # By need
@@ -58,9 +58,9 @@
 //   - To answer requests: [BufferedSender.IndexDocumentsAndWait]. Callers share
 //     requests, and each waits for its own documents. When its context ends it withdraws
 //     what was not sent and says of each document whether it may have been applied; with
-//     WaitFailsFast it does not wait for an outage to end.
-//   - To send less the further behind the sender is: Fold merges the waiting changes of
-//     a key, Version drops what is older than what waits.
+//     Waiting.FailFast it does not wait for an outage to end.
+//   - To send less the further behind the sender is: [Folding] merges the waiting changes of
+//     a key, and its Version drops what is older than what waits.
 //   - To change some fields: MergePatch, MergeOrUploadPatch. A merge of a struct sends all
 //     of its fields, zero values included. OnMergeMissing says what becomes of a merge of
 //     a document that does not exist.

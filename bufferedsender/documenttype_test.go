@@ -12,7 +12,7 @@ import (
 
 // newOf makes a sender of a type and returns the error.
 func newOf[T any]() error {
-	_, err := bufferedsender.New(&fakeIndexer{}, &bufferedsender.Options[T]{KeyField: "id", Logger: mute})
+	_, err := bufferedsender.New(&fakeIndexer{}, &bufferedsender.Options[T]{Documents: bufferedsender.Documents[T]{KeyField: "id"}, Logger: mute})
 	return err
 }
 

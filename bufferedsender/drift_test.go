@@ -39,7 +39,7 @@ func TestAnIndexThatLacksAPropertyOfAllDocumentsHoldsThem(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const n, mendedAt = 20_000, 10 * time.Minute
 				opts := guarded(t)
-				opts.MaxInFlight = inFlight
+				opts.Limits.MaxInFlight = inFlight
 				r := newRig(t, opts)
 				r.respond(drifted(func() bool { return r.now() >= mendedAt }))
 				r.upload(hotels("new", n)...)
@@ -109,7 +109,7 @@ func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := guarded(t)
-				opts.MaxBatchActions = 5
+				opts.Limits.MaxBatchActions = 5
 				r := newRig(t, opts)
 				mended := 10 * time.Minute
 				r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -140,11 +140,11 @@ func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 func TestIndentedDocumentsAreHeldApartToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := guarded(t)
-		opts.Encoder = func(doc any) ([]byte, error) { // as Jackson's pretty printer writes it
+		opts.Documents.Encode = func(doc any) ([]byte, error) { // as Jackson's pretty printer writes it
 			raw, err := json.MarshalIndent(doc, "", "  ")
 			return []byte(strings.ReplaceAll(string(raw), `": `, `" : `)), err
 		}
-		opts.KeyField = "id"
+		opts.Documents.KeyField = "id"
 		r := newRig(t, opts)
 		var count atomic.Int64
 		inner := drifted(func() bool { return false })
@@ -247,7 +247,7 @@ func TestManyMissingPropertiesLoseNoMoreThanTwentyDocumentsEach(t *testing.T) {
 			_, _ = body.Seek(0, io.SeekStart)
 			return agree(ctx, body)
 		}}
-		opts := bufferedsender.Options[map[string]any]{Logger: mute, KeyField: "id"}
+		opts := bufferedsender.Options[map[string]any]{Logger: mute, Documents: bufferedsender.Documents[map[string]any]{KeyField: "id"}}
 		s, err := bufferedsender.New(index, &opts)
 		require.NoError(t, err)
 		closeAtLast(t, s)

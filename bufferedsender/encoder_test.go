@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -19,10 +20,10 @@ func TestEncoderWritesTheDocuments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []any
 		var body []byte
-		r := newRig(t, &hotelOptions{Encoder: func(doc any) ([]byte, error) {
+		r := newRig(t, &hotelOptions{Documents: bufferedsender.Documents[hotel]{Encode: func(doc any) ([]byte, error) {
 			asked = append(asked, doc)
 			return []byte(" {\n \"id\": \"" + doc.(hotel).ID + `", "rooms": 7}` + "\n"), nil
-		}})
+		}}})
 		r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			var err error
 			body, err = io.ReadAll(req.Body)
@@ -62,7 +63,7 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Encoder: test.encode})
+				r := newRig(t, &hotelOptions{Documents: bufferedsender.Documents[hotel]{Encode: test.encode}})
 				err := r.sender.UploadDocuments(t.Context(), hotel{ID: "a"})
 				require.ErrorContains(t, err, test.want)
 				if test.is != nil {
@@ -76,7 +77,7 @@ func TestWhatAnEncoderMayNotDo(t *testing.T) {
 
 func TestEncoderMayBeJSONMarshal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Encoder: json.Marshal})
+		r := newRig(t, &hotelOptions{Documents: bufferedsender.Documents[hotel]{Encode: json.Marshal}})
 		r.upload(hotels("k", 3)...)
 		require.NoError(t, r.flush())
 		assert.EqualValues(t, 3, r.sender.Stats().Completed)

@@ -25,7 +25,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func ExampleBufferedSender_IndexDocumentsAndWait() {
 	_, client := library()
 	ctx := context.Background()
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{WaitInterval: 100 * time.Millisecond})
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{Waiting: bufferedsender.Waiting{Interval: 100 * time.Millisecond}})
 	must(err)
 	var handlers sync.WaitGroup
 	for i := range 100 {
@@ -70,10 +70,12 @@ func ExampleBufferedSender_IndexDocumentsAndWait_failure() {
 func ExampleOptions_requestHandlers() {
 	_, client := library()
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		MaxInFlight:        4,               // nobody waits for the request before his own
-		RequestTimeout:     3 * time.Second, // well below the deadline of a handler
-		WaitFailsFast:      true,            // 503 at once while the service is away
-		MaxBufferedActions: 5000,            // what the service takes within the deadline
+		Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBufferedActions: 5000},
+		// nobody waits for the request before his own
+		RequestTimeout: 3 * time.Second, // well below the deadline of a handler
+		Waiting:        bufferedsender.Waiting{FailFast: true},
+		// 503 at once while the service is away
+		// what the service takes within the deadline
 	})
 	must(err)
 	defer closeSoon(sender)
@@ -104,9 +106,9 @@ func ExampleOptions_changes() {
 	_, client := library()
 	var position events.LowWatermark[int64]
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		MaxInFlight:       4,
+		Limits:            bufferedsender.Limits{MaxInFlight: 4},
 		AutoFlushInterval: 200 * time.Millisecond, // how late a change is found
-		Fold:              true,
+		Folding:           &bufferedsender.Folding[Book]{},
 		Handlers: events.Track[Book](func(tag any) (*events.LowWatermark[int64], int64, bool) {
 			offset, ok := tag.(int64)
 			return &position, offset, ok
@@ -140,7 +142,8 @@ func ExampleBufferedSender_Breaker() {
 	must(err)
 	opened, recovered := make(chan bool, 1), make(chan bool, 1)
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		Breaker: b, Logger: quiet,
+		Outage: bufferedsender.Hold{Breaker: b},
+		Logger: quiet,
 		Handlers: events.Handlers[Book]{HealthChanged: func(_ context.Context, e *events.HealthChange) {
 			switch {
 			case e.To == events.CircuitOpen:
@@ -172,7 +175,7 @@ func ExampleBufferedSender_Breaker() {
 func ExampleBufferedSender_Pause() {
 	srv, client := library()
 	ctx := context.Background()
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{MaxBatchActions: 1})
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 	must(err)
 	sender.Pause() // for maintenance of the index
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}))
@@ -207,7 +210,7 @@ func ExampleOptions_fold() {
 	ctx := context.Background()
 	folded := 0
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		Fold: true,
+		Folding: &bufferedsender.Folding[Book]{},
 		Handlers: events.Handlers[Book]{ActionCompleted: func(_ context.Context, e *events.ActionCompleted[Book]) {
 			if e.Folded {
 				folded++
@@ -228,8 +231,9 @@ func ExampleOptions_fold() {
 func ExampleOptions_tuning() {
 	_, client := library()
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		MaxInFlight: 8, // at the most
-		Tuning:      tuning.Adaptive(nil),
+		Limits: bufferedsender.Limits{MaxInFlight: 8},
+		// at the most
+		Tuning: tuning.Adaptive(nil),
 	})
 	must(err)
 	fmt.Println(sender.Close(context.Background()))

@@ -44,7 +44,7 @@ func ExampleNew() {
 	ctx := context.Background()
 
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		MaxBatchActions:   500,
+		Limits:            bufferedsender.Limits{MaxBatchActions: 500},
 		AutoFlushInterval: 5 * time.Second,
 		Handlers: events.Handlers[Book]{
 			ActionFailed: func(_ context.Context, e *events.ActionFailed[Book]) { fmt.Println("failed:", e.Err) },
@@ -156,7 +156,7 @@ func ExampleBufferedSender_IndexDocuments() {
 
 func ExampleBufferedSender_TryIndexDocuments() {
 	_, client := library()
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{MaxBufferedActions: 2, DisableAutoFlush: true})
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{Limits: bufferedsender.Limits{MaxBufferedActions: 2}, DisableAutoFlush: true})
 	must(err)
 	for i := range 3 {
 		err := sender.TryIndexDocuments(models.UploadAction(Book{ID: fmt.Sprint(i)}))
@@ -223,7 +223,7 @@ func ExampleBufferedSender_Close() {
 		<-req.Context().Done() // a service that does not answer
 		return nil, req.Context().Err()
 	})
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{MaxBatchActions: 2})
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 	must(err)
 	must(sender.UploadDocuments(context.Background(), Book{ID: "1"}, Book{ID: "2"}, Book{ID: "3"}))
 	<-received

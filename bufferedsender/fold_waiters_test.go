@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		t.Run(fmt.Sprint("plain=", plain), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{Fold: true})
+				r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}})
 				r.sender.Pause()
 				ctx, cancel := context.WithCancel(t.Context())
 				first := later(func() error {
@@ -58,7 +59,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := guarded(t)
-		opts.Fold = true
+		opts.Folding = &bufferedsender.Folding[hotel]{}
 		r := newRig(t, opts)
 		r.respond(onlyFirst(1, func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(time.Second)

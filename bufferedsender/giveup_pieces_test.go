@@ -115,7 +115,7 @@ func TestAPurgeIsWrittenPieceByPiece(t *testing.T) {
 		d := &disk{letter: 4 * time.Millisecond}
 		b := steadyBreaker(t, nil)
 		s := held(t, hotelOptions{
-			DeadLetters: d, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, AllowLoss: true, MaxBufferedActions: n,
+			DeadLetters: d, Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedActions: n},
 		}, n, 100)
 		b.Disable()
 		s.Resume()

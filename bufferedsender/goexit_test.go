@@ -36,7 +36,7 @@ func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ended.Store(0)
-				sender, err := bufferedsender.New(refusing("k1"), &bufferedsender.Options[doc]{MaxBatchActions: 3, Handlers: handlers})
+				sender, err := bufferedsender.New(refusing("k1"), &bufferedsender.Options[doc]{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers})
 				require.NoError(t, err)
 				for i := range 7 {
 					require.NoError(t, sender.UploadDocuments(t.Context(), doc{ID: "k" + number(i)}))
@@ -187,7 +187,7 @@ func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
 func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := guarded(t)
-		opts.Fold = true
+		opts.Folding = &bufferedsender.Folding[hotel]{}
 		done := make(chan int, 1)
 		var r *rig
 		began := false

@@ -39,7 +39,7 @@ func TestG11PanicInACallbackChangesNothing(t *testing.T) {
 		for name, handlers := range fiveHandlers(func(context.Context) error { panic(value) }) {
 			t.Run(fmt.Sprintf("of %s in %s", what, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: handlers})
+					r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers})
 					r.faults(refuseKeys("bad"))
 					refusals := 0
 					for _, d := range append(hotels("k", 7), hotel{ID: "bad"}) {
@@ -78,7 +78,7 @@ func TestG11CallbackThatEndsItsGoroutineBreaksNothing(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: handlers})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers})
 				r.faults(refuseKeys("bad"))
 				r.upload(append(hotels("k", 7), hotel{ID: "bad"})...)
 				assert.Equal(t, 1, flushFailures(t, r.sender.Flush(within(t, time.Hour))))
@@ -117,7 +117,7 @@ func TestG11FlushAndCloseFromInsideReturnErrInCallback(t *testing.T) {
 			t.Run(fmt.Sprintf("with %s in %s", which, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					called = 0
-					r = newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: handlers})
+					r = newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers})
 					r.faults(refuseKeys("bad"))
 					r.upload(append(hotels("k", 3), hotel{ID: "bad"})...)
 					assert.Equal(t, 1, flushFailures(t, r.flush()))
@@ -131,7 +131,7 @@ func TestG11FlushAndCloseFromInsideReturnErrInCallback(t *testing.T) {
 	t.Run("and with another ctx in ActionAdded, which holds nobody up, they do not hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r *rig
-			r = newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 2, Handlers: hotelHandlers{
+			r = newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Handlers: hotelHandlers{
 				ActionAdded: func(context.Context, *events.ActionAdded[hotel]) error { return r.sender.Flush(within(t, time.Minute)) },
 			}})
 			for _, d := range hotels("k", 7) {
@@ -156,7 +156,7 @@ func TestG11FlushAndCloseFromInsideReturnErrInCallback(t *testing.T) {
 	})
 	t.Run("and so does a goroutine of the program meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {
 				time.Sleep(time.Second)
 			}}})
 			r.upload(hotels("k", 3)...)
@@ -202,7 +202,7 @@ func TestG11AddingFromInsideNeverWaits(t *testing.T) {
 			t.Run(fmt.Sprintf("with %s in %s", which, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					full, added = 0, 0
-					r = newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 2, MaxInFlight: 1, Handlers: handlers})
+					r = newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2, MaxInFlight: 1}, Handlers: handlers})
 					r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400}}})
 					for _, d := range hotels("k", 6) {
 						r.upload(d)
@@ -244,7 +244,7 @@ func TestG12NoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 	add := func(name string, opts func(g gate) *hotelOptions) blockage {
 		b := blockage{gate: gate{make(chan struct{}), make(chan struct{})}}
 		o := opts(b.gate)
-		o.MaxBatchActions = 2
+		o.Limits.MaxBatchActions = 2
 		b.rig = newRig(t, o)
 		b.rig.faults(refuseKeys("k-1"))
 		cases[name] = b
@@ -264,12 +264,12 @@ func TestG12NoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 		return &hotelOptions{Logger: slog.New(blockingLog{slog.DiscardHandler, g.wait})}
 	})
 	add("the key accessor", func(g gate) *hotelOptions {
-		return &hotelOptions{KeyField: "id", KeyFieldAccessor: func(d hotel) string {
+		return &hotelOptions{Documents: bufferedsender.Documents[hotel]{KeyField: "id", Key: func(d hotel) string {
 			if d.ID == "k-0" {
 				g.wait()
 			}
 			return d.ID
-		}}
+		}}}
 	})
 	for name, c := range cases {
 		r := c.rig

@@ -31,7 +31,7 @@ func closeError(t *testing.T, err error) bufferedsender.CloseError {
 func TestG8CloseShutsTheDoorAndDrains(t *testing.T) {
 	t.Run("everything, in partial batches, through retries and pauses", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			for _, opts := range []hotelOptions{{MaxBatchActions: 10}, {MaxBatchActions: 10, DisableAutoFlush: true}, {AutoFlushInterval: -1}} {
+			for _, opts := range []hotelOptions{{Limits: bufferedsender.Limits{MaxBatchActions: 10}}, {Limits: bufferedsender.Limits{MaxBatchActions: 10}, DisableAutoFlush: true}, {AutoFlushInterval: -1}} {
 				r := newRig(t, &opts)
 				r.faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(30 * time.Second)},
 					searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.5, Status: 409}}})
@@ -107,7 +107,7 @@ func TestG8CloseTellsUnsentFromUnknownAndFailed(t *testing.T) {
 	// k-0 … k-9 are in a request that hangs, the others wait.
 	t.Run("in a request that was cut off, and waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 10})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 			r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				_, err := next() // it is applied, and only the answer is late
 				<-req.Context().Done()
@@ -170,7 +170,7 @@ func TestG8CloseTellsUnsentFromUnknownAndFailed(t *testing.T) {
 	}
 	t.Run("failures that no Flush has reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 60})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 60}})
 			r.faults(refuseKeys("bad-*", "old-*"))
 			r.upload(hotels("old", 2)...)
 			require.Equal(t, 2, flushFailures(t, r.flush()))
@@ -225,7 +225,7 @@ func TestG8CloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: handlers(func() { <-release })})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: handlers(func() { <-release })})
 				r.unstopped = true
 				r.faults(refuseKeys("k-1"))
 				r.upload(hotels("k", 5)...) // in two requests
@@ -254,7 +254,7 @@ func TestG8CloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 func TestG8CloseThatLeavesACallbackBehindCountsOnlyNewFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { <-release }}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10}, Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { <-release }}})
 		r.unstopped = true
 		r.faults(refuseKeys("old-*", "new-*"))
 		r.upload(hotels("old", 4)...)
@@ -277,7 +277,7 @@ func TestG8CloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 		sender, err := bufferedsender.New[hotel](&fakeIndexer{func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-release // deaf to ctx
 			return agree(ctx, body)
-		}}, &hotelOptions{MaxBatchActions: 2, Handlers: hotelHandlers{
+		}}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Handlers: hotelHandlers{
 			ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { told++ },
 			ActionFailed:    func(context.Context, *events.ActionFailed[hotel]) { told++ },
 		}})
@@ -301,7 +301,7 @@ func TestG8BooksBalanceWheneverCloseGivesUp(t *testing.T) {
 	for _, after := range []time.Duration{0, 1, time.Millisecond, 999 * time.Millisecond, time.Second, 1001 * time.Millisecond, 5 * time.Second} {
 		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 4, MaxInFlight: 3, MaxBufferedActions: 30})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxInFlight: 3, MaxBufferedActions: 30}})
 				r.faults(searchtest.Fault{Every: 4, Status: 503}, searchtest.Fault{Every: 5, Cut: searchtest.CutAfterCommit},
 					searchtest.Fault{Delay: searchtest.Duration(500 * time.Millisecond), Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 409}, {Ratio: 0.1, Status: 400}}})
 				go func() { _ = r.sender.UploadDocuments(context.Background(), hotels("k", 200)...) }()

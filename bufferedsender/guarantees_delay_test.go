@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -79,7 +80,7 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 	}
 	t.Run("pauses are not cut short by Flush, additions or full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 5, AutoFlushInterval: time.Millisecond, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 5}, AutoFlushInterval: time.Millisecond, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.faults(searchtest.Fault{Count: 1, Status: 503})
 			r.upload(hotels("k", 5)...)
 			time.Sleep(time.Second)
@@ -182,7 +183,7 @@ func TestG13ThrottledReplyPausesTheWholeSender(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxInFlight: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 4}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 				r.faults(fault)
 				r.upload(hotels("k", 3)...)
 				synctest.Wait()
@@ -199,7 +200,7 @@ func TestG13ThrottledReplyPausesTheWholeSender(t *testing.T) {
 	}
 	t.Run("and the longest of several pauses counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxInFlight: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 2}})
 			r.faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(100 * time.Second)},
 				searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)})
 			r.upload(hotels("k", 6)...)
@@ -215,7 +216,7 @@ func TestG13RefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 	for _, status := range []int{409, 422} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 				r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: status}}})
 				r.upload(hotels("k", 3)...)
 				time.Sleep(time.Second)
@@ -244,7 +245,7 @@ func TestG13RefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 func TestG13RetriedActionsGoFirst(t *testing.T) {
 	t.Run("before new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 4}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.faults(searchtest.Fault{Count: 1, Status: 503})
 			r.upload(hotels("old", 4)...)
 			synctest.Wait()
@@ -255,7 +256,7 @@ func TestG13RetriedActionsGoFirst(t *testing.T) {
 	})
 	t.Run("together with new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 4, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 4}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Keys: []string{"old-[12]"}, Status: 409}}},
 				searchtest.Fault{Delay: searchtest.Duration(4 * time.Second)})
 			r.upload(hotels("old", 4)...)
@@ -275,7 +276,7 @@ func TestG13RetriedActionsGoFirst(t *testing.T) {
 	} {
 		t.Run("and are never stuck waiting for a fuller batch "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.MaxBatchActions = 3
+				opts.Limits.MaxBatchActions = 3
 				opts.Retry = retry.Options{Delay: 10 * time.Second, Jitter: -1}
 				r := newRig(t, &opts)
 				r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 409}}})
@@ -290,7 +291,7 @@ func TestG13RetriedActionsGoFirst(t *testing.T) {
 	}
 	t.Run("and neither are the parts of a split", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 8, AutoFlushInterval: -1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 8}, AutoFlushInterval: -1})
 			r.faults(searchtest.Fault{OverActions: 3})
 			r.upload(hotels("k", 8)...)
 			synctest.Wait()
@@ -302,7 +303,7 @@ func TestG13RetriedActionsGoFirst(t *testing.T) {
 // The timer that Close, Flush and pauses share must not go astray.
 func TestG13PauseEndsForWhateverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})
 		r.faults(searchtest.Fault{Every: 2, Status: 503, RetryAfter: searchtest.Duration(7 * time.Second)})
 		for i := range 20 {
 			require.NoError(t, r.sender.IndexDocuments(t.Context(), models.UploadAction(hotel{ID: fmt.Sprint(i)})))

@@ -72,7 +72,7 @@ func TestG7FlushSendsAtOnceWhateverTheOptions(t *testing.T) {
 func TestG7FlushDoesNotWaitForLaterAdditions(t *testing.T) {
 	t.Run("that are not answered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 5})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 5}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1}, searchtest.Fault{Delay: searchtest.Duration(50 * time.Second)})
 			r.upload(hotels("early", 3)...)
 			go func() {
@@ -89,7 +89,7 @@ func TestG7FlushDoesNotWaitForLaterAdditions(t *testing.T) {
 	})
 	t.Run("of callers who never stop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxBufferedActions: 50})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 50}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
 			ctx, stop := context.WithCancel(t.Context())
 			var callers sync.WaitGroup
@@ -114,7 +114,7 @@ func TestG7FlushDoesNotWaitForLaterAdditions(t *testing.T) {
 // A failure is reported by every Flush that was waiting for it, and by no other.
 func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 2})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
 		// Never at the same time as one of the calls.
 		r.faults(searchtest.Fault{Delay: searchtest.Duration(1037 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"*3"}, Status: 400}}})
 		var flushes sync.WaitGroup
@@ -166,7 +166,7 @@ func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 func TestG7FlushReportsFailures(t *testing.T) {
 	t.Run("with a count and the first hundred", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 40})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 40}})
 			r.faults(refuseKeys("bad-*"))
 			r.upload(hotels("good", 10)...)
 			r.upload(hotels("bad", 250)...)
@@ -200,7 +200,7 @@ func TestG7FlushReportsFailures(t *testing.T) {
 	})
 	t.Run("of what was accepted before it, not of later additions", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxInFlight: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}})
 			r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if x.keys[0] == "slow-0" {
 					time.Sleep(20 * time.Second)
@@ -225,7 +225,7 @@ func TestG7FlushReportsFailures(t *testing.T) {
 	})
 	t.Run("which a Flush that gave up has not reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.respond(func(n int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				time.Sleep(time.Duration(n-1) * 10 * time.Second)
 				return next()
@@ -249,7 +249,7 @@ func TestG7FlushReportsFailures(t *testing.T) {
 	})
 	t.Run("which a Flush that gave up when all was settled has not reported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, Handlers: hotelHandlers{ActionSent: func(_ context.Context, e *events.ActionSent[hotel]) {
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Handlers: hotelHandlers{ActionSent: func(_ context.Context, e *events.ActionSent[hotel]) {
 				if e.Key == "later-0" {
 					time.Sleep(10 * time.Second) // the failures are told, and Flush is not yet
 				}
@@ -281,7 +281,7 @@ func TestG7FlushReportsFailures(t *testing.T) {
 
 func TestG7NilMeansThatEverythingIsInTheIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 3, Retry: retry.Options{MaxRetries: 30}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 3}, Retry: retry.Options{MaxRetries: 30}})
 		r.faults(searchtest.Fault{Every: 3, Status: 503, RetryAfter: searchtest.Duration(time.Second)},
 			searchtest.Fault{Every: 4, Cut: searchtest.CutBeforeCommit},
 			searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.3, Status: 422}}})
@@ -310,7 +310,7 @@ func TestG7FlushWaitsThroughAPause(t *testing.T) {
 
 func TestG7FlushReturnsWhenCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.respond(hang)
 		r.upload(hotels("k", 5)...)
 		flushed := make(chan error, 1)
@@ -332,7 +332,7 @@ func TestG7FlushReturnsWhenCloseGivesUp(t *testing.T) {
 	})
 	t.Run("and adds up with it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if n == 1 {
 					return reply(req, 404, refusal("no")), nil

@@ -77,7 +77,8 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 			var seen []string
 			asked := 0
 			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen),
-				KeyFieldAccessor: func(d twoIDs) string { return d.ID }})
+				Documents: bufferedsender.Documents[twoIDs]{Key: func(d twoIDs) string { return d.ID }},
+			})
 			require.NoError(t, err)
 			closeAtLast(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "accessor"}))
@@ -139,7 +140,7 @@ func TestG15WhereTheKeyComesFrom(t *testing.T) {
 	})
 	t.Run("the name in the options spares the question", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := bufferedsender.New[models.Document](&fakeIndexer{agree}, &bufferedsender.Options[models.Document]{KeyField: "id"})
+			s, err := bufferedsender.New[models.Document](&fakeIndexer{agree}, &bufferedsender.Options[models.Document]{Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
 			require.NoError(t, err)
 			closeAtLast(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), models.Document{"id": "1"}))

@@ -24,7 +24,7 @@ func sized(key string, size int) hotel {
 func TestG4NoRequestIsOverItsLimits(t *testing.T) {
 	t.Run("count: a backlog goes in full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 7})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 7}})
 			r.upload(hotels("k", 20)...)
 			require.NoError(t, r.flush())
 			var sizes []int
@@ -41,7 +41,7 @@ func TestG4NoRequestIsOverItsLimits(t *testing.T) {
 		const exact = envelope + 2*(alone-envelope) + 1
 		for limit, want := range map[int][]int{exact: {exact}, exact + 1: {exact}, exact - 1: {alone, alone}} {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchBytes: limit})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: limit}})
 				r.upload(sized("a", alone), sized("b", alone))
 				require.NoError(t, r.flush())
 				var sizes []int
@@ -54,7 +54,7 @@ func TestG4NoRequestIsOverItsLimits(t *testing.T) {
 	})
 	t.Run("documents of any size, retried ones among new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { // the rig checks each request
-			r := newRig(t, &hotelOptions{MaxBatchActions: 9, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 40})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 9, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 40}})
 			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 409}, {Ratio: 0.05, Status: 503}}})
 			rnd := rand.New(rand.NewPCG(4, 4))
 			for i := range 500 {
@@ -66,7 +66,7 @@ func TestG4NoRequestIsOverItsLimits(t *testing.T) {
 	t.Run("as many requests at once as MaxInFlight says", func(t *testing.T) {
 		for given, want := range map[int]int{0: 1, 1: 1, 3: 3, 7: 7} {
 			synctest.Test(t, func(t *testing.T) { // the rig checks that there are no more
-				r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxInFlight: given})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: given}})
 				r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
 				r.upload(hotels("k", 42)...)
 				synctest.Wait()
@@ -90,7 +90,7 @@ func TestG4NoRequestIsOverItsLimits(t *testing.T) {
 
 func TestG4DocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchBytes: 300, MaxBatchActions: 1})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 300, MaxBatchActions: 1}})
 		err := r.sender.UploadDocuments(t.Context(), sized("fits", 300), sized("big", 301), sized("after", 100))
 		refused(t, err, 1)
 		require.ErrorIs(t, err, bufferedsender.ErrDocumentTooLarge)
@@ -105,7 +105,7 @@ func TestG4DocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	})
 	t.Run("before any request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchBytes: 300})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 300}})
 			for _, action := range []hotelAction{models.UploadAction(sized("big", 400)), models.MergeAction(sized("big", 400)), models.MergeOrUploadAction(sized("big", 400))} {
 				require.ErrorIs(t, r.sender.TryIndexDocuments(action), bufferedsender.ErrDocumentTooLarge)
 			}
@@ -116,7 +116,7 @@ func TestG4DocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	})
 	t.Run("and one that the whole buffer cannot hold does not wait for ever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchBytes: 1000, MaxBufferedBytes: 500})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 500}})
 			err := r.sender.UploadDocuments(within(t, time.Hour), sized("big", 900))
 			require.ErrorIs(t, err, bufferedsender.ErrDocumentTooLarge)
 			var large *bufferedsender.DocumentTooLargeError
@@ -130,7 +130,7 @@ func TestG4DocumentThatCannotFitAloneIsRefused(t *testing.T) {
 func TestG5MemoryIsBounded(t *testing.T) {
 	t.Run("in count: adding waits for room, first come, first served", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 5, MaxBufferedActions: 10})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 10}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second)})
 			r.upload(hotels("first", 10)...)
 			var order []string
@@ -152,7 +152,7 @@ func TestG5MemoryIsBounded(t *testing.T) {
 	})
 	t.Run("in bytes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchBytes: 1000, MaxBufferedBytes: 2000, MaxInFlight: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 2000, MaxInFlight: 2}})
 			r.faults(searchtest.Fault{Every: 3, Status: 503}, searchtest.Fault{Delay: searchtest.Duration(time.Second)})
 			for i := range 100 {
 				r.upload(sized(fmt.Sprint("k", i), 100+9*i))
@@ -163,7 +163,7 @@ func TestG5MemoryIsBounded(t *testing.T) {
 	})
 	t.Run("room is given back when an action settles, not when it is sent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 5, MaxBufferedActions: 5})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 5}})
 			r.faults(searchtest.Fault{ReplyDelay: searchtest.Duration(10 * time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Nth: 1, Status: 409}}})
 			r.upload(hotels("k", 5)...)
 			synctest.Wait()
@@ -177,7 +177,7 @@ func TestG5MemoryIsBounded(t *testing.T) {
 	})
 	t.Run("a failure gives its room back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 5, MaxBufferedActions: 5})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedActions: 5}})
 			r.respond(always(404, refusal("no such index")))
 			r.upload(hotels("k", 50)...)
 			assert.Zero(t, r.now())
@@ -185,8 +185,8 @@ func TestG5MemoryIsBounded(t *testing.T) {
 	})
 	t.Run("a full buffer is sent although no batch is full", func(t *testing.T) {
 		for name, opts := range map[string]hotelOptions{
-			"count": {MaxBufferedActions: 3, AutoFlushInterval: -1},
-			"bytes": {MaxBatchBytes: 1000, MaxBufferedBytes: 1000, AutoFlushInterval: -1},
+			"count": {Limits: bufferedsender.Limits{MaxBufferedActions: 3}, AutoFlushInterval: -1},
+			"bytes": {Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000}, AutoFlushInterval: -1},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, &opts)
@@ -200,7 +200,7 @@ func TestG5MemoryIsBounded(t *testing.T) {
 	})
 	t.Run("also if those who add never wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBufferedActions: 3, AutoFlushInterval: -1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 3}, AutoFlushInterval: -1})
 			for i := range 10 {
 				for _, d := range hotels(fmt.Sprint("k", i), 3) {
 					require.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(d)))
@@ -213,7 +213,7 @@ func TestG5MemoryIsBounded(t *testing.T) {
 	})
 	t.Run("one whose ctx ends makes way for the next", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchBytes: 1000, MaxBufferedBytes: 1000, AutoFlushInterval: -1, RequestTimeout: -1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000}, AutoFlushInterval: -1, RequestTimeout: -1})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Minute)})
 			r.upload(sized("k", 600))
 			go func() {
@@ -229,7 +229,7 @@ func TestG5MemoryIsBounded(t *testing.T) {
 	})
 	t.Run("TryIndexDocuments and senders without auto-flush get ErrBufferFull", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{DisableAutoFlush: true, MaxBufferedActions: 5})
+			r := newRig(t, &hotelOptions{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 5}})
 			r.upload(hotels("k", 4)...)
 			err := r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "a"}), models.UploadAction(hotel{ID: "b"}))
 			refused(t, err, 1)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
@@ -55,7 +56,8 @@ func TestG16NothingSecretOrPrivateInLogs(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					log := &lockedBuffer{}
 					r := newRig(t, &hotelOptions{
-						MaxBatchActions: 3, MaxBatchBytes: 1000, Retry: retry.Options{MaxRetries: 1}, RequestTimeout: time.Second,
+						Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBatchBytes: 1000},
+						Retry:  retry.Options{MaxRetries: 1}, RequestTimeout: time.Second,
 						Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level, AddSource: true})),
 						Handlers: hotelHandlers{
 							BatchCompleted:  func(context.Context, *events.Batch) { panic("in BatchCompleted") },

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -51,7 +52,7 @@ func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 4, AutoFlushInterval: time.Millisecond})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 4}, AutoFlushInterval: time.Millisecond})
 				r.faults(c.script...)
 				r.respond(c.answer)
 				for v := range versions {
@@ -96,7 +97,7 @@ func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
 	})
 	t.Run("a waiting action of a busy key does not hold back other keys", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxInFlight: 1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 1}})
 			r.upload(hotel{ID: "a", Rooms: 1}, hotel{ID: "a", Rooms: 2}, hotel{ID: "a", Rooms: 3}, hotel{ID: "b"}, hotel{ID: "c"})
 			require.NoError(t, r.flush())
 			assert.Equal(t, [][]string{{"a", "b", "c"}, {"a"}, {"a"}}, keysOf(r.requests()))
@@ -104,7 +105,7 @@ func TestG3OneActionPerKeyInFlightSettledInOrder(t *testing.T) {
 	})
 	t.Run("different actions end as if applied one by one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxInFlight: 4, AutoFlushInterval: time.Millisecond})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 4}, AutoFlushInterval: time.Millisecond})
 			add := func(a hotelAction) { require.NoError(t, r.sender.IndexDocuments(within(t, time.Hour), a)) }
 			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Status: 503}, {Nth: 4, Status: 409}}})
 			add(models.MergeAction(hotel{ID: "k", Name: "too early"}))

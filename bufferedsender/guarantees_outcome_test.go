@@ -44,7 +44,7 @@ func TestG1EveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	for name, script := range faultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2}})
 				r.faults(script...)
 				for round := range 3 { // the second and third replace documents
 					r.upload(hotels("k", 60)...)
@@ -78,7 +78,7 @@ func TestG1EveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 	}
 	t.Run("also when Close gives up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
 			r.respond(hang)
 			r.upload(hotels("k", 35)...)
 			require.Error(t, r.sender.Close(within(t, time.Second)))
@@ -115,7 +115,7 @@ func TestG2NilMeansAccepted(t *testing.T) {
 			var illegal *keys.InvalidKeyError
 			assert.ErrorAs(t, err, &illegal)
 		}},
-		"document too large": {opts: hotelOptions{MaxBatchBytes: 200}, bad: hotel{ID: "x", Name: fmt.Sprintf("%0200d", 1)}, is: func(t *testing.T, err error) {
+		"document too large": {opts: hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 200}}, bad: hotel{ID: "x", Name: fmt.Sprintf("%0200d", 1)}, is: func(t *testing.T, err error) {
 			assert.ErrorIs(t, err, bufferedsender.ErrDocumentTooLarge)
 		}},
 		"a handler refuses": {opts: hotelOptions{Handlers: hotelHandlers{ActionAdded: func(_ context.Context, e *events.ActionAdded[hotel]) error {
@@ -130,7 +130,7 @@ func TestG2NilMeansAccepted(t *testing.T) {
 			}
 			return nil
 		}}}, bad: hotel{ID: "bad"}, is: func(t *testing.T, err error) { assert.Error(t, err) }},
-		"no room and no waiting": {opts: hotelOptions{DisableAutoFlush: true, MaxBufferedActions: 5}, bad: hotel{ID: "sixth"}, is: func(t *testing.T, err error) {
+		"no room and no waiting": {opts: hotelOptions{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 5}}, bad: hotel{ID: "sixth"}, is: func(t *testing.T, err error) {
 			assert.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 		}},
 	}
@@ -148,7 +148,7 @@ func TestG2NilMeansAccepted(t *testing.T) {
 	}
 	t.Run("otherwise exactly the first are sent: ctx ends while waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 5})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 5}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("my own cause"))
 			defer cancel()
@@ -162,7 +162,7 @@ func TestG2NilMeansAccepted(t *testing.T) {
 	})
 	t.Run("otherwise exactly the first are sent: closed while waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 5})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 5}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second), Count: 1})
 			time.AfterFunc(time.Second, func() { assert.NoError(t, r.sender.Close(context.Background())) })
 			err := r.sender.UploadDocuments(t.Context(), hotels("k", 20)...)
@@ -177,7 +177,7 @@ func TestG2NilMeansAccepted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := searchtest.NewServer(nil)
 			require.NoError(t, srv.CreateIndex(hotelIndex))
-			sender, err := bufferedsender.New[models.Document](newClient(t, srv), &bufferedsender.Options[models.Document]{KeyField: "id"})
+			sender, err := bufferedsender.New[models.Document](newClient(t, srv), &bufferedsender.Options[models.Document]{Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
 			require.NoError(t, err)
 			closeAtLast(t, sender)
 			doc := models.Document{"id": "1", "name": "before"}
@@ -201,7 +201,7 @@ func refused(t *testing.T, err error, n int) {
 // No order of Add and Close may make nil a lie. go-docappender's does.
 func TestG2ClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T) {
 	for range 30 {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 7, MaxBufferedActions: 20})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 7, MaxBufferedActions: 20}})
 		var accepted sync.Map
 		var count atomic.Int64
 		var callers sync.WaitGroup

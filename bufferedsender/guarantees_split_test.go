@@ -171,7 +171,7 @@ func TestG9LearnedSizeLimit(t *testing.T) {
 		}
 		return n
 	}
-	opts := hotelOptions{MaxBatchBytes: 100_000}
+	opts := hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 100_000}}
 	t.Run("keeps the requests below what the service takes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, &opts)
@@ -180,7 +180,7 @@ func TestG9LearnedSizeLimit(t *testing.T) {
 			refused := tooLarge(r)
 			assert.NotZero(t, refused)
 			assert.Less(t, 5*refused, len(r.requests()), "of %d requests", len(r.requests()))
-			assert.Less(t, r.sender.Stats().BatchBytesLimit, opts.MaxBatchBytes)
+			assert.Less(t, r.sender.Stats().BatchBytesLimit, opts.Limits.MaxBatchBytes)
 		})
 	})
 	t.Run("recovers after successes", func(t *testing.T) {
@@ -191,14 +191,14 @@ func TestG9LearnedSizeLimit(t *testing.T) {
 			require.Less(t, r.sender.Stats().BatchBytesLimit, 7_000)
 			r.srv.SetFaults(nil)
 			require.NoError(t, batch(r, "l", 10_000))
-			assert.Equal(t, opts.MaxBatchBytes, r.sender.Stats().BatchBytesLimit)
+			assert.Equal(t, opts.Limits.MaxBatchBytes, r.sender.Stats().BatchBytesLimit)
 			largest := 0
 			for _, x := range r.requests()[1:] {
 				if x.status == 200 {
 					largest = max(largest, x.bytes)
 				}
 			}
-			assert.Greater(t, largest, opts.MaxBatchBytes-2*size)
+			assert.Greater(t, largest, opts.Limits.MaxBatchBytes-2*size)
 		})
 	})
 	t.Run("one giant document does not shrink everyone's batches for good", func(t *testing.T) {
@@ -212,8 +212,8 @@ func TestG9LearnedSizeLimit(t *testing.T) {
 			assert.Equal(t, 413, r.failure("giant").Status)
 			n := len(r.requests())
 			require.NoError(t, batch(r, "k", 10_000))
-			assert.Equal(t, opts.MaxBatchBytes, r.sender.Stats().BatchBytesLimit)
-			assert.Less(t, len(r.requests())-n, 2*10_000*size/opts.MaxBatchBytes, "requests, of at least 50")
+			assert.Equal(t, opts.Limits.MaxBatchBytes, r.sender.Stats().BatchBytesLimit)
+			assert.Less(t, len(r.requests())-n, 2*10_000*size/opts.Limits.MaxBatchBytes, "requests, of at least 50")
 		})
 	})
 	t.Run("lets a document pass that is larger than the limit", func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestG9LearnedSizeLimit(t *testing.T) {
 
 func TestG9SplitKeepsOrderAndBooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 16, MaxInFlight: 4})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 16, MaxInFlight: 4}})
 		r.faults(searchtest.Fault{OverActions: 3})
 		for v := range 10 {
 			for k := range 16 {

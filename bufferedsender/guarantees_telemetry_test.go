@@ -70,7 +70,7 @@ func TestMetricsAddUpToTheOutcomes(t *testing.T) {
 	for name, script := range faultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 2})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
 				r.faults(script...)
 				r.upload(hotels("k", 60)...)
 				require.NoError(t, r.sender.DeleteDocumentsByKey(t.Context(), "k-1", "k-2"))
@@ -173,7 +173,7 @@ func attributes(s sdktrace.ReadOnlySpan) map[string]string {
 func TestSpansOneForEachRequest(t *testing.T) {
 	t.Run("with the attributes of a database client", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, hotelOptions{MaxBatchActions: 3})
+			r, spans, _ := traced(t, hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.upload(hotels("k", 6)...)
 			require.NoError(t, r.sender.DeleteDocumentsByKey(t.Context(), "k-9"))
 			require.NoError(t, r.sender.MergeOrUploadDocuments(t.Context(), hotels("m", 2)...))
@@ -304,7 +304,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 	})
 	t.Run("without keys and contents", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, _ := traced(t, hotelOptions{MaxBatchActions: 2})
+			r, spans, _ := traced(t, hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if n < 5 {
 					return reply(req, 400, refusal("Cannot convert the literal 'SECRET' of document SECRET-0")), nil

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -51,7 +52,7 @@ func TestG14AutoFlush(t *testing.T) {
 	})
 	t.Run("is not put off by full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{AutoFlushInterval: 10 * s, MaxBatchActions: 3})
+			r := newRig(t, &hotelOptions{AutoFlushInterval: 10 * s, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			added := map[string]time.Duration{}
 			for i := range 100 {
 				for j := range 4 { // always one left over
@@ -83,7 +84,7 @@ func TestG14AutoFlush(t *testing.T) {
 	})
 	t.Run("fires for what was accepted when another gave up waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{AutoFlushInterval: 10 * s, MaxBatchBytes: 1000, MaxBufferedBytes: 1000, MaxInFlight: 2, RequestTimeout: -1})
+			r := newRig(t, &hotelOptions{AutoFlushInterval: 10 * s, Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1000, MaxInFlight: 2}, RequestTimeout: -1})
 			r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Hour)})
 			r.upload(sized("k", 600))
 			time.Sleep(20 * s)
@@ -115,7 +116,7 @@ func TestG14AutoFlush(t *testing.T) {
 	}
 	t.Run("never fires while sending is paused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{AutoFlushInterval: 10 * s, MaxInFlight: 3})
+			r := newRig(t, &hotelOptions{AutoFlushInterval: 10 * s, Limits: bufferedsender.Limits{MaxInFlight: 3}})
 			r.faults(searchtest.Fault{Count: 1, Status: 429, RetryAfter: searchtest.Duration(100 * s)})
 			r.upload(hotel{ID: "a"})
 			time.Sleep(15 * s)
@@ -146,7 +147,7 @@ func TestG14AutoFlush(t *testing.T) {
 	})
 	t.Run("negative means never", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{AutoFlushInterval: -time.Nanosecond, MaxBatchActions: 3})
+			r := newRig(t, &hotelOptions{AutoFlushInterval: -time.Nanosecond, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.upload(hotels("k", 4)...)
 			time.Sleep(1000 * time.Hour)
 			assert.Equal(t, [][]string{{"k-0", "k-1", "k-2"}}, keysOf(r.requests()), "but full batches go at once")
@@ -156,7 +157,7 @@ func TestG14AutoFlush(t *testing.T) {
 	})
 	t.Run("without auto-flush nothing is sent but by Flush and Close", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{DisableAutoFlush: true, AutoFlushInterval: s, MaxBatchActions: 3})
+			r := newRig(t, &hotelOptions{DisableAutoFlush: true, AutoFlushInterval: s, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			r.upload(hotels("k", 10)...)
 			time.Sleep(1000 * time.Hour)
 			assert.Empty(t, r.requests())

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -45,7 +46,7 @@ func TestG6WaitersContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	})
 	t.Run("of an adding call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(30 * time.Second)})
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 			defer cancel()
@@ -66,7 +67,7 @@ func TestG6WaitersContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	})
 	t.Run("of Flush", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(30 * time.Second)})
 			r.upload(hotels("k", 5)...)
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
@@ -92,7 +93,7 @@ func TestG6WaitersContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	})
 	t.Run("no waiter's deadline or cancellation reaches a request", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, RequestTimeout: -1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, RequestTimeout: -1})
 			r.respond(func(_ int, x *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				_, limited := x.ctx.Deadline()
 				assert.False(t, limited)

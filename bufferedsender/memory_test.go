@@ -46,12 +46,12 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 		"a handler":      {Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {}}},
 		"dead letters":   {DeadLetters: &letterbox{}},
 		"both, several in flight": {
-			Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {}}, DeadLetters: &letterbox{}, MaxInFlight: 4,
+			Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {}}, DeadLetters: &letterbox{}, Limits: bufferedsender.Limits{MaxInFlight: 4},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.MaxBufferedBytes, opts.MaxBatchBytes, opts.Logger = limit, limit/8, mute
+				opts.Limits.MaxBufferedBytes, opts.Limits.MaxBatchBytes, opts.Logger = limit, limit/8, mute
 				opts.Retry = retry.Options{Delay: 24 * time.Hour, MaxDelay: 24 * time.Hour, Jitter: -1}
 				before := heapNow()
 				s, err := bufferedsender.New[hotel](&fakeIndexer{conflicting}, &opts)
@@ -81,18 +81,18 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 		"nobody is told": {},
 		"a handler":      {Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {}}},
 		"dead letters":   {DeadLetters: &letterbox{}},
-		"folding":        {Fold: true},
-		"in flight":      {MaxInFlight: 8, MaxBatchActions: 100},
+		"folding":        {Folding: &bufferedsender.Folding[hotel]{}},
+		"in flight":      {Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.Logger, opts.MaxBufferedActions = mute, 8000
+				opts.Logger, opts.Limits.MaxBufferedActions = mute, 8000
 				full := func() *bufferedsender.BufferedSender[hotel] {
 					s, err := bufferedsender.New[hotel](&fakeIndexer{agree}, &opts)
 					require.NoError(t, err)
 					closeAtLast(t, s)
 					s.Pause()
-					for i := range opts.MaxBufferedActions {
+					for i := range opts.Limits.MaxBufferedActions {
 						require.NoError(t, s.TryIndexDocuments(models.UploadAction(hotel{ID: fmt.Sprint("k-", i)})))
 					}
 					require.ErrorIs(t, s.TryIndexDocuments(models.UploadAction(hotel{ID: "k"})), bufferedsender.ErrBufferFull)
@@ -121,11 +121,11 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 	for name, opts := range map[string]hotelOptions{
 		"nobody is told": {},
 		"a handler":      {Handlers: hotelHandlers{ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {}}},
-		"folding":        {Fold: true},
+		"folding":        {Folding: &bufferedsender.Folding[hotel]{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.MaxBufferedBytes, opts.MaxBatchBytes, opts.Logger = limit, limit/4, mute
+				opts.Limits.MaxBufferedBytes, opts.Limits.MaxBatchBytes, opts.Logger = limit, limit/4, mute
 				s, err := bufferedsender.New[hotel](&fakeIndexer{agree}, &opts)
 				require.NoError(t, err)
 				closeAtLast(t, s)
@@ -179,8 +179,7 @@ func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
 				d := &disk{}
 				empty := heapNow()
 				s := held(t, hotelOptions{
-					DeadLetters: d, Breaker: b, MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, MaxBufferedActions: limit / size,
-					Overload: bufferedsender.OverloadPurgeIndex, AllowLoss: true,
+					DeadLetters: d, Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, MaxBufferedActions: limit / size},
 				}, limit/size, size)
 				full, peak := heapNow()-empty, int64(0)
 				d.before = func() { peak = max(peak, heapNow()-empty) }

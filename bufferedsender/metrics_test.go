@@ -16,7 +16,7 @@ func TestMetricsSayHowLongActionsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
 		sender, err := bufferedsender.New(&slowIndex{}, &docOptions{
-			AutoFlushInterval: 10 * time.Second, MaxInFlight: 3, MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
+			AutoFlushInterval: 10 * time.Second, Limits: bufferedsender.Limits{MaxInFlight: 3}, MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 		})
 		require.NoError(t, err)
 		read := func(name string) metricdata.Aggregation {

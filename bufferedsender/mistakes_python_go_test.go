@@ -105,7 +105,7 @@ func TestMistakeDocappenderAddAfterCloseLosesTheDocument(t *testing.T) {
 // go-docappender: documents to be retried sit in an idle worker for ever.
 func TestMistakeDocappenderRetriedDocumentsWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 100, AutoFlushInterval: -1, MaxInFlight: 4})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 4}, AutoFlushInterval: -1})
 		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-5"}, Times: 2, Status: 422}}})
 		r.upload(hotels("k", 100)...)
 		time.Sleep(time.Minute)
@@ -154,7 +154,7 @@ func TestMistakeESUtilPairsResultsByPosition(t *testing.T) {
 // esutil gives no signal of back-pressure while the service is down.
 func TestMistakeESUtilNoBackPressureWhileTheServiceIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBufferedActions: 100})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 100}})
 		r.respond(always(503, refusal("down"), "Retry-After", "3600"))
 		accepted := 0
 		var err error
@@ -186,7 +186,7 @@ func TestMistakeOpenSearchIgnores429OfOneDocument(t *testing.T) {
 // pubsub v2's Flush reads fields without the lock that guards them. Run with
 // -race.
 func TestMistakePubSubFlushReadsWithoutTheLockConcurrentSafe(t *testing.T) {
-	r := newRig(t, &hotelOptions{MaxBatchActions: 5, MaxInFlight: 3, MaxBufferedActions: 50})
+	r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 3, MaxBufferedActions: 50}})
 	var callers sync.WaitGroup
 	for c := range 4 {
 		callers.Go(func() {

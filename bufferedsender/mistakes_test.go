@@ -64,12 +64,12 @@ func TestMistakeDotNetFlushEndsWithAnEarlierFlush(t *testing.T) {
 // accepted and never sent.
 func TestMistakeDotNetThrowingKeyAccessorKillsTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{KeyFieldAccessor: func(d hotel) string {
+		r := newRig(t, &hotelOptions{Documents: bufferedsender.Documents[hotel]{Key: func(d hotel) string {
 			if d.ID == "bad" {
 				panic("no key")
 			}
 			return d.ID
-		}})
+		}}})
 		caught := func() (v any) {
 			defer func() {
 				if p := recover(); p != nil {
@@ -166,7 +166,7 @@ func TestMistakeJavaRetriesForEverAndCloseHangs(t *testing.T) {
 // Java's flush sends one batch, and nothing while another flush runs.
 func TestMistakeJavaFlushSendsOneBatchOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 512, DisableAutoFlush: true})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 512}, DisableAutoFlush: true})
 		r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Second), Documents: []searchtest.DocumentFault{{Keys: []string{"k-3"}, Nth: 1, Status: 503}}})
 		r.upload(hotels("k", 600)...)
 		var flushes sync.WaitGroup
@@ -219,7 +219,7 @@ func TestMistakeJavaScriptFailuresInside207AreSuccess(t *testing.T) {
 // In JavaScript, after a batch that failed the rest is never attempted.
 func TestMistakeJavaScriptFailedBatchTakesTheRestWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 8})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 8}})
 		r.faults(searchtest.Fault{Count: 1, Status: 404}, searchtest.Fault{OverActions: 4})
 		r.upload(hotels("k", 30)...)
 		require.Equal(t, 8, flushFailures(t, r.flush()))
@@ -231,7 +231,7 @@ func TestMistakeJavaScriptFailedBatchTakesTheRestWithIt(t *testing.T) {
 func TestMistakeJavaScriptFlushAndDisposeReturnEarly(t *testing.T) {
 	for name, end := range map[string]func(*rig) error{"Flush": (*rig).flush, "Close": (*rig).close} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxInFlight: 3})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 3}})
 			r.faults(searchtest.Fault{Delay: searchtest.Duration(10 * time.Second)})
 			r.upload(hotels("k", 4)...)
 			synctest.Wait()
@@ -261,7 +261,7 @@ func TestMistakeJavaScriptFailingTimerFlushEndsTheProcess(t *testing.T) {
 // version of a document wins.
 func TestMistakeJavaScriptOrderOfAKeyInverts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{AutoFlushInterval: time.Second, MaxBatchActions: 2, MaxInFlight: 4})
+		r := newRig(t, &hotelOptions{AutoFlushInterval: time.Second, Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 4}})
 		r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(30 * time.Second)})
 		r.upload(hotel{ID: "a", Rooms: 1})
 		time.Sleep(2 * time.Second)
@@ -293,7 +293,7 @@ func TestMistakeNATSCallbacksDeferredInAnEndlessLoop(t *testing.T) {
 		sender, err := bufferedsender.New[hotel](&fakeIndexer{func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			time.Sleep(time.Second)
 			return models.IndexDocumentsResult{}, statusError(404)
-		}}, &hotelOptions{MaxBatchActions: 1, DisableBreaker: true, Logger: silent, Handlers: hotelHandlers{
+		}}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.FailSoon{}, Logger: silent, Handlers: hotelHandlers{
 			ActionFailed:   func(_ context.Context, e *events.ActionFailed[hotel]) { told <- e.Key },
 			BatchCompleted: func(context.Context, *events.Batch) { told <- "batch" },
 		}})

@@ -157,7 +157,7 @@ func (s *schedule) add(ctx context.Context, st step) {
 		case errors.Is(err, bufferedsender.ErrClosed), errors.Is(err, context.DeadlineExceeded),
 			errors.Is(err, bufferedsender.ErrDocumentTooLarge):
 		case errors.Is(err, bufferedsender.ErrBufferFull) && (st.kind == "try" || s.options.DisableAutoFlush):
-		case errors.Is(err, bufferedsender.ErrBufferFull) && errors.Is(err, bufferedsender.ErrCircuitOpen) && s.options.Overload == bufferedsender.OverloadFail:
+		case errors.Is(err, bufferedsender.ErrBufferFull) && errors.Is(err, bufferedsender.ErrCircuitOpen) && s.policy == rejects:
 		default:
 			s.fail("%s was refused: %v", st.kind, err)
 		}

@@ -117,7 +117,7 @@ func (s *schedule) checkHeard(stats *bufferedsender.Stats) {
 	purged := int64(0)
 	for key, n := range t.purged {
 		purged += int64(n)
-		if got := t.purgedKeys[key]; s.options.OnPurged != nil && got != n {
+		if got := t.purgedKeys[key]; got != n {
 			s.errorf("%d actions of key %s were purged; OnPurged got it %d times", n, key, got)
 		}
 	}

@@ -175,7 +175,7 @@ func (s *schedule) failed(e *events.ActionFailed[modelDoc]) {
 // letterIsKnown reports whether it can be said which action a letter is about.
 // Deletes by key, without a tag, look alike, and not all of those that were folded
 // have a letter.
-func (s *schedule) letterIsKnown(tag any) bool { return tag != nil || !s.options.Fold }
+func (s *schedule) letterIsKnown(tag any) bool { return tag != nil || s.options.Folding == nil }
 
 // checkLetter looks for the dead letter of an action. Of those that were folded
 // into one only the first has one.

@@ -1,6 +1,7 @@
 package bufferedsender_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -28,11 +29,11 @@ func newSchedule(intn func(int) int) *schedule {
 	}
 	o := &s.options
 	o.Logger = slog.New(slog.DiscardHandler)
-	o.MaxBatchActions = pick(1, 2, 3, 5, 8, 1000)
-	o.MaxBatchBytes = pick(150, 300, 1000, 1_000_000)
-	o.MaxBufferedActions = pick(1, 2, 5, 20, 1000)
-	o.MaxBufferedBytes = int64(pick(o.MaxBatchBytes, 2*o.MaxBatchBytes, 1<<20))
-	o.MaxInFlight = pick(1, 1, 2, 3, 8)
+	o.Limits.MaxBatchActions = pick(1, 2, 3, 5, 8, 1000)
+	o.Limits.MaxBatchBytes = pick(150, 300, 1000, 1_000_000)
+	o.Limits.MaxBufferedActions = pick(1, 2, 5, 20, 1000)
+	o.Limits.MaxBufferedBytes = int64(pick(o.Limits.MaxBatchBytes, 2*o.Limits.MaxBatchBytes, 1<<20))
+	o.Limits.MaxInFlight = pick(1, 1, 2, 3, 8)
 	o.DisableAutoFlush = intn(6) == 0
 	o.AutoFlushInterval = []time.Duration{-1, time.Millisecond, 100 * time.Millisecond, 5 * time.Second}[intn(4)]
 	o.RequestTimeout = []time.Duration{-1, 50 * time.Millisecond, time.Second, time.Minute}[intn(4)]
@@ -40,11 +41,10 @@ func newSchedule(intn func(int) int) *schedule {
 	if intn(2) == 0 {
 		o.Retry.Jitter = -1
 	}
-	if o.DisableBreaker = intn(3) == 0; !o.DisableBreaker && !o.DisableAutoFlush {
-		o.Overload = bufferedsender.Overload(intn(4))
-		if o.Overload >= bufferedsender.OverloadPurgeOne {
-			o.OnPurged = s.onPurged
-		}
+	if s.failSoon = intn(3) == 0; s.failSoon {
+		o.Outage = bufferedsender.FailSoon{}
+	} else if !o.DisableAutoFlush {
+		s.policy = policies[intn(4)]
 	}
 	if intn(2) == 0 {
 		s.breaker = breaker.Options{
@@ -57,20 +57,20 @@ func newSchedule(intn func(int) int) *schedule {
 	}
 	s.naughty = pick(0, 0, 20, 100)
 	s.shared = intn(3) == 0
-	if o.Fold = intn(2) == 0; o.Fold && intn(2) == 0 {
-		o.Version = func(doc modelDoc) int64 {
-			if doc.B == nil {
-				return 0
+	if intn(2) == 0 {
+		o.Folding = &bufferedsender.Folding[modelDoc]{}
+		if intn(2) == 0 {
+			o.Folding.Version = func(doc modelDoc) int64 {
+				if doc.B == nil {
+					return 0
+				}
+				return *doc.B%7 + 1
 			}
-			return *doc.B%7 + 1
 		}
 	}
 	o.OnMergeMissing = bufferedsender.MergeMissing(intn(3))
 	o.Tuning = []tuning.Policy{nil, nil, tuning.Adaptive(nil), erratic(intn(1 << 20))}[intn(4)]
-	s.largest = bufferedsender.Limits{
-		MaxBatchActions: o.MaxBatchActions, MaxBatchBytes: o.MaxBatchBytes, MaxInFlight: o.MaxInFlight,
-		MaxBufferedActions: o.MaxBufferedActions, MaxBufferedBytes: o.MaxBufferedBytes,
-	}
+	s.largest = o.Limits
 	s.rules = []rules{{Limits: s.largest}}
 	o.Handlers = s.handlers()
 
@@ -105,18 +105,46 @@ func (s *schedule) start() {
 		ClientOptions: azcore.ClientOptions{Transport: s.server},
 	})
 	must(err)
-	if !s.options.DisableBreaker {
-		s.options.Breaker, err = breaker.New(&s.breaker) // in the bubble
+	hold := bufferedsender.Hold{WhenFull: s.whenFull(s.onPurged)}
+	if !s.failSoon {
+		hold.Breaker, err = breaker.New(&s.breaker) // in the bubble
 		must(err)
+		s.options.Outage = hold
 	}
 	s.sender, err = bufferedsender.New(client, &s.options)
 	must(err)
 	if s.shared {
 		o := s.options
-		o.Handlers, o.DeadLetters, o.OnPurged, o.AllowLoss = events.Handlers[modelDoc]{}, nil, nil, true
+		o.Handlers, o.DeadLetters = events.Handlers[modelDoc]{}, nil
+		if !s.failSoon {
+			hold.WhenFull = s.whenFull(bufferedsender.AllowLoss)
+			o.Outage = hold
+		}
 		s.other, err = bufferedsender.New(client, &o)
 		must(err)
 	}
+}
+
+// The policies of a buffer that is full while sending is held.
+const (
+	waits          = ""
+	rejects        = "reject"
+	purgesTheFirst = "purge the oldest"
+	purgesAll      = "purge all"
+)
+
+var policies = []string{waits, rejects, purgesTheFirst, purgesAll}
+
+func (s *schedule) whenFull(onPurged func(context.Context, []string)) bufferedsender.WhenFull {
+	switch s.policy {
+	case rejects:
+		return bufferedsender.Reject()
+	case purgesTheFirst:
+		return bufferedsender.PurgeOldest(onPurged)
+	case purgesAll:
+		return bufferedsender.PurgeAll(onPurged)
+	}
+	return bufferedsender.WhenFull{}
 }
 
 func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {

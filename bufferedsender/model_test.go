@@ -98,19 +98,21 @@ func (r *record) byKey() bool { return r.added == 2 }
 
 // schedule is one random program, and what is known of its run.
 type schedule struct {
-	intn    func(n int) int // draws while the schedule is made
-	rnd     *rand.Rand      // draws while it runs; guarded by mu
-	options bufferedsender.Options[modelDoc]
-	breaker breaker.Options
-	server  *searchtest.Server
-	sender  *bufferedsender.BufferedSender[modelDoc]
-	other   *bufferedsender.BufferedSender[modelDoc] // shares the breaker; mostly nil
-	callers [][]step
-	closeAt time.Duration
-	closeIn time.Duration // Close's deadline, 0: none
-	hidden  int64         // size limit of the service
-	shared  bool          // there is another sender
-	naughty int           // how many of 1000 hooks misbehave
+	failSoon bool
+	policy   string          // of policies
+	intn     func(n int) int // draws while the schedule is made
+	rnd      *rand.Rand      // draws while it runs; guarded by mu
+	options  bufferedsender.Options[modelDoc]
+	breaker  breaker.Options
+	server   *searchtest.Server
+	sender   *bufferedsender.BufferedSender[modelDoc]
+	other    *bufferedsender.BufferedSender[modelDoc] // shares the breaker; mostly nil
+	callers  [][]step
+	closeAt  time.Duration
+	closeIn  time.Duration // Close's deadline, 0: none
+	hidden   int64         // size limit of the service
+	shared   bool          // there is another sender
+	naughty  int           // how many of 1000 hooks misbehave
 
 	mu          sync.Mutex
 	records     []*record
@@ -130,8 +132,8 @@ type schedule struct {
 
 func (s *schedule) String() string {
 	o := &s.options
-	return fmt.Sprintf("%d callers, another sender %t, naughty %d, breaker %t %+v, overload %d, fold %t versions %t, merge missing %d, tuning %T, dead letters %t, batch %d/%d, buffer %d/%d, in flight %d, auto flush %t %v, timeout %v, retry %+v, close at %v in %v, faults %q",
-		len(s.callers), s.shared, s.naughty, !o.DisableBreaker, s.breaker, o.Overload, o.Fold, o.Version != nil, o.OnMergeMissing, o.Tuning, o.DeadLetters != nil, o.MaxBatchActions, o.MaxBatchBytes, o.MaxBufferedActions, o.MaxBufferedBytes, o.MaxInFlight, !o.DisableAutoFlush,
+	return fmt.Sprintf("%d callers, another sender %t, naughty %d, breaker %t %+v, overload %q, fold %t versions %t, merge missing %d, tuning %T, dead letters %t, batch %d/%d, buffer %d/%d, in flight %d, auto flush %t %v, timeout %v, retry %+v, close at %v in %v, faults %q",
+		len(s.callers), s.shared, s.naughty, !s.failSoon, s.breaker, s.policy, o.Folding != nil, o.Folding != nil && o.Folding.Version != nil, o.OnMergeMissing, o.Tuning, o.DeadLetters != nil, o.Limits.MaxBatchActions, o.Limits.MaxBatchBytes, o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes, o.Limits.MaxInFlight, !o.DisableAutoFlush,
 		o.AutoFlushInterval, o.RequestTimeout, o.Retry, s.closeAt, s.closeIn, s.faults[:min(len(s.faults), s.requests)])
 }
 

@@ -46,7 +46,7 @@ func (e saying) HTTPStatus() int { return e.status }
 // checks that little more is kept than what waits when the others have settled.
 func keepsNoNeighbours(t *testing.T, index *fakeIndexer, change func(*fatHotel), settled func(completed, others int64) bool) {
 	t.Helper()
-	s, err := bufferedsender.New(index, &bufferedsender.Options[fatHotel]{MaxBufferedBytes: 16 << 20, MaxBatchActions: 200, Handlers: events.Handlers[fatHotel]{
+	s, err := bufferedsender.New(index, &bufferedsender.Options[fatHotel]{Limits: bufferedsender.Limits{MaxBufferedBytes: 16 << 20, MaxBatchActions: 200}, Handlers: events.Handlers[fatHotel]{
 		ActionFailed: func(context.Context, *events.ActionFailed[fatHotel]) {},
 	}})
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 			}
 			return agree(ctx, body)
 		}}
-		s, err := bufferedsender.New(index, &bufferedsender.Options[hotel]{MaxBatchActions: 32000, AutoFlushInterval: time.Hour, UnknownWait: 3 * time.Second})
+		s, err := bufferedsender.New(index, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 32000}, AutoFlushInterval: time.Hour, UnknownWait: 3 * time.Second})
 		require.NoError(t, err)
 		closeAtLast(t, s)
 		before := heapNow()

@@ -59,7 +59,7 @@ func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
 		logger:       o.Logger,
 		telemetry:    t,
 		deadLetters:  o.DeadLetters,
-		onPurged:     o.OnPurged,
+		onPurged:     o.held().WhenFull.onPurged,
 		index:        t.index,
 	}
 }

@@ -66,7 +66,7 @@ func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) 
 	t.Run("given up by Close, sent or not", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.respond(hang)
 			r.add(action(&o, "1", "a", 1), action(&o, "2", "b", 1))
 			closeError(t, r.sender.Close(within(t, time.Second)))
@@ -78,7 +78,7 @@ func TestEveryAcceptedActionHasItsCallbackCalledOnceAndTruthfully(t *testing.T) 
 	t.Run("folded and superseded", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}})
 			r.add(action(&o, "1", "a", 3), action(&o, "2", "a", 2), action(&o, "3", "a", 5))
 			require.NoError(t, r.flush())
 			assert.Len(t, o.all, 3)

@@ -41,7 +41,7 @@ func TestAPauseIsCutShortByNobody(t *testing.T) {
 						return models.IndexDocumentsResult{}, throttled(5 * time.Minute)
 					}
 					return good.IndexDocumentsRaw(ctx, body)
-				}), &docOptions{MaxBatchActions: 1, MaxBufferedActions: 2, AutoFlushInterval: time.Second})
+				}), &docOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxBufferedActions: 2}, AutoFlushInterval: time.Second})
 				require.NoError(t, err)
 				require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
 				synctest.Wait()
@@ -64,7 +64,7 @@ func TestAReplyBehindAStuckHandlerIsToldAsUnknown(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
 			completed, unknown := 0, 0
-			sender, err := bufferedsender.New(&slowIndex{delay: time.Second}, &docOptions{MaxBatchActions: 1, MaxInFlight: 2, Handlers: docHandlers{
+			sender, err := bufferedsender.New(&slowIndex{delay: time.Second}, &docOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Handlers: docHandlers{
 				ActionSent: func(_ context.Context, e *events.ActionSent[modelDoc]) {
 					if e.Key == "b" {
 						<-release

@@ -49,7 +49,7 @@ func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						const good = 3000
 						opts := guarded(t)
-						opts.MaxInFlight = 2
+						opts.Limits.MaxInFlight = 2
 						r := newRigOn(t, &searchtest.Options{KeepChanges: 10_000}, opts)
 						r.respond(refusesPoison(whole))
 						docs, poison := hotels("k", good), hotels("poison", bad)
@@ -261,7 +261,7 @@ func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := newBreaker(t, nil)
-		r := newRig(t, &hotelOptions{Breaker: shared, MaxBatchActions: 10})
+		r := newRig(t, &hotelOptions{Outage: bufferedsender.Hold{Breaker: shared}, Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(100 * time.Millisecond)
 			return next()
@@ -274,7 +274,7 @@ func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 			}
 			return res, err
 		}}
-		bad, err := bufferedsender.New(refuse, &hotelOptions{Breaker: shared, MaxBatchActions: 10})
+		bad, err := bufferedsender.New(refuse, &hotelOptions{Outage: bufferedsender.Hold{Breaker: shared}, Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 		require.NoError(t, err)
 		closeAtLast(t, bad)
 		r.upload(hotels("good", 10_000)...)

@@ -40,7 +40,7 @@ func TestRetryAfterLengthensTheOpening(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c.opts.Failures = 1
 					b := steadyBreaker(t, &c.opts)
-					r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+					r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 					headers := append([]string(nil), c.headers...)
 					if len(headers) > 0 && headers[1] == "DATE" {
 						headers[1] = time.Now().Add(2 * time.Minute).UTC().Format(http.TimeFormat)
@@ -60,7 +60,7 @@ func TestRetryAfterLengthensTheOpening(t *testing.T) {
 func TestFUSEDisableDominatesEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 		b.Disable()
 		r.upload(hotels("k", 3)...)
 		heldOpen(t, r.sender.Flush(within(t, time.Hour)))
@@ -77,7 +77,7 @@ func TestFUSEDisableDominatesEverything(t *testing.T) {
 	t.Run("but not a request under way", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 			r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 			r.upload(hotels("k", 2)...)
 			time.Sleep(time.Second)
@@ -92,7 +92,7 @@ func TestFUSEDisableDominatesEverything(t *testing.T) {
 	t.Run("and Enable closes one that was open", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 			r.sicken(hotels("k", 5)...)
 			r.respond(nil)
 			b.Disable()
@@ -108,7 +108,7 @@ func TestFUSEDisableDominatesEverything(t *testing.T) {
 func TestFUSEResetClosesAndForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
 		r.sicken(hotel{ID: "k"})
 		for reset := range 3 {
 			b.Reset()
@@ -127,7 +127,7 @@ func TestFUSEResetClosesAndForgets(t *testing.T) {
 	t.Run("also while the probe is under way", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 3, Breaker: b, Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 3}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 			r.sicken(hotels("k", 6)...)
 			r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if x.at == 30*time.Second {
@@ -151,12 +151,12 @@ func TestFUSEResetClosesAndForgets(t *testing.T) {
 func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: atOnce})
-		second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, MaxBatchActions: 5, MaxInFlight: 4, Breaker: b, Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
+		second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 		require.NoError(t, err)
 		closeAtLast(t, second)
 		assert.Same(t, b, second.Breaker())
-		r.opts.MaxInFlight = 4 + 4 // the rig watches the requests of both
+		r.opts.Limits.MaxInFlight = 4 + 4 // the rig watches the requests of both
 		r.sicken(hotels("first", 5)...)
 		require.NoError(t, second.UploadDocuments(t.Context(), hotels("second", 25)...))
 		r.upload(hotels("third", 20)...)
@@ -181,8 +181,8 @@ func TestFUSEOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 	t.Run("and one that is closed leaves it to the other", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 2, Breaker: b, Retry: atOnce})
-			second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, MaxBatchActions: 1, Breaker: b, Retry: atOnce, RequestTimeout: -1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
+			second, err := bufferedsender.New(r.client, &hotelOptions{Logger: mute, Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce, RequestTimeout: -1})
 			require.NoError(t, err)
 			r.respond(sick)
 			require.NoError(t, second.UploadDocuments(t.Context(), hotels("second", 2)...))
@@ -208,7 +208,7 @@ func TestPressureASickIndexNeverStopsAHealthyOne(t *testing.T) {
 			client, err := search.NewClientWithKey(srv.URL(), name, azcore.NewKeyCredential(searchtest.AdminKey),
 				&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
 			require.NoError(t, err)
-			senders[name], err = bufferedsender.New(client, &hotelOptions{MaxBatchActions: 10, MaxBufferedActions: 40, Logger: mute})
+			senders[name], err = bufferedsender.New(client, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 40}, Logger: mute})
 			require.NoError(t, err)
 			closeAtLast(t, senders[name])
 		}
@@ -262,7 +262,7 @@ func TestFUSECallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 				r.sicken(hotels("k", 3)...)
 				ctx, cancel := context.WithTimeoutCause(t.Context(), 70*time.Second, cause)
 				defer cancel()
@@ -284,7 +284,7 @@ func TestFUSECallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	}
 	t.Run("but not when something else is the reason to wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: steadyBreaker(t, nil)})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 			r.respond(seconds(func(int, *exchange) float64 { return 30 }))
 			r.upload(hotels("k", 3)...)
 			for _, err := range []error{r.sender.Flush(within(t, time.Second)), r.sender.UploadDocuments(within(t, time.Second), hotel{ID: "new"})} {
@@ -298,7 +298,7 @@ func TestFUSECallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: steadyBreaker(t, nil), Retry: atOnce, Handlers: l.handlers()})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce, Handlers: l.handlers()})
 		r.sickenWith(locked, hotels("k", 5)...)
 		err := r.sender.Close(within(t, 10*time.Second))
 		assert.Equal(t, 10*time.Second, r.now())
@@ -320,7 +320,7 @@ func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	})
 	t.Run("one that heals in time loses nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 			r.sickenWith(locked, hotels("k", 5)...)
 			closed := later(r.close)
 			time.Sleep(45 * time.Second)
@@ -333,7 +333,7 @@ func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 	})
 	t.Run("with a probe under way that is one of unknown outcome", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 			r.sickenWith(locked, hotels("k", 5)...)
 			r.respond(hang)
 			answer := closeError(t, r.sender.Close(within(t, 40*time.Second)))
@@ -345,7 +345,7 @@ func TestFUSECloseWithAnOpenBreakerSettlesAll(t *testing.T) {
 
 func TestFUSETheChainHoldsTheDetailsOfTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 		r.sickenWith(locked, hotels("k", 3)...)
 		for name, f := range map[string]func() error{
 			"Flush":           func() error { return r.sender.Flush(within(t, time.Second)) },

@@ -27,10 +27,10 @@ import (
 func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, others atomic.Int64
-		s, err := bufferedsender.New(broken(&calls), &hotelOptions{MaxBatchActions: 1, Logger: mute})
+		s, err := bufferedsender.New(broken(&calls), &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, s)
-		other, err := bufferedsender.New(broken(&others), &hotelOptions{MaxBatchActions: 1, Logger: mute})
+		other, err := bufferedsender.New(broken(&others), &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, other)
 		var opened []time.Time
@@ -54,9 +54,9 @@ func TestFUSESenderHasABreakerOfItsOwn(t *testing.T) {
 		assert.EqualValues(t, 1, s.PendingActionCount())
 		require.Error(t, s.Close(within(t, time.Second)))
 	})
-	t.Run("but not with DisableBreaker", func(t *testing.T) {
+	t.Run("but not with FailSoon", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.respond(sick)
 			r.upload(hotel{ID: "k"})
 			require.Error(t, r.flush())
@@ -72,7 +72,7 @@ func TestFUSEOpensOnTheNthFailure(t *testing.T) {
 		t.Run(fmt.Sprint("of ", n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := steadyBreaker(t, &breaker.Options{Failures: n})
-				r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: -1, MaxRetries: 10}})
 				r.sicken(hotels("k", 2)...)
 				assert.Len(t, r.requests(), n)
 				assert.EqualValues(t, n, b.Status().Counts.Failures)
@@ -91,7 +91,7 @@ func TestFUSEOpensOnTheNthFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := steadyBreaker(t, &breaker.Options{InARow: -1})
-				r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 				began := time.Now()
 				for i, at := range c.at {
 					time.Sleep(time.Until(began.Add(time.Duration(at * float64(time.Second)))))
@@ -107,7 +107,7 @@ func TestFUSEOpensOnTheNthFailure(t *testing.T) {
 	}
 	t.Run("in a row, however far apart", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 			r.respond(hang)
 			r.upload(hotel{ID: "k"})
 			time.Sleep(4 * time.Minute)
@@ -162,7 +162,7 @@ func TestFUSEWhatCountsAsAFailure(t *testing.T) {
 				b := steadyBreaker(t, nil)
 				// More attempts than any of these can take, but few enough to end. The
 				// delay lets all be added before the first is sent again.
-				r := newRig(t, &hotelOptions{MaxBatchActions: 2, Breaker: b, Retry: retry.Options{Delay: time.Millisecond, MaxDelay: time.Millisecond, MaxRetries: 30}})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: time.Millisecond, MaxDelay: time.Millisecond, MaxRetries: 30}})
 				r.faults(c.script...)
 				r.respond(c.answer)
 				r.upload(hotels("k", 12)...)
@@ -203,7 +203,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				everySecond := retry.Options{Delay: time.Second, MaxDelay: time.Second, Jitter: -1}
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Breaker: steadyBreaker(t, nil), Retry: everySecond})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: everySecond})
 				r.faults(c.script...)
 				r.respond(c.answer)
 				r.upload(hotels("k", 3)...)
@@ -226,7 +226,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 	t.Run("and never while something gets through", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}})
 			r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				time.Sleep(2 * time.Second)
 				if n%4 != 0 {
@@ -244,7 +244,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 
 func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 		r.down(500)
 		r.upload(hotel{ID: "k"})
 		time.Sleep(time.Hour - time.Second)
@@ -261,7 +261,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	t.Run("so the attempts that were left are left when it is back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 			r.down(500)
 			r.upload(hotel{ID: "k"})
 			time.Sleep(10*time.Minute + time.Second)
@@ -277,7 +277,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	})
 	t.Run("and the first Ping that is answered blames nobody for the outage", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 			r.down(500)
 			r.upload(hotels("k", 2)...)
 			time.Sleep(time.Hour - time.Second)
@@ -291,7 +291,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	})
 	t.Run("but one that fails while a Ping is answered is to blame", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce})
 			r.sicken(hotel{ID: "k"}) // indexing requests only
 			require.Error(t, r.flush())
 			failure := r.failure("k")
@@ -309,7 +309,7 @@ func TestRefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := steadyBreaker(t, nil)
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3, Breaker: b})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: b}})
 				r.respond(always(status, refusal("not like this")))
 				r.upload(hotels("first", 3)...)
 				r.upload(hotels("second", 5)...)
@@ -332,7 +332,7 @@ func TestRefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 		})
 		t.Run(fmt.Sprint(status, " without a breaker fails at once"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 3})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 				r.respond(onlyFirst(1, always(status, refusal("not like this"))))
 				r.upload(hotels("first", 3)...)
 				r.upload(hotels("second", 5)...)
@@ -355,7 +355,7 @@ func TestRefusalOfEverythingOpensTheBreakerAndFailsNothing(t *testing.T) {
 func TestFUSEResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := steadyBreaker(t, &breaker.Options{Failures: 1})
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 5, Breaker: b, Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 5}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 		type end struct {
 			at time.Duration
 			ok bool
@@ -401,7 +401,7 @@ func TestFUSEResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 
 func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: atOnce})
 		r.sicken(hotels("k", 10)...)
 		r.upload(hotels("more", 50)...)
 		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -432,7 +432,7 @@ func TestFUSEOneProbeOfOneActionThenEverything(t *testing.T) {
 
 func TestFUSEProbesRotate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 3, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: atOnce})
 		r.sicken(hotels("k", 3)...)
 		r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.keys[0] == "k-0" { // the service stumbles over this document
@@ -454,7 +454,7 @@ func TestFUSEProbesRotate(t *testing.T) {
 func TestFUSEWakesByItself(t *testing.T) {
 	t.Run("with no timer, no traffic and no caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{AutoFlushInterval: -1, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce})
+			r := newRig(t, &hotelOptions{AutoFlushInterval: -1, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: atOnce})
 			r.respond(sick)
 			r.upload(hotels("k", 50)...)
 			require.Error(t, r.sender.Flush(within(t, time.Second)))
@@ -470,7 +470,7 @@ func TestFUSEWakesByItself(t *testing.T) {
 	t.Run("and sends nothing when there is nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, &breaker.Options{Failures: 1})
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}})
 			r.respond(always(401, ""))
 			_, err := r.sender.IndexDocumentsAndWait(within(t, time.Second), models.UploadAction(hotel{ID: "lost"}))
 			require.ErrorIs(t, err, bufferedsender.ErrWithdrawn)

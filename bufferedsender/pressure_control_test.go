@@ -17,7 +17,7 @@ import (
 
 func TestPressurePauseHoldsAllSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxInFlight: 2, AutoFlushInterval: time.Second})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}, AutoFlushInterval: time.Second})
 		r.sender.Pause()
 		r.upload(hotels("k", 5)...)
 		time.Sleep(time.Hour)
@@ -31,7 +31,7 @@ func TestPressurePauseHoldsAllSending(t *testing.T) {
 	})
 	t.Run("requests under way go on, what they leave waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Retry: atOnce})
 			r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				time.Sleep(10 * time.Second)
 				if n == 1 {
@@ -53,7 +53,7 @@ func TestPressurePauseHoldsAllSending(t *testing.T) {
 	})
 	t.Run("actions are accepted as long as there is room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBufferedActions: 3})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 3}})
 			r.sender.Pause()
 			r.upload(hotels("k", 3)...)
 			err := r.sender.UploadDocuments(within(t, time.Minute), hotel{ID: "k-3"})
@@ -129,7 +129,7 @@ func TestPressurePauseHoldsAllSending(t *testing.T) {
 	t.Run("a paused sender probes nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: atOnce})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 			r.sicken(hotel{ID: "k"})
 			r.sender.Pause()
 			time.Sleep(time.Hour)
@@ -145,7 +145,7 @@ func TestPressurePauseHoldsAllSending(t *testing.T) {
 
 func TestPressureSetLimitsReturnsTheOldOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}})
 		first := bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}
 		assert.Equal(t, first, r.sender.Limits())
 		old, err := r.sender.SetLimits(bufferedsender.Limits{MaxInFlight: 1})
@@ -166,7 +166,7 @@ func TestPressureSetLimitsReturnsTheOldOnes(t *testing.T) {
 
 func TestPressureSetLimitsRefusesEverythingAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 		before := r.sender.Limits()
 		old, err := r.sender.SetLimits(bufferedsender.Limits{MaxBatchActions: -1, MaxBatchBytes: 5, MaxInFlight: 5000, MaxBufferedActions: -3, MaxBufferedBytes: -4})
 		require.Error(t, err)
@@ -184,7 +184,7 @@ func TestPressureSetLimitsRefusesEverythingAtOnce(t *testing.T) {
 
 func TestPressureSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, MaxInFlight: 1})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 1}})
 		r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 		r.upload(hotels("k", 40)...)
 		time.Sleep(time.Second)
@@ -195,7 +195,7 @@ func TestPressureSetLimitsCountsFromTheNextRequest(t *testing.T) {
 		assert.Len(t, r.requests()[0].keys, 10, "the one under way is as it was")
 		assert.Len(t, r.requests()[1].keys, 4)
 		r.mu.Lock()
-		r.opts.MaxInFlight = 3 // for the rig's own check
+		r.opts.Limits.MaxInFlight = 3 // for the rig's own check
 		r.mu.Unlock()
 		_, err = r.sender.SetLimits(bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 8})
 		require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestPressureSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	})
 	t.Run("in bytes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchBytes: 10_000, AutoFlushInterval: -1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 10_000}, AutoFlushInterval: -1})
 			r.upload(sized("large", 8000), sized("a", 1000), sized("b", 1000))
 			_, err := r.sender.SetLimits(bufferedsender.Limits{MaxBatchBytes: 2500})
 			require.NoError(t, err)
@@ -227,7 +227,7 @@ func TestPressureSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	})
 	t.Run("a batch that is full now goes now", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 100, AutoFlushInterval: -1})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 100}, AutoFlushInterval: -1})
 			r.upload(hotels("k", 10)...)
 			synctest.Wait()
 			require.Empty(t, r.requests())
@@ -246,7 +246,7 @@ func TestPressureSetLimitsOfTheBuffer(t *testing.T) {
 	} {
 		t.Run("lowered below what is buffered "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500}})
 				r.sender.Pause()
 				for i := range 8 {
 					r.upload(sized(fmt.Sprint("k-", i), 1000))
@@ -268,7 +268,7 @@ func TestPressureSetLimitsOfTheBuffer(t *testing.T) {
 		})
 		t.Run("raised while adders wait "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500}})
 				_, err := r.sender.SetLimits(c.low)
 				require.NoError(t, err)
 				r.sender.Pause()
@@ -309,7 +309,7 @@ func TestPressureSetLimitsOfTheBuffer(t *testing.T) {
 	}
 	t.Run("a waiting call whose document has become too large for the buffer does not wait for ever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBufferedBytes: 4000, MaxBatchBytes: 4000})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedBytes: 4000, MaxBatchBytes: 4000}})
 			r.sender.Pause()
 			r.upload(sized("k-0", 3000))
 			blocked := later(func() error { return r.sender.UploadDocuments(within(t, time.Hour), sized("k-1", 3000)) })

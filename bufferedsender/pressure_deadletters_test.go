@@ -23,7 +23,7 @@ func TestPressureDeadLettersAreWrittenBeforeTheFailuresAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		dead := &letterbox{ledger: &l}
-		r := newRig(t, &hotelOptions{MaxBatchActions: 4, Handlers: l.handlers(), DeadLetters: dead})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 4}, Handlers: l.handlers(), DeadLetters: dead})
 		r.faults(refuseKeys("k-1", "k-2", "k-5"))
 		r.upload(hotels("k", 9)...)
 		require.Error(t, r.flush())
@@ -114,7 +114,7 @@ func TestPressureDeadLettersOfWhatWasNeverSent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			dead := &letterbox{ledger: &l}
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, DeadLetters: dead, Handlers: l.handlers()})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, DeadLetters: dead, Handlers: l.handlers()})
 			r.respond(hang)
 			r.upload(hotels("k", 5)...)
 			require.Error(t, r.sender.Close(within(t, time.Second)))
@@ -148,8 +148,9 @@ func TestPressureDeadLettersOfWhatWasNeverSent(t *testing.T) {
 			var l ledger
 			dead := &letterbox{ledger: &l}
 			r := newRig(t, &hotelOptions{
-				MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, DeadLetters: dead, Handlers: l.handlers(),
+				Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4},
+				Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.onPurged)}, Retry: atOnce,
+				DeadLetters: dead, Handlers: l.handlers(),
 			})
 			r.sickenWith(locked, hotels("k", 4)...)
 			r.upload(hotel{ID: "new"})
@@ -201,7 +202,7 @@ func TestPressureDeadLettersThatCannotBeWritten(t *testing.T) {
 func TestPressureDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &letterbox{}
-		r := newRig(t, &hotelOptions{DeadLetters: dead, MaxBatchActions: 3, Fold: true, Retry: retry.Options{MaxRetries: 50}})
+		r := newRig(t, &hotelOptions{DeadLetters: dead, Limits: bufferedsender.Limits{MaxBatchActions: 3}, Folding: &bufferedsender.Folding[hotel]{}, Retry: retry.Options{MaxRetries: 50}})
 		r.faults(searchtest.Fault{Every: 3, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Nth: 1, Ratio: 0.5, Status: 409}}})
 		r.upload(hotels("k", 30)...)
 		require.NoError(t, r.flush())
@@ -214,7 +215,7 @@ func TestPressureDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 func TestPressureDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &letterbox{}
-		r := newRig(t, &hotelOptions{DeadLetters: dead, Fold: true})
+		r := newRig(t, &hotelOptions{DeadLetters: dead, Folding: &bufferedsender.Folding[hotel]{}})
 		r.faults(searchtest.Fault{Count: 1, Documents: []searchtest.DocumentFault{{Status: 400}}})
 		r.add(models.UploadAction(hotel{ID: "k", Name: "old", Rooms: 1}), models.MergeAction(hotel{ID: "k", Name: "new"}), models.MergeAction(hotel{ID: "k", Rooms: 3}))
 		require.Error(t, r.flush())

@@ -56,7 +56,7 @@ func TestPressureFoldTable(t *testing.T) {
 							actions[i].Document = parse(k)
 						}
 					}
-					folding, plain := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1}), newFoldRig(t, &foldOptions{AutoFlushInterval: -1})
+					folding, plain := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1}), newFoldRig(t, &foldOptions{AutoFlushInterval: -1})
 					for _, r := range []*foldRig{folding, plain} {
 						if present {
 							r.add(action(upload, `{"id":"k","name":"old","rooms":1,"tags":["old"],"address":{"city":"old","zip":"old"}}`, 0))
@@ -97,7 +97,7 @@ func TestPressureFoldTable(t *testing.T) {
 
 func TestPressureMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1})
+		r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1})
 		r.add(action(merge, `{"id":"k","name":"A"}`, 1), action(mergeOrUpload, `{"id":"k","rooms":2}`, 2))
 		var failures *bufferedsender.FlushError
 		require.ErrorAs(t, r.flush(), &failures)
@@ -113,7 +113,7 @@ func TestPressureMergeThenMergeOrUploadIsNeverFolded(t *testing.T) {
 
 func TestPressureDeleteThenMergeIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1})
+		r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1})
 		r.add(action(upload, `{"id":"k","name":"A"}`, 0))
 		require.NoError(t, r.flush())
 		r.add(action(remove, `{"id":"k"}`, 1), action(merge, `{"id":"k","rooms":2}`, 2))
@@ -130,7 +130,7 @@ func TestPressureDeleteThenMergeIsNeverFolded(t *testing.T) {
 // itself.
 func TestPressureFoldGoesOnBehindAPairThatIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFoldRig(t, &foldOptions{Fold: true, AutoFlushInterval: -1})
+		r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1})
 		r.add(action(merge, `{"id":"k","name":"A"}`, 1), action(merge, `{"id":"k","rooms":1}`, 2),
 			action(mergeOrUpload, `{"id":"k","name":"B"}`, 3), action(merge, `{"id":"k","rooms":2}`, 4))
 		require.Error(t, r.flush())
@@ -160,7 +160,7 @@ func TestPressureWithoutFoldNothingIsFolded(t *testing.T) {
 
 func TestPressureFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Fold: true, MaxBatchActions: 2, AutoFlushInterval: time.Minute})
+		r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: time.Minute})
 		r.sender.Pause()
 		r.add(uploadTagged("a", 1), uploadTagged("hot", 1), uploadTagged("b", 1), uploadTagged("c", 1), uploadTagged("hot", 2), uploadTagged("d", 1), uploadTagged("hot", 3))
 		r.sender.Resume()
@@ -170,7 +170,7 @@ func TestPressureFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	t.Run("so a key that never rests is not starved", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, MaxBatchActions: 2, AutoFlushInterval: 10 * time.Second, Handlers: l.handlers()})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: 10 * time.Second, Handlers: l.handlers()})
 			r.respond(seconds(func(int, *exchange) float64 { return 1 }))
 			for i := range 200 { // ten a second for twenty seconds, and one other
 				r.add(uploadTagged("hot", i))
@@ -197,7 +197,7 @@ func TestPressureFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 	})
 	t.Run("and the timer counts from the oldest", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, AutoFlushInterval: 10500 * time.Millisecond})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, AutoFlushInterval: 10500 * time.Millisecond})
 			for i := range 30 {
 				r.add(uploadTagged("hot", i))
 				time.Sleep(time.Second)
@@ -210,7 +210,7 @@ func TestPressureFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 
 func TestPressureTheOneInFlightIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchActions: 1, MaxInFlight: 2})
+		r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}})
 		r.slowly(func(int) time.Duration { return 10 * time.Second })
 		r.add(action(upload, `{"id":"k","rooms":1}`, 1))
 		time.Sleep(time.Second)
@@ -225,7 +225,7 @@ func TestPressureTheOneInFlightIsNeverFolded(t *testing.T) {
 	})
 	t.Run("nor one that was sent and waits to be sent again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchActions: 1})
+			r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			r.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Count: 1, Cut: searchtest.CutAfterCommit}}})
 			r.add(action(merge, `{"id":"k","rooms":1}`, 1))
 			synctest.Wait()
@@ -244,7 +244,7 @@ func TestPressureFoldNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 		return fmt.Sprintf(`{"id":"k",%q:%q}`, field, strings.Repeat("x", n))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchBytes: 2000, AutoFlushInterval: -1})
+		r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchBytes: 2000}, AutoFlushInterval: -1})
 		r.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, OverBytes: 2000}}})
 		r.add(action(mergeOrUpload, big("name", 1500), 1))
 		r.add(action(mergeOrUpload, fmt.Sprintf(`{"id":"k","tags":[%q]}`, strings.Repeat("x", 1500)), 2))
@@ -256,7 +256,7 @@ func TestPressureFoldNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 	})
 	t.Run("nor one that overflows the buffer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newFoldRig(t, &foldOptions{Fold: true, MaxBatchBytes: 100_000, MaxBufferedBytes: 4000, AutoFlushInterval: -1})
+			r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxBatchBytes: 100_000, MaxBufferedBytes: 4000}, AutoFlushInterval: -1})
 			r.add(action(mergeOrUpload, big("name", 1900), 1))
 			r.add(action(mergeOrUpload, fmt.Sprintf(`{"id":"k","tags":[%q]}`, strings.Repeat("x", 1900)), 2))
 			assert.LessOrEqual(t, r.sender.Stats().PendingBytes, int64(4000))
@@ -272,7 +272,8 @@ func TestPressureFoldGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 		srv := searchtest.NewServer(nil)
 		require.NoError(t, srv.CreateIndex(hotelIndex))
 		sender, err := bufferedsender.New(newClient(t, srv), &hotelOptions{
-			Fold: true, AutoFlushInterval: -1, MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000, MaxBufferedActions: 100, Logger: silent,
+			Folding:           &bufferedsender.Folding[hotel]{},
+			AutoFlushInterval: -1, Limits: bufferedsender.Limits{MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000, MaxBufferedActions: 100}, Logger: silent,
 		})
 		require.NoError(t, err)
 		closeAtLast(t, sender)
@@ -298,7 +299,7 @@ func TestPressureFoldGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 // Handlers get their documents back, so folded ones are held on to, and count.
 func TestPressureFoldedDocumentsThatHandlersWantCountUntilSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Fold: true, AutoFlushInterval: -1, MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000})
+		r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, AutoFlushInterval: -1, Limits: bufferedsender.Limits{MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000}})
 		r.sender.Pause()
 		added := 0
 		for r.sender.UploadDocuments(within(t, time.Second), sized("k", 2000)) == nil {
@@ -333,7 +334,7 @@ func TestPressureEachPartHasTheOutcomeOfItsWrite(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l ledger
 				dead := &letterbox{ledger: &l}
-				r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), DeadLetters: dead, Retry: atOnce})
+				r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Handlers: l.handlers(), DeadLetters: dead, Retry: atOnce})
 				if c.fault != nil {
 					r.faults(*c.fault)
 				}

@@ -79,7 +79,10 @@ func newFoldRig(t *testing.T, opts *foldOptions) *foldRig {
 		return next(req)
 	})
 	o := *opts
-	o.KeyField, o.DisableBreaker = "id", o.Breaker == nil
+	o.Documents.KeyField = "id"
+	if o.Outage == nil {
+		o.Outage = bufferedsender.FailSoon{}
+	}
 	if o.Logger == nil {
 		o.Logger = mute
 	}

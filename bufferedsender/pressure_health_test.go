@@ -26,7 +26,7 @@ func (r *rig) health() bufferedsender.Health {
 func TestPressureHealthOfEachState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		began := time.Now()
 		h := r.health()
 		assert.Equal(t, events.Healthy, h.State)
@@ -81,7 +81,7 @@ func TestPressureHealthOfEachState(t *testing.T) {
 	t.Run("a breaker that is disabled is not closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, nil)
-			r := newRig(t, &hotelOptions{Breaker: b})
+			r := newRig(t, &hotelOptions{Outage: bufferedsender.Hold{Breaker: b}})
 			b.Disable()
 			h := r.health()
 			assert.Equal(t, events.CircuitOpen, h.State)
@@ -96,7 +96,7 @@ func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: b, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}, Handlers: l.handlers()})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}, Handlers: l.handlers()})
 		began := time.Now()
 		r.upload(hotels("fine", 5)...)
 		synctest.Wait()
@@ -148,7 +148,7 @@ func TestPressureHealthChangesAreToldInOrderWithoutDuplicates(t *testing.T) {
 func TestPressureHealthIsToldInOrderWithTheOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil), Handlers: l.handlers()})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Handlers: l.handlers()})
 		r.respond(always(403, refusal("no")))
 		r.upload(hotels("k", 2)...)
 		synctest.Wait()
@@ -281,7 +281,7 @@ func TestPressureThrottledIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		b := steadyBreaker(t, &breaker.Options{Failures: 1})
-		r := newRigOn(t, &searchtest.Options{Capacity: &searchtest.Capacity{DocumentsPerSecond: 20}}, &hotelOptions{MaxBatchActions: 50, Breaker: b, Retry: retry.Options{Jitter: -1}, Handlers: l.handlers()})
+		r := newRigOn(t, &searchtest.Options{Capacity: &searchtest.Capacity{DocumentsPerSecond: 20}}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 50}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Jitter: -1}, Handlers: l.handlers()})
 		r.upload(hotels("k", 300)...)
 		require.NoError(t, r.flush())
 		assert.Len(t, r.indexed(), 300)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -39,7 +40,7 @@ func TestPressureKeepsOrderPerKeyWhateverTheLatencies(t *testing.T) {
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test that can be repeated
-			r := newRig(t, &hotelOptions{MaxInFlight: flight, MaxBatchActions: batch, AutoFlushInterval: 10 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000}})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: flight, MaxBatchActions: batch}, AutoFlushInterval: 10 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000}})
 			r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				r.mu.Lock()
 				latency, sick := time.Duration(rnd.Int64N(int64(5*time.Second))), rnd.Float64() < broken
@@ -87,7 +88,7 @@ func TestPressureKeepsOrderPerKeyWhateverTheLatencies(t *testing.T) {
 
 func TestPressureASlowRequestHoldsOneSlotAndItsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 2, MaxBatchActions: 1})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 1}})
 		r.respond(seconds(func(_ int, x *exchange) float64 {
 			if x.keys[0] == "a" && x.at == 0 {
 				return 10
@@ -115,7 +116,7 @@ func TestPressureASlowRequestHoldsOneSlotAndItsKeys(t *testing.T) {
 
 func TestPressureNextBatchFillsWhileOthersTravel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 2, MaxBatchActions: 4})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 4}})
 		r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 		r.upload(hotels("first", 4)...)
 		time.Sleep(time.Second)
@@ -136,7 +137,7 @@ func TestPressureNextBatchFillsWhileOthersTravel(t *testing.T) {
 
 func TestPressureRetriesGoFirstWithManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 3, MaxBatchActions: 2, Retry: retry.Options{Delay: 500 * time.Millisecond, Jitter: -1}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 2}, Retry: retry.Options{Delay: 500 * time.Millisecond, Jitter: -1}})
 		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0", "k-3"}, Nth: 1, Status: 409}}})
 		r.respond(seconds(func(int, *exchange) float64 { return 1 }))
 		r.upload(hotels("k", 40)...)
@@ -153,7 +154,7 @@ func TestPressureRetriesGoFirstWithManyInFlight(t *testing.T) {
 
 func TestPressureAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 3, MaxBatchActions: 1, RequestTimeout: 20 * time.Second, Retry: retry.Options{Delay: -1}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 1}, RequestTimeout: 20 * time.Second, Retry: retry.Options{Delay: -1}})
 		r.respond(func(n int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.keys[0] == "k-0" && x.at == 0 {
 				return hang(n, x, req, next)
@@ -172,7 +173,7 @@ func TestPressureAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 	})
 	t.Run("by default after 60 s, all of them if all hang", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxInFlight: 4, MaxBatchActions: 1, Retry: retry.Options{Delay: -1}})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 1}, Retry: retry.Options{Delay: -1}})
 			r.respond(onlyFirst(4, hang))
 			r.upload(hotels("k", 8)...)
 			require.NoError(t, r.flush())
@@ -186,7 +187,7 @@ func TestPressureThroughputGrowsWithRequestsInFlight(t *testing.T) {
 	const documents, batch, latency = 6400, 10, 100 * time.Millisecond
 	for _, n := range []int{1, 2, 4, 8, 16, 32, 64} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxInFlight: n, MaxBatchActions: batch})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: n, MaxBatchActions: batch}})
 			r.respond(seconds(func(int, *exchange) float64 { return latency.Seconds() }))
 			r.upload(hotels("k", documents)...)
 			require.NoError(t, r.flush())

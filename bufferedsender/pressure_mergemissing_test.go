@@ -102,7 +102,7 @@ func TestPressureMergeMissingKeepsOrder(t *testing.T) {
 	for name, policy := range mergeMissing {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{OnMergeMissing: policy, MaxInFlight: 4, MaxBatchActions: 2})
+				r := newRig(t, &hotelOptions{OnMergeMissing: policy, Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 2}})
 				r.add(models.MergeAction(hotel{ID: "k", Name: "first"}).WithTag(1), models.MergeAction(hotel{ID: "k", Rooms: 2}).WithTag(2),
 					models.DeleteAction(hotel{ID: "k"}).WithTag(3), models.MergeAction(hotel{ID: "k", Rooms: 4}).WithTag(4))
 				err := r.flush()
@@ -135,7 +135,7 @@ func TestPressureMergeMissingWithFold(t *testing.T) {
 	for name, policy := range mergeMissing {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFoldRig(t, &foldOptions{Fold: true, OnMergeMissing: policy, AutoFlushInterval: -1})
+				r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, OnMergeMissing: policy, AutoFlushInterval: -1})
 				r.add(action(merge, `{"id":"k","name":"A","address":{"city":"A"}}`, 1), action(merge, `{"id":"k","rooms":2,"address":{"zip":"1"}}`, 2))
 				err := r.flush()
 				ends := r.ledger.endings("k")
@@ -158,7 +158,7 @@ func TestPressureMergeMissingWithFold(t *testing.T) {
 	}
 	t.Run("the pairs that are never folded stay apart", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newFoldRig(t, &foldOptions{Fold: true, OnMergeMissing: bufferedsender.MergeMissingUpload, AutoFlushInterval: -1})
+			r := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, OnMergeMissing: bufferedsender.MergeMissingUpload, AutoFlushInterval: -1})
 			r.add(action(upload, `{"id":"d","name":"old"}`, 0))
 			require.NoError(t, r.flush())
 			r.add(action(merge, `{"id":"k","name":"A"}`, 1), action(mergeOrUpload, `{"id":"k","rooms":2}`, 2),
@@ -229,7 +229,11 @@ func TestPressureMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	for _, fold := range []bool{false, true} {
 		for size := 1000; size < 1020; size++ {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{OnMergeMissing: bufferedsender.MergeMissingUpload, Fold: fold, MaxBatchBytes: 1000, MaxBufferedBytes: 5000})
+				opts := &hotelOptions{OnMergeMissing: bufferedsender.MergeMissingUpload, Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 5000}}
+				if fold {
+					opts.Folding = &bufferedsender.Folding[hotel]{}
+				}
+				r := newRig(t, opts)
 				doc := hotel{ID: "k", Name: strings.Repeat("x", size-60)}
 				err := r.sender.MergeDocuments(t.Context(), doc)
 				if err != nil {
@@ -248,7 +252,7 @@ func TestPressureMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	}
 	t.Run("also for many of them in full batches", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{OnMergeMissing: bufferedsender.MergeMissingUpload, MaxBatchBytes: 1000})
+			r := newRig(t, &hotelOptions{OnMergeMissing: bufferedsender.MergeMissingUpload, Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})
 			for i := range 300 {
 				r.merge(hotel{ID: fmt.Sprint("k-", i), Name: strings.Repeat("x", i%60)})
 			}
@@ -260,7 +264,7 @@ func TestPressureMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	t.Run("other policies lose no room to it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const envelope = len(`{"value":[{"@search.action":"merge","id":"k","name":""}]}`)
-			r := newRig(t, &hotelOptions{MaxBatchBytes: 1000})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}})
 			r.upload(hotel{ID: "k"})
 			r.merge(hotel{ID: "k", Name: strings.Repeat("x", 1000-envelope)})
 			require.NoError(t, r.flush())

@@ -1,7 +1,6 @@
 package bufferedsender_test
 
 import (
-	"context"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -30,33 +29,21 @@ func turnedDown(t *testing.T, opts *hotelOptions, names ...string) {
 }
 
 func TestPressureBadInputToTheNewOptions(t *testing.T) {
-	b := steadyBreaker(t, nil)
-	lost := func(context.Context, []string) {}
-	version := func(h hotel) int64 { return int64(h.Rooms) }
 	tooMany := math.MaxInt32
 	tooMany++ // with 32 bits it becomes negative, and is refused too
 	for name, c := range map[string]struct {
 		opts  hotelOptions
 		names []string
 	}{
-		"a breaker and none":                         {hotelOptions{Breaker: b, DisableBreaker: true}, []string{"Breaker", "DisableBreaker"}},
-		"an unknown overload policy":                 {hotelOptions{Overload: 99, AllowLoss: true}, []string{"Overload is 99", "OverloadPurgeIndex"}},
-		"purging one without repair or consent":      {hotelOptions{Overload: bufferedsender.OverloadPurgeOne}, []string{"OnPurged", "AllowLoss"}},
-		"purging all without repair or consent":      {hotelOptions{Overload: bufferedsender.OverloadPurgeIndex}, []string{"OnPurged", "AllowLoss"}},
-		"a repair hook that nothing calls":           {hotelOptions{OnPurged: lost}, []string{"OnPurged", "Overload"}},
-		"a repair hook with Fail":                    {hotelOptions{OnPurged: lost, Overload: bufferedsender.OverloadFail}, []string{"OnPurged", "Overload"}},
-		"an overload policy without a breaker":       {hotelOptions{Overload: bufferedsender.OverloadFail, DisableBreaker: true}, []string{"Overload", "DisableBreaker"}},
-		"purging without a breaker":                  {hotelOptions{Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, DisableBreaker: true}, []string{"Overload", "DisableBreaker"}},
-		"purging for calls that never wait":          {hotelOptions{Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
-		"purging all for calls that never wait":      {hotelOptions{Overload: bufferedsender.OverloadPurgeIndex, OnPurged: lost, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
-		"versions that nothing asks for":             {hotelOptions{Version: version}, []string{"Version", "Fold"}},
+		"purging the oldest without a repair":        {hotelOptions{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(nil)}}, []string{"PurgeOldest", "AllowLoss"}},
+		"purging all without a repair":               {hotelOptions{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}}, []string{"PurgeAll", "AllowLoss"}},
 		"an unknown policy for merges":               {hotelOptions{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
-		"more requests in flight than there may be":  {hotelOptions{MaxInFlight: 1025}, []string{"MaxInFlight is 1025", "1024"}},
-		"a negative number of them":                  {hotelOptions{MaxInFlight: -1}, []string{"MaxInFlight is -1"}},
-		"a buffer for more than can be counted":      {hotelOptions{MaxBufferedActions: tooMany}, []string{"MaxBufferedActions"}},
-		"a negative buffer":                          {hotelOptions{MaxBufferedActions: -1, MaxBufferedBytes: -1}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
+		"more requests in flight than there may be":  {hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 1025}}, []string{"MaxInFlight is 1025", "1024"}},
+		"a negative number of them":                  {hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: -1}}, []string{"MaxInFlight is -1"}},
+		"a buffer for more than can be counted":      {hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
+		"a negative buffer":                          {hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
 		"jitter that is no share":                    {hotelOptions{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
-		"everything at once, and all of it is named": {hotelOptions{Breaker: b, DisableBreaker: true, Overload: 99, Version: version, OnMergeMissing: 99, MaxInFlight: -1, MaxBatchActions: 1 << 20, Retry: retry.Options{Jitter: 2}}, []string{"DisableBreaker", "Overload", "Version", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
+		"everything at once, and all of it is named": {hotelOptions{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"Outage", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
 	} {
 		t.Run(name, func(t *testing.T) { turnedDown(t, &c.opts, c.names...) })
 	}
@@ -66,7 +53,7 @@ func TestPressureOptionsThatMayBeNil(t *testing.T) {
 	var noBreaker *breaker.Breaker
 	var noFile *deadletter.File
 	var noPolicy tuning.Policy
-	s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Breaker: noBreaker, DeadLetters: noFile, Tuning: noPolicy})
+	s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Outage: bufferedsender.Hold{Breaker: noBreaker}, DeadLetters: noFile, Tuning: noPolicy})
 	require.NoError(t, err)
 	assert.NotNil(t, s.Breaker(), "nil is the default")
 	require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "k"}))
@@ -84,7 +71,7 @@ func TestYZ16OptionsRoundTrip(t *testing.T) {
 	}, s.Limits())
 	require.NoError(t, s.Close(t.Context()))
 
-	s, err = bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555})
+	s, err = bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}})
 	require.NoError(t, err)
 	assert.Equal(t, bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}, s.Limits())
 	stats := s.Stats()
@@ -94,7 +81,7 @@ func TestYZ16OptionsRoundTrip(t *testing.T) {
 	assert.Zero(t, stats.RequestInterval)
 	require.NoError(t, s.Close(t.Context()))
 
-	s, err = bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MaxBatchActions: 20_000, MaxBatchBytes: 40_000_000})
+	s, err = bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 20_000, MaxBatchBytes: 40_000_000}})
 	require.NoError(t, err)
 	assert.Equal(t, 80_000, s.Limits().MaxBufferedActions, "four full batches if that is more")
 	assert.EqualValues(t, 160_000_000, s.Limits().MaxBufferedBytes)

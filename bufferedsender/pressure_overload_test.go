@@ -22,7 +22,7 @@ import (
 func TestYZ1ConfirmBatchSize(t *testing.T) {
 	for _, size := range []int{2, 10, 100} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: size, AutoFlushInterval: 10 * time.Second, Breaker: steadyBreaker(t, nil)})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: size}, AutoFlushInterval: 10 * time.Second, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 			r.upload(hotels("first", size-1)...)
 			time.Sleep(9 * time.Second)
 			assert.Empty(t, r.indexed(), "one fewer than a batch: nothing visible")
@@ -43,7 +43,7 @@ func TestYZ2ConfirmHighWaterMark(t *testing.T) {
 	for mark := 1; mark <= 10; mark++ {
 		t.Run(fmt.Sprint("of ", mark), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 100, MaxBufferedActions: mark, Breaker: steadyBreaker(t, nil)})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxBufferedActions: mark}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 				r.respond(sick)
 				accepted := 0
 				for i := range mark + 1 {
@@ -66,7 +66,7 @@ func TestYZ2ConfirmHighWaterMark(t *testing.T) {
 	}
 	t.Run("in bytes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBufferedBytes: 10_000, MaxBatchBytes: 4000, Breaker: steadyBreaker(t, nil)})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedBytes: 10_000, MaxBatchBytes: 4000}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 			r.respond(sick)
 			accepted := 0
 			for i := range 6 {
@@ -80,14 +80,14 @@ func TestYZ2ConfirmHighWaterMark(t *testing.T) {
 		})
 	})
 	t.Run("none is refused", func(t *testing.T) {
-		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MaxBufferedActions: -1})
+		_, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: -1}})
 		require.ErrorContains(t, err, "MaxBufferedActions")
 	})
 }
 
 func TestYZ3ConfirmDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, AutoFlushInterval: -1, Breaker: steadyBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: -1, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 		r.upload(hotels("k", 9)...)
 		time.Sleep(time.Hour)
 		assert.Empty(t, r.indexed())
@@ -99,7 +99,7 @@ func TestYZ3ConfirmDraining(t *testing.T) {
 func TestYZ7RequeueUndelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{MaxBatchActions: 10, Breaker: b, Retry: atOnce})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: b}, Retry: atOnce})
 		r.sicken(hotels("k", 10)...)
 		r.upload(hotels("more", 5)...)
 		time.Sleep(20 * time.Second)
@@ -119,14 +119,12 @@ func TestYZ7RequeueUndelivered(t *testing.T) {
 
 // fullAndSick is a sender whose buffer is full, with k-0 to k-3, while its
 // breaker is open.
-func fullAndSick(t *testing.T, l *ledger, policy bufferedsender.Overload) *rig {
+func fullAndSick(t *testing.T, l *ledger, policy func(*ledger) bufferedsender.WhenFull) *rig {
 	t.Helper()
 	opts := &hotelOptions{
-		MaxBatchActions: 4, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}),
-		Retry: atOnce, Overload: policy, AllowLoss: true, Handlers: l.handlers(),
-	}
-	if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
-		opts.AllowLoss, opts.OnPurged = false, l.onPurged
+		Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4, MaxInFlight: 2},
+		Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: policy(l)},
+		Retry:  atOnce, Handlers: l.handlers(),
 	}
 	r := newRig(t, opts)
 	r.sicken(hotels("k", 4)...)
@@ -136,7 +134,7 @@ func fullAndSick(t *testing.T, l *ledger, policy bufferedsender.Overload) *rig {
 func TestYZ8PurgeOneGivesUpTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
+		r := fullAndSick(t, &l, purgeOldest)
 		r.upload(hotel{ID: "k-4"})
 		assert.Zero(t, r.now(), "it does not wait")
 		r.respond(nil)
@@ -149,7 +147,7 @@ func TestYZ8PurgeOneGivesUpTheOldest(t *testing.T) {
 	t.Run("each new one the next oldest", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
-			r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
+			r := fullAndSick(t, &l, purgeOldest)
 			r.upload(hotels("new", 3)...)
 			require.NoError(t, r.sender.MergeOrUploadDocuments(t.Context(), hotel{ID: "new-3"}))
 			synctest.Wait()
@@ -166,8 +164,9 @@ func TestYZ8PurgeOneGivesUpTheOldest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			r := newRig(t, &hotelOptions{
-				MaxBatchBytes: 8000, MaxBufferedBytes: 10_000, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
+				Limits: bufferedsender.Limits{MaxBatchBytes: 8000, MaxBufferedBytes: 10_000},
+				Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.onPurged)}, Retry: atOnce,
+				Handlers: l.handlers(),
 			})
 			r.respond(sick)
 			for i := range 4 {
@@ -187,7 +186,7 @@ func TestYZ8PurgeOneGivesUpTheOldest(t *testing.T) {
 func TestYZ9PurgeIndexGivesUpAllThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeIndex)
+		r := fullAndSick(t, &l, purgeAll)
 		r.upload(hotel{ID: "k-4"})
 		assert.Zero(t, r.now())
 		r.respond(nil)
@@ -202,7 +201,7 @@ func TestYZ9PurgeIndexGivesUpAllThatWait(t *testing.T) {
 func TestYZ10BlockKeepsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadBlock)
+		r := fullAndSick(t, &l, wait)
 		blocked := later(func() error { return r.sender.UploadDocuments(within(t, time.Hour), hotel{ID: "k-4"}) })
 		r.respond(nil)
 		r.down(http.StatusInternalServerError)
@@ -220,7 +219,7 @@ func TestYZ10BlockKeepsAll(t *testing.T) {
 func TestYZFailTurnsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadFail)
+		r := fullAndSick(t, &l, reject)
 		for name, add := range r.addingCalls(hotel{ID: "new"}) {
 			err := add(t.Context())
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull, name)
@@ -240,7 +239,7 @@ func TestYZFailTurnsAway(t *testing.T) {
 	})
 	t.Run("what does not fit of a call", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 6, Breaker: steadyBreaker(t, nil), Retry: atOnce, Overload: bufferedsender.OverloadFail})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 6}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil), WhenFull: bufferedsender.Reject()}, Retry: atOnce})
 			r.sicken(hotels("k", 2)...)
 			err := r.sender.UploadDocuments(t.Context(), hotels("new", 7)...)
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
@@ -252,7 +251,7 @@ func TestYZFailTurnsAway(t *testing.T) {
 	})
 	t.Run("but only while the breaker is not closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 2, Breaker: steadyBreaker(t, nil), Retry: atOnce, Overload: bufferedsender.OverloadFail})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil), WhenFull: bufferedsender.Reject()}, Retry: atOnce})
 			r.respond(seconds(func(int, *exchange) float64 { return 30 }))
 			r.upload(hotels("k", 2)...)
 			r.upload(hotel{ID: "k-2"})
@@ -274,28 +273,25 @@ func (r *rig) requestedKeys() (keys []string) {
 }
 
 func TestYZPurgingIsRefusedWithoutRepairOrConsent(t *testing.T) {
-	lost := func(context.Context, []string) {}
-	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadPurgeOne, bufferedsender.OverloadPurgeIndex} {
-		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Overload: policy})
+	for _, policy := range []func(func(context.Context, []string)) bufferedsender.WhenFull{bufferedsender.PurgeOldest, bufferedsender.PurgeAll} {
+		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Outage: bufferedsender.Hold{WhenFull: policy(nil)}})
 		require.Error(t, err)
 		assert.Nil(t, s)
-		assert.ErrorContains(t, err, "OnPurged")
+		assert.ErrorContains(t, err, "repairs them")
 		assert.ErrorContains(t, err, "AllowLoss")
-		for _, opts := range []*hotelOptions{{Overload: policy, AllowLoss: true}, {Overload: policy, OnPurged: lost}, {Overload: policy, AllowLoss: true, OnPurged: lost}} {
-			s, err := bufferedsender.New(&fakeIndexer{agree}, opts)
-			require.NoError(t, err)
-			require.NoError(t, s.Close(t.Context()))
-		}
+		s, err = bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Outage: bufferedsender.Hold{WhenFull: policy(bufferedsender.AllowLoss)}})
+		require.NoError(t, err)
+		require.NoError(t, s.Close(t.Context()))
 	}
-	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadBlock, bufferedsender.OverloadFail} {
-		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Overload: policy})
+	for _, policy := range []bufferedsender.WhenFull{{}, bufferedsender.Reject()} {
+		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Outage: bufferedsender.Hold{WhenFull: policy}})
 		require.NoError(t, err)
 		require.NoError(t, s.Close(t.Context()))
 	}
 }
 
 func TestYZPurgedActionsFailWithErrPurged(t *testing.T) {
-	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadPurgeOne, bufferedsender.OverloadPurgeIndex} {
+	for _, policy := range []func(*ledger) bufferedsender.WhenFull{purgeOldest, purgeAll} {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			r := fullAndSick(t, &l, policy)
@@ -336,15 +332,15 @@ func TestYZOnPurgedIsACallbackLikeTheOthers(t *testing.T) {
 		var r *rig
 		var inside []error
 		r = newRig(t, &hotelOptions{
-			MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: steadyBreaker(t, nil), Retry: atOnce, Overload: bufferedsender.OverloadPurgeOne,
-			OnPurged: func(ctx context.Context, keys []string) {
+			Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
+			Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil), WhenFull: bufferedsender.PurgeOldest(func(ctx context.Context, keys []string) {
 				if r.sender == nil {
 					return
 				}
 				_, err := r.sender.IndexDocumentsAndWait(ctx, models.UploadAction(hotel{ID: "x"}))
 				inside = append(inside, r.sender.Flush(ctx), r.sender.Close(context.Background()), err)
 				panic("oops")
-			},
+			})}, Retry: atOnce,
 		})
 		r.sicken(hotels("k", 4)...)
 		r.upload(hotel{ID: "new"})

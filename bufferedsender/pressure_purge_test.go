@@ -2,7 +2,9 @@ package bufferedsender_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,10 +18,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-var overloads = map[string]bufferedsender.Overload{
-	"Block": bufferedsender.OverloadBlock, "Fail": bufferedsender.OverloadFail,
-	"PurgeOne": bufferedsender.OverloadPurgeOne, "PurgeIndex": bufferedsender.OverloadPurgeIndex,
+var overloads = map[string]func(*ledger) bufferedsender.WhenFull{
+	"wait": wait, "reject": reject, "purge the oldest": purgeOldest, "purge all": purgeAll,
 }
+
+func wait(*ledger) bufferedsender.WhenFull          { return bufferedsender.WhenFull{} }
+func reject(*ledger) bufferedsender.WhenFull        { return bufferedsender.Reject() }
+func purgeOldest(l *ledger) bufferedsender.WhenFull { return bufferedsender.PurgeOldest(l.onPurged) }
+func purgeAll(l *ledger) bufferedsender.WhenFull    { return bufferedsender.PurgeAll(l.onPurged) }
 
 // Yokozuna's regression d2c2fd5: who was blocked before the fuse blew stayed so.
 //
@@ -33,11 +39,9 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l ledger
 				opts := &hotelOptions{
-					MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-					Overload: policy, AllowLoss: true, Handlers: l.handlers(),
-				}
-				if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
-					opts.OnPurged = l.onPurged
+					Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
+					Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: policy(&l)}, Retry: atOnce,
+					Handlers: l.handlers(),
 				}
 				r := newRig(t, opts)
 				r.respond(func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
@@ -51,21 +55,21 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 				assert.Empty(t, l.lost(), "full, but the breaker is closed")
 				err := <-blocked
 				synctest.Wait()
-				switch policy {
-				case bufferedsender.OverloadBlock:
+				switch name {
+				case "wait":
 					assert.Equal(t, 20*time.Second, r.now())
 					heldOpen(t, err)
 					refused(t, err, 0)
-				case bufferedsender.OverloadFail:
+				case "reject":
 					assert.Equal(t, 10*time.Second, r.now(), "released when it opens")
 					require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 					heldOpen(t, err)
 					refused(t, err, 0)
-				case bufferedsender.OverloadPurgeOne:
+				case "purge the oldest":
 					assert.Equal(t, 10*time.Second, r.now())
 					require.NoError(t, err)
 					assert.Contains(t, [][]string{{"k-0", "k-1"}, behindFirst}, l.lost())
-				case bufferedsender.OverloadPurgeIndex:
+				case "purge all":
 					assert.Equal(t, 10*time.Second, r.now())
 					require.NoError(t, err)
 					assert.Contains(t, [][]string{{"k-0", "k-1", "k-2", "k-3"}, behindFirst}, l.lost())
@@ -79,7 +83,7 @@ func TestYZBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 }
 
 func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
-	for _, name := range []string{"PurgeOne", "PurgeIndex"} {
+	for _, name := range []string{"purge the oldest", "purge all"} {
 		policy := overloads[name]
 		for what, test := range map[string]func(t *testing.T, r *rig){
 			"full and open, but nobody wants room": func(t *testing.T, r *rig) {
@@ -122,7 +126,8 @@ func TestYZNothingIsPurgedWithoutNeed(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var l ledger
 					r := newRig(t, &hotelOptions{
-						MaxBatchActions: 2, MaxBufferedActions: 4, Breaker: steadyBreaker(t, nil), Retry: atOnce, Overload: policy, OnPurged: l.onPurged,
+						Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
+						Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil), WhenFull: policy(&l)}, Retry: atOnce,
 					})
 					test(t, r)
 					r.respond(nil)
@@ -140,8 +145,9 @@ func TestYZNeverAnActionInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
+			Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxBufferedActions: 5, MaxInFlight: 2},
+			Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.onPurged)}, Retry: atOnce,
+			Handlers: l.handlers(),
 		})
 		r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.keys[0] == "slow" {
@@ -172,13 +178,14 @@ func TestYZNeverAnActionInFlight(t *testing.T) {
 			assert.Equal(t, "completed", e.kind)
 		}
 	})
-	for name, policy := range map[string]bufferedsender.Overload{"PurgeOne": bufferedsender.OverloadPurgeOne, "PurgeIndex": bufferedsender.OverloadPurgeIndex} {
+	for name, policy := range map[string]func(*ledger) bufferedsender.WhenFull{"the oldest": purgeOldest, "all": purgeAll} {
 		t.Run("when all are, calls wait: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l ledger
 				b := steadyBreaker(t, nil)
 				r := newRig(t, &hotelOptions{
-					MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2, Breaker: b, Overload: policy, OnPurged: l.onPurged,
+					Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4, MaxInFlight: 2},
+					Outage: bufferedsender.Hold{Breaker: b, WhenFull: policy(&l)},
 				})
 				r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 				r.upload(hotels("k", 4)...)
@@ -198,7 +205,8 @@ func TestYZNeverAnActionInFlight(t *testing.T) {
 			var l ledger
 			b := steadyBreaker(t, nil)
 			r := newRig(t, &hotelOptions{
-				MaxBatchActions: 2, MaxBufferedActions: 5, Breaker: b, Overload: bufferedsender.OverloadPurgeIndex, OnPurged: l.onPurged, Handlers: l.handlers(),
+				Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 5},
+				Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(l.onPurged)}, Handlers: l.handlers(),
 			})
 			r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 			r.add(uploadTagged("a", 1), uploadTagged("b", 1))
@@ -222,8 +230,9 @@ func TestYZPurgedKeysSettleInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-			Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
+			Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4},
+			Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.onPurged)}, Retry: atOnce,
+			Handlers: l.handlers(),
 		})
 		r.respond(sick)
 		r.add(uploadTagged("a", 1), uploadTagged("b", 1), uploadTagged("a", 2), uploadTagged("a", 3))
@@ -241,7 +250,7 @@ func TestYZPurgedKeysSettleInOrder(t *testing.T) {
 func TestYZAClosingSenderPurgesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
-		r := fullAndSick(t, &l, bufferedsender.OverloadPurgeOne)
+		r := fullAndSick(t, &l, purgeOldest)
 		closed := later(func() error { return r.sender.Close(within(t, 10*time.Second)) })
 		synctest.Wait()
 		require.ErrorIs(t, r.sender.UploadDocuments(t.Context(), hotel{ID: "new"}), bufferedsender.ErrClosed)
@@ -261,24 +270,22 @@ func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 			keys    = rapid.IntRange(1, 20).Draw(rt, "keys")
 			seed    = rapid.Uint64().Draw(rt, "seed")
 			options = hotelOptions{
-				MaxBatchActions:    rapid.IntRange(1, 10).Draw(rt, "batch"),
-				MaxInFlight:        rapid.IntRange(1, 4).Draw(rt, "in flight"),
-				MaxBufferedActions: rapid.IntRange(1, 20).Draw(rt, "mark"),
-				AutoFlushInterval:  10 * time.Millisecond,
-				Overload:           rapid.SampledFrom([]bufferedsender.Overload{0, 1, 2, 3}).Draw(rt, "overload"),
-				Fold:               rapid.Bool().Draw(rt, "fold"),
+				Limits:            bufferedsender.Limits{MaxBatchActions: rapid.IntRange(1, 10).Draw(rt, "batch"), MaxInFlight: rapid.IntRange(1, 4).Draw(rt, "in flight"), MaxBufferedActions: rapid.IntRange(1, 20).Draw(rt, "mark")},
+				AutoFlushInterval: 10 * time.Millisecond,
 			}
+			policy   = rapid.SampledFrom(slices.Sorted(maps.Keys(overloads))).Draw(rt, "overload")
+			folds    = rapid.Bool().Draw(rt, "fold")
 			failures = rapid.IntRange(-1, 4).Draw(rt, "failures to open")
 		)
-		if options.Overload >= bufferedsender.OverloadPurgeOne {
-			options.AllowLoss = true
+		if folds {
+			options.Folding = &bufferedsender.Folding[hotel]{}
 		}
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			b := steadyBreaker(t, &breaker.Options{Failures: failures})
-			options.Breaker = b
 			options.Retry.MaxRetries = 1000
 			var l ledger
+			options.Outage = bufferedsender.Hold{Breaker: b, WhenFull: overloads[policy](&l)}
 			options.Handlers = l.handlers()
 			r := newRig(t, &options)
 			injected := 0
@@ -293,7 +300,7 @@ func TestYZ11WhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 				if err == nil {
 					wanted[key] = append(wanted[key], i+1)
 				} else {
-					assert.Equal(t, bufferedsender.OverloadFail, options.Overload, "%v", err)
+					assert.Equal(t, "reject", policy, "%v", err)
 				}
 			}
 			_ = r.flush()

@@ -60,9 +60,11 @@ func TestFUSEAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testin
 		}
 	}
 	sender, err := bufferedsender.New(client, &hotelOptions{
-		MaxBatchActions: 20, MaxInFlight: 4, MaxBufferedActions: documents, AutoFlushInterval: 5 * time.Millisecond,
-		Breaker: b, Retry: retry.Options{Delay: 5 * time.Millisecond, MaxDelay: 20 * time.Millisecond},
-		Logger: mute,
+		Limits:            bufferedsender.Limits{MaxBatchActions: 20, MaxInFlight: 4, MaxBufferedActions: documents},
+		AutoFlushInterval: 5 * time.Millisecond,
+		Outage:            bufferedsender.Hold{Breaker: b},
+		Retry:             retry.Options{Delay: 5 * time.Millisecond, MaxDelay: 20 * time.Millisecond},
+		Logger:            mute,
 		Handlers: events.Handlers[hotel]{
 			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[hotel]) {
 				note(e.Key, e.Action.Tag, func(o *outcome) { o.completed++ })

@@ -53,7 +53,7 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			},
 		},
 		"actions are sent and applied": {
-			opts:  hotelOptions{MaxBatchActions: 3},
+			opts:  hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			what:  func(r *rig) { r.upload(hotels("k", 6)...) },
 			moved: []string{"Accepted +6", "BytesSent", "Completed +6", "Requests +2"},
 		},
@@ -74,13 +74,13 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +1", "BytesSent", "Completed +1", "Flushes +1", "Requests +1"},
 		},
 		"a request is under way": {
-			opts:  hotelOptions{MaxBatchActions: 1, MaxInFlight: 2},
+			opts:  hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}},
 			setup: func(r *rig) { r.respond(seconds(func(int, *exchange) float64 { return 10 })) },
 			what:  func(r *rig) { r.upload(hotels("k", 2)...) },
 			moved: []string{"Accepted +2", "BytesSent", "InFlight +2", "PendingActions +2", "PendingBytes", "Requests +2"},
 		},
 		"calls wait for room": {
-			opts: hotelOptions{MaxBufferedActions: 2},
+			opts: hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 2}},
 			setup: func(r *rig) {
 				r.sender.Pause()
 				r.upload(hotels("k", 2)...)
@@ -93,7 +93,7 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"BlockedAdders +3", "BlockedBytes"},
 		},
 		"and no longer": {
-			opts: hotelOptions{MaxBufferedActions: 2},
+			opts: hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 2}},
 			setup: func(r *rig) {
 				r.sender.Pause()
 				r.upload(hotels("k", 2)...)
@@ -101,13 +101,13 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			what: func(r *rig) { _ = r.sender.UploadDocuments(within(r.t, time.Second), hotel{ID: "w"}) },
 		},
 		"a document is refused": {
-			opts:  hotelOptions{MaxBatchActions: 3},
+			opts:  hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			setup: func(r *rig) { r.faults(refuseKeys("k-1")) },
 			what:  func(r *rig) { r.upload(hotels("k", 3)...) },
 			moved: []string{"Accepted +3", "BytesSent", "Completed +2", "Failed +1", "Requests +1"},
 		},
 		"a document is sent again": {
-			opts: hotelOptions{MaxBatchActions: 3, Retry: atOnce},
+			opts: hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Retry: atOnce},
 			setup: func(r *rig) {
 				r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 409}}})
 			},
@@ -115,7 +115,7 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +3", "BytesSent", "Completed +3", "Requests +2", "Retries +1"},
 		},
 		"a document is throttled": {
-			opts: hotelOptions{MaxBatchActions: 3},
+			opts: hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			setup: func(r *rig) {
 				r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 503}}})
 			},
@@ -123,19 +123,19 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +3", "BytesSent", "Completed +3", "Pauses +1", "Requests +2", "Retries +1", "Throttled +1"},
 		},
 		"a request is throttled": {
-			opts:  hotelOptions{MaxBatchActions: 3},
+			opts:  hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
 			setup: func(r *rig) { r.faults(searchtest.Fault{Count: 1, Status: 429}) },
 			what:  func(r *rig) { r.upload(hotels("k", 3)...); time.Sleep(time.Minute) },
 			moved: []string{"Accepted +3", "BytesSent", "Completed +3", "Pauses +1", "Requests +2", "Retries +3"},
 		},
 		"a request is split": {
-			opts:  hotelOptions{MaxBatchActions: 4},
+			opts:  hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 4}},
 			setup: func(r *rig) { r.faults(searchtest.Fault{OverActions: 2, Status: 400}) },
 			what:  func(r *rig) { r.upload(hotels("k", 4)...) },
 			moved: []string{"Accepted +4", "BytesSent", "Completed +4", "Requests +3", "Splits +1"},
 		},
 		"actions are folded": {
-			opts:  hotelOptions{Fold: true},
+			opts:  hotelOptions{Folding: &bufferedsender.Folding[hotel]{}},
 			setup: func(r *rig) { r.sender.Pause() },
 			what: func(r *rig) {
 				r.add(uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3), uploadTagged("other", 1))
@@ -145,7 +145,7 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +4", "BytesSent", "Completed +4", "Flushes +1", "Folded +2", "Requests +1"},
 		},
 		"actions are superseded": {
-			opts: hotelOptions{Fold: true, Version: byRooms},
+			opts: hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}},
 			what: func(r *rig) {
 				r.add(uploadTagged("k", 9), uploadTagged("k", 2), uploadTagged("k", 3))
 				_ = r.flush()
@@ -154,21 +154,21 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 		},
 		"actions are purged": {
 			opts: hotelOptions{
-				MaxBatchActions: 2, MaxBufferedActions: 2, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-				Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true,
+				Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2},
+				Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Retry: atOnce,
 			},
 			setup: func(r *rig) { r.sickenWith(locked, hotels("k", 2)...) },
 			what:  func(r *rig) { r.upload(hotel{ID: "n-0", Rooms: 1}) },
 			moved: []string{"Accepted +1", "Failed +1", "Purged +1"},
 		},
 		"a probe is in vain": {
-			opts:  hotelOptions{MaxBatchActions: 2, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce},
+			opts:  hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: atOnce},
 			setup: func(r *rig) { r.sickenWith(locked, hotels("k", 2)...) },
 			what:  func(*rig) { time.Sleep(31 * time.Second) },
 			moved: []string{"BytesSent", "Requests +1"},
 		},
 		"the index lacks a property of many": {
-			opts: hotelOptions{MaxBatchActions: 2, MaxBufferedActions: 85, Breaker: steadyBreaker(t, nil), Retry: atOnce},
+			opts: hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 85}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, Retry: atOnce},
 			setup: func(r *rig) {
 				r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 					for _, key := range x.keys {
@@ -192,19 +192,19 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +85", "BytesSent", "Completed +60", "Failed +20", "HeldApart +5", "PendingActions +5", "PendingBytes", "Requests +51", "Splits +1"},
 		},
 		"a letter is written": {
-			opts:  hotelOptions{DeadLetters: &letterbox{}, MaxBatchActions: 2},
+			opts:  hotelOptions{DeadLetters: &letterbox{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}},
 			setup: func(r *rig) { r.faults(refuseKeys("*")) },
 			what:  func(r *rig) { r.upload(hotels("k", 2)...) },
 			moved: []string{"Accepted +2", "BytesSent", "DeadLetters +2", "Failed +2", "Requests +1"},
 		},
 		"a letter is not written": {
-			opts:  hotelOptions{DeadLetters: &letterbox{fail: func() error { return errors.New("disk full") }}, MaxBatchActions: 2},
+			opts:  hotelOptions{DeadLetters: &letterbox{fail: func() error { return errors.New("disk full") }}, Limits: bufferedsender.Limits{MaxBatchActions: 2}},
 			setup: func(r *rig) { r.faults(refuseKeys("*")) },
 			what:  func(r *rig) { r.upload(hotels("k", 2)...) },
 			moved: []string{"Accepted +2", "BytesSent", "DeadLetterErrors +2", "Failed +2", "Requests +1"},
 		},
 		"a handler panics": {
-			opts: hotelOptions{MaxBatchActions: 2, Handlers: hotelHandlers{
+			opts: hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Handlers: hotelHandlers{
 				ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) { panic("oops") },
 			}},
 			what:  func(r *rig) { r.upload(hotels("k", 2)...) },
@@ -232,8 +232,9 @@ func TestYZ12StatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if c.opts.Breaker != nil { // whose timers belong to the bubble
-					c.opts.Breaker = steadyBreaker(t, &breaker.Options{Failures: 1})
+				if hold, ok := c.opts.Outage.(bufferedsender.Hold); ok { // whose timers belong to the bubble
+					hold.Breaker = steadyBreaker(t, &breaker.Options{Failures: 1})
+					c.opts.Outage = hold
 				}
 				r := newRig(t, &c.opts)
 				if c.setup != nil {

@@ -123,7 +123,7 @@ func TestPressureVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l ledger
-				r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, MaxBatchActions: 100, MaxInFlight: 2, AutoFlushInterval: time.Second, Handlers: l.handlers()})
+				r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}, Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 2}, AutoFlushInterval: time.Second, Handlers: l.handlers()})
 				r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 				if c.flight != nil {
 					r.add(c.flight...)
@@ -146,7 +146,7 @@ func TestPressureVersion(t *testing.T) {
 	}
 	t.Run("of a key that is settled nothing is remembered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}})
 			r.add(up(5, "new"))
 			require.NoError(t, r.flush())
 			r.add(up(3, "old"))
@@ -157,7 +157,7 @@ func TestPressureVersion(t *testing.T) {
 	t.Run("an older one is sent after all if the newer one is refused", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, AutoFlushInterval: time.Second, Handlers: l.handlers(), Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}, AutoFlushInterval: time.Second, Handlers: l.handlers(), Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 			r.faults(searchtest.Fault{Count: 4, Documents: []searchtest.DocumentFault{{Status: 409}}})
 			r.add(up(5, "new"))
 			time.Sleep(5 * time.Second) // its first attempt has failed
@@ -173,7 +173,7 @@ func TestPressureVersion(t *testing.T) {
 	})
 	t.Run("no ActionSent tells of what does not travel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}})
 			r.add(up(5, "new"), up(3, "old"))
 			require.NoError(t, r.flush())
 			sent := r.seen("sent")
@@ -187,7 +187,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 	t.Run("G7: Flush answers for what was accepted before it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), Retry: atOnce})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Handlers: l.handlers(), Retry: atOnce})
 			r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 400}}})
 			r.sender.Pause()
 			r.add(uploadTagged("k", 1))
@@ -205,7 +205,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 	t.Run("G7: a Flush returns after the callbacks of all parts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers()})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Handlers: l.handlers()})
 			for i := range 50 {
 				r.add(uploadTagged("k", i))
 			}
@@ -217,7 +217,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			dead := &letterbox{ledger: &l}
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers(), Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce, MaxBatchActions: 1, DeadLetters: dead})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Handlers: l.handlers(), Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: atOnce, Limits: bufferedsender.Limits{MaxBatchActions: 1}, DeadLetters: dead})
 			r.sickenWith(locked, hotel{ID: "x"})
 			r.add(uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3))
 			answer := closeError(t, r.sender.Close(within(t, time.Second)))
@@ -230,7 +230,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 	t.Run("G8: and calls all of a write that was cut off unknown", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
-			r := newRig(t, &hotelOptions{Fold: true, Handlers: l.handlers()})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Handlers: l.handlers()})
 			r.respond(hang)
 			r.add(uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3))
 			answer := closeError(t, r.sender.Close(within(t, time.Second)))
@@ -245,8 +245,9 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l ledger
 			r := newRig(t, &hotelOptions{
-				Fold: true, MaxBatchActions: 4, MaxBufferedActions: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Retry: atOnce,
-				Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Handlers: l.handlers(),
+				Folding: &bufferedsender.Folding[hotel]{},
+				Limits:  bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.onPurged)}, Retry: atOnce,
+				Handlers: l.handlers(),
 			})
 			r.sender.Breaker().Disable()
 			r.add(uploadTagged("k", 1), uploadTagged("other", 1), uploadTagged("k", 2), uploadTagged("k", 3))
@@ -267,7 +268,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 	})
 	t.Run("G2: what a call did not get accepted is not folded in", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, MaxBufferedActions: 2})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Limits: bufferedsender.Limits{MaxBufferedActions: 2}})
 			r.sender.Pause()
 			err := r.sender.IndexDocuments(within(t, time.Second), uploadTagged("k", 1), uploadTagged("k", 2), uploadTagged("k", 3))
 			refused(t, err, 2)
@@ -278,7 +279,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 	})
 	t.Run("each waiter gets its own result", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}})
 			r.respond(seconds(func(int, *exchange) float64 { return 1 }))
 			var calls []<-chan models.IndexingResult
 			for i := range 10 {
@@ -299,7 +300,7 @@ func TestPressureFoldAndTheOtherGuarantees(t *testing.T) {
 	})
 	t.Run("the handlers' actions are those that were added", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{Fold: true})
+			r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}})
 			r.add(models.UploadAction(hotel{ID: "k", Name: "one"}).WithTag("a"), models.MergeAction(hotel{ID: "k", Rooms: 7}).WithTag("b"))
 			require.NoError(t, r.flush())
 			var added, completed []hotelAction
@@ -331,7 +332,7 @@ func TestPressureFoldedEndsAsOneByOne(t *testing.T) {
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a test that can be repeated
-			folding := newFoldRig(t, &foldOptions{Fold: true, MaxInFlight: flight, MaxBatchActions: batch, AutoFlushInterval: 300 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000, Delay: 50 * time.Millisecond, MaxDelay: time.Second}})
+			folding := newFoldRig(t, &foldOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxInFlight: flight, MaxBatchActions: batch}, AutoFlushInterval: 300 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000, Delay: 50 * time.Millisecond, MaxDelay: time.Second}})
 			plain := newFoldRig(t, &foldOptions{})
 			folding.slowly(func(n int) time.Duration { return time.Duration(n*37%11) * 100 * time.Millisecond })
 			if again > 0 {

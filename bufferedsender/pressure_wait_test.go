@@ -36,7 +36,7 @@ func waitError(t *testing.T, err error) *bufferedsender.WaitError {
 
 func TestPressureWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxInFlight: 4})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 4}})
 		r.upload(hotel{ID: "there", Rooms: 1})
 		require.NoError(t, r.flush())
 		r.faults(searchtest.Fault{Results: searchtest.ResultsShuffled, Documents: []searchtest.DocumentFault{{Keys: []string{"c", "g"}, Nth: 1, Status: 409}}})
@@ -120,7 +120,7 @@ func TestPressureWaitSaysWhatFailed(t *testing.T) {
 func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 	cause := errors.New("my own cause")
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 25*time.Second, cause)
 		defer cancel()
@@ -152,7 +152,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 	})
 	t.Run("also for room", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 3, MaxBufferedActions: 3})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 			results, err := r.sender.IndexDocumentsAndWait(within(t, 15*time.Second), uploads(hotels("k", 8))...)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -208,7 +208,7 @@ func TestPressureWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 	})
 	t.Run("with DisableAutoFlush a full buffer refuses", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{DisableAutoFlush: true, MaxBufferedActions: 3})
+			r := newRig(t, &hotelOptions{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 3}})
 			r.upload(hotels("old", 3)...)
 			_, err := r.sender.IndexDocumentsAndWait(t.Context(), uploads(hotels("k", 2))...)
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
@@ -257,7 +257,7 @@ func TestPressureWaitAndClose(t *testing.T) {
 	})
 	t.Run("Close sends it at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{WaitInterval: time.Hour})
+			r := newRig(t, &hotelOptions{Waiting: bufferedsender.Waiting{Interval: time.Hour}})
 			call := later(func() error {
 				_, err := r.sender.IndexDocumentsAndWait(t.Context(), uploads(hotels("k", 2))...)
 				return err
@@ -270,7 +270,7 @@ func TestPressureWaitAndClose(t *testing.T) {
 	})
 	t.Run("a Close that gives up ends the waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxBatchActions: 2})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.respond(hang)
 			call := later(func() error {
 				results, err := r.sender.IndexDocumentsAndWait(t.Context(), uploads(hotels("k", 3))...)
@@ -321,7 +321,7 @@ func TestPressureWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 		option, wait time.Duration
 	}{{0, bufferedsender.DefaultWaitInterval}, {50 * time.Millisecond, 50 * time.Millisecond}, {-1, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{WaitInterval: c.option})
+			r := newRig(t, &hotelOptions{Waiting: bufferedsender.Waiting{Interval: c.option}})
 			r.upload(hotel{ID: "in-no-hurry"})
 			time.Sleep(time.Second)
 			_, err := r.sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(hotel{ID: "k"}))
@@ -331,7 +331,7 @@ func TestPressureWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	}
 	t.Run("a full batch goes at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{WaitInterval: time.Hour, MaxBatchActions: 3})
+			r := newRig(t, &hotelOptions{Waiting: bufferedsender.Waiting{Interval: time.Hour}, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
 			_, err := r.sender.IndexDocumentsAndWait(t.Context(), uploads(hotels("k", 3))...)
 			require.NoError(t, err)
 			assert.Zero(t, r.now())
@@ -339,7 +339,7 @@ func TestPressureWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	})
 	t.Run("counted from the first", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{WaitInterval: 100 * time.Millisecond})
+			r := newRig(t, &hotelOptions{Waiting: bufferedsender.Waiting{Interval: 100 * time.Millisecond}})
 			var calls []<-chan error
 			for i := range 8 {
 				calls = append(calls, later(func() error {
@@ -369,7 +369,7 @@ func TestPressureWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	t.Run("and a Flush before it is over ends it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for _, off := range []bool{false, true} {
-				r := newRig(t, &hotelOptions{DisableAutoFlush: off, WaitInterval: time.Hour})
+				r := newRig(t, &hotelOptions{DisableAutoFlush: off, Waiting: bufferedsender.Waiting{Interval: time.Hour}})
 				call := later(func() error {
 					_, err := r.sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(hotel{ID: "k"}))
 					return err

@@ -30,7 +30,7 @@ func TestPressureAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 		{"within a second, 100 ms a request", time.Second, 100 * time.Millisecond, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, &hotelOptions{MaxInFlight: c.flight})
+			r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: c.flight}})
 			r.respond(seconds(func(int, *exchange) float64 { return c.latency.Seconds() }))
 			var wg sync.WaitGroup
 			var longest, all time.Duration

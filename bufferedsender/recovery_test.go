@@ -21,7 +21,7 @@ func TestAShortInterruptionIsFollowedByProgressWithinASecond(t *testing.T) {
 			for range 50 { // the draws of the jitter differ
 				synctest.Test(t, func(t *testing.T) {
 					opts := guarded(t)
-					opts.MaxBatchActions, opts.MaxInFlight = 2, inFlight
+					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 2, inFlight
 					r := newRig(t, opts)
 					r.respond(when(until(interruption), reset))
 					r.upload(hotels("k", 40)...)
@@ -80,7 +80,7 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%d, %d in flight", status, inFlight), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					opts := guarded(t)
-					opts.MaxBatchActions, opts.MaxInFlight = 10, inFlight
+					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 10, inFlight
 					if status < 500 {
 						opts.Retry = retry.Options{MaxRetries: -1} // not even then
 					}

@@ -34,7 +34,7 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil)})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 				r.sickenWith(onlyFirst(1, always(401, "")), hotel{ID: "a"})
 				r.respond(onlyFirst(2, always(429, "", c.headers...)))
 				r.upload(hotel{ID: "b"})
@@ -49,7 +49,7 @@ func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 
 func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 4, Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1})}})
 		r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			switch {
 			case n <= 3: // the first of these opens it
@@ -69,7 +69,7 @@ func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
 
 func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{DisableAutoFlush: true, Breaker: steadyBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{DisableAutoFlush: true, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 		r.respond(onlyFirst(4, sick)) // three open it, a probe in vain
 		r.upload(hotel{ID: "flushed"})
 		require.Error(t, r.sender.Flush(within(t, time.Second)))
@@ -86,7 +86,7 @@ func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 
 func TestASubscriberOfTheBreakerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, Breaker: steadyBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 		var ended atomic.Int64
 		defer r.sender.Breaker().Subscribe(func(c breaker.Change) {
 			if c.To == breaker.Open {
@@ -111,7 +111,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var hangs atomic.Bool
-		opts := hotelOptions{MaxBatchActions: 1, MaxInFlight: 2, Breaker: steadyBreaker(t, nil)}
+		opts := hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}}
 		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[hotel]) {
 			if hangs.Load() {
 				<-release
@@ -119,7 +119,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		}
 		r := newRig(t, &opts)
 		r.unstopped = true
-		other, err := bufferedsender.New(r.client, &hotelOptions{MaxBatchActions: 1, Breaker: opts.Breaker, Logger: mute})
+		other, err := bufferedsender.New(r.client, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: opts.Outage, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, other)
 
@@ -128,7 +128,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		hangs.Store(true)
 		r.upload(hotel{ID: "b"})
 		time.Sleep(31 * time.Second)
-		require.Equal(t, breaker.HalfOpen, opts.Breaker.Status().State, "the probe is with the handler that hangs")
+		require.Equal(t, breaker.HalfOpen, r.sender.Breaker().Status().State, "the probe is with the handler that hangs")
 		assert.True(t, closeError(t, r.sender.Close(within(t, time.Second))).CallbackStuck)
 
 		require.NoError(t, other.UploadDocuments(t.Context(), hotel{ID: "c"}))
@@ -154,12 +154,12 @@ func (slowMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric
 func TestHandlersAreNotCalledBeforeTheSenderIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, told := time.Now(), make(chan context.Context, 10)
-		opts := hotelOptions{Breaker: steadyBreaker(t, nil), MeterProvider: slow{}, Logger: mute}
+		opts := hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, MeterProvider: slow{}, Logger: mute}
 		opts.Handlers.HealthChanged = func(ctx context.Context, _ *events.HealthChange) {
 			assert.Equal(t, time.Second, time.Since(began))
 			told <- ctx
 		}
-		opts.Breaker.Disable()
+		opts.Outage.(bufferedsender.Hold).Breaker.Disable()
 		sender, err := bufferedsender.New(&fakeIndexer{agree}, &opts)
 		require.NoError(t, err)
 		assert.NotNil(t, <-told)
@@ -182,7 +182,7 @@ func TestAFailedNewLeavesNothingWithTheBreaker(t *testing.T) {
 	b := steadyBreaker(t, nil)
 	left := func() weak.Pointer[fakeIndexer] {
 		index := &fakeIndexer{agree}
-		_, err := bufferedsender.New(index, &hotelOptions{Breaker: b, MeterProvider: deaf{}, Logger: mute})
+		_, err := bufferedsender.New(index, &hotelOptions{Outage: bufferedsender.Hold{Breaker: b}, MeterProvider: deaf{}, Logger: mute})
 		require.ErrorContains(t, err, "no callbacks here")
 		return weak.Make(index)
 	}()
@@ -224,9 +224,9 @@ func TestARetryAfterIsObeyedForMaxRetryAfterAtTheMost(t *testing.T) {
 		for _, status := range []int{429, 500, 503} {
 			t.Run(fmt.Sprint(name, ", ", status), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					opts := &hotelOptions{MaxBatchActions: 1}
+					opts := &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}}
 					if c.breaker != nil {
-						opts.Breaker = steadyBreaker(t, c.breaker)
+						opts.Outage = bufferedsender.Hold{Breaker: steadyBreaker(t, c.breaker)}
 					}
 					r := newRig(t, opts)
 					r.respond(onlyFirst(1, always(status, "", "Retry-After", "43200")))
@@ -243,7 +243,7 @@ func TestAResumeDoesNotHideAnOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{Breaker: b, Handlers: hotelHandlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
+		r := newRig(t, &hotelOptions{Outage: bufferedsender.Hold{Breaker: b}, Handlers: hotelHandlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
 			if h.To == events.Paused {
 				<-release
 			}

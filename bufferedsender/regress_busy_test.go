@@ -24,7 +24,7 @@ func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxBatchActions: 20, Breaker: steadyBreaker(t, nil)})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 20}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 				faults := searchtest.Faults{Capacity: &searchtest.Capacity{DocumentsPerSecond: 2}}
 				r.srv.SetFaults(&faults)
 				r.upload(hotels("k", 200)...)
@@ -42,12 +42,12 @@ func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 // All others get through, so it is not the capacity; but it passes.
 func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 	for name, opts := range map[string]hotelOptions{
-		"one request at a time": {MaxBatchActions: 100},
-		"adaptive":              {MaxBatchActions: 100, MaxInFlight: 8, Tuning: tuning.Adaptive(nil)},
+		"one request at a time": {Limits: bufferedsender.Limits{MaxBatchActions: 100}},
+		"adaptive":              {Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 8}, Tuning: tuning.Adaptive(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				opts.Breaker = steadyBreaker(t, nil)
+				opts.Outage = bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}
 				r := newRig(t, &opts)
 				latency := searchtest.Duration(20 * time.Millisecond)
 				r.faults(
@@ -64,7 +64,7 @@ func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 // The requests that the service takes were under way when it refused others.
 func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: steadyBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 		workers := make(chan struct{}, 4)
 		r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			select {
@@ -85,7 +85,7 @@ func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 // One pause for all of a refused request: its documents travel together again.
 func TestARefusedRequestDoesNotComeBackInCrumbs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 1000, Breaker: steadyBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 1000}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 		r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n == 8 {
 				time.Sleep(10 * time.Millisecond)
@@ -104,15 +104,15 @@ func TestARefusedRequestDoesNotComeBackInCrumbs(t *testing.T) {
 func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 5 { // it is a matter of luck
-			opts := &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: steadyBreaker(t, nil)}
+			opts := &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}}
 			r := newRig(t, opts)
 			r.srv.SetFaults(&searchtest.Faults{
 				Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
 				Capacity: &searchtest.Capacity{DocumentsPerSecond: 20, Reply: 429},
 			})
-			small, err := bufferedsender.New(r.client, &hotelOptions{MaxBatchActions: 9, Breaker: opts.Breaker, Logger: mute})
+			small, err := bufferedsender.New(r.client, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 9}, Outage: opts.Outage, Logger: mute})
 			require.NoError(t, err)
-			r.opts.MaxInFlight, r.unstopped = 9, true // what the rig checks is not for two senders
+			r.opts.Limits.MaxInFlight, r.unstopped = 9, true // what the rig checks is not for two senders
 			r.upload(hotels("k", 1000)...)
 			require.NoError(t, small.UploadDocuments(t.Context(), hotels("o", 200)...))
 			closed := later(func() error { return small.Close(within(t, time.Hour)) })
@@ -126,7 +126,7 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 // away in vain.
 func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 8, MaxBatchActions: 10, Breaker: steadyBreaker(t, nil)})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 		workers := make(chan struct{}, 4)
 		r.respond(func(_ int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			select {
@@ -145,7 +145,7 @@ func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 
 func TestRetriesThatAreOffAreOffForThrottlingToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: -1}, MaxBatchActions: 4})
+		r := newRig(t, &hotelOptions{Retry: retry.Options{MaxRetries: -1}, Limits: bufferedsender.Limits{MaxBatchActions: 4}})
 		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-0"}, Status: 503}}})
 		r.upload(hotels("k", 200)...)
 		require.Equal(t, 1, flushFailures(t, r.flush()))
@@ -157,7 +157,7 @@ func TestRetriesThatAreOffAreOffForThrottlingToo(t *testing.T) {
 // does not wait for a minute because of it.
 func TestTheWaitForAConflictDoesNotCountWhatThrottlingCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1, MaxInFlight: 2, Retry: retry.Options{Jitter: -1}})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Retry: retry.Options{Jitter: -1}})
 		var turnedAway int
 		r.respond(func(_ int, x *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if x.keys[0] != "bad" {
@@ -193,7 +193,7 @@ func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
 		t.Run(fmt.Sprint(slots, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := guarded(t)
-				opts.MaxInFlight = slots
+				opts.Limits.MaxInFlight = slots
 				r := newRigOn(t, &searchtest.Options{KeepChanges: 1 << 20}, opts)
 				capacity := func(perSecond float64) {
 					r.srv.SetFaults(&searchtest.Faults{Capacity: &searchtest.Capacity{DocumentsPerSecond: perSecond}})

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -44,7 +45,7 @@ func TestDeadLettersOfOneKeyHoldWhatTravelled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dead := &letterbox{}
-				r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, DeadLetters: dead, AutoFlushInterval: time.Second})
+				r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}, DeadLetters: dead, AutoFlushInterval: time.Second})
 				r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Minute), Documents: []searchtest.DocumentFault{{Status: 400}}})
 				r.add(c.first)
 				if c.inFlight {
@@ -65,7 +66,7 @@ func TestDeadLettersOfOneKeyHoldWhatTravelled(t *testing.T) {
 func TestADeletedDocumentDoesNotComeBackAsALetterWhenCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &letterbox{}
-		r := newRig(t, &hotelOptions{Fold: true, Version: byRooms, DeadLetters: dead})
+		r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}, DeadLetters: dead})
 		r.sender.Pause()
 		r.upload(hotel{ID: "k", Name: "five", Rooms: 5})
 		r.add(models.DeleteAction(hotel{ID: "k"}))

@@ -15,7 +15,7 @@ import (
 
 func TestANegativeVersionIsNotOlderThanNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
+		r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}})
 		r.upload(hotel{ID: "k", Rooms: 0}) // has none
 		r.upload(hotel{ID: "k", Rooms: -5})
 		require.NoError(t, r.flush())
@@ -25,12 +25,12 @@ func TestANegativeVersionIsNotOlderThanNone(t *testing.T) {
 
 func TestAPanicOfVersionRefusesTheAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Fold: true, Version: func(h hotel) int64 {
+		r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: func(h hotel) int64 {
 			if h.Rooms == 13 {
 				panic("unlucky")
 			}
 			return int64(h.Rooms)
-		}})
+		}}})
 		err := r.sender.UploadDocuments(t.Context(), hotel{ID: "a", Rooms: 12}, hotel{ID: "b", Rooms: 13}, hotel{ID: "c", Rooms: 14})
 		var refusal *bufferedsender.AddError
 		require.ErrorAs(t, err, &refusal)
@@ -54,7 +54,7 @@ func TestASupersededActionIsNeverUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l ledger
-				opts := &hotelOptions{Fold: true, Version: byRooms, MaxBatchActions: 1, Handlers: l.handlers()}
+				opts := &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}, Limits: bufferedsender.Limits{MaxBatchActions: 1}, Handlers: l.handlers()}
 				if !c.superseded {
 					opts.Retry.MaxRetries = -1
 				}
@@ -87,7 +87,7 @@ func TestASupersededActionIsNeverUnknown(t *testing.T) {
 func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const changes = 200
-		r := newRig(t, &hotelOptions{Fold: true})
+		r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}})
 		r.sender.Pause()
 		r.upload(sized("k", 100_000))
 		for i := range changes {
@@ -109,7 +109,7 @@ func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, room = 2000, 40_000
-		r := newRig(t, &hotelOptions{Fold: true, MaxBatchBytes: 10_000, MaxBufferedBytes: room})
+		r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, Limits: bufferedsender.Limits{MaxBatchBytes: 10_000, MaxBufferedBytes: room}})
 		r.sender.Pause()
 		accepted := 0
 		for range 3 * room / size {

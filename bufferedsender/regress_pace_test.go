@@ -35,7 +35,7 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var r *rig
 				var once sync.Once
-				opts := hotelOptions{MaxBatchActions: 2, MaxInFlight: 8, DisableAutoFlush: true}
+				opts := hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 8}, DisableAutoFlush: true}
 				opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[hotel]) {
 					once.Do(func() { assert.NoError(t, c.decide(r.sender)) })
 				}
@@ -58,7 +58,7 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 
 func TestThePartsOfARefusedBatchKeepToNewLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 8})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 8}})
 		r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
 		r.upload(hotels("k", 8)...)
 		synctest.Wait()
@@ -90,7 +90,7 @@ func (oneEach) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (m
 func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		sender, err := bufferedsender.New(oneEach{}, &hotelOptions{MaxBatchActions: 150, MaxInFlight: 2, Logger: mute})
+		sender, err := bufferedsender.New(oneEach{}, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 150, MaxInFlight: 2}, Logger: mute})
 		require.NoError(t, err)
 		closeAtLast(t, sender)
 		require.NoError(t, sender.UploadDocuments(t.Context(), hotels("k", 300)...))
@@ -115,7 +115,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, &hotelOptions{MaxInFlight: c.slots, MaxBatchActions: c.batch, Breaker: steadyBreaker(t, nil)})
+				r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: c.slots, MaxBatchActions: c.batch}, Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}})
 				r.srv.SetFaults(&searchtest.Faults{
 					Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
 					Capacity: &searchtest.Capacity{DocumentsPerSecond: c.perSecond, Reply: c.reply},
@@ -131,7 +131,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 // Its retries travel alone: nothing in its requests tells that others go through.
 func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Breaker: steadyBreaker(t, nil), AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
+		r := newRig(t, &hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
 		r.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
 		r.upload(hotel{ID: "bad"})
 		for _, doc := range hotels("k", 360) {
@@ -146,7 +146,7 @@ func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 // The service is not busy if all the others get through.
 func TestADocumentThatAloneIsThrottledIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Breaker: steadyBreaker(t, nil), AutoFlushInterval: time.Millisecond})
+		r := newRig(t, &hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}, AutoFlushInterval: time.Millisecond})
 		r.faults(searchtest.Fault{Delay: searchtest.Duration(20 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"bad"}, Status: 503}}})
 		r.upload(hotel{ID: "bad"})
 		for _, doc := range hotels("k", 3000) {
@@ -172,7 +172,7 @@ func (leaver) Observe(tuning.Observation) tuning.Limits {
 
 func TestAControllerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Tuning: leaver{}, MaxBatchActions: 2})
+		r := newRig(t, &hotelOptions{Tuning: leaver{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.upload(hotels("k", 5)...)
 		require.NoError(t, r.close())
 		assert.EqualValues(t, 5, r.sender.Stats().Completed)

@@ -24,7 +24,8 @@ func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
 		var l ledger
 		b, release := steadyBreaker(t, nil), make(chan struct{})
 		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 1, MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged,
+			Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxBufferedBytes: 1000},
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(l.onPurged)},
 		})
 		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			<-release
@@ -50,9 +51,9 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 		const batch, flight = 500, 4
 		var purges [][]string
 		r := newRig(t, &hotelOptions{
-			MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight, Retry: atOnce,
-			Breaker: steadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), Overload: bufferedsender.OverloadPurgeIndex,
-			OnPurged: func(_ context.Context, keys []string) { purges = append(purges, keys) },
+			Limits: bufferedsender.Limits{MaxBatchActions: batch, MaxInFlight: flight, MaxBufferedActions: batch * flight},
+			Retry:  atOnce,
+			Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), WhenFull: bufferedsender.PurgeAll(func(_ context.Context, keys []string) { purges = append(purges, keys) })},
 		})
 		old := hotels("old", batch*flight)
 		r.sicken(old...) // all of them are retries now
@@ -77,14 +78,14 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 		b, purged := steadyBreaker(t, nil), 0
 		var r *rig
 		r = newRig(t, &hotelOptions{
-			Breaker: b, Overload: bufferedsender.OverloadPurgeOne, MaxBufferedActions: 5,
-			OnPurged: func(_ context.Context, keys []string) {
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(func(_ context.Context, keys []string) {
 				for _, key := range keys {
 					if purged++; purged < enough {
 						_ = r.sender.TryIndexDocuments(models.DeleteAction(hotel{ID: key}), models.UploadAction(hotel{ID: key}))
 					}
 				}
-			},
+			})},
+			Limits: bufferedsender.Limits{MaxBufferedActions: 5},
 		})
 		b.Disable()
 		r.upload(hotels("k", 6)...)
@@ -99,7 +100,7 @@ func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 func TestACallThatDoesNotWaitIsToldWhyThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := steadyBreaker(t, nil)
-		r := newRig(t, &hotelOptions{Breaker: b, Overload: bufferedsender.OverloadFail, MaxBufferedActions: 1})
+		r := newRig(t, &hotelOptions{Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.Reject()}, Limits: bufferedsender.Limits{MaxBufferedActions: 1}})
 		b.Disable()
 		require.NoError(t, r.sender.TryIndexDocuments(models.UploadAction(hotel{ID: "a"})))
 		synctest.Wait()
@@ -117,11 +118,11 @@ func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 		var purged []string
 		b := steadyBreaker(t, nil)
 		r := newRig(t, &hotelOptions{
-			MaxBufferedBytes: 1000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne,
-			OnPurged: func(_ context.Context, keys []string) {
+			Limits: bufferedsender.Limits{MaxBufferedBytes: 1000},
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(func(_ context.Context, keys []string) {
 				purged = append(purged, keys...)
 				b.Enable()
-			},
+			})},
 		})
 		b.Disable()
 		r.upload(hotels("k", 10)...)
@@ -139,7 +140,8 @@ func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 		var l ledger
 		b, release := steadyBreaker(t, nil), make(chan struct{})
 		r := newRig(t, &hotelOptions{
-			MaxBatchActions: 5, MaxBufferedBytes: 2000, Breaker: b, Overload: bufferedsender.OverloadPurgeOne, OnPurged: l.onPurged, Fold: true,
+			Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBufferedBytes: 2000},
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeOldest(l.onPurged)}, Folding: &bufferedsender.Folding[hotel]{},
 			Handlers: hotelHandlers{ActionFailed: func(context.Context, *events.ActionFailed[hotel]) {}},
 		})
 		r.respond(func(_ int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -164,7 +166,7 @@ func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 
 func TestA413OfARequestFromBeforeSetLimitsDoesNotWidenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchBytes: 100_000})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchBytes: 100_000}})
 		r.faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
 		var docs []hotel
 		for i := range 2000 {
@@ -197,12 +199,12 @@ func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var r *rig
 				r = newRig(t, &hotelOptions{
-					MaxBatchActions: 4, MaxBufferedActions: 4, Retry: atOnce,
-					Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), Overload: bufferedsender.OverloadPurgeOne,
-					OnPurged: func(context.Context, []string) {
+					Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4},
+					Retry:  atOnce,
+					Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(func(context.Context, []string) {
 						decide(r.sender)
 						r.sender.Breaker().Reset()
-					},
+					})},
 				})
 				r.respond(onlyFirst(1, func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 					time.Sleep(time.Second)

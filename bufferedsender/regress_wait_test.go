@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
@@ -18,7 +19,7 @@ func TestAStuckCloseCountsAllThatTravelledTogetherAsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const folded = 5
 		release := make(chan struct{})
-		opts := hotelOptions{Fold: true, AutoFlushInterval: time.Second}
+		opts := hotelOptions{Folding: &bufferedsender.Folding[hotel]{}, AutoFlushInterval: time.Second}
 		opts.Handlers.BatchCompleted = func(context.Context, *events.Batch) { <-release }
 		r := newRig(t, &opts)
 		r.unstopped = true

@@ -74,7 +74,7 @@ func TestARetryAfterOfNothingIsNoPermission(t *testing.T) {
 // What a reply asks for while a request is being prepared holds for that too.
 func TestARequestThatWasPreparedWhenAPauseBeganIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := &hotelOptions{MaxBatchActions: 2, MaxInFlight: 2, Handlers: hotelHandlers{
+		opts := &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}, Handlers: hotelHandlers{
 			ActionSent: func(_ context.Context, e *events.ActionSent[hotel]) {
 				if e.Key == "k-2" && e.Attempt == 1 {
 					time.Sleep(2 * time.Second)

@@ -97,7 +97,7 @@ func TestEventsAgreeWithAStuckClose(t *testing.T) {
 		sender, err := bufferedsender.New(indexerFunc(func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-ctx.Done() // it answers, but late
 			return good.IndexDocumentsRaw(context.WithoutCancel(ctx), body)
-		}), &docOptions{MaxBatchActions: 10, MaxInFlight: 4, Handlers: docHandlers{
+		}), &docOptions{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 4}, Handlers: docHandlers{
 			ActionCompleted: func(context.Context, *events.ActionCompleted[modelDoc]) {
 				completed++
 				time.Sleep(1500 * time.Millisecond)
@@ -122,7 +122,7 @@ func TestEventsAgreeWithAStuckClose(t *testing.T) {
 func TestWhatAStuckCloseCalledUnsentIsNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, index := make(chan struct{}), &slowIndex{}
-		sender, err := bufferedsender.New(index, &docOptions{MaxBatchActions: 1, MaxInFlight: 4, Handlers: docHandlers{
+		sender, err := bufferedsender.New(index, &docOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}, Handlers: docHandlers{
 			ActionSent: func(context.Context, *events.ActionSent[modelDoc]) { <-release },
 		}})
 		require.NoError(t, err)
@@ -140,7 +140,8 @@ func TestAnAdderThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &slowIndex{delay: time.Hour}
 		sender, err := bufferedsender.New(index, &docOptions{
-			MaxBatchBytes: 1000, MaxBufferedBytes: 1500, MaxInFlight: 2, AutoFlushInterval: time.Second, RequestTimeout: -1,
+			Limits:            bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1500, MaxInFlight: 2},
+			AutoFlushInterval: time.Second, RequestTimeout: -1,
 		})
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a", A: text(900)}))
@@ -161,7 +162,7 @@ func TestAnAdderThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 func TestCallersThatNeverWaitDoNotFillTheBufferForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &slowIndex{}
-		sender, err := bufferedsender.New(index, &docOptions{MaxBufferedActions: 5, AutoFlushInterval: -1})
+		sender, err := bufferedsender.New(index, &docOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 5}, AutoFlushInterval: -1})
 		require.NoError(t, err)
 		accepted := 0
 		for i := range 20 {
@@ -193,7 +194,7 @@ func (c hostileContext) Value(key any) any {
 
 func TestACallThatPanicsInTheQueueLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sender, err := bufferedsender.New(&slowIndex{delay: time.Second}, &docOptions{MaxBufferedActions: 1})
+		sender, err := bufferedsender.New(&slowIndex{delay: time.Second}, &docOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 1}})
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
 		synctest.Wait()
@@ -244,11 +245,11 @@ func TestAnIntervalThatMeansNeverIsNever(t *testing.T) {
 
 func TestAKeyOfTheAccessorThatTheDocumentContradictsIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := &docOptions{KeyField: "id", KeyFieldAccessor: func(d modelDoc) string { return strings.TrimPrefix(d.ID, "wrong-") }}
+		options := &docOptions{Documents: bufferedsender.Documents[modelDoc]{KeyField: "id", Key: func(d modelDoc) string { return strings.TrimPrefix(d.ID, "wrong-") }}}
 		sender, err := bufferedsender.New(&slowIndex{}, options)
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "a"}))
-		require.ErrorContains(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "wrong-b"}), "KeyFieldAccessor")
+		require.ErrorContains(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "wrong-b"}), "Documents.Key")
 		require.NoError(t, sender.DeleteDocuments(t.Context(), modelDoc{ID: "wrong-c"}), "which is sent with the accessor's key")
 		require.NoError(t, sender.Close(t.Context()))
 	})

@@ -43,7 +43,7 @@ func TestTelemetryAllocatesForEachBatchAndNotForEachDocument(t *testing.T) {
 func costs(t testing.TB, rounds int) (sending, watching time.Duration) {
 	t.Helper()
 	const docs, batch, call = 10_000, 1000, 100
-	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{Logger: silent, MaxBatchActions: batch})
+	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{Logger: silent, Limits: bufferedsender.Limits{MaxBatchActions: batch}})
 	require.NoError(t, err)
 	defer s.Close(context.Background())
 	observe := observing(t, batch, nil)

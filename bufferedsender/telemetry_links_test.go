@@ -52,7 +52,7 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 	})
 	t.Run("also if its action was folded, not if it was superseded and did not travel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms) }})
+			r, spans, tracer := traced(t, hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: func(h hotel) int64 { return int64(h.Rooms) }}})
 			var want []trace.SpanID
 			for _, version := range []int{2, 3, 1} {
 				ctx, id := adding(t, tracer)
@@ -69,7 +69,7 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 	})
 	t.Run("up to 128, folded ones too", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, spans, tracer := traced(t, hotelOptions{Fold: true})
+			r, spans, tracer := traced(t, hotelOptions{Folding: &bufferedsender.Folding[hotel]{}})
 			for i := range 300 {
 				ctx, _ := adding(t, tracer)
 				require.NoError(t, r.sender.UploadDocuments(ctx, hotel{ID: "a"}, hotel{ID: fmt.Sprint("b-", i)}))

@@ -88,7 +88,9 @@ var movements = map[string]movement{
 		want: reading{"flushes": 1},
 	},
 	"a full batch leaves by itself": {
-		opts: func(*testing.T) *hotelOptions { return &hotelOptions{MaxBatchActions: 2} },
+		opts: func(*testing.T) *hotelOptions {
+			return &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}}
+		},
 		act:  func(r *rig) { r.upload(hotels("k", 4)...) },
 		want: together(reading{"items.added": 4}, oneRequest(2, answered200), oneRequest(2, answered200), settles(4, "completed", "201")),
 	},
@@ -117,7 +119,9 @@ var movements = map[string]movement{
 		want: together(accepts(1), reading{"flushes": 1, "requests.inflight": 1, "item.wait.duration": 1}),
 	},
 	"an adding call waits for room": {
-		opts:   func(*testing.T) *hotelOptions { return &hotelOptions{MaxBufferedActions: 2} },
+		opts: func(*testing.T) *hotelOptions {
+			return &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 2}}
+		},
 		before: func(r *rig) { r.sender.Pause(); r.upload(hotels("k", 2)...) },
 		act: func(r *rig) {
 			go r.sender.UploadDocuments(within(r.t, time.Hour), hotel{ID: "a"}) //nolint:errcheck // accepted when all is over
@@ -179,7 +183,7 @@ var movements = map[string]movement{
 			settles(2, "completed", "201")),
 	},
 	"actions are folded": {
-		opts: func(*testing.T) *hotelOptions { return &hotelOptions{Fold: true} },
+		opts: func(*testing.T) *hotelOptions { return &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}} },
 		act: func(r *rig) {
 			r.upload(hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "a"})
 			require.NoError(r.t, r.flush())
@@ -188,7 +192,7 @@ var movements = map[string]movement{
 	},
 	"an action is superseded": {
 		opts: func(*testing.T) *hotelOptions {
-			return &hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms) }}
+			return &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: func(h hotel) int64 { return int64(h.Rooms) }}}
 		},
 		act: func(r *rig) {
 			r.upload(hotel{ID: "a", Rooms: 2}, hotel{ID: "a", Rooms: 1})
@@ -197,8 +201,10 @@ var movements = map[string]movement{
 		want: together(reading{"items.added": 2, "flushes": 1, "items.superseded": 1}, oneRequest(1, answered200), settles(2, "completed", "201")),
 	},
 	"the breaker opens": {
-		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
-		act:  serviceIsGone,
+		opts: func(t *testing.T) *hotelOptions {
+			return &hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}}
+		},
+		act: serviceIsGone,
 		want: together(accepts(1), reading{
 			"flushes": 1, "breaker.state": 2, "items.retried{status_code=500}": 3, "throttle.delay": 3,
 			"operation.duration{name=BATCH,status_code=500,type=500}": 3, "batch.items": 3, "batch.bytes": 3, "item.wait.duration": somehow,
@@ -206,7 +212,9 @@ var movements = map[string]movement{
 		}),
 	},
 	"the breaker is closed again": {
-		opts:   func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
+		opts: func(t *testing.T) *hotelOptions {
+			return &hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}}
+		},
 		before: serviceIsGone,
 		act:    func(r *rig) { r.respond(nil); require.NoError(r.t, r.flush()) },
 		// The worker tells the breaker of the answer before the loop has it: until
@@ -215,15 +223,17 @@ var movements = map[string]movement{
 			oneRequest(0, answered200), settles(1, "completed", "201"), becomes("circuit_open", "healthy")),
 	},
 	"the breaker is disabled": {
-		opts: func(t *testing.T) *hotelOptions { return &hotelOptions{Breaker: steadyBreaker(t, nil)} },
-		act:  func(r *rig) { r.opts.Breaker.Disable() },
+		opts: func(t *testing.T) *hotelOptions {
+			return &hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}}
+		},
+		act:  func(r *rig) { r.sender.Breaker().Disable() },
 		want: together(reading{"breaker.state": 3}, becomes("healthy", "circuit_open")),
 	},
 	"actions are purged": {
 		opts: func(t *testing.T) *hotelOptions {
-			return &hotelOptions{Breaker: steadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 3}
+			return &hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil), WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedActions: 3}}
 		},
-		before: func(r *rig) { r.opts.Breaker.Disable(); r.upload(hotels("k", 3)...) },
+		before: func(r *rig) { r.sender.Breaker().Disable(); r.upload(hotels("k", 3)...) },
 		act:    func(r *rig) { r.upload(hotels("m", 2)...) },
 		want:   together(reading{"items.added": 2, "items.purged": 2}, settles(2, "failed", "0")),
 	},
@@ -248,8 +258,10 @@ var movements = map[string]movement{
 		},
 	},
 	"limits are tuned": {
-		opts: func(*testing.T) *hotelOptions { return &hotelOptions{Tuning: narrow{}, MaxInFlight: 5} },
-		act:  func(r *rig) { r.upload(hotel{ID: "a"}); require.NoError(r.t, r.flush()) },
+		opts: func(*testing.T) *hotelOptions {
+			return &hotelOptions{Tuning: narrow{}, Limits: bufferedsender.Limits{MaxInFlight: 5}}
+		},
+		act: func(r *rig) { r.upload(hotel{ID: "a"}); require.NoError(r.t, r.flush()) },
 		want: together(reading{
 			"items.added": 1, "flushes": 1, "batch.limit.items": -3, "batch.limit.bytes": -3000, "concurrency.limit": -1, "request.interval": 0.001,
 		}, oneRequest(1, answered200), settles(1, "completed", "201")),

@@ -32,7 +32,7 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 		delta := sdkmetric.NewManualReader(sdkmetric.WithTemporalitySelector(func(sdkmetric.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality }))
 		meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(cumulative), sdkmetric.WithReader(delta))
 		sender := func() *bufferedsender.BufferedSender[hotel] {
-			s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: meters, Fold: true})
+			s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: meters, Folding: &bufferedsender.Folding[hotel]{}})
 			require.NoError(t, err)
 			closeAtLast(t, s)
 			return s
@@ -78,7 +78,7 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 func TestMetricsOfAShortLifeAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
-		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Fold: true})
+		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Folding: &bufferedsender.Folding[hotel]{}})
 		require.NoError(t, err)
 		require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "b"}))
 		require.NoError(t, s.Flush(t.Context()))
@@ -111,7 +111,7 @@ func TestMetricsCanBeCollectedAtAnyTimeConcurrentSafe(t *testing.T) {
 	}()
 	const senders, docs = 5, 200
 	for range senders {
-		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: meters, MaxBatchActions: 7, MaxInFlight: 3})
+		s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{MeterProvider: meters, Limits: bufferedsender.Limits{MaxBatchActions: 7, MaxInFlight: 3}})
 		require.NoError(t, err)
 		for _, doc := range hotels("k", docs) {
 			require.NoError(t, s.UploadDocuments(t.Context(), doc))
@@ -141,7 +141,7 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 		return
 	}
 	early := otel.GetMeterProvider()
-	s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Fold: true})
+	s, err := bufferedsender.New(&fakeIndexer{agree}, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{}})
 	require.NoError(t, err)
 	require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}, hotel{ID: "a"}, hotel{ID: "b"}))
 	require.NoError(t, s.Flush(t.Context()))

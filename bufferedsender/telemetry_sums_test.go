@@ -21,11 +21,13 @@ import (
 var temperaments = map[string]func(t *testing.T) hotelOptions{
 	"as it comes": func(*testing.T) hotelOptions { return hotelOptions{} },
 	"folding": func(*testing.T) hotelOptions {
-		return hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms % 7) }}
+		return hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: func(h hotel) int64 { return int64(h.Rooms % 7) }}}
 	},
-	"with a breaker": func(t *testing.T) hotelOptions { return hotelOptions{Breaker: steadyBreaker(t, nil)} },
+	"with a breaker": func(t *testing.T) hotelOptions {
+		return hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil)}}
+	},
 	"purging": func(t *testing.T) hotelOptions {
-		return hotelOptions{Breaker: steadyBreaker(t, nil), Overload: bufferedsender.OverloadPurgeOne, AllowLoss: true, MaxBufferedActions: 30}
+		return hotelOptions{Outage: bufferedsender.Hold{Breaker: steadyBreaker(t, nil), WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedActions: 30}}
 	},
 	"creating what a merge misses": func(*testing.T) hotelOptions {
 		return hotelOptions{OnMergeMissing: bufferedsender.MergeMissingUpload}
@@ -68,7 +70,7 @@ func TestMetricSumsAreTheOutcomesInEveryFaultScenario(t *testing.T) {
 
 func addUp(t *testing.T, script []searchtest.Fault, opts hotelOptions) {
 	events := &told{}
-	opts.MaxBatchActions, opts.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, letterBox{}, events.handlers()
+	opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight, opts.DeadLetters, opts.Handlers = 10, 2, letterBox{}, events.handlers()
 	r := newRig(t, &opts)
 	r.faults(script...)
 	for round := range 3 {
@@ -143,7 +145,7 @@ func checkSums(r *rig, events *told) {
 // again.
 func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Retry: atOnce, MaxBatchActions: 2})
+		r := newRig(t, &hotelOptions{Retry: atOnce, Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.respond(func(n int, _ *exchange, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n == 3 { // while the first travels for the third time
 				r.upload(hotel{ID: "second"})
@@ -166,7 +168,7 @@ func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 // Two requests under way ask for a pause of 100 s, one a second after the other.
 func TestAPauseIsMeasuredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxInFlight: 2, MaxBatchActions: 1})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 1}})
 		r.respond(func(n int, _ *exchange, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if n > 2 {
 				return next()

@@ -123,7 +123,9 @@ func newRigOn(t *testing.T, service *searchtest.Options, opts *hotelOptions) *ri
 	if r.opts.MeterProvider == nil {
 		r.opts.MeterProvider = meters
 	}
-	r.opts.DisableBreaker = r.opts.Breaker == nil // the tests of the breaker bring their own
+	if r.opts.Outage == nil {
+		r.opts.Outage = bufferedsender.FailSoon{} // the tests of the breaker bring their own
+	}
 	var err error
 	r.sender, err = bufferedsender.New(r.client, &r.opts)
 	require.NoError(t, err)
@@ -265,12 +267,12 @@ func (r *rig) consistent() bufferedsender.Stats {
 	}
 	s := r.sender.Stats()
 	assert.Equal(r.t, s.Accepted, s.Completed+s.Failed+s.Unsent+int64(s.PendingActions), "G1: the books of %+v", s)
-	maxActions, maxBytes := r.opts.MaxBufferedActions, r.opts.MaxBufferedBytes
+	maxActions, maxBytes := r.opts.Limits.MaxBufferedActions, r.opts.Limits.MaxBufferedBytes
 	if maxActions == 0 {
-		maxActions = max(bufferedsender.DefaultMaxBufferedActions, 4*r.opts.MaxBatchActions)
+		maxActions = max(bufferedsender.DefaultMaxBufferedActions, 4*r.opts.Limits.MaxBatchActions)
 	}
 	if maxBytes == 0 {
-		maxBytes = max(bufferedsender.DefaultMaxBufferedBytes, 4*int64(r.opts.MaxBatchBytes))
+		maxBytes = max(bufferedsender.DefaultMaxBufferedBytes, 4*int64(r.opts.Limits.MaxBatchBytes))
 	}
 	assert.LessOrEqual(r.t, s.PendingActions, maxActions, "G5: high-water mark in actions")
 	assert.LessOrEqual(r.t, s.PendingBytes, maxBytes, "G5: high-water mark in bytes")
@@ -303,15 +305,15 @@ func (r *rig) intercept(req *http.Request, next func(*http.Request) (*http.Respo
 	r.mu.Lock()
 	r.wire = append(r.wire, x)
 	r.open++
-	assert.LessOrEqual(r.t, r.open, orDefault(r.opts.MaxInFlight, 1), "requests at once")
+	assert.LessOrEqual(r.t, r.open, orDefault(r.opts.Limits.MaxInFlight, 1), "requests at once")
 	n, decide := len(r.wire), r.answer
 	for _, key := range x.keys {
 		assert.False(r.t, r.inFlight[key], "G3: two actions of %s in flight", key)
 		r.inFlight[key] = true
 	}
 	r.mu.Unlock()
-	assert.LessOrEqual(r.t, len(x.keys), orDefault(r.opts.MaxBatchActions, bufferedsender.DefaultMaxBatchActions), "G4: actions of a request")
-	assert.LessOrEqual(r.t, x.bytes, orDefault(r.opts.MaxBatchBytes, bufferedsender.DefaultMaxBatchBytes), "G4: bytes of a request")
+	assert.LessOrEqual(r.t, len(x.keys), orDefault(r.opts.Limits.MaxBatchActions, bufferedsender.DefaultMaxBatchActions), "G4: actions of a request")
+	assert.LessOrEqual(r.t, x.bytes, orDefault(r.opts.Limits.MaxBatchBytes, bufferedsender.DefaultMaxBatchBytes), "G4: bytes of a request")
 	assert.NotEmpty(r.t, x.keys, "an empty request")
 
 	var resp *http.Response

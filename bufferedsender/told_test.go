@@ -87,7 +87,7 @@ func TestAnAddingCallTellsABadDocumentFromABadMoment(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	synctest.Test(t, func(t *testing.T) {
-		opts := &bufferedsender.Options[number]{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1, Logger: mute}
+		opts := &bufferedsender.Options[number]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1}, Logger: mute}
 		s, err := bufferedsender.New(&fakeIndexer{index: agree}, opts)
 		require.NoError(t, err)
 		s.Pause()

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -16,7 +17,7 @@ import (
 // next call is waiting for room.
 func TestAnAdaptiveSenderWithABufferOfOneRecoversFromA503(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{Tuning: tuning.Adaptive(nil), MaxBufferedActions: 1})
+		r := newRig(t, &hotelOptions{Tuning: tuning.Adaptive(nil), Limits: bufferedsender.Limits{MaxBufferedActions: 1}})
 		r.faults(searchtest.Fault{After: 10, Count: 1, Status: 503})
 		began := time.Now()
 		for n := 0; time.Since(began) < 30*time.Second; n++ {

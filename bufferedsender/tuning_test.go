@@ -292,7 +292,8 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 	}
 	for i := range r.senders {
 		s, err := bufferedsender.New(newClient(t, l.srv), &bufferedsender.Options[onlyKey]{
-			MaxBatchActions: maxBatch, MaxInFlight: r.slots(), MaxBufferedActions: (r.slots() + 10) * batch,
+			Limits: bufferedsender.Limits{MaxBatchActions: maxBatch, MaxInFlight: r.slots(), MaxBufferedActions: (r.slots() + 10) * batch},
+
 			Tuning: policy, Logger: slog.New(slog.DiscardHandler),
 			Handlers: events.Handlers[onlyKey]{BatchCompleted: func(_ context.Context, b *events.Batch) { l.count(i, b) }},
 		})

@@ -23,7 +23,7 @@ import (
 func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
-		r := newRig(t, &hotelOptions{MaxBufferedActions: 100, MaxBatchActions: 100, Handlers: hotelHandlers{
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 100, MaxBatchActions: 100}, Handlers: hotelHandlers{
 			ActionAdded: func(_ context.Context, e *events.ActionAdded[hotel]) error {
 				if slow.Load() && e.Key == "w-105" {
 					time.Sleep(time.Hour)
@@ -73,7 +73,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 			return agree(ctx, body)
-		}}, &hotelOptions{MaxBufferedActions: 1000, MaxBatchActions: 100, Handlers: hotelHandlers{
+		}}, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 1000, MaxBatchActions: 100}, Handlers: hotelHandlers{
 			ActionAdded: func(context.Context, *events.ActionAdded[hotel]) error {
 				time.Sleep(20 * time.Millisecond) // writes it down somewhere
 				return nil
@@ -117,7 +117,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 func TestAddingInsideActionAddedWhileTheBufferIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *rig
-		r = newRig(t, &hotelOptions{MaxBufferedActions: 10, Handlers: hotelHandlers{
+		r = newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBufferedActions: 10}, Handlers: hotelHandlers{
 			ActionAdded: func(_ context.Context, e *events.ActionAdded[hotel]) error {
 				if strings.HasPrefix(e.Key, "outer") {
 					return r.sender.UploadDocuments(within(t, time.Hour), hotel{ID: "inner" + e.Key})
@@ -165,7 +165,7 @@ func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return agree(ctx, body)
 		}}
-		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: mute, MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1})
+		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: mute, Limits: bufferedsender.Limits{MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1}})
 		require.NoError(t, err)
 		closeAtLast(t, s)
 		text := slowText(strings.Repeat("x", size))
@@ -193,7 +193,8 @@ func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := bufferedsender.New[hotel](&fakeIndexer{agree}, &hotelOptions{
-					MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, Logger: mute,
+					Limits: bufferedsender.Limits{MaxBufferedBytes: limit, MaxBatchBytes: limit / 4},
+					Logger: mute,
 					Handlers: hotelHandlers{ActionAdded: func(context.Context, *events.ActionAdded[hotel]) error {
 						time.Sleep(time.Millisecond) // a checkpoint
 						return nil

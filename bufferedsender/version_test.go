@@ -19,7 +19,7 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var o outcomes
-				r := newRig(t, &hotelOptions{Fold: true, Version: byRooms})
+				r := newRig(t, &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: byRooms}})
 				r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 				if c.refuse {
 					fault := refuseKeys("a")
@@ -48,7 +48,7 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 // A merge that changes nothing, because there is no such document, outdates nothing.
 func TestAnOlderVersionIsSentAfterAMergeThatWasIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := &hotelOptions{Fold: true, Version: func(h hotel) int64 { return int64(h.Rooms) }, OnMergeMissing: bufferedsender.MergeMissingIgnore}
+		opts := &hotelOptions{Folding: &bufferedsender.Folding[hotel]{Version: func(h hotel) int64 { return int64(h.Rooms) }}, OnMergeMissing: bufferedsender.MergeMissingIgnore}
 		r := newRig(t, opts)
 		r.respond(seconds(func(int, *exchange) float64 { return 1 }))
 		r.add(models.MergeAction(hotel{ID: "k", Rooms: 5}))

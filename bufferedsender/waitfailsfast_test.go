@@ -22,7 +22,8 @@ import (
 func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, Retry: atOnce, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Retry:   atOnce, Outage: bufferedsender.Hold{Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1})},
 		})
 		call := func(key string) error {
 			_, err := r.sender.IndexDocumentsAndWait(within(t, time.Minute), models.UploadAction(hotel{ID: key}))
@@ -68,7 +69,8 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, Retry: atOnce, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Retry:   atOnce, Outage: bufferedsender.Hold{Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1})},
 		})
 		call := func(key string) error {
 			_, err := r.sender.IndexDocumentsAndWait(within(t, time.Hour), models.UploadAction(hotel{ID: key}))
@@ -93,7 +95,8 @@ func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, Retry: atOnce, MaxInFlight: 2, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Retry:   atOnce, Limits: bufferedsender.Limits{MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour})},
 		})
 		call := func(key string) error {
 			_, err := r.sender.IndexDocumentsAndWait(within(t, 10*time.Minute), models.UploadAction(hotel{ID: key}))
@@ -119,8 +122,9 @@ func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &hotelOptions{
-			WaitFailsFast: true, MaxBufferedActions: 10, MaxBatchActions: 10, Retry: atOnce,
-			Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour}),
+			Waiting: bufferedsender.Waiting{FailFast: true},
+			Limits:  bufferedsender.Limits{MaxBufferedActions: 10, MaxBatchActions: 10}, Retry: atOnce,
+			Outage: bufferedsender.Hold{Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour})},
 		})
 		r.respond(func(_ int, _ *exchange, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 			time.Sleep(time.Second)
@@ -145,7 +149,7 @@ func TestWaitFailsFastWhicheverIsToldFirst(t *testing.T) {
 	for range runs {
 		s, err := bufferedsender.New(&fakeIndexer{index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			return models.IndexDocumentsResult{}, statusError(500)
-		}}, &hotelOptions{WaitFailsFast: true, Retry: atOnce, WaitInterval: -1, Logger: mute, Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})})
+		}}, &hotelOptions{Waiting: bufferedsender.Waiting{FailFast: true, Interval: -1}, Retry: atOnce, Logger: mute, Outage: bufferedsender.Hold{Breaker: newBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		_, err = s.IndexDocumentsAndWait(ctx, models.UploadAction(hotel{ID: "k"}))
@@ -163,7 +167,7 @@ func TestWaitFailsFastWhicheverIsToldFirst(t *testing.T) {
 func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := guarded(t)
-		opts.WaitFailsFast = true
+		opts.Waiting.FailFast = true
 		r := newRig(t, opts)
 		r.respond(drifted(func() bool { return false }))
 		r.upload(append(hotels("new", 100), roomless("old", 100)...)...)
@@ -190,7 +194,7 @@ func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
 		s, err := bufferedsender.New(&fakeIndexer{index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 			<-ctx.Done()
 			return models.IndexDocumentsResult{}, ctx.Err()
-		}}, &hotelOptions{Logger: mute, WaitFailsFast: true, MaxBufferedActions: 1, MaxBatchActions: 1})
+		}}, &hotelOptions{Logger: mute, Waiting: bufferedsender.Waiting{FailFast: true}, Limits: bufferedsender.Limits{MaxBufferedActions: 1, MaxBatchActions: 1}})
 		require.NoError(t, err)
 		closeAtLast(t, s)
 		require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: "a"}))

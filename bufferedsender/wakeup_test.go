@@ -52,7 +52,7 @@ func text(n int) *string {
 func TestFullInBytesIsSentAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &slowIndex{}
-		sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{MaxBatchBytes: 10_000, AutoFlushInterval: time.Hour})
+		sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{Limits: bufferedsender.Limits{MaxBatchBytes: 10_000}, AutoFlushInterval: time.Hour})
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "small"}))
 		synctest.Wait()
@@ -67,7 +67,7 @@ func TestFullInBytesIsSentAtOnce(t *testing.T) {
 func TestFullInActionsIsSentAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &slowIndex{}
-		sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{MaxBatchActions: 700, AutoFlushInterval: time.Hour})
+		sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{Limits: bufferedsender.Limits{MaxBatchActions: 700}, AutoFlushInterval: time.Hour})
 		require.NoError(t, err)
 		for i := range 1400 {
 			require.NoError(t, sender.UploadDocuments(t.Context(), modelDoc{ID: "k" + number(i)}))
@@ -86,7 +86,8 @@ func TestAFullBufferIsSentEvenIfItFillsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &slowIndex{}
 		sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{
-			MaxBatchActions: 1000, MaxBufferedActions: 10, AutoFlushInterval: -1,
+			Limits:            bufferedsender.Limits{MaxBatchActions: 1000, MaxBufferedActions: 10},
+			AutoFlushInterval: -1,
 		})
 		require.NoError(t, err)
 		for i := range 25 {
@@ -101,7 +102,7 @@ func TestRequestsInFlightMultiplyThroughputAndKeepOrder(t *testing.T) {
 	for _, inFlight := range []int{1, 4, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			index := &slowIndex{delay: delay}
-			sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{MaxBatchActions: batch, MaxInFlight: inFlight})
+			sender, err := bufferedsender.New(index, &bufferedsender.Options[modelDoc]{Limits: bufferedsender.Limits{MaxBatchActions: batch, MaxInFlight: inFlight}})
 			require.NoError(t, err)
 			began := time.Now()
 			for i := range docs {

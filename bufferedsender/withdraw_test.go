@@ -17,7 +17,7 @@ import (
 func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes
-		r := newRig(t, &hotelOptions{MaxBatchActions: 2})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.respond(seconds(func(int, *exchange) float64 { return 10 }))
 		for i := range 6 {
 			r.add(models.UploadAction(hotel{ID: fmt.Sprint("k-", i)}).WithTag(i).WithCallback(o.note))
@@ -78,7 +78,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 
 func TestWithdrawDuringACloseThatGivesUpSaysHowMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, &hotelOptions{MaxBatchActions: 1})
+		r := newRig(t, &hotelOptions{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 		r.respond(hang)
 		r.upload(hotels("k", 4)...)
 		synctest.Wait()

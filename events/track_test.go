@@ -156,8 +156,8 @@ func newSender(t *testing.T, srv *searchtest.Server, opts bufferedsender.Options
 	clientOptions.Transport = srv
 	client, err := search.NewClientWithKey(srv.URL(), "docs", azcore.NewKeyCredential(searchtest.AdminKey), clientOptions)
 	require.NoError(t, err)
-	opts.KeyField = "ID"
-	opts.KeyFieldAccessor = func(d doc) string { return d.ID }
+	opts.Documents.KeyField = "ID"
+	opts.Documents.Key = func(d doc) string { return d.ID }
 	opts.Logger = slog.New(slog.DiscardHandler)
 	sender, err := bufferedsender.New(client, &opts)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func newSender(t *testing.T, srv *searchtest.Server, opts bufferedsender.Options
 func TestRefusedActionIsAddedAgainAfterForget(t *testing.T) {
 	var w events.LowWatermark[int64]
 	sender := newSender(t, searchtest.NewServer(nil), bufferedsender.Options[doc]{
-		DisableAutoFlush: true, MaxBufferedActions: 3,
+		DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 3},
 		Handlers: events.Track[doc](offsetOf, nil),
 	})
 	var actions []models.IndexDocumentsAction[doc]
@@ -198,7 +198,7 @@ func TestMarkStaysBelowWhatCloseHasGivenUp(t *testing.T) {
 		var w events.LowWatermark[int64]
 		failed := 0
 		sender := newSender(t, srv, bufferedsender.Options[doc]{
-			MaxBatchActions: 2,
+			Limits: bufferedsender.Limits{MaxBatchActions: 2},
 			Handlers: events.Multi(
 				events.Handlers[doc]{ActionFailed: func(context.Context, *events.ActionFailed[doc]) { failed++ }},
 				events.Track[doc](offsetOf, &events.TrackOptions[doc]{Pass: func(context.Context, *events.ActionFailed[doc]) bool { return true }}),
@@ -280,7 +280,7 @@ func TestHandlersOfAnAsyncAreRecognisedByTheSender(t *testing.T) {
 				add = sender.UploadDocuments(ctx, doc{fmt.Sprint("more-", i)})
 			}
 		}}, &events.AsyncOptions{QueueSize: 1})
-		sender = newSender(t, searchtest.NewServer(nil), bufferedsender.Options[doc]{MaxBufferedActions: 10, MaxBatchActions: 5, Handlers: async.Handlers()})
+		sender = newSender(t, searchtest.NewServer(nil), bufferedsender.Options[doc]{Limits: bufferedsender.Limits{MaxBufferedActions: 10, MaxBatchActions: 5}, Handlers: async.Handlers()})
 		require.NoError(t, sender.UploadDocuments(t.Context(), doc{"1"}, doc{"2"}, doc{"3"}, doc{"4"}, doc{"5"}))
 		require.NoError(t, sender.Close(t.Context()))
 		require.ErrorIs(t, flush, bufferedsender.ErrInCallback)

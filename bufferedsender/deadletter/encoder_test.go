@@ -47,7 +47,7 @@ func TestALetterOfASenderWithAnEncoderStaysOnce(t *testing.T) {
 					w.redact(t)
 				}
 				w.refuseAll()
-				sender := senderOf(w, bufferedsender.Options[hotel]{Encoder: encoder})
+				sender := senderOf(w, bufferedsender.Options[hotel]{Documents: bufferedsender.Documents[hotel]{Encode: encoder}})
 				source := map[string]hotel{}
 				for _, id := range []string{"a", "b"} {
 					source[id] = hotel{id, "<Hotel & " + id + ">"}
@@ -97,7 +97,7 @@ func TestALetterThatIsFoldedWithWhatAnEncoderWritesLosesNeither(t *testing.T) {
 		w := newWorld(t)
 		w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
 		w.refuseAll()
-		sender := senderOf(w, bufferedsender.Options[models.Document]{Fold: true, WaitInterval: time.Minute, Encoder: json.Marshal})
+		sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}, Waiting: bufferedsender.Waiting{Interval: time.Minute}, Documents: bufferedsender.Documents[models.Document]{Encode: json.Marshal}})
 		require.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "name": "<old>"}))
 		require.Error(t, sender.Flush(t.Context()))
 
@@ -146,7 +146,7 @@ func TestWhatOnlyTheEncoderCanWriteIsReplayed(t *testing.T) {
 	w := newWorld(t)
 	w.refuseAll()
 	// With a breaker so many would wait: not they, but the index would be the cause.
-	sender := senderOf(w, bufferedsender.Options[scored]{Encoder: withoutScore, DisableBreaker: true})
+	sender := senderOf(w, bufferedsender.Options[scored]{Documents: bufferedsender.Documents[scored]{Encode: withoutScore}, Outage: bufferedsender.FailSoon{}})
 	for i := range 30 {
 		require.NoError(t, sender.UploadDocuments(t.Context(), scored{ID: fmt.Sprint(i), Score: 1}))
 	}

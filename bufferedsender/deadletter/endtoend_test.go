@@ -49,7 +49,7 @@ func senderOf[T any](w *world, opts bufferedsender.Options[T]) *bufferedsender.B
 	client, err := search.NewClientWithKey(w.srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey),
 		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: w.srv}})
 	require.NoError(w.t, err)
-	opts.KeyField, opts.DeadLetters = "id", w.f
+	opts.Documents.KeyField, opts.DeadLetters = "id", w.f
 	opts.Logger = slog.New(slog.DiscardHandler)
 	sender, err := bufferedsender.New(client, &opts)
 	require.NoError(w.t, err)
@@ -147,7 +147,7 @@ func TestWhatCloseGivesUpIsReplayedByTheNextRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(time.Hour)}}})
-		sender := senderOf(w, bufferedsender.Options[json.RawMessage]{MaxBatchActions: 2, RequestTimeout: -1})
+		sender := senderOf(w, bufferedsender.Options[json.RawMessage]{Limits: bufferedsender.Limits{MaxBatchActions: 2}, RequestTimeout: -1})
 		for i := range 6 {
 			require.NoError(t, sender.UploadDocuments(t.Context(), json.RawMessage(fmt.Sprintf(`{"id":"%d","name":null}`, i))))
 		}
@@ -254,7 +254,7 @@ func TestFoldedActionsAreOneLetter(t *testing.T) {
 	w := newWorld(t)
 	w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
 	w.refuseAll()
-	sender := senderOf(w, bufferedsender.Options[models.Document]{Fold: true})
+	sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}})
 	require.NoError(t, sender.IndexDocuments(t.Context(),
 		models.MergeOrUploadAction(models.Document{"id": "a", "name": "first", "stars": 1}),
 		models.MergeOrUploadAction(models.Document{"id": "a", "name": nil}),
@@ -279,7 +279,7 @@ func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 		w := newWorld(t)
 		w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
 		w.refuseAll()
-		sender := senderOf(w, bufferedsender.Options[models.Document]{Fold: true, WaitInterval: time.Minute})
+		sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}, Waiting: bufferedsender.Waiting{Interval: time.Minute}})
 		require.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "name": "old"}))
 		require.Error(t, sender.Flush(t.Context()))
 

@@ -138,7 +138,7 @@ func ExampleReplay() {
 	defer letters.Close()
 
 	// Documents of a type that holds any document go through as they are.
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[json.RawMessage]{KeyField: "id", DeadLetters: letters})
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[json.RawMessage]{Documents: bufferedsender.Documents[json.RawMessage]{KeyField: "id"}, DeadLetters: letters})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -70,11 +70,11 @@ func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *d
 	}
 	var err error
 	c.sender, err = bufferedsender.New(indexer, &bufferedsender.Options[Product]{
-		MaxInFlight:        4, // so partitions do not wait for each other, and records settle out of order
-		MaxBatchActions:    200,
-		MaxBufferedActions: 10 * pollLimit,
-		AutoFlushInterval:  200 * time.Millisecond, // how old a commit may be when records are few
-		Retry:              retry.Options{Delay: 100 * time.Millisecond},
+		// Four in flight, so partitions do not wait for each other, and records settle out
+		// of order.
+		Limits:            bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 10 * pollLimit},
+		AutoFlushInterval: 200 * time.Millisecond, // how old a commit may be when records are few
+		Retry:             retry.Options{Delay: 100 * time.Millisecond},
 		Handlers: events.Multi(
 			events.Track(positionOf, &events.TrackOptions[Product]{Pass: c.pass, Begun: true}),
 			events.Handlers[Product]{

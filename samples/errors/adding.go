@@ -52,7 +52,7 @@ var addStories = []story{
 	{
 		title:   "A document larger than a request may be",
 		explain: "Refused by the adding call: no number of retries would get it through. Shorten it, or raise MaxBatchBytes if the service allows it.",
-		tell: adding(bufferedsender.Options[Hotel]{MaxBatchBytes: 1000}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
+		tell: adding(bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
 			added, err := addError(p, sender.UploadDocuments(ctx, Hotel{ID: "1", Name: strings.Repeat("very ", 200) + "long"}))
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ var addStories = []story{
 	{
 		title:   "A buffer that is full",
 		explain: "UploadDocuments waits for room until its ctx ends; TryIndexDocuments never waits. Flush, try later, or slow the source down.",
-		tell: adding(bufferedsender.Options[Hotel]{MaxBufferedActions: 2, MaxBatchActions: 2, DisableAutoFlush: true}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
+		tell: adding(bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBufferedActions: 2, MaxBatchActions: 2}, DisableAutoFlush: true}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
 			added, err := addError(p, sender.TryIndexDocuments(
 				models.UploadAction(Hotel{ID: "1"}), models.UploadAction(Hotel{ID: "2"}), models.UploadAction(Hotel{ID: "3"})))
 			if err != nil {

@@ -54,7 +54,9 @@ func newService(ctx context.Context, opts *searchtest.Options) (*searchtest.Serv
 // a reason to wait.
 func newSender(indexer bufferedsender.Indexer, opts bufferedsender.Options[Hotel]) (*bufferedsender.BufferedSender[Hotel], error) {
 	opts.Retry = retry.Options{Delay: -1}
-	opts.DisableBreaker = opts.Breaker == nil
+	if opts.Outage == nil {
+		opts.Outage = bufferedsender.FailSoon{}
+	}
 	opts.Logger = slog.New(slog.DiscardHandler) // it would warn about what the stories provoke
 	return bufferedsender.New(indexer, &opts)
 }

@@ -75,7 +75,7 @@ func waiting(ctx context.Context, p *page) error {
 	if err != nil {
 		return err
 	}
-	sender, err := newSender(client, bufferedsender.Options[Hotel]{Breaker: b})
+	sender, err := newSender(client, bufferedsender.Options[Hotel]{Outage: bufferedsender.Hold{Breaker: b}})
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func closing(ctx context.Context, p *page) error {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	sender, err := newSender(client, bufferedsender.Options[Hotel]{MaxBatchActions: 2})
+	sender, err := newSender(client, bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 	if err != nil {
 		return err
 	}

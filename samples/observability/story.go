@@ -61,10 +61,9 @@ func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*searchtes
 	}
 	s, err := bufferedsender.New(client, &bufferedsender.Options[Reading]{
 		MeterProvider:     meters,
-		Breaker:           circuit,
+		Outage:            bufferedsender.Hold{Breaker: circuit},
 		Retry:             retry.Options{Delay: 10 * time.Millisecond},
-		MaxBatchActions:   100,
-		MaxInFlight:       4,
+		Limits:            bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 4},
 		AutoFlushInterval: 50 * time.Millisecond,
 		Logger:            slog.New(slog.DiscardHandler), // it would warn of what the story is about
 	})

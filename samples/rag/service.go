@@ -64,7 +64,7 @@ func (s *service) openStore(ctx context.Context, index string, embedder Embedder
 	if err != nil {
 		return nil, err
 	}
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[Passage]{MaxInFlight: 2})
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Passage]{Limits: bufferedsender.Limits{MaxInFlight: 2}})
 	if err != nil {
 		return nil, err
 	}
