@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 )
 
 // The two metadata levels that the official SDKs ask for: documents without
@@ -80,6 +81,9 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		options.Transport = defaultHTTPClient
 	}
 	options.Transport = replyGuard{options.Transport}
+	if options.Retry.StatusCodes == nil {
+		options.Retry.StatusCodes = retry.CallStatuses()
+	}
 	allowHTTP := address.Scheme == "http" // parseEndpoint has agreed to it
 	client, err := azcore.NewClient(moduleName, moduleVersion, runtime.PipelineOptions{
 		AllowedHeaders:         []string{"elapsed-time", "client-request-id", "Prefer", "Preference-Applied", "OData-Version"},

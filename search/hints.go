@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/retry"
 )
 
 // right is what an operation asks of whoever calls it.
@@ -47,7 +49,7 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	case http.StatusRequestEntityTooLarge:
 		return "send fewer documents in one request, or use a bufferedsender, which splits its batches"
 	}
-	if e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusTooManyRequests {
+	if retry.Throttles(e.StatusCode) {
 		return busyHint(e)
 	}
 	if reply.foreign && e.StatusCode < http.StatusInternalServerError {
