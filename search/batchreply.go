@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -333,4 +334,33 @@ func (s *scanner) number() (int, bool) {
 		return 0, false
 	}
 	return n, true // a fraction or an exponent fails at the next comma
+}
+
+// replyBuffers holds the memory that replies to batches are read into.
+var replyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooledReply keeps one enormous reply from staying in memory for good. The
+// reply to 32000 actions, the most there can be, is about 3 MB.
+const maxPooledReply = 4 << 20
+
+// decodeReply reads the reply to a batch to its end and closes it.
+func decodeReply(resp *http.Response) ([]models.IndexingResult, error) {
+	buf := replyBuffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= maxPooledReply {
+			buf.Reset()
+			replyBuffers.Put(buf)
+		}
+	}()
+	if n := resp.ContentLength; n > 0 {
+		buf.Grow(int(min(n+bytes.MinRead, maxPooledReply)))
+	}
+	_, err := buf.ReadFrom(bound(resp.Body, maxBatchReplyBytes))
+	if closing := resp.Body.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, buf.Len(), err)
+	}
+	return decodeResults(buf.Bytes())
 }
