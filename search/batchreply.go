@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -124,16 +125,7 @@ func (s *scanner) release() {
 	}
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.data) {
-		switch s.data[s.at] {
-		case ' ', '\n', '\r', '\t':
-			s.at++
-		default:
-			return
-		}
-	}
-}
+func (s *scanner) space() { s.at = wire.Space(s.data, s.at) }
 
 // next reads c. If something else is next, it reads nothing.
 func (s *scanner) next(c byte) bool {
@@ -167,24 +159,18 @@ func (s *scanner) quoted() (text []byte, escapes, ok bool) {
 	if !s.next('"') {
 		return nil, false, false
 	}
-	start := s.at
-	for s.at < len(s.data) {
-		switch c := s.data[s.at]; {
-		case c == '"':
-			text = s.data[start:s.at]
-			s.at++
-			return text, escapes, true
-		case c == '\\':
-			escapes = true
-			s.at++ // and whatever follows, a quote perhaps
-		case c < ' ':
-			return nil, false, false
-		case c >= 0x80:
-			escapes = true
-		}
-		s.at++
+	end, ok := wire.StringEnd(s.data, s.at)
+	if !ok {
+		return nil, false, false
 	}
-	return nil, false, false
+	text = s.data[s.at : end-1]
+	s.at = end
+	for _, c := range text {
+		if !plainInKey[c] {
+			return text, true, true
+		}
+	}
+	return text, false, true
 }
 
 // colonText reads a colon and a string and returns what the string stands for.

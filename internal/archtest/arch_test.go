@@ -74,6 +74,10 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"leak detector in a build":              {imports("bufferedsender", "go.uber.org/goleak"), []string{"bufferedsender: must not import go.uber.org/goleak"}},
 		"testkit in a build":                    {imports("search", Module+"/internal/testkit"), []string{"search: must not import internal/testkit"}},
 		"testkit with more":                     {imports("internal/testkit", "github.com/stretchr/testify/require"), []string{"internal/testkit: must not import github.com/stretchr/testify/require"}},
+		"scanner knows models":                  {imports("internal/wire", Module+"/models"), []string{"internal/wire: must not import models"}},
+		"scanner with a dependency":             {imports("internal/wire", "github.com/goccy/go-json"), []string{"internal/wire: must not import github.com/goccy/go-json"}},
+		"scanner with reflection":               {imports("internal/wire", "reflect"), []string{"internal/wire: must not import reflect"}},
+		"emulator on the scanner of the client": {imports("search/searchtest", Module+"/internal/wire"), []string{"search/searchtest: must not import internal/wire"}},
 		"sample on the inside":                  {imports("samples/quickstart", Module+"/internal/testkit"), []string{"samples/quickstart: must not import internal/testkit"}},
 		"command line with two libraries":       {imports("cmd/azsearch", "github.com/spf13/cobra"), []string{"cmd/azsearch: must not import github.com/spf13/cobra"}},
 		"test with an unknown library":          {tests("search", "github.com/onsi/gomega"), []string{"search: its tests must not import github.com/onsi/gomega"}},
@@ -101,7 +105,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 // TestNeighboursAreLeftAlone is the other half: what the rules mean to allow.
 func TestNeighboursAreLeftAlone(t *testing.T) {
 	for _, p := range []Package{
-		imports("models", "encoding/json", Module+"/models/keys"),
+		imports("models", "encoding/json", Module+"/models/keys", Module+"/internal/wire"),
 		imports("retry", "net/http", "github.com/cenkalti/backoff/v4"),
 		imports("search", Module+"/models", "github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"),
 		imports("search/searchtest", "net/http", Module+"/models"),
