@@ -92,9 +92,12 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"redis away from home": {imports("bufferedsender/queue/memqueue", "github.com/redis/go-redis/v9"), []string{
 			"bufferedsender/queue/memqueue: must not import github.com/redis/go-redis/v9", "bufferedsender/queue/memqueue: must not import github.com/redis/go-redis/v9: only bufferedsender/queue/redisqueue does",
 		}},
-		"bleve away from home": {imports("search/searchtest", "github.com/blevesearch/bleve/v2"), []string{
-			"search/searchtest: must not import github.com/blevesearch/bleve/v2", "search/searchtest: must not import github.com/blevesearch/bleve/v2: only search/searchtest/internal/textindex/analysis does",
+		"stemmers away from home": {imports("search/searchtest", "github.com/blevesearch/snowballstem"), []string{
+			"search/searchtest: must not import github.com/blevesearch/snowballstem", "search/searchtest: must not import github.com/blevesearch/snowballstem: only search/searchtest/internal/textindex/analysis does",
 		}},
+		"bleve for a stemmer":         {imports("search/searchtest/internal/textindex/analysis", "github.com/blevesearch/bleve/v2/analysis/lang/pl"), []string{"search/searchtest/internal/textindex/analysis: must not import github.com/blevesearch/bleve/v2/analysis/lang/pl"}},
+		"bleve's store behind it":     {reaches("search/searchtest/internal/textindex/analysis", "go.etcd.io/bbolt"), []string{"search/searchtest/internal/textindex/analysis: must not depend on go.etcd.io/bbolt, which it reaches through another package"}},
+		"languages with a dependency": {imports("search/searchtest/internal/textindex/languages", "golang.org/x/text/unicode/norm"), []string{"search/searchtest/internal/textindex/languages: must not import golang.org/x/text/unicode/norm"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.says, Check([]Package{c.pkg}))
@@ -110,7 +113,7 @@ func TestNeighboursAreLeftAlone(t *testing.T) {
 		imports("search", Module+"/models", "github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"),
 		imports("search/searchtest", "net/http", Module+"/models"),
 		imports("search/searchtest/clienttest", "testing", Module+"/search", Module+"/search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azcore"),
-		imports("search/searchtest/internal/textindex/analysis", "github.com/blevesearch/bleve/v2/analysis"),
+		imports("search/searchtest/internal/textindex/analysis", "github.com/blevesearch/snowballstem/danish"),
 		imports("bufferedsender", Module+"/internal/publisher", "go.opentelemetry.io/otel/metric/noop"),
 		imports("samples/errors", Module+"/search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azidentity"),
 		tests("bufferedsender", Module+"/search", Module+"/internal/testkit", "go.opentelemetry.io/otel/sdk/metric", "pgregory.net/rapid"),
