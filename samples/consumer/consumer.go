@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -203,8 +202,7 @@ func (c *consumer) batchCompleted(_ context.Context, b *events.Batch) {
 		c.look()
 		return
 	}
-	switch b.StatusCode {
-	case 0, http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout:
+	if b.StatusCode == 0 || retry.Request(b.StatusCode).Cut {
 		c.mu.Lock()
 		c.noReplyAt = time.Now()
 		c.mu.Unlock()

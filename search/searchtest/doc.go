@@ -143,7 +143,7 @@
 // Document, DocumentCount, History and Changes look inside.
 // Changes is every action that an index decided on, in the order in which it did,
 // with the time, the request and the status, and with Options.KeepContents also
-// what was sent: what a test needs that compares its own books with the index.
+// what was sent: what a test needs that compares its own accounts with the index.
 //
 // # What is not emulated
 //

@@ -11,27 +11,6 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ListIndexesOptions are the options of IndexClient.ListIndexes. There are none
-// yet.
-type ListIndexesOptions struct{}
-
-// ListIndexes returns the definitions of all indexes of the service. The
-// request is made when the iteration starts, and again for every iteration. An
-// error is the last thing that is yielded, with a zero index.
-func (c *IndexClient) ListIndexes(ctx context.Context, _ *ListIndexesOptions) iter.Seq2[models.SearchIndex, error] {
-	return listDefinitions[models.SearchIndex](ctx, c, indexKind, "ListIndexes")
-}
-
-// ListIndexNamesOptions are the options of IndexClient.ListIndexNames. There
-// are none yet.
-type ListIndexNamesOptions struct{}
-
-// ListIndexNames is ListIndexes without all but the names, which is much less
-// for the service to send.
-func (c *IndexClient) ListIndexNames(ctx context.Context, _ *ListIndexNamesOptions) iter.Seq2[string, error] {
-	return listNames(ctx, c, indexKind, "ListIndexNames")
-}
-
 // listNames yields the names of the definitions of a kind.
 func listNames[K any](ctx context.Context, c *IndexClient, kind *definitionKind[K], operation string) iter.Seq2[string, error] {
 	type named struct {

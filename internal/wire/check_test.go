@@ -1,4 +1,4 @@
-package encode_test
+package wire_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/models/internal/encode"
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // compareText asks encoding/json whether a text is JSON, where it is not, and how
@@ -24,7 +24,7 @@ func compareText(text []byte) error {
 	var whole json.RawMessage
 	var wrong *json.SyntaxError
 	errors.As(json.Unmarshal(text, &whole), &wrong)
-	switch at, ok := encode.Check(text); {
+	switch at, ok := wire.Check(text); {
 	case ok != valid:
 		return fmt.Errorf("valid is %t, and Check says %t at %d", valid, ok, at)
 	case ok && at != len(text):
@@ -36,7 +36,7 @@ func compareText(text []byte) error {
 	for _, spare := range []int{0, 4096} {
 		before := bytes.Clone(text)
 		dst := newDst(spare)
-		got, ok := encode.Compact(dst, text)
+		got, ok := wire.Compact(dst, text)
 		switch {
 		case !bytes.Equal(text, before):
 			return fmt.Errorf("Compact has changed what it reads to %s", clip(text, firstDifference(text, before)))
@@ -149,4 +149,30 @@ func FuzzCompact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		require.NoError(t, compareText(text))
 	})
+}
+
+const prefix = `{"before":1}<&é,`
+
+// newDst returns a dst that holds the prefix and has room for spare bytes more,
+// which are not zero, so that a reader of old bytes is seen.
+func newDst(spare int) []byte {
+	dst := bytes.Repeat([]byte{'~'}, len(prefix)+spare)
+	copy(dst, prefix)
+	return dst[:len(prefix)]
+}
+
+// firstDifference returns where two texts begin to differ.
+func firstDifference(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// clip returns what is around a place in a text, quoted.
+func clip(b []byte, at int) string {
+	return fmt.Sprintf("%q", b[max(0, at-60):min(len(b), at+60)])
 }

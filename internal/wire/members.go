@@ -1,4 +1,4 @@
-package models
+package wire
 
 import (
 	"bytes"
@@ -7,48 +7,53 @@ import (
 	"unicode/utf8"
 )
 
-var errNotJSON = errors.New("not valid JSON")
+var (
+	// ErrNotJSON says that a text is not JSON.
+	ErrNotJSON = errors.New("not valid JSON")
+	// ErrNotAnObject says that a text is JSON of something else than an object.
+	ErrNotAnObject = errors.New("a document must be a JSON object")
+)
 
-// eachMember calls f with the name (with its quotes) and the value of every
+// EachMember calls f with the name (with its quotes) and the value of every
 // top-level member of a JSON object, in order, until f returns false. It builds
 // nothing and decodes nothing.
 //
 // It finds the members of every valid object. In what is not valid JSON it
 // reports what it meets and may miss the rest: it is no validator. The bytes it is
-// used on are checked by encoding/json or encode.Check as well.
-func eachMember(b []byte, f func(name, value []byte) bool) error {
-	i := skipSpace(b, 0)
+// used on are checked by encoding/json or Check as well.
+func EachMember(b []byte, f func(name, value []byte) bool) error {
+	i := Space(b, 0)
 	if i >= len(b) {
-		return errNotJSON
+		return ErrNotJSON
 	}
 	if b[i] != '{' {
 		return ErrNotAnObject
 	}
-	i = skipSpace(b, i+1)
+	i = Space(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return nil
 	}
 	for {
-		nameStart := skipSpace(b, i)
-		nameEnd := skipString(b, nameStart)
+		nameStart := Space(b, i)
+		nameEnd := stringEnd(b, nameStart)
 		if nameEnd < 0 {
-			return errNotJSON
+			return ErrNotJSON
 		}
-		i = skipSpace(b, nameEnd)
+		i = Space(b, nameEnd)
 		if i >= len(b) || b[i] != ':' {
-			return errNotJSON
+			return ErrNotJSON
 		}
-		valueStart := skipSpace(b, i+1)
-		valueEnd := skipValue(b, valueStart)
+		valueStart := Space(b, i+1)
+		valueEnd := ValueEnd(b, valueStart)
 		if valueEnd < 0 {
-			return errNotJSON
+			return ErrNotJSON
 		}
 		if !f(b[nameStart:nameEnd], b[valueStart:valueEnd]) {
 			return nil
 		}
-		i = skipSpace(b, valueEnd)
+		i = Space(b, valueEnd)
 		if i >= len(b) {
-			return errNotJSON
+			return ErrNotJSON
 		}
 		switch b[i] {
 		case ',':
@@ -56,20 +61,21 @@ func eachMember(b []byte, f func(name, value []byte) bool) error {
 		case '}':
 			return nil
 		default:
-			return errNotJSON
+			return ErrNotJSON
 		}
 	}
 }
 
-func skipSpace(b []byte, i int) int {
+// Space returns the index of the first byte from i on that is not white space.
+func Space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// skipString returns the index after the string that starts at i, or -1.
-func skipString(b []byte, i int) int {
+// stringEnd returns the index after the string that starts at i, or -1.
+func stringEnd(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
 	}
@@ -91,19 +97,19 @@ func skipString(b []byte, i int) int {
 	}
 }
 
-// skipValue returns the index after the value that starts at i, or -1.
-func skipValue(b []byte, i int) int {
+// ValueEnd returns the index after the value that starts at i, or -1.
+func ValueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
 	}
 	switch b[i] {
 	case '"':
-		return skipString(b, i)
+		return stringEnd(b, i)
 	case '{', '[':
 		for depth := 0; i < len(b); {
 			switch b[i] {
 			case '"':
-				if i = skipString(b, i); i < 0 {
+				if i = stringEnd(b, i); i < 0 {
 					return -1
 				}
 				continue
@@ -128,8 +134,8 @@ func skipValue(b []byte, i int) int {
 	return i
 }
 
-// unquote returns the string that a JSON string literal stands for.
-func unquote(quoted []byte) (string, bool) {
+// Unquote returns the string that a JSON string literal stands for.
+func Unquote(quoted []byte) (string, bool) {
 	if len(quoted) < 2 {
 		return "", false
 	}
@@ -144,11 +150,11 @@ func unquote(quoted []byte) (string, bool) {
 	return s, true
 }
 
-// quotes reports whether a JSON string literal stands for s.
-func quotes(quoted []byte, s string) bool {
+// Quotes reports whether a JSON string literal stands for s.
+func Quotes(quoted []byte, s string) bool {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return len(quoted) == len(s)+2 && string(quoted[1:len(quoted)-1]) == s
 	}
-	u, ok := unquote(quoted)
+	u, ok := Unquote(quoted)
 	return ok && u == s
 }

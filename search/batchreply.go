@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -123,16 +125,7 @@ func (s *scanner) release() {
 	}
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.data) {
-		switch s.data[s.at] {
-		case ' ', '\n', '\r', '\t':
-			s.at++
-		default:
-			return
-		}
-	}
-}
+func (s *scanner) space() { s.at = wire.Space(s.data, s.at) }
 
 // next reads c. If something else is next, it reads nothing.
 func (s *scanner) next(c byte) bool {
@@ -166,24 +159,18 @@ func (s *scanner) quoted() (text []byte, escapes, ok bool) {
 	if !s.next('"') {
 		return nil, false, false
 	}
-	start := s.at
-	for s.at < len(s.data) {
-		switch c := s.data[s.at]; {
-		case c == '"':
-			text = s.data[start:s.at]
-			s.at++
-			return text, escapes, true
-		case c == '\\':
-			escapes = true
-			s.at++ // and whatever follows, a quote perhaps
-		case c < ' ':
-			return nil, false, false
-		case c >= 0x80:
-			escapes = true
-		}
-		s.at++
+	end, ok := wire.StringEnd(s.data, s.at)
+	if !ok {
+		return nil, false, false
 	}
-	return nil, false, false
+	text = s.data[s.at : end-1]
+	s.at = end
+	for _, c := range text {
+		if !plainInKey[c] {
+			return text, true, true
+		}
+	}
+	return text, false, true
 }
 
 // colonText reads a colon and a string and returns what the string stands for.
@@ -333,4 +320,33 @@ func (s *scanner) number() (int, bool) {
 		return 0, false
 	}
 	return n, true // a fraction or an exponent fails at the next comma
+}
+
+// replyBuffers holds the memory that replies to batches are read into.
+var replyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooledReply keeps one enormous reply from staying in memory for good. The
+// reply to 32000 actions, the most there can be, is about 3 MB.
+const maxPooledReply = 4 << 20
+
+// decodeReply reads the reply to a batch to its end and closes it.
+func decodeReply(resp *http.Response) ([]models.IndexingResult, error) {
+	buf := replyBuffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= maxPooledReply {
+			buf.Reset()
+			replyBuffers.Put(buf)
+		}
+	}()
+	if n := resp.ContentLength; n > 0 {
+		buf.Grow(int(min(n+bytes.MinRead, maxPooledReply)))
+	}
+	_, err := buf.ReadFrom(bound(resp.Body, maxBatchReplyBytes))
+	if closing := resp.Body.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, buf.Len(), err)
+	}
+	return decodeResults(buf.Bytes())
 }

@@ -1,10 +1,12 @@
-package models
+package wire_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 func FuzzMembersAreThoseOfEncodingJSON(f *testing.F) {
@@ -13,8 +15,8 @@ func FuzzMembersAreThoseOfEncodingJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := map[string]string{}
-		err := eachMember(b, func(name, value []byte) bool {
-			if n, ok := unquote(name); ok {
+		err := wire.EachMember(b, func(name, value []byte) bool {
+			if n, ok := wire.Unquote(name); ok {
 				got[n] = string(value)
 			}
 			return true
@@ -33,13 +35,13 @@ func FuzzMembersAreThoseOfEncodingJSON(f *testing.F) {
 
 func TestMembersStopWhenTheCallerDoes(t *testing.T) {
 	n := 0
-	require.NoError(t, eachMember([]byte(`{"a":1,"b":2,!`), func(_, _ []byte) bool { n++; return n < 2 }))
+	require.NoError(t, wire.EachMember([]byte(`{"a":1,"b":2,!`), func(_, _ []byte) bool { n++; return n < 2 }))
 	require.Equal(t, 2, n)
 }
 
 func TestMembersOfWhatIsNotAnObjectAreAnError(t *testing.T) {
 	for _, s := range []string{``, ` `, `{`, `{"a`, `{"a"`, `{"a" `, `{"a":`, `{"a":1`, `{"a":1;`, `{"a":{`, `{"a":["`, `{"a":,}`, `{a:1}`, `{"a":1,`, `{"a\`} {
-		require.ErrorIs(t, eachMember([]byte(s), func(_, _ []byte) bool { return true }), errNotJSON, s)
+		require.ErrorIs(t, wire.EachMember([]byte(s), func(_, _ []byte) bool { return true }), wire.ErrNotJSON, s)
 	}
-	require.ErrorIs(t, eachMember([]byte(` []`), nil), ErrNotAnObject)
+	require.ErrorIs(t, wire.EachMember([]byte(` []`), nil), wire.ErrNotAnObject)
 }

@@ -4,22 +4,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/blevesearch/bleve/v2/analysis"
-	"github.com/blevesearch/bleve/v2/analysis/char/asciifolding"
 	"github.com/blevesearch/snowballstem"
-)
 
-// filterText makes a function of a filter of bleve that changes each token by
-// itself.
-func filterText(f analysis.TokenFilter) func(string) string {
-	return func(text string) string {
-		out := f.Filter(analysis.TokenStream{{Term: []byte(text), Start: 0, End: len(text), Position: 1}})
-		if len(out) != 1 {
-			return text
-		}
-		return string(out[0].Term)
-	}
-}
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
+)
 
 // snowball makes a function of a Snowball stemmer.
 func snowball(stem func(*snowballstem.Env) bool) func(string) string {
@@ -30,15 +18,13 @@ func snowball(stem func(*snowballstem.Env) bool) func(string) string {
 	}
 }
 
-var foldRunes = asciifolding.New()
-
 // foldASCII turns letters with accents, and other characters that resemble ASCII
 // ones, into those.
 func foldASCII(text string) string {
 	if isASCII(text) {
 		return text
 	}
-	return string(foldRunes.Filter([]byte(text)))
+	return languages.FoldASCII(text)
 }
 
 func isASCII(text string) bool {

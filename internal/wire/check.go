@@ -1,9 +1,4 @@
-package encode
-
-import (
-	"encoding/binary"
-	"math/bits"
-)
+package wire
 
 // deepestText is how far objects and arrays may be nested in JSON that somebody
 // else has written: the limit of encoding/json.
@@ -59,9 +54,9 @@ func (t *text) check() (at int, ok bool) {
 		}
 		switch c := src[i]; c { // a value begins
 		case '"':
-			i, ok = stringEnd(src, i+1)
+			i, ok = StringEnd(src, i+1)
 		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-			i, ok = numberEnd(src, i)
+			i, ok = NumberEnd(src, i)
 		case '{', '[':
 			if !t.enter(c == '{') {
 				return i, false
@@ -79,11 +74,11 @@ func (t *text) check() (at int, ok bool) {
 			}
 			continue
 		case 't':
-			i, ok = wordEnd(src, i, "true")
+			i, ok = WordEnd(src, i, "true")
 		case 'f':
-			i, ok = wordEnd(src, i, "false")
+			i, ok = WordEnd(src, i, "false")
 		case 'n':
-			i, ok = wordEnd(src, i, "null")
+			i, ok = WordEnd(src, i, "null")
 		default:
 			ok = false
 		}
@@ -123,7 +118,7 @@ func (t *text) name(i int) (end int, ok bool) {
 	if i == len(t.src) || t.src[i] != '"' {
 		return i, false
 	}
-	if i, ok = stringEnd(t.src, i+1); !ok {
+	if i, ok = StringEnd(t.src, i+1); !ok {
 		return i, false
 	}
 	i = t.space(i)
@@ -177,105 +172,4 @@ func (n *nesting) leave() {
 		last := len(n.outer) - 1
 		n.inner, n.outer = n.outer[last], n.outer[:last]
 	}
-}
-
-// stringEnd returns the index after a string whose first quote is before i. Like
-// plain it looks at eight bytes at a time; what it finds first is what it looks
-// for, because a borrow goes upwards only.
-func stringEnd(src []byte, i int) (end int, ok bool) {
-	for {
-		for i+8 <= len(src) {
-			w := binary.LittleEndian.Uint64(src[i:])
-			quote, slash := w^ones*'"', w^ones*'\\'
-			found := ((w-ones*' ')&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
-			if found != 0 {
-				i += bits.TrailingZeros64(found) / 8
-				break
-			}
-			i += 8
-		}
-		for i < len(src) && src[i] >= ' ' && src[i] != '"' && src[i] != '\\' {
-			i++ // near the end of the text
-		}
-		if i == len(src) {
-			return i, false
-		}
-		switch src[i] {
-		case '"':
-			return i + 1, true
-		case '\\':
-			if i, ok = escapeEnd(src, i+1); !ok {
-				return i, false
-			}
-		default:
-			return i, false // a control character
-		}
-	}
-}
-
-// escapeEnd returns the index after an escape whose backslash is before i.
-func escapeEnd(src []byte, i int) (end int, ok bool) {
-	if i == len(src) {
-		return i, false
-	}
-	switch src[i] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return i + 1, true
-	case 'u':
-		for range 4 {
-			i++
-			if i == len(src) {
-				return i, false
-			}
-			if c := src[i]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-				return i, false
-			}
-		}
-		return i + 1, true
-	}
-	return i, false
-}
-
-// numberEnd returns the index after the number that begins at i.
-func numberEnd(src []byte, i int) (end int, ok bool) {
-	if src[i] == '-' {
-		i++
-	}
-	if i < len(src) && src[i] == '0' {
-		i++
-	} else if i, ok = digitsEnd(src, i); !ok {
-		return i, false
-	}
-	if i < len(src) && src[i] == '.' {
-		if i, ok = digitsEnd(src, i+1); !ok {
-			return i, false
-		}
-	}
-	if i < len(src) && src[i]|0x20 == 'e' {
-		i++
-		if i < len(src) && (src[i] == '+' || src[i] == '-') {
-			i++
-		}
-		return digitsEnd(src, i)
-	}
-	return i, true
-}
-
-// digitsEnd returns the index after the digits that begin at i. There must be one.
-func digitsEnd(src []byte, i int) (end int, ok bool) {
-	start := i
-	for i < len(src) && src[i]-'0' <= 9 {
-		i++
-	}
-	return i, i > start
-}
-
-// wordEnd returns the index after word, of which the first letter is at i.
-func wordEnd(src []byte, i int, word string) (end int, ok bool) {
-	for n := range len(word) {
-		if i+n == len(src) || src[i+n] != word[n] {
-			return i + n, false
-		}
-	}
-	return i + len(word), true
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/go-azsearch/azsearch/models/internal/encode"
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // ErrNotAnObject is in the chain of an EncodeError about a document whose JSON
 // is not an object: a nil pointer or map, a slice, a string.
-var ErrNotAnObject = errors.New("a document must be a JSON object")
+var ErrNotAnObject = wire.ErrNotAnObject
 
 // ErrReservedName is in the chain of an EncodeError about a document that has a
 // member whose name starts with "@search.". Such names belong to the service:
@@ -99,7 +99,7 @@ func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 	}
 	object := bytes.Trim(doc, jsonSpace)
 	if len(object) > 0 {
-		if at, ok := encode.Check(doc); !ok {
+		if at, ok := wire.Check(doc); !ok {
 			return dst, notJSON(doc, at)
 		}
 	}
@@ -112,7 +112,7 @@ func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 	dst = append(dst, `{"@search.action":"`...)
 	dst = append(dst, typ...)
 	dst = append(dst, '"')
-	if object[skipSpace(object, 1)] == '}' { // it has no members
+	if object[wire.Space(object, 1)] == '}' { // it has no members
 		return append(dst, '}'), nil
 	}
 	dst = append(dst, ',')
@@ -124,11 +124,11 @@ const jsonSpace = " \t\r\n"
 // notJSON is the error about a document that is not JSON from the byte at on.
 func notJSON(doc []byte, at int) error {
 	if at == len(doc) {
-		return &EncodeError{Err: fmt.Errorf("%w: it ends too early, after %d bytes", errNotJSON, at)}
+		return &EncodeError{Err: fmt.Errorf("%w: it ends too early, after %d bytes", wire.ErrNotJSON, at)}
 	}
 	var text json.RawMessage
 	err := json.Unmarshal(doc, &text) // which says what is wrong there
-	return &EncodeError{Err: fmt.Errorf("%w at offset %d: %w", errNotJSON, at, err)}
+	return &EncodeError{Err: fmt.Errorf("%w at offset %d: %w", wire.ErrNotJSON, at, err)}
 }
 
 // AppendDelete appends the action that deletes the document with the given key,
@@ -233,8 +233,8 @@ func reservedName(object []byte) string {
 		return ""
 	}
 	found := ""
-	_ = eachMember(object, func(name, _ []byte) bool {
-		if s, ok := unquote(name); ok && len(s) >= len(reservedPrefix) && s[:len(reservedPrefix)] == reservedPrefix {
+	_ = wire.EachMember(object, func(name, _ []byte) bool {
+		if s, ok := wire.Unquote(name); ok && len(s) >= len(reservedPrefix) && s[:len(reservedPrefix)] == reservedPrefix {
 			found = s
 		}
 		return found == ""
