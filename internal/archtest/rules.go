@@ -116,6 +116,7 @@ var Rules = []Rule{
 	{Folder: "internal/testkit", May: []string{goleak}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
+	{Folder: "internal/commits"},
 	{Folder: "internal/interop"},
 }
 
