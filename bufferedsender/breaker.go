@@ -11,9 +11,9 @@ import (
 )
 
 // Breaker returns the breaker of the sender, to look at, disable, enable or
-// reset. It is nil with DisableBreaker. Reset does not end a pause that the
+// reset. It is nil with FailSoon. Reset does not end a pause that the
 // service has asked for with Retry-After; that is MaxRetryAfter at the most.
-func (s *BufferedSender[T]) Breaker() *breaker.Breaker { return s.options.Breaker }
+func (s *BufferedSender[T]) Breaker() *breaker.Breaker { return s.options.held().Breaker }
 
 // longestWait is the longest Retry-After that is obeyed, negative for any.
 func longestWait(b *breaker.Breaker) time.Duration {

@@ -20,16 +20,6 @@ func (s *BufferedSender[T]) Pause() { s.publisher.Pause() }
 // or that follows a failed request. It does not close the breaker.
 func (s *BufferedSender[T]) Resume() { s.publisher.Resume() }
 
-// Limits are the limits that can be changed while a sender runs. They mean what
-// the fields of Options with the same names mean.
-type Limits struct {
-	MaxBatchActions    int
-	MaxBatchBytes      int
-	MaxInFlight        int
-	MaxBufferedActions int
-	MaxBufferedBytes   int64
-}
-
 // Limits returns the limits in force, which Options.Tuning may narrow.
 func (s *BufferedSender[T]) Limits() Limits { return limitsOf(s.publisher.Limits()) }
 

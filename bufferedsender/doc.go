@@ -1,5 +1,5 @@
 // Package bufferedsender is for programs that push documents into an Azure AI
-// Search index and must not lose one, or be told a lie about one.
+// Search index and must not lose one, or be misinformed about one.
 //
 // A [BufferedSender] takes actions from any number of goroutines, packs them
 // into batches by count and by bytes, sends them, retries what may succeed
@@ -28,20 +28,50 @@
 //     applied and settled in the order in which they were accepted.
 //   - No request exceeds the configured size; memory is bounded by
 //     MaxBufferedActions and MaxBufferedBytes.
-//   - Flush returns after everything accepted before it is settled and told, and
-//     reports what failed. Close does the same and never hangs past its context.
+//   - Flush returns after everything accepted before it is settled and reported, and
+//     returns what failed. Close does the same and never hangs past its context.
 //
 // # When the service is slow, throttles, or is gone
 //
 // A reply that asks for less makes the sender wait, with jitter, or as long as
 // Retry-After says; [Options.Tuning] can find the right pace instead. Failures
-// in a row open the circuit breaker ([Options.Breaker]): nothing is sent but one
+// in a row open the circuit breaker ([Options.Outage]): nothing is sent but one
 // action now and then as a probe, no action uses up its attempts, and the sender
 // goes on by itself when the service is back. Meanwhile the buffer fills and
-// adding calls wait, or do what [Options.Overload] says; Flush and Close wait
+// adding calls wait, or do what [Hold].WhenFull says; Flush and Close wait
 // until their contexts end, and then [ErrCircuitOpen] is in their error. So give
-// Close a deadline. [BufferedSender.Health] and the HealthChanged event tell when
-// to stop reading from upstream.
+// Close a deadline.
+//
+// The breaker opens on three failures within five seconds that are at least half of
+// the results, or three in a row. It stays open as long as the trouble has lasted, one
+// second at least and 30 at most, less a random share, or as long as Retry-After says,
+// ten minutes at the most; then one action is the probe. Senders of one index may share
+// one; [BufferedSender.Breaker] disables, enables or resets it. [FailSoon] is for
+// programs that somebody watches: everything fails soon instead of waiting.
+//
+// # By need
+//
+//   - To stop reading from upstream while the sender is held: [BufferedSender.Health]
+//     and the HealthChanged event, while State.WantsWork() is false. Not until it is
+//     healthy: a breaker closes only when something was sent.
+//   - To hold the sender by hand: Pause and Resume. To change its limits: SetLimits.
+//   - To answer requests: [BufferedSender.IndexDocumentsAndWait]. Callers share
+//     requests, and each waits for its own documents. When its context ends it withdraws
+//     what was not sent and says of each document whether it may have been applied; with
+//     Waiting.FailFast it does not wait for an outage to end.
+//   - To send less the further behind the sender is: [Folding] merges the waiting changes of
+//     a key, and its Version drops what is older than what waits.
+//   - To change some fields: MergePatch, MergeOrUploadPatch. A merge of a struct sends all
+//     of its fields, zero values included. OnMergeMissing says what becomes of a merge of
+//     a document that does not exist.
+//   - To give a partition away: [BufferedSender.Withdraw] takes back what is not in a
+//     request, [BufferedSender.Contains] says which keys wait or travel.
+//   - To keep what failed: DeadLetters, and Replay after the cause is repaired
+//     (package deadletter).
+//   - To checkpoint: the ActionAdded and ActionCompleted events, and events.LowWatermark,
+//     which makes of outcomes in any order the position up to which all is settled.
+//     events.Async moves slow handlers to goroutines of their own.
+//   - To find the pace of a service that is shared: [Options.Tuning] (package tuning).
 //
 // # Who waits for what
 //

@@ -47,7 +47,7 @@ type payload[T any] struct {
 	waiter *waiter
 	// own is what the action has of its own beside the document, nil if nothing.
 	own     *own
-	version int64 // see Options.Version; 0: none
+	version int64 // see Folding.Version; 0: none
 	newest  int64 // of an outdated action: the version that it is older than
 }
 
@@ -299,7 +299,7 @@ func (c *chunk[T]) cut() {
 	for i, end := range c.ends {
 		it := &c.items[i]
 		it.Body = encoded[start:end:end]
-		if start = end; c.s.options.Fold || len(it.Body) > largeAction {
+		if start = end; c.s.options.Folding != nil || len(it.Body) > largeAction {
 			it.Body, it.Own = bytes.Clone(it.Body), true
 		}
 	}

@@ -38,7 +38,7 @@ var (
 	// ErrCircuitOpen would be.
 	ErrPaused = publisher.ErrPaused
 	// ErrPurged says that an accepted action was given up to make room for newer
-	// ones, as Options.Overload allows.
+	// ones, as Options.Outage allows.
 	ErrPurged = errors.New("purged to make room")
 	// ErrWithdrawn says that the program has taken an accepted action back, with
 	// Withdraw or by ending the context of IndexDocumentsAndWait.
@@ -104,7 +104,7 @@ func (e *AddError) Rejected() bool { return e.document }
 // ErrDocumentTooLarge is in its chain.
 type DocumentTooLargeError struct {
 	Size  int // of a request with this document alone, in bytes
-	Limit int // Options.MaxBatchBytes, or MaxBufferedBytes if that is less
+	Limit int // Limits.MaxBatchBytes, or MaxBufferedBytes if that is less
 }
 
 func (e *DocumentTooLargeError) Error() string {

@@ -16,7 +16,7 @@ const largestFold = 64 << 10
 // folder returns what the publisher asks about two actions of one key that are
 // not settled, or nil if it is not to ask.
 func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.Folding, item[T]) {
-	if !o.Fold {
+	if o.Folding == nil {
 		return nil
 	}
 	return func(older, newer *item[T], sent bool) (publisher.Folding, item[T]) {
@@ -52,7 +52,7 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 
 // version returns the version of an action, 0 if it has none.
 func (o *Options[T]) version(a *models.IndexDocumentsAction[T]) (version int64, err error) {
-	if o.Version == nil || a.Type == models.ActionDelete {
+	if o.Folding == nil || o.Folding.Version == nil || a.Type == models.ActionDelete {
 		return 0, nil
 	}
 	defer func() {
@@ -60,5 +60,5 @@ func (o *Options[T]) version(a *models.IndexDocumentsAction[T]) (version int64, 
 			err = fmt.Errorf("the function Version panicked: %v", v)
 		}
 	}()
-	return o.Version(a.Document), nil
+	return o.Folding.Version(a.Document), nil
 }

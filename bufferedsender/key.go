@@ -51,7 +51,7 @@ func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
 	}
 	if o.Documents.KeyField != "" && field.Name != o.Documents.KeyField {
 		if field.Name != "" {
-			return nil, fmt.Errorf("KeyField is %q but the struct tag of %T says %q", o.Documents.KeyField, *new(T), field.Name)
+			return nil, fmt.Errorf("Documents.KeyField is %q but the struct tag of %T says %q", o.Documents.KeyField, *new(T), field.Name)
 		}
 		field, err = models.KeyFieldByName[T](o.Documents.KeyField)
 		if err != nil && o.Documents.Key == nil {
@@ -63,7 +63,7 @@ func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
 		k.field.Store(&field)
 	}
 	if _, ok := indexer.(keyFieldNamer); !ok && field.Name == "" && o.Documents.Key == nil {
-		return nil, fmt.Errorf("%w for %T: tag the field with `search:\"key\"`, or set KeyField or KeyFieldAccessor", ErrNoKeyField, *new(T))
+		return nil, fmt.Errorf("%w for %T: tag the field with `search:\"key\"`, or set Documents.Key or Documents.KeyField", ErrNoKeyField, *new(T))
 	}
 	return k, nil
 }
@@ -87,7 +87,7 @@ func (k *keyOf[T]) get(ctx context.Context, typ models.ActionType, doc *T) (stri
 func (k *keyOf[T]) access(typ models.ActionType, doc *T) (key string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("KeyFieldAccessor panicked: %v", v)
+			err = fmt.Errorf("Documents.Key panicked: %v", v)
 		}
 	}()
 	key = k.accessor(*doc)
@@ -97,7 +97,7 @@ func (k *keyOf[T]) access(typ models.ActionType, doc *T) (key string, err error)
 			return key, err
 		}
 		if written != key {
-			return key, fmt.Errorf("KeyFieldAccessor returns %q, but the field %q of the document is %q", key, field.Name, written)
+			return key, fmt.Errorf("Documents.Key returns %q, but the field %q of the document is %q", key, field.Name, written)
 		}
 	}
 	return key, nil

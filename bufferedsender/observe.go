@@ -59,7 +59,7 @@ func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
 		logger:       o.Logger,
 		telemetry:    t,
 		deadLetters:  o.DeadLetters,
-		onPurged:     o.OnPurged,
+		onPurged:     o.held().WhenFull.onPurged,
 		index:        t.index,
 	}
 }
@@ -73,16 +73,16 @@ func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult]
 		Accepted: func(n int) {
 			o.guard("MeterProvider", func() { o.telemetry.accepted(n) })
 		},
-		Sent:    o.sent,
-		Explain: o.explain,
-		Replied: o.replied,
-		Settled: o.settled,
-		Told:    func() { o.guard("MeterProvider", o.telemetry.flushSettled) },
-		Paused:  o.paused,
-		Ending:  o.ending,
-		Changed: o.changed,
-		Purged:  o.purged,
-		Closed:  o.closed,
+		Sent:      o.sent,
+		Explain:   o.explain,
+		Replied:   o.replied,
+		Settled:   o.settled,
+		Delivered: func() { o.guard("MeterProvider", o.telemetry.flushSettled) },
+		Paused:    o.paused,
+		Ending:    o.ending,
+		Changed:   o.changed,
+		Purged:    o.purged,
+		Closed:    o.closed,
 	}
 }
 

@@ -1,7 +1,6 @@
 package bufferedsender
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,28 +41,17 @@ const (
 )
 
 // Options configures a BufferedSender. nil and the zero value are ready to use
-// when the key of T is known, see KeyFieldAccessor.
+// when the key of T is known, see Documents.
 type Options[T any] struct {
-	// KeyFieldAccessor returns the key of a document, the same that its JSON
-	// holds. It is called on the adding goroutines, many at once. If KeyField
-	// is set too, a document is refused when the two differ. Defaults to the field with the struct tag
-	// `search:"key"`; then KeyField; then the key field of the index definition,
-	// which is fetched on the first add and needs a client that may read it.
-	KeyFieldAccessor func(doc T) string
-	// KeyField is the name of the key field in JSON. DeleteDocumentsByKey needs
-	// it, and documents without a tag. Defaults to what the tag or the index
-	// definition says.
-	KeyField string
+	// Handlers get the events: what becomes of each action.
+	Handlers events.Handlers[T]
+	// Documents says how keys and JSON are made of documents. Defaults to struct tags
+	// and the index definition.
+	Documents Documents[T]
 
-	// Encoder turns a document into the bytes of a JSON object, in place of the
-	// sender's own way (see models.AppendAction), which is faster than
-	// encoding/json and writes the same: use it for documents that another
-	// library writes better. It has the signature of json.Marshal, runs on the
-	// adding goroutines, many at once, and its error refuses the document. The
-	// key is read from the document all the same. That the bytes are one object
-	// is checked, but not that all inside it is valid.
-	Encoder func(doc any) ([]byte, error)
-
+	// Limits bound requests and buffer; SetLimits changes them later. A field that is 0
+	// has its default.
+	Limits Limits
 	// DisableAutoFlush makes the sender send only when Flush or Close is called.
 	// A call that finds the buffer full then returns ErrBufferFull. Defaults to
 	// sending full batches at once and smaller ones after AutoFlushInterval.
@@ -73,29 +61,10 @@ type Options[T any] struct {
 	// request in five seconds for a program that adds little; negative turns the
 	// timer off.
 	AutoFlushInterval time.Duration
+	// Tuning finds out how large batches may be and how many may be in flight,
+	// within Limits. Defaults to tuning.Fixed(): the limits as they are.
+	Tuning tuning.Policy
 
-	// MaxBatchActions is how many actions a request holds at the most. Defaults
-	// to 1000; at most 32000; negative is refused.
-	MaxBatchActions int
-	// MaxBatchBytes is the size of a request body at the most, envelope
-	// included, in bytes. Defaults to 16,000,000; negative is refused.
-	MaxBatchBytes int
-	// MaxBufferedActions is how many actions may be accepted and not settled;
-	// more have to wait. Defaults to 32768, or if that is more to 4 full batches,
-	// or 2 for each request that may be in flight; negative is refused.
-	MaxBufferedActions int
-	// MaxBufferedBytes is the size of these actions at the most, encoded, in
-	// bytes. Defaults to 64 MiB, or 4 full batches if that is more; negative is
-	// refused. A document
-	// that is larger is refused. Actions that are accepted one after the other
-	// share memory, in pieces of 64 KiB (256 KiB if they are large), that is used
-	// again when the last of a piece is settled or is to be sent again.
-	MaxBufferedBytes int64
-
-	// MaxInFlight is how many requests may be under way at once. Order per key
-	// is kept whatever the number. Defaults to 1; at most 1024; negative is
-	// refused.
-	MaxInFlight int
 	// RequestTimeout ends a request that is not answered; it is then retried.
 	// Defaults to 60 s, because the largest request takes that long on a line of
 	// 2 Mbit/s, and because a request that is cut may still be applied; negative
@@ -104,72 +73,27 @@ type Options[T any] struct {
 	// UnknownWait is how long an action waits when a request with an earlier action
 	// of its key had no reply: the service may still be at work on it, and would then
 	// apply the older one last. It counts from the end of that request. Nobody can
-	// tell from outside how long a service is at work, so an older write that takes
+	// know from outside how long a service is at work, so an older write that takes
 	// longer still wins. Defaults to 5 s; negative turns it off.
 	UnknownWait time.Duration
 	// Retry says how often and how patiently actions are sent again.
 	Retry retry.Options
-	// Breaker stops sending while the service does not work, so that no action
-	// uses up its attempts in vain, and finds out when it works again. Share one
-	// among the senders of an index, never between indexes. Defaults to a new
-	// one with default options.
-	Breaker *breaker.Breaker
-	// DisableBreaker sends every request, whatever became of the others: when
-	// the service is gone or the key is wrong, all actions fail soon, instead of
-	// waiting. That suits a program that somebody watches. Defaults to a breaker.
-	DisableBreaker bool
-	// Tuning finds out how large batches may be and how many may be in flight,
-	// within the limits above. Defaults to tuning.Fixed(): the limits as they
-	// are.
-	Tuning tuning.Policy
+	// Outage says what happens while the service does not work. Defaults to Hold{}:
+	// sending stops, nothing fails, and adding calls wait when the buffer is full.
+	Outage Outage
 
-	// Overload says what happens to adding calls when the buffer is full while
-	// Breaker is not closed. Defaults to OverloadBlock: they wait. The policies
-	// that purge give up actions that were accepted, so New refuses them unless
-	// OnPurged or AllowLoss is set; and with DisableAutoFlush, which never waits
-	// for room.
-	Overload Overload
-	// OnPurged gets the keys of purged actions, one for each action, after their
-	// ActionFailed events, so that they can be repaired. It runs like the Handlers.
-	OnPurged func(ctx context.Context, keys []string)
-	// AllowLoss says that it does not matter if purged actions are lost.
-	AllowLoss bool
-
-	// Fold merges actions of one key while they wait, so that a key that changes
-	// often is written less often. The index ends in the same state. Each action
-	// still has its own outcome, that of the request which carried it: should the
-	// service refuse what they make together, they all fail. When handlers want the
-	// documents back (ActionSent, ActionCompleted, ActionFailed), folded documents
-	// count towards MaxBufferedBytes until they are settled.
-	Fold bool
-	// Version returns the version of a document, the higher the newer. With it
-	// an upload or a merge that is older than an action of its key that is not
-	// settled yet is not sent: it settles with that one, as superseded. 0 means
-	// that the document has none; deletes never have one. It needs Fold. Defaults
-	// to no versions: what comes later is newer.
-	Version func(doc T) int64
-
+	// Folding merges actions of one key while they wait, so that a key that changes
+	// often is written less often. Defaults to nil: each is sent.
+	Folding *Folding[T]
 	// OnMergeMissing says what becomes of a merge when there is no such document.
 	// Defaults to MergeMissingFail.
 	OnMergeMissing MergeMissing
 	// DeadLetters takes the actions that have failed, and those that Close gives
 	// up. Its Write is called on the publisher goroutine, before the events that
-	// tell of them. Defaults to none.
+	// report them. Defaults to none.
 	DeadLetters deadletter.Sink
-	// WaitInterval is how long an action of IndexDocumentsAndWait waits for others
-	// that can share its request. Defaults to 5 ms; negative turns it off: it is
-	// sent as soon as there is a slot.
-	WaitInterval time.Duration
-
-	// WaitFailsFast makes IndexDocumentsAndWait fail at once while nothing is sent,
-	// because the breaker is open or the sender is paused, and when that begins while
-	// it waits, with ErrCircuitOpen or ErrPaused; its actions are withdrawn. It suits
-	// request handlers, whose callers would rather hear it now. Defaults to waiting as
-	// long as the context allows.
-	WaitFailsFast bool
-
-	// Handlers are told what becomes of each action.
-	Handlers events.Handlers[T]
+	// Waiting is about IndexDocumentsAndWait.
+	Waiting Waiting
 
 	// Logger gets warnings about refused and retried requests, errors about
 	// panics in handlers, and at debug level one line a request. It never gets
@@ -181,6 +105,79 @@ type Options[T any] struct {
 	// MeterProvider makes the metrics. Defaults to the global one of
 	// OpenTelemetry.
 	MeterProvider metric.MeterProvider
+}
+
+// Documents says how keys and JSON are made of documents. The zero value does it by
+// struct tags and the index definition.
+type Documents[T any] struct {
+	// Key returns the key of a document, the same that its JSON holds. It is called on
+	// the adding goroutines, many at once. If KeyField is set too, a document is refused
+	// when the two differ. Defaults to the field with the struct tag `search:"key"`; then
+	// KeyField; then the key field of the index definition, which is fetched on the
+	// first add and needs a client that may read it.
+	Key func(doc T) string
+	// KeyField is the name of the key field in JSON. DeleteDocumentsByKey needs it, and
+	// documents without a tag. Defaults to what the tag or the index definition says.
+	KeyField string
+	// Encode turns a document into the bytes of a JSON object, in place of the
+	// sender's own way (see models.AppendAction), which is faster than
+	// encoding/json and writes the same: use it for documents that another
+	// library writes better. It has the signature of json.Marshal, runs on the
+	// adding goroutines, many at once, and its error refuses the document. The
+	// key is read from the document all the same. That the bytes are one object
+	// is checked, but not that all inside it is valid.
+	Encode func(doc any) ([]byte, error)
+}
+
+// Limits bound what a sender sends and keeps. Negative numbers are refused.
+type Limits struct {
+	// MaxBatchActions is how many actions a request holds at the most. Defaults
+	// to 1000; at most 32000.
+	MaxBatchActions int
+	// MaxBatchBytes is the size of a request body at the most, envelope
+	// included, in bytes. Defaults to 16,000,000.
+	MaxBatchBytes int
+	// MaxInFlight is how many requests may be under way at once. Order per key
+	// is kept whatever the number. Defaults to 1; at most 1024.
+	MaxInFlight int
+	// MaxBufferedActions is how many actions may be accepted and not settled;
+	// more have to wait. Defaults to 32768, or if that is more to 4 full batches,
+	// or 2 for each request that may be in flight.
+	MaxBufferedActions int
+	// MaxBufferedBytes is the size of these actions at the most, encoded, in
+	// bytes. Defaults to 64 MiB, or 4 full batches if that is more. A document
+	// that is larger is refused. Actions that are accepted one after the other
+	// share memory, in pieces of 64 KiB (256 KiB if they are large), that is used
+	// again when the last of a piece is settled or is to be sent again.
+	MaxBufferedBytes int64
+}
+
+// Folding merges actions of one key while they wait. The index ends in the same state.
+// Each action still has its own outcome, that of the request which carried it: should
+// the service refuse what they make together, they all fail. When handlers want the
+// documents back (ActionSent, ActionCompleted, ActionFailed), folded documents count
+// towards MaxBufferedBytes until they are settled.
+type Folding[T any] struct {
+	// Version returns the version of a document, the higher the newer. With it
+	// an upload or a merge that is older than an action of its key that is not
+	// settled yet is not sent: it settles with that one, as superseded. 0 means
+	// that the document has none; deletes never have one. Defaults to no versions:
+	// what comes later is newer.
+	Version func(doc T) int64
+}
+
+// Waiting is about IndexDocumentsAndWait.
+type Waiting struct {
+	// Interval is how long an action of IndexDocumentsAndWait waits for others
+	// that can share its request. Defaults to 5 ms; negative turns it off: it is
+	// sent as soon as there is a slot.
+	Interval time.Duration
+	// FailFast makes IndexDocumentsAndWait fail at once while nothing is sent,
+	// because the breaker is open or the sender is paused, and when that begins while
+	// it waits, with ErrCircuitOpen or ErrPaused; its actions are withdrawn. It suits
+	// request handlers, whose callers would rather know it now. Defaults to waiting as
+	// long as the context allows.
+	FailFast bool
 }
 
 // withDefaults returns a copy of o with every default filled in, or an error
@@ -200,41 +197,45 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 		}
 		return v
 	}
-	c.MaxBatchActions = int(positive("MaxBatchActions", int64(c.MaxBatchActions), DefaultMaxBatchActions))
-	c.MaxBatchBytes = int(positive("MaxBatchBytes", int64(c.MaxBatchBytes), DefaultMaxBatchBytes))
-	c.MaxBufferedBytes = positive("MaxBufferedBytes", c.MaxBufferedBytes, max(DefaultMaxBufferedBytes, 4*int64(c.MaxBatchBytes)))
-	c.MaxInFlight = int(positive("MaxInFlight", int64(c.MaxInFlight), 1))
-	roomy := max(DefaultMaxBufferedActions, max(4, 2*c.MaxInFlight)*c.MaxBatchActions)
-	c.MaxBufferedActions = int(positive("MaxBufferedActions", int64(c.MaxBufferedActions), int64(roomy)))
-	if c.MaxInFlight > maxInFlight {
-		errs = append(errs, fmt.Errorf("MaxInFlight is %d: use at most %d", c.MaxInFlight, maxInFlight))
+	l := &c.Limits
+	l.MaxBatchActions = int(positive("MaxBatchActions", int64(l.MaxBatchActions), DefaultMaxBatchActions))
+	l.MaxBatchBytes = int(positive("MaxBatchBytes", int64(l.MaxBatchBytes), DefaultMaxBatchBytes))
+	l.MaxBufferedBytes = positive("MaxBufferedBytes", l.MaxBufferedBytes, max(DefaultMaxBufferedBytes, 4*int64(l.MaxBatchBytes)))
+	l.MaxInFlight = int(positive("MaxInFlight", int64(l.MaxInFlight), 1))
+	roomy := max(DefaultMaxBufferedActions, max(4, 2*l.MaxInFlight)*l.MaxBatchActions)
+	l.MaxBufferedActions = int(positive("MaxBufferedActions", int64(l.MaxBufferedActions), int64(roomy)))
+	if l.MaxInFlight > maxInFlight {
+		errs = append(errs, fmt.Errorf("MaxInFlight is %d: use at most %d", l.MaxInFlight, maxInFlight))
 	}
-	if c.MaxBufferedActions > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("MaxBufferedActions is %d: use at most %d", c.MaxBufferedActions, math.MaxInt32))
+	if l.MaxBufferedActions > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("MaxBufferedActions is %d: use at most %d", l.MaxBufferedActions, math.MaxInt32))
 	}
-	if c.MaxBatchActions > ServiceMaxBatchActions {
-		errs = append(errs, fmt.Errorf("MaxBatchActions is %d: the service takes at most %d", c.MaxBatchActions, ServiceMaxBatchActions))
+	if l.MaxBatchActions > ServiceMaxBatchActions {
+		errs = append(errs, fmt.Errorf("MaxBatchActions is %d: the service takes at most %d", l.MaxBatchActions, ServiceMaxBatchActions))
 	}
-	if len(errs) == 0 && c.MaxBatchBytes < smallestBatch {
-		errs = append(errs, fmt.Errorf("MaxBatchBytes is %d: no document fits into less than %d", c.MaxBatchBytes, smallestBatch))
+	if len(errs) == 0 && l.MaxBatchBytes < smallestBatch {
+		errs = append(errs, fmt.Errorf("MaxBatchBytes is %d: no document fits into less than %d", l.MaxBatchBytes, smallestBatch))
 	}
 	if err := c.Retry.Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, c.checkOverload())
-	if c.Version != nil && !c.Fold {
-		errs = append(errs, errors.New("option Version is set but Fold is not: set Fold, or leave Version out"))
-	}
 	if c.OnMergeMissing > MergeMissingUpload {
 		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", c.OnMergeMissing))
 	}
-	if c.DisableBreaker && c.Breaker != nil {
-		errs = append(errs, errors.New("Breaker and DisableBreaker are both set: leave one of them out"))
+	if isNil(c.Outage) {
+		c.Outage = Hold{}
 	}
-	if c.Breaker == nil && !c.DisableBreaker {
-		var err error
-		if c.Breaker, err = breaker.New(nil); err != nil {
-			errs = append(errs, err)
+	hold := c.held()
+	errs = append(errs, hold.WhenFull.validate())
+	switch c.Outage.(type) {
+	case FailSoon, *FailSoon:
+	default:
+		if hold.Breaker == nil {
+			var err error
+			if hold.Breaker, err = breaker.New(nil); err != nil {
+				errs = append(errs, err)
+			}
+			c.Outage = hold
 		}
 	}
 	if isNil(c.Tuning) {
@@ -243,8 +244,8 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	if isNil(c.DeadLetters) {
 		c.DeadLetters = nil
 	}
-	if c.WaitInterval == 0 {
-		c.WaitInterval = DefaultWaitInterval
+	if c.Waiting.Interval == 0 {
+		c.Waiting.Interval = DefaultWaitInterval
 	}
 	if c.AutoFlushInterval == 0 {
 		c.AutoFlushInterval = DefaultAutoFlushInterval
@@ -265,14 +266,6 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 		c.MeterProvider = otel.GetMeterProvider()
 	}
 	return c, errors.Join(errs...)
-}
-
-// limits returns the limits to begin with.
-func (o *Options[T]) limits() Limits {
-	return Limits{
-		MaxBatchActions: o.MaxBatchActions, MaxBatchBytes: o.MaxBatchBytes, MaxInFlight: o.MaxInFlight,
-		MaxBufferedActions: o.MaxBufferedActions, MaxBufferedBytes: o.MaxBufferedBytes,
-	}
 }
 
 // isNil reports whether an interface holds nothing, or a nil of its type.

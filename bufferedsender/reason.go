@@ -44,7 +44,7 @@ func reasonOfStatus(status int, whole, exhausted bool) models.Reason {
 		return models.ReasonConflict
 	case status == http.StatusTooManyRequests && !whole:
 		return models.ReasonQuota
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+	case retry.Throttles(status):
 		return models.ReasonBusy
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return models.ReasonCredentials

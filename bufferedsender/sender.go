@@ -53,7 +53,7 @@ type BufferedSender[T any] struct {
 	chunks      sync.Pool              // of *chunk[T], empty ones
 	gate        *gate                  // nil without a breaker
 	unsubscribe func()                 // from the breaker
-	held        signal                 // sent when sending is held, with Options.WaitFailsFast
+	held        signal                 // sent when sending is held, with Options.Waiting
 
 	closeOnce sync.Once // guards closeErr
 	closeErr  *CloseError
@@ -82,12 +82,13 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		keyOf:    keyOf,
 		observer: newObserver(&options, telemetry),
 	}
-	s.gate = newGate(options.Breaker, s.observer.contain)
-	limits := options.limits()
+	hold := options.held()
+	s.gate = newGate(hold.Breaker, s.observer.contain)
+	limits := options.Limits
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
 	sending := &transport[T]{
-		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(options.Breaker),
+		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
 		contain: s.observer.contain,
 	}
 	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
@@ -101,7 +102,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Gate:           s.gate.forPublisher(),
 		Tuner:          tuner,
 		Tuned:          tuned,
-		Overload:       overloadPolicies[options.Overload],
+		Overload:       hold.WhenFull.policy,
 		Fold:           options.folder(),
 		KeepsDocuments: s.observer.wantsActions,
 		AutoFlush:      !options.DisableAutoFlush,
@@ -121,10 +122,10 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	}
 	s.observer.start(s.publisher.HookContext)
 	s.unsubscribe = func() {}
-	if options.Breaker != nil {
-		s.unsubscribe = options.Breaker.Subscribe(func(breaker.Change) { s.publisher.Wake() })
+	if hold.Breaker != nil {
+		s.unsubscribe = hold.Breaker.Subscribe(func(breaker.Change) { s.publisher.Wake() })
 	}
-	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, options.Breaker); err != nil {
+	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, hold.Breaker); err != nil {
 		s.unsubscribe()
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}

@@ -53,6 +53,6 @@ func ObservingABatch[T any](opts *Options[T], n int) (func(), error) {
 		for i := range ends {
 			hooks.Settled(&ends[i], nil)
 		}
-		hooks.Told()
+		hooks.Delivered()
 	}, nil
 }

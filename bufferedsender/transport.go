@@ -174,7 +174,7 @@ func refused[T any](items []item[T], err error) reply {
 		Split:      decision.Verdict == retry.Split,
 		TooLarge:   decision.Learn,
 		Service:    service(decision, status),
-		Refused:    status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable,
+		Refused:    retry.Throttles(status),
 		Results:    make([]result, len(items)),
 	}
 	r.Whole = !r.Split
@@ -219,7 +219,7 @@ func service(d retry.Decision, status int) publisher.Service {
 	switch {
 	case d.Permanent:
 		return publisher.ServiceRefuses
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+	case retry.Throttles(status):
 		return publisher.ServiceThrottles // it slows the sender down first
 	case d.Verdict == retry.Split, status == http.StatusConflict, status == http.StatusUnprocessableEntity:
 		return publisher.ServiceSound // it works; it does not like this request

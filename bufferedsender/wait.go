@@ -172,7 +172,7 @@ type WaitError struct {
 	Errors []*ActionError
 	// Err is why the call returned early or did not accept all actions: the error
 	// of the context, ErrClosed, ErrCircuitOpen or ErrPaused with
-	// Options.WaitFailsFast, or an *AddError; nil if it did neither.
+	// Options.Waiting.FailFast, or an *AddError; nil if it did neither.
 	Err error
 }
 
@@ -209,13 +209,13 @@ func (e *WaitError) Unwrap() []error {
 // IndexDocumentsAndWait adds actions and waits until they are settled and their
 // callbacks have run. It returns their results in the order given, and a
 // *WaitError unless all of them were completed. Many goroutines can do so with
-// one sender, and share requests: an action waits WaitInterval for others, not
+// one sender, and share requests: an action waits Waiting.Interval for others, not
 // for a full batch.
 //
 // ctx bounds the waiting, for room and for the outcome. When it ends, what is not
 // settled is withdrawn: it is not sent any more, or not again, and WaitError says
 // which of it may have been applied. The result of an action that is not settled
-// has status 0. With Options.WaitFailsFast the call does not wait for an outage to
+// has status 0. With Options.Waiting.FailFast the call does not wait for an outage to
 // end. If not all actions were accepted, the results are those of the accepted
 // ones. What failed has been reported by this call: Close does not report it once
 // more, and Flush only if it was waiting for it. Called from inside a callback it
@@ -341,7 +341,7 @@ func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter,
 func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, actions []models.IndexDocumentsAction[T]) error {
 	// Also while the call waits for room: what it has added already would wait
 	// for a full batch otherwise.
-	defer s.publisher.Hasten(max(s.options.Waiting.Interval, 0))
+	defer s.publisher.FlushAfter(max(s.options.Waiting.Interval, 0))
 	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		c.waiters = waiters[i : i+1]
 		c.action = actions[i]

@@ -176,11 +176,12 @@ func TestMarkIsNeverAboveWhatIsOpenConcurrentSafe(t *testing.T) {
 	var settled [positions]atomic.Bool
 	work := make(chan int64, 300)
 	var all sync.WaitGroup
-	for range settlers {
+	for settler := range uint64(settlers) {
 		all.Go(func() {
+			random := rand.New(rand.NewPCG(1, settler))
 			var mine []int64
 			flush := func() {
-				rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+				random.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 				for _, pos := range mine {
 					settled[pos].Store(true)
 					if !w.Settle(pos) {

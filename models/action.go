@@ -41,7 +41,7 @@ type IndexDocumentsAction[T any] struct {
 	// action: a Kafka offset, a row id, an acknowledgement function.
 	Tag any
 	// OnOutcome is called once by a buffered sender that has accepted the action,
-	// when it has ended: after the handlers that are told of this end, on the same
+	// when it has ended: after the handlers that are notified of this end, on the same
 	// goroutine, one call at a time and in their order. It must not block. It is not
 	// called for an action that was not accepted. Package search ignores it.
 	OnOutcome func(Outcome)

@@ -9,37 +9,6 @@ import (
 // a newer service has. Definitions that were read hold values, not pointers.
 type Analyzer interface{ analyzer() }
 
-// CharFilter is a character filter that an index defines: MappingCharFilter,
-// PatternReplaceCharFilter or UnknownComponent.
-type CharFilter interface{ charFilter() }
-
-// Normalizer is a normalizer that an index defines: CustomNormalizer or
-// UnknownComponent.
-type Normalizer interface{ normalizer() }
-
-// UnknownComponent is an analyzer, tokenizer, filter or normalizer of a type
-// that this library does not know. It is written back as it was read.
-type UnknownComponent struct {
-	// Type is its @odata.type.
-	Type string `json:"@odata.type"`
-	// Name is what the definition refers to it by.
-	Name string `json:"name"`
-	// AdditionalProperties are all its other members.
-	AdditionalProperties map[string]json.RawMessage `json:"-"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (x UnknownComponent) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *UnknownComponent) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-func (UnknownComponent) analyzer()    {}
-func (UnknownComponent) tokenizer()   {}
-func (UnknownComponent) tokenFilter() {}
-func (UnknownComponent) charFilter()  {}
-func (UnknownComponent) normalizer()  {}
-
 // CustomAnalyzer puts an analyzer together from one tokenizer and any number of
 // filters, built-in or defined in the index.
 type CustomAnalyzer struct {
@@ -136,76 +105,4 @@ var analyzerTypes = []componentType{
 	component[PatternAnalyzer]("PatternAnalyzer"),
 	component[StandardAnalyzer]("StandardAnalyzer"),
 	component[StopAnalyzer]("StopAnalyzer"),
-}
-
-// MappingCharFilter replaces characters by a table, the longest match first.
-type MappingCharFilter struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
-	Name string `json:"name"`
-	// Mappings are lines of the form "a=>b".
-	Mappings []string `json:"mappings"`
-	// AdditionalProperties are the members this library does not know.
-	AdditionalProperties map[string]json.RawMessage `json:"-"`
-}
-
-// PatternReplaceCharFilter replaces what a regular expression matches in the
-// text.
-type PatternReplaceCharFilter struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
-	Name string `json:"name"`
-	// Pattern is the regular expression, in the syntax of Java.
-	Pattern string `json:"pattern"`
-	// Replacement is the text to put in its place; $1 stands for the first
-	// group.
-	Replacement string `json:"replacement"`
-	// AdditionalProperties are the members this library does not know.
-	AdditionalProperties map[string]json.RawMessage `json:"-"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (x MappingCharFilter) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *MappingCharFilter) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-// MarshalJSON implements json.Marshaler.
-func (x PatternReplaceCharFilter) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *PatternReplaceCharFilter) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-func (MappingCharFilter) charFilter()        {}
-func (PatternReplaceCharFilter) charFilter() {}
-
-var charFilterTypes = []componentType{
-	component[MappingCharFilter]("MappingCharFilter"),
-	component[PatternReplaceCharFilter]("PatternReplaceCharFilter"),
-}
-
-// CustomNormalizer puts a normalizer together from filters that keep a value one
-// token. It takes api-version 2025-09-01.
-type CustomNormalizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
-	Name string `json:"name"`
-	// TokenFilters change the value, in this order.
-	TokenFilters []TokenFilterName `json:"tokenFilters,omitzero"`
-	// CharFilters change the value before that, in this order.
-	CharFilters []CharFilterName `json:"charFilters,omitzero"`
-	// AdditionalProperties are the members this library does not know.
-	AdditionalProperties map[string]json.RawMessage `json:"-"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (x CustomNormalizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *CustomNormalizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-func (CustomNormalizer) normalizer() {}
-
-var normalizerTypes = []componentType{
-	component[CustomNormalizer]("CustomNormalizer"),
 }

@@ -1,5 +1,19 @@
 package models
 
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"unicode"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
+)
+
 // EncodeError says that a document cannot be turned into an action of a
 // request, or that its key cannot be read. Nothing was sent.
 type EncodeError struct {
@@ -20,3 +34,121 @@ func (e *EncodeError) Error() string {
 
 // Unwrap returns Err.
 func (e *EncodeError) Unwrap() error { return e.Err }
+
+func isLetterOrDigit(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+// explain finds the field that made encoding v fail with err. It encodes the
+// parts of the document one by one and descends into the one that fails, which
+// is slow, and only happens to a document that is refused.
+func explain(v any, err error) (e *EncodeError) {
+	e = &EncodeError{Err: err}
+	defer func() {
+		// The document may be changing under our hands, or its methods may fail
+		// differently each time. Then the first error is the answer.
+		_ = recover()
+	}()
+	e.Field = culprit(reflect.ValueOf(v), "", nil)
+	if unsupported := (*json.UnsupportedValueError)(nil); errors.As(err, &unsupported) && isFloat(unsupported.Value) {
+		e.Err = fmt.Errorf("%s cannot be written in JSON: %w", unsupported.Str, err)
+	}
+	return e
+}
+
+func isFloat(v reflect.Value) bool { return v.IsValid() && v.CanFloat() }
+
+// culprit returns the path of the innermost part of v that cannot be encoded.
+// v, known to fail, is at path. above holds the pointers, maps and slices that
+// lead to v: meeting one again means that the document contains itself.
+func culprit(v reflect.Value, path string, above []uintptr) string {
+	v = insidePatch(v)
+	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil() {
+		if v.Kind() == reflect.Pointer {
+			if encode.MarshalsJSON(v.Type()) || encode.MarshalsText(v.Type()) || slices.Contains(above, v.Pointer()) {
+				return path
+			}
+			above = append(above, v.Pointer())
+		}
+		v = insidePatch(v.Elem())
+	}
+	if !v.IsValid() || encode.MarshalsJSON(v.Type()) || encode.MarshalsText(v.Type()) {
+		return path
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, f := range encode.FieldsOf(v.Type()) {
+			if fv := f.Value(v); !f.LeftOut(fv) && fails(fv) {
+				return culprit(fv, join(path, f.Name), above)
+			}
+		}
+	case reflect.Map:
+		if slices.Contains(above, v.Pointer()) {
+			return path
+		}
+		above = append(above, v.Pointer())
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		for _, k := range keys {
+			if mv := v.MapIndex(k); fails(mv) {
+				return culprit(mv, join(path, fmt.Sprint(k)), above)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if ev := v.Index(i); fails(ev) {
+				return culprit(ev, path+"["+strconv.Itoa(i)+"]", above)
+			}
+		}
+	}
+	return path
+}
+
+// insidePatch returns the fields of a Patch, which has a MarshalJSON but hides
+// nothing from us, and any other value as it is.
+func insidePatch(v reflect.Value) reflect.Value {
+	if v.IsValid() && v.CanInterface() {
+		switch p := v.Interface().(type) {
+		case Patch:
+			return reflect.ValueOf(p.fields)
+		case *Patch:
+			if p != nil {
+				return reflect.ValueOf(p.fields)
+			}
+		}
+	}
+	return v
+}
+
+// fails reports whether v cannot be encoded on its own.
+func fails(v reflect.Value) bool {
+	if !v.IsValid() {
+		return false
+	}
+	if v.CanFloat() && !encode.MarshalsJSON(v.Type()) && !encode.MarshalsText(v.Type()) {
+		return math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)
+	}
+	if !v.CanInterface() {
+		return false
+	}
+	x := v.Interface()
+	if v.CanAddr() {
+		x = v.Addr().Interface()
+	}
+	_, err := appendValue(nil, x)
+	return err != nil
+}
+
+// join adds a member to a path: after a dot if its name is one that needs no
+// quotes, in brackets otherwise.
+func join(path, name string) string {
+	plain := name != ""
+	for _, c := range name {
+		plain = plain && (isLetterOrDigit(c) || c == '_' || c == '-' || c == '@' || c == '$')
+	}
+	switch {
+	case !plain:
+		return path + "[" + strconv.Quote(name) + "]"
+	case path == "":
+		return name
+	}
+	return path + "." + name
+}

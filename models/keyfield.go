@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
@@ -250,8 +251,8 @@ func keyOfMap(m map[string]any, name string) (string, error) {
 func keyOfJSON(object []byte, name string) (string, error) {
 	var value []byte
 	times := 0
-	err := eachMember(object, func(quoted, v []byte) bool {
-		if quotes(quoted, name) {
+	err := wire.EachMember(object, func(quoted, v []byte) bool {
+		if wire.Quotes(quoted, name) {
 			value = v
 			times++
 		}
@@ -259,7 +260,7 @@ func keyOfJSON(object []byte, name string) (string, error) {
 	})
 	switch {
 	case errors.Is(err, ErrNotAnObject):
-		return "", &EncodeError{Err: fmt.Errorf("%w, not %s", err, jsonKind(object[skipSpace(object, 0):]))}
+		return "", &EncodeError{Err: fmt.Errorf("%w, not %s", err, jsonKind(object[wire.Space(object, 0):]))}
 	case err != nil:
 		return "", &EncodeError{Err: err}
 	case times == 0 || string(value) == "null":
@@ -269,9 +270,9 @@ func keyOfJSON(object []byte, name string) (string, error) {
 	case value[0] != '"':
 		return "", notAString(name, jsonKind(value))
 	}
-	key, ok := unquote(value)
+	key, ok := wire.Unquote(value)
 	if !ok {
-		return "", &EncodeError{Field: name, Err: errNotJSON}
+		return "", &EncodeError{Field: name, Err: wire.ErrNotJSON}
 	}
 	return key, nil
 }
@@ -300,6 +301,6 @@ func keyOfMarshaler(v reflect.Value, name string) (string, error) {
 	case encoded[0] != '"':
 		return "", notAString(name, jsonKind(encoded))
 	}
-	key, _ := unquote(encoded)
+	key, _ := wire.Unquote(encoded)
 	return key, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
@@ -88,14 +89,14 @@ func decodeObject(b []byte, x any) error {
 	own := componentTypes[v.Type()]
 	more := map[string]json.RawMessage{}
 	var failed error
-	err := eachMember(b, func(quoted, value []byte) bool {
-		name, ok := unquote(quoted)
+	err := wire.EachMember(b, func(quoted, value []byte) bool {
+		name, ok := wire.Unquote(quoted)
 		if !ok {
-			failed = errNotJSON
+			failed = wire.ErrNotJSON
 			return false
 		}
 		if name == odataType && own != "" {
-			if !quotes(value, own) {
+			if !wire.Quotes(value, own) {
 				failed = fmt.Errorf("%s is %s, not %q", odataType, value, own)
 			}
 			return failed == nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // Replies to queries are read by hand rather than by encoding/json alone. What
@@ -26,10 +28,10 @@ var errNoResults = fmt.Errorf("%w: it has no list of results", ErrMalformedReply
 // a document have ErrMalformedReply in their chain.
 func decodeReply(b []byte, member func(name string, value []byte) error) error {
 	var failed error
-	err := eachMember(b, func(quoted, value []byte) bool {
-		name, ok := unquote(quoted)
+	err := wire.EachMember(b, func(quoted, value []byte) bool {
+		name, ok := wire.Unquote(quoted)
 		if !ok {
-			failed = malformedReply(errNotJSON)
+			failed = malformedReply(wire.ErrNotJSON)
 			return false
 		}
 		if failed = member(name, value); failed != nil && !errors.As(failed, new(*ResultError)) {
@@ -48,16 +50,16 @@ func malformedReply(err error) error { return fmt.Errorf("%w: %w", ErrMalformedR
 // decodeResults reads a list of results with decode, which gets memory that it
 // may use until it returns.
 func decodeResults[R any](list []byte, to *[]R, decode func(r *R, b []byte, scratch *[]byte) error) error {
-	i := skipSpace(list, 0)
+	i := wire.Space(list, 0)
 	if i >= len(list) || list[i] != '[' {
 		return fmt.Errorf("it is %s", jsonKind(list[i:]))
 	}
 	results := []R{}
 	var scratch []byte
-	for i = skipSpace(list, i+1); i < len(list) && list[i] != ']'; {
-		end := skipValue(list, i)
+	for i = wire.Space(list, i+1); i < len(list) && list[i] != ']'; {
+		end := wire.ValueEnd(list, i)
 		if end < 0 {
-			return errNotJSON
+			return wire.ErrNotJSON
 		}
 		if len(results) == cap(results) { // results are about as long as the first one
 			results = slices.Grow(results, max(1, min(len(list)/(end-i)-len(results), mostResults)))
@@ -66,12 +68,12 @@ func decodeResults[R any](list []byte, to *[]R, decode func(r *R, b []byte, scra
 		if err := decode(&results[len(results)-1], list[i:end], &scratch); err != nil {
 			return atPosition(len(results)-1, err)
 		}
-		if i = skipSpace(list, end); i < len(list) && list[i] == ',' {
-			i = skipSpace(list, i+1)
+		if i = wire.Space(list, end); i < len(list) && list[i] == ',' {
+			i = wire.Space(list, i+1)
 		}
 	}
 	if i >= len(list) {
-		return errNotJSON
+		return wire.ErrNotJSON
 	}
 	*to = results
 	return nil
@@ -121,7 +123,7 @@ func splitFound(b, dst []byte, about func(quoted, value []byte) error) ([]byte, 
 	dst = append(dst, '{')
 	var failed error
 	rest := -1 // where the members of the document begin
-	err := eachMember(b, func(quoted, value []byte) bool {
+	err := wire.EachMember(b, func(quoted, value []byte) bool {
 		if !isAbout(quoted) {
 			rest = cap(b) - cap(quoted) // quoted is a part of b
 			return false
@@ -140,7 +142,7 @@ func splitFound(b, dst []byte, about func(quoted, value []byte) error) ([]byte, 
 		return append(dst, b[rest:]...), nil
 	}
 	tail := append([]byte{'{'}, b[rest:]...)
-	err = eachMember(tail, func(quoted, value []byte) bool {
+	err = wire.EachMember(tail, func(quoted, value []byte) bool {
 		if isAbout(quoted) {
 			failed = about(quoted, value)
 			return failed == nil
@@ -163,7 +165,7 @@ func splitFound(b, dst []byte, about func(quoted, value []byte) error) ([]byte, 
 // isAbout reports whether the member with this name is about the document.
 func isAbout(quoted []byte) bool {
 	if bytes.IndexByte(quoted, '\\') >= 0 {
-		name, ok := unquote(quoted)
+		name, ok := wire.Unquote(quoted)
 		if !ok {
 			return false
 		}
@@ -271,7 +273,7 @@ func (w *replyWriter) document(doc any) {
 	if isNull(encoded) {
 		return
 	}
-	w.err = eachMember(encoded, func(quoted, value []byte) bool {
+	w.err = wire.EachMember(encoded, func(quoted, value []byte) bool {
 		if len(w.out) > 1 {
 			w.out = append(w.out, ',')
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // statusPartialContent is the HTTP status of a reply that is not complete.
@@ -169,20 +171,20 @@ func (r *SearchResult[T]) decode(b []byte, scratch *[]byte) error {
 	*r = SearchResult[T]{}
 	return decodeFound(b, scratch, &r.Document, func(quoted, value []byte) error {
 		switch {
-		case quotes(quoted, "@search.score"):
+		case wire.Quotes(quoted, "@search.score"):
 			return decodeScore(value, &r.Score)
-		case quotes(quoted, "@search.rerankerScore"):
+		case wire.Quotes(quoted, "@search.rerankerScore"):
 			return json.Unmarshal(value, &r.RerankerScore)
-		case quotes(quoted, "@search.rerankerBoostedScore"):
+		case wire.Quotes(quoted, "@search.rerankerBoostedScore"):
 			return json.Unmarshal(value, &r.RerankerBoostedScore)
-		case quotes(quoted, "@search.highlights"):
+		case wire.Quotes(quoted, "@search.highlights"):
 			return json.Unmarshal(value, &r.Highlights)
-		case quotes(quoted, "@search.captions"):
+		case wire.Quotes(quoted, "@search.captions"):
 			return json.Unmarshal(value, &r.Captions)
-		case quotes(quoted, "@search.documentDebugInfo"):
+		case wire.Quotes(quoted, "@search.documentDebugInfo"):
 			return json.Unmarshal(value, &r.DebugInfo)
 		}
-		name, _ := unquote(quoted)
+		name, _ := wire.Unquote(quoted)
 		keep(&r.AdditionalProperties, name, value)
 		return nil
 	})

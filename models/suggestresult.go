@@ -1,6 +1,10 @@
 package models
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
+)
 
 // SuggestDocumentsResult is the reply to a request for suggestions.
 type SuggestDocumentsResult[T any] struct {
@@ -90,10 +94,10 @@ func (r SuggestResult[T]) MarshalJSON() ([]byte, error) {
 func (r *SuggestResult[T]) decode(b []byte, scratch *[]byte) error {
 	*r = SuggestResult[T]{}
 	return decodeFound(b, scratch, &r.Document, func(quoted, value []byte) error {
-		if quotes(quoted, "@search.text") {
+		if wire.Quotes(quoted, "@search.text") {
 			return decodeNullable(value, &r.Text)
 		}
-		name, _ := unquote(quoted)
+		name, _ := wire.Unquote(quoted)
 		keep(&r.AdditionalProperties, name, value)
 		return nil
 	})

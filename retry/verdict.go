@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/cenkalti/backoff/v4"
 )
@@ -65,37 +66,65 @@ type Decision struct {
 	Learn bool
 }
 
-// documentVerdicts is what the status of one document inside a reply means.
-// The statuses and their meaning are those of the service's documentation of
-// its "Documents - Index" operation. A 409, 422, 400, 404 or 429 says that the
-// document was not applied.
-var documentVerdicts = map[int]Decision{
-	http.StatusOK:                  {Verdict: Done},
-	http.StatusCreated:             {Verdict: Done},
-	http.StatusBadRequest:          {Verdict: Fail},
-	http.StatusNotFound:            {Verdict: Fail}, // merge of a missing document
-	http.StatusConflict:            {Verdict: Retry},
-	http.StatusUnprocessableEntity: {Verdict: Retry}, // index offline for an update
-	http.StatusTooManyRequests:     {Verdict: Fail},  // document quota, not throttling
-	http.StatusServiceUnavailable:  {Verdict: Retry, Pause: true, Unknown: true},
+// meanings is what one status means, by where it stands.
+type meanings struct {
+	// document is for the status of one document inside a reply.
+	document Decision
+	// request is for the status of a whole batch.
+	request Decision
+	// call means that a call of the client that is no batch is tried again.
+	call bool
 }
 
-// requestVerdicts is what the status of a whole reply means, if that differs
-// from the others of its class.
-var requestVerdicts = map[int]Decision{
-	http.StatusOK:          {Verdict: Done},
-	http.StatusMultiStatus: {Verdict: Done},
-	http.StatusBadRequest:  {Verdict: Split},
+// The decisions that are in the table more than once.
+var (
+	hold       = Decision{Verdict: Retry, Pause: true}
+	holdUnsure = Decision{Verdict: Retry, Pause: true, Unknown: true}
+	holdCut    = Decision{Verdict: Retry, Pause: true, Unknown: true, Cut: true}
+	unsure     = Decision{Verdict: Retry, Unknown: true}
+	permanent  = Decision{Verdict: Fail, Permanent: true}
+)
+
+// table is the one place where it is written which status is retried. A status
+// that is not in it means what its class does: see meaning. The statuses of
+// documents are those of the service's documentation of its "Documents - Index"
+// operation; a 409, 422, 400, 404 or 429 there says that the document was not
+// applied.
+var table = map[int]meanings{
+	http.StatusOK:          {document: Decision{Verdict: Done}, request: Decision{Verdict: Done}},
+	http.StatusCreated:     {document: Decision{Verdict: Done}},
+	http.StatusMultiStatus: {request: Decision{Verdict: Done}},
+	http.StatusBadRequest:  {request: Decision{Verdict: Split}},
+	http.StatusNotFound:    {request: permanent}, // of a document: a merge of a missing one
 	// The service did not get the whole request in time, says the RFC, so it has
 	// applied nothing. But gateways, and other services of Azure, give it when
 	// what is behind them took too long, and nobody can tell the two apart.
-	http.StatusRequestTimeout:        {Verdict: Retry, Pause: true, Unknown: true, Cut: true},
-	http.StatusConflict:              {Verdict: Retry, Pause: true},
-	http.StatusRequestEntityTooLarge: {Verdict: Split, Learn: true},
-	http.StatusUnprocessableEntity:   {Verdict: Retry, Pause: true},
-	http.StatusTooManyRequests:       {Verdict: Retry, Pause: true},
-	http.StatusBadGateway:            {Verdict: Retry, Pause: true, Unknown: true, Cut: true},
-	http.StatusGatewayTimeout:        {Verdict: Retry, Pause: true, Unknown: true, Cut: true},
+	http.StatusRequestTimeout:        {request: holdCut, call: true},
+	http.StatusConflict:              {document: Decision{Verdict: Retry}, request: hold},
+	http.StatusRequestEntityTooLarge: {request: Decision{Verdict: Split, Learn: true}},
+	http.StatusUnprocessableEntity:   {document: Decision{Verdict: Retry}, request: hold}, // index offline for an update
+	http.StatusTooManyRequests:       {request: hold, call: true},                         // of a document: its quota, not throttling
+	http.StatusInternalServerError:   {document: unsure, request: holdUnsure, call: true},
+	http.StatusBadGateway:            {document: unsure, request: holdCut, call: true},
+	http.StatusServiceUnavailable:    {document: holdUnsure, request: holdUnsure, call: true},
+	http.StatusGatewayTimeout:        {document: unsure, request: holdCut, call: true},
+}
+
+// meaning returns the row of a status, or what holds for its class.
+func meaning(status int) meanings {
+	if m, ok := table[status]; ok {
+		return m
+	}
+	switch status / 100 {
+	case 1, 3, 4:
+		return meanings{request: permanent}
+	case 5:
+		if status >= 520 && status <= 530 {
+			return meanings{document: unsure, request: holdCut}
+		}
+		return meanings{document: unsure, request: holdUnsure}
+	}
+	return meanings{} // Fail
 }
 
 // Document returns what the status of one document inside a reply means:
@@ -109,15 +138,7 @@ var requestVerdicts = map[int]Decision{
 //
 // 409 is a version conflict, 422 an index that is offline for an update. 404 is
 // a merge of a missing document, 429 the document quota, which is no throttling.
-func Document(status int) Decision {
-	if d, ok := documentVerdicts[status]; ok {
-		return d
-	}
-	if status >= 500 && status <= 599 {
-		return Decision{Verdict: Retry, Unknown: true}
-	}
-	return Decision{Verdict: Fail}
-}
+func Document(status int) Decision { return meaning(status).document }
 
 // Request returns what the status of a whole reply means:
 //
@@ -136,17 +157,30 @@ func Document(status int) Decision {
 // (a redirect, 405, 421, anything that the service does not give), and not about
 // the documents: the next ones would fail too. 520 to 530 are those of proxies
 // that could not get an answer out of the service (Cloudflare's, for example).
-func Request(status int) Decision {
-	if d, ok := requestVerdicts[status]; ok {
-		return d
+func Request(status int) Decision { return meaning(status).request }
+
+// CallStatuses returns the statuses of a reply at which a single call that is no
+// batch, a query or a change of a definition, is tried again while somebody waits
+// for it: 408, 429, 500, 502, 503 and 504. They are those that Azure's clients
+// retry by default. 409 and 422 are not among them, because there they mean that
+// a name is taken or that a change is not allowed; nor are other 5xx, which
+// nothing that a caller would wait for ends.
+func CallStatuses() []int {
+	var statuses []int
+	for status, m := range table {
+		if m.call {
+			statuses = append(statuses, status)
+		}
 	}
-	switch status / 100 {
-	case 1, 3, 4:
-		return Decision{Verdict: Fail, Permanent: true}
-	case 5:
-		return Decision{Verdict: Retry, Pause: true, Unknown: true, Cut: status >= 520 && status <= 530}
-	}
-	return Decision{Verdict: Fail}
+	slices.Sort(statuses)
+	return statuses
+}
+
+// Throttles reports whether the status of a whole reply says that the service
+// wants fewer requests: 429 and 503. It says nothing about the status of one
+// document, whose 429 is a quota.
+func Throttles(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
 // StatusError is implemented by an error that stands for a reply of the

@@ -169,3 +169,21 @@ func TestVerdictsHaveNames(t *testing.T) {
 	}
 	assert.Equal(t, retry.Fail, retry.Verdict(0), "an unset verdict must not repeat anything, nor pass for success")
 }
+
+// A call of the client that is no batch follows the table of batches, but for
+// the statuses that mean something else to it, and those that waiting does not end.
+func TestCallsAreRetriedAtTheStatusesOfAzuresClients(t *testing.T) {
+	statuses := retry.CallStatuses()
+	assert.Equal(t, []int{408, 429, 500, 502, 503, 504}, statuses)
+	for _, status := range statuses {
+		assert.Equal(t, retry.Retry, retry.Request(status).Verdict, status)
+	}
+	statuses[0] = 0
+	assert.Equal(t, 408, retry.CallStatuses()[0], "a caller may change its own copy only")
+}
+
+func TestOnlyTwoStatusesThrottle(t *testing.T) {
+	for status := -1; status < 1100; status++ {
+		assert.Equal(t, status == 429 || status == 503, retry.Throttles(status), status)
+	}
+}

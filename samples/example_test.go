@@ -29,54 +29,31 @@ type Hotel struct {
 	Rating float64  `json:"rating" search:"filterable,sortable"`
 }
 
-func load(ctx context.Context, endpoint, apiKey string, hotels iter.Seq[Hotel]) error {
-	client, err := search.NewClientWithKey(endpoint, "hotels", azcore.NewKeyCredential(apiKey), nil)
+func createIndex(ctx context.Context, client *search.IndexClient) error {
+	fields, err := models.FieldsOf[Hotel]()
 	if err != nil {
 		return err
 	}
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
-		Handlers: events.Handlers[Hotel]{
-			ActionFailed: func(_ context.Context, e *events.ActionFailed[Hotel]) { log.Print(e.Err) },
-		},
-	})
+	_, err = client.CreateIndex(ctx, models.SearchIndex{Name: "hotels", Fields: fields}, nil)
+	return err
+}
+
+func load(ctx context.Context, client *search.Client, hotels iter.Seq[Hotel]) error {
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{Handlers: events.Handlers[Hotel]{
+		ActionFailed: func(_ context.Context, e *events.ActionFailed[Hotel]) { log.Print(e.Err) },
+	}})
 	if err != nil {
 		return err
 	}
 	for hotel := range hotels {
-		if err := sender.UploadDocuments(ctx, hotel); err != nil { // waits while the buffer is full
-			return errors.Join(err, finish(sender))
+		if err = sender.UploadDocuments(ctx, hotel); err != nil { // waits while the buffer is full
+			break
 		}
 	}
-	return finish(sender)
-}
-
-// finish has a deadline of its own: what was accepted is sent also after Ctrl-C has
-// ended the other context. nil means that everything is in the index.
-func finish(sender *bufferedsender.BufferedSender[Hotel]) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	// A deadline of its own: what was accepted is sent also after Ctrl-C has ended ctx.
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	return sender.Close(ctx)
-}
-
-func prepare(ctx context.Context, endpoint, adminKey string) error {
-	fields, err := models.FieldsOf[Hotel]() // of the struct tags
-	if err != nil {
-		return err
-	}
-	key := azcore.NewKeyCredential(adminKey) // azcore is github.com/Azure/azure-sdk-for-go/sdk/azcore
-	indexes, err := search.NewIndexClientWithKey(endpoint, key, nil)
-	if err != nil {
-		return err
-	}
-	if _, err := indexes.CreateIndex(ctx, models.SearchIndex{Name: "hotels", Fields: fields}, nil); err != nil {
-		return err
-	}
-	client, err := search.NewClientWithKey(endpoint, "hotels", key, nil)
-	if err != nil {
-		return err
-	}
-	_, err = search.Check[Hotel](ctx, client, &search.CheckOptions{Use: search.CheckForWriting})
-	return err
+	return errors.Join(err, sender.Close(closing)) // nil: everything is in the index
 }
 
 func find(ctx context.Context, client *search.Client, text string) error {
@@ -96,21 +73,27 @@ func Example() {
 	if err := srv.Listen("127.0.0.1:0"); err != nil {
 		log.Fatal(err)
 	}
-	if err := prepare(context.Background(), srv.URL(), searchtest.AdminKey); err != nil {
+	ctx, key := context.Background(), azcore.NewKeyCredential(searchtest.AdminKey)
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), key, nil)
+	if err != nil {
 		log.Fatal(err)
 	}
-
-	err := load(context.Background(), srv.URL(), searchtest.AdminKey, slices.Values([]Hotel{
+	client, err := search.NewClientWithKey(srv.URL(), "hotels", key, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := createIndex(ctx, indexes); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := search.Check[Hotel](ctx, client, nil); err != nil {
+		log.Fatal(err)
+	}
+	err = load(ctx, client, slices.Values([]Hotel{
 		{ID: "1", Name: "Stay-Kay City Hotel", Tags: []string{"view"}, Rating: 3.6},
 		{ID: "2", Name: "Old Century Hotel", Rating: 3.5},
 	}))
 	fmt.Println(err, srv.DocumentCount("hotels"))
-
-	client, err := search.NewClientWithKey(srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.QueryKey), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(find(context.Background(), client, "hotel"))
+	fmt.Println(find(ctx, client, "hotel"))
 	// Output:
 	// <nil> 2
 	// Stay-Kay City Hotel 3.6
@@ -121,6 +104,6 @@ func Example() {
 // clientOfREADME is the piece of README.md about testing.
 func clientOfREADME(t *testing.T) *search.Client {
 	t.Helper()
-	client := clienttest.New(t, Hotel{ID: "1", Name: "Ritz"}) // a *search.Client, its index made of the struct tags
+	client := clienttest.New(t, Hotel{ID: "1", Name: "Ritz"})
 	return client
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"github.com/go-azsearch/azsearch/models"
 )
 

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 )
 
 // The two metadata levels that the official SDKs ask for: documents without
@@ -80,6 +80,9 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		options.Transport = defaultHTTPClient
 	}
 	options.Transport = replyGuard{options.Transport}
+	if options.Retry.StatusCodes == nil {
+		options.Retry.StatusCodes = retry.CallStatuses()
+	}
 	allowHTTP := address.Scheme == "http" // parseEndpoint has agreed to it
 	client, err := azcore.NewClient(moduleName, moduleVersion, runtime.PipelineOptions{
 		AllowedHeaders:         []string{"elapsed-time", "client-request-id", "Prefer", "Preference-Applied", "OData-Version"},
@@ -172,18 +175,6 @@ func (c *connection) send(req *policy.Request, call call, expected ...int) (*htt
 	return resp, nil
 }
 
-// foreign returns the error for a success of something that is not a search
-// service: a proxy, or the form to log in to a network.
-func (c *connection) foreign(resp *http.Response, call call) error {
-	return call.wrap(fmt.Errorf("%w: %s", malformed(errors.New("it is a page of HTML"), resp), foreignHint(c)))
-}
-
-// page reports whether a reply says that it is for a browser.
-func page(resp *http.Response) bool {
-	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(kind), "text/html")
-}
-
 // getURL gets something about definitions or statistics.
 func (c *connection) getURL(ctx context.Context, url string, call call) ([]byte, *http.Response, error) {
 	req, err := c.newRequest(ctx, http.MethodGet, url, acceptMinimal)
@@ -205,34 +196,4 @@ func (c *connection) getURL(ctx context.Context, url string, call call) ([]byte,
 // Operations that call one another make one span only: azcore sees to that.
 func (c *connection) span(ctx context.Context, name string) (context.Context, func(error)) {
 	return runtime.StartSpan(ctx, name, c.azcore.Tracer(), nil)
-}
-
-// call says what a request is for, for errors and their hints.
-type call struct {
-	operation string // the exported name, "CreateIndex"
-	index     string // "" if it is about the service
-	other     definitionName
-	needs     right
-}
-
-// definitionName is what a call is about that is not about an index.
-type definitionName struct {
-	noun, name string // "synonym map" and which
-	notFound   error
-}
-
-// String returns for example `GetIndex of index "hotels"`.
-func (c call) String() string {
-	switch {
-	case c.other.name != "":
-		return fmt.Sprintf("%s of %s %q", c.operation, c.other.noun, c.other.name)
-	case c.index == "":
-		return c.operation
-	}
-	return fmt.Sprintf("%s of index %q", c.operation, c.index)
-}
-
-// wrap says what was attempted when err happened.
-func (c call) wrap(err error) error {
-	return fmt.Errorf("search: %s: %w", c, err)
 }

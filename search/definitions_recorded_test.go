@@ -204,7 +204,7 @@ func (x managementExchange) repeat(t *testing.T, c *search.IndexClient) (any, er
 	return c.GetSynonymMap(ctx, name, nil)
 }
 
-// refused checks that a refusal is told as what it is, in the service's words.
+// refused checks that a refusal is reported as what it is, in the service's words.
 func (x managementExchange) refused(t *testing.T, err error) {
 	t.Helper()
 	var e *search.Error

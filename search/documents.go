@@ -39,11 +39,11 @@ type IndexDocumentsOptions struct {
 // without actions is no request and no error.
 //
 // The request as a whole is tried again, as ClientOptions.Retry says, when it
-// is throttled (429), the service is in trouble (5xx) or the connection breaks.
-// That is safe because actions may be repeated, with one exception: a merge
-// that was applied, whose answer was lost and whose document was deleted by
-// somebody else since, comes back as a 404. Documents that were refused with a
-// 409, 422 or 503 inside a reply are not tried again here: a bufferedsender
+// is answered with one of retry.CallStatuses or the connection breaks. That is
+// safe because actions may be repeated, with one exception: a merge that was
+// applied, whose answer was lost and whose document was deleted by somebody else
+// since, comes back as a 404. A document that was refused inside a reply is not
+// tried again here, whatever retry.Document says of its status: a bufferedsender
 // does that. The service promises no order between the actions of one batch, so
 // a key should appear in it once.
 //

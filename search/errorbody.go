@@ -143,9 +143,3 @@ func foreignMessage(body []byte) string {
 	}
 	return text
 }
-
-// trimBOM removes a byte order mark, which the service puts before the reply
-// to a count.
-func trimBOM(body []byte) []byte {
-	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-}

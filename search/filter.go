@@ -40,13 +40,13 @@ func RawFilter(text string) Filter {
 	return Filter{e}
 }
 
-// And returns the filter that is met where all operands are. Operands that are
+// And returns the filter that matches where all operands do. Operands that are
 // no filter are left out, so that And() is no filter as well.
 func And(operands ...Filter) Filter {
 	return joined(andExpression, operands)
 }
 
-// Or returns the filter that is met where any of the operands is: nowhere, if
+// Or returns the filter that matches where any of the operands does: nowhere, if
 // there are none. An operand that is no filter is an error, because all
 // documents would meet the result.
 func Or(operands ...Filter) Filter {
@@ -61,7 +61,7 @@ func Or(operands ...Filter) Filter {
 	return joined(orExpression, operands)
 }
 
-// Not returns the filter that is met where operand is not. Not of no filter is
+// Not returns the filter that matches where operand does not. Not of no filter is
 // an error, because no document would meet the result.
 func Not(operand Filter) Filter {
 	if operand.expr == nil {

@@ -2,7 +2,7 @@ package search
 
 import "fmt"
 
-// Any returns the filter that is met where an element of the collection meets
+// Any returns the filter that matches where an element of the collection meets
 // the condition. variable is the name of the element in the condition, of the
 // form of a field name:
 //
@@ -16,13 +16,13 @@ func Any(path, variable string, condition Filter) Filter {
 	return lambda(path, "any", variable, condition)
 }
 
-// All returns the filter that is met where all elements of the collection meet
+// All returns the filter that matches where all elements of the collection meet
 // the condition, which they do if there are none. For its arguments see Any.
 func All(path, variable string, condition Filter) Filter {
 	return lambda(path, "all", variable, condition)
 }
 
-// NotEmpty returns the filter that is met where the collection has elements. For
+// NotEmpty returns the filter that matches where the collection has elements. For
 // path see Eq.
 func NotEmpty(path string) Filter {
 	if err := checkPath(path); err != nil {

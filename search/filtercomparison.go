@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Eq returns the filter that is met where the field equals value. Strings are
+// Eq returns the filter that matches where the field equals value. Strings are
 // compared whole and case-sensitively, unless the field has a normalizer.
 //
 // path is the path of a filterable field: "Rating", "Address/City", or inside of
@@ -19,11 +19,11 @@ import (
 // points see GeoDistance.
 func Eq(path string, value any) Filter { return compare(path, "eq", value) }
 
-// Ne returns the filter that is met where the field does not equal value, which
+// Ne returns the filter that matches where the field does not equal value, which
 // includes where it is null, unless value is nil. For path and value see Eq.
 func Ne(path string, value any) Filter { return compare(path, "ne", value) }
 
-// Gt returns the filter that is met where the field is greater than value: a
+// Gt returns the filter that matches where the field is greater than value: a
 // number, a time or a string. (The service does not document how strings are
 // ordered, but its advice for paging by key is to compare them.) It is not met
 // where the field is null. For path see Eq.
@@ -38,7 +38,7 @@ func Lt(path string, value any) Filter { return compare(path, "lt", value) }
 // Le is Gt for less than or equal to value.
 func Le(path string, value any) Filter { return compare(path, "le", value) }
 
-// IsTrue returns the filter that is met where a boolean field is true, not where
+// IsTrue returns the filter that matches where a boolean field is true, not where
 // it is false or null. For path see Eq.
 func IsTrue(path string) Filter {
 	if err := checkPath(path); err != nil {
@@ -47,11 +47,11 @@ func IsTrue(path string) Filter {
 	return Filter{&expression{kind: primaryExpression, text: path}}
 }
 
-// IsNull returns the filter that is met where the field is null. Collections are
+// IsNull returns the filter that matches where the field is null. Collections are
 // never null: see NotEmpty. For path see Eq.
 func IsNull(path string) Filter { return Eq(path, nil) }
 
-// IsNotNull returns the filter that is met where the field is not null. For path
+// IsNotNull returns the filter that matches where the field is not null. For path
 // see Eq.
 func IsNotNull(path string) Filter { return Ne(path, nil) }
 

@@ -32,7 +32,7 @@ type expression struct {
 	problems []error       // its own and those of its operands
 }
 
-// nowhere is met by no document. It is a constant: conditions such as one that
+// nowhere matches no document. It is a constant: conditions such as one that
 // a field is null and is not would depend on a field.
 var nowhere = &expression{kind: primaryExpression, text: "false"}
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Distance is the distance of a point from a field, to be compared with a number
-// of kilometres. Where the field is null no comparison is met.
+// of kilometres. Where the field is null no comparison matches.
 type Distance struct {
 	text     string
 	problems []error
@@ -34,7 +34,7 @@ func GeoDistance(path string, point models.GeographyPoint) Distance {
 	return d
 }
 
-// Lt returns the filter that is met where the distance is less than the given
+// Lt returns the filter that matches where the distance is less than the given
 // number of kilometres, which is finite and not negative. The service compares
 // distances for being equal in no filter.
 func (d Distance) Lt(kilometres float64) Filter { return d.compare("lt", kilometres) }
@@ -62,7 +62,7 @@ func (d Distance) compare(operator string, kilometres float64) Filter {
 	return comparison(d.text, operator, formatFloat(kilometres, 64))
 }
 
-// GeoIntersects returns the filter that is met where the field, an
+// GeoIntersects returns the filter that matches where the field, an
 // Edm.GeographyPoint, is inside of a polygon or on its edge. The polygon is
 // given by its corners, at least three, in the order of a walk around it in any
 // direction; the first need not be repeated at the end. It is what the walk goes

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// In returns the filter that is met where the field equals one of the values: by
+// In returns the filter that matches where the field equals one of the values: by
 // no document if there are none. Strings are written as search.in, which the
 // service evaluates fast for thousands of values; what that cannot express, and
 // values that are not strings, are compared one by one, and of comparisons the
@@ -57,7 +57,7 @@ func listable(quoted string) bool {
 	return s != "" && s == strings.TrimSpace(s)
 }
 
-// searchIn returns filters one of which is met where the field equals one of the
+// searchIn returns filters one of which matches where the field equals one of the
 // listed strings: one search.in if a delimiter is in none of them, or else a few.
 func searchIn(path string, listed []string) []Filter {
 	for _, delimiter := range delimiters {

@@ -20,7 +20,7 @@ type IsMatchOptions struct {
 	AllTerms bool
 }
 
-// IsMatch returns the filter that is met where a full-text search for text finds
+// IsMatch returns the filter that matches where a full-text search for text finds
 // the document. It does not change scores. text is in the syntax of queries, and
 // its operators are operators, whoever wrote them; beyond the search they reach
 // nothing. The service refuses the filter in Any and All, and in suggestions and

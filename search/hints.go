@@ -6,37 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/retry"
 )
-
-// right is what an operation asks of whoever calls it.
-type right int
-
-const (
-	readDocuments right = iota
-	writeDocuments
-	manageIndexes
-	readKeyField // a right to definitions that only KeyFieldName needs
-)
-
-// role returns the Entra ID role that gives the right, as the service's
-// documentation of role-based access names it.
-func (r right) role() string {
-	switch r {
-	case readDocuments:
-		return "Search Index Data Reader"
-	case writeDocuments:
-		return "Search Index Data Contributor"
-	}
-	return "Search Service Contributor"
-}
-
-// key returns the kind of API key that gives the right.
-func (r right) key() string {
-	if r == readDocuments {
-		return "a query key or an admin key"
-	}
-	return "an admin key (query keys only read documents)"
-}
 
 // hint returns what is likely to help against an error, or "".
 func hint(e *Error, reply errorReply, call call, conn *connection) string {
@@ -47,7 +19,7 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	case http.StatusRequestEntityTooLarge:
 		return "send fewer documents in one request, or use a bufferedsender, which splits its batches"
 	}
-	if e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusTooManyRequests {
+	if retry.Throttles(e.StatusCode) {
 		return busyHint(e)
 	}
 	if reply.foreign && e.StatusCode < http.StatusInternalServerError {

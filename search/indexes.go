@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strconv"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -150,4 +151,97 @@ func (c *IndexClient) getNamed(ctx context.Context, call call, suffix string, v 
 		return call.wrap(malformed(err, resp))
 	}
 	return nil
+}
+
+// ListIndexesOptions are the options of IndexClient.ListIndexes. There are none
+// yet.
+type ListIndexesOptions struct{}
+
+// ListIndexes returns the definitions of all indexes of the service. The
+// request is made when the iteration starts, and again for every iteration. An
+// error is the last thing that is yielded, with a zero index.
+func (c *IndexClient) ListIndexes(ctx context.Context, _ *ListIndexesOptions) iter.Seq2[models.SearchIndex, error] {
+	return listDefinitions[models.SearchIndex](ctx, c, indexKind, "ListIndexes")
+}
+
+// ListIndexNamesOptions are the options of IndexClient.ListIndexNames. There
+// are none yet.
+type ListIndexNamesOptions struct{}
+
+// ListIndexNames is ListIndexes without all but the names, which is much less
+// for the service to send.
+func (c *IndexClient) ListIndexNames(ctx context.Context, _ *ListIndexNamesOptions) iter.Seq2[string, error] {
+	return listNames(ctx, c, indexKind, "ListIndexNames")
+}
+
+// UpdateIndexOptions are the options of IndexClient.UpdateIndex. nil and the
+// zero value are ready to use.
+type UpdateIndexOptions struct {
+	// AllowIndexDowntime is that of CreateOrUpdateIndexOptions.
+	AllowIndexDowntime bool
+	// MaxAttempts is how often the index is read and written in all. Defaults to
+	// 5; negative is once.
+	MaxAttempts int
+}
+
+// UpdateIndex reads the definition of an index, lets change change it, and
+// writes it back over the version that was read. If somebody else was faster it
+// begins again, and nobody's change is lost; if others were faster in the last
+// attempt too, the error is ErrPreconditionFailed. It returns the definition as
+// the service has it. If there is no index of that name the error is
+// ErrIndexNotFound.
+//
+// change is called once in each attempt, with what the service has then, which
+// may hold a change that an attempt before has made (its answer was lost): it
+// should set rather than append. If it leaves the definition as it is, nothing
+// is written. Its error is returned, wrapped, and nothing is written either. It
+// must not change the name.
+func (c *IndexClient) UpdateIndex(ctx context.Context, name string, change func(*models.SearchIndex) error, opts *UpdateIndexOptions) (models.SearchIndex, error) {
+	if opts == nil {
+		opts = &UpdateIndexOptions{}
+	}
+	return update[models.SearchIndex]{
+		kind:      indexKind,
+		operation: "UpdateIndex",
+		change:    change,
+		same:      sameIndex,
+		attempts:  opts.MaxAttempts,
+		query:     downtime(opts.AllowIndexDowntime),
+	}.run(ctx, c, name)
+}
+
+// sameIndex reports whether the definition that was wanted is the one that is
+// there, as far as can be told: a secret that was to be set cannot be seen.
+func sameIndex(wanted, current models.SearchIndex) bool {
+	changes, err := DiffIndex(wanted, current)
+	return err == nil && len(changes) == 0 && !setsSecrets(wanted)
+}
+
+// setsSecrets reports whether a definition has a secret in it, and not what the
+// service shows instead of one.
+func setsSecrets(index models.SearchIndex) bool {
+	var members any
+	encoded, err := json.Marshal(index)
+	if err != nil || json.Unmarshal(encoded, &members) != nil {
+		return true // it cannot be ruled out
+	}
+	return hasSecrets("", members)
+}
+
+func hasSecrets(name string, value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for member, inner := range v {
+			if name == httpHeaders && inner != redacted || hasSecrets(member, inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if hasSecrets("", inner) {
+				return true
+			}
+		}
+	}
+	return isSecret(name, value) && value != redacted && value != ""
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-
-	"github.com/go-azsearch/azsearch/models"
 )
 
 // KeyFieldName returns the name of the key field of the index, from its
@@ -45,9 +42,4 @@ func (c *Client) KeyFieldName(ctx context.Context) (_ string, err error) {
 		}
 	}
 	return "", call.wrap(malformed(fmt.Errorf("none of the %d fields of the definition is its key", len(definition.Fields)), resp))
-}
-
-// malformed returns the error for a successful reply that makes no sense.
-func malformed(cause error, resp *http.Response) error {
-	return fmt.Errorf("%w: %w (HTTP %d, request id %s)", models.ErrMalformedReply, cause, resp.StatusCode, requestID(resp))
 }

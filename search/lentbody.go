@@ -13,7 +13,7 @@ import (
 // on reading a body after it has returned a reply, and azcore hides from it
 // that the body was closed, so without further care:
 //
-//   - The server answers 413 to the first bytes. The caller is told and fills
+//   - The server answers 413 to the first bytes. The caller is notified and fills
 //     its buffer with the next batch. The transport sends a piece of that.
 //   - The server answers 503 to the first bytes. azcore rewinds the body for
 //     the next attempt. The transport of the first one reads a piece of it,

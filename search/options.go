@@ -22,7 +22,8 @@ const ServiceName cloud.ServiceName = "azsearch"
 // The embedded options are those of every Azure client: Transport (your own
 // *http.Client, a proxy, an emulator), Retry, Telemetry, Logging, Cloud,
 // PerCallPolicies, PerRetryPolicies, TracingProvider. Retry applies to every
-// operation but Client.IndexDocumentsRaw.
+// operation but Client.IndexDocumentsRaw and Client.Ping; its StatusCodes default
+// to retry.CallStatuses.
 type ClientOptions struct {
 	azcore.ClientOptions
 

@@ -1,13 +1,11 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -70,33 +68,4 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 		return result, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, result.RequestID))
 	}
 	return result, nil
-}
-
-// replyBuffers holds the memory that replies to batches are read into.
-var replyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxPooledReply keeps one enormous reply from staying in memory for good. The
-// reply to 32000 actions, the most there can be, is about 3 MB.
-const maxPooledReply = 4 << 20
-
-// decodeReply reads the reply to a batch to its end and closes it.
-func decodeReply(resp *http.Response) ([]models.IndexingResult, error) {
-	buf := replyBuffers.Get().(*bytes.Buffer)
-	defer func() {
-		if buf.Cap() <= maxPooledReply {
-			buf.Reset()
-			replyBuffers.Put(buf)
-		}
-	}()
-	if n := resp.ContentLength; n > 0 {
-		buf.Grow(int(min(n+bytes.MinRead, maxPooledReply)))
-	}
-	_, err := buf.ReadFrom(bound(resp.Body, maxBatchReplyBytes))
-	if closing := resp.Body.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, buf.Len(), err)
-	}
-	return decodeResults(buf.Bytes())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// spans is a tracing provider that keeps what it was told, in the order in
+// spans is a tracing provider that keeps what it was notified of, in the order in
 // which spans started.
 type spans struct{ list []*span }
 

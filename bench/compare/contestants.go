@@ -13,7 +13,7 @@ type contestant struct {
 	name      string
 	family    string // whose code it is
 	producers int
-	inFlight  int // ours: Options.MaxInFlight; BulkIndexers: NumWorkers
+	inFlight  int // ours: Limits.MaxInFlight; BulkIndexers: NumWorkers
 	perCall   int // documents one adding call is given; 0 is one
 	// main is true for the one of its family that stands in the table of faults.
 	main bool

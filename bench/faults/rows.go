@@ -215,7 +215,7 @@ func loads(s setting) []row {
 		},
 		{
 			name: "close-in-the-middle", what: fmt.Sprintf("replies take 500 ms, adding waits for room in a buffer of %d actions (MaxBufferedActions), and Close, called after 2.2 s with a deadline of 300 ms, cuts a request", n/8),
-			options: func(o *bufferedsender.Options[document]) { o.MaxBufferedActions = n / 8 },
+			options: func(o *bufferedsender.Options[document]) { o.Limits.MaxBufferedActions = n / 8 },
 			service: serviceConfig{Latency: searchtest.Duration(s.span(500 * time.Millisecond))},
 			closeAt: 2200 * time.Millisecond, closeIn: 300 * time.Millisecond,
 			needs: map[string]int{"unsent": 1, "adders blocked": producers, "not accepted": 1},

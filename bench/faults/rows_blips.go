@@ -31,14 +31,16 @@ func blips(s setting) []row {
 	return append(all,
 		row{
 			name: "half-502", what: "half of all requests are answered 502, by chance, for 8 s", spread: 10 * time.Second,
-			options:  func(o *bufferedsender.Options[document]) { o.MaxBatchActions = s.batch() },
+			options:  func(o *bufferedsender.Options[document]) { o.Limits.MaxBatchActions = s.batch() },
 			phases:   []phase{script(0, faults(searchtest.Fault{Probability: 0.5, Status: 502})), script(8*time.Second, nil)},
 			recovery: afterPhase, needs: map[string]int{"request 502": 2},
 		},
 		row{
 			name: "key-rotated-8", what: "every request is answered 401 for 5 s, with 8 in flight (MaxInFlight), until the client gets the new key", spread: 9 * time.Second,
-			service:  serviceConfig{Latency: searchtest.Duration(s.span(50 * time.Millisecond))},
-			options:  func(o *bufferedsender.Options[document]) { o.MaxInFlight, o.MaxBatchActions = 8, s.batch() },
+			service: serviceConfig{Latency: searchtest.Duration(s.span(50 * time.Millisecond))},
+			options: func(o *bufferedsender.Options[document]) {
+				o.Limits.MaxInFlight, o.Limits.MaxBatchActions = 8, s.batch()
+			},
 			phases:   []phase{steer(2*time.Second, "rotate"), {at: 7 * time.Second, over: true, do: rotateCredential}},
 			recovery: afterPhase, needs: map[string]int{"request 401": 1},
 		},
@@ -57,8 +59,10 @@ func blip(s setting, n int) row {
 	latency := s.span(time.Duration(n) * 20 * time.Millisecond)
 	return row{
 		name: fmt.Sprintf("blip-%d", n), what: fmt.Sprintf("connections break and are refused for 50 ms, with %d in flight (MaxInFlight)", n), spread: time.Second,
-		service:  serviceConfig{Latency: searchtest.Duration(latency)},
-		options:  func(o *bufferedsender.Options[document]) { o.MaxInFlight, o.MaxBatchActions = n, s.batch() },
+		service: serviceConfig{Latency: searchtest.Duration(latency)},
+		options: func(o *bufferedsender.Options[document]) {
+			o.Limits.MaxInFlight, o.Limits.MaxBatchActions = n, s.batch()
+		},
 		phases:   []phase{steer(500*time.Millisecond, "off"), steer(550*time.Millisecond, "on")},
 		recovery: afterPhase, needs: map[string]int{"connection broken": 1},
 	}

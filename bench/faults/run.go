@@ -129,7 +129,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 // options are those of the user who sets none but what the flags say, and with
 // -fast the same on a shorter scale.
 func (s setting) options() (*bufferedsender.Options[document], error) {
-	opts := &bufferedsender.Options[document]{Logger: slog.New(slog.DiscardHandler), MaxInFlight: s.inFlight}
+	opts := &bufferedsender.Options[document]{Logger: slog.New(slog.DiscardHandler), Limits: bufferedsender.Limits{MaxInFlight: s.inFlight}}
 	if s.adaptive {
 		opts.Tuning = tuning.Adaptive(nil)
 	}
@@ -141,8 +141,8 @@ func (s setting) options() (*bufferedsender.Options[document], error) {
 
 // highWater is the number of bytes that the sender promises not to exceed.
 func highWater(o *bufferedsender.Options[document]) int64 {
-	if o.MaxBufferedBytes > 0 {
-		return o.MaxBufferedBytes
+	if o.Limits.MaxBufferedBytes > 0 {
+		return o.Limits.MaxBufferedBytes
 	}
 	return bufferedsender.DefaultMaxBufferedBytes
 }

@@ -13,17 +13,17 @@ const fastBatch = 100
 // shorten divides the times of the default options, as -fast does with those of
 // the rows.
 func (s setting) shorten(o *bufferedsender.Options[document]) error {
-	o.MaxBatchActions = fastBatch
+	o.Limits.MaxBatchActions = fastBatch
 	o.AutoFlushInterval = s.span(bufferedsender.DefaultAutoFlushInterval)
 	o.RequestTimeout = s.span(bufferedsender.DefaultRequestTimeout)
 	o.UnknownWait = s.span(bufferedsender.DefaultUnknownWait)
 	o.Retry = retry.Options{Delay: s.span(retry.DefaultDelay), MaxDelay: s.span(retry.DefaultMaxDelay)}
-	var err error
-	o.Breaker, err = breaker.New(&breaker.Options{
+	b, err := breaker.New(&breaker.Options{
 		Window:        s.span(breaker.DefaultWindow),
 		OpenFor:       s.span(breaker.DefaultOpenFor),
 		MaxOpenFor:    s.span(breaker.DefaultMaxOpenFor),
 		MaxRetryAfter: s.span(breaker.DefaultMaxRetryAfter),
 	})
+	o.Outage = bufferedsender.Hold{Breaker: b}
 	return err
 }

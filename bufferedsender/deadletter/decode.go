@@ -16,7 +16,7 @@ import (
 // A T that cannot hold all of it would change what is written: the fields that
 // it does not have would be lost, and so would a null that a merge is to set.
 // Then the error is ErrChanged and names the field. models.Document and
-// json.RawMessage hold any document; a sender of them needs Options.KeyField. Of
+// json.RawMessage hold any document; a sender of them needs Documents.KeyField. Of
 // a delete only the key counts. The error is ErrRedacted if there is no document.
 func Decode[T any](l Letter) (T, error) {
 	var doc T

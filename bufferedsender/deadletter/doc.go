@@ -35,7 +35,7 @@
 // A sender of the type that the documents once had is convenient, and dangerous
 // if the type has changed: what it cannot hold would not be sent. [Decode], which
 // Replay uses, refuses such letters. A sender of models.Document or
-// json.RawMessage, whose Options.KeyField names the key, takes any letter as it
+// json.RawMessage, whose Documents.KeyField names the key, takes any letter as it
 // is.
 //
 // # What to watch

@@ -226,7 +226,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		hangs.Store(true)
 		r.Upload(sendertest.Hotel{ID: "b"})
 		time.Sleep(31 * time.Second)
-		require.Equal(t, breaker.HalfOpen, r.sender.Breaker().Status().State, "the probe is with the handler that hangs")
+		require.Equal(t, breaker.HalfOpen, r.Sender.Breaker().Status().State, "the probe is with the handler that hangs")
 		assert.True(t, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).CallbackStuck)
 
 		require.NoError(t, other.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))

@@ -246,34 +246,22 @@ func turnedDown(t *testing.T, opts *sendertest.Options, names ...string) {
 	assert.Zero(t, calls.Load())
 }
 
-func TestNewNamesEveryOptionThatContradictsAnother(t *testing.T) {
-	b := sendertest.SteadyBreaker(t, nil)
-	lost := func(context.Context, []string) {}
-	version := func(h sendertest.Hotel) int64 { return int64(h.Rooms) }
+func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {
 	tooMany := math.MaxInt32
 	tooMany++ // with 32 bits it becomes negative, and is refused too
 	for name, c := range map[string]struct {
 		opts  sendertest.Options
 		names []string
 	}{
-		"a breaker and none":                         {sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}, Outage: bufferedsender.FailSoon{}}, []string{"Breaker", "DisableBreaker"}},
-		"an unknown overload policy":                 {sendertest.Options{Overload: 99}, []string{"Overload is 99", "OverloadPurgeIndex"}},
-		"purging one without repair or consent":      {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest()}}, []string{"OnPurged", "AllowLoss"}},
-		"purging all without repair or consent":      {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll()}}, []string{"OnPurged", "AllowLoss"}},
-		"a repair hook that nothing calls":           {sendertest.Options{OnPurged: lost}, []string{"OnPurged", "Overload"}},
-		"a repair hook with Fail":                    {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.Reject()}}, []string{"OnPurged", "Overload"}},
-		"an overload policy without a breaker":       {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.Reject()}, Outage: bufferedsender.FailSoon{}}, []string{"Overload", "DisableBreaker"}},
-		"purging without a breaker":                  {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, Outage: bufferedsender.FailSoon{}}, []string{"Overload", "DisableBreaker"}},
-		"purging for calls that never wait":          {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
-		"purging all for calls that never wait":      {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(lost)}, DisableAutoFlush: true}, []string{"DisableAutoFlush"}},
-		"versions that nothing asks for":             {sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: version}}, []string{"Version", "Fold"}},
+		"purging the oldest without a repair":        {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(nil)}}, []string{"PurgeOldest", "AllowLoss"}},
+		"purging all without a repair":               {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}}, []string{"PurgeAll", "AllowLoss"}},
 		"an unknown policy for merges":               {sendertest.Options{OnMergeMissing: 99}, []string{"OnMergeMissing is 99", "MergeMissingUpload"}},
 		"more requests in flight than there may be":  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 1025}}, []string{"MaxInFlight is 1025", "1024"}},
 		"a negative number of them":                  {sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: -1}}, []string{"MaxInFlight is -1"}},
 		"a buffer for more than can be counted":      {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
 		"a negative buffer":                          {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
 		"jitter that is no share":                    {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
-		"everything at once, and all of it is named": {sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}, Outage: bufferedsender.FailSoon{}, Overload: 99, Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: version}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"Outage", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
+		"everything at once, and all of it is named": {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"Outage", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
 	} {
 		t.Run(name, func(t *testing.T) { turnedDown(t, &c.opts, c.names...) })
 	}

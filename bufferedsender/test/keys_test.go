@@ -348,7 +348,7 @@ func TestAKeyOfTheAccessorThatTheDocumentContradictsIsRefused(t *testing.T) {
 		sender, err := bufferedsender.New(&sendertest.Indexer{}, options)
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
-		require.ErrorContains(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "wrong-b"}), "KeyFieldAccessor")
+		require.ErrorContains(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "wrong-b"}), "Documents.Key")
 		require.NoError(t, sender.DeleteDocuments(t.Context(), sendertest.Hotel{ID: "wrong-c"}), "which is sent with the accessor's key")
 		require.NoError(t, sender.Close(t.Context()))
 	})

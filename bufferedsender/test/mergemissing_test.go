@@ -225,7 +225,11 @@ func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	for _, fold := range []bool{false, true} {
 		for size := 1000; size < 1020; size++ {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Fold: fold, Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 5000}})
+				opts := &sendertest.Options{OnMergeMissing: bufferedsender.MergeMissingUpload, Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 5000}}
+				if fold {
+					opts.Folding = &bufferedsender.Folding[sendertest.Hotel]{}
+				}
+				r := sendertest.New(t, opts)
 				doc := sendertest.Hotel{ID: "k", Name: strings.Repeat("x", size-60)}
 				err := r.Sender.MergeDocuments(t.Context(), doc)
 				if err != nil {

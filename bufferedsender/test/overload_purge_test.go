@@ -19,14 +19,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-var overloads = map[string]func(*ledger) bufferedsender.WhenFull{
+var overloads = map[string]func(*sendertest.Ledger) bufferedsender.WhenFull{
 	"wait": wait, "reject": reject, "purge the oldest": purgeOldest, "purge all": purgeAll,
 }
 
-func wait(*ledger) bufferedsender.WhenFull          { return bufferedsender.WhenFull{} }
-func reject(*ledger) bufferedsender.WhenFull        { return bufferedsender.Reject() }
-func purgeOldest(l *ledger) bufferedsender.WhenFull { return bufferedsender.PurgeOldest(l.onPurged) }
-func purgeAll(l *ledger) bufferedsender.WhenFull    { return bufferedsender.PurgeAll(l.onPurged) }
+func wait(*sendertest.Ledger) bufferedsender.WhenFull   { return bufferedsender.WhenFull{} }
+func reject(*sendertest.Ledger) bufferedsender.WhenFull { return bufferedsender.Reject() }
+func purgeOldest(l *sendertest.Ledger) bufferedsender.WhenFull {
+	return bufferedsender.PurgeOldest(l.OnPurged)
+}
+func purgeAll(l *sendertest.Ledger) bufferedsender.WhenFull {
+	return bufferedsender.PurgeAll(l.OnPurged)
+}
 
 // Yokozuna's regression d2c2fd5: who was blocked before the fuse blew stayed so.
 //
@@ -41,11 +45,8 @@ func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 				var l sendertest.Ledger
 				opts := &sendertest.Options{
 					Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
-					Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce,
-					Overload: policy, Handlers: l.Handlers(),
-				}
-				if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
-					opts.OnPurged = l.OnPurged
+					Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: policy(&l)}, Retry: sendertest.RetryAtOnce,
+					Handlers: l.Handlers(),
 				}
 				r := sendertest.New(t, opts)
 				r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
@@ -133,7 +134,7 @@ func TestNothingIsPurgedWithoutNeed(t *testing.T) {
 					var l sendertest.Ledger
 					r := sendertest.New(t, &sendertest.Options{
 						Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 4},
-						Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce, Overload: policy,
+						Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), WhenFull: policy(&l)}, Retry: sendertest.RetryAtOnce,
 					})
 					test(t, r)
 					r.Respond(nil)
@@ -184,7 +185,7 @@ func TestNoActionInFlightIsPurged(t *testing.T) {
 			assert.Equal(t, "completed", e.Kind)
 		}
 	})
-	for name, policy := range map[string]func(*ledger) bufferedsender.WhenFull{"the oldest": purgeOldest, "all": purgeAll} {
+	for name, policy := range map[string]func(*sendertest.Ledger) bufferedsender.WhenFull{"the oldest": purgeOldest, "all": purgeAll} {
 		t.Run("when all are, calls wait: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var l sendertest.Ledger
@@ -284,14 +285,14 @@ func TestWhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 			failures = rapid.IntRange(-1, 4).Draw(rt, "failures to open")
 		)
 		if folds {
-			options.Folding = &bufferedsender.Folding[hotel]{}
+			options.Folding = &bufferedsender.Folding[sendertest.Hotel]{}
 		}
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: failures})
-			options.Outage = bufferedsender.Hold{Breaker: b}
 			options.Retry.MaxRetries = 1000
 			var l sendertest.Ledger
+			options.Outage = bufferedsender.Hold{Breaker: b, WhenFull: overloads[policy](&l)}
 			options.Handlers = l.Handlers()
 			r := sendertest.New(t, &options)
 			injected := 0

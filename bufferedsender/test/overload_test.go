@@ -121,15 +121,12 @@ func TestWhatWasNotDeliveredIsSentAgainInOrder(t *testing.T) {
 
 // fullAndSick is a sender whose buffer is full, with k-0 to k-3, while its
 // breaker is open.
-func fullAndSick(t *testing.T, l *sendertest.Ledger, policy bufferedsender.Overload) *sendertest.Rig {
+func fullAndSick(t *testing.T, l *sendertest.Ledger, policy func(*sendertest.Ledger) bufferedsender.WhenFull) *sendertest.Rig {
 	t.Helper()
 	opts := &sendertest.Options{
 		Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 4, MaxInFlight: 2},
-		Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})},
-		Retry:  sendertest.RetryAtOnce, Overload: policy, Handlers: l.Handlers(),
-	}
-	if policy == bufferedsender.OverloadPurgeOne || policy == bufferedsender.OverloadPurgeIndex {
-		opts.AllowLoss, opts.OnPurged = false, l.OnPurged
+		Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: policy(l)},
+		Retry:  sendertest.RetryAtOnce, Handlers: l.Handlers(),
 	}
 	r := sendertest.New(t, opts)
 	r.OpenBreaker(sendertest.Hotels("k", 4)...)
@@ -269,28 +266,25 @@ func TestOverloadFailRejects(t *testing.T) {
 }
 
 func TestPurgingIsRefusedWithoutRepairOrConsent(t *testing.T) {
-	lost := func(context.Context, []string) {}
-	for _, policy := range []func(*ledger) bufferedsender.WhenFull{purgeOldest, purgeAll} {
-		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Overload: policy})
+	for _, policy := range []func(func(context.Context, []string)) bufferedsender.WhenFull{bufferedsender.PurgeOldest, bufferedsender.PurgeAll} {
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Outage: bufferedsender.Hold{WhenFull: policy(nil)}})
 		require.Error(t, err)
 		assert.Nil(t, s)
-		assert.ErrorContains(t, err, "OnPurged")
+		assert.ErrorContains(t, err, "repairs them")
 		assert.ErrorContains(t, err, "AllowLoss")
-		for _, opts := range []*sendertest.Options{{Overload: policy}, {Overload: policy}, {Overload: policy}} {
-			s, err := bufferedsender.New(&sendertest.Indexer{}, opts)
-			require.NoError(t, err)
-			require.NoError(t, s.Close(t.Context()))
-		}
+		s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Outage: bufferedsender.Hold{WhenFull: policy(bufferedsender.AllowLoss)}})
+		require.NoError(t, err)
+		require.NoError(t, s.Close(t.Context()))
 	}
-	for _, policy := range []bufferedsender.Overload{bufferedsender.OverloadBlock, bufferedsender.OverloadFail} {
-		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Overload: policy})
+	for _, policy := range []bufferedsender.WhenFull{{}, bufferedsender.Reject()} {
+		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Outage: bufferedsender.Hold{WhenFull: policy}})
 		require.NoError(t, err)
 		require.NoError(t, s.Close(t.Context()))
 	}
 }
 
 func TestPurgedActionsFailWithErrPurged(t *testing.T) {
-	for _, policy := range []func(*ledger) bufferedsender.WhenFull{purgeOldest, purgeAll} {
+	for _, policy := range []func(*sendertest.Ledger) bufferedsender.WhenFull{purgeOldest, purgeAll} {
 		synctest.Test(t, func(t *testing.T) {
 			var l sendertest.Ledger
 			r := fullAndSick(t, &l, policy)

@@ -239,8 +239,9 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if c.opts.Outage != nil { // whose timers belong to the bubble
-					c.opts.Outage = bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}
+				if hold, ok := c.opts.Outage.(bufferedsender.Hold); ok { // whose timers belong to the bubble
+					hold.Breaker = sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
+					c.opts.Outage = hold
 				}
 				r := sendertest.New(t, &c.opts)
 				if c.setup != nil {

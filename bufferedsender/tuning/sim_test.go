@@ -12,7 +12,7 @@ import (
 // This file simulates senders and a service, without goroutines and without
 // time passing, so that a controller can be tried on an hour of load in a few
 // milliseconds. It follows what the sender and the emulator's capacity model do,
-// not more: bufferedsender/test/tuning_test.go measures the real ones.
+// not more: tuning_test.go of the sender measures the real ones.
 
 // world is a service, its clock, and the senders that use it.
 type world struct {

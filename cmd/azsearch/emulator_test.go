@@ -271,7 +271,7 @@ func TestTLSCertificateThatWasWrittenIsTrustedByClients(t *testing.T) {
 
 	_, err := http.DefaultClient.Get(e.url + "/indexes")
 	var unknown *tls.CertificateVerificationError
-	require.ErrorAs(t, err, &unknown, "a client that was told nothing must not trust it")
+	require.ErrorAs(t, err, &unknown, "a client without its certificate must not trust it")
 
 	pemBytes, err := os.ReadFile(path)
 	require.NoError(t, err)

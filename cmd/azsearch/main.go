@@ -5,6 +5,23 @@
 //	azsearch emulator -ui -seed hotels.json
 //	azsearch emulator -seed state.json -save state.json
 //	azsearch version
+//
+// The emulator prints its endpoint, then a line for each request. Its admin key is
+// searchtest-admin-key unless -api-key says otherwise. -seed begins with the indexes
+// and documents of a file in the form that searchtest's Snapshot writes, and -save writes
+// one at Ctrl-C or SIGTERM; both may be the same. -token and -any-token take programs that
+// sign in with Entra ID. -ui serves a page at / with the indexes, a query box, the
+// requests and buttons for faults; -tls serves https. -faults makes it misbehave as a file
+// says, in the form of searchtest.Faults:
+//
+//	{
+//	  "seed": 42,
+//	  "rules": [
+//	    {"operation": "indexDocuments", "every": 7, "status": 503, "retryAfter": "2s"},
+//	    {"operation": "indexDocuments", "probability": 0.02, "cut": "afterCommit"},
+//	    {"operation": "indexDocuments", "documents": [{"ratio": 0.05, "status": 409}]}
+//	  ]
+//	}
 package main
 
 import (

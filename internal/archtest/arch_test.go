@@ -74,6 +74,10 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"leak detector in a build":              {imports("bufferedsender", "go.uber.org/goleak"), []string{"bufferedsender: must not import go.uber.org/goleak"}},
 		"testkit in a build":                    {imports("search", Module+"/internal/testkit"), []string{"search: must not import internal/testkit"}},
 		"testkit with more":                     {imports("internal/testkit", "github.com/stretchr/testify/require"), []string{"internal/testkit: must not import github.com/stretchr/testify/require"}},
+		"scanner knows models":                  {imports("internal/wire", Module+"/models"), []string{"internal/wire: must not import models"}},
+		"scanner with a dependency":             {imports("internal/wire", "github.com/goccy/go-json"), []string{"internal/wire: must not import github.com/goccy/go-json"}},
+		"scanner with reflection":               {imports("internal/wire", "reflect"), []string{"internal/wire: must not import reflect"}},
+		"emulator on the scanner of the client": {imports("search/searchtest", Module+"/internal/wire"), []string{"search/searchtest: must not import internal/wire"}},
 		"harness in a library":                  {imports("bufferedsender", Module+"/internal/sendertest"), []string{"bufferedsender: must not import internal/sendertest"}},
 		"harness in a program":                  {imports("cmd/azsearch", Module+"/internal/sendertest"), []string{"cmd/azsearch: must not import internal/sendertest"}},
 		"harness in another tool":               {imports("internal/testkit", Module+"/internal/sendertest"), []string{"internal/testkit: must not import internal/sendertest"}},
@@ -95,9 +99,12 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"redis away from home": {imports("bufferedsender/queue/memqueue", "github.com/redis/go-redis/v9"), []string{
 			"bufferedsender/queue/memqueue: must not import github.com/redis/go-redis/v9", "bufferedsender/queue/memqueue: must not import github.com/redis/go-redis/v9: only bufferedsender/queue/redisqueue does",
 		}},
-		"bleve away from home": {imports("search/searchtest", "github.com/blevesearch/bleve/v2"), []string{
-			"search/searchtest: must not import github.com/blevesearch/bleve/v2", "search/searchtest: must not import github.com/blevesearch/bleve/v2: only search/searchtest/internal/textindex/analysis does",
+		"stemmers away from home": {imports("search/searchtest", "github.com/blevesearch/snowballstem"), []string{
+			"search/searchtest: must not import github.com/blevesearch/snowballstem", "search/searchtest: must not import github.com/blevesearch/snowballstem: only search/searchtest/internal/textindex/analysis does",
 		}},
+		"bleve for a stemmer":         {imports("search/searchtest/internal/textindex/analysis", "github.com/blevesearch/bleve/v2/analysis/lang/pl"), []string{"search/searchtest/internal/textindex/analysis: must not import github.com/blevesearch/bleve/v2/analysis/lang/pl"}},
+		"bleve's store behind it":     {reaches("search/searchtest/internal/textindex/analysis", "go.etcd.io/bbolt"), []string{"search/searchtest/internal/textindex/analysis: must not depend on go.etcd.io/bbolt, which it reaches through another package"}},
+		"languages with a dependency": {imports("search/searchtest/internal/textindex/languages", "golang.org/x/text/unicode/norm"), []string{"search/searchtest/internal/textindex/languages: must not import golang.org/x/text/unicode/norm"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.says, Check([]Package{c.pkg}))
@@ -108,12 +115,12 @@ func TestEveryRuleCanFail(t *testing.T) {
 // TestNeighboursAreLeftAlone is the other half: what the rules mean to allow.
 func TestNeighboursAreLeftAlone(t *testing.T) {
 	for _, p := range []Package{
-		imports("models", "encoding/json", Module+"/models/keys"),
+		imports("models", "encoding/json", Module+"/models/keys", Module+"/internal/wire"),
 		imports("retry", "net/http", "github.com/cenkalti/backoff/v4"),
 		imports("search", Module+"/models", "github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"),
 		imports("search/searchtest", "net/http", Module+"/models"),
 		imports("search/searchtest/clienttest", "testing", Module+"/search", Module+"/search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azcore"),
-		imports("search/searchtest/internal/textindex/analysis", "github.com/blevesearch/bleve/v2/analysis"),
+		imports("search/searchtest/internal/textindex/analysis", "github.com/blevesearch/snowballstem/danish"),
 		imports("bufferedsender", Module+"/internal/publisher", "go.opentelemetry.io/otel/metric/noop"),
 		imports("samples/errors", Module+"/search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azidentity"),
 		tests("bufferedsender", Module+"/search", Module+"/internal/testkit", "go.opentelemetry.io/otel/sdk/metric", "pgregory.net/rapid"),

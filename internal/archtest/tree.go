@@ -14,7 +14,7 @@ import (
 var top = []string{
 	"go.mod", "go.sum",
 	"README.md", "CHANGELOG.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md",
-	".ci", ".golangci.yml", ".gitignore", ".gitattributes",
+	".ci", ".github", ".golangci.yml", ".gitignore", ".gitattributes",
 	"models", "retry", "events", "search", "bufferedsender", "samples", "cmd", "internal",
 	"bench", // a module of its own
 }

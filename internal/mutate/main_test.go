@@ -30,10 +30,20 @@ func TestAMutantWithoutATestIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, ":1: a mutant needs")
 }
 
+func TestABlockWithoutAnEndIsAnError(t *testing.T) {
+	const begun = "```mutant\nfile: a.go\n- x\n+ y\ntest: . TestX\n"
+	for _, text := range []string{begun, begun + "```mutant\n", begun + "\nThe next one.\n"} {
+		file := filepath.Join(t.TempDir(), "MUTANTS.md")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := parse(file)
+		assert.Error(t, err)
+	}
+}
+
 func TestALineThatIsNotThereIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.go")
 	require.NoError(t, os.WriteFile(file, []byte("package a\n"), 0o600))
-	err := mutant{file: file, old: "\treturn 0\n", new: "\treturn 1\n", test: []string{".", "TestX"}}.run()
+	_, _, err := mutant{file: file, old: "\treturn 0\n", new: "\treturn 1\n"}.apply()
 	assert.ErrorContains(t, err, "occurs 0 times")
 }
 

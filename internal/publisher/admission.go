@@ -15,8 +15,8 @@ type entry[V any] struct {
 	accepted instant
 }
 
-// adder is one call of Add that waits for room.
-type adder[V any] struct {
+// waiter is one call of Add that waits for room.
+type waiter[V any] struct {
 	items    []Item[V] // not accepted yet
 	accepted int
 	now      instant
@@ -25,7 +25,7 @@ type adder[V any] struct {
 }
 
 // size returns how many bytes wait.
-func (c *adder[V]) size() (n int64) {
+func (c *waiter[V]) size() (n int64) {
 	for i := range c.items {
 		n += int64(len(c.items[i].Body))
 	}
@@ -37,19 +37,19 @@ func (c *adder[V]) size() (n int64) {
 // means accepted" and "closed means never" true at once.
 type admission[V any] struct {
 	mu sync.Mutex
-	// Everything below is guarded by mu. Adders append, the loop takes away.
-	limits     Limits
+	// Everything below is guarded by mu. Producers append, the loop takes away.
+	settings   settings
 	inbox      []entry[V]
 	inboxBytes int64
 	spare      []entry[V] // the previous inbox, to be filled again
 	inboxes    sync.Pool  // of *[]entry[V], while idle
-	adders     []*adder[V]
+	waiters    []*waiter[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
 
-	// Somebody was turned away since there was room last; turned, not by a hook.
-	refused, turned bool
+	// A call was rejected since there was room last; rejectedOutside, not in a hook.
+	rejected, rejectedOutside bool
 
-	waitingBytes int64           // of the items of adders
+	waitingBytes int64           // of the items of waiters
 	encoding     int             // calls that have the turn to encode
 	turns        []chan struct{} // calls that wait for it, in order
 	later        *time.Timer     // until one more has its turn, or nil
@@ -65,14 +65,11 @@ type admission[V any] struct {
 	oldest instant
 	waits  bool // there was one
 
-	paused   bool
-	resumed  bool      // Resume was called, and the loop has not seen it
-	turnedAt time.Time // when paused changed
+	changedAt time.Time // when settings.paused changed
 	// When a condition of Throttled ends by itself; written by the loop.
 	throttledUntil time.Time
 	condition      Condition // but for a pause; written by the loop
-	hastened       uint64    // actions accepted up to here are not to wait longer
-	hastenAt       instant   // than until here; 0: none are
+	flushLater     flushLater
 
 	commands []func() // for the loop to run
 
@@ -80,7 +77,6 @@ type admission[V any] struct {
 	reported uint64     // failures that calls of Flush, or waiters for items, have been given
 	given    CloseError // what Close has given up so far: Unsent and Unknown
 	closing  bool
-	giveup   bool
 	result   *CloseError
 	ended    bool // result is final
 }
@@ -98,7 +94,7 @@ type Stats struct {
 	Waiting  int // calls that wait for room, encoded or not
 	Apart    int // items that are held apart, see IndexError
 
-	WaitingBytes int64 // of the items of adders that wait for room
+	WaitingBytes int64 // of the items of calls that wait for room
 
 	OldestAge time.Duration // of the oldest item that could be sent and was not
 
@@ -122,7 +118,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.stats
-	s.Waiting, s.WaitingBytes, s.Limits = len(a.adders)+len(a.turns), a.waitingBytes, a.limits
+	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.turns), a.waitingBytes, a.settings.limits
 	if a.waits {
 		s.OldestAge = p.now() - a.oldest
 	}
@@ -156,7 +152,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return 0, ErrClosed
 	}
 	accepted := 0
-	if len(a.adders) == 0 { // first come, first served
+	if len(a.waiters) == 0 { // first come, first served
 		accepted = a.accept(items, now)
 	}
 	if accepted == len(items) {
@@ -169,15 +165,15 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return accepted, nil
 	}
 	if !wait {
-		a.refused = p.config.AutoFlush
+		a.rejected = p.config.AutoFlush
 		held := a.current().Held()
 		a.nextTurns()
 		a.mu.Unlock()
-		// As for those who wait: they are told to come again. A hook that adds more
+		// As for those who wait: they will come again. A hook that adds more
 		// than was purged must not have more purged for it, and so on.
 		inside := p.InsideHook(ctx)
 		a.mu.Lock()
-		a.turned = a.turned || a.refused && !inside
+		a.rejectedOutside = a.rejectedOutside || a.rejected && !inside
 		a.mu.Unlock()
 		p.signal()
 		if held != nil {
@@ -189,22 +185,22 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	// A context that has ended already must not cost anybody's items: the queue
 	// may be what makes the loop purge.
 	ended := ctx.Err() != nil
-	call := &adder[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
+	call := &waiter[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
 	a.mu.Lock()
 	switch {
 	case a.closing:
 		a.mu.Unlock()
 		return accepted, ErrClosed
 	case ended:
-		a.refused = p.config.AutoFlush
+		a.rejected = p.config.AutoFlush
 		a.nextTurns()
 		a.mu.Unlock()
 		p.signal()
 		return accepted, p.WaitError(ctx)
 	}
-	a.adders = append(a.adders, call)
+	a.waiters = append(a.waiters, call)
 	a.waitingBytes += call.size()
-	if a.adders[0] == call {
+	if a.waiters[0] == call {
 		a.admit() // room may have come in between
 	}
 	a.nextTurns()
@@ -215,10 +211,10 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	return call.accepted, call.err
 }
 
-// await waits until call is accepted or turned away, or ctx ends. Whatever ends
+// await waits until call is accepted or rejected, or ctx ends. Whatever ends
 // it, a panic of ctx's own methods too, the call has left the queue then: its
 // items belong to the caller again.
-func (p *Publisher[V, R]) await(ctx context.Context, call *adder[V]) {
+func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
 	err := ErrFull
 	defer func() {
 		p.admission.leave(call, err, p.config.AutoFlush)
@@ -235,20 +231,20 @@ func (p *Publisher[V, R]) await(ctx context.Context, call *adder[V]) {
 	}
 }
 
-// leave takes an adder out of the queue, unless it was accepted or turned away
+// leave takes a waiter out of the queue, unless it was accepted or rejected
 // in the meantime.
-func (a *admission[V]) leave(call *adder[V], err error, autoFlush bool) {
+func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.Index(a.adders, call)
+	i := slices.Index(a.waiters, call)
 	if i < 0 {
 		return
 	}
-	a.adders = slices.Delete(a.adders, i, i+1)
+	a.waiters = slices.Delete(a.waiters, i, i+1)
 	a.waitingBytes -= call.size()
 	call.err = err
-	a.admit()                                        // a smaller one behind it may fit
-	a.refused = autoFlush && errors.Is(err, ErrFull) // of a hook
+	a.admit()                                         // a smaller one behind it may fit
+	a.rejected = autoFlush && errors.Is(err, ErrFull) // of a hook
 }
 
 // accept takes as many of the items as there is room for.
@@ -258,7 +254,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 	}
 	for i := range items {
 		size := int64(len(items[i].Body))
-		if a.stats.Items >= a.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.limits.Bytes {
+		if a.stats.Items >= a.settings.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.settings.limits.Bytes {
 			return i // an empty buffer takes anything: SetLimits can make it smaller than an item that waits
 		}
 		a.stats.Items++
@@ -277,7 +273,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 func (a *admission[V]) backlog() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.inbox) + len(a.adders)
+	return len(a.inbox) + len(a.waiters)
 }
 
 // enough reports whether the inbox holds what the loop waits for.
@@ -285,11 +281,11 @@ func (a *admission[V]) enough() bool {
 	return len(a.inbox) > 0 && (len(a.inbox) >= a.wakeItems || a.inboxBytes >= a.wakeBytes)
 }
 
-// admit gives room to the adders that wait, in the order they came.
+// admit gives room to the waiters, in the order in which they came.
 func (a *admission[V]) admit() {
-	a.refused, a.turned = false, false
-	for len(a.adders) > 0 {
-		call := a.adders[0]
+	a.rejected, a.rejectedOutside = false, false
+	for len(a.waiters) > 0 {
+		call := a.waiters[0]
 		before := call.size()
 		n := a.accept(call.items, call.now)
 		call.items = call.items[n:]
@@ -299,7 +295,7 @@ func (a *admission[V]) admit() {
 			break
 		}
 		close(call.ended)
-		a.adders = slices.Delete(a.adders, 0, 1)
+		a.waiters = slices.Delete(a.waiters, 0, 1)
 	}
 	a.nextTurns()
 }
@@ -329,7 +325,7 @@ func (a *admission[V]) abandon(f *flush) bool {
 	return true
 }
 
-// shut closes the door. Adders that wait are turned away.
+// shut refuses everything from now on, and rejects the waiters.
 func (a *admission[V]) shut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -337,18 +333,12 @@ func (a *admission[V]) shut() {
 		return
 	}
 	a.closing = true
-	for _, call := range a.adders {
+	for _, call := range a.waiters {
 		call.err = ErrClosed
 		close(call.ended)
 	}
-	a.adders, a.waitingBytes = nil, 0
+	a.waiters, a.waitingBytes = nil, 0
 	a.nextTurns()
-}
-
-func (a *admission[V]) giveUp() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.giveup = true
 }
 
 func (a *admission[V]) closeResult() error {
@@ -377,8 +367,8 @@ func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
 }
 
 // closeStuck settles everything for a Close that cannot wait for the loop, and
-// makes its result. The loop will tell, when its hook returns, and count no
-// more.
+// makes its result. When its hook returns the loop reports what is
+// left, and counts no more.
 func (a *admission[V]) closeStuck(closed chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -399,27 +389,27 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 	}
 }
 
-// turnAway refuses all adders that wait.
-func (a *admission[V]) turnAway(err error) {
+// reject refuses all waiters.
+func (a *admission[V]) reject(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, call := range a.adders {
+	for _, call := range a.waiters {
 		call.err = err
 		close(call.ended)
 	}
-	a.adders, a.waitingBytes, a.refused, a.turned = nil, 0, false, false
+	a.waiters, a.waitingBytes, a.rejected, a.rejectedOutside = nil, 0, false, false
 	a.nextTurns()
 }
 
-// lacks reports whether somebody waits for room or was turned away, and for how
+// lacks reports whether somebody waits for room or was rejected, and for how
 // many bytes the first of those who wait.
 func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.adders) > 0 {
-		bytes = int64(len(a.adders[0].items[0].Body))
+	if len(a.waiters) > 0 {
+		bytes = int64(len(a.waiters[0].items[0].Body))
 	}
-	return len(a.adders) > 0 || a.turned, bytes, a.limits
+	return len(a.waiters) > 0 || a.rejectedOutside, bytes, a.settings.limits
 }
 
 // report counts failures that somebody has been given.

@@ -34,11 +34,11 @@ func benchPublisher() *Publisher[nothing, nothing] {
 		Transport: service,
 		Hooks: Hooks[nothing, nothing]{
 			Accepted: func(int) {}, Sent: func(*Batch[nothing]) {},
-			Replied: func(*Batch[nothing], *Reply[nothing], time.Duration, Counts) {},
-			Ending:  func([]Settlement[nothing, nothing]) {},
-			Explain: func(*Settlement[nothing, nothing]) error { return nil },
-			Settled: func(*Settlement[nothing, nothing], error) bool { return false },
-			Told:    func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
+			Replied:   func(*Batch[nothing], *Reply[nothing], time.Duration, Counts) {},
+			Ending:    func([]Settlement[nothing, nothing]) {},
+			Explain:   func(*Settlement[nothing, nothing]) error { return nil },
+			Settled:   func(*Settlement[nothing, nothing], error) bool { return false },
+			Delivered: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Purged: func([]string) {}, Closed: func(context.Context) error { return nil },
 		},
 		NewID:     func() string { return "batch" },
@@ -138,12 +138,12 @@ func BenchmarkSettle(b *testing.B) {
 		if n, err := p.Add(context.Background(), items, false, false); n != len(items) {
 			b.Fatal(n, err)
 		}
-		p.loop.intake() // this goroutine is the loop
+		p.loop.takeMail() // this goroutine is the loop
 		p.loop.send()
 		p.workers.Wait()
-		reply := p.loop.landings.next()
+		reply := p.loop.completions.next()
 		b.StartTimer()
-		p.loop.landed(reply)
+		p.loop.complete(reply)
 	}
 	if stats := p.Stats(); stats.Completed != stats.Accepted {
 		b.Errorf("%d of %d items were settled", stats.Completed, stats.Accepted)

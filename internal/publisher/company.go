@@ -28,13 +28,13 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 			continue
 		}
 		failed++
-		if n.together >= need && n.passed != l.traffic.passed {
+		if n.together >= need && n.passed != l.budget.traffic.passed {
 			suspects++
 		}
 	}
 	divide, before := 2*suspects >= len(f.refs), 2*failed >= len(f.refs)
 	gated, one := l.p.config.Gate != nil, false
-	if attempts := l.p.config.MaxAttempts; attempts == 1 && l.shut == nil {
+	if attempts := l.p.config.MaxAttempts; attempts == 1 && l.gate.shut == nil {
 		return false
 	} else if !gated && !divide {
 		// Before the last attempt one of them finds out whether the service works.
@@ -43,18 +43,18 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 		}
 	}
 	due := now // when the pause is over, which Resume can end
-	if l.pausedUntil <= now {
-		due = later(now, l.backoff(now, f.batch.Items[0].Attempt))
+	if l.pace.pausedUntil <= now {
+		due = later(now, l.pace.backoff(now, f.batch.Items[0].Attempt))
 	}
 	for i, r := range f.refs {
 		n := l.pending.at(r)
 		l.noteFailure(n, &f.reply.Results[i], now)
 		f.reply.Results[i].Verdict = Retry // also if the service refuses whatever it is sent
-		if n.together < math.MaxUint8 && (n.together == 0 || n.passed != l.traffic.passed) {
+		if n.together < math.MaxUint8 && (n.together == 0 || n.passed != l.budget.traffic.passed) {
 			n.together++
 		}
-		n.passed, n.applied = l.traffic.passed, l.traffic.applied
-		if l.shut != nil {
+		n.passed, n.applied = l.budget.traffic.passed, l.budget.traffic.applied
+		if l.gate.shut != nil {
 			n.item.Attempt--
 		}
 		if one {
@@ -67,13 +67,13 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 	case len(refs) == 0:
 	case one && len(refs) > 1:
 		l.pending.parts = append(l.pending.parts, part{refs: slices.Clone(refs[:1]), due: due},
-			part{refs: slices.Clone(refs[1:]), due: later(due, l.backoff(now, f.batch.Items[0].Attempt))})
+			part{refs: slices.Clone(refs[1:]), due: later(due, l.pace.backoff(now, f.batch.Items[0].Attempt))})
 	case divide:
 		pieces := 2
 		if f.reply.TimedOut {
 			pieces = slowPieces
-			if l.hasPassed && f.left-l.passedAt < time.Minute && l.passedBytes < f.batch.Bytes {
-				l.limit.slow(f.batch.Bytes)
+			if l.budget.traffic.hasPassed && f.left-l.budget.traffic.passedAt < time.Minute && l.budget.traffic.passedBytes < f.batch.Bytes {
+				l.pace.size.slow(f.batch.Bytes)
 			}
 		}
 		for _, piece := range l.pending.divide(refs, pieces) {
@@ -82,14 +82,14 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 			}
 			l.pending.parts = append(l.pending.parts, part{refs: piece, due: now})
 		}
-	case l.shut != nil:
+	case l.gate.shut != nil:
 		for _, r := range refs {
 			l.pending.retry(r, due)
 		}
 	case before: // one of them finds out whether anything passes
 		l.pending.retry(refs[0], due)
 		if len(refs) > 1 {
-			l.pending.parts = append(l.pending.parts, part{refs: slices.Clone(refs[1:]), due: later(due, l.backoff(now, f.batch.Items[0].Attempt))})
+			l.pending.parts = append(l.pending.parts, part{refs: slices.Clone(refs[1:]), due: later(due, l.pace.backoff(now, f.batch.Items[0].Attempt))})
 		}
 	default:
 		l.pending.parts = append(l.pending.parts, part{refs: slices.Clone(refs), due: due})

@@ -45,14 +45,14 @@ func (p *Publisher[V, R]) Condition() Condition {
 func (a *admission[V]) current() Condition {
 	c := a.condition
 	switch {
-	case a.paused && c.State < Paused:
-		return Condition{State: Paused, Since: a.turnedAt, Err: ErrPaused}
+	case a.settings.paused && c.State < Paused:
+		return Condition{State: Paused, Since: a.changedAt, Err: ErrPaused}
 	case c.State == Throttled && !a.throttledUntil.After(time.Now()):
 		return Condition{State: Sending, Since: a.throttledUntil}
-	case a.paused && c.State == Closing:
+	case a.settings.paused && c.State == Closing:
 		c.Err = ErrPaused
-	case c.State < Paused && a.turnedAt.After(c.Since):
-		c.Since = a.turnedAt // of Resume
+	case c.State < Paused && a.changedAt.After(c.Since):
+		c.Since = a.changedAt // of Resume
 	}
 	return c
 }
@@ -66,10 +66,12 @@ func (p *Publisher[V, R]) Resume() { p.setPaused(false) }
 func (p *Publisher[V, R]) setPaused(paused bool) {
 	a := &p.admission
 	a.mu.Lock()
-	if a.paused != paused {
-		a.paused, a.turnedAt = paused, time.Now()
+	if a.settings.paused != paused {
+		a.settings.paused, a.changedAt = paused, time.Now()
 	}
-	a.resumed = a.resumed || !paused
+	if !paused {
+		a.settings.resumes++
+	}
 	a.mu.Unlock()
 	p.signal()
 }
@@ -78,7 +80,7 @@ func (p *Publisher[V, R]) setPaused(paused bool) {
 func (p *Publisher[V, R]) Limits() Limits {
 	p.admission.mu.Lock()
 	defer p.admission.mu.Unlock()
-	return p.admission.limits
+	return p.admission.settings.limits
 }
 
 // SetLimits replaces the limits and returns the old ones. change is called with
@@ -91,37 +93,37 @@ func (p *Publisher[V, R]) SetLimits(change func(old Limits) (Limits, error)) (ol
 		a.mu.Unlock()
 		p.signal()
 	}()
-	old = a.limits
+	old = a.settings.limits
 	limits, err := change(old)
 	if err != nil {
 		return old, err
 	}
-	a.limits = limits
+	a.settings.limits = limits
 	a.admit()
 	return old, nil
 }
 
-// Hasten makes the loop send everything accepted so far after the given time at
+// FlushAfter makes the loop send everything accepted so far after the given time at
 // the latest, without waiting for full batches.
-func (p *Publisher[V, R]) Hasten(after time.Duration) {
+func (p *Publisher[V, R]) FlushAfter(after time.Duration) {
 	a := &p.admission
 	now := p.now()
 	a.mu.Lock()
-	if a.hastened == 0 {
-		a.hastenAt = later(now, after)
+	if a.flushLater.through == 0 {
+		a.flushLater.at = later(now, after)
 	} else {
-		a.hastenAt = min(a.hastenAt, later(now, after))
+		a.flushLater.at = min(a.flushLater.at, later(now, after))
 	}
-	a.hastened = a.stats.Accepted
+	a.flushLater.through = a.stats.Accepted
 	a.mu.Unlock()
 	p.signal()
 }
 
-// note makes the condition known when it has changed.
-func (l *loop[V, R]) note() {
+// reportCondition makes the condition known when it has changed.
+func (l *loop[V, R]) reportCondition() {
 	a := &l.p.admission
 	a.mu.Lock()
-	if a.ended && !l.drained { // a Close that could not wait has closed it
+	if a.ended && !l.shutdown.drained { // a Close that could not wait has closed it
 		a.mu.Unlock()
 		return
 	}
@@ -132,7 +134,7 @@ func (l *loop[V, R]) note() {
 		a.condition = Condition{State: state, Since: time.Now()}
 	}
 	a.condition.Err = l.why(a.condition.State)
-	a.throttledUntil = l.p.start.Add(l.pausedUntil)
+	a.throttledUntil = l.p.start.Add(l.pace.pausedUntil)
 	from, to := l.condition, a.current()
 	l.condition = to
 	a.mu.Unlock()
@@ -140,23 +142,23 @@ func (l *loop[V, R]) note() {
 	if from.State == to.State && (to.State != Closing || (from.Err == nil) == (to.Err == nil)) {
 		return
 	}
-	l.progress.Add(1)
+	l.outside.progress.Add(1)
 	l.p.config.Hooks.Changed(from, to)
-	l.progress.Add(1)
+	l.outside.progress.Add(1)
 }
 
 // state returns what the publisher does but for a pause.
 func (l *loop[V, R]) state() State {
 	switch {
-	case l.drained:
+	case l.shutdown.drained:
 		return Closed
-	case l.closing:
+	case l.mail.closing:
 		return Closing
-	case l.shut != nil && l.wantsProbe:
+	case l.gate.shut != nil && l.gate.ready:
 		return Ready
-	case l.shut != nil, l.apart() != nil:
+	case l.gate.shut != nil, l.apart() != nil:
 		return Held
-	case l.pausedUntil > l.p.now():
+	case l.pace.pausedUntil > l.p.now():
 		return Throttled
 	}
 	return Sending
@@ -179,14 +181,14 @@ func (l *loop[V, R]) why(s State) error {
 	case Closing, Held, Ready:
 		return l.holds() // current adds a pause, which may end while a hook keeps the loop
 	case Throttled:
-		return l.throttledBy
+		return l.pace.reason
 	}
 	return nil
 }
 
 // held returns why no request may leave, or nil.
 func (l *loop[V, R]) held() error {
-	if l.paused {
+	if l.settings.paused {
 		return ErrPaused
 	}
 	return l.holds()
@@ -194,8 +196,8 @@ func (l *loop[V, R]) held() error {
 
 // holds is held but for a pause.
 func (l *loop[V, R]) holds() error {
-	if l.shut != nil {
-		return l.shut
+	if l.gate.shut != nil {
+		return l.gate.shut
 	}
 	return l.apart()
 }

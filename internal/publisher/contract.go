@@ -79,7 +79,7 @@ type Result[R any] struct {
 	// cause have the same Reason. It is empty if the cause cannot be the index.
 	Reason string
 	// Ignored says that the item counts as Done although it has changed nothing. Bare
-	// says that it was applied without a look at what is in it: it proves nothing about
+	// says that it was applied whatever is in it: it proves nothing about
 	// the index.
 	Ignored, Bare bool
 	// Body replaces the body of an item whose Verdict is Retry: it is sent again
@@ -243,7 +243,7 @@ type Hooks[V, R any] struct {
 	Sent func(batch *Batch[V])
 	// Replied runs after the batch was judged, before its items are settled.
 	Replied func(batch *Batch[V], reply *Reply[R], took time.Duration, n Counts)
-	// Ending runs before the ends of items are explained and told one by one.
+	// Ending runs before the ends of items are explained and reported one by one.
 	Ending func(all []Settlement[V, R])
 	// Explain returns the error of an item that was not completed, to be
 	// reported by Flush or Close.
@@ -252,8 +252,8 @@ type Hooks[V, R any] struct {
 	// or nil. It returns true if somebody who waits for this very item has been
 	// given err, so that nobody else needs to be.
 	Settled func(s *Settlement[V, R], err error) (reported bool)
-	// Told runs after the last Settled of a batch.
-	Told func()
+	// Delivered runs after the last Settled of a batch.
+	Delivered func()
 	// Paused runs when all sending is held for a time.
 	Paused func(wait time.Duration)
 	// Changed runs when the condition of the publisher has changed: its state, or
@@ -273,7 +273,7 @@ type Overload uint8
 // The policies.
 const (
 	Block    Overload = iota // let them wait
-	Refuse                   // turn them away
+	Refuse                   // reject them
 	PurgeOne                 // give up the oldest that waits, as many as need be
 	PurgeAll                 // give up all that wait
 )

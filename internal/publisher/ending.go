@@ -6,19 +6,29 @@ import (
 	"time"
 )
 
+// shutdown is how far the end has come. It outlives a goroutine that a hook ends.
+type shutdown struct {
+	giveUp       bool // Close's ctx has ended
+	abandoned    bool // requests were left behind
+	drained      bool // everything is settled
+	closedCalled bool // the Closed hook was
+	ended        bool // Close may return
+	result       CloseError
+}
+
 // abort ends everything because Close's ctx has ended: it cancels the requests,
 // believes those that still bring an answer, and settles the rest as Unsent.
 func (l *loop[V, R]) abort() {
 	l.p.cancel()
 	deadline := time.NewTimer(abandonAfter)
 	defer deadline.Stop()
-	for len(l.inFlight) > 0 {
+	for len(l.flights.inFlight) > 0 {
 		if l.p.admission.over() {
 			l.abandon() // what the requests carry has been reported as unknown
 			break
 		}
-		if f := l.landings.next(); f != nil {
-			l.landed(f)
+		if f := l.completions.next(); f != nil {
+			l.complete(f)
 			continue
 		}
 		select {
@@ -27,14 +37,14 @@ func (l *loop[V, R]) abort() {
 			l.abandon()
 		}
 	}
-	if l.end.Errors == nil {
-		l.end.Errors = slices.Clone(l.flushes.unreported.errors)
+	if l.shutdown.result.Errors == nil {
+		l.shutdown.result.Errors = slices.Clone(l.flushes.unreported.errors)
 	}
-	l.look()
+	l.refreshGate()
 	held := l.held()
-	if l.end.Held = held; held == nil {
+	if l.shutdown.result.Held = held; held == nil {
 		if _, _, why := l.pending.heldApart(); why != nil {
-			l.end.Held = &IndexError{Err: why}
+			l.shutdown.result.Held = &IndexError{Err: why}
 		}
 	}
 	all := l.pending.all()
@@ -79,17 +89,17 @@ func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
 		}, r)
 	}
 	l.account(func(s *Stats) { s.InFlight = 0 })
-	l.tell()
+	l.report()
 }
 
 // abandon leaves behind the requests that did not return when they were
 // cancelled. Their workers find a place in replies when they do, and nobody
 // reads it.
 func (l *loop[V, R]) abandon() {
-	for len(l.inFlight) > 0 {
-		f := l.inFlight[0]
-		l.inFlight = l.inFlight[1:]
-		l.abandoned = true
+	for len(l.flights.inFlight) > 0 {
+		f := l.flights.inFlight[0]
+		l.flights.inFlight = l.flights.inFlight[1:]
+		l.shutdown.abandoned = true
 		for _, r := range f.refs {
 			l.pending.at(r).unknown = true
 		}
@@ -100,35 +110,35 @@ func (l *loop[V, R]) abandon() {
 		if !f.started {
 			continue
 		}
-		l.progress.Add(1)
+		l.outside.progress.Add(1)
 		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrAbandoned}, 0, Counts{})
-		l.progress.Add(1)
+		l.outside.progress.Add(1)
 	}
 }
 
-// finish lets go the last waiters, joins the workers, and prepares the result
+// finish releases the last waiters, joins the workers, and prepares the result
 // of Close.
 func (l *loop[V, R]) finish() {
-	l.release()
-	if !l.abandoned {
+	l.releaseFlushes()
+	if !l.shutdown.abandoned {
 		l.p.workers.Wait()
 	}
-	l.end.Failed = l.flushes.unreported.count - l.flushes.unreported.unsent
-	if l.end.Errors == nil {
-		l.end.Errors = l.flushes.unreported.errors
+	l.shutdown.result.Failed = l.flushes.unreported.count - l.flushes.unreported.unsent
+	if l.shutdown.result.Errors == nil {
+		l.shutdown.result.Errors = l.flushes.unreported.errors
 	}
-	l.drained = true
-	l.note()
-	if !l.closedTold {
-		l.closedTold = true
-		l.end.Hook = errGoexit // unless it returns
-		l.end.Hook = l.tellClosed()
+	l.shutdown.drained = true
+	l.reportCondition()
+	if !l.shutdown.closedCalled {
+		l.shutdown.closedCalled = true
+		l.shutdown.result.Hook = errGoexit // unless it returns
+		l.shutdown.result.Hook = l.callClosed()
 	}
-	l.ended = true
+	l.shutdown.ended = true
 }
 
-// tellClosed runs the Closed hook.
-func (l *loop[V, R]) tellClosed() error {
+// callClosed runs the Closed hook.
+func (l *loop[V, R]) callClosed() error {
 	ctx, cancel := context.WithCancel(l.p.HookContext(context.Background()))
 	defer cancel()
 	stop := context.AfterFunc(l.p.requests, func() { // Close has given up
@@ -141,7 +151,7 @@ func (l *loop[V, R]) tellClosed() error {
 		}
 	})
 	defer stop()
-	l.progress.Add(1)
-	defer l.progress.Add(1)
+	l.outside.progress.Add(1)
+	defer l.outside.progress.Add(1)
 	return l.p.config.Hooks.Closed(ctx)
 }

@@ -11,15 +11,15 @@ import (
 
 // flight is a slot and the request in it.
 type flight[V, R any] struct {
-	refs  []ref
-	batch Batch[V]
-	cut   bool   // it was the size limit that ended it
-	epoch int    // of the loop when it started
-	pass  Pass   // of the gate, or nil
-	group *group // that its only item is of, or nil
-	fresh bool   // nothing in it has failed before
-	quiet bool   // all in it has, and others pass
-	ping  bool   // if it fails the service is to be asked for something else
+	refs       []ref
+	batch      Batch[V]
+	cut        bool   // it was the size limit that ended it
+	generation int    // of the loop when it started
+	pass       Pass   // of the gate, or nil
+	group      *group // that its only item is of, or nil
+	fresh      bool   // nothing in it has failed before
+	quiet      bool   // all in it has, and others pass
+	ping       bool   // if it fails the service is to be asked for something else
 
 	pinged  bool        // and that has succeeded
 	refusal *IndexError // why the index is the cause
@@ -32,21 +32,56 @@ type flight[V, R any] struct {
 	reply     Reply[R]
 }
 
-// landings are the requests that have ended. A worker that brings one never
+// flights are the requests under way.
+type flights[V, R any] struct {
+	inFlight []*flight[V, R]
+	idle     []*flight[V, R] // to be used again
+	carried  int             // items of which it is not known whether they were applied
+}
+
+// get returns an empty flight.
+func (fs *flights[V, R]) get() *flight[V, R] {
+	n := len(fs.idle)
+	if n == 0 {
+		return new(flight[V, R])
+	}
+	f := fs.idle[n-1]
+	fs.idle = fs.idle[:n-1]
+	return f
+}
+
+// put takes back a flight that nobody needs any more.
+func (fs *flights[V, R]) put(f *flight[V, R]) {
+	clear(f.batch.Items) // drops the documents for the garbage collector
+	*f = flight[V, R]{refs: f.refs[:0], batch: Batch[V]{Items: f.batch.Items[:0]}}
+	fs.idle = append(fs.idle, f)
+}
+
+// end notes that a request is not under way any more.
+func (fs *flights[V, R]) end(f *flight[V, R]) {
+	fs.inFlight = slices.DeleteFunc(fs.inFlight, func(g *flight[V, R]) bool { return g == f })
+}
+
+// olderThan reports whether a request is under way that left before f.
+func (fs *flights[V, R]) olderThan(f *flight[V, R]) bool {
+	return slices.ContainsFunc(fs.inFlight, func(g *flight[V, R]) bool { return g.left < f.left })
+}
+
+// completions are the requests that have ended. A worker that brings one never
 // blocks, not even one that Close has left behind.
-type landings[V, R any] struct {
+type completions[V, R any] struct {
 	mu      sync.Mutex
 	flights []*flight[V, R] // guarded by mu; workers append, the loop takes away
 }
 
-func (q *landings[V, R]) add(f *flight[V, R]) {
+func (q *completions[V, R]) add(f *flight[V, R]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.flights = append(q.flights, f)
 }
 
 // next removes and returns the first, or nil.
-func (q *landings[V, R]) next() *flight[V, R] {
+func (q *completions[V, R]) next() *flight[V, R] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.flights) == 0 {
@@ -57,7 +92,7 @@ func (q *landings[V, R]) next() *flight[V, R] {
 	return f
 }
 
-func (q *landings[V, R]) any() bool {
+func (q *completions[V, R]) any() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.flights) > 0
@@ -69,7 +104,7 @@ func (l *loop[V, R]) send() {
 		l.announce(f)
 		l.launch(f)
 	}
-	l.endNow() // of what was taken back
+	l.settleNow() // of what was taken back
 }
 
 // announce calls the Sent hook, once even if that ends the goroutine.
@@ -78,9 +113,9 @@ func (l *loop[V, R]) announce(f *flight[V, R]) {
 		return
 	}
 	f.announced = true
-	l.progress.Add(1)
+	l.outside.progress.Add(1)
 	l.p.config.Hooks.Sent(&f.batch)
-	l.progress.Add(1)
+	l.outside.progress.Add(1)
 }
 
 // prepare makes a request of what is to be sent next. It returns nil if all of it
@@ -88,18 +123,13 @@ func (l *loop[V, R]) announce(f *flight[V, R]) {
 // announced, or pause the sender.
 func (l *loop[V, R]) prepare() *flight[V, R] {
 	now := l.p.now()
-	var f *flight[V, R]
-	if n := len(l.idle); n > 0 {
-		f, l.idle = l.idle[n-1], l.idle[:n-1]
-	} else {
-		f = new(flight[V, R])
-	}
+	f := l.flights.get()
 	limits := l.limits()
-	f.pass, l.pass = l.pass, nil
+	f.pass, l.gate.permit = l.gate.permit, nil
 	if f.pass != nil && f.pass.Probe() {
 		limits.actions = 1
 		limits.probe = true
-		limits.elsewhere, limits.tried = errors.As(l.shut, new(*IndexError)), l.refusals.tried
+		limits.elsewhere, limits.tried = errors.As(l.gate.shut, new(*IndexError)), l.refusals.tried
 	}
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.refs = l.leaving(f, now)
@@ -107,8 +137,8 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 		if f.pass != nil {
 			f.pass.Done(ServiceUnclear, -1, nil)
 		}
-		l.reuse(f)
-		l.countNow()
+		l.flights.put(f)
+		l.accountNow()
 		return nil
 	}
 	f.batch = Batch[V]{ID: l.p.config.NewID(), Items: f.batch.Items[:0]}
@@ -119,9 +149,9 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 		n.item.Attempt++
 		n.item.Waited, n.item.Again = now-n.accepted, n.sent
 		if !n.sent {
-			n.sent, n.passed, n.applied = true, l.traffic.passed, l.traffic.applied
+			n.sent, n.passed, n.applied = true, l.budget.traffic.passed, l.budget.traffic.applied
 		}
-		if n.alone.times > 0 || n.lonely || n.together > 0 {
+		if n.hasFailed() {
 			suspects++
 		}
 		bytes += len(n.item.Body)
@@ -133,13 +163,13 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	// few have failed and nothing has passed in between, nobody knows whether others
 	// would: a Ping says it.
 	const few = 3
-	canPing, doubt := l.p.config.Ping != nil, l.silent >= few-1
-	f.quiet = suspects == len(f.refs) && l.hasPassed && now-l.passedAt < time.Minute && !limits.probe && l.p.config.Gate != nil && (canPing || !doubt)
-	f.ping = canPing && (f.quiet && doubt || len(f.refs) == 1 && first.lonely && first.passed == l.traffic.passed && l.allLonely())
+	canPing, doubt := l.p.config.Ping != nil, l.budget.traffic.silent >= few-1
+	f.quiet = suspects == len(f.refs) && l.budget.traffic.hasPassed && now-l.budget.traffic.passedAt < time.Minute && !limits.probe && l.p.config.Gate != nil && (canPing || !doubt)
+	f.ping = canPing && (f.quiet && doubt || len(f.refs) == 1 && first.lonely && first.passed == l.budget.traffic.passed && l.budget.allLonely(l.pending.lanes.count))
 	f.batch.Bytes = limits.size(len(f.refs), bytes)
 	f.left = now
-	l.inFlight = append(l.inFlight, f)
-	l.countNow()
+	l.flights.inFlight = append(l.flights.inFlight, f)
+	l.accountNow()
 	return f
 }
 
@@ -169,14 +199,14 @@ func (l *loop[V, R]) leaving(f *flight[V, R], now instant) []ref {
 // meanwhile, or somebody who called Pause, counts. Then its items wait again.
 func (l *loop[V, R]) launch(f *flight[V, R]) {
 	if l.p.config.Fold != nil { // as in rounds
-		l.intake()
+		l.takeMail()
 	}
-	l.land()
+	l.takeCompletions()
 	l.refresh()
-	l.look()
+	l.refreshGate()
 	now := l.p.now()
 	probe := f.pass != nil && f.pass.Probe() // what shuts the gate is what it is to find out
-	if l.cancelled() || l.shut != nil && !probe || l.paused || now < l.pausedUntil {
+	if l.cancelled() || l.gate.shut != nil && !probe || l.settings.paused || now < l.pace.pausedUntil {
 		l.takeBack(f, now)
 		return
 	}
@@ -188,7 +218,7 @@ var ErrNotSent = errors.New("not sent: sending was held meanwhile")
 
 // takeBack undoes prepare.
 func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
-	l.inFlight = slices.DeleteFunc(l.inFlight, func(g *flight[V, R]) bool { return g == f })
+	l.flights.end(f)
 	l.noteEnd(f)
 	if f.pass != nil {
 		f.pass.Done(ServiceUnclear, -1, nil)
@@ -202,29 +232,28 @@ func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 		l.putBack(n, r)
 		l.again(r, now, now)
 	}
-	l.moveOut(l.moving)
-	l.moving = l.moving[:0]
+	l.copyOut(l.bodies.take())
 	retried := len(f.refs)
 	if !l.account(func(*Stats) {}) {
-		l.disown()
+		l.markUnknown()
 	}
-	l.progress.Add(1)
+	l.outside.progress.Add(1)
 	l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrNotSent}, 0, Counts{Retried: retried})
-	l.progress.Add(1)
-	l.tell()
-	l.reuse(f)
+	l.outside.progress.Add(1)
+	l.report()
+	l.flights.put(f)
 }
 
 // start hands a request over to a worker.
 func (l *loop[V, R]) start(f *flight[V, R], now instant) {
-	f.started, f.left, f.epoch = true, now, l.epoch
-	l.lastStart, l.started = now, true
+	f.started, f.left, f.generation = true, now, l.pace.generation
+	l.pace.lastStart, l.pace.started = now, true
 	retries := 0
 	for _, r := range f.refs {
 		n := l.pending.at(r)
 		if !n.carried {
 			n.carried = true
-			l.carried += n.item.travelling()
+			l.flights.carried += n.item.travelling()
 		}
 		if n.item.Attempt > 1 {
 			retries++
@@ -237,12 +266,12 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 		a.stats.Retries += uint64(retries)
 		a.stats.BytesSent += uint64(f.batch.Bytes)
 		a.stats.InFlight++
-		a.stats.Carried = l.carried
+		a.stats.Carried = l.flights.carried
 	}
 	a.mu.Unlock()
 	if l.cancelled() { // while the Sent hook ran: it must not leave any more
 		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
-		l.landings.add(f)
+		l.completions.add(f)
 		return
 	}
 	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1, Service: ServiceFails} // replaced, unless the worker is ended
@@ -250,7 +279,7 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 	go l.work(f)
 }
 
-// work is a worker: it sends the batch of a flight and lands it.
+// work is a worker: it sends the batch of a flight.
 func (l *loop[V, R]) work(f *flight[V, R]) {
 	defer l.p.workers.Done()
 	started := l.p.now()
@@ -258,7 +287,7 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 		if f.took == 0 {
 			f.took = l.p.now() - started
 		}
-		l.landings.add(f)
+		l.completions.add(f)
 		l.p.signal()
 	}()
 	f.reply = l.p.sendBatch(&f.batch)
@@ -301,7 +330,7 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 	return p.config.Transport.Send(ctx, batch)
 }
 
-// reportEarly tells the gate what became of a request, unless only the loop can
+// reportEarly reports to the gate what became of a request, unless only the loop can
 // judge it. It runs on the worker's goroutine, so that a hook that keeps the
 // loop does not keep others from probing.
 func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {

@@ -76,11 +76,26 @@ type failure struct {
 // it and all before it have no unsettled action of their own; unsettled counts
 // only those that were accepted after the watermark of the flush before.
 type flushes struct {
+	through    uint64 // what was accepted up to here does not wait for a full batch
 	waiting    []*flush
 	counted    uint64 // sum of their unsettled
 	log        []failure
 	base       uint64 // number of log[0]
 	unreported failures
+}
+
+// take takes in a call of Flush, or lets one go that comes a second time: its caller
+// gave up. notified is how many items have been reported.
+func (fs *flushes) take(f *flush, notified uint64) {
+	if f.arrived {
+		fs.drop(f)
+		return
+	}
+	f.arrived = true
+	// Everything reported was accepted before the watermark: what came after it is in
+	// the same mail at the earliest.
+	fs.add(f, f.watermark-notified)
+	fs.through = max(fs.through, f.watermark)
 }
 
 // add makes f wait. outstanding is how many actions accepted up to its

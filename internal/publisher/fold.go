@@ -63,7 +63,7 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) (folded, outdated bool) {
 
 // fits reports whether a body fits into a batch of its own, as far as is known.
 func (l *loop[V, R]) fits(size int) bool {
-	return l.p.config.Envelope+size <= l.limit.current
+	return l.p.config.Envelope+size <= l.pace.size.current
 }
 
 // reconsider decides again about the items of a key that were outdated by one that

@@ -13,14 +13,14 @@ func (l *loop[V, R]) run() {
 	defer func() {
 		switch {
 		case parked: // all of l belongs to the next goroutine, if there is one already
-		case !l.ended:
+		case !l.shutdown.ended:
 			go l.run()
 		default:
 			l.p.cancel()
-			l.p.admission.publish(&l.end, l.p.closed)
+			l.p.admission.publish(&l.shutdown.result, l.p.closed)
 		}
 	}()
-	l.goroutine.Store(goroutine())
+	l.outside.goroutine.Store(goroutine())
 	pprof.SetGoroutineLabels(context.Background()) // those of whoever woke the loop are not its own
 	l.resume()
 	parked = l.rounds()
@@ -29,7 +29,7 @@ func (l *loop[V, R]) run() {
 	}
 }
 
-// park lets go of a loop that has nothing to wait for, so that an idle sender
+// park ends the goroutine of a loop that has nothing to wait for, so that an idle sender
 // costs no stack: its goroutine ends, and signal starts the next one.
 //
 // The goroutine marks the loop parked and then looks for a wake-up; a signal
@@ -48,13 +48,13 @@ func (l *loop[V, R]) park() {
 
 // resume does what a goroutine that was ended in a hook has left undone.
 func (l *loop[V, R]) resume() {
-	if pass := l.pass; pass != nil { // ended between leave and start
-		l.pass = nil
+	if pass := l.gate.permit; pass != nil { // ended between leave and start
+		l.gate.permit = nil
 		pass.Done(ServiceUnclear, -1, nil)
 	}
-	l.tell()
+	l.report()
 	l.endVictims()
-	for _, f := range slices.Clone(l.inFlight) {
+	for _, f := range slices.Clone(l.flights.inFlight) {
 		if !f.started {
 			l.announce(f)
 			l.launch(f)

@@ -78,9 +78,9 @@ func (p *pending[V]) groupOf(t *Trait) *group {
 func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 	g := &group{trait: t, refused: make(map[string]struct{}), applied: applied}
 	p.groups = append(p.groups, g)
-	// What waits for its time has none yet: promote looks at it then.
+	// What waits for its time has none yet: promote sorts it in then.
 	for _, r := range p.takeIf(func(r ref) bool { return p.at(r).held == nil && p.at(r).due <= p.now && t.Has(p.at(r).item.Body) }) {
-		p.at(r).item.moveOut()
+		p.at(r).item.copyOut()
 		p.holdIn(g, r)
 	}
 	return g
@@ -91,7 +91,7 @@ func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 func (p *pending[V]) holdApart(r ref) bool {
 	for _, g := range p.groups { // mostly none
 		if g.trait.Has(p.at(r).item.Body) {
-			p.at(r).item.moveOut()
+			p.at(r).item.copyOut()
 			p.holdIn(g, r)
 			return true
 		}
@@ -106,7 +106,7 @@ func (p *pending[V]) holdIn(g *group, r ref) {
 }
 
 // endGroup forgets a group whose trait is nothing that the service refuses any
-// more, and lets go what it holds.
+// more, and releases what it holds.
 func (p *pending[V]) endGroup(g *group) {
 	p.groups = slices.DeleteFunc(p.groups, func(o *group) bool { return o == g })
 	for _, r := range g.refs {

@@ -15,7 +15,7 @@ func (l *loop[V, R]) split(f *flight[V, R], now instant) {
 		l.putBack(n, r)
 	}
 	if f.reply.TooLarge {
-		l.limit.refuse(f.batch.Bytes)
+		l.pace.size.refuse(f.batch.Bytes)
 	}
 	suspect := none
 	if i := f.reply.Suspect - 1; i >= 0 && i < len(f.refs) {
@@ -23,7 +23,7 @@ func (l *loop[V, R]) split(f *flight[V, R], now instant) {
 	}
 	f.refs = l.staying(f.refs, now)
 	switch {
-	case l.shut != nil && !f.reply.TooLarge:
+	case l.gate.shut != nil && !f.reply.TooLarge:
 		for _, r := range f.refs {
 			l.pending.retry(r, now)
 		}
@@ -36,7 +36,7 @@ func (l *loop[V, R]) split(f *flight[V, R], now instant) {
 // the others again. It reports whether it could.
 func (l *loop[V, R]) splitByTrait(f *flight[V, R], now instant) bool {
 	trait := f.reply.Trait
-	if trait == nil || l.p.config.Gate == nil || l.innocent[trait.Name] > now {
+	if trait == nil || l.p.config.Gate == nil || l.refusals.innocent[trait.Name] > now {
 		return false
 	}
 	var having, others []ref
@@ -76,7 +76,7 @@ func (l *loop[V, R]) groupFor(reply *Reply[R], now instant) *group {
 	case g == nil && len(l.pending.groups) >= many:
 		return nil
 	case g == nil:
-		g = l.pending.newGroup(reply.Trait, l.traffic.applied)
+		g = l.pending.newGroup(reply.Trait, l.budget.traffic.applied)
 	}
 	g.err, g.last = reply.Err, now
 	return g
@@ -104,10 +104,10 @@ func (l *loop[V, R]) endSingle(f *flight[V, R], now instant) {
 				continue
 			}
 			l.pending.endGroup(g)
-			if l.innocent == nil {
-				l.innocent = make(map[string]instant)
+			if l.refusals.innocent == nil {
+				l.refusals.innocent = make(map[string]instant)
 			}
-			l.innocent[g.trait.Name] = later(now, trustFor)
+			l.refusals.innocent[g.trait.Name] = later(now, trustFor)
 		}
 	}
 	l.pending.groups = slices.DeleteFunc(l.pending.groups, func(g *group) bool {
@@ -119,7 +119,7 @@ func (l *loop[V, R]) endSingle(f *flight[V, R], now instant) {
 // reports whether it is to wait because the index is the cause.
 func (l *loop[V, R]) refusedFor(f *flight[V, R], now instant) (wait bool) {
 	trait := f.reply.Trait
-	if trait == nil || l.p.config.Gate == nil || l.innocent[trait.Name] > now || !trait.Has(f.batch.Items[0].Body) {
+	if trait == nil || l.p.config.Gate == nil || l.refusals.innocent[trait.Name] > now || !trait.Has(f.batch.Items[0].Body) {
 		return false
 	}
 	g := l.groupFor(&f.reply, now)
@@ -146,8 +146,8 @@ func (l *loop[V, R]) refusedFor(f *flight[V, R], now instant) (wait bool) {
 func (l *loop[V, R]) limitGroups() {
 	const share = 4
 	for _, g := range l.pending.groups {
-		for l.shut == nil && g.guilty() && l.traffic.applied != g.applied &&
-			(len(g.refs) > max(1, l.configured.Items/share) || int64(g.bytes) > max(1, l.configured.Bytes/share)) {
+		for l.gate.shut == nil && g.guilty() && l.budget.traffic.applied != g.applied &&
+			(len(g.refs) > max(1, l.settings.limits.Items/share) || int64(g.bytes) > max(1, l.settings.limits.Bytes/share)) {
 			r := g.refs[0]
 			g.remove(r, l.pending.sizeOf(r))
 			n := l.pending.at(r)
@@ -158,5 +158,5 @@ func (l *loop[V, R]) limitGroups() {
 			}, r)
 		}
 	}
-	l.endNow()
+	l.settleNow()
 }

@@ -27,7 +27,7 @@ func (p *Publisher[V, R]) InsideHook(ctx context.Context) bool {
 
 // onLoop reports whether the caller runs on the goroutine of the loop.
 func (p *Publisher[V, R]) onLoop() bool {
-	loop := p.loop.goroutine.Load()
+	loop := p.loop.outside.goroutine.Load()
 	return loop != 0 && goroutine() == loop
 }
 

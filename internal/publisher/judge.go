@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -28,11 +27,11 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 	results := f.reply.Results
 	probe := f.pass != nil && f.pass.Probe()
 	gated := l.p.config.Gate != nil
-	unpaid := l.shut != nil && f.reply.Service != ServiceSound // the gate held it against the service
-	refused := gated && f.reply.Service == ServiceRefuses      // whatever it was sent
+	unpaid := l.gate.shut != nil && f.reply.Service != ServiceSound // the gate held it against the service
+	refused := gated && f.reply.Service == ServiceRefuses           // whatever it was sent
 	waits := waits{draw: l.p.config.Backoff}
 	circumstances := failed{
-		now: now, progress: progress, asked: f.ping, pinged: f.pinged, whole: f.reply.Whole, fresh: f.fresh, older: l.olderThan(f), sharers: 1,
+		now: now, progress: progress, asked: f.ping, pinged: f.pinged, whole: f.reply.Whole, fresh: f.fresh, older: l.flights.olderThan(f), sharers: 1,
 		unpaid: unpaid,
 	}
 	if f.reply.Throttled == 0 { // the request as a whole
@@ -46,7 +45,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		}
 		circumstances.busy, circumstances.own = result.Throttled, result.Own
 		switch {
-		case refused && result.Verdict != Done, unpaid && result.Verdict == Retry && (len(f.refs) > 1 || !l.spent(node, circumstances)):
+		case refused && result.Verdict != Done, unpaid && result.Verdict == Retry && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.lanes.count)):
 			node.item.Attempt--
 			result.Verdict = Retry
 			if probe && node.probes < math.MaxUint8 {
@@ -74,19 +73,19 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			end.Outcome, end.Index = Failed, f.reply.Trait != nil && f.reply.Trait.Has(node.item.Body)
 		case len(result.Body) == len(node.item.Body) && result.Body != nil:
 			n.Retried++
-			l.left = append(l.left, node.item.slab)
+			l.bodies.leave(node.item.slab)
 			node.item.Body, node.item.slab = result.Body, nil
 			node.item.Attempt--
 			l.putBack(node, r)
 			l.again(r, now, now)
 			continue
-		case unpaid, !l.cancelled() && l.spent(node, circumstances): // else Close settles it
+		case unpaid, !l.cancelled() && l.budget.spent(&node.history, circumstances, l.pending.lanes.count): // else Close settles it
 			n.Failed++
 			result.Verdict = Fail
 			end.Outcome, end.Exhausted = Failed, true
 		default:
 			n.Retried++
-			due, held := now, l.pausedUntil > now // a pause holds it anyway, until Resume
+			due, held := now, l.pace.pausedUntil > now // a pause holds it anyway, until Resume
 			paced := l.p.config.Tuner != nil && progress && result.Throttled
 			if f.quiet || !paced && (!f.reply.Pause || !held && f.reply.RetryAfter < 0) {
 				attempt := max(1, int(node.used)) // not what it failed with others, or what throttling cost
@@ -95,7 +94,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 				}
 				due = max(due, later(now, waits.after(attempt)))
 			}
-			if n := node.busy.remarkable(l.traffic.applied, l.traffic.busy); n > 0 && result.Throttled {
+			if n := node.busy.remarkable(l.budget.traffic.applied, l.budget.traffic.busy); n > 0 && result.Throttled {
 				due = max(due, later(now, waits.after(n)))
 			}
 			l.putBack(node, r)
@@ -105,11 +104,6 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		l.settle(end, r)
 	}
 	return n
-}
-
-// olderThan reports whether a request is under way that left before f.
-func (l *loop[V, R]) olderThan(f *flight[V, R]) bool {
-	return slices.ContainsFunc(l.inFlight, func(g *flight[V, R]) bool { return g.left < f.left })
 }
 
 // waits are how long the items of a reply wait, by the number of attempts: one
@@ -136,7 +130,7 @@ func (w *waits) after(attempt int) time.Duration {
 func (l *loop[V, R]) certain(n *node[V]) {
 	if n.carried && !n.unknown {
 		n.carried = false
-		l.carried -= n.item.travelling()
+		l.flights.carried -= n.item.travelling()
 	}
 }
 
@@ -144,7 +138,7 @@ func (l *loop[V, R]) certain(n *node[V]) {
 func (l *loop[V, R]) putBack(n *node[V], r ref) {
 	l.certain(n)
 	if n.item.slab != nil {
-		l.moving = append(l.moving, r)
+		l.bodies.moving = append(l.bodies.moving, r)
 	}
 	l.pending.stays(r)
 }

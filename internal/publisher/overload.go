@@ -8,21 +8,21 @@ package publisher
 // is in flight: the items of a key settle in order.
 func (l *loop[V, R]) overload() {
 	policy := l.p.config.Overload
-	if policy == Block || l.shut == nil || !l.starved || l.closing {
+	if policy == Block || l.gate.shut == nil || !l.mail.producersWaiting || l.mail.closing {
 		return
 	}
 	if policy == Refuse {
-		l.p.admission.turnAway(&FullError{l.shut})
+		l.p.admission.reject(&FullError{l.gate.shut})
 		return
 	}
-	for l.shut != nil && l.canMakeRoom() && l.purge(policy == PurgeAll) {
-		l.look() // a hook may have reset the breaker
-		for policy == PurgeAll && l.shut != nil && l.purge(true) {
-			l.look() // those that were behind the purged ones of their key are first now
+	for l.gate.shut != nil && l.canMakeRoom() && l.purge(policy == PurgeAll) {
+		l.refreshGate() // a hook may have reset the breaker
+		for policy == PurgeAll && l.gate.shut != nil && l.purge(true) {
+			l.refreshGate() // those that were behind the purged ones of their key are first now
 		}
 	}
-	l.starved, _, _ = l.p.admission.lacks() // what is left is in flight
-	l.refresh()                             // hooks ran
+	l.mail.producersWaiting, _, _ = l.p.admission.lacks() // what is left is in flight
+	l.refresh()                                           // hooks ran
 }
 
 // canMakeRoom reports whether somebody waits for room that purging can make.
@@ -30,7 +30,7 @@ func (l *loop[V, R]) overload() {
 func (l *loop[V, R]) canMakeRoom() bool {
 	waits, size, limits := l.p.admission.lacks()
 	items, bytes := 0, int64(0)
-	for _, f := range l.inFlight {
+	for _, f := range l.flights.inFlight {
 		for _, r := range f.refs {
 			for ; r != none; r = l.pending.at(r).next {
 				it := &l.pending.at(r).item
@@ -46,34 +46,34 @@ func (l *loop[V, R]) canMakeRoom() bool {
 // their key, and reports whether there was one.
 func (l *loop[V, R]) purge(all bool) bool {
 	if all {
-		l.victims = append(l.victims, l.pending.takeAll()...)
+		l.delivery.victims = append(l.delivery.victims, l.pending.takeAll()...)
 	} else if r := l.pending.takeOldest(); r != none {
-		l.victims = append(l.victims, r)
+		l.delivery.victims = append(l.delivery.victims, r)
 	}
-	some := len(l.victims) > 0
+	some := len(l.delivery.victims) > 0
 	l.endVictims()
 	return some
 }
 
 // endVictims settles what is to be purged, piece by piece.
 func (l *loop[V, R]) endVictims() {
-	for len(l.victims) > 0 {
-		now, n := l.p.now(), l.piece(l.victims)
-		piece := l.victims[:n]
-		l.victims = l.victims[n:] // what the hooks of this piece end is not repeated
+	for len(l.delivery.victims) > 0 {
+		now, n := l.p.now(), l.piece(l.delivery.victims)
+		piece := l.delivery.victims[:n]
+		l.delivery.victims = l.delivery.victims[n:] // what the hooks of this piece end is not repeated
 		for _, r := range piece {
 			n := l.pending.at(r)
 			for range max(1, len(n.item.Parts)) {
-				l.purged = append(l.purged, n.item.Key)
+				l.delivery.purged = append(l.delivery.purged, n.item.Key)
 			}
 			l.settle(Settlement[V, R]{
 				Item: &n.item, Outcome: Failed, Purged: true, Unknown: n.unknown, Waited: now - n.accepted,
 				Result: &Result[R]{Verdict: Fail, Err: ErrPurged, Unknown: n.unknown},
 			}, r)
 		}
-		l.endNow()
+		l.settleNow()
 	}
-	l.victims = nil
+	l.delivery.victims = nil
 }
 
 // FullError is ErrFull with the reason why there is no room.

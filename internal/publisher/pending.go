@@ -22,23 +22,16 @@ type node[V any] struct {
 	seq      uint64  // order of acceptance, from 1
 	accepted instant // when
 	due      instant // not before this, while it waits for a retry
-	alone    trial   // requests that failed with nothing else in them
-	busy     trial   // and those for which the service was too busy
-	passed   uint32  // how many requests had passed when it failed last,
-	applied  uint32  // and how many items had been applied
-	lonelyAt instant // since when nothing else was sent while it failed, if lonely
+	history
 	next     ref     // the action accepted next for the same key; the next free node in the free list
 	held     *group  // that it waits in, or nil
 	cutAt    instant // when a request that carried it was cut last, if cut
-	used     uint16  // attempts that count
 	probes   uint8   // probes that carried it and failed
 	unknown  bool    // a request that carried it may have been applied
 	cut      bool    // a request that carried it had no answer
 	sent     bool    // it is or was in a request
 	counted  bool    // in waiting and waitingBytes
 	carried  bool    // in Stats.Carried
-	together uint8   // requests of the same items that failed as a whole
-	lonely   bool    // it fails, and nothing else is sent that could tell why
 	removed  bool    // taken back: not to be sent again
 	outdated bool    // an older one of its key holds more: to be sent only if that fails
 	kept     int     // bytes charged for documents of its parts, beyond its body
@@ -78,8 +71,8 @@ func newPending[V any](detach func(v *V)) *pending[V] {
 	bySeq := func(a, b ref) bool { return p.at(a).seq < p.at(b).seq }
 	p.freed.less = bySeq
 	p.due.less = func(a, b ref) bool {
-		// One that was a probe in vain lets others try first: it may be what the
-		// service cannot digest.
+		// One that was a probe that failed lets others try first: it may be what the
+		// service cannot take.
 		if p.at(a).probes != p.at(b).probes {
 			return p.at(a).probes < p.at(b).probes
 		}
@@ -101,12 +94,12 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	p.count++
 	if tail, busy := p.append(r); busy {
 		p.at(tail).next = r
-		p.at(r).item.moveOut() // it may wait for long
+		p.at(r).item.copyOut() // it may wait for long
 		p.stays(r)
 		return r
 	}
 	if until := p.cuts.until(item.Key, p.now); until > 0 {
-		p.at(r).item.moveOut()
+		p.at(r).item.copyOut()
 		p.stays(r)
 		p.retry(r, until)
 		return r

@@ -55,7 +55,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		wake:   make(chan struct{}, 1),
 		closed: make(chan struct{}),
 	}
-	p.admission.limits = config.Limits
+	p.admission.settings.limits = config.Limits
 	p.admission.meanBytes = assumedBytes
 	// Marked: a client that calls Flush in the middle of a request would wait
 	// for that request.
@@ -69,7 +69,7 @@ func (p *Publisher[V, R]) Start() { go p.loop.run() }
 
 func (p *Publisher[V, R]) now() instant { return time.Since(p.start) }
 
-// Wake makes the loop look again at what has changed around it, for example the
+// Wake makes the loop check again what has changed around it, for example the
 // Gate. It never blocks.
 func (p *Publisher[V, R]) Wake() { p.signal() }
 
@@ -90,7 +90,7 @@ func (p *Publisher[V, R]) signal() {
 // unpark gives a parked loop a goroutine. A goroutine that belongs to another
 // testing/synctest bubble than the publisher must not: the loop would live in that
 // bubble, keep it from ending, and wait for times that never come. It can be
-// told by its clock, which is decades behind. What it has added waits for the
+// recognised by its clock, which is decades behind. What it has added waits for the
 // next signal from home, Close's for example.
 func (p *Publisher[V, R]) unpark() {
 	if p.now() < 0 {
@@ -126,7 +126,7 @@ type FlushError struct {
 
 func (e *FlushError) Error() string { return fmt.Sprintf("%d failed", e.Count) }
 
-// Flush waits until everything accepted before the call is settled and told,
+// Flush waits until everything accepted before the call is settled and reported,
 // sending it without waiting for full batches. It returns a *FlushError if some
 // of it failed, ctx.Err() if ctx ends first, and after Close what Close
 // returned.
@@ -209,7 +209,7 @@ const (
 )
 
 // Close refuses further items, sends what is left, and waits until everything
-// is settled and told. If ctx ends first it cancels the requests and settles
+// is settled and reported. If ctx ends first it cancels the requests and settles
 // the rest as Unsent. Every call returns the same: nil or a *CloseError.
 func (p *Publisher[V, R]) Close(ctx context.Context) error {
 	if p.InsideHook(ctx) {
@@ -222,7 +222,7 @@ func (p *Publisher[V, R]) Close(ctx context.Context) error {
 		return p.admission.closeResult()
 	case <-ctx.Done():
 	}
-	p.admission.giveUp()
+	p.command(func() { p.loop.shutdown.giveUp = true })
 	p.cancel()
 	p.signal()
 	p.awaitHooks()
@@ -232,16 +232,16 @@ func (p *Publisher[V, R]) Close(ctx context.Context) error {
 // awaitHooks waits until the loop has ended, or makes the result of Close if a
 // hook keeps it.
 func (p *Publisher[V, R]) awaitHooks() {
-	began, seen := p.now(), p.loop.progress.Load()
+	began, seen := p.now(), p.loop.outside.progress.Load()
 	for {
-		look := time.NewTimer(stuckAfter)
+		check := time.NewTimer(stuckAfter)
 		select {
 		case <-p.closed:
-			look.Stop()
+			check.Stop()
 			return
-		case <-look.C:
+		case <-check.C:
 		}
-		now := p.loop.progress.Load()
+		now := p.loop.outside.progress.Load()
 		if now == seen || p.now()-began >= patience {
 			p.admission.closeStuck(p.closed)
 			return

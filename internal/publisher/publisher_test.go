@@ -74,7 +74,7 @@ func start(t *testing.T, s *service, change func(*Config[int, int])) (*Publisher
 				}
 				return false
 			},
-			Told: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
+			Delivered: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Purged: func([]string) {}, Closed: func(context.Context) error { return nil },
 		},
 		NewID:       func() string { return "batch" },

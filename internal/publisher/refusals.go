@@ -12,11 +12,13 @@ type refusals struct {
 	keys   map[string]struct{} // at most manyKeys
 	last   instant             // one was refused
 	tried  int                 // probes refused since there were many
-	// loop.others when the last one was refused after many.
+	// loop.gate.others when the last one was refused after many.
 	othersThen uint64
 
 	itemsOwn string  // a reason that is up to the items
 	until    instant // then
+
+	innocent map[string]instant // traits that are not the cause until then
 }
 
 // applied notes that an item of a request that left then was applied.
@@ -67,8 +69,8 @@ func (e *IndexError) Unwrap() error { return e.Err }
 // Is reports whether target is ErrShut.
 func (e *IndexError) Is(target error) bool { return target == ErrShut }
 
-// judgeIndex looks at what a reply says about the index. It runs before the gate
-// is told, because if the index is the cause the gate is to shut.
+// judgeIndex reads what a reply says about the index. It runs before the gate is
+// notified, because if the index is the cause the gate is to shut.
 func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	if l.p.config.Gate == nil || f.reply.Service == ServiceRefuses || f.reply.Split && len(f.refs) > 1 {
 		return
@@ -92,14 +94,14 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	// While the gate is shut for it only one that is applied proves the contrary. It may
 	// be another publisher's refusals that have shut it.
 	var shut *IndexError
-	probe := f.pass != nil && f.pass.Probe() && errors.As(l.shut, &shut)
+	probe := f.pass != nil && f.pass.Probe() && errors.As(l.gate.shut, &shut)
 	switch {
 	case probe && shut.Reason != reason: // it is its own fault; another one is to try
 		f.reply.Service = ServiceUnclear
 	case probe, l.refusals.many() && l.refusals.reason == reason:
 		f.reply.Service = ServiceRefuses
 		f.refusal = &IndexError{reason, f.reply.Err}
-		l.refusals.othersThen = l.others
+		l.refusals.othersThen = l.gate.others
 		if probe {
 			l.refusals.tried++
 		}
@@ -109,7 +111,7 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 // exonerate notes that the gate has been opened because the service has applied an
 // item of another publisher: then the index is not the cause.
 func (l *loop[V, R]) exonerate() {
-	if now := l.p.now(); l.refusals.many() && l.others > l.refusals.othersThen {
+	if now := l.p.now(); l.refusals.many() && l.gate.others > l.refusals.othersThen {
 		l.refusals.applied(now, now)
 	}
 }

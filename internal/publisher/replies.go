@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// landed judges a reply, settles what is finished and puts back the rest.
-func (l *loop[V, R]) landed(f *flight[V, R]) {
+// complete judges a reply, settles what is finished and puts back the rest.
+func (l *loop[V, R]) complete(f *flight[V, R]) {
 	now := l.p.now()
 	l.pending.now = now
 	if len(f.reply.Results) != len(f.refs) {
@@ -14,8 +14,8 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 		f.reply.Results = noResults(&f.reply, len(f.refs))
 	}
 	l.reportOnce(f)
-	carrying := len(l.inFlight)
-	l.inFlight = slices.DeleteFunc(l.inFlight, func(g *flight[V, R]) bool { return g == f })
+	carrying := len(l.flights.inFlight)
+	l.flights.end(f)
 	l.noteEnd(f)
 	progress := f.reply.progress()
 	l.observe(f, now, progress)
@@ -32,8 +32,7 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 		n = l.judge(f, now, progress)
 	}
 	l.endSingle(f, now)
-	l.moveOut(l.moving)
-	l.moving = l.moving[:0]
+	l.copyOut(l.bodies.take())
 	counted := l.account(func(s *Stats) {
 		s.InFlight--
 		s.Throttled += uint64(f.reply.Throttled)
@@ -45,19 +44,19 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 		}
 	})
 	if !counted {
-		l.disown()
+		l.markUnknown()
 	}
 	hooks := &l.p.config.Hooks
-	l.progress.Add(1)
+	l.outside.progress.Add(1)
 	if paused > 0 {
 		hooks.Paused(paused)
 	}
 	hooks.Replied(&f.batch, &f.reply, f.took, n)
-	l.progress.Add(1)
-	l.tell()
+	l.outside.progress.Add(1)
+	l.report()
 
 	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() {
-		l.tuned = tuner(Sample{
+		l.pace.tuned = tuner(Sample{
 			Now: now, Started: f.left, Items: len(f.refs), Bytes: f.batch.Bytes, Done: n.Done, Throttled: f.reply.Throttled,
 			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting + n.Retried + l.p.admission.backlog(),
 		})
@@ -65,37 +64,30 @@ func (l *loop[V, R]) landed(f *flight[V, R]) {
 	if l.p.config.Recycle != nil {
 		l.p.config.Recycle(f.reply.Results)
 	}
-	l.reuse(f)
+	l.flights.put(f)
 }
 
-// reuse makes a flight ready for the next request.
-func (l *loop[V, R]) reuse(f *flight[V, R]) {
-	clear(f.batch.Items) // drops the documents for the garbage collector
-	*f = flight[V, R]{refs: f.refs[:0], batch: Batch[V]{Items: f.batch.Items[:0]}}
-	l.idle = append(l.idle, f)
-}
-
-// reportOnce tells the gate of a flight, and looks at what it says. The flight may
+// reportOnce reports a flight to the gate, and reads its state. The flight may
 // come here again: a subscriber of the gate may end the goroutine.
 func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
 	returned := false
 	defer func() {
 		if !returned {
-			l.landings.add(f)
+			l.completions.add(f)
 		}
 	}()
 	if !f.reported {
 		f.reported = true
 		l.judgeIndex(f)
-		l.report(f)
+		l.reportToGate(f)
 	}
-	l.look()
+	l.refreshGate()
 	returned = true
 }
 
-// report tells the gate of a request that only the loop can judge. Of all others
-// the worker has told it.
-func (l *loop[V, R]) report(f *flight[V, R]) {
+// reportToGate reports a request that only the loop can judge to the gate. All others
+// the worker has reported.
+func (l *loop[V, R]) reportToGate(f *flight[V, R]) {
 	if f.pass == nil || l.cancelled() {
 		return // what was cut by Close says nothing about the service
 	}
@@ -103,7 +95,7 @@ func (l *loop[V, R]) report(f *flight[V, R]) {
 	switch {
 	case f.refusal != nil:
 		err = f.refusal
-	case health == ServiceThrottles && f.epoch == l.epoch && l.inTrouble && l.p.now()-l.troubleAt >= busyFor:
+	case health == ServiceThrottles && f.generation == l.pace.generation && l.pace.inTrouble && l.p.now()-l.pace.troubleAt >= busyFor:
 		health = ServiceRefuses // slowing down has not helped
 	}
 	f.pass.Done(health, f.reply.RetryAfter, err)
@@ -115,7 +107,7 @@ const busyFor = 10 * time.Second
 
 // observe notes what a reply says about the service and its other requests.
 func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
-	t := &l.traffic
+	t := &l.budget.traffic
 	for i := range f.reply.Results {
 		switch {
 		case f.reply.Results[i].Verdict == Done:
@@ -127,32 +119,13 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 	if l.cancelled() {
 		return
 	}
-	passed := progress || f.reply.Service == ServiceSound
-	if passed {
-		t.passed++
-		l.passedAt, l.passedBytes, l.hasPassed = now, f.batch.Bytes, true
-	}
-	if l.silent++; passed || f.pinged {
-		l.silent = 0
-	}
-	if f.fresh && (passed || f.reply.Whole && !f.reply.Refused) {
-		t.fresh++
-		if !passed {
-			t.freshFailed++
-		}
-	}
-	if f.pinged {
-		t.fresh++
-	}
-	if progress {
-		l.inTrouble = false
-	} else if !l.inTrouble && (f.reply.Pause || f.reply.Whole) && !f.quiet {
-		l.inTrouble, l.troubleAt = true, f.left
-	}
-	if progress || f.reply.Service == ServiceSound && !f.reply.Split {
-		if f.reply.Err == nil {
-			l.limit.accept(f.batch.Bytes, f.cut)
-		}
+	sound := f.reply.Service == ServiceSound
+	t.end(request{
+		passed: progress || sound, failed: f.reply.Whole && !f.reply.Refused, fresh: f.fresh, pinged: f.pinged, bytes: f.batch.Bytes,
+	}, now)
+	l.pace.trouble(progress, (f.reply.Pause || f.reply.Whole) && !f.quiet, f.left)
+	if f.reply.Err == nil && (progress || sound && !f.reply.Split) {
+		l.pace.size.accept(f.batch.Bytes, f.cut)
 	}
 }
 

@@ -1,17 +1,17 @@
 package publisher
 
-// endNow accounts for what was settled without a reply, and notifies.
-func (l *loop[V, R]) endNow() {
-	if len(l.settled) > 0 {
-		l.countNow()
-		l.tell()
+// settleNow accounts for what was settled without a reply, and notifies.
+func (l *loop[V, R]) settleNow() {
+	if len(l.delivery.settled) > 0 {
+		l.accountNow()
+		l.report()
 	}
 }
 
-// countNow accounts for what was settled without a reply. No hook runs.
-func (l *loop[V, R]) countNow() {
+// accountNow accounts for what was settled without a reply. No hook runs.
+func (l *loop[V, R]) accountNow() {
 	if !l.account(func(*Stats) {}) {
-		l.disown()
+		l.markUnknown()
 	}
 }
 
@@ -20,14 +20,11 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	n := l.pending.at(r)
 	if n.carried {
 		n.carried = false
-		l.carried -= n.item.travelling()
+		l.flights.carried -= n.item.travelling()
 	}
-	if n.lonely {
-		n.lonely = false
-		l.lonely--
-	}
+	l.budget.joined(&n.history)
 	// The slab is released with the ending, and by nobody else: an item that was to
-	// be sent again, and was taken back, is also among those that move out.
+	// be sent again, and was taken back, is also among those that are copied out.
 	slab := n.item.slab
 	n.item.slab = nil
 	end.Carrier = end.Item
@@ -36,8 +33,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		end.Carrier, end.Superseded = nil, true
 	}
 	if n.item.Parts == nil {
-		l.settled = append(l.settled, end)
-		l.endings = append(l.endings, ending{n.seq, len(n.item.Body) + n.kept, r, slab})
+		l.delivery.add(end, ending{n.seq, len(n.item.Body) + n.kept, r, slab})
 		return
 	}
 	accepted := n.accepted
@@ -55,8 +51,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		if i == len(n.item.Parts)-1 {
 			e.bytes, e.node, e.slab = len(n.item.Body)+n.kept, r, slab
 		}
-		l.settled = append(l.settled, end)
-		l.endings = append(l.endings, e)
+		l.delivery.add(end, e)
 	}
 }
 
@@ -72,35 +67,8 @@ func (l *loop[V, R]) account(more func(*Stats)) bool {
 		return false
 	}
 	s := &a.stats
-	for i := l.counted; i < len(l.settled); i++ {
-		switch l.settled[i].Outcome {
-		case Completed:
-			s.Completed++
-		case Failed:
-			s.Failed++
-			if l.settled[i].Purged {
-				s.Purged++
-			}
-			if l.settled[i].Withdrawn {
-				s.Withdrawn++
-			}
-		case Unsent:
-			s.Unsent++
-		}
-		s.Bytes -= int64(l.endings[i].bytes)
-	}
-	for i := l.counted; i < len(l.settled); i++ {
-		if end := &l.settled[i]; end.Outcome == Unsent {
-			if end.Unknown {
-				a.given.Unknown++
-			} else {
-				a.given.Unsent++
-			}
-		}
-	}
-	s.Items -= len(l.settled) - l.counted
-	l.counted = len(l.settled)
-	s.Carried = l.carried
+	l.delivery.account(s, &a.given)
+	s.Carried = l.flights.carried
 	s.Apart, _, _ = l.pending.heldApart()
 	l.publishLimits(s)
 	more(s)
@@ -108,61 +76,47 @@ func (l *loop[V, R]) account(more func(*Stats)) bool {
 	return true
 }
 
-// disown tells what a reply has settled as Close has reported it: unknown.
-func (l *loop[V, R]) disown() {
-	for i := l.counted; i < len(l.settled); i++ {
-		end := &l.settled[i]
-		end.Outcome, end.Exhausted, end.Unknown = Unsent, false, true
-		end.Result = &Result[R]{Verdict: Fail, Err: ErrAbandoned, Unknown: true}
-	}
+// markUnknown makes what a reply has settled what Close has reported: unknown.
+func (l *loop[V, R]) markUnknown() {
+	l.delivery.markUnknown()
 }
 
-// tell runs the hook of each settled item, with no lock held.
-func (l *loop[V, R]) tell() {
-	if len(l.settled) > 0 && !l.ending {
-		l.ending = true // also if the hook ends the goroutine
-		l.progress.Add(1)
-		l.p.config.Hooks.Ending(l.settled)
-		l.progress.Add(1)
+// report runs the hook of each settled item, with no lock held.
+func (l *loop[V, R]) report() {
+	if len(l.delivery.settled) > 0 && !l.delivery.announced {
+		l.delivery.announced = true // also if the hook ends the goroutine
+		l.outside.progress.Add(1)
+		l.p.config.Hooks.Ending(l.delivery.settled)
+		l.outside.progress.Add(1)
 	}
-	for l.toldN < len(l.settled) {
-		l.tellNext()
+	for l.delivery.next < len(l.delivery.settled) {
+		l.reportNext()
 	}
-	if l.toldN > 0 {
-		l.p.config.Hooks.Told()
+	if l.delivery.next > 0 {
+		l.p.config.Hooks.Delivered()
 	}
-	for i := range l.endings {
-		if s := l.endings[i].slab; s != nil {
-			l.left = append(l.left, s)
-		}
+	for i := range l.delivery.endings {
+		l.bodies.leave(l.delivery.endings[i].slab)
 	}
-	l.free()
-	clear(l.settled)
-	l.settled, l.endings, l.toldN, l.counted, l.ending = l.settled[:0], l.endings[:0], 0, 0, false
-	if keys := l.purged; len(keys) > 0 {
-		l.purged = nil
-		l.progress.Add(1)
+	l.bodies.free(!l.cancelled())
+	l.delivery.reset()
+	if keys := l.delivery.purged; len(keys) > 0 {
+		l.delivery.purged = nil
+		l.outside.progress.Add(1)
 		l.p.config.Hooks.Purged(keys)
-		l.progress.Add(1)
+		l.outside.progress.Add(1)
 	}
 	l.endDropped()
-}
-
-// dropped is an item that is first of its key now and not to be sent at all.
-type dropped[R any] struct {
-	node    ref
-	before  Result[R] // of the one before it, which holds more if that was completed
-	attempt int
 }
 
 // endDropped settles the items that were behind those that have just been
 // settled and are not to be sent: taken back, or older than what was applied.
 func (l *loop[V, R]) endDropped() {
-	if len(l.dropped) == 0 {
+	if len(l.delivery.dropped) == 0 {
 		return
 	}
-	all, superseded := l.dropped, uint64(0)
-	l.dropped = nil
+	all, superseded := l.delivery.dropped, uint64(0)
+	l.delivery.dropped = nil
 	now := l.p.now()
 	for i := range all {
 		d := &all[i]
@@ -178,27 +132,26 @@ func (l *loop[V, R]) endDropped() {
 		}, d.node)
 	}
 	if !l.account(func(s *Stats) { s.Superseded += superseded }) {
-		l.disown()
+		l.markUnknown()
 	}
-	l.tell()
+	l.report()
 }
 
-// tellNext runs the hook of one item. It counts as told even if the hook ends
+// reportNext runs the hook of one item. It counts as reported even if the hook ends
 // the goroutine, hence defer.
-func (l *loop[V, R]) tellNext() {
-	end, e := &l.settled[l.toldN], l.endings[l.toldN]
+func (l *loop[V, R]) reportNext() {
+	end, e := &l.delivery.settled[l.delivery.next], l.delivery.endings[l.delivery.next]
 	var err error
 	if end.Outcome != Completed {
 		err = l.p.config.Hooks.Explain(end)
 	}
-	if end.Outcome == Unsent && len(l.end.Errors) < keptErrors {
-		l.end.Errors = append(l.end.Errors, err)
+	if end.Outcome == Unsent && len(l.shutdown.result.Errors) < keptErrors {
+		l.shutdown.result.Errors = append(l.shutdown.result.Errors, err)
 	}
 	reported := end.Withdrawn && err != nil // to who took it back
 	defer func() {
-		l.progress.Add(1)
-		l.toldN++
-		l.told++
+		l.outside.progress.Add(1)
+		l.delivery.reported()
 		l.flushes.settled(e.seq, err, ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn}, reported)
 		if reported && end.Outcome == Failed {
 			l.p.admission.report(1)
@@ -207,9 +160,9 @@ func (l *loop[V, R]) tellNext() {
 			l.forget(e.node, end)
 		}
 	}()
-	l.progress.Add(1)
-	told := l.p.config.Hooks.Settled(end, err) && err != nil
-	reported = reported || told
+	l.outside.progress.Add(1)
+	waiterHas := l.p.config.Hooks.Settled(end, err) && err != nil
+	reported = reported || waiterHas
 }
 
 // forget removes an item that was settled, and lets the next one of its key go.
@@ -224,7 +177,7 @@ func (l *loop[V, R]) forget(r ref, end *Settlement[V, R]) {
 		l.reconsider(n.next)
 	}
 	drop := l.pending.remove(r, quiet)
-	if drop != none && !l.giveUp {
-		l.dropped = append(l.dropped, dropped[R]{drop, *end.Result, attempt})
+	if drop != none && !l.shutdown.giveUp {
+		l.delivery.dropped = append(l.delivery.dropped, dropped[R]{drop, *end.Result, attempt})
 	}
 }

@@ -11,7 +11,7 @@ import (
 //
 // One body would keep a whole slab, so an item that is not to be settled about
 // when its neighbours are, which is one that is sent again and one that waits
-// for another of its key, moves out of it.
+// for another of its key, is copied out of it.
 type slab struct {
 	memory []byte
 	used   int          // its filler's
@@ -93,8 +93,8 @@ func (s *slab) release() {
 	}
 }
 
-// moveOut gives an item its own memory.
-func (it *Item[V]) moveOut() {
+// copyOut gives an item its own memory.
+func (it *Item[V]) copyOut() {
 	if it.slab != nil {
 		it.Body = bytes.Clone(it.Body)
 		it.slab.release()
@@ -102,9 +102,41 @@ func (it *Item[V]) moveOut() {
 	}
 }
 
-// moveOut gives items memory of their own, small ones several together. What
-// they leave is released by free, when nobody looks at the batch any more.
-func (l *loop[V, R]) moveOut(refs []ref) {
+// bodies are the memory of items that a reply has put back.
+type bodies struct {
+	moving   []ref   // items that are to be copied out of their slabs
+	released []*slab // slabs that items have left, while somebody may still read the batch
+}
+
+// leave notes that an item has left its slab.
+func (b *bodies) leave(s *slab) {
+	if s != nil {
+		b.released = append(b.released, s)
+	}
+}
+
+// free releases the slabs that were left. reuse says that they may be filled again: what
+// Close has left behind may still be read.
+func (b *bodies) free(reuse bool) {
+	if reuse {
+		for _, s := range b.released {
+			s.release()
+		}
+	}
+	clear(b.released)
+	b.released = b.released[:0]
+}
+
+// take returns the items that are to be copied, until the next one is put back.
+func (b *bodies) take() []ref {
+	moving := b.moving
+	b.moving = b.moving[:0]
+	return moving
+}
+
+// copyOut gives items memory of their own, small ones several together. What they leave
+// is released when nobody reads the batch any more.
+func (l *loop[V, R]) copyOut(refs []ref) {
 	for len(refs) > 0 {
 		n, size := l.together(refs)
 		memory := make([]byte, 0, size)
@@ -113,7 +145,7 @@ func (l *loop[V, R]) moveOut(refs []ref) {
 			at := len(memory)
 			memory = append(memory, it.Body...)
 			it.Body = memory[at:len(memory):len(memory)]
-			l.left = append(l.left, it.slab)
+			l.bodies.leave(it.slab)
 			it.slab = nil
 		}
 		refs = refs[n:]
@@ -136,16 +168,4 @@ func (l *loop[V, R]) together(refs []ref) (n, size int) {
 		}
 	}
 	return n, size
-}
-
-// free releases the slabs that items have left. What Close has left behind may
-// still be read.
-func (l *loop[V, R]) free() {
-	if !l.cancelled() {
-		for _, s := range l.left {
-			s.release()
-		}
-	}
-	clear(l.left)
-	l.left = l.left[:0]
 }

@@ -79,9 +79,9 @@ func TestWhatIsSentAgainMovesOut(t *testing.T) {
 		p.loop.pending.add(Item[int]{Key: string(rune('a' + i)), Body: s.put(body), slab: s}, uint64(i+1), 0)
 		refs = append(refs, ref(i))
 	}
-	p.loop.moveOut(refs)
+	p.loop.copyOut(refs)
 	require.EqualValues(t, 41, s.users.Load(), "until nobody looks at the batch any more")
-	p.loop.free()
+	p.loop.bodies.free(!p.loop.cancelled())
 	require.EqualValues(t, 1, s.users.Load())
 	for i, r := range refs {
 		it := &p.loop.pending.at(r).item
@@ -103,21 +103,21 @@ func TestWhatIsTakenBackReleasesItsSlabOnce(t *testing.T) {
 	n.sent, n.removed = true, true
 	l.putBack(n, r)
 	l.again(r, 0, 0)
-	require.Len(t, l.settled, 1)
-	l.moveOut(l.moving)
+	require.Len(t, l.delivery.settled, 1)
+	l.copyOut(l.bodies.moving)
 	releases := 0
-	for _, left := range l.left {
+	for _, left := range l.bodies.released {
 		if left != nil {
 			releases++
 		}
 	}
-	for _, e := range l.endings {
+	for _, e := range l.delivery.endings {
 		if e.slab != nil {
 			releases++
 		}
 	}
 	assert.Equal(t, 1, releases)
-	assert.Equal(t, "body", string(l.settled[0].Item.Body), "until it is reported")
+	assert.Equal(t, "body", string(l.delivery.settled[0].Item.Body), "until it is reported")
 }
 
 // Requests that Close has left behind may still read.
@@ -125,11 +125,11 @@ func TestWhatCloseLeavesBehindIsNeverUsedAgain(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
 	s := newSlab(10, largeSlab)
 	s.put([]byte("x"))
-	p.loop.left = append(p.loop.left, s)
+	p.loop.bodies.released = append(p.loop.bodies.released, s)
 	p.cancel()
-	p.loop.free()
+	p.loop.bodies.free(!p.loop.cancelled())
 	assert.EqualValues(t, 2, s.users.Load())
-	assert.Empty(t, p.loop.left)
+	assert.Empty(t, p.loop.bodies.released)
 }
 
 // A call that is turned away, or waits, takes no memory beside what it brings.
@@ -207,7 +207,7 @@ func TestLargeBodiesMoveOutAlone(t *testing.T) {
 		groups, rest = append(groups, n), rest[n:]
 	}
 	assert.Equal(t, []int{2, 1, 1, 3}, groups)
-	p.loop.moveOut(refs)
+	p.loop.copyOut(refs)
 	for i, r := range refs {
 		body := p.loop.pending.at(r).item.Body
 		assert.Equal(t, bytes.Repeat([]byte{byte(i)}, len(body)), body)

@@ -33,12 +33,12 @@ func (l *loop[V, R]) lend(a *admission[V]) {
 	l.p.spare.Put(&spare[V, R]{
 		blocks: p.blocks, free: p.free, lanes: p.lanes, ready: p.ready,
 		heaps:   [3][]ref{p.freed.refs, p.delayed.refs, p.due.refs},
-		settled: l.settled, endings: l.endings, moving: l.moving, left: l.left, idle: l.idle,
+		settled: l.delivery.settled, endings: l.delivery.endings, moving: l.bodies.moving, left: l.bodies.released, idle: l.flights.idle,
 	})
 	p.blocks, p.free, p.lanes, p.ready = nil, none, newLanes(), queue{}
 	p.freed.refs, p.delayed.refs, p.due.refs = nil, nil, nil
 	a.inbox, a.spare = nil, nil
-	l.settled, l.endings, l.moving, l.left, l.idle = nil, nil, nil, nil, nil
+	l.delivery.settled, l.delivery.endings, l.bodies.moving, l.bodies.released, l.flights.idle = nil, nil, nil, nil, nil
 }
 
 // fetch takes the memory back, if it is still there. Nothing is pending.
@@ -50,7 +50,7 @@ func (l *loop[V, R]) fetch() {
 	p := l.pending
 	p.blocks, p.free, p.lanes, p.ready = s.blocks, s.free, s.lanes, s.ready
 	p.freed.refs, p.delayed.refs, p.due.refs = s.heaps[0], s.heaps[1], s.heaps[2]
-	l.settled, l.endings, l.moving, l.left, l.idle = s.settled, s.endings, s.moving, s.left, s.idle
+	l.delivery.settled, l.delivery.endings, l.bodies.moving, l.bodies.released, l.flights.idle = s.settled, s.endings, s.moving, s.left, s.idle
 }
 
 // newInbox returns an empty inbox for n entries, an old one if it is still there.

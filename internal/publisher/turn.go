@@ -27,12 +27,12 @@ func (a *admission[V]) mayEncode() bool {
 	switch {
 	case a.closing:
 		return true
-	case len(a.adders) > 0:
-		return few && a.waitingBytes < a.limits.Bytes/waitingShare
+	case len(a.waiters) > 0:
+		return few && a.waitingBytes < a.settings.limits.Bytes/waitingShare
 	case few:
 		return true
 	}
-	room := min(int64(a.limits.Items-a.stats.Items), (a.limits.Bytes-a.stats.Bytes)/max(1, a.meanBytes))
+	room := min(int64(a.settings.limits.Items-a.stats.Items), (a.settings.limits.Bytes-a.stats.Bytes)/max(1, a.meanBytes))
 	return int64(a.encoding) < room
 }
 
@@ -96,7 +96,7 @@ func (a *admission[V]) endTurn() {
 	a.nextTurns()
 }
 
-// nextTurns lets go the calls that may encode now, in the order in which they came.
+// nextTurns wakes the calls that may encode now, in the order in which they came.
 // The lock is held.
 func (a *admission[V]) nextTurns() {
 	if len(a.turns) == 0 { // mostly
@@ -105,7 +105,7 @@ func (a *admission[V]) nextTurns() {
 	for len(a.turns) > 0 && a.mayEncode() {
 		a.letGo()
 	}
-	if len(a.turns) > 0 && len(a.adders) == 0 && a.later == nil {
+	if len(a.turns) > 0 && len(a.waiters) == 0 && a.later == nil {
 		a.later = time.AfterFunc(oneMoreAfter, a.oneMore)
 	}
 }
@@ -122,7 +122,7 @@ func (a *admission[V]) oneMore() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.later = nil
-	if len(a.turns) > 0 && len(a.adders) == 0 {
+	if len(a.turns) > 0 && len(a.waiters) == 0 {
 		a.letGo()
 	}
 	a.nextTurns()

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// autoFlush makes everything that waits urgent when the oldest has waited too
-// long.
+// autoFlush has everything that waits sent when the oldest has waited too long.
 func (l *loop[V, R]) autoFlush(now instant) {
 	if deadline, ok := l.autoFlushAt(); ok && now >= deadline {
 		newest := l.p.admission.timerFired()
-		l.urgent = max(l.urgent, newest)
+		l.flushes.through = max(l.flushes.through, newest)
 	}
-	if l.hastened != 0 && now >= l.hastenAt {
-		l.urgent = max(l.urgent, l.p.admission.takeHastened())
-		l.hastened = 0
+	if l.mail.flushLater.through != 0 && now >= l.mail.flushLater.at {
+		l.flushes.through = max(l.flushes.through, l.p.admission.takeFlushLater())
+		l.mail.flushLater.through = 0
 	}
 }
 
@@ -24,7 +23,7 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 		return 0, false
 	}
 	seq, accepted, ok := l.pending.oldest()
-	if !ok || seq <= l.urgent {
+	if !ok || seq <= l.flushes.through {
 		return 0, false
 	}
 	return later(accepted, l.p.config.Interval), true
@@ -36,13 +35,13 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 	at := func(t instant) {
 		next, ok = min(next, t), true
 	}
-	if l.pausedUntil > now {
-		at(l.pausedUntil) // for the condition
+	if l.pace.pausedUntil > now {
+		at(l.pace.pausedUntil) // for the condition
 	}
 	if len(l.pending.cuts.order) > 0 {
 		at(l.pending.cuts.at[l.pending.cuts.order[0]]) // to forget it
 	}
-	if l.paused || l.blocked {
+	if l.settings.paused || l.gate.locked {
 		return max(next-now, 0), ok // Resume and the gate wake the loop
 	}
 	if t, waits := l.pending.nextRetry(); waits {
@@ -54,23 +53,23 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 		}
 	} else {
 		if t, waits := l.autoFlushAt(); waits {
-			at(max(t, l.pausedUntil)) // never while paused
+			at(max(t, l.pace.pausedUntil)) // never while paused
 		}
-		if l.hastened != 0 && l.pending.count > 0 {
-			at(max(l.hastenAt, l.pausedUntil))
+		if l.mail.flushLater.through != 0 && l.pending.count > 0 {
+			at(max(l.mail.flushLater.at, l.pace.pausedUntil))
 		}
 	}
 	return max(next-now, 0), ok
 }
 
-// mustNotSleep tells adders from how much on to wake the loop, and reports
+// mustNotSleep sets from how much on producers wake the loop, and reports
 // whether there is that much already. Waking it for each single item would cost
 // more than everything else that is done for one.
 func (l *loop[V, R]) mustNotSleep() bool {
-	const sortIn = 256 // so that the loop keeps up while adders go on
+	const sortIn = 256 // so that the loop keeps up while producers go on
 	items, bytes := sortIn, int64(math.MaxInt64)
 	switch {
-	case len(l.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway
+	case len(l.flights.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway
 	case l.pending.waiting == 0: // the first one starts the timer
 		items = 1
 	default: // what a full batch lacks
@@ -91,12 +90,12 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	return a.enough()
 }
 
-// takeHastened returns what is not to wait any longer.
-func (a *admission[V]) takeHastened() uint64 {
+// takeFlushLater returns what is not to wait any longer.
+func (a *admission[V]) takeFlushLater() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	defer func() { a.hastened = 0 }()
-	return a.hastened
+	defer func() { a.flushLater.through = 0 }()
+	return a.flushLater.through
 }
 
 // timerFired counts a flush by the timer, and returns the sequence number of the

@@ -2,6 +2,24 @@ package publisher
 
 import "slices"
 
+// commands are what callers want to have done once, by the loop.
+type commands[V, R any] struct {
+	waiting     []func()
+	withdrawals []*withdrawal[V, R]
+}
+
+// runCommands runs what callers have left. One may end the goroutine: then it is done,
+// and the next goroutine goes on behind it.
+func (l *loop[V, R]) runCommands() {
+	for len(l.commands.waiting) > 0 {
+		command := l.commands.waiting[0]
+		l.commands.waiting = l.commands.waiting[1:]
+		command()
+	}
+	l.commands.waiting = nil
+	l.settleNow()
+}
+
 // withdrawal is a call of Withdraw that waits for requests.
 type withdrawal[V, R any] struct {
 	flights []*flight[V, R]
@@ -92,12 +110,12 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 		l.takenBack(r, now)
 	}
 	ended := make(map[ref]bool)
-	for i := range l.endings {
-		ended[l.endings[i].node] = true
+	for i := range l.delivery.endings {
+		ended[l.delivery.endings[i].node] = true
 	}
 	w := &withdrawal[V, R]{done: done}
 	carried := make(map[ref]bool)
-	for _, f := range l.inFlight {
+	for _, f := range l.flights.inFlight {
 		found := false
 		for _, r := range f.refs {
 			if wanted(r) {
@@ -119,25 +137,25 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 		}
 	}
 	if done != nil {
-		l.withdrawals = append(l.withdrawals, w)
+		l.commands.withdrawals = append(l.commands.withdrawals, w)
 	}
 	return n
 }
 
 // noteEnd notes that a request has ended, for those who wait for it.
 func (l *loop[V, R]) noteEnd(f *flight[V, R]) {
-	for _, w := range l.withdrawals {
+	for _, w := range l.commands.withdrawals {
 		w.flights = slices.DeleteFunc(w.flights, func(g *flight[V, R]) bool { return g == f })
 	}
 }
 
-// endWithdrawals lets go the calls of Withdraw whose requests have ended. It runs
+// endWithdrawals releases the calls of Withdraw whose requests have ended. It runs
 // when all that has been settled has been notified.
 func (l *loop[V, R]) endWithdrawals() {
-	if len(l.settled) > 0 {
+	if len(l.delivery.settled) > 0 {
 		return
 	}
-	l.withdrawals = slices.DeleteFunc(l.withdrawals, func(w *withdrawal[V, R]) bool {
+	l.commands.withdrawals = slices.DeleteFunc(l.commands.withdrawals, func(w *withdrawal[V, R]) bool {
 		if len(w.flights) == 0 {
 			close(w.done)
 		}

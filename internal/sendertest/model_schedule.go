@@ -105,9 +105,11 @@ func (s *schedule) start() {
 		ClientOptions: azcore.ClientOptions{Transport: s.server},
 	})
 	orPanic(err)
-	if !s.options.DisableBreaker {
-		s.options.Breaker, err = breaker.New(&s.breaker) // in the bubble
+	hold := bufferedsender.Hold{WhenFull: s.whenFull(s.onPurged)}
+	if !s.failSoon {
+		hold.Breaker, err = breaker.New(&s.breaker) // in the bubble
 		orPanic(err)
+		s.options.Outage = hold
 	}
 	s.sender, err = bufferedsender.New(client, &s.options)
 	orPanic(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search"

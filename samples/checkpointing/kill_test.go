@@ -54,8 +54,7 @@ var stages = []string{"before a batch is applied", "after it, before the answer"
 // The promise of the sample: killed anywhere, any number of times, and run again,
 // it leaves no gap; and at no time is the checkpoint above what is in the index.
 func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	const seed = 1 // whether a commit is red must not depend on a draw
 	random := rand.New(rand.NewPCG(seed, 0))
 
 	// A run that is to be killed gets no answer after its third batch of 200 lines:

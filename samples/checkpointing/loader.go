@@ -59,8 +59,8 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 	ctx, l.stop = context.WithCancel(ctx)
 	defer l.stop()
 	sender, err := bufferedsender.New(indexer, &bufferedsender.Options[Entry]{
+		// Two in flight, so that lines do settle out of order.
 		Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 200},
-		// so that lines do settle out of order
 		Handlers: events.Multi(
 			events.Track(l.positionOf, &events.TrackOptions[Entry]{Pass: l.pass}),
 			events.Handlers[Entry]{ // behind it, when the mark has moved

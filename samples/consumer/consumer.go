@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -70,8 +69,9 @@ func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *d
 	}
 	var err error
 	c.sender, err = bufferedsender.New(indexer, &bufferedsender.Options[Product]{
-		Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 10 * pollLimit},
-		// so partitions do not wait for each other, and records settle out of order
+		// Four in flight, so partitions do not wait for each other, and records settle out
+		// of order.
+		Limits:            bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 10 * pollLimit},
 		AutoFlushInterval: 200 * time.Millisecond, // how old a commit may be when records are few
 		Retry:             retry.Options{Delay: 100 * time.Millisecond},
 		Handlers: events.Multi(
@@ -202,8 +202,7 @@ func (c *consumer) batchCompleted(_ context.Context, b *events.Batch) {
 		c.look()
 		return
 	}
-	switch b.StatusCode {
-	case 0, http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout:
+	if b.StatusCode == 0 || retry.Request(b.StatusCode).Cut {
 		c.mu.Lock()
 		c.noReplyAt = time.Now()
 		c.mu.Unlock()

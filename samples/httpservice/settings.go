@@ -41,31 +41,35 @@ func (s settings) withDefaults() settings {
 // differ from those for a load in bulk, which nobody waits for.
 func newSender(indexer bufferedsender.Indexer, cfg settings, meters metric.MeterProvider, logger *slog.Logger) (*sender, error) {
 	return bufferedsender.New(indexer, &bufferedsender.Options[Note]{
-		// A note waits this long for others that can share its request. It is added
-		// to every reply, and a request costs the service more than a document: a few
-		// milliseconds are a good price when handlers are many. The default, said
-		// here because it is the first thing to tune.
-		WaitInterval: 5 * time.Millisecond,
+		Waiting: bufferedsender.Waiting{
+			// A note waits this long for others that can share its request. It is added
+			// to every reply, and a request costs the service more than a document: a few
+			// milliseconds are a good price when handlers are many. The default, said
+			// here because it is the first thing to tune.
+			Interval: 5 * time.Millisecond,
 
-		// While one request is under way others can start. With one at a time each
-		// caller would wait for the request before its own as well.
-		MaxInFlight: 4,
+			// An outage is answered at once, with 503 and the time to come back, and
+			// not by holding every handler until its deadline. What the sender has
+			// accepted and not sent is withdrawn, so that the answer is the truth.
+			// The first call after the breaker's open time is let through: it finds out
+			// whether the service works again.
+			FailFast: true,
+		},
+
+		Limits: bufferedsender.Limits{
+			// While one request is under way others can start. With one at a time each
+			// caller would wait for the request before its own as well.
+			MaxInFlight: 4,
+
+			// What waits in the buffer waits at the expense of its deadline. More than
+			// the service can take within a deadline is better refused with 429.
+			MaxBufferedActions: cfg.buffer,
+		},
 
 		// Far below the deadline of a handler: a request that hangs is then ended
 		// and sent again while there is still somebody to tell. The default of 60 s
 		// is longer than callers wait.
 		RequestTimeout: cfg.requestTimeout,
-
-		// An outage is answered at once, with 503 and the time to come back, and
-		// not by holding every handler until its deadline. What the sender has
-		// accepted and not sent is withdrawn, so that the answer is the truth.
-		// The first call after the breaker's open time is let through: it finds out
-		// whether the service works again.
-		WaitFailsFast: true,
-
-		// What waits in the buffer waits at the expense of its deadline. More than
-		// the service can take within a deadline is better refused with 429.
-		MaxBufferedActions: cfg.buffer,
 
 		MeterProvider: meters,
 		Logger:        logger,

@@ -3,7 +3,6 @@ package searchtest
 import (
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // alias is a second name for an index. Documents are written and found by it,
@@ -112,15 +111,4 @@ func (s *Server) definedIndex(rt route) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.indexName(rt)
-}
-
-// knowsAliases reports whether that version has aliases: previews since
-// 2021-04-30, stable versions since 2026-04-01. For the others an alias is an
-// index that does not exist, as users of SDKs found out whose stable releases
-// had lost what their previews had.
-func knowsAliases(apiVersion string) bool {
-	if date, preview := strings.CutSuffix(strings.ToLower(apiVersion), "-preview"); preview {
-		return date >= "2021-04-30"
-	}
-	return definitionVersion(apiVersion) >= version2026
 }

@@ -6,28 +6,10 @@ import (
 	"strings"
 )
 
-// latestVersion is the newest stable api-version that the emulator knows.
-const latestVersion = "2026-04-01"
-
-// knownVersions are the api-versions that requests may name. They differ little
-// in what the emulator covers.
-var knownVersions = map[string]bool{
-	"2019-05-06": true, "2019-05-06-preview": true,
-	"2020-06-30": true, "2020-06-30-preview": true,
-	"2021-04-30-preview": true,
-	"2023-07-01-preview": true, "2023-10-01-preview": true, "2023-11-01": true,
-	"2024-03-01-preview": true, "2024-05-01-preview": true, "2024-07-01": true, "2024-09-01-preview": true, "2024-11-01-preview": true,
-	"2025-03-01-preview": true, "2025-05-01-preview": true, "2025-08-01-preview": true, "2025-09-01": true, "2025-11-01-preview": true,
-	"2026-04-01": true,
-}
-
 // authorize checks the version and the credentials of a request.
 func (s *Server) authorize(r *http.Request, rt route) *serviceError {
-	switch {
-	case rt.apiVersion == "":
-		return &serviceError{status: http.StatusBadRequest, message: "The api-version query parameter is required. Supported api-versions: 2019-05-06 to " + latestVersion + "."}
-	case !knownVersions[strings.ToLower(rt.apiVersion)]:
-		return &serviceError{status: http.StatusBadRequest, message: "The version indicated by the api-version query string parameter does not exist."}
+	if err := versionFault(rt.apiVersion); err != nil {
+		return err
 	}
 	if key := r.Header.Get("Api-Key"); key != "" {
 		switch {

@@ -109,6 +109,8 @@ func among[S ~string](bad report, field string, value S, allowed ...S) {
 	}
 }
 
+var retryAfterForms = []RetryAfterForm{RetryAfterSeconds, RetryAfterDate, RetryAfterMS, XMSRetryAfterMS}
+
 // check reports everything that is wrong with a rule.
 func (f *Fault) check(bad report) {
 	f.checkRequests(bad)
@@ -126,7 +128,7 @@ func (f *Fault) check(bad report) {
 	if f.Status != 0 {
 		within(bad, "status", f.Status, 200, 599)
 	}
-	among(bad, "retryAfterForm", f.RetryAfterForm, RetryAfterSeconds, RetryAfterDate, RetryAfterMS, XMSRetryAfterMS)
+	among(bad, "retryAfterForm", f.RetryAfterForm, retryAfterForms...)
 	among(bad, "cut", f.Cut, CutBeforeCommit, CutAfterCommit)
 	among(bad, "body", f.Body, BodyTruncated, BodyMalformed, BodyEmpty)
 	among(bad, "results", f.Results, ResultsMissing, ResultsExtra, ResultsRepeated, ResultsShuffled, ResultsUnknownKey)
@@ -227,7 +229,7 @@ func (f *Fault) checkEffects(bad report) {
 	}
 }
 
-// hasEffect reports whether the rule is to do anything, if only in vain.
+// hasEffect reports whether the rule is to do anything, even if it cannot.
 func (f *Fault) hasEffect() bool {
 	return f.Status != 0 || f.limitOnly() || f.Cut != "" || f.Delay != 0 || f.ReplyDelay != 0 || f.Body != "" || f.Results != "" || f.Semantic != "" || len(f.Documents) > 0 ||
 		f.Code != "" || f.Message != "" || f.Commit || f.RetryAfter != 0 || f.RetryAfterForm != ""
@@ -267,7 +269,7 @@ func (c *Capacity) check(bad report) {
 	if c.RetryAfter != 0 && c.Reply == 0 {
 		bad("retryAfter: does nothing without a reply of 429 or 503")
 	}
-	among(bad, "retryAfterForm", c.RetryAfterForm, RetryAfterSeconds, RetryAfterDate, RetryAfterMS, XMSRetryAfterMS)
+	among(bad, "retryAfterForm", c.RetryAfterForm, retryAfterForms...)
 	if c.RetryAfterForm != "" && c.RetryAfter == 0 {
 		bad("retryAfterForm: does nothing without retryAfter")
 	}

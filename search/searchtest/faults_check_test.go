@@ -127,7 +127,7 @@ func TestRulesThatDoSomethingAreTaken(t *testing.T) {
 		"a limit that is committed all the same":  {{OverActions: 5, Commit: true}},
 		"a limit and from when on":                {{OverActions: 5, From: second, For: second}},
 		"a status without a body, and a header":   {{Status: 204, RetryAfter: second}},
-		"rubbish with status 200":                 {{Status: 200, Body: BodyMalformed}},
+		"malformed with status 200":               {{Status: 200, Body: BodyMalformed}},
 		"an error whose body is cut":              {{Status: 503, Body: BodyTruncated}},
 		"documents refused, and then the request": {{Status: 503, Commit: true, Documents: some}},
 		"documents refused, and the answer lost":  {{Cut: CutAfterCommit, Documents: some}},

@@ -252,20 +252,20 @@ func TestChangesTellWhatWasSentAndWhenItWasDecided(t *testing.T) {
 		p.SetFaults(nil)
 		time.Sleep(time.Second)
 		p.index(`{"id":"1"}`, `{"id":"1","@search.action":"merge","s":"`+strings.Repeat("x", 500)+`"}`)
-		type told struct {
+		type noted struct {
 			action   models.ActionType
 			status   int
 			document string
 			decided  time.Duration
 		}
-		var got []told
+		var got []noted
 		for _, c := range p.Changes("types") {
-			got = append(got, told{c.Action, c.Status, string(c.Document), c.Decided.Sub(began)})
+			got = append(got, noted{c.Action, c.Status, string(c.Document), c.Decided.Sub(began)})
 			if c.Request == 1 {
 				assert.Equal(t, began, c.Time, "the arrival")
 			}
 		}
-		assert.Equal(t, []told{
+		assert.Equal(t, []noted{
 			{models.ActionUpload, 201, `{"l":9007199254740993,"id":"1","s":"a","d":1.0,"c":{"y":1,"n":{}},"ss":[],"v":[1.0,2.0,3.0],"hidden":"h"}`, 3 * time.Second},
 			{models.ActionMerge, 200, `{"id":"1","s":null,"c":{"x":null},"cs":[{"y":2},{},{"x":"b","in":[{"z":"c"}]}],"ss":[]}`, 3 * time.Second},
 			{models.ActionMerge, 404, `{"id":"2","b":true}`, 3 * time.Second},

@@ -23,7 +23,7 @@ type semanticPlan struct {
 	configuration *object
 	answers       *passageOptions // nil for none
 	captions      *passageOptions // nil for none
-	debug         bool            // what was read is to be told
+	debug         bool            // what was read is to be reported
 	failure       SemanticFault   // "" for none
 
 	// Made by prepareSemantic, if there is a text.

@@ -8,7 +8,7 @@ import "encoding/json"
 
 const componentType = "#Microsoft.Azure.Search."
 
-// maxToken is the longest token that any component may be told to make.
+// maxToken is the longest token that any component may be configured to make.
 const maxToken = 300
 
 // components builds the shapes of one kind of component. Each begins with the

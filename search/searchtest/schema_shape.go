@@ -5,36 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// The api-versions that changed what an index definition may contain.
-const (
-	version2020 = "2020-06-30"
-	version2023 = "2023-11-01"
-	version2024 = "2024-07-01"
-	version2025 = "2025-09-01"
-	version2026 = "2026-04-01"
-)
-
-// definitionVersion is the stable api-version whose definitions apiVersion
-// understands. A preview knows what the stable version after it made official;
-// no version at all is the newest.
-func definitionVersion(apiVersion string) string {
-	if apiVersion == "" {
-		return version2026
-	}
-	date := apiVersion[:min(len(apiVersion), len(version2020))]
-	if len(apiVersion) == len(date) {
-		return date
-	}
-	for _, stable := range []string{version2020, version2023, version2024, version2025, version2026} {
-		if date <= stable {
-			return stable
-		}
-	}
-	return date
-}
 
 // kind is what a member of a definition holds.
 type kind uint8
@@ -284,13 +255,4 @@ func integer(n json.Number) (int64, bool) {
 func finite(n json.Number) (float64, bool) {
 	f, err := n.Float64()
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
-}
-
-// namespace is the OData namespace of an api-version: 2023-10-01-Preview is
-// Microsoft.Azure.Search.V2023_10_01_Preview.
-func namespace(apiVersion string) string {
-	if apiVersion == "" {
-		apiVersion = version2026
-	}
-	return "Microsoft.Azure.Search.V" + strings.ReplaceAll(apiVersion, "-", "_")
 }

@@ -20,9 +20,7 @@ func NewSender[T any](endpoint string, batchBytes, inFlight int) (*bufferedsende
 		return nil, err
 	}
 	return bufferedsender.New(client, &bufferedsender.Options[T]{
-		MaxBatchActions: bufferedsender.ServiceMaxBatchActions,
-		MaxBatchBytes:   batchBytes,
-		MaxInFlight:     inFlight,
+		Limits: bufferedsender.Limits{MaxBatchActions: bufferedsender.ServiceMaxBatchActions, MaxBatchBytes: batchBytes, MaxInFlight: inFlight},
 	})
 }
 

@@ -1,13 +1,12 @@
 package fold
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"math"
-	"math/bits"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // maxDepth is how many objects and arrays may be inside each other. Indexes nest
@@ -145,7 +144,7 @@ func (s *scanner) member(depth int) (k kind, hollow, ok bool) {
 	case '[':
 		return array, false, s.skip(depth)
 	case 'n':
-		return null, false, s.literal("null")
+		return null, false, s.take(wire.WordEnd(s.text, s.pos, "null"))
 	default:
 		return scalar, false, s.skip(depth)
 	}
@@ -155,18 +154,17 @@ func (s *scanner) member(depth int) (k kind, hollow, ok bool) {
 func (s *scanner) skip(depth int) bool {
 	switch c := s.peek(); c {
 	case '"':
-		_, ok := s.quoted()
-		return ok
+		return s.take(wire.StringEnd(s.text, s.pos+1))
 	case '{', '[':
 		return depth < maxDepth && s.skipInside(c, depth+1)
 	case 't':
-		return s.literal("true")
+		return s.take(wire.WordEnd(s.text, s.pos, "true"))
 	case 'f':
-		return s.literal("false")
+		return s.take(wire.WordEnd(s.text, s.pos, "false"))
 	case 'n':
-		return s.literal("null")
+		return s.take(wire.WordEnd(s.text, s.pos, "null"))
 	default:
-		return s.number()
+		return s.pos < len(s.text) && s.take(wire.NumberEnd(s.text, s.pos))
 	}
 }
 
@@ -183,7 +181,7 @@ func (s *scanner) skipInside(c byte, depth int) bool {
 			if s.peek() != '"' {
 				return false
 			}
-			if _, ok := s.quoted(); !ok || s.peek() != ':' {
+			if !s.take(wire.StringEnd(s.text, s.pos+1)) || s.peek() != ':' {
 				return false
 			}
 			s.pos++
@@ -203,51 +201,10 @@ func (s *scanner) skipInside(c byte, depth int) bool {
 	}
 }
 
-// literal reads word.
-func (s *scanner) literal(word string) bool {
-	end := s.pos + len(word)
-	if end > len(s.text) || string(s.text[s.pos:end]) != word {
-		return false
-	}
+// take goes on at end, if what ends there is as it should be.
+func (s *scanner) take(end int, ok bool) bool {
 	s.pos = end
-	return true
-}
-
-// number reads a number.
-func (s *scanner) number() bool {
-	text, i := s.text, s.pos
-	digits := func() bool {
-		first := i
-		for i < len(text) && '0' <= text[i] && text[i] <= '9' {
-			i++
-		}
-		return i > first
-	}
-	if i < len(text) && text[i] == '-' {
-		i++
-	}
-	if i < len(text) && text[i] == '0' {
-		i++
-	} else if !digits() {
-		return false
-	}
-	if i < len(text) && text[i] == '.' {
-		i++
-		if !digits() {
-			return false
-		}
-	}
-	if i < len(text) && text[i]|0x20 == 'e' {
-		i++
-		if i < len(text) && (text[i] == '+' || text[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return false
-		}
-	}
-	s.pos = i
-	return true
+	return ok
 }
 
 // name reads the name of a member.
@@ -256,12 +213,11 @@ func (s *scanner) name() (annotation bool, odd int32, ok bool) {
 	if s.peek() != '"' {
 		return false, 0, false
 	}
-	plain, ok := s.quoted()
-	if !ok {
+	if !s.take(wire.StringEnd(s.text, start+1)) {
 		return false, 0, false
 	}
-	if plain {
-		return bytes.IndexByte(s.text[start:s.pos], '@') >= 0, 0, true
+	if annotation, plain := plainName(s.text[start+1 : s.pos-1]); plain {
+		return annotation, 0, true
 	}
 	// No field of an index has such a name, and no encoder escapes letters, so
 	// this may take its time.
@@ -281,68 +237,19 @@ func (s *scanner) nameOf(m *member) []byte {
 	return s.text[m.start+1 : m.value-2]
 }
 
-// quoted reads a string, whose opening quote must be the next byte. plain means
-// that what stands between the quotes is the value itself: no escapes in it, and
-// valid UTF-8.
-func (s *scanner) quoted() (plain, ok bool) {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	text, i := s.text, s.pos+1
-	start, escaped, high := i, false, false
-	for {
-		// Eight bytes at a time as long as none of them is special. The tests may
-		// also flag bytes above a real hit, never below the first one.
-		for i+8 <= len(text) {
-			w := binary.LittleEndian.Uint64(text[i:])
-			quote, slash := w^(ones*'"'), w^(ones*'\\')
-			special := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w | w) & highs
-			if special != 0 {
-				i += bits.TrailingZeros64(special) >> 3
-				break
-			}
-			i += 8
-		}
-		if i >= len(text) {
-			return false, false
-		}
-		switch c := text[i]; {
-		case c == '"':
-			s.pos = i + 1
-			return !escaped && (!high || utf8.Valid(text[start:i])), true
+// plainName reports whether what stands between the quotes of a name is the name
+// itself: no escapes in it, and valid UTF-8; and whether there is an "@" in it.
+func plainName(name []byte) (annotation, plain bool) {
+	high := false
+	for _, c := range name {
+		switch {
 		case c == '\\':
-			escaped = true
-			n := escapeLength(text[i:])
-			if n == 0 {
-				return false, false
-			}
-			i += n
-		case c < 0x20:
 			return false, false
-		default:
-			high = high || c >= utf8.RuneSelf
-			i++
+		case c == '@':
+			annotation = true
+		case c >= utf8.RuneSelf:
+			high = true
 		}
 	}
-}
-
-// escapeLength returns the length of the escape sequence that text begins with,
-// 0 if it is none.
-func escapeLength(text []byte) int {
-	if len(text) < 2 {
-		return 0
-	}
-	switch text[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if len(text) < 6 {
-			return 0
-		}
-		for _, c := range text[2:6] {
-			if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-				return 0
-			}
-		}
-		return 6
-	}
-	return 0
+	return annotation, !high || utf8.Valid(name)
 }

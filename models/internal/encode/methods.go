@@ -4,6 +4,8 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // methodWriter returns the writer of a type with a MarshalJSON or MarshalText,
@@ -97,7 +99,7 @@ func writeRaw(s *state, dst []byte, v reflect.Value) []byte {
 
 // appendRaw appends JSON that somebody else has written.
 func appendRaw(s *state, dst, text []byte) []byte {
-	out, ok := Compact(dst, text)
+	out, ok := wire.Compact(dst, text)
 	if !ok {
 		s.fail()
 	}

@@ -268,10 +268,10 @@ func TestFaultsArePutInForceAndEnded(t *testing.T) {
 	}
 	r := s.send("PUT", "/_ui/faults", script)
 	require.Equal(t, http.StatusOK, r.StatusCode, r.body)
-	var told faultsInForce
-	require.NoError(t, json.Unmarshal([]byte(r.body), &told))
-	assert.Equal(t, script, told.Script, "as it was written")
-	assert.Equal(t, told, get[stateReply](s, "/_ui/state").Faults)
+	var inForce faultsInForce
+	require.NoError(t, json.Unmarshal([]byte(r.body), &inForce))
+	assert.Equal(t, script, inForce.Script, "as it was written")
+	assert.Equal(t, inForce, get[stateReply](s, "/_ui/state").Faults)
 	failed := count()
 	assert.Equal(t, 503, failed.StatusCode)
 	assert.Equal(t, "7", failed.Header.Get("Retry-After"))

@@ -4,7 +4,7 @@ import "slices"
 
 // Top selects the first rows of an order without sorting the others: it keeps
 // the best so far in a heap with the last of them on top, and most rows are
-// turned away after one comparison with that. It is for one goroutine.
+// rejected after one comparison with that. It is for one goroutine.
 type Top struct {
 	order *Order
 	limit int

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
 )
 
 // The components of the service, by name and by @odata.type.
@@ -265,24 +267,24 @@ var filterTypes = map[string]func() filterSpec{
 // a parameter have that of Lucene's factory.
 var builtInFilters = map[string]filterSpec{
 	"apostrophe":                 readyFilter{mapper(cutApostrophe)},
-	"arabic_normalization":       readyFilter{mapper(arabicNormalization)},
+	"arabic_normalization":       readyFilter{mapper(languages.NormalizeArabic)},
 	"asciifolding":               filterTypes["AsciiFoldingTokenFilter"](),
 	"cjk_bigram":                 filterTypes["CjkBigramTokenFilter"](),
-	"cjk_width":                  readyFilter{mapper(cjkWidth)},
+	"cjk_width":                  readyFilter{mapper(languages.NormalizeWidth)},
 	"classic":                    readyFilter{classicFilter{}},
 	"common_grams":               &commonGramFilter{CommonWords: englishStopWords},
 	"edgeNGram_v2":               filterTypes["EdgeNGramTokenFilterV2"](),
 	"elision":                    filterTypes["ElisionTokenFilter"](),
-	"german_normalization":       readyFilter{mapper(germanNormalization)},
-	"hindi_normalization":        readyFilter{mapper(hindiNormalization)},
-	"indic_normalization":        readyFilter{mapper(indicNormalization)},
+	"german_normalization":       readyFilter{mapper(languages.NormalizeGerman)},
+	"hindi_normalization":        readyFilter{mapper(languages.NormalizeHindi)},
+	"indic_normalization":        readyFilter{mapper(languages.NormalizeIndic)},
 	"keyword_repeat":             readyFilter{keywordRepeat{}},
 	"kstem":                      absent("no library at hand has the dictionary of the stemmer"),
 	"length":                     filterTypes["LengthTokenFilter"](),
 	"limit":                      filterTypes["LimitTokenFilter"](),
 	"lowercase":                  readyFilter{mapper(lower)},
 	"nGram_v2":                   filterTypes["NGramTokenFilterV2"](),
-	"persian_normalization":      readyFilter{mapper(persianNormal)},
+	"persian_normalization":      readyFilter{mapper(languages.NormalizePersian)},
 	"phonetic":                   filterTypes["PhoneticTokenFilter"](),
 	"porter_stem":                readyFilter{stemmer(porterStem)},
 	"reverse":                    readyFilter{mapper(reverse)},
@@ -290,7 +292,7 @@ var builtInFilters = map[string]filterSpec{
 	"scandinavian_normalization": readyFilter{mapper(normalizeScandinavian)},
 	"shingle":                    filterTypes["ShingleTokenFilter"](),
 	"snowball":                   &snowballFilter{"english"},
-	"sorani_normalization":       readyFilter{mapper(soraniNormalization)},
+	"sorani_normalization":       readyFilter{mapper(languages.NormalizeSorani)},
 	"stemmer":                    &stemmerFilter{"english"},
 	"stopwords":                  filterTypes["StopwordsTokenFilter"](),
 	"trim":                       readyFilter{mapper(trim)},

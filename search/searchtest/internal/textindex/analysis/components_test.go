@@ -106,7 +106,7 @@ func TestMicrosoftAnalyzersAreApproximatedOnlyOnRequest(t *testing.T) {
 }
 
 // TestNewRefusesWhatTheServiceRefuses has a row for each kind of mistake; all of
-// them are told at once.
+// them are reported at once.
 func TestNewRefusesWhatTheServiceRefuses(t *testing.T) {
 	for _, c := range []struct {
 		d    Definition

@@ -5,9 +5,9 @@
 //
 // The service runs Apache Lucene's analyzers. What is here follows those chain
 // by chain: most of it is written here, because positions, offsets and limits
-// have to be Lucene's; stemmers, stop words and normalizers of languages are
-// those of bleve, which were ported from the same sources. This is the only
-// package that imports bleve.
+// have to be Lucene's. Stemmers are those of the Snowball project and, with stop
+// words and normalizers, those of the package languages, which were ported from
+// Lucene's.
 //
 // # What is not supported
 //

@@ -153,8 +153,8 @@ func FuzzJavaRegexp(f *testing.F) {
 	})
 }
 
-// TestWordsAreThoseOfTheAnnex compares with bleve's implementation of the annex,
-// which has Lucene's grammar, for scripts where Lucene adds nothing to it.
+// TestWordsAreThoseOfTheAnnex compares with blevesearch/segment, an implementation
+// of the annex that has Lucene's grammar, for scripts where Lucene adds nothing to it.
 func TestWordsAreThoseOfTheAnnex(t *testing.T) {
 	alphabet := []rune("abZé1٣27 _.,:;'\"-\u2019/\t\n\u0301\u00ad\u200dא漢カひб$😀٫\u00b7")
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,30 +2,12 @@ package analysis
 
 import (
 	"strings"
-	"sync"
 	"unicode"
 
-	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
-	"github.com/blevesearch/bleve/v2/analysis/lang/cjk"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ckb"
-	"github.com/blevesearch/bleve/v2/analysis/lang/de"
-	"github.com/blevesearch/bleve/v2/analysis/lang/fa"
-	"github.com/blevesearch/bleve/v2/analysis/lang/hi"
-	"github.com/blevesearch/bleve/v2/analysis/lang/in"
-	"github.com/blevesearch/bleve/v2/analysis/lang/pl"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
 )
 
 // The chains of Lucene's analyzers for languages.
-
-var (
-	arabicNormalization = filterText(ar.NewArabicNormalizeFilter())
-	cjkWidth            = filterText(cjk.NewCJKWidthFilter())
-	germanNormalization = filterText(de.NewGermanNormalizeFilter())
-	hindiNormalization  = filterText(hi.NewHindiNormalizeFilter())
-	indicNormalization  = filterText(in.NewIndicNormalizeFilter())
-	persianNormal       = filterText(fa.NewPersianNormalizeFilter())
-	soraniNormalization = filterText(ckb.NewSoraniNormalizeFilter())
-)
 
 var (
 	italianArticles = strings.Fields("c l all dall dell nell sull coll pell gl agl dagl degl negl sugl un m t s v d")
@@ -36,18 +18,18 @@ var (
 // the language.
 var languageChains = map[string]func() []filter{
 	"ar": func() []filter {
-		return []filter{mapper(lower), mapper(foldDigits), stops("arabic"), mapper(arabicNormalization), stemmer(arabicStem)}
+		return []filter{mapper(lower), mapper(foldDigits), stops("arabic"), mapper(languages.NormalizeArabic), stemmer(arabicStem)}
 	},
 	"da": plainChain("danish"),
 	"de": func() []filter {
-		return []filter{mapper(lower), stops("german"), mapper(germanNormalization), stemmer(lightGerman)}
+		return []filter{mapper(lower), stops("german"), mapper(languages.NormalizeGerman), stemmer(lightGerman)}
 	},
 	"en": func() []filter {
 		return []filter{mapper(cutPossessive), mapper(lower), stops("english"), stemmer(porterStem)}
 	},
 	"es": func() []filter { return []filter{mapper(lower), stops("spanish"), stemmer(lightSpanish)} },
 	"fa": func() []filter {
-		return []filter{mapper(lower), mapper(foldDigits), mapper(arabicNormalization), mapper(persianNormal), stops("persian")}
+		return []filter{mapper(lower), mapper(foldDigits), mapper(languages.NormalizeArabic), mapper(languages.NormalizePersian), stops("persian")}
 	},
 	"fi": plainChain("finnish"),
 	"fr": func() []filter {
@@ -62,7 +44,7 @@ var languageChains = map[string]func() []filter{
 	},
 	"hi": func() []filter {
 		return []filter{
-			mapper(lower), mapper(foldDigits), mapper(indicNormalization), mapper(hindiNormalization), stops("hindi"), stemmer(hindiStem),
+			mapper(lower), mapper(foldDigits), mapper(languages.NormalizeIndic), mapper(languages.NormalizeHindi), stops("hindi"), stemmer(hindiStem),
 		}
 	},
 	"hu": plainChain("hungarian"),
@@ -78,7 +60,7 @@ var languageChains = map[string]func() []filter{
 	},
 	"no": plainChain("norwegian"),
 	"pl": func() []filter {
-		return []filter{mapper(lower), stopFilter(newWordSet(polishStopWords(), false)), stemmer(polishStem())}
+		return []filter{mapper(lower), stopFilter(newWordSet(languages.Stopwords("polish"), false)), stemmer(stemPolish)}
 	},
 	"pt-PT": func() []filter {
 		return []filter{mapper(lower), stops("portuguese"), stemmer(lightPortuguese)}
@@ -91,21 +73,12 @@ var languageChains = map[string]func() []filter{
 	},
 }
 
-var polishStopWords = list(pl.PolishStopWords)
-
-// polishStem loads a table of two megabytes, so only who asks for Polish does.
-var polishStem = sync.OnceValue(func() func(string) string {
-	f, err := pl.NewPolishStemmerFilter()
-	if err != nil {
-		panic("the table of the Polish stemmer, which is part of the program, is damaged: " + err.Error())
+// stemPolish keeps a word that the table has no stem of.
+var stemPolish = remembered(func(text string) string {
+	if out := languages.StemPolish(text); out != "" {
+		return out
 	}
-	stem := filterText(f)
-	return remembered(func(text string) string {
-		if out := stem(text); out != "" {
-			return out
-		}
-		return text // the table knows no stem
-	})
+	return text
 })
 
 // plainChain is what Lucene does for a language with a Snowball stemmer and

@@ -4,14 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ckb"
-	"github.com/blevesearch/bleve/v2/analysis/lang/de"
-	"github.com/blevesearch/bleve/v2/analysis/lang/es"
-	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
-	"github.com/blevesearch/bleve/v2/analysis/lang/hi"
-	"github.com/blevesearch/bleve/v2/analysis/lang/it"
-	"github.com/blevesearch/bleve/v2/analysis/lang/pt"
 	"github.com/blevesearch/go-porterstemmer"
 	"github.com/blevesearch/snowballstem/danish"
 	"github.com/blevesearch/snowballstem/dutch"
@@ -30,6 +22,8 @@ import (
 	"github.com/blevesearch/snowballstem/spanish"
 	"github.com/blevesearch/snowballstem/swedish"
 	"github.com/blevesearch/snowballstem/turkish"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
 )
 
 // porterStem is the stemmer of Porter's paper with the two departures of his own
@@ -58,15 +52,15 @@ var snowballStemmers = map[string]func(string) string{
 
 var (
 	irishStem       = remembered(snowball(irish.Stem))
-	arabicStem      = remembered(filterText(ar.NewArabicStemmerFilter()))
-	soraniStem      = remembered(filterText(ckb.NewSoraniStemmerFilter()))
-	hindiStem       = remembered(filterText(hi.NewHindiStemmerFilter()))
-	lightFrench     = remembered(filterText(fr.NewFrenchLightStemmerFilter()))
-	minimalFrench   = remembered(filterText(fr.NewFrenchMinimalStemmerFilter()))
-	lightGerman     = remembered(filterText(de.NewGermanLightStemmerFilter()))
-	lightItalian    = remembered(filterText(it.NewItalianLightStemmerFilterFilter()))
-	lightPortuguese = remembered(filterText(pt.NewPortugueseLightStemmerFilter()))
-	lightSpanish    = remembered(filterText(es.NewSpanishLightStemmerFilter()))
+	arabicStem      = remembered(languages.StemArabic)
+	soraniStem      = remembered(languages.StemSorani)
+	hindiStem       = remembered(languages.StemHindi)
+	lightFrench     = remembered(languages.LightFrench)
+	minimalFrench   = remembered(languages.MinimalFrench)
+	lightGerman     = remembered(languages.LightGerman)
+	lightItalian    = remembered(languages.LightItalian)
+	lightPortuguese = remembered(languages.LightPortuguese)
+	lightSpanish    = remembered(languages.LightSpanish)
 )
 
 // languageStemmers are those of the stemmer filter by the names of the service.

@@ -1,41 +1,13 @@
 package analysis
 
 import (
-	"sort"
 	"strings"
 	"sync"
 
-	"github.com/blevesearch/bleve/v2/analysis"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
-	"github.com/blevesearch/bleve/v2/analysis/lang/bg"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ca"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ckb"
-	"github.com/blevesearch/bleve/v2/analysis/lang/cs"
-	"github.com/blevesearch/bleve/v2/analysis/lang/da"
-	"github.com/blevesearch/bleve/v2/analysis/lang/de"
-	"github.com/blevesearch/bleve/v2/analysis/lang/el"
-	"github.com/blevesearch/bleve/v2/analysis/lang/es"
-	"github.com/blevesearch/bleve/v2/analysis/lang/eu"
-	"github.com/blevesearch/bleve/v2/analysis/lang/fa"
-	"github.com/blevesearch/bleve/v2/analysis/lang/fi"
-	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ga"
-	"github.com/blevesearch/bleve/v2/analysis/lang/gl"
-	"github.com/blevesearch/bleve/v2/analysis/lang/hi"
-	"github.com/blevesearch/bleve/v2/analysis/lang/hu"
-	"github.com/blevesearch/bleve/v2/analysis/lang/hy"
-	"github.com/blevesearch/bleve/v2/analysis/lang/id"
-	"github.com/blevesearch/bleve/v2/analysis/lang/it"
-	"github.com/blevesearch/bleve/v2/analysis/lang/nl"
-	"github.com/blevesearch/bleve/v2/analysis/lang/no"
-	"github.com/blevesearch/bleve/v2/analysis/lang/pt"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ro"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
-	"github.com/blevesearch/bleve/v2/analysis/lang/sv"
-	"github.com/blevesearch/bleve/v2/analysis/lang/tr"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
 )
 
-// englishStopWords are those of Lucene; bleve has the longer list of Snowball.
+// englishStopWords are those of Lucene; Snowball's is longer.
 var englishStopWords = strings.Fields(`
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with
 `)
@@ -43,28 +15,19 @@ a an and are as at be but by for if in into is it no not of on or such that the 
 // stopwordLists are the lists of the service by their names in lower case. One
 // without a function is not available.
 var stopwordLists = map[string]func() []string{
-	"arabic": list(ar.ArabicStopWords), "armenian": list(hy.ArmenianStopWords), "basque": list(eu.BasqueStopWords),
-	"brazilian": nil, "bulgarian": list(bg.BulgarianStopWords), "catalan": list(ca.CatalanStopWords),
-	"czech": list(cs.CzechStopWords), "danish": list(da.DanishStopWords), "dutch": list(nl.DutchStopWords),
-	"english": func() []string { return englishStopWords }, "finnish": list(fi.FinnishStopWords), "french": list(fr.FrenchStopWords),
-	"galician": list(gl.GalicianStopWords), "german": list(de.GermanStopWords), "greek": list(el.GreekStopWords),
-	"hindi": list(hi.HindiStopWords), "hungarian": list(hu.HungarianStopWords), "indonesian": list(id.IndonesianStopWords),
-	"irish": list(ga.IrishStopWords), "italian": list(it.ItalianStopWords), "latvian": nil, "norwegian": list(no.NorwegianStopWords),
-	"persian": list(fa.PersianStopWords), "portuguese": list(pt.PortugueseStopWords), "romanian": list(ro.RomanianStopWords),
-	"russian": list(ru.RussianStopWords), "sorani": list(ckb.SoraniStopWords), "spanish": list(es.SpanishStopWords),
-	"swedish": list(sv.SwedishStopWords), "thai": nil, "turkish": list(tr.TurkishStopWords),
+	"arabic": list("arabic"), "armenian": list("armenian"), "basque": list("basque"),
+	"brazilian": nil, "bulgarian": list("bulgarian"), "catalan": list("catalan"),
+	"czech": list("czech"), "danish": list("danish"), "dutch": list("dutch"),
+	"english": func() []string { return englishStopWords }, "finnish": list("finnish"), "french": list("french"),
+	"galician": list("galician"), "german": list("german"), "greek": list("greek"),
+	"hindi": list("hindi"), "hungarian": list("hungarian"), "indonesian": list("indonesian"),
+	"irish": list("irish"), "italian": list("italian"), "latvian": nil, "norwegian": list("norwegian"),
+	"persian": list("persian"), "portuguese": list("portuguese"), "romanian": list("romanian"),
+	"russian": list("russian"), "sorani": list("sorani"), "spanish": list("spanish"),
+	"swedish": list("swedish"), "thai": nil, "turkish": list("turkish"),
 }
 
-// list reads a list of bleve when it is first needed.
-func list(text []byte) func() []string {
-	return sync.OnceValue(func() []string {
-		set := analysis.NewTokenMap()
-		_ = set.LoadBytes(text) // reading memory cannot fail
-		words := make([]string, 0, len(set))
-		for w := range set {
-			words = append(words, w)
-		}
-		sort.Strings(words)
-		return words
-	})
+// list reads a list when it is first needed.
+func list(language string) func() []string {
+	return sync.OnceValue(func() []string { return languages.Stopwords(language) })
 }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// mutant is one breakage.
+type mutant struct {
+	list     string // a MUTANTS.md
+	line     int    // in it
+	file     string
+	old, new string
+	test     []string // package, test, more flags
+}
+
+// parse reads the blocks of a MUTANTS.md.
+func parse(list string) (mutants []mutant, err error) {
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return nil, err
+	}
+	var m *mutant
+	for i, line := range strings.Split(string(text), "\n") {
+		switch {
+		case line == "```mutant":
+			if m != nil { // or the one before would be passed over in silence
+				return nil, fmt.Errorf("%s:%d: this block has no end", list, m.line)
+			}
+			m = &mutant{list: list, line: i + 1}
+		case m == nil:
+		case line == "```":
+			if m.file == "" || m.old == "" || len(m.test) < 2 {
+				return nil, fmt.Errorf("%s:%d: a mutant needs file, -, + and test", list, m.line)
+			}
+			mutants = append(mutants, *m)
+			m = nil
+		case strings.HasPrefix(line, "file: "):
+			m.file = filepath.Join(filepath.Dir(list), strings.TrimPrefix(line, "file: "))
+		case strings.HasPrefix(line, "test: "):
+			m.test = strings.Fields(strings.TrimPrefix(line, "test: "))
+		case strings.HasPrefix(line, "- "):
+			m.old += strings.TrimPrefix(line, "- ") + "\n"
+		case strings.HasPrefix(line, "+ "):
+			m.new += strings.TrimPrefix(line, "+ ") + "\n"
+		default:
+			return nil, fmt.Errorf("%s:%d: %q is no line of a mutant", list, i+1, line)
+		}
+	}
+	if m != nil {
+		return nil, fmt.Errorf("%s:%d: this block has no end", list, m.line)
+	}
+	return mutants, nil
+}
+
+// apply returns the file without and with the breakage.
+func (m mutant) apply() (source, broken []byte, err error) {
+	source, err = os.ReadFile(m.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n := bytes.Count(source, []byte(m.old)); n != 1 {
+		return nil, nil, fmt.Errorf("%q occurs %d times in %s", m.old, n, m.file)
+	}
+	return source, bytes.Replace(source, []byte(m.old), []byte(m.new), 1), nil
+}
+
+// testFunction is the beginning of what go test -run may run.
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+
+// findTest says if there is no such test in the package, as far as its source
+// tells: subtests are not looked for.
+func (m mutant) findTest() error {
+	name, _, _ := strings.Cut(m.pattern(), "/")
+	pattern, err := regexp.Compile(name)
+	if err != nil {
+		return fmt.Errorf("the test: %w", err)
+	}
+	files, err := filepath.Glob(filepath.Join(m.test[0], "*_test.go"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, found := range testFunction.FindAllSubmatch(source, -1) {
+			if pattern.Match(found[1]) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("there is no test %s in %s", m.test[1], m.test[0])
+}
+
+// pattern is what the test is run with.
+func (m mutant) pattern() string { return "^" + m.test[1] + "$" }

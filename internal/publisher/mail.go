@@ -1,0 +1,110 @@
+package publisher
+
+import "math"
+
+// mail is what callers have left for the loop. All of it is taken at once, so that a
+// Flush and a command find everything that was accepted before them.
+type mail struct {
+	flushes  []*flush // calls of Flush, and a second time those whose callers gave up
+	commands []func()
+
+	producersWaiting bool // for room, or one was rejected for lack of it
+	closing          bool // nothing more is accepted
+	flushLater       flushLater
+}
+
+// flushLater asks that everything accepted up to through is sent at the latest at the
+// given time, without waiting for full batches; through is 0 if nobody asks.
+type flushLater struct {
+	through uint64
+	at      instant
+}
+
+// settings are what callers have set, until they set something else. Unlike its mail
+// the loop reads them in the middle of a round, so that a Pause holds the very next
+// request.
+type settings struct {
+	limits  Limits
+	paused  bool
+	resumes int // calls of Resume
+}
+
+// takeMail takes over what producers, Flush and Close have left.
+func (l *loop[V, R]) takeMail() {
+	a := &l.p.admission
+	a.mu.Lock()
+	accepted := a.inbox
+	l.mail = mail{
+		flushes: a.flushes, commands: a.commands,
+		producersWaiting: len(a.waiters) > 0 || a.rejected, closing: a.closing, flushLater: a.flushLater,
+	}
+	a.inbox, a.spare, a.inboxBytes, a.flushes, a.commands = a.spare, nil, 0, nil, nil
+	l.applySettings(a)
+	a.mu.Unlock()
+
+	l.takeAccepted(accepted)
+	for _, f := range l.mail.flushes {
+		l.flushes.take(f, l.delivery.notified)
+	}
+	if l.mail.closing {
+		l.flushes.through = math.MaxUint64
+	}
+	l.commands.waiting = append(l.commands.waiting, l.mail.commands...)
+	// From here on a hook, or a command, may end the goroutine.
+	if n := len(accepted); n > 0 {
+		l.recycle(accepted)
+		l.p.config.Hooks.Accepted(n)
+	}
+	l.runCommands()
+}
+
+// takeAccepted takes in new items.
+func (l *loop[V, R]) takeAccepted(accepted []entry[V]) {
+	l.pending.now = l.p.now()
+	if len(accepted) > 0 && l.pending.blocks == nil {
+		l.fetch()
+	}
+	var fold folds
+	for i := range accepted {
+		e := &accepted[i]
+		folded, outdated := l.fold(e, &fold)
+		if folded {
+			continue
+		}
+		n := l.pending.at(l.pending.add(e.item, e.seq, e.accepted))
+		n.outdated, n.item.Outdated = outdated, outdated
+	}
+	l.p.admission.unfold(&fold)
+}
+
+// recycle gives an inbox back, to be filled again.
+func (l *loop[V, R]) recycle(inbox []entry[V]) {
+	clear(inbox)
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spare = inbox[:0]
+}
+
+// refresh reads the settings again, after a hook has run or time has passed.
+func (l *loop[V, R]) refresh() {
+	a := &l.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l.applySettings(a)
+}
+
+// applySettings is refresh for a caller that holds the lock.
+func (l *loop[V, R]) applySettings(a *admission[V]) {
+	old := l.settings
+	l.settings = a.settings
+	if l.settings.resumes != old.resumes {
+		l.pace.resume(l.p.now())
+	}
+	if l.settings.limits.BatchBytes != old.limits.BatchBytes {
+		l.pace.size = newSizeLimit(l.settings.limits.BatchBytes)
+	}
+	if !a.ended {
+		l.publishLimits(&a.stats)
+	}
+}

@@ -1,0 +1,54 @@
+package models
+
+import "encoding/json"
+
+// CharFilter is a character filter that an index defines: MappingCharFilter,
+// PatternReplaceCharFilter or UnknownComponent.
+type CharFilter interface{ charFilter() }
+
+// MappingCharFilter replaces characters by a table, the longest match first.
+type MappingCharFilter struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// Mappings are lines of the form "a=>b".
+	Mappings []string `json:"mappings"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// PatternReplaceCharFilter replaces what a regular expression matches in the
+// text.
+type PatternReplaceCharFilter struct {
+	// Name is what the definition refers to it by: letters, digits, spaces,
+	// dashes and underscores, alphanumeric at both ends, at most 128.
+	Name string `json:"name"`
+	// Pattern is the regular expression, in the syntax of Java.
+	Pattern string `json:"pattern"`
+	// Replacement is the text to put in its place; $1 stands for the first
+	// group.
+	Replacement string `json:"replacement"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (x MappingCharFilter) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *MappingCharFilter) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
+func (x PatternReplaceCharFilter) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *PatternReplaceCharFilter) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+func (MappingCharFilter) charFilter() {}
+
+func (PatternReplaceCharFilter) charFilter() {}
+
+var charFilterTypes = []componentType{
+	component[MappingCharFilter]("MappingCharFilter"),
+	component[PatternReplaceCharFilter]("PatternReplaceCharFilter"),
+}

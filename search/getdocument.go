@@ -1,0 +1,95 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// opGetDocument is named where a 404 is told apart.
+const opGetDocument = "GetDocument"
+
+// GetDocumentOptions are the options of GetDocument. nil and the zero value are
+// ready to use.
+type GetDocumentOptions struct {
+	// SelectedFields names the fields to return; sub-fields are written with a
+	// slash, "address/city". Defaults to all retrievable fields.
+	SelectedFields []string
+}
+
+// GetDocument returns the document with the given key, decoded into a T with
+// encoding/json: a struct, models.Document, json.RawMessage.
+//
+// If there is no such document the error is ErrDocumentNotFound, if there is no
+// such index ErrIndexNotFound, both for errors.Is. A document that was written
+// a moment ago may not be found for a few seconds. The key is escaped, and not
+// checked otherwise than for being empty: illegal keys are not found.
+func GetDocument[T any](ctx context.Context, c *Client, key string, opts *GetDocumentOptions) (doc T, err error) {
+	ctx, end := c.conn.span(ctx, "Client."+opGetDocument)
+	defer func() { end(err) }()
+	body, err := c.getDocument(ctx, key, opts)
+	if err != nil {
+		return doc, err
+	}
+	if err := json.Unmarshal(body, &doc); err != nil {
+		var zero T
+		return zero, c.call(opGetDocument, readDocuments).wrap(fmt.Errorf("the document does not fit into %T: %w", zero, withoutValue(err)))
+	}
+	return doc, nil
+}
+
+// getDocument is the part of GetDocument that does not depend on the type.
+func (c *Client) getDocument(ctx context.Context, key string, opts *GetDocumentOptions) ([]byte, error) {
+	call := c.call(opGetDocument, readDocuments)
+	if key == "" {
+		return nil, call.wrap(errors.New("the key is empty"))
+	}
+	var query []string
+	if opts != nil && len(opts.SelectedFields) > 0 {
+		query = []string{"$select", strings.Join(opts.SelectedFields, ",")}
+	}
+	req, err := c.conn.newRequest(ctx, http.MethodGet, c.conn.url(c.docs+quoted(key), query...), acceptNone)
+	if err != nil {
+		return nil, call.wrap(err)
+	}
+	resp, err := c.conn.send(req, call, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	body, err := runtime.Payload(resp)
+	if err != nil {
+		return nil, call.wrap(fmt.Errorf("%w: %w", models.ErrMalformedReply, err))
+	}
+	body = bytes.TrimSpace(trimBOM(body))
+	if len(body) == 0 || body[0] != '{' || !json.Valid(body) {
+		return nil, call.wrap(fmt.Errorf("%w: it is not a document (HTTP %d, request id %s)", models.ErrMalformedReply, resp.StatusCode, requestID(resp)))
+	}
+	return body, nil
+}
+
+// withoutValue takes the value out of a decoding error where that is possible:
+// encoding/json puts numbers that overflow into it, and package time what it
+// cannot read. An UnmarshalJSON of the caller's own may still quote its input.
+func withoutValue(err error) error {
+	var (
+		mismatch *json.UnmarshalTypeError
+		notATime *time.ParseError
+	)
+	switch {
+	case errors.As(err, &mismatch):
+		kind, _, _ := strings.Cut(mismatch.Value, " ")
+		return fmt.Errorf("field %q: a JSON %s cannot become a Go %v", mismatch.Field, kind, mismatch.Type)
+	case errors.As(err, &notATime):
+		return errors.New("a field is not a time in RFC 3339")
+	}
+	return err
+}

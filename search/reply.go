@@ -1,0 +1,163 @@
+package search
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+const (
+	// maxReplyBytes bounds the body of a successful reply. The largest honest
+	// ones are a document of 16 MB or the list of 3000 index definitions.
+	maxReplyBytes = 256 << 20
+	// maxBatchReplyBytes bounds the reply to a batch: 32000 results, the most
+	// there can be, with keys of 1024 bytes come to half of it.
+	maxBatchReplyBytes = 64 << 20
+	// maxErrorBytes bounds how much of an error's body is looked at.
+	maxErrorBytes = 1 << 20
+)
+
+// replyGuard stands between the pipeline and the transport and makes replies
+// safe to read: bounded, and unzipped if a transport left that to us. The body
+// of an error is read here and its own errors are dropped, because the status
+// is worth more than an explanation that broke off.
+type replyGuard struct{ next policy.Transporter }
+
+func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
+	resp, err := g.next.Do(req)
+	if err != nil || resp == nil {
+		return resp, err
+	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	if resp.Header == nil {
+		resp.Header = http.Header{}
+	}
+	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		resp.Body = &gunzip{body: resp.Body}
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength = -1
+		resp.Uncompressed = true
+	}
+	if resp.StatusCode < http.StatusMultipleChoices {
+		resp.Body = bound(resp.Body, maxReplyBytes)
+		return resp, nil
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+	_ = resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// wholeReply is the value of a request whose reply is worth another attempt when
+// it breaks off.
+type wholeReply struct{}
+
+// wholeReplies is the pipeline policy that reads the replies of such requests
+// inside of an attempt. azcore reads replies too, but tries a POST again only if
+// there was none: it cannot know which POSTs change nothing.
+type wholeReplies struct{}
+
+func (wholeReplies) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	var whole wholeReply
+	if err != nil || resp == nil || resp.StatusCode >= http.StatusMultipleChoices || !req.OperationValue(&whole) {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, len(body), err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// bounded is a body that fails instead of filling the memory.
+type bounded struct {
+	io.ReadCloser
+	limit, left int64
+}
+
+// bound bounds a body, anew if it is bounded already.
+func bound(body io.ReadCloser, limit int64) *bounded {
+	if b, ok := body.(*bounded); ok {
+		body = b.ReadCloser
+		*b = bounded{ReadCloser: body, limit: limit, left: limit}
+		return b
+	}
+	return &bounded{ReadCloser: body, limit: limit, left: limit}
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		// Exactly the limit is fine, so only a byte more is an error.
+		if n, err := b.ReadCloser.Read(p[:min(len(p), 1)]); n == 0 {
+			return 0, err
+		}
+		return 0, fmt.Errorf("%w: it is longer than %d bytes", models.ErrMalformedReply, b.limit)
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+// gunzip unzips a body, or passes it on if it is not zipped after all.
+type gunzip struct {
+	body   io.ReadCloser
+	reader io.Reader // nil before the first Read
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	if g.reader == nil {
+		plain := bufio.NewReader(g.body)
+		g.reader = plain
+		if magic, _ := plain.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
+			zipped, err := gzip.NewReader(plain)
+			if err != nil {
+				return 0, err
+			}
+			g.reader = zipped
+		}
+	}
+	return g.reader.Read(p)
+}
+
+func (g *gunzip) Close() error { return g.body.Close() }
+
+// malformed returns the error for a successful reply that makes no sense.
+func malformed(cause error, resp *http.Response) error {
+	return fmt.Errorf("%w: %w (HTTP %d, request id %s)", models.ErrMalformedReply, cause, resp.StatusCode, requestID(resp))
+}
+
+// trimBOM removes a byte order mark, which the service puts before the reply
+// to a count.
+func trimBOM(body []byte) []byte {
+	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+}
+
+// foreign returns the error for a success of something that is not a search
+// service: a proxy, or the form to log in to a network.
+func (c *connection) foreign(resp *http.Response, call call) error {
+	return call.wrap(fmt.Errorf("%w: %s", malformed(errors.New("it is a page of HTML"), resp), foreignHint(c)))
+}
+
+// page reports whether a reply says that it is for a browser.
+func page(resp *http.Response) bool {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/html")
+}

@@ -1,0 +1,96 @@
+package searchtest
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The names of what can go wrong are the tags of Faults and the constants beside
+// it. Whatever else writes one down is compared with them here.
+
+var (
+	commented = regexp.MustCompile(`(?m)^//\t(.*)$`)
+	jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
+	// reported are the fields that a problem names: bad("cut: …"), with("cut", …).
+	reported = regexp.MustCompile(`(?:bad\("|(?:within|notNegative|among|checkPattern)\(bad, "|\.with\(")([a-z][A-Za-z]*)(?::|")`)
+	constant = regexp.MustCompile(`(?m)^\t[A-Za-z]+ +(RetryAfterForm|Cut|BodyFault|ResultsFault|SemanticFault) += "([^"]+)"`)
+)
+
+func source(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// scriptNames are the JSON names of a script.
+func scriptNames() []string {
+	var names []string
+	for _, typ := range []reflect.Type{reflect.TypeFor[Faults](), reflect.TypeFor[Fault](), reflect.TypeFor[DocumentFault](), reflect.TypeFor[Capacity]()} {
+		for i := range typ.NumField() {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestScriptsInTheDocumentationAreRead(t *testing.T) {
+	var doc strings.Builder
+	above, _, _ := strings.Cut(source(t, "faults.go"), "\ntype Faults struct")
+	for _, line := range commented.FindAllStringSubmatch(above, -1) {
+		doc.WriteString(line[1] + "\n")
+	}
+	scripts := []string{doc.String()}
+	for _, block := range jsonBlock.FindAllStringSubmatch(source(t, "../../README.md"), -1) {
+		scripts = append(scripts, block[1])
+	}
+	require.Greater(t, len(scripts), 1, "README shows a script")
+	for _, script := range scripts {
+		faults, err := ParseFaults(strings.NewReader(script))
+		require.NoError(t, err, script)
+		assert.NotEmpty(t, faults.Rules)
+	}
+}
+
+func TestProblemsNameMembersOfAScript(t *testing.T) {
+	names := scriptNames()
+	for name := range zeroMeans {
+		assert.Contains(t, names, name)
+	}
+	found := reported.FindAllStringSubmatch(source(t, "faults_check.go"), -1)
+	require.Greater(t, len(found), 40)
+	for _, match := range found {
+		assert.Contains(t, names, match[1], match[0])
+	}
+}
+
+// A constant that the check does not list could not be used.
+func TestEveryNameOfAFaultIsAccepted(t *testing.T) {
+	found := constant.FindAllStringSubmatch(source(t, "faults.go"), -1)
+	require.Len(t, found, 4+2+3+5+4)
+	for _, match := range found {
+		var f Fault
+		switch typ, name := match[1], match[2]; typ {
+		case "RetryAfterForm":
+			f = Fault{Status: 503, RetryAfter: 1, RetryAfterForm: RetryAfterForm(name)}
+			capacity := Capacity{DocumentsPerSecond: 1, Reply: 503, RetryAfter: 1, RetryAfterForm: RetryAfterForm(name)}
+			assert.NoError(t, (&Faults{Capacity: &capacity}).Validate())
+		case "Cut":
+			f = Fault{Cut: Cut(name)}
+		case "BodyFault":
+			f = Fault{Body: BodyFault(name)}
+		case "ResultsFault":
+			f = Fault{Results: ResultsFault(name)}
+		case "SemanticFault":
+			f = Fault{Semantic: SemanticFault(name)}
+		}
+		assert.NoError(t, (&Faults{Rules: []Fault{f}}).Validate(), match[0])
+	}
+}
