@@ -136,18 +136,16 @@ func (o *observer[T]) sent(b *batch[T]) {
 	o.sentEvents.expect(len(b.Items))
 	for i := range b.Items {
 		it := &b.Items[i]
-		tell := func(v *payload[T]) {
+		report := func(v *payload[T]) {
 			event := o.sentEvents.next()
 			*event = events.ActionSent[T]{Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID}
 			o.guard("ActionSent", func() { o.handlers.ActionSent(o.ctx, event) })
 		}
 		if it.Parts == nil {
-			tell(&it.Value)
+			report(&it.Value)
 		}
 		for j := range it.Parts {
-			if !it.Parts[j].Superseded {
-				tell(&it.Parts[j].Value)
-			}
+			report(&it.Parts[j].Value)
 		}
 	}
 	o.sentEvents.expect(0)

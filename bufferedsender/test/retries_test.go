@@ -243,6 +243,17 @@ func TestARefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 	}
 }
 
+// Each with a draw of its own a batch would come back as a hundred requests.
+func TestDocumentsRefusedTogetherComeBackTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, nil)
+		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 1, Nth: 1, Status: 409}}})
+		r.Upload(sendertest.Hotels("k", 100)...)
+		require.NoError(t, r.Flush())
+		assert.Len(t, r.Requests(), 2)
+	})
+}
+
 func TestRetriedActionsGoFirst(t *testing.T) {
 	t.Run("before new ones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -30,10 +30,9 @@ type Item[V any] struct {
 
 // Part is an item that was folded into another.
 type Part[V any] struct {
-	Value      V
-	Superseded bool // nothing of it is in the body
-	seq        uint64
-	accepted   instant
+	Value    V
+	seq      uint64
+	accepted instant
 }
 
 // Batch is one request.

@@ -144,15 +144,4 @@ func (l *loop[V, R]) putBack(n *node[V], r ref) {
 }
 
 // travelling returns how many items are one in a request.
-func (it *Item[V]) travelling() int {
-	n := 1
-	if it.Parts != nil {
-		n = 0
-	}
-	for i := range it.Parts {
-		if !it.Parts[i].Superseded {
-			n++
-		}
-	}
-	return n
-}
+func (it *Item[V]) travelling() int { return max(1, len(it.Parts)) }

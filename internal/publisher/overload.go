@@ -34,7 +34,7 @@ func (l *loop[V, R]) canMakeRoom() bool {
 		for _, r := range f.refs {
 			for ; r != none; r = l.pending.at(r).next {
 				it := &l.pending.at(r).item
-				items += max(1, len(it.Parts))
+				items += it.travelling()
 				bytes += int64(len(it.Body) + l.pending.at(r).kept)
 			}
 		}
@@ -63,7 +63,7 @@ func (l *loop[V, R]) endVictims() {
 		l.delivery.victims = l.delivery.victims[n:] // what the hooks of this piece end is not repeated
 		for _, r := range piece {
 			n := l.pending.at(r)
-			for range max(1, len(n.item.Parts)) {
+			for range n.item.travelling() {
 				l.delivery.purged = append(l.delivery.purged, n.item.Key)
 			}
 			l.settle(Settlement[V, R]{

@@ -41,8 +41,7 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		item := *end.Item
 		item.Value, item.Parts = part.Value, nil
 		end := end
-		end.Item, end.Folded, end.Superseded = &item, true, part.Superseded || outlived
-		end.Unknown = end.Unknown && !part.Superseded
+		end.Item, end.Folded, end.Superseded = &item, true, outlived
 		if i > 0 || outlived {
 			end.Carrier = nil
 		}

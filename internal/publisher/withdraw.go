@@ -106,7 +106,7 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 	wanted := func(r ref) bool { return matches[r] }
 	now := l.p.now()
 	for _, r := range l.pending.takeIf(wanted) {
-		n += max(1, len(l.pending.at(r).item.Parts))
+		n += l.pending.at(r).item.travelling()
 		l.takenBack(r, now)
 	}
 	ended := make(map[ref]bool)
@@ -133,7 +133,7 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 		}
 		node.removed = true
 		if !carried[r] {
-			n += max(1, len(node.item.Parts))
+			n += node.item.travelling()
 		}
 	}
 	if done != nil {
