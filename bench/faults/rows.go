@@ -223,7 +223,7 @@ func loads(s setting) []row {
 		{
 			name: "everything", what: "all kinds of trouble for 45 s, in turn, and no service for 5 s; a document can meet several of them (MaxRetries: 8), and one of 2 MB must fail",
 			options: func(o *bufferedsender.Options[document]) { o.Retry.MaxRetries = 8 },
-			shape:   shape{documents: 3 * n, hot: 0.01, giants: []int{2_000_000}}, spread: 40 * time.Second,
+			shape:   shape{documents: 3 * n, hot: 0.01, giants: []int{2_000_000}}, spread: 50 * time.Second, // beyond the last phase, however fast the sender is
 			service: serviceConfig{Faults: misery(s)},
 			phases: []phase{
 				steer(35*time.Second, "off"),

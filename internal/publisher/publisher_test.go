@@ -312,3 +312,19 @@ func TestAGateThatEndsTheGoroutineAnywhereLosesNothing(t *testing.T) {
 		})
 	}
 }
+
+func TestNothingIsAcceptedAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Verdict: Done}) }}
+		p, e := start(t, s, nil)
+		add(t, p, 3)
+		require.NoError(t, p.Close(t.Context()))
+		for _, wait := range []bool{false, true} {
+			n, err := p.Add(t.Context(), []Item[int]{{Key: "late", Body: []byte("{}")}}, wait, false)
+			assert.Zero(t, n)
+			assert.ErrorIs(t, err, ErrClosed)
+		}
+		assert.Equal(t, 3, e.completed)
+		assert.EqualValues(t, 3, p.Stats().Accepted)
+	})
+}

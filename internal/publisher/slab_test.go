@@ -213,3 +213,16 @@ func TestLargeBodiesMoveOutAlone(t *testing.T) {
 		assert.Equal(t, bytes.Repeat([]byte{byte(i)}, len(body)), body)
 	}
 }
+
+func TestASlabWithAnItemInItIsNotUsedAgain(t *testing.T) {
+	s := newSlab(10, slabsFrom)
+	require.NotNil(t, s.put([]byte("one")))
+	require.NotNil(t, s.put([]byte("two")))
+	s.release() // its filler's
+	s.release() // one of the items
+	next := newSlab(10, slabsFrom)
+	assert.NotSame(t, s, next, "the other one is in it")
+	next.release()
+	s.release()
+	assert.Zero(t, s.users.Load())
+}

@@ -48,10 +48,12 @@ func TestScriptsInTheDocumentationAreRead(t *testing.T) {
 		doc.WriteString(line[1] + "\n")
 	}
 	scripts := []string{doc.String()}
-	for _, block := range jsonBlock.FindAllStringSubmatch(source(t, "../../README.md"), -1) {
-		scripts = append(scripts, block[1])
+	above, _, _ = strings.Cut(source(t, "../../cmd/azsearch/main.go"), "\npackage main")
+	doc.Reset()
+	for _, line := range commented.FindAllStringSubmatch(above[strings.Index(above, "//\t{"):], -1) {
+		doc.WriteString(line[1] + "\n")
 	}
-	require.Greater(t, len(scripts), 1, "README shows a script")
+	scripts = append(scripts, doc.String())
 	for _, script := range scripts {
 		faults, err := ParseFaults(strings.NewReader(script))
 		require.NoError(t, err, script)
