@@ -50,9 +50,11 @@ func (l *loop[V, R]) takeMail() {
 		l.flushes.through = math.MaxUint64
 	}
 	l.commands.waiting = append(l.commands.waiting, l.mail.commands...)
+	if cap(accepted) > 0 { // also an empty one, or each round would cost an inbox
+		l.recycle(accepted)
+	}
 	// From here on a hook, or a command, may end the goroutine.
 	if n := len(accepted); n > 0 {
-		l.recycle(accepted)
 		l.p.config.Hooks.Accepted(n)
 	}
 	l.runCommands()
