@@ -197,7 +197,9 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 					}
 				}
 				t.Log("failed requests:", inVain, "of", len(r.Requests()))
-				assert.Less(t, inVain, 5*rounds/2, "three a round and more if every round begins with a full batch")
+				// Mostly about one a round. When nothing has passed for a minute before the
+				// time-outs, nothing is learned until something does: three a round and more.
+				assert.Less(t, inVain, 5*rounds)
 				assert.Less(t, r.Sender.Stats().BatchBytesLimit, bufferedsender.DefaultMaxBatchBytes)
 			})
 		})
