@@ -117,21 +117,26 @@ func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 	}
 }
 
+// fourAtOnce takes four requests at once, so long for each, and refuses others.
+func fourAtOnce(took time.Duration) sendertest.Answer {
+	workers := make(chan struct{}, 4)
+	return func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+		select {
+		case workers <- struct{}{}:
+			time.Sleep(took)
+			defer func() { <-workers }()
+			return next()
+		default:
+			return sendertest.Reply(req, 429, ""), nil
+		}
+	}
+}
+
 // The requests that the service takes were under way when it refused others.
 func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
-		workers := make(chan struct{}, 4)
-		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			select {
-			case workers <- struct{}{}:
-				time.Sleep(100 * time.Millisecond)
-				defer func() { <-workers }()
-				return next()
-			default:
-				return sendertest.Reply(req, 429, ""), nil
-			}
-		})
+		r.Respond(fourAtOnce(100 * time.Millisecond))
 		r.Upload(sendertest.Hotels("k", 2000)...)
 		require.NoError(t, r.Close())
 		assert.Less(t, r.Now(), 2*time.Minute, "50 rounds of half a second")
@@ -166,17 +171,7 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
-		workers := make(chan struct{}, 4)
-		r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			select {
-			case workers <- struct{}{}:
-				time.Sleep(30 * time.Second)
-				defer func() { <-workers }()
-				return next()
-			default:
-				return sendertest.Reply(req, 429, ""), nil
-			}
-		})
+		r.Respond(fourAtOnce(30 * time.Second))
 		r.Upload(sendertest.Hotels("k", 200)...)
 		require.NoError(t, r.Close())
 	})

@@ -16,7 +16,6 @@ import (
 
 var (
 	commented = regexp.MustCompile(`(?m)^//\t(.*)$`)
-	jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 	// reported are the fields that a problem names: bad("cut: …"), with("cut", …).
 	reported = regexp.MustCompile(`(?:bad\("|(?:within|notNegative|among|checkPattern)\(bad, "|\.with\(")([a-z][A-Za-z]*)(?::|")`)
 	constant = regexp.MustCompile(`(?m)^\t[A-Za-z]+ +(RetryAfterForm|Cut|BodyFault|ResultsFault|SemanticFault) += "([^"]+)"`)
