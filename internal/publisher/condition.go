@@ -8,6 +8,7 @@ type State uint8
 // The states. Of several that are true the last one counts.
 const (
 	Sending   State = iota
+	Slotless        // a request is ready, and others have all the slots
 	Throttled       // a reply asked for less, and the time is not over
 	Ready           // the gate is shut, and wants a request to try with
 	Held            // the gate is shut, or the index refuses all there is
@@ -160,6 +161,8 @@ func (l *loop[V, R]) state() State {
 		return Held
 	case l.pace.pausedUntil > l.p.now():
 		return Throttled
+	case l.slotless:
+		return Slotless
 	}
 	return Sending
 }

@@ -128,6 +128,19 @@ type Pass interface {
 	Done(health Service, retryAfter time.Duration, err error)
 }
 
+// Slots bounds the requests of several publishers together. The loop calls it, and
+// asks again when Wake is called: by Slots, when there may be a slot.
+type Slots interface {
+	// Free reports whether there is a slot for a request that is about to be made.
+	Free() bool
+	// Take takes a slot for a request that leaves now, if there is one. It does not wait.
+	Take() (Slot, bool)
+}
+
+// Slot is the place of one request. Release gives it back; it may be called more than
+// once, and by any goroutine.
+type Slot interface{ Release() }
+
 // Sample is a request that has ended, for a Tuner. Times are distances from the
 // start of the publisher.
 type Sample struct {
@@ -315,6 +328,7 @@ type Config[V, R any] struct {
 	// they are garbage.
 	Recycle  func([]Result[R])
 	Gate     Gate  // or nil
+	Slots    Slots // or nil
 	Tuner    Tuner // or nil
 	Tuned    Tuned // what the Tuner begins with
 	Overload Overload

@@ -103,9 +103,7 @@ func (l *loop[V, R]) abandon() {
 		for _, r := range f.refs {
 			l.pending.at(r).unknown = true
 		}
-		if f.pass != nil {
-			f.pass.Done(ServiceUnclear, -1, ErrAbandoned)
-		}
+		f.giveBack()
 		l.noteEnd(f)
 		if !f.started {
 			continue

@@ -15,7 +15,9 @@ type flight[V, R any] struct {
 	batch      Batch[V]
 	cut        bool   // it was the size limit that ended it
 	generation int    // of the loop when it started
+	probe      bool   // it was made while the gate was shut
 	pass       Pass   // of the gate, or nil
+	slot       Slot   // that is shared with others, or nil
 	group      *group // that its only item is of, or nil
 	fresh      bool   // nothing in it has failed before
 	quiet      bool   // all in it has, and others pass
@@ -30,6 +32,16 @@ type flight[V, R any] struct {
 	started   bool
 	took      time.Duration
 	reply     Reply[R]
+}
+
+// giveBack gives up what a request has taken that is not sent, or left behind.
+func (f *flight[V, R]) giveBack() {
+	if f.slot != nil {
+		f.slot.Release()
+	}
+	if f.pass != nil {
+		f.pass.Done(ServiceUnclear, -1, nil)
+	}
 }
 
 // flights are the requests under way.
@@ -125,8 +137,7 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	now := l.p.now()
 	f := l.flights.get()
 	limits := l.limits()
-	f.pass, l.gate.permit = l.gate.permit, nil
-	if f.pass != nil && f.pass.Probe() {
+	if f.probe = l.gate.shut != nil; f.probe {
 		limits.actions = 1
 		limits.probe = true
 		limits.elsewhere, limits.tried = errors.As(l.gate.shut, new(*IndexError)), l.refusals.tried
@@ -134,9 +145,6 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.refs = l.leaving(f, now)
 	if len(f.refs) == 0 {
-		if f.pass != nil {
-			f.pass.Done(ServiceUnclear, -1, nil)
-		}
 		l.flights.put(f)
 		l.accountNow()
 		return nil
@@ -203,10 +211,8 @@ func (l *loop[V, R]) launch(f *flight[V, R]) {
 	}
 	l.takeCompletions()
 	l.refresh()
-	l.refreshGate()
 	now := l.p.now()
-	probe := f.pass != nil && f.pass.Probe() // what shuts the gate is what it is to find out
-	if l.cancelled() || l.gate.shut != nil && !probe || l.settings.paused || now < l.pace.pausedUntil {
+	if l.cancelled() || l.settings.paused || now < l.pace.pausedUntil || !l.acquire(f) {
 		l.takeBack(f, now)
 		return
 	}
@@ -220,9 +226,7 @@ var ErrNotSent = errors.New("not sent: sending was held meanwhile")
 func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 	l.flights.end(f)
 	l.noteEnd(f)
-	if f.pass != nil {
-		f.pass.Done(ServiceUnclear, -1, nil)
-	}
+	f.giveBack()
 	if f.group != nil {
 		f.group.out = false
 	}
@@ -270,6 +274,9 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 	}
 	a.mu.Unlock()
 	if l.cancelled() { // while the Sent hook ran: it must not leave any more
+		if f.slot != nil {
+			f.slot.Release()
+		}
 		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
 		l.completions.add(f)
 		return
@@ -283,9 +290,13 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 func (l *loop[V, R]) work(f *flight[V, R]) {
 	defer l.p.workers.Done()
 	started := l.p.now()
+	slot := f.slot
 	defer func() {
 		if f.took == 0 {
 			f.took = l.p.now() - started
+		}
+		if slot != nil {
+			slot.Release()
 		}
 		l.completions.add(f)
 		l.p.signal()

@@ -11,9 +11,10 @@ type gateView struct {
 	others uint64 // requests of others that the service was sound enough to serve
 	// yieldUntil leaves the next probe to others until then.
 	yieldUntil instant
-
-	permit Pass // for the next request, if the gate has given one
 }
+
+// open reports whether a request that is ready would be let through.
+func (g *gateView) open() bool { return g.shut == nil || g.ready }
 
 // yield is how long a publisher whose items were refused, and not only one, leaves the
 // next probe to others that share the gate: theirs may be applied.
@@ -29,7 +30,7 @@ func (g *gateView) see(s GateState, yields bool, now instant) (passed uint32) {
 	passed = uint32(s.Served) - g.served
 	*g = gateView{
 		shut: s.Shut, locked: s.Blocked, ready: s.Ready, served: uint32(s.Served), others: s.Others,
-		yieldUntil: g.yieldUntil, permit: g.permit,
+		yieldUntil: g.yieldUntil,
 	}
 	return passed
 }
@@ -50,14 +51,51 @@ func (l *loop[V, R]) refreshGate() {
 	}
 }
 
-// acquirePermit asks the gate for leave to start a request.
-func (l *loop[V, R]) acquirePermit() bool {
+// mayLeave reports whether a request would be let go now: by the gate, and if that is
+// open by the slots that are shared with others. It takes neither: both are taken when
+// the request is ready and the Sent hook has run, so that no hook holds what others
+// wait for.
+func (l *loop[V, R]) mayLeave() bool {
+	if gate := l.p.config.Gate; gate != nil && !l.gate.open() {
+		// Whoever is refused is woken when the probe of another has ended.
+		if permit, ok := gate.Enter(); ok {
+			permit.Done(ServiceUnclear, -1, nil)
+		}
+		l.refreshGate()
+		if !l.gate.open() {
+			return false
+		}
+	}
+	slots := l.p.config.Slots
+	l.slotless = slots != nil && !slots.Free()
+	return !l.slotless
+}
+
+// acquire takes what a request needs from others: a slot, and then the permit of the
+// gate, which is refused or used at once. So neither is held while the other is waited
+// for. A goroutine that ends in between leaves the flight what it has.
+func (l *loop[V, R]) acquire(f *flight[V, R]) bool {
+	if slots := l.p.config.Slots; slots != nil && f.slot == nil {
+		slot, ok := slots.Take()
+		if !ok {
+			l.slotless = true
+			return false
+		}
+		f.slot = slot
+	}
 	gate := l.p.config.Gate
 	if gate == nil {
 		return true
 	}
-	permit, ok := gate.Enter()
-	l.gate.permit = permit
+	if f.pass == nil {
+		pass, ok := gate.Enter()
+		if !ok {
+			l.refreshGate()
+			return false
+		}
+		f.pass = pass
+	}
 	l.refreshGate()
-	return ok
+	probe := f.pass.Probe()
+	return l.gate.shut == nil || probe && (f.probe || len(f.refs) == 1)
 }

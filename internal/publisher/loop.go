@@ -28,6 +28,7 @@ type loop[V, R any] struct {
 	delivery delivery[V, R]
 	bodies   bodies
 
+	slotless  bool      // a request was ready, and there was no slot for it
 	condition Condition // as last reported
 	shutdown  shutdown
 }
@@ -74,7 +75,7 @@ func (l *loop[V, R]) rounds() (idle bool) {
 		l.refresh() // hooks ran
 		now = l.p.now()
 		l.pending.promote(now)
-		for l.ready(now) && l.acquirePermit() {
+		for l.ready(now) && l.mayLeave() {
 			l.send()
 			l.refresh()
 			now = l.p.now()
@@ -112,8 +113,9 @@ func (l *loop[V, R]) rounds() (idle bool) {
 	}
 }
 
-// ready reports whether a request is to be started now, if the gate gives leave.
+// ready reports whether a request is to be started now, if it may leave.
 func (l *loop[V, R]) ready(now instant) bool {
+	l.slotless = false
 	return len(l.flights.inFlight) < l.slots() && !l.settings.paused && now >= l.notBefore() && !l.cancelled() && l.wanted()
 }
 
