@@ -39,6 +39,7 @@ type admission[V any] struct {
 	mu sync.Mutex
 	// Everything below is guarded by mu. Producers append, the loop takes away.
 	settings   settings
+	room       Room // that is shared with others, or nil
 	inbox      []entry[V]
 	inboxBytes int64
 	spare      []entry[V] // the previous inbox, to be filled again
@@ -257,6 +258,9 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 		if a.stats.Items >= a.settings.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.settings.limits.Bytes {
 			return i // an empty buffer takes anything: SetLimits can make it smaller than an item that waits
 		}
+		if a.room != nil && !a.room.Take(size) {
+			return i
+		}
 		a.stats.Items++
 		a.stats.Bytes += size
 		a.inboxBytes += size
@@ -266,6 +270,15 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 		a.store(&a.inbox[len(a.inbox)-1].item)
 	}
 	return len(items)
+}
+
+// free gives back room.
+func (a *admission[V]) free(items int, bytes int64) {
+	a.stats.Items -= items
+	a.stats.Bytes -= bytes
+	if a.room != nil && (items != 0 || bytes != 0) {
+		a.room.Return(items, bytes)
+	}
 }
 
 // backlog returns how many items the loop has not seen, and how many calls wait
@@ -384,7 +397,8 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 			Held:    a.current().Held(),
 		}
 		s.Unsent += uint64(s.Items)
-		s.Items, s.Bytes, s.InFlight, s.Carried = 0, 0, 0, 0
+		a.free(s.Items, s.Bytes)
+		s.InFlight, s.Carried = 0, 0
 		a.condition = Condition{State: Closed, Since: time.Now()}
 	}
 }

@@ -128,6 +128,16 @@ type Pass interface {
 	Done(health Service, retryAfter time.Duration, err error)
 }
 
+// Room bounds what several publishers keep, together. It is called with a lock of the
+// publisher held, so it must neither block nor call a publisher, but for Wake: that it
+// calls when there may be room again for somebody whom it has refused.
+type Room interface {
+	// Take takes room for one item of the size, if there is some.
+	Take(bytes int64) bool
+	// Return gives back the room of items, or of bytes alone.
+	Return(items int, bytes int64)
+}
+
 // Slots bounds the requests of several publishers together. The loop calls it, and
 // asks again when Wake is called: by Slots, when there may be a slot.
 type Slots interface {
@@ -329,6 +339,7 @@ type Config[V, R any] struct {
 	Recycle  func([]Result[R])
 	Gate     Gate  // or nil
 	Slots    Slots // or nil
+	Room     Room  // beside Limits, or nil
 	Tuner    Tuner // or nil
 	Tuned    Tuned // what the Tuner begins with
 	Overload Overload

@@ -38,8 +38,9 @@ func (d *delivery[V, R]) add(end Settlement[V, R], e ending) {
 	d.endings = append(d.endings, e)
 }
 
-// account counts what was settled since the last time. given is what Close has given up.
-func (d *delivery[V, R]) account(s *Stats, given *CloseError) {
+// account counts what was settled since the last time, and returns the room that it
+// had. given is what Close has given up.
+func (d *delivery[V, R]) account(s *Stats, given *CloseError) (items int, bytes int64) {
 	for ; d.counted < len(d.settled); d.counted++ {
 		end := &d.settled[d.counted]
 		switch {
@@ -60,9 +61,10 @@ func (d *delivery[V, R]) account(s *Stats, given *CloseError) {
 			s.Unsent++
 			given.Unsent++
 		}
-		s.Items--
-		s.Bytes -= int64(d.endings[d.counted].bytes)
+		items++
+		bytes += int64(d.endings[d.counted].bytes)
 	}
+	return items, bytes
 }
 
 // markUnknown makes what is not accounted for what a Close that could not wait has

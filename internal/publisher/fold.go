@@ -18,7 +18,7 @@ func (a *admission[V]) unfold(f *folds) {
 		return // a Close that could not wait has settled it all
 	}
 	a.stats.Folded += f.folded
-	a.stats.Bytes -= f.bytes
+	a.free(0, f.bytes)
 	a.admit()
 }
 

@@ -33,6 +33,9 @@ type settings struct {
 func (l *loop[V, R]) takeMail() {
 	a := &l.p.admission
 	a.mu.Lock()
+	if a.room != nil && len(a.waiters) > 0 {
+		a.admit() // somebody else may have returned some
+	}
 	accepted := a.inbox
 	l.mail = mail{
 		flushes: a.flushes, commands: a.commands,

@@ -66,7 +66,7 @@ func (l *loop[V, R]) account(more func(*Stats)) bool {
 		return false
 	}
 	s := &a.stats
-	l.delivery.account(s, &a.given)
+	a.free(l.delivery.account(s, &a.given))
 	s.Carried = l.flights.carried
 	s.Apart, _, _ = l.pending.heldApart()
 	l.publishLimits(s)
