@@ -19,6 +19,7 @@ type entry[V any] struct {
 type waiter[V any] struct {
 	items    []Item[V] // not accepted yet
 	accepted int
+	class    uint8 // of its first item
 	now      instant
 	err      error
 	ended    chan struct{} // closed under the lock when items is empty or err is set
@@ -153,7 +154,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return 0, ErrClosed
 	}
 	accepted := 0
-	if len(a.waiters) == 0 { // first come, first served
+	if len(a.waiters) == 0 || a.waiters[0].class > items[0].Class { // first come, first served
 		accepted = a.accept(items, now)
 	}
 	if accepted == len(items) {
@@ -186,7 +187,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	// A context that has ended already must not cost anybody's items: the queue
 	// may be what makes the loop purge.
 	ended := ctx.Err() != nil
-	call := &waiter[V]{items: items[accepted:], accepted: accepted, now: now, ended: make(chan struct{})}
+	call := &waiter[V]{items: items[accepted:], accepted: accepted, class: items[accepted].Class, now: now, ended: make(chan struct{})}
 	a.mu.Lock()
 	switch {
 	case a.closing:
@@ -199,7 +200,11 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		p.signal()
 		return accepted, p.WaitError(ctx)
 	}
-	a.waiters = append(a.waiters, call)
+	behind := slices.IndexFunc(a.waiters, func(w *waiter[V]) bool { return w.class > call.class })
+	if behind < 0 {
+		behind = len(a.waiters)
+	}
+	a.waiters = slices.Insert(a.waiters, behind, call)
 	a.waitingBytes += call.size()
 	if a.waiters[0] == call {
 		a.admit() // room may have come in between
@@ -255,21 +260,43 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 	}
 	for i := range items {
 		size := int64(len(items[i].Body))
-		if a.stats.Items >= a.settings.limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > a.settings.limits.Bytes {
+		limits := a.limitsOf(items[i].Class)
+		if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > limits.Bytes {
 			return i // an empty buffer takes anything: SetLimits can make it smaller than an item that waits
 		}
-		if a.room != nil && !a.room.Take(size) {
+		if !a.take(size, false) {
 			return i
 		}
-		a.stats.Items++
-		a.stats.Bytes += size
 		a.inboxBytes += size
 		a.meanBytes += (size - a.meanBytes) / 8
-		a.stats.Accepted++
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
 		a.store(&a.inbox[len(a.inbox)-1].item)
 	}
 	return len(items)
+}
+
+// limitsOf returns the limits for a class: the most urgent one has the last eighth of the
+// buffer for itself, so that it does not wait for room behind the others.
+func (a *admission[V]) limitsOf(class uint8) Limits {
+	const reserved = 8
+	limits := a.settings.limits
+	if class != 0 && limits.Items >= reserved {
+		limits.Items -= limits.Items / reserved
+		limits.Bytes -= limits.Bytes / reserved
+	}
+	return limits
+}
+
+// take takes the room of one item that is accepted. Only others that share the room may
+// keep it from having it, and not if it must.
+func (a *admission[V]) take(size int64, must bool) bool {
+	if a.room != nil && !a.room.Take(size, must) {
+		return false
+	}
+	a.stats.Items++
+	a.stats.Bytes += size
+	a.stats.Accepted++
+	return true
 }
 
 // free gives back room.

@@ -18,6 +18,9 @@ type Item[V any] struct {
 	// Parts is set by the publisher: the items that were folded into this one,
 	// oldest first, itself among them. It is nil if none was.
 	Parts []Part[V]
+	// Class is the class of service, 0 the most urgent one; others are slower by what
+	// Slots decide, and leave a part of the buffer to it.
+	Class uint8
 	// Own says that Body has memory of its own. If not, the publisher copies it
 	// when it accepts the item, and only then.
 	Own bool
@@ -81,6 +84,8 @@ type Result[R any] struct {
 	// says that it was applied whatever is in it: it proves nothing about
 	// the index.
 	Ignored, Bare bool
+	// Free says that an item whose Verdict is Retry uses no attempt, see Tap.
+	Free bool
 	// Body replaces the body of an item whose Verdict is Retry: it is sent again
 	// at once, and no attempt is used. It has the length of the old one.
 	Body []byte
@@ -132,8 +137,9 @@ type Pass interface {
 // publisher held, so it must neither block nor call a publisher, but for Wake: that it
 // calls when there may be room again for somebody whom it has refused.
 type Room interface {
-	// Take takes room for one item of the size, if there is some.
-	Take(bytes int64) bool
+	// Take takes room for one item of the size, if there is some. It always does for one
+	// that must be accepted.
+	Take(bytes int64, must bool) bool
 	// Return gives back the room of items, or of bytes alone.
 	Return(items int, bytes int64)
 }
@@ -141,10 +147,11 @@ type Room interface {
 // Slots bounds the requests of several publishers together. The loop calls it, and
 // asks again when Wake is called: by Slots, when there may be a slot.
 type Slots interface {
-	// Free reports whether there is a slot for a request that is about to be made.
-	Free() bool
+	// Free reports whether there is a slot for a request of the class that is about to be
+	// made.
+	Free(class uint8) bool
 	// Take takes a slot for a request that leaves now, if there is one. It does not wait.
-	Take() (Slot, bool)
+	Take(class uint8) (Slot, bool)
 }
 
 // Slot is the place of one request. Release gives it back; it may be called more than
@@ -340,6 +347,7 @@ type Config[V, R any] struct {
 	Gate     Gate  // or nil
 	Slots    Slots // or nil
 	Room     Room  // beside Limits, or nil
+	Tap      Tap   // or nil
 	Tuner    Tuner // or nil
 	Tuned    Tuned // what the Tuner begins with
 	Overload Overload

@@ -47,6 +47,7 @@ func (l *loop[V, R]) abort() {
 			l.shutdown.result.Held = &IndexError{Err: why}
 		}
 	}
+	l.pending.releaseAll()
 	all := l.pending.all()
 	for len(all) > 0 && !l.p.admission.over() {
 		n := l.piece(all)

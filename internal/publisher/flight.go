@@ -15,6 +15,7 @@ type flight[V, R any] struct {
 	batch      Batch[V]
 	cut        bool   // it was the size limit that ended it
 	generation int    // of the loop when it started
+	class      uint8  // of service
 	probe      bool   // it was made while the gate was shut
 	pass       Pass   // of the gate, or nil
 	slot       Slot   // that is shared with others, or nil
@@ -137,6 +138,7 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	now := l.p.now()
 	f := l.flights.get()
 	limits := l.limits()
+	f.class, limits.class = l.class, l.class
 	if f.probe = l.gate.shut != nil; f.probe {
 		limits.actions = 1
 		limits.probe = true
@@ -173,7 +175,7 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	const few = 3
 	canPing, doubt := l.p.config.Ping != nil, l.budget.traffic.silent >= few-1
 	f.quiet = suspects == len(f.refs) && l.budget.traffic.hasPassed && now-l.budget.traffic.passedAt < time.Minute && !limits.probe && l.p.config.Gate != nil && (canPing || !doubt)
-	f.ping = canPing && (f.quiet && doubt || len(f.refs) == 1 && first.lonely && first.passed == l.budget.traffic.passed && l.budget.allLonely(l.pending.lanes.count))
+	f.ping = canPing && (f.quiet && doubt || len(f.refs) == 1 && first.lonely && first.passed == l.budget.traffic.passed && l.budget.allLonely(l.pending.keys()))
 	f.batch.Bytes = limits.size(len(f.refs), bytes)
 	f.left = now
 	l.flights.inFlight = append(l.flights.inFlight, f)
@@ -338,7 +340,7 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1, Service: ServiceFails}
 		}
 	}()
-	return p.config.Transport.Send(ctx, batch)
+	return p.sendTapped(ctx, batch)
 }
 
 // reportEarly reports to the gate what became of a request, unless only the loop can

@@ -32,7 +32,7 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) (folded, outdated bool) {
 		return false, false
 	}
 	r, ok := l.pending.tail(&e.item)
-	if !ok {
+	if !ok || l.pending.places.of[r] != nil { // what a hold is between stays apart
 		return false, false
 	}
 	n := l.pending.at(r)
@@ -58,6 +58,7 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) (folded, outdated bool) {
 		done.bytes += int64(saved)
 	}
 	l.pending.replace(r, result.Body)
+	l.pending.raise(r, e.item.Class)
 	return true, false
 }
 

@@ -52,9 +52,10 @@ func (l *loop[V, R]) refreshGate() {
 }
 
 // mayLeave reports whether a request would be let go now: by the gate, and if that is
-// open by the slots that are shared with others. It takes neither: both are taken when
-// the request is ready and the Sent hook has run, so that no hook holds what others
-// wait for.
+// open by the slots that are shared with others. Of the classes that have something to
+// send it chooses the most urgent one that has a slot. It takes neither slot nor permit:
+// they are taken when the request is ready and the Sent hook has run, so that no hook
+// holds what others wait for.
 func (l *loop[V, R]) mayLeave() bool {
 	if gate := l.p.config.Gate; gate != nil && !l.gate.open() {
 		// Whoever is refused is woken when the probe of another has ended.
@@ -67,8 +68,13 @@ func (l *loop[V, R]) mayLeave() bool {
 		}
 	}
 	slots := l.p.config.Slots
-	l.slotless = slots != nil && !slots.Free()
-	return !l.slotless
+	for class := range l.pending.classes {
+		if l.class = uint8(class); l.wantedOf(l.class) && (slots == nil || slots.Free(l.class)) {
+			return true
+		}
+	}
+	l.slotless = true
+	return false
 }
 
 // acquire takes what a request needs from others: a slot, and then the permit of the
@@ -76,7 +82,7 @@ func (l *loop[V, R]) mayLeave() bool {
 // for. A goroutine that ends in between leaves the flight what it has.
 func (l *loop[V, R]) acquire(f *flight[V, R]) bool {
 	if slots := l.p.config.Slots; slots != nil && f.slot == nil {
-		slot, ok := slots.Take()
+		slot, ok := slots.Take(f.class)
 		if !ok {
 			l.slotless = true
 			return false

@@ -54,10 +54,11 @@ func (g *group) remove(r ref, size int) {
 	}
 }
 
-// dueGroup returns the group whose turn it is to send one of its items, or nil.
-func (p *pending[V]) dueGroup() *group {
+// dueGroup returns the group of the class whose turn it is to send one of its items, or
+// nil.
+func (p *pending[V]) dueGroup(class uint8) *group {
 	for _, g := range p.groups {
-		if g.sendable() && g.due <= p.now {
+		if g.sendable() && g.due <= p.now && p.at(g.refs[0]).class == class {
 			return g
 		}
 	}

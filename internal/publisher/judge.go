@@ -45,7 +45,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		}
 		circumstances.busy, circumstances.own = result.Throttled, result.Own
 		switch {
-		case refused && result.Verdict != Done, unpaid && result.Verdict == Retry && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.lanes.count)):
+		case refused && result.Verdict != Done, unpaid && result.Verdict == Retry && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.keys())):
 			node.item.Attempt--
 			result.Verdict = Retry
 			if probe && node.probes < math.MaxUint8 {
@@ -79,7 +79,13 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			l.putBack(node, r)
 			l.again(r, now, now)
 			continue
-		case unpaid, !l.cancelled() && l.budget.spent(&node.history, circumstances, l.pending.lanes.count): // else Close settles it
+		case result.Free && result.Verdict == Retry:
+			n.Retried++
+			node.item.Attempt--
+			l.putBack(node, r)
+			l.again(r, now, now) // or when the pause is over
+			continue
+		case unpaid, !l.cancelled() && l.budget.spent(&node.history, circumstances, l.pending.keys()): // else Close settles it
 			n.Failed++
 			result.Verdict = Fail
 			end.Outcome, end.Exhausted = Failed, true

@@ -7,6 +7,7 @@ type batchLimits struct {
 	envelope int    // bytes around all actions
 	comma    int    // bytes between two actions
 	newest   uint64 // the last action that may be sent for the first time
+	class    uint8  // of service
 	probe    bool   // one action, see takeProbe
 
 	elsewhere bool // see takeElsewhere

@@ -28,7 +28,8 @@ type loop[V, R any] struct {
 	delivery delivery[V, R]
 	bodies   bodies
 
-	slotless  bool      // a request was ready, and there was no slot for it
+	class     uint8     // of the request that may leave
+	slotless  bool      // one was ready, and there was no slot for it
 	condition Condition // as last reported
 	shutdown  shutdown
 }
@@ -125,11 +126,22 @@ func (l *loop[V, R]) cancelled() bool { return l.p.requests.Err() != nil }
 
 // wanted reports whether something is to be sent without waiting for more.
 func (l *loop[V, R]) wanted() bool {
-	if l.pending.retryWaits() {
+	for class := range l.pending.classes {
+		if l.wantedOf(uint8(class)) {
+			return true
+		}
+	}
+	return false
+}
+
+// wantedOf is wanted for one class.
+func (l *loop[V, R]) wantedOf(class uint8) bool {
+	if l.pending.retryWaits(class) {
 		return true
 	}
-	seq, _, ok := l.pending.oldest()
-	return ok && (seq <= l.flushes.through || l.mail.producersWaiting || l.p.config.AutoFlush && l.pending.full(l.limits()))
+	c := l.pending.classes[class]
+	head := l.pending.headOf(c)
+	return head != none && (l.pending.at(head).seq <= l.flushes.through || l.mail.producersWaiting || l.p.config.AutoFlush && c.full(l.limits()))
 }
 
 // takeCompletions judges all requests that have ended: what their replies ask for holds

@@ -79,6 +79,9 @@ func (l *loop[V, R]) takeAccepted(accepted []entry[V]) {
 		n := l.pending.at(l.pending.add(e.item, e.seq, e.accepted))
 		n.outdated, n.item.Outdated = outdated, outdated
 	}
+	if len(accepted) > 0 {
+		l.pending.newest = accepted[len(accepted)-1].seq
+	}
 	l.p.admission.unfold(&fold)
 }
 

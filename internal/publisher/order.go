@@ -16,6 +16,22 @@ func (q *queue) each(f func(r ref)) {
 	}
 }
 
+// remove takes a ref out of the middle, and reports whether it was there.
+func (q *queue) remove(r ref) bool {
+	mask := uint(len(q.refs) - 1)
+	for i := q.start; i != q.end; i++ {
+		if q.refs[i&mask] != r {
+			continue
+		}
+		for ; i != q.start; i-- { // those before it move up
+			q.refs[i&mask] = q.refs[(i-1)&mask]
+		}
+		q.start++
+		return true
+	}
+	return false
+}
+
 func (q *queue) push(r ref) {
 	if q.len() == len(q.refs) {
 		bigger := make([]ref, max(8, 2*len(q.refs)))

@@ -26,18 +26,24 @@ func (l *loop[V, R]) overload() {
 }
 
 // canMakeRoom reports whether somebody waits for room that purging can make.
-// What is in flight, and what waits behind it, stays.
+// What is in flight or held, and what waits behind it, stays.
 func (l *loop[V, R]) canMakeRoom() bool {
 	waits, size, limits := l.p.admission.lacks()
 	items, bytes := 0, int64(0)
+	count := func(r ref) { // up to a place, if there is one
+		for ; r != none && l.pending.places.of[r] == nil; r = l.pending.at(r).next {
+			it := &l.pending.at(r).item
+			items += it.travelling()
+			bytes += int64(len(it.Body) + l.pending.at(r).kept)
+		}
+	}
 	for _, f := range l.flights.inFlight {
 		for _, r := range f.refs {
-			for ; r != none; r = l.pending.at(r).next {
-				it := &l.pending.at(r).item
-				items += it.travelling()
-				bytes += int64(len(it.Body) + l.pending.at(r).kept)
-			}
+			count(r)
 		}
+	}
+	for r := range l.pending.places.of {
+		count(l.pending.at(r).next)
 	}
 	return waits && items < limits.Items && bytes+size <= limits.Bytes
 }

@@ -48,9 +48,9 @@ func (p *pending[V]) divide(batch []ref, n int) (pieces [][]ref) {
 	return pieces
 }
 
-// duePart returns the position of the part that is to be sent next, or -1.
-func (p *pending[V]) duePart() int {
-	return slices.IndexFunc(p.parts, func(part part) bool { return part.due <= p.now })
+// duePart returns the position of the part of the class that is to be sent next, or -1.
+func (p *pending[V]) duePart(class uint8) int {
+	return slices.IndexFunc(p.parts, func(part part) bool { return part.due <= p.now && p.mostUrgent(part.refs) == class })
 }
 
 // dissolve puts the actions of parts that failed back one by one.

@@ -24,6 +24,8 @@ type node[V any] struct {
 	due      instant // not before this, while it waits for a retry
 	history
 	next     ref     // the action accepted next for the same key; the next free node in the free list
+	prev     ref     // the one before; none if it is the first
+	class    uint8   // of service: its own, or that of one behind it
 	held     *group  // that it waits in, or nil
 	cutAt    instant // when a request that carried it was cut last, if cut
 	probes   uint8   // probes that carried it and failed
@@ -50,39 +52,27 @@ type pending[V any] struct {
 
 	blocks [][]node[V] // of nodesInBlock; all but the first never move, so that growing copies little
 	free   ref
-	count  int // nodes in use
+	count  int // actions
 	lanes  lanes
+	places places
 
-	ready   queue   // never sent, in order of acceptance
-	freed   refHeap // never sent, was behind another action of its key; by seq
-	delayed refHeap // waits for a retry, or until nothing of an earlier one can be at work; by due time
-	due     refHeap // its retry is due; by seq
-	parts   []part  // of batches that were refused or failed, each to be sent as it is
+	classes []*class // what is sendable by itself, the most urgent one first
+	delayed refHeap  // waits for a retry, or until nothing of an earlier one can be at work; by due time
+	parts   []part   // of batches that were refused or failed, each to be sent as it is
 	groups  []*group
+	newest  uint64  // number of the last action that came in
 	now     instant // of the last promote
 	cuts    cutKeys
-
-	waiting      int // actions in ready, freed and due
-	waitingBytes int // their size, without separators
 }
 
 func newPending[V any](detach func(v *V)) *pending[V] {
 	p := &pending[V]{detach: detach, free: none, lanes: newLanes()}
-	bySeq := func(a, b ref) bool { return p.at(a).seq < p.at(b).seq }
-	p.freed.less = bySeq
-	p.due.less = func(a, b ref) bool {
-		// One that was a probe that failed lets others try first: it may be what the
-		// service cannot take.
-		if p.at(a).probes != p.at(b).probes {
-			return p.at(a).probes < p.at(b).probes
-		}
-		return bySeq(a, b)
-	}
+	p.classes = []*class{p.newClass()}
 	p.delayed.less = func(a, b ref) bool {
 		if p.at(a).due != p.at(b).due {
 			return p.at(a).due < p.at(b).due
 		}
-		return bySeq(a, b)
+		return p.at(a).seq < p.at(b).seq
 	}
 	return p
 }
@@ -90,10 +80,11 @@ func newPending[V any](detach func(v *V)) *pending[V] {
 // add takes in an action, at the end of its key's lane.
 func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	r = p.alloc()
-	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none}
+	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none, prev: none, class: item.Class}
 	p.count++
 	if tail, busy := p.append(r); busy {
-		p.at(tail).next = r
+		p.at(tail).next, p.at(r).prev = r, tail
+		p.raise(tail, item.Class)
 		p.at(r).item.copyOut() // it may wait for long
 		p.stays(r)
 		return r
@@ -107,7 +98,7 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	if p.holdApart(r) {
 		return r
 	}
-	p.ready.push(r)
+	p.classOf(r).ready.push(r)
 	p.waits(r, +1)
 	return r
 }
@@ -161,7 +152,10 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 		p.end(r)
 	} else {
 		next := p.at(n.next)
+		next.prev = none
 		switch {
+		case p.places.of[n.next] != nil:
+			p.arrive(n.next, r, quiet)
 		case next.outdated, next.removed:
 			drop = n.next
 			if n.cut && (!next.cut || n.cutAt > next.cutAt) { // for the one behind it
@@ -174,16 +168,24 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 			p.offer(n.next)
 		}
 	}
-	*n = node[V]{next: p.free} // drops the document for the garbage collector
-	p.free = r
-	p.count--
+	if n.seq != 0 { // else it was a place
+		p.count--
+		delete(p.places.since, r)
+	}
+	p.recycle(r)
 	return drop
+}
+
+// recycle makes a node free.
+func (p *pending[V]) recycle(r ref) {
+	*p.at(r) = node[V]{next: p.free} // drops the document for the garbage collector
+	p.free = r
 }
 
 // offer makes an action sendable that was never sent and was behind another.
 func (p *pending[V]) offer(r ref) {
 	if !p.holdApart(r) {
-		p.freed.push(r)
+		p.classOf(r).freed.push(r)
 		p.waits(r, +1)
 	}
 }
@@ -204,46 +206,41 @@ func (p *pending[V]) promote(now instant) {
 		case !p.at(r).sent:
 			p.offer(r)
 		case !p.holdApart(r):
-			p.due.push(r)
+			p.classOf(r).due.push(r)
 			p.waits(r, +1)
 		}
 	}
 }
 
-// retryWaits reports whether something is to be sent again now, so that a
+// retryWaits reports whether something of a class is to be sent again now, so that a
 // batch goes out however small.
-func (p *pending[V]) retryWaits() bool {
-	return p.due.len() > 0 || p.duePart() >= 0 || p.dueGroup() != nil
+func (p *pending[V]) retryWaits(class uint8) bool {
+	return p.classes[class].due.len() > 0 || p.duePart(class) >= 0 || p.dueGroup(class) != nil
 }
 
 // full reports whether what waits fills a batch.
-func (p *pending[V]) full(l batchLimits) bool {
-	return p.waiting >= l.actions || p.waiting > 0 && l.size(p.waiting, p.waitingBytes) >= l.bytes
+func (c *class) full(l batchLimits) bool {
+	return c.waiting >= l.actions || c.waiting > 0 && l.size(c.waiting, c.waitingBytes) >= l.bytes
 }
 
 // oldest returns the sendable action that was accepted first and never sent.
 func (p *pending[V]) oldest() (seq uint64, accepted instant, ok bool) {
-	r := p.head()
+	r, _ := p.head()
 	if r == none {
 		return 0, 0, false
 	}
 	return p.at(r).seq, p.at(r).accepted, true
 }
 
-// head returns the oldest of freed and ready.
-func (p *pending[V]) head() ref {
-	switch {
-	case p.freed.len() == 0 && p.ready.len() == 0:
-		return none
-	case p.freed.len() == 0:
-		return p.ready.front()
-	case p.ready.len() == 0:
-		return p.freed.front()
+// head returns the oldest head of the classes.
+func (p *pending[V]) head() (oldest ref, of *class) {
+	oldest = none
+	for _, c := range p.classes {
+		if r := p.headOf(c); r != none && (oldest == none || p.at(r).seq < p.at(oldest).seq) {
+			oldest, of = r, c
+		}
 	}
-	if f, r := p.freed.front(), p.ready.front(); p.at(f).seq < p.at(r).seq {
-		return f
-	}
-	return p.ready.front()
+	return oldest, of
 }
 
 // nextRetry returns when the next delayed action, part or group is due that is not
@@ -274,7 +271,7 @@ func (p *pending[V]) nextRetry() (next instant, ok bool) {
 func (p *pending[V]) replace(r ref, body []byte) {
 	n := p.at(r)
 	if n.counted {
-		p.waitingBytes += len(body) - len(n.item.Body)
+		p.classOf(r).waitingBytes += len(body) - len(n.item.Body)
 	}
 	if g := n.held; g != nil {
 		g.remove(r, len(n.item.Body))
@@ -284,11 +281,27 @@ func (p *pending[V]) replace(r ref, body []byte) {
 	n.item.Body = body
 }
 
+// sort sorts actions in the order of their acceptance, but for those of a hold, which
+// are in front of what was accepted since.
 func (p *pending[V]) sort(refs []ref) {
-	slices.SortFunc(refs, func(a, b ref) int { return cmp.Compare(p.at(a).seq, p.at(b).seq) })
+	slices.SortFunc(refs, func(a, b ref) int {
+		if len(p.places.since) > 0 {
+			if c := cmp.Compare(p.place(a), p.place(b)); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(p.at(a).seq, p.at(b).seq)
+	})
 }
 
-// all returns every action, in order of acceptance.
+func (p *pending[V]) place(r ref) uint64 {
+	if since, held := p.places.since[r]; held {
+		return since
+	}
+	return p.at(r).seq
+}
+
+// all returns every action, in the order of sort.
 func (p *pending[V]) all() []ref {
 	refs := make([]ref, 0, p.count)
 	p.each(func(r ref) { refs = append(refs, r) })
@@ -310,7 +323,8 @@ func (p *pending[V]) each(f func(r ref)) {
 func (p *pending[V]) sizeOf(r ref) int { return len(p.at(r).item.Body) }
 
 func (p *pending[V]) waits(r ref, n int) {
-	p.waiting += n
-	p.waitingBytes += n * len(p.at(r).item.Body)
+	c := p.classOf(r)
+	c.waiting += n
+	c.waitingBytes += n * len(p.at(r).item.Body)
 	p.at(r).counted = n > 0
 }

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -36,22 +37,28 @@ func keysOf(p *pending[int], refs []ref) (keys []string) {
 	return keys
 }
 
-// naive is a pending that anybody can check by reading it: a list in order of
-// acceptance.
+// naive is a pending that anybody can check by reading it: a list in which the actions
+// of a key, and the places that holds have in its lane, are in their order.
 type naive struct {
 	actions []*naiveAction
 }
 
 type naiveAction struct {
 	key   string
+	class uint8
 	size  int
-	seq   uint64
+	seq   uint64  // 0: a place
 	due   instant // while it waits for a retry
 	retry bool
 	out   bool
+
+	// Of a place.
+	at      ref
+	since   uint64
+	reached bool
 }
 
-// first reports whether no older action of its key is unsettled.
+// first reports whether nothing of its key is before it.
 func (n *naive) first(a *naiveAction) bool {
 	for _, b := range n.actions {
 		if b == a {
@@ -64,11 +71,24 @@ func (n *naive) first(a *naiveAction) bool {
 	return false
 }
 
+// classOf returns the most urgent class of an action and those of its key behind it.
+func (n *naive) classOf(a *naiveAction) uint8 {
+	class := a.class
+	for _, b := range n.actions[slices.Index(n.actions, a):] {
+		if b.key == a.key {
+			class = min(class, b.class)
+		}
+	}
+	return class
+}
+
 func (n *naive) take(now instant, l batchLimits) (batch []*naiveAction) {
 	bytes := 0
+	oldest := slices.Clone(n.actions)
+	slices.SortFunc(oldest, func(a, b *naiveAction) int { return cmp.Compare(a.seq, b.seq) })
 	for _, retries := range []bool{true, false} {
-		for _, a := range n.actions {
-			if a.out || a.retry != retries || a.retry && a.due > now || !n.first(a) {
+		for _, a := range oldest {
+			if a.seq == 0 || a.out || a.retry != retries || a.retry && a.due > now || !n.first(a) || n.classOf(a) != l.class {
 				continue
 			}
 			if len(batch) == l.actions || len(batch) > 0 && l.size(len(batch)+1, bytes+a.size) > l.bytes {
@@ -81,25 +101,88 @@ func (n *naive) take(now instant, l batchLimits) (batch []*naiveAction) {
 	return batch
 }
 
+// places returns the places of the list.
+func (n *naive) places() (places []*naiveAction) {
+	for _, a := range n.actions {
+		if a.seq == 0 {
+			places = append(places, a)
+		}
+	}
+	return places
+}
+
+func (n *naive) remove(a *naiveAction) {
+	n.actions = slices.DeleteFunc(n.actions, func(b *naiveAction) bool { return a == b })
+}
+
+// ofKey returns the numbers of the actions of a key.
+func (n *naive) ofKey(key string) (seqs []uint64) {
+	for _, a := range n.actions {
+		if a.key == key && a.seq != 0 {
+			seqs = append(seqs, a.seq)
+		}
+	}
+	return seqs
+}
+
+// Keys, classes and holds in any order: what can be sent is what can be sent of a list.
 func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, n := newPending[int](nil), &naive{}
 		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1, newest: math.MaxUint64, partActions: 1 << 20, partBytes: 1 << 30}
+		keys := []string{"a", "b", "c", "d", "e"}
+		classes := rapid.SampledFrom([]uint8{1, 3}).Draw(t, "classes")
 		var now instant
 		var seq uint64
 		flying := map[ref]*naiveAction{}
+		draw := func(t *rapid.T) *naiveAction {
+			seq++
+			return &naiveAction{
+				key: rapid.SampledFrom(keys).Draw(t, "key"), class: rapid.Uint8Range(0, classes-1).Draw(t, "class"),
+				size: rapid.IntRange(1, 20).Draw(t, "size"), seq: seq,
+			}
+		}
+		item := func(a *naiveAction) Item[int] {
+			return Item[int]{Key: a.key, Class: a.class, Body: make([]byte, a.size)}
+		}
+		place := func(t *rapid.T, reached bool) *naiveAction {
+			places := slices.DeleteFunc(n.places(), func(a *naiveAction) bool { return reached && !a.reached })
+			if len(places) == 0 {
+				t.Skip("no place")
+			}
+			return rapid.SampledFrom(places).Draw(t, "place")
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
-				seq++
-				a := &naiveAction{key: rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "key"), size: rapid.IntRange(1, 20).Draw(t, "size"), seq: seq}
+				a := draw(t)
 				n.actions = append(n.actions, a)
-				p.add(Item[int]{Key: a.key, Body: make([]byte, a.size)}, seq, now)
+				p.add(item(a), seq, now)
+				p.newest = seq
+			},
+			"hold": func(t *rapid.T) {
+				a := &naiveAction{key: rapid.SampledFrom(keys).Draw(t, "key"), class: math.MaxUint8, since: p.newest}
+				n.actions = append(n.actions, a)
+				a.at, _ = p.hold(a.key, func() { a.reached = true })
+			},
+			"add to a hold": func(t *rapid.T) {
+				at := place(t, true)
+				a := draw(t)
+				a.key = at.key
+				n.actions = slices.Insert(n.actions, slices.Index(n.actions, at), a)
+				p.addFront(at.at, item(a), seq, now, at.since)
+			},
+			"release": func(t *rapid.T) {
+				at := place(t, false)
+				n.remove(at)
+				require.Equal(t, none, p.release(at.at))
 			},
 			"wait": func(t *rapid.T) { now += instant(rapid.IntRange(1, 5).Draw(t, "wait")) },
 			"take": func(t *rapid.T) {
-				want := n.take(now, limits)
 				p.promote(now)
-				require.Equal(t, len(want) > 0, p.waiting > 0)
+				limits := limits
+				limits.class = rapid.Uint8Range(0, uint8(len(p.classes)-1)).Draw(t, "class")
+				want := n.take(now, limits)
+				require.Equal(t, len(want) > 0, p.classes[limits.class].waiting > 0)
 				got := take(p, limits)
 				require.Len(t, got, len(want))
 				for i, r := range got {
@@ -111,7 +194,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 			"settle": func(t *rapid.T) {
 				for r, a := range flying {
 					delete(flying, r)
-					n.actions = slices.DeleteFunc(n.actions, func(b *naiveAction) bool { return a == b })
+					n.remove(a)
 					p.remove(r, 0)
 					return
 				}
@@ -125,10 +208,25 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				require.Equal(t, len(n.actions), p.count)
-				require.Len(t, p.all(), len(n.actions))
-				for i, r := range p.all() {
-					require.Equal(t, n.actions[i].seq, p.at(r).seq)
+				all := p.all()
+				require.Len(t, all, p.count)
+				sendable := 0
+				for _, key := range keys {
+					var seqs []uint64
+					for _, r := range all {
+						if p.at(r).item.Key == key {
+							seqs = append(seqs, p.at(r).seq)
+						}
+					}
+					require.Equal(t, n.ofKey(key), seqs, "in the order in which they go")
+					require.Equal(t, len(seqs) > 0, p.has(key))
+					if slices.ContainsFunc(n.actions, func(a *naiveAction) bool { return a.key == key && a.seq != 0 && n.first(a) }) {
+						sendable++
+					}
+				}
+				require.Equal(t, sendable, p.keys())
+				for _, a := range n.places() {
+					require.True(t, a.reached || !n.first(a), "%s is reached when it is the first", a.key)
 				}
 			},
 		})
@@ -166,7 +264,7 @@ func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
 	batch := take(p, noLimits)
 	p.split(batch, -1)
 	fill(p, "new")
-	assert.True(t, p.retryWaits())
+	assert.True(t, p.retryWaits(0))
 	assert.Equal(t, []string{"k00", "k11", "k22"}, keysOf(p, take(p, noLimits)))
 	giant := take(p, noLimits)
 	assert.Equal(t, []string{"k33", "k44"}, keysOf(p, giant))
@@ -220,7 +318,7 @@ func TestASettledActionIsForgotten(t *testing.T) {
 			assert.Nil(t, n.item.Body)
 		}
 		assert.Zero(t, p.lanes.count)
-		assert.Zero(t, p.waitingBytes)
+		assert.Zero(t, p.classes[0].waitingBytes)
 	}
 }
 

@@ -219,23 +219,23 @@ func TestAProbeIsOneAction(t *testing.T) {
 	fill(p, "b")
 	assert.Equal(t, []string{"b0"}, keysOf(p, take(p, probe)))
 	assert.Equal(t, []string{"a0"}, keysOf(p, take(p, probe)))
-	assert.Zero(t, p.waiting)
-	assert.Zero(t, p.waitingBytes)
+	assert.Zero(t, p.waiting())
+	assert.Zero(t, p.classes[0].waitingBytes)
 }
 
 func TestReplaceCountsTheNewBody(t *testing.T) {
 	p := newPending[int](nil)
 	fill(p, "a", "b", "a")
 	p.replace(0, []byte("three"))
-	assert.Equal(t, len("three")+1, p.waitingBytes)
+	assert.Equal(t, len("three")+1, p.classes[0].waitingBytes)
 	p.replace(2, []byte("behind")) // not counted before it is the first of its key
-	assert.Equal(t, len("three")+1, p.waitingBytes)
+	assert.Equal(t, len("three")+1, p.classes[0].waitingBytes)
 	for _, r := range take(p, noLimits) {
 		p.remove(r, 0)
 	}
-	assert.Equal(t, len("behind"), p.waitingBytes)
+	assert.Equal(t, len("behind"), p.classes[0].waitingBytes)
 	take(p, noLimits)
-	assert.Zero(t, p.waitingBytes)
+	assert.Zero(t, p.classes[0].waitingBytes)
 }
 
 // Every place from which the oldest can be taken, and the order in which it is.
@@ -256,10 +256,10 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 		order = append(order, keysOf(p, []ref{r})...)
 	}
 	assert.Equal(t, []string{"part10", "part21", "delayed12", "delayed23", "due4", "ready7", "done9"}, order)
-	assert.Zero(t, p.waiting)
-	assert.Zero(t, p.waitingBytes)
+	assert.Zero(t, p.waiting())
+	assert.Zero(t, p.classes[0].waitingBytes)
 	assert.Empty(t, p.parts)
-	assert.Zero(t, p.delayed.len()+p.due.len()+p.ready.len()+p.freed.len())
+	assert.Zero(t, p.delayed.len()+p.classes[0].due.len()+p.classes[0].ready.len()+p.classes[0].freed.len())
 }
 
 // leavingGate is always open, and ends the goroutine that asks it for the n-th

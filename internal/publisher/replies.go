@@ -58,7 +58,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() {
 		l.pace.tuned = tuner(Sample{
 			Now: now, Started: f.left, Items: len(f.refs), Bytes: f.batch.Bytes, Done: n.Done, Throttled: f.reply.Throttled,
-			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting + n.Retried + l.p.admission.backlog(),
+			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting() + n.Retried + l.p.admission.backlog(),
 		})
 	}
 	if l.p.config.Recycle != nil {

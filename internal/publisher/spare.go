@@ -5,11 +5,11 @@ package publisher
 // must not keep what each of them needed once, and one that is used again soon
 // shall not have to make it anew.
 type spare[V, R any] struct {
-	blocks [][]node[V]
-	free   ref
-	lanes  lanes
-	ready  queue
-	heaps  [3][]ref
+	blocks  [][]node[V]
+	free    ref
+	lanes   lanes
+	classes []*class
+	delayed []ref
 
 	settled []Settlement[V, R]
 	endings []ending
@@ -31,12 +31,10 @@ func (l *loop[V, R]) lend(a *admission[V]) {
 		}
 	}
 	l.p.spare.Put(&spare[V, R]{
-		blocks: p.blocks, free: p.free, lanes: p.lanes, ready: p.ready,
-		heaps:   [3][]ref{p.freed.refs, p.delayed.refs, p.due.refs},
+		blocks: p.blocks, free: p.free, lanes: p.lanes, classes: p.classes, delayed: p.delayed.refs,
 		settled: l.delivery.settled, endings: l.delivery.endings, moving: l.bodies.moving, left: l.bodies.released, idle: l.flights.idle,
 	})
-	p.blocks, p.free, p.lanes, p.ready = nil, none, newLanes(), queue{}
-	p.freed.refs, p.delayed.refs, p.due.refs = nil, nil, nil
+	p.blocks, p.free, p.lanes, p.classes, p.delayed.refs = nil, none, newLanes(), []*class{p.newClass()}, nil
 	a.inbox, a.spare = nil, nil
 	l.delivery.settled, l.delivery.endings, l.bodies.moving, l.bodies.released, l.flights.idle = nil, nil, nil, nil, nil
 }
@@ -48,8 +46,7 @@ func (l *loop[V, R]) fetch() {
 		return
 	}
 	p := l.pending
-	p.blocks, p.free, p.lanes, p.ready = s.blocks, s.free, s.lanes, s.ready
-	p.freed.refs, p.delayed.refs, p.due.refs = s.heaps[0], s.heaps[1], s.heaps[2]
+	p.blocks, p.free, p.lanes, p.classes, p.delayed.refs = s.blocks, s.free, s.lanes, s.classes, s.delayed
 	l.delivery.settled, l.delivery.endings, l.bodies.moving, l.bodies.released, l.flights.idle = s.settled, s.endings, s.moving, s.left, s.idle
 }
 

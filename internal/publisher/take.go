@@ -17,26 +17,27 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 			r = p.takeElsewhere(l.newest, l.tried)
 		}
 		if r == none {
-			r = p.takeProbe(l.newest)
+			r = p.takeProbe(l.class, l.newest)
 		}
 		if r != none {
 			out = append(out, r)
 		}
 		return out, false
 	}
-	if g := p.dueGroup(); g != nil && (g.turn || p.waiting == 0 && p.duePart() < 0) {
+	c := p.classes[l.class]
+	if g := p.dueGroup(l.class); g != nil && (g.turn || c.waiting == 0 && p.duePart(l.class) < 0) {
 		return append(out, g.take(p.sizeOf)), false
 	} else if g != nil {
 		g.turn = true
 	}
-	if i := p.duePart(); i >= 0 {
+	if i := p.duePart(l.class); i >= 0 {
 		return p.takePart(out, l, i)
 	}
 	bytes := 0
 	for len(out) < l.actions {
-		r, retried := p.head(), p.due.len() > 0
+		r, retried := p.headOf(c), c.due.len() > 0
 		if retried {
-			r = p.due.front()
+			r = c.due.front()
 		}
 		if r == none || !retried && p.at(r).seq > l.newest {
 			break
@@ -50,15 +51,12 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 		if len(out) > 0 && (p.at(out[0]).together > 0) != (p.at(r).together > 0) {
 			break
 		}
-		switch {
-		case retried:
-			p.due.pop()
-		case p.freed.len() > 0 && p.freed.front() == r:
-			p.freed.pop()
-		default:
-			p.ready.pop()
+		if retried {
+			c.due.pop()
+			p.waits(r, -1)
+		} else {
+			p.popHead(c, r)
 		}
-		p.waits(r, -1)
 		bytes += size
 		out = append(out, r)
 	}
@@ -89,15 +87,17 @@ func (p *pending[V]) takeFromPart(i, n int) {
 
 // takeProbe takes one action to find out with whether the service works: if it
 // can be, one that no probe has carried before, and none that is held apart.
-func (p *pending[V]) takeProbe(newest uint64) ref {
-	r := p.head()
+func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
+	c := p.classes[class]
+	r := p.headOf(c)
 	if r != none && p.at(r).seq > newest {
 		r = none
 	}
-	i, g := p.duePart(), p.dueGroup()
+	i, g := p.duePart(class), p.dueGroup(class)
 	switch {
-	case p.due.len() > 0 && (r == none || p.at(p.due.front()).probes == 0):
-		r = p.due.pop()
+	case c.due.len() > 0 && (r == none || p.at(c.due.front()).probes == 0):
+		r = c.due.pop()
+		p.waits(r, -1)
 	case r == none && i >= 0:
 		r = p.parts[i].refs[0]
 		p.takeFromPart(i, 1)
@@ -106,12 +106,9 @@ func (p *pending[V]) takeProbe(newest uint64) ref {
 		return g.take(p.sizeOf)
 	case r == none:
 		return none
-	case p.freed.len() > 0 && p.freed.front() == r:
-		p.freed.pop()
 	default:
-		p.ready.pop()
+		p.popHead(c, r)
 	}
-	p.waits(r, -1)
 	return r
 }
 
@@ -127,10 +124,12 @@ func (p *pending[V]) takeElsewhere(newest uint64, tried int) ref {
 			refs = append(refs, r)
 		}
 	}
-	p.ready.each(consider)
-	for _, h := range []*refHeap{&p.freed, &p.due} {
-		for _, r := range h.refs {
-			consider(r)
+	for _, c := range p.classes {
+		c.ready.each(consider)
+		for _, h := range []*refHeap{&c.freed, &c.due} {
+			for _, r := range h.refs {
+				consider(r)
+			}
 		}
 	}
 	for _, part := range p.parts {
@@ -154,18 +153,14 @@ func (p *pending[V]) takeElsewhere(newest uint64, tried int) ref {
 // takeOldest takes the action that was accepted first of those that are the
 // first of their key and not in flight, or returns none.
 func (p *pending[V]) takeOldest() ref {
-	oldest, take := p.head(), func(r ref) {
-		if p.freed.len() > 0 && p.freed.front() == r {
-			p.freed.pop()
-		} else {
-			p.ready.pop()
-		}
-		p.waits(r, -1)
-	}
+	oldest, of := p.head()
+	take := func(r ref) { p.popHead(of, r) }
 	older := func(r ref) bool { return oldest == none || p.at(r).seq < p.at(oldest).seq }
-	for i, r := range p.due.refs {
-		if older(r) {
-			oldest, take = r, func(r ref) { p.due.remove(i); p.waits(r, -1) }
+	for _, c := range p.classes {
+		for i, r := range c.due.refs {
+			if older(r) {
+				oldest, take = r, func(r ref) { c.due.remove(i); p.waits(r, -1) }
+			}
 		}
 	}
 	for i, r := range p.delayed.refs {
@@ -199,10 +194,13 @@ func (p *pending[V]) takeOldest() ref {
 // takeAll takes every action that takeOldest could take, oldest first.
 func (p *pending[V]) takeAll() []ref {
 	var refs []ref
-	for ; p.ready.len() > 0; p.ready.pop() {
-		refs = append(refs, p.ready.front())
+	for _, c := range p.classes {
+		for ; c.ready.len() > 0; c.ready.pop() {
+			refs = append(refs, c.ready.front())
+		}
+		refs = append(append(refs, c.freed.refs...), c.due.refs...)
+		c.freed.refs, c.due.refs = nil, nil
 	}
-	refs = append(append(refs, p.freed.refs...), p.due.refs...)
 	for _, r := range refs {
 		p.waits(r, -1)
 	}
@@ -217,7 +215,7 @@ func (p *pending[V]) takeAll() []ref {
 		refs = append(refs, g.refs...)
 		g.refs, g.bytes = nil, 0
 	}
-	p.freed.refs, p.due.refs, p.delayed.refs, p.parts = nil, nil, nil, nil
+	p.delayed.refs, p.parts = nil, nil
 	p.sort(refs)
 	return refs
 }
@@ -239,18 +237,20 @@ func (p *pending[V]) takeIf(wanted func(r ref) bool) (taken []ref) {
 		}
 		return kept
 	}
-	for range p.ready.len() {
-		r := p.ready.front()
-		if p.ready.pop(); !wanted(r) {
-			p.ready.push(r)
-			continue
+	for _, c := range p.classes {
+		for range c.ready.len() {
+			r := c.ready.front()
+			if c.ready.pop(); !wanted(r) {
+				c.ready.push(r)
+				continue
+			}
+			p.waits(r, -1)
+			taken = append(taken, r)
 		}
-		p.waits(r, -1)
-		taken = append(taken, r)
-	}
-	for _, h := range []*refHeap{&p.freed, &p.due} {
-		h.refs = pick(h.refs, true)
-		h.restore()
+		for _, h := range []*refHeap{&c.freed, &c.due} {
+			h.refs = pick(h.refs, true)
+			h.restore()
+		}
 	}
 	p.delayed.refs = pick(p.delayed.refs, false)
 	p.delayed.restore()

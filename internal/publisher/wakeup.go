@@ -70,17 +70,19 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	items, bytes := sortIn, int64(math.MaxInt64)
 	switch {
 	case len(l.flights.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway
-	case l.pending.waiting == 0: // the first one starts the timer
+	case l.pending.waiting() == 0: // the first one starts the timer
 		items = 1
 	default: // what a full batch lacks
 		limits := l.limits()
-		items = max(1, min(sortIn, limits.actions-l.pending.waiting))
-		bytes = int64(limits.bytes - limits.size(l.pending.waiting, l.pending.waitingBytes))
+		for _, c := range l.pending.classes {
+			items = max(1, min(items, limits.actions-c.waiting))
+			bytes = min(bytes, int64(limits.bytes-limits.size(c.waiting, c.waitingBytes)))
+		}
 	}
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if l.pending.count == 0 && len(a.inbox) == 0 { // an idle sender keeps nothing
+	if l.pending.lanes.count == 0 && len(a.inbox) == 0 { // an idle sender keeps nothing
 		a.slab.release()
 		a.slab = nil
 		l.lend(a)

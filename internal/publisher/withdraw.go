@@ -182,7 +182,7 @@ func (p *Publisher[V, R]) Contains(keys []string) []bool {
 func (l *loop[V, R]) contains(keys []string) []bool {
 	found := make([]bool, len(keys))
 	for i, key := range keys {
-		_, found[i] = l.pending.tail(&Item[V]{Key: key})
+		found[i] = l.pending.has(key)
 	}
 	a := &l.p.admission
 	a.mu.Lock()

@@ -1,0 +1,154 @@
+package publisher
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func itemsOf(class uint8, prefix string, n int) []Item[int] {
+	items := make([]Item[int], n)
+	for i := range items {
+		items[i] = Item[int]{Key: fmt.Sprint(prefix, i), Body: []byte("{}"), Class: class}
+	}
+	return items
+}
+
+func TestABatchHoldsOneClassAndTheUrgentOneGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var batches [][]uint8
+		s := &service{answer: applied}
+		p, e := start(t, s, func(c *Config[int, int]) {
+			c.Limits.InFlight = 1
+			c.Hooks.Sent = func(b *Batch[int]) {
+				var classes []uint8
+				for _, it := range b.Items {
+					classes = append(classes, it.Class)
+				}
+				batches = append(batches, classes)
+			}
+		})
+		p.Pause()
+		for i := range 3 {
+			_, err := p.Add(t.Context(), append(itemsOf(2, fmt.Sprint("slow", i), 1), itemsOf(0, fmt.Sprint("urgent", i), 1)...), true, false)
+			require.NoError(t, err)
+		}
+		p.Resume()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, [][]uint8{{0, 0, 0}, {2, 2, 2}}, batches)
+		assert.Equal(t, 6, e.completed)
+	})
+}
+
+func TestAClassWithoutASlotDoesNotHoldTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pool := &service{answer: applied}, &slots{left: 4}
+		only := &onlySlots{slots: pool}
+		only.set(2)
+		p, e := start(t, s, func(c *Config[int, int]) { c.Slots = only })
+		pool.wake = p.Wake
+		_, err := p.Add(t.Context(), append(itemsOf(0, "urgent", 1), itemsOf(2, "slow", 1)...), true, false)
+		require.NoError(t, err)
+		p.FlushAfter(0)
+		time.Sleep(time.Minute)
+		assert.Equal(t, []uint8{2}, pool.classes())
+		assert.Equal(t, Slotless, p.Condition().State)
+		only.set(0)
+		p.Wake()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, []uint8{2, 0}, pool.classes())
+		assert.Equal(t, 2, e.completed)
+	})
+}
+
+// onlySlots has slots for one class.
+type onlySlots struct {
+	*slots
+	class atomic.Uint32
+}
+
+func (s *onlySlots) set(class uint8) { s.class.Store(uint32(class)) }
+
+func (s *onlySlots) Free(class uint8) bool {
+	return uint32(class) == s.class.Load() && s.slots.Free(class)
+}
+
+// The live update of a document that a backfill is about to write waits for the
+// backfill's: it takes its class.
+func TestTheFirstActionOfAKeyTakesTheMostUrgentClassBehindIt(t *testing.T) {
+	for name, prepare := range map[string]func(p *pending[int]){
+		"never sent": func(*pending[int]) {},
+		"was freed": func(p *pending[int]) {
+			p.remove(take(p, batchLimits{actions: 1, bytes: 100, newest: 9, class: 3})[0], 0)
+		},
+		"its retry is due": func(p *pending[int]) {
+			p.retry(take(p, batchLimits{actions: 1, bytes: 100, newest: 9, class: 3})[0], 0)
+			p.promote(0)
+		},
+		"is in a part": func(p *pending[int]) {
+			p.parts = append(p.parts, part{refs: take(p, batchLimits{actions: 1, bytes: 100, newest: 9, class: 3})})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPending[int](nil)
+			for i, key := range []string{"k", "k", "other"} {
+				p.add(Item[int]{Key: key, Body: []byte("x"), Value: i, Class: 3}, uint64(i+1), 0)
+			}
+			prepare(p)
+			p.add(Item[int]{Key: "k", Body: []byte("x"), Value: 3, Class: 1}, 4, 0)
+			urgent := noLimits
+			urgent.class = 1
+			var order []string
+			for batch := take(p, urgent); len(batch) > 0; batch = take(p, urgent) {
+				order = append(order, keysOf(p, batch)...)
+				p.remove(batch[0], 0)
+			}
+			assert.Equal(t, []string{"k0", "k1", "k3"}[3-len(order):], order)
+			rest := noLimits
+			rest.class = 3
+			assert.Equal(t, []string{"other2"}, keysOf(p, take(p, rest)))
+		})
+	}
+}
+
+func TestTheUrgentClassDoesNotWaitForRoomBehindTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{answer: applied}
+		p, e := start(t, s, func(c *Config[int, int]) { c.Limits.Items = 16 })
+		p.Pause()
+		n, err := p.Add(t.Context(), itemsOf(5, "slow", 16), false, false)
+		assert.Equal(t, 14, n, "two are left to the urgent class")
+		require.ErrorIs(t, err, ErrFull)
+		n, err = p.Add(t.Context(), itemsOf(0, "urgent", 2), false, false)
+		assert.Equal(t, 2, n)
+		require.NoError(t, err)
+
+		var order []string
+		for _, c := range []struct {
+			class uint8
+			key   string
+		}{{5, "slow"}, {0, "urgent"}, {5, "slower"}} {
+			go func() {
+				_, err := p.Add(t.Context(), itemsOf(c.class, c.key+"-later", 1), true, false)
+				assert.NoError(t, err)
+			}()
+			synctest.Wait()
+		}
+		p.admission.mu.Lock()
+		for _, w := range p.admission.waiters {
+			order = append(order, w.items[0].Key)
+		}
+		p.admission.mu.Unlock()
+		assert.Equal(t, []string{"urgent-later0", "slow-later0", "slower-later0"}, order)
+		p.Resume()
+		require.NoError(t, p.Flush(t.Context()))
+		synctest.Wait()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, 19, e.completed)
+	})
+}

@@ -1,0 +1,283 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"slices"
+)
+
+// ErrReleased is the error of adding to a Hold that has ended.
+var ErrReleased = errors.New("the hold was released")
+
+// NotHeldError says that a Hold does not have a key.
+type NotHeldError struct{ Key string }
+
+func (e *NotHeldError) Error() string { return "the key " + e.Key + " is not held" }
+
+// Hold keeps the lanes of some keys for one caller: what is accepted of them from now on
+// waits until Release, and what Add accepts goes first.
+//
+// In the lane of each key it has a place, between what was accepted before and what is
+// accepted since. When all before it has settled, the key is reached. What Add accepts
+// is put in front of the place, and so behind everything before it:
+//
+//	accepted before → [what Add accepts] → place → accepted since
+//
+// A lane has as many places as there are holds of its key, and each hold takes its
+// places in all lanes at once, so holds of the same keys follow one another and cannot
+// wait for each other in a circle.
+type Hold[V, R any] struct {
+	p       *Publisher[V, R]
+	keys    []string      // each once, sorted
+	reached chan struct{} // closed by the loop when all keys are
+
+	released bool // guarded by admission.mu
+
+	// Of the loop alone.
+	missing int            // keys that are not reached
+	places  map[string]ref // by key; a place is gone when it is released
+	since   uint64         // the last item that was accepted before
+}
+
+// Hold waits until everything that was accepted of the keys is settled and reported, and
+// returns with their lanes held. What waits for a full batch is sent at once. When ctx
+// ends first nothing is held, and the error says what it waited for.
+func (p *Publisher[V, R]) Hold(ctx context.Context, keys []string) (*Hold[V, R], error) {
+	if p.InsideHook(ctx) {
+		return nil, ErrInCallback
+	}
+	if p.Closing() {
+		return nil, ErrClosed
+	}
+	h := &Hold[V, R]{p: p, reached: make(chan struct{}), places: make(map[string]ref, len(keys))}
+	h.keys = slices.Compact(slices.Sorted(slices.Values(keys)))
+	p.command(func() { p.loop.hold(h) })
+	select {
+	case <-h.reached:
+		return h, nil
+	case <-p.closed:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		h.Release()
+		return nil, p.WaitError(ctx)
+	}
+}
+
+// Add accepts items of held keys. They are sent although the lanes are held, in the order
+// of the calls, and before everything else that waits. Add does not wait, not even for
+// room: those who have it may be waiting for this hold. All or none are accepted.
+func (h *Hold[V, R]) Add(items ...Item[V]) error {
+	for i := range items {
+		if _, held := slices.BinarySearch(h.keys, items[i].Key); !held {
+			return &NotHeldError{items[i].Key}
+		}
+	}
+	a := &h.p.admission
+	now := h.p.now()
+	a.mu.Lock()
+	switch {
+	case a.closing:
+		a.mu.Unlock()
+		return ErrClosed
+	case h.released:
+		a.mu.Unlock()
+		return ErrReleased
+	}
+	accepted := make([]entry[V], len(items))
+	for i, it := range items {
+		it.Body, it.Own = bytes.Clone(it.Body), true
+		a.take(int64(len(it.Body)), true)
+		accepted[i] = entry[V]{item: it, seq: a.stats.Accepted, accepted: now}
+	}
+	a.commands = append(a.commands, func() { h.p.loop.addHeld(h, accepted) })
+	a.mu.Unlock()
+	h.p.signal()
+	return nil
+}
+
+// Release lets what was accepted meanwhile go, behind what was added. It may be called
+// more than once.
+func (h *Hold[V, R]) Release() {
+	a := &h.p.admission
+	a.mu.Lock()
+	defer h.p.signal()
+	defer a.mu.Unlock()
+	if !h.released && !a.ended {
+		a.commands = append(a.commands, func() { h.p.loop.release(h) })
+	}
+	h.released = true
+}
+
+// hold takes a place in the lane of each key.
+func (l *loop[V, R]) hold(h *Hold[V, R]) {
+	h.since = l.pending.newest
+	h.missing = len(h.keys)
+	reached := func() {
+		if h.missing--; h.missing == 0 {
+			close(h.reached)
+		}
+	}
+	if h.missing == 0 {
+		close(h.reached)
+	}
+	for _, key := range h.keys {
+		var before uint64
+		h.places[key], before = l.pending.hold(key, reached)
+		l.flushes.through = max(l.flushes.through, before)
+	}
+}
+
+// addHeld puts items in front of the places of their keys.
+func (l *loop[V, R]) addHeld(h *Hold[V, R], accepted []entry[V]) {
+	now := l.p.now()
+	l.pending.now = now
+	for _, e := range accepted {
+		l.pending.addFront(h.places[e.item.Key], e.item, e.seq, now, h.since)
+		if l.pending.holdsWait() {
+			l.flushes.through = max(l.flushes.through, e.seq)
+		}
+	}
+	l.p.config.Hooks.Accepted(len(accepted))
+}
+
+// release gives up the places of a hold.
+func (l *loop[V, R]) release(h *Hold[V, R]) {
+	l.pending.now = l.p.now()
+	for _, key := range h.keys {
+		if r := l.pending.release(h.places[key]); r != none { // it was taken back
+			l.delivery.dropped = append(l.delivery.dropped, dropped[R]{node: r})
+		}
+	}
+	l.endDropped()
+}
+
+// place is a node that keeps a lane for a hold. It is no action: it is in no queue, and
+// counts nowhere but in the lanes.
+type place struct {
+	reached func()  // nil once it was called, because everything before has settled
+	quiet   instant // until then the service may be at work on what was before it
+}
+
+// places are the places of all holds. Both maps are empty, mostly.
+type places struct {
+	of map[ref]*place
+	// since orders the actions in front of a place: behind those up to this number.
+	since map[ref]uint64
+	first int // places that are the first of their lane
+}
+
+// hold takes a place at the end of the lane of a key, and calls reached when everything
+// before it has settled. before is the highest number of the actions before it, 0 if there
+// are none.
+func (p *pending[V]) hold(key string, reached func()) (at ref, before uint64) {
+	at = p.alloc()
+	*p.at(at) = node[V]{item: Item[V]{Key: key}, next: none, prev: none, class: math.MaxUint8}
+	if p.places.of == nil {
+		p.places.of, p.places.since = make(map[ref]*place), make(map[ref]uint64)
+	}
+	s := &place{reached: reached}
+	p.places.of[at] = s
+	if tail, busy := p.append(at); busy {
+		p.at(tail).next, p.at(at).prev = at, tail
+		for r := tail; r != none; r = p.at(r).prev {
+			before = max(before, p.at(r).seq)
+		}
+		return at, before
+	}
+	s.quiet = p.cuts.until(key, p.now)
+	p.reach(s)
+	return at, 0
+}
+
+// reach notes that a place is the first of its lane.
+func (p *pending[V]) reach(s *place) {
+	p.places.first++
+	if s.reached != nil {
+		s.reached()
+		s.reached = nil
+	}
+}
+
+// holdsWait reports whether a hold waits for what is before its places.
+func (p *pending[V]) holdsWait() bool {
+	for _, s := range p.places.of {
+		if s.reached != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// addFront puts an action in front of a place that was reached.
+func (p *pending[V]) addFront(at ref, item Item[V], seq uint64, now instant, since uint64) {
+	n, r, before := p.at(at), p.alloc(), p.at(at).prev
+	item.hash = n.item.hash
+	*p.at(r) = node[V]{
+		item: item, seq: seq, accepted: now, next: at, prev: before, class: min(item.Class, n.class), cut: n.cut, cutAt: n.cutAt,
+	}
+	n = p.at(at) // alloc may have moved it
+	n.prev = r
+	p.count++
+	p.places.since[r] = since
+	if before != none {
+		p.at(before).next = r
+		p.raise(before, p.at(r).class)
+		return
+	}
+	p.places.first--
+	if quiet := p.places.of[at].quiet; quiet > p.now {
+		p.retry(r, quiet)
+	} else {
+		p.offer(r)
+	}
+}
+
+// arrive notes that what was before a place has settled.
+func (p *pending[V]) arrive(at, settled ref, quiet instant) {
+	s, n, before := p.places.of[at], p.at(at), p.at(settled)
+	if before.cut && (!n.cut || before.cutAt > n.cutAt) { // for what comes next, should it be taken back
+		n.cut, n.cutAt = true, before.cutAt
+	}
+	s.quiet = max(s.quiet, quiet)
+	p.reach(s)
+}
+
+// release gives up a place. It returns an action to drop, see remove.
+func (p *pending[V]) release(at ref) (drop ref) {
+	quiet := p.places.of[at].quiet
+	delete(p.places.of, at)
+	n := p.at(at)
+	if n.prev == none {
+		p.places.first--
+		return p.remove(at, quiet)
+	}
+	if p.at(n.prev).next = n.next; n.next == none {
+		p.lanes.slots[p.find(n.item.hash, n.item.Key)].tail = n.prev
+	} else {
+		p.at(n.next).prev = n.prev
+	}
+	p.recycle(at)
+	return none
+}
+
+// releaseAll gives up all places, because everything ends.
+func (p *pending[V]) releaseAll() {
+	for at := range p.places.of {
+		p.release(at)
+	}
+}
+
+// keys returns how many keys have something that can be sent.
+func (p *pending[V]) keys() int { return p.lanes.count - p.places.first }
+
+// has reports whether an action of the key is not settled.
+func (p *pending[V]) has(key string) bool {
+	r, found := p.tail(&Item[V]{Key: key})
+	for found && p.places.of[r] != nil {
+		r = p.at(r).prev
+		found = r != none
+	}
+	return found
+}

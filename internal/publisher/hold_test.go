@@ -1,0 +1,325 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// journal is what requests have carried, in order: keys with a letter for the body.
+type journal struct {
+	mu   sync.Mutex
+	sent []string
+}
+
+func (j *journal) answer(b *Batch[int]) Reply[int] {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, it := range b.Items {
+		j.sent = append(j.sent, it.Key+string(it.Body))
+	}
+	return applied(b)
+}
+
+func (j *journal) of(key string) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var bodies []string
+	for _, s := range j.sent {
+		if body, of := strings.CutPrefix(s, key); of {
+			bodies = append(bodies, body)
+		}
+	}
+	return strings.Join(bodies, "")
+}
+
+// write adds items, each a key and a letter.
+func write(t *testing.T, p *Publisher[int, int], items ...string) {
+	t.Helper()
+	for _, s := range items {
+		_, err := p.Add(t.Context(), []Item[int]{letter(s)}, true, false)
+		require.NoError(t, err)
+	}
+}
+
+func letter(s string) Item[int] { return Item[int]{Key: s[:1], Body: []byte(s[1:])} }
+
+func TestWhatAHoldAddsGoesBetweenWhatWasAcceptedBeforeAndSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		p, e := start(t, &service{answer: j.answer}, nil)
+		write(t, p, "k1", "k2", "x1")
+		h, err := p.Hold(t.Context(), []string{"k", "y", "k"})
+		require.NoError(t, err)
+		assert.Equal(t, "12", j.of("k"), "everything before has settled")
+		write(t, p, "k5", "k6", "y2", "x2")
+		p.FlushAfter(0)
+		time.Sleep(time.Minute)
+		assert.Equal(t, "12", j.of("k"), "what came since waits")
+		assert.Equal(t, "12", j.of("x"), "other keys do not")
+		require.NoError(t, h.Add(letter("k3"), letter("k4"), letter("y1")))
+		p.FlushAfter(0)
+		time.Sleep(time.Minute)
+		assert.Equal(t, "1234", j.of("k"), "although the lane is held")
+		assert.Equal(t, []bool{true, true, false}, p.Contains([]string{"k", "y", "x"}))
+		h.Release()
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, "123456", j.of("k"))
+		assert.Equal(t, "12", j.of("y"))
+		assert.Equal(t, []bool{false, false, false}, p.Contains([]string{"k", "y", "x"}))
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, 10, e.completed)
+		assert.Zero(t, p.loop.pending.lanes.count)
+		assert.Zero(t, p.loop.pending.places.first)
+	})
+}
+
+func TestAReleaseWaitsForWhatTheHoldHasAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		p, _ := start(t, &service{answer: j.answer}, func(c *Config[int, int]) { c.Limits.BatchItems = 1 })
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		write(t, p, "k2")
+		require.NoError(t, h.Add(letter("k1")))
+		h.Release()
+		h.Release()
+		write(t, p, "k3")
+		require.ErrorIs(t, h.Add(letter("k9")), ErrReleased)
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, "123", j.of("k"))
+	})
+}
+
+func TestHoldsOfTheSameKeysFollowOneAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, &service{answer: applied}, nil)
+		var order []string
+		var all sync.WaitGroup
+		hold := func(name string, keys ...string) {
+			all.Go(func() {
+				h, err := p.Hold(t.Context(), keys)
+				if !assert.NoError(t, err) {
+					return
+				}
+				order = append(order, name)
+				time.Sleep(time.Second)
+				h.Release()
+			})
+			synctest.Wait()
+		}
+		hold("first", "a", "b")
+		hold("second", "b", "a")
+		hold("third", "a", "b", "c")
+		all.Wait()
+		assert.Equal(t, []string{"first", "second", "third"}, order)
+	})
+}
+
+func TestAHoldThatIsGivenUpHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		p, _ := start(t, &service{answer: j.answer}, nil)
+		p.Pause()
+		write(t, p, "k1")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := p.Hold(ctx, []string{"k", "free"})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrPaused, "what it waited for")
+		write(t, p, "k2", "f1")
+		p.Resume()
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, "12", j.of("k"))
+		assert.Equal(t, "1", j.of("f"))
+	})
+}
+
+func TestAHoldDoesNotWaitForRoomThatWaitsForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		p, e := start(t, &service{answer: j.answer}, func(c *Config[int, int]) { c.Limits.Items = 2 })
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		write(t, p, "k2", "k3")
+		go write(t, p, "k4")
+		synctest.Wait()
+		require.NoError(t, h.Add(letter("k1")))
+		assert.Equal(t, 3, p.Stats().Items)
+		h.Release()
+		require.NoError(t, p.Flush(t.Context()))
+		synctest.Wait()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, "1234", j.of("k"))
+		assert.Equal(t, 4, e.completed)
+	})
+}
+
+func TestAHoldTakesOnlyKeysThatItHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, &service{answer: applied}, nil)
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		defer h.Release()
+		var other *NotHeldError
+		require.ErrorAs(t, h.Add(letter("k1"), letter("x1")), &other)
+		assert.Equal(t, "x", other.Key)
+		assert.Zero(t, p.Stats().Accepted, "all or none")
+	})
+}
+
+func TestWhatIsTakenBackBehindAHoldSettlesWhenItIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		p, e := start(t, &service{answer: j.answer}, nil)
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		write(t, p, "k1", "k2")
+		n := p.Withdraw(func(string, *int) bool { return true })
+		assert.Equal(t, 2, n)
+		assert.Zero(t, e.failed)
+		h.Release()
+		synctest.Wait()
+		assert.Equal(t, 2, e.failed)
+		assert.Empty(t, j.of("k"))
+		assert.Zero(t, p.Stats().Items)
+	})
+}
+
+// The service may still be at work on a request that was cut: what a hold adds, and what
+// came since, wait as long as any action of that key would.
+func TestAHoldKeepsTheWaitAfterARequestThatWasCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var times []time.Duration
+		began := time.Now()
+		cut := true
+		s := &service{answer: func(b *Batch[int]) Reply[int] {
+			times = append(times, time.Since(began).Truncate(time.Second))
+			if cut {
+				cut = false
+				return all(b, Result[int]{Verdict: Fail, Cut: true, Unknown: true})
+			}
+			return applied(b)
+		}}
+		p, _ := start(t, s, func(c *Config[int, int]) { c.UnknownWait = 5 * time.Second })
+		write(t, p, "k1")
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		write(t, p, "k3")
+		require.NoError(t, h.Add(letter("k2")))
+		h.Release()
+		p.FlushAfter(0)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []time.Duration{0, 5 * time.Second, 5 * time.Second}, times)
+	})
+}
+
+func TestCloseDoesNotWaitForAHoldThatNothingWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, &service{answer: applied}, nil)
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		require.NoError(t, p.Close(t.Context()))
+		require.ErrorIs(t, h.Add(letter("k1")), ErrClosed)
+		h.Release()
+		_, err = p.Hold(t.Context(), []string{"k"})
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}
+
+func TestACloseThatGivesUpSettlesWhatAHoldKeeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bodies []string
+		p, e := start(t, &service{answer: applied}, func(c *Config[int, int]) {
+			settled := c.Hooks.Settled
+			c.Hooks.Settled = func(s *Settlement[int, int], err error) bool {
+				bodies = append(bodies, string(s.Item.Body))
+				return settled(s, err)
+			}
+		})
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		p.Pause()
+		write(t, p, "k2", "k3")
+		require.NoError(t, h.Add(letter("k1")))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var closed *CloseError
+		require.ErrorAs(t, p.Close(ctx), &closed)
+		assert.EqualValues(t, 3, closed.Unsent)
+		assert.Equal(t, 3, e.failed)
+		assert.Equal(t, []string{"1", "2", "3"}, bodies, "in the order of the lane")
+		h.Release()
+	})
+}
+
+func TestAHoldInsideAHookIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *Publisher[int, int]
+		var errs []error
+		p, _ = start(t, &service{answer: applied}, func(c *Config[int, int]) {
+			c.Hooks.Delivered = func() {
+				_, err := p.Hold(context.Background(), []string{"k"})
+				errs = append(errs, err)
+			}
+		})
+		write(t, p, "k1")
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, []error{ErrInCallback}, slices.Compact(errs))
+	})
+}
+
+// Producers, holders and a service that fails now and then: each key ends with what was
+// written last, and what a holder has written comes before what it kept waiting.
+func TestHoldsAmongProducersConcurrentSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		var n atomic.Int64
+		s := &service{answer: func(b *Batch[int]) Reply[int] {
+			if n.Add(1)%7 == 0 {
+				return Reply[int]{Whole: true, Err: ErrNoResult, Pause: true, RetryAfter: -1}
+			}
+			return j.answer(b)
+		}}
+		p, _ := start(t, s, func(c *Config[int, int]) { c.Limits.BatchItems, c.MaxAttempts = 3, 100 })
+		var all sync.WaitGroup
+		for producer := range 4 {
+			all.Go(func() {
+				for i := range 100 {
+					key := string(rune('a' + (i+producer)%5))
+					_, err := p.Add(t.Context(), []Item[int]{{Key: key, Body: []byte("w")}}, true, false)
+					assert.NoError(t, err)
+				}
+			})
+		}
+		for holder := range 3 {
+			all.Go(func() {
+				for i := range 20 {
+					keys := []string{string(rune('a' + (i+holder)%5)), string(rune('a' + (i+2*holder)%5))}
+					h, err := p.Hold(t.Context(), keys)
+					if !assert.NoError(t, err) {
+						return
+					}
+					before := j.of(keys[0])
+					time.Sleep(time.Millisecond)
+					assert.Equal(t, before, j.of(keys[0]), "nothing of a held key is sent")
+					assert.NoError(t, h.Add(Item[int]{Key: keys[0], Body: []byte("h")}))
+					h.Release()
+				}
+			})
+		}
+		all.Wait()
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, 460, len(j.sent))
+		assert.Zero(t, p.Stats().Items)
+	})
+}

@@ -1,0 +1,61 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+)
+
+// Tap lets somebody know of the keys that requests write, for example because an index
+// is being rebuilt and must not miss them. It runs on the goroutine of a request, within
+// its time. A panic counts as a lost connection.
+type Tap interface {
+	// Before is asked before each request. With an error the request is not sent, uses no
+	// attempt, and is tried again after a pause of the whole publisher.
+	Before(ctx context.Context, keys []string) error
+	// Confirm is asked, when the service has applied the items of these keys, before they
+	// are completed. If they are to be sent again, or there is an error, they are not: no
+	// attempt is used, and with an error the whole publisher pauses first.
+	Confirm(ctx context.Context, keys []string) (again bool, err error)
+}
+
+// sendTapped sends a batch with the Tap's consent.
+func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply[R] {
+	tap := p.config.Tap
+	if tap == nil {
+		return p.config.Transport.Send(ctx, batch)
+	}
+	keys := make([]string, len(batch.Items))
+	for i := range batch.Items {
+		keys[i] = batch.Items[i].Key
+	}
+	if err := tap.Before(ctx, keys); err != nil {
+		held := Result[R]{Err: err, Free: true}
+		return Reply[R]{Results: slices.Repeat([]Result[R]{held}, len(keys)), Err: err, Pause: true, RetryAfter: -1}
+	}
+	reply := p.config.Transport.Send(ctx, batch)
+	if len(reply.Results) != len(keys) {
+		return reply // nothing is applied, as far as anybody knows
+	}
+	applied := keys[:0]
+	for i := range reply.Results {
+		if reply.Results[i].Verdict == Done {
+			applied = append(applied, batch.Items[i].Key)
+		}
+	}
+	if len(applied) == 0 {
+		return reply
+	}
+	again, err := tap.Confirm(ctx, applied)
+	if !again && err == nil {
+		return reply
+	}
+	for i := range reply.Results {
+		if result := &reply.Results[i]; result.Verdict == Done {
+			result.Verdict, result.Err, result.Unknown, result.Free = Retry, err, true, true
+		}
+	}
+	if err != nil {
+		reply.Pause = true
+	}
+	return reply
+}

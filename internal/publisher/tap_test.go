@@ -1,0 +1,104 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tap is a Tap made of functions.
+type tap struct {
+	before  func(keys []string) error
+	confirm func(keys []string) (bool, error)
+}
+
+func (t *tap) Before(_ context.Context, keys []string) error          { return t.before(keys) }
+func (t *tap) Confirm(_ context.Context, keys []string) (bool, error) { return t.confirm(keys) }
+
+var errUnreadable = errors.New("the tap cannot be read")
+
+func TestNothingIsSentWithoutTheConsentOfTheTap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		s := &service{answer: applied}
+		p, e := start(t, s, func(c *Config[int, int]) {
+			c.Tap = &tap{
+				before: func([]string) error {
+					if asked++; asked < 4 {
+						return errUnreadable
+					}
+					return nil
+				},
+				confirm: func([]string) (bool, error) { return false, nil },
+			}
+		})
+		add(t, p, 2)
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Len(t, s.times, 1)
+		assert.Equal(t, 2, e.completed)
+		assert.Equal(t, 1, e.attempts)
+		assert.GreaterOrEqual(t, s.times[0], time.Second, "it is not asked without a pause")
+	})
+}
+
+func TestWhatTheTapDoesNotConfirmIsSentAgain(t *testing.T) {
+	for name, answer := range map[string]struct {
+		again bool
+		err   error
+	}{"because it is to be": {again: true}, "because nobody knows": {err: errUnreadable}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &service{answer: func(b *Batch[int]) Reply[int] {
+					r := applied(b)
+					if b.Items[0].Key == "k0" {
+						r.Results[0] = Result[int]{Verdict: Fail}
+					}
+					return r
+				}}
+				var before, confirmed [][]string
+				p, e := start(t, s, func(c *Config[int, int]) {
+					c.Tap = &tap{
+						before: func(keys []string) error { before = append(before, slices.Clone(keys)); return nil },
+						confirm: func(keys []string) (bool, error) {
+							if confirmed = append(confirmed, slices.Clone(keys)); len(confirmed) < 4 {
+								return answer.again, answer.err
+							}
+							return false, nil
+						},
+					}
+				})
+				add(t, p, 3)
+				var failed *FlushError
+				require.ErrorAs(t, p.Flush(t.Context()), &failed)
+				assert.EqualValues(t, 1, failed.Count, "k0, which the service has refused")
+				assert.Equal(t, [][]string{{"k0", "k1", "k2"}, {"k1", "k2"}, {"k1", "k2"}, {"k1", "k2"}}, before)
+				assert.Equal(t, slices.Repeat([][]string{{"k1", "k2"}}, 4), confirmed)
+				assert.Equal(t, 2, e.completed)
+				assert.Equal(t, 1, e.attempts, "of which MaxAttempts allows two")
+			})
+		})
+	}
+}
+
+func TestWhatIsNotConfirmedWhenCloseGivesUpIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) {
+			c.Tap = &tap{
+				before:  func([]string) error { return nil },
+				confirm: func([]string) (bool, error) { return false, errUnreadable },
+			}
+		})
+		add(t, p, 3)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var closed *CloseError
+		require.ErrorAs(t, p.Close(ctx), &closed)
+		assert.EqualValues(t, 3, closed.Unknown)
+	})
+}
