@@ -192,7 +192,7 @@ func ExampleAsync_Flush() {
 	if err := sender.UploadDocuments(ctx, book{ID: "1"}, book{ID: "2"}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(sender.Flush(ctx), async.Flush(ctx))
+	fmt.Println(sender.Flush(ctx, nil), async.Flush(ctx))
 	fmt.Println(inIndex)
 	// Output:
 	// <nil> <nil>

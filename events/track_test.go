@@ -179,7 +179,7 @@ func TestRefusedActionIsAddedAgainAfterForget(t *testing.T) {
 	var refused *bufferedsender.AddError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, 3, refused.Accepted)
-	require.NoError(t, sender.Flush(t.Context()))
+	require.NoError(t, sender.Flush(t.Context(), nil))
 	require.EqualValues(t, 102, markOf(t, &w))
 	require.Equal(t, 2, w.Outstanding(), "no event will ever come")
 
@@ -232,7 +232,7 @@ func TestCloseOfTheSenderWaitsForTheQueueOfItsAsync(t *testing.T) {
 		for offset := range int64(50) {
 			require.NoError(t, sender.IndexDocuments(t.Context(), tagged(&w, offset)))
 		}
-		require.NoError(t, sender.Flush(t.Context()))
+		require.NoError(t, sender.Flush(t.Context(), nil))
 		require.Less(t, handled.Load(), int64(50), "Flush of the sender waits until the events are queued")
 		require.NoError(t, sender.Close(t.Context()))
 		require.EqualValues(t, 50, handled.Load())
@@ -275,7 +275,7 @@ func TestHandlersOfAnAsyncAreRecognisedByTheSender(t *testing.T) {
 			if e.Key != "1" {
 				return
 			}
-			flush, closing = sender.Flush(ctx), sender.Close(ctx)
+			flush, closing = sender.Flush(ctx, nil), sender.Close(ctx)
 			for i := 0; add == nil && i < 100; i++ { // until the buffer is full
 				add = sender.UploadDocuments(ctx, doc{fmt.Sprint("more-", i)})
 			}

@@ -11,15 +11,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Indexer is what Replay needs of a sender; a *bufferedsender.BufferedSender[T]
-// is one.
-type Indexer[T any] interface {
+// Sender is what Replay needs of a sender; a *bufferedsender.BufferedSender[T]
+// is one. O is the type of the options of a call, which Replay leaves nil.
+type Sender[T, O any] interface {
 	// IndexDocumentsAndWait sends actions and returns what became of them, in
 	// their order. Without an error all of them were applied. With one it returns
 	// the results of those that it has accepted, which are the first ones; one
 	// with Succeeded was applied. It keeps the order of the actions of a key that
 	// are given to it one call after another.
-	IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error)
+	IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], opts *O) ([]models.IndexingResult, error)
 }
 
 // Limits of a Replay's memory.
@@ -123,7 +123,7 @@ type Report struct {
 // handlers are told of the actions as of any other; their Tag is Replay's, not
 // the one of the action that was given up. The functions in opts are called on
 // the goroutine of the caller.
-func Replay[T any](ctx context.Context, f *File, index string, to Indexer[T], opts *ReplayOptions[T]) (Report, error) {
+func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O], opts *ReplayOptions[T]) (Report, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
 		return Report{}, err
@@ -134,7 +134,10 @@ func Replay[T any](ctx context.Context, f *File, index string, to Indexer[T], op
 	}
 	defer p.end()
 	r := &replay[T]{
-		pass: p, options: options, index: index, to: to,
+		pass: p, options: options, index: index,
+		give: func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
+			return to.IndexDocumentsAndWait(ctx, actions, nil)
+		},
 		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}),
 	}
 	var errs []error
@@ -159,7 +162,7 @@ type replay[T any] struct {
 	pass    *pass
 	options ReplayOptions[T]
 	index   string
-	to      Indexer[T]
+	give    func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) // to the sender
 	report  Report
 
 	seed maphash.Seed

@@ -77,7 +77,7 @@ func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
 	for i, l := range round {
 		actions[i] = l.action
 	}
-	results, sendErr := r.to.IndexDocumentsAndWait(r.pass.ctx, actions...)
+	results, sendErr := r.give(r.pass.ctx, actions)
 	results = results[:min(len(results), len(round))]
 	ended := r.pass.err()
 
@@ -121,7 +121,7 @@ func (r *replay[T]) accepted(round []letter[T], accepted int, err error) (n int,
 	if accepted == len(round) {
 		return accepted, nil
 	}
-	if err == nil { // an Indexer that does not do as it should
+	if err == nil { // a Sender that does not do as it should
 		err = errNoResult
 	}
 	r.skip(round[accepted].Letter, err)

@@ -45,7 +45,7 @@ func (c *narrowing) Observe(tuning.Observation) tuning.Limits {
 func serviceIsGone(r *sendertest.Rig) {
 	r.Respond(sendertest.Always(500, sendertest.ErrorBody("busy"), "Retry-After", "1"))
 	r.Upload(sendertest.Hotel{ID: "first"})
-	assert.ErrorIs(r.T, r.Sender.Flush(sendertest.Within(r.T, 10*time.Second)), bufferedsender.ErrCircuitOpen)
+	assert.ErrorIs(r.T, r.Sender.Flush(sendertest.Within(r.T, 10*time.Second), nil), bufferedsender.ErrCircuitOpen)
 }
 
 // movement is one thing that happens, after others have: what it moves is in
