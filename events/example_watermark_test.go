@@ -105,7 +105,7 @@ func ExampleTrack() {
 		return r.partition, r.offset, ok
 	}
 	handlers := events.Track(of, &events.TrackOptions[models.Document]{
-		Pass: func(_ context.Context, e *events.ActionFailed[models.Document]) bool {
+		Skip: func(_ context.Context, e *events.ActionFailed[models.Document]) bool {
 			if !e.Rejected() {
 				return false
 			}

@@ -128,13 +128,13 @@ func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O
 	if err != nil {
 		return Report{}, err
 	}
-	p, err := f.beginPass(ctx)
+	p, err := f.beginWalk(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 	defer p.end()
 	r := &replay[T]{
-		pass: p, options: options, index: index,
+		walk: p, options: options, index: index,
 		give: func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
 			return to.IndexDocumentsAndWait(ctx, actions, nil)
 		},
@@ -159,7 +159,7 @@ func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O
 
 // replay is one call of Replay.
 type replay[T any] struct {
-	pass    *pass
+	walk    *walk
 	options ReplayOptions[T]
 	index   string
 	give    func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) // to the sender
@@ -180,19 +180,19 @@ const refusedInARow = 10
 
 // file replays one file. An error ends the Replay.
 func (r *replay[T]) file(stem string) error {
-	j, err := r.pass.journal(stem)
+	j, err := r.walk.journal(stem)
 	if err != nil {
 		return err
 	}
 	w := window[T]{stem: stem, journal: &j}
-	for rec, err := range recordsOf(r.pass.f.dir, stem, &j) {
+	for rec, err := range recordsOf(r.walk.f.dir, stem, &j) {
 		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
 			r.report.Skipped++
 			r.options.Kept(Letter{}, err)
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			r.pass.forget(stem)
+			r.walk.forget(stem)
 			return nil
 		}
 		if err != nil {
@@ -201,7 +201,7 @@ func (r *replay[T]) file(stem string) error {
 		if rec.Index != r.index {
 			continue
 		}
-		if err := r.pass.err(); err != nil {
+		if err := r.walk.err(); err != nil {
 			return err
 		}
 		if !r.take(&w, rec) {
@@ -224,12 +224,12 @@ func (r *replay[T]) take(w *window[T], rec record) bool {
 	if !r.options.Select(rec.Letter) {
 		return r.skip(rec.Letter, ErrNotSelected)
 	}
-	document, err := r.options.Document(r.pass.ctx, rec.Letter)
+	document, err := r.options.Document(r.walk.ctx, rec.Letter)
 	if err != nil {
 		return r.skip(rec.Letter, err)
 	}
 	p := &place{
-		file: r.pass.f, stem: w.stem, n: rec.N, letter: rec.Letter,
+		file: r.walk.f, stem: w.stem, n: rec.N, letter: rec.Letter,
 		encode: func() (json.RawMessage, error) { return encodeDocument(rec.Action, document) },
 	}
 	p.letter.Document = nil

@@ -65,7 +65,7 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, letters, readAll(t, d))
 			for name := range d.files() {
-				require.NotContains(t, name, journalExt, "the next pass has seen to it")
+				require.NotContains(t, name, journalExt, "the next walk has seen to it")
 			}
 		})
 	}

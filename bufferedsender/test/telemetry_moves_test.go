@@ -29,16 +29,16 @@ func (narrow) New(tuning.Bounds) tuning.Controller { return &narrowing{} }
 
 type narrowing struct{ seen bool }
 
-func (c *narrowing) Limits() tuning.Limits {
+func (c *narrowing) Pace() tuning.Pace {
 	if c.seen {
-		return tuning.Limits{BatchActions: 7, BatchBytes: 7000, InFlight: 1, Interval: time.Millisecond}
+		return tuning.Pace{BatchActions: 7, BatchBytes: 7000, InFlight: 1, Interval: time.Millisecond}
 	}
-	return tuning.Limits{BatchActions: 10, BatchBytes: 10_000, InFlight: 2}
+	return tuning.Pace{BatchActions: 10, BatchBytes: 10_000, InFlight: 2}
 }
 
-func (c *narrowing) Observe(tuning.Observation) tuning.Limits {
+func (c *narrowing) Observe(tuning.Observation) tuning.Pace {
 	c.seen = true
-	return c.Limits()
+	return c.Pace()
 }
 
 // serviceIsGone makes the service fail until the breaker opens, with one action left.

@@ -85,7 +85,7 @@ func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
 		}
 		l.settle(Settlement[V, R]{
 			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Held: held, Waited: now - n.accepted,
-			Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
+			Result: &Result[R]{Next: Fail, Err: n.err, Unknown: n.unknown},
 		}, r)
 	}
 	l.account(func(s *Stats) { s.InFlight = 0 })
@@ -103,8 +103,8 @@ func (l *loop[V, R]) abandon() {
 		for _, r := range f.refs {
 			l.pending.at(r).unknown = true
 		}
-		if f.pass != nil {
-			f.pass.Done(ServiceUnclear, -1, ErrAbandoned)
+		if f.permit != nil {
+			f.permit.Done(ServiceUnclear, -1, ErrAbandoned)
 		}
 		l.noteEnd(f)
 		if !f.started {

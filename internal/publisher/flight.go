@@ -15,7 +15,7 @@ type flight[V, R any] struct {
 	batch      Batch[V]
 	cut        bool   // it was the size limit that ended it
 	generation int    // of the loop when it started
-	pass       Pass   // of the gate, or nil
+	permit     Permit // of the gate, or nil
 	group      *group // that its only item is of, or nil
 	fresh      bool   // nothing in it has failed before
 	quiet      bool   // all in it has, and others pass
@@ -125,8 +125,8 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	now := l.p.now()
 	f := l.flights.get()
 	limits := l.limits()
-	f.pass, l.gate.permit = l.gate.permit, nil
-	if f.pass != nil && f.pass.Probe() {
+	f.permit, l.gate.permit = l.gate.permit, nil
+	if f.permit != nil && f.permit.Probe() {
 		limits.actions = 1
 		limits.probe = true
 		limits.elsewhere, limits.tried = errors.As(l.gate.shut, new(*IndexError)), l.refusals.tried
@@ -134,8 +134,8 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.refs = l.leaving(f, now)
 	if len(f.refs) == 0 {
-		if f.pass != nil {
-			f.pass.Done(ServiceUnclear, -1, nil)
+		if f.permit != nil {
+			f.permit.Done(ServiceUnclear, -1, nil)
 		}
 		l.flights.put(f)
 		l.accountNow()
@@ -205,7 +205,7 @@ func (l *loop[V, R]) launch(f *flight[V, R]) {
 	l.refresh()
 	l.refreshGate()
 	now := l.p.now()
-	probe := f.pass != nil && f.pass.Probe() // what shuts the gate is what it is to find out
+	probe := f.permit != nil && f.permit.Probe() // what shuts the gate is what it is to find out
 	if l.cancelled() || l.gate.shut != nil && !probe || l.settings.paused || now < l.pace.pausedUntil {
 		l.takeBack(f, now)
 		return
@@ -220,8 +220,8 @@ var ErrNotSent = errors.New("not sent: sending was held meanwhile")
 func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 	l.flights.end(f)
 	l.noteEnd(f)
-	if f.pass != nil {
-		f.pass.Done(ServiceUnclear, -1, nil)
+	if f.permit != nil {
+		f.permit.Done(ServiceUnclear, -1, nil)
 	}
 	if f.group != nil {
 		f.group.out = false
@@ -334,8 +334,8 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 // judge it. It runs on the worker's goroutine, so that a hook that keeps the
 // loop does not keep others from probing.
 func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
-	pass, r := f.pass, &f.reply
-	if pass == nil {
+	permit, r := f.permit, &f.reply
+	if permit == nil {
 		return
 	}
 	health := r.Service
@@ -348,10 +348,10 @@ func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
 		health = ServiceUnclear // what was cut by Close says nothing about the service
 	case health == ServiceThrottles && r.progress():
 		health = ServiceSound
-	case health == ServiceThrottles && pass.Probe():
+	case health == ServiceThrottles && permit.Probe():
 		health = ServiceFails // it was one small request
 	case health == ServiceThrottles:
 		return
 	}
-	pass.Done(health, r.RetryAfter, r.Err)
+	permit.Done(health, r.RetryAfter, r.Err)
 }

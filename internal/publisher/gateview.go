@@ -12,7 +12,7 @@ type gateView struct {
 	// yieldUntil leaves the next probe to others until then.
 	yieldUntil instant
 
-	permit Pass // for the next request, if the gate has given one
+	permit Permit // for the next request, if the gate has given one
 }
 
 // yield is how long a publisher whose items were refused, and not only one, leaves the

@@ -48,9 +48,9 @@ func (l *loop[V, R]) park() {
 
 // resume does what a goroutine that was ended in a hook has left undone.
 func (l *loop[V, R]) resume() {
-	if pass := l.gate.permit; pass != nil { // ended between leave and start
+	if permit := l.gate.permit; permit != nil { // ended between leave and start
 		l.gate.permit = nil
-		pass.Done(ServiceUnclear, -1, nil)
+		permit.Done(ServiceUnclear, -1, nil)
 	}
 	l.report()
 	l.endVictims()
