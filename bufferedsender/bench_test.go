@@ -185,7 +185,7 @@ func benchmarkCallbacks[T any](b *testing.B, docs []T, handlers events.Handlers[
 		if err := s.UploadDocuments(ctx, docs...); err != nil {
 			b.Error(err)
 		}
-		if err := s.Flush(ctx); err != nil {
+		if err := s.Flush(ctx, nil); err != nil {
 			b.Error(err)
 		}
 	}

@@ -37,7 +37,7 @@ type gate struct {
 	sound atomic.Uint64 // those of this sender, counted before the breaker counts them
 
 	mu  sync.Mutex
-	out []*pass // of requests that have not ended; guarded by mu
+	out []*permit // of requests that have not ended; guarded by mu
 }
 
 // aSubscriber is whose panic a gate contains.
@@ -63,12 +63,12 @@ func (g *gate) closed() bool {
 	return g != nil && g.breaker.Status().State == breaker.Closed
 }
 
-func (g *gate) Enter() (publisher.Pass, bool) {
-	leave := g.allow()
-	if leave == nil {
+func (g *gate) Enter() (publisher.Permit, bool) {
+	given := g.allow()
+	if given == nil {
 		return nil, false
 	}
-	p := &pass{gate: g, leave: leave}
+	p := &permit{gate: g, given: given}
 	g.mu.Lock()
 	g.out = append(g.out, p)
 	g.mu.Unlock()
@@ -76,10 +76,10 @@ func (g *gate) Enter() (publisher.Pass, bool) {
 }
 
 // allow returns nil if the breaker does not let a request through.
-func (g *gate) allow() (leave *breaker.Pass) {
+func (g *gate) allow() (given *breaker.Permit) {
 	defer g.contain(aSubscriber)
-	leave, _ = g.breaker.Allow()
-	return leave
+	given, _ = g.breaker.Allow()
+	return given
 }
 
 func (g *gate) State() publisher.GateState {
@@ -104,7 +104,7 @@ func (g *gate) read() {
 	g.status, g.known = g.breaker.Status(), true
 }
 
-// abandon gives back the passes of requests that a Close has left behind, so
+// abandon gives back the permits of requests that a Close has left behind, so
 // that other senders of the index can probe. It may be called on nil.
 func (g *gate) abandon() {
 	if g == nil {
@@ -126,9 +126,9 @@ func (e *circuitOpenError) Is(target error) bool { return target == ErrCircuitOp
 
 func (e *circuitOpenError) Unwrap() error { return e.OpenError }
 
-type pass struct {
+type permit struct {
 	gate  *gate
-	leave *breaker.Pass
+	given *breaker.Permit
 	done  atomic.Bool
 }
 
@@ -140,9 +140,9 @@ var outcomes = map[publisher.Service]breaker.Outcome{
 	publisher.ServiceRefuses:   breaker.Trip,
 }
 
-func (p *pass) Probe() bool { return p.leave.Probe() }
+func (p *permit) Probe() bool { return p.given.Probe() }
 
-func (p *pass) Done(health publisher.Service, retryAfter time.Duration, err error) {
+func (p *permit) Done(health publisher.Service, retryAfter time.Duration, err error) {
 	p.gate.mu.Lock()
 	if i := slices.Index(p.gate.out, p); i >= 0 {
 		p.gate.out = slices.Delete(p.gate.out, i, i+1)
@@ -152,5 +152,5 @@ func (p *pass) Done(health publisher.Service, retryAfter time.Duration, err erro
 	if health == publisher.ServiceSound && !p.done.Swap(true) {
 		p.gate.sound.Add(1)
 	}
-	p.leave.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
+	p.given.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
 }

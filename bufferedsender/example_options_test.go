@@ -31,7 +31,7 @@ func ExampleBufferedSender_IndexDocumentsAndWait() {
 	for i := range 100 {
 		handlers.Go(func() {
 			book := Book{ID: fmt.Sprint(i), Title: "Dune"}
-			results, err := sender.IndexDocumentsAndWait(ctx, models.UploadAction(book))
+			results, err := sender.IndexDocumentsAndWait(ctx, []models.IndexDocumentsAction[Book]{models.UploadAction(book)}, nil)
 			must(err)
 			if results[0].StatusCode != 201 {
 				fmt.Println(results[0])
@@ -50,8 +50,10 @@ func ExampleBufferedSender_IndexDocumentsAndWait_failure() {
 	sender, err := bufferedsender.New[Book](client, nil)
 	must(err)
 	defer closeSoon(sender)
-	results, err := sender.IndexDocumentsAndWait(ctx,
-		models.UploadAction(Book{ID: "1", Title: "Dune"}), models.MergeAction(Book{ID: "2", Pages: 7}))
+	results, err := sender.IndexDocumentsAndWait(ctx, []models.IndexDocumentsAction[Book]{
+		models.UploadAction(Book{ID: "1", Title: "Dune"}),
+		models.MergeAction(Book{ID: "2", Pages: 7}),
+	}, nil)
 	for _, r := range results {
 		fmt.Println(r.Key, r.StatusCode)
 	}
@@ -84,7 +86,7 @@ func ExampleOptions_requestHandlers() {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		var failure *bufferedsender.ActionError
-		switch _, err := sender.IndexDocumentsAndWait(ctx, models.UploadAction(book)); {
+		switch _, err := sender.IndexDocumentsAndWait(ctx, []models.IndexDocumentsAction[Book]{models.UploadAction(book)}, nil); {
 		case err == nil:
 			return http.StatusOK
 		case errors.As(err, &failure) && failure.Rejected():
@@ -158,7 +160,7 @@ func ExampleBufferedSender_Breaker() {
 	must(sender.UploadDocuments(ctx, Book{ID: "1", Title: "Dune"}))
 	flushed := make(chan error)
 	short, cancel := context.WithCancel(ctx)
-	go func() { flushed <- sender.Flush(short) }()
+	go func() { flushed <- sender.Flush(short, nil) }()
 	<-opened
 	cancel() // nobody waits any longer
 	fmt.Println(errors.Is(<-flushed, bufferedsender.ErrCircuitOpen), sender.Health().State)

@@ -80,7 +80,7 @@ func ExampleBufferedSender_UploadDocuments() {
 	if errors.As(err, &refusal) {
 		fmt.Printf("%d accepted, then %q was refused\n", refusal.Accepted, refusal.Key)
 	}
-	must(sender.Flush(ctx))
+	must(sender.Flush(ctx, nil))
 	fmt.Println(srv.DocumentCount("books"), "in the index")
 	// Output:
 	// 1 accepted, then "no/slash" was refused
@@ -98,7 +98,7 @@ func ExampleBufferedSender_MergeDocuments() {
 	must(sender.MergeDocuments(ctx, Book{ID: "2", Pages: 7}))              // does not exist
 	must(sender.MergeOrUploadDocuments(ctx, Book{ID: "3", Title: "Emma"})) // is created
 	var failed *bufferedsender.FlushError
-	if errors.As(sender.Flush(ctx), &failed) {
+	if errors.As(sender.Flush(ctx, nil), &failed) {
 		fmt.Println(failed.Errors[0].Key, failed.Errors[0].Status)
 	}
 	closeSoon(sender)
@@ -183,13 +183,39 @@ func ExampleBufferedSender_IndexSeq() {
 		}
 		yield(models.IndexDocumentsAction[Book]{}, errors.New("the connection to the database is lost"))
 	}
-	err = sender.IndexSeq(ctx, iter.Seq2[models.IndexDocumentsAction[Book], error](rows))
+	err = sender.IndexSeq(ctx, iter.Seq2[models.IndexDocumentsAction[Book], error](rows), nil)
 	fmt.Println(err)
 	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"))
 	// Output:
 	// document 3 was not accepted: the connection to the database is lost
 	// 3
+}
+
+func ExampleBufferedSender_IndexSeq_rejected() {
+	srv, client := library()
+	ctx := context.Background()
+	sender, err := bufferedsender.New[Book](client, nil)
+	must(err)
+
+	books := func(yield func(models.IndexDocumentsAction[Book], error) bool) {
+		for _, id := range []string{"1", "not/a key", "2"} {
+			if !yield(models.UploadAction(Book{ID: id}), nil) {
+				return
+			}
+		}
+	}
+	must(sender.IndexSeq(ctx, books, &bufferedsender.IndexSeqOptions{
+		OnRejected: func(err *bufferedsender.AddError) error {
+			fmt.Printf("left out: %q\n", err.Key)
+			return nil
+		},
+	}))
+	closeSoon(sender)
+	fmt.Println(srv.DocumentCount("books"))
+	// Output:
+	// left out: "not/a key"
+	// 2
 }
 
 func ExampleBufferedSender_Flush() {
@@ -200,14 +226,14 @@ func ExampleBufferedSender_Flush() {
 	must(err)
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}))
 
-	err = sender.Flush(ctx)
+	err = sender.Flush(ctx, nil)
 	var failed *bufferedsender.FlushError
 	if errors.As(err, &failed) {
 		for _, e := range failed.Errors {
 			fmt.Println(e.Key, e.Status, e.Message)
 		}
 	}
-	fmt.Println("the second Flush:", sender.Flush(ctx))
+	fmt.Println("the second Flush:", sender.Flush(ctx, nil))
 	closeSoon(sender)
 	// Output:
 	// 2 400 The term is too large.
@@ -247,7 +273,7 @@ func ExampleBufferedSender_Stats() {
 	must(err)
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}))
 	fmt.Println(sender.PendingActionCount(), "pending")
-	must(sender.Flush(ctx))
+	must(sender.Flush(ctx, nil))
 	s := sender.Stats()
 	fmt.Println(s.Accepted, "accepted =", s.Completed, "completed +", s.Failed, "failed +", s.PendingActions, "pending")
 	closeSoon(sender)

@@ -14,15 +14,15 @@ func TestAGateForgetsThePassesThatHaveEnded(t *testing.T) {
 	b, err := breaker.New(nil)
 	require.NoError(t, err)
 	g := newGate(b, func(string) {})
-	var passes []publisher.Pass
+	var permits []publisher.Permit
 	for range 3 {
 		p, ok := g.Enter()
 		require.True(t, ok)
-		passes = append(passes, p)
+		permits = append(permits, p)
 	}
 	for left, i := range []int{1, 0, 2} {
-		passes[i].Done(publisher.ServiceSound, -1, nil)
-		passes[i].Done(publisher.ServiceSound, -1, nil) // once more changes nothing
+		permits[i].Done(publisher.ServiceSound, -1, nil)
+		permits[i].Done(publisher.ServiceSound, -1, nil) // once more changes nothing
 		assert.Len(t, g.out, 2-left)
 	}
 }

@@ -59,10 +59,10 @@ func narrow(action []byte) []byte {
 func (m MergeMissing) judge(action []byte, r publisher.Result[models.IndexingResult]) publisher.Result[models.IndexingResult] {
 	switch m {
 	case MergeMissingIgnore:
-		r.Verdict, r.Ignored = publisher.Done, true
+		r.Next, r.Ignored = publisher.Complete, true
 	case MergeMissingUpload:
 		if bytes.HasPrefix(action, wideHead) {
-			r.Verdict, r.Body = publisher.Retry, bytes.Clone(action)
+			r.Next, r.Body = publisher.Requeue, bytes.Clone(action)
 			copy(r.Body, upsertHead)
 		}
 	}

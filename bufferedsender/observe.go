@@ -191,7 +191,7 @@ func (o *observer[T]) countRetries(b *batch[T], r *reply) {
 	}
 	byStatus := make(map[int]int)
 	for i := range r.Results {
-		if r.Results[i].Verdict == publisher.Retry {
+		if r.Results[i].Next == publisher.Requeue {
 			byStatus[r.Results[i].Value.StatusCode]++
 		}
 	}

@@ -204,8 +204,9 @@ func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAc
 
 // IndexSeq adds the actions of a sequence until it ends, waiting while the
 // buffer is full. An error in the sequence stops it and is returned in an
-// *AddError; everything before it is accepted.
-func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.IndexDocumentsAction[T], error]) error {
+// *AddError; everything before it is accepted. So does a document that is rejected,
+// unless opts says otherwise: Accepted then counts without those left out.
+func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.IndexDocumentsAction[T], error], opts *IndexSeqOptions) error {
 	if s.publisher.Closing() {
 		return &AddError{Err: ErrClosed}
 	}
@@ -232,13 +233,29 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 			key, err = a.chunk.add(ctx)
 		}
 		if err != nil {
-			return a.fail(key, err)
+			if err := opts.leaveOut(a.fail(key, err)); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := a.acceptIfFull(); err != nil {
 			return err
 		}
 	}
 	return a.finish()
+}
+
+// leaveOut asks OnRejected about the error with which an action was not accepted. nil
+// means that the action is left out.
+func (o *IndexSeqOptions) leaveOut(err error) error {
+	var rejected *AddError
+	if o == nil || o.OnRejected == nil || !errors.As(err, &rejected) || !rejected.Rejected() {
+		return err
+	}
+	if err := o.OnRejected(rejected); err != nil {
+		return &AddError{Accepted: rejected.Accepted, Key: rejected.Key, Err: err, document: true}
+	}
+	return nil
 }
 
 // Flush sends everything that was accepted before the call, without waiting for
@@ -250,7 +267,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 // meanwhile, ErrCircuitOpen or ErrPaused is in the chain too. After Close it
 // returns what Close returned. Callbacks behind an events.Async are queued when
 // it returns; Async.Flush waits for them.
-func (s *BufferedSender[T]) Flush(ctx context.Context) error {
+func (s *BufferedSender[T]) Flush(ctx context.Context, _ *FlushOptions) error {
 	ctx = orBackground(ctx)
 	return s.translateClose(s.publisher.Flush(ctx))
 }

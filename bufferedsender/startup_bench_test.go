@@ -40,7 +40,7 @@ func BenchmarkIdleSenders(b *testing.B) {
 			all[i], err = bufferedsender.New[declaration](indexer, nil)
 			require.NoError(b, err)
 			require.NoError(b, all[i].UploadDocuments(context.Background(), docs...))
-			require.NoError(b, all[i].Flush(context.Background()))
+			require.NoError(b, all[i].Flush(context.Background(), nil))
 		}
 		b.ReportMetric(float64(inUse()-before)/(1<<20), "MB/10k")
 		for _, s := range all {

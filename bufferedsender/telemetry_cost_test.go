@@ -55,7 +55,7 @@ func costs(t testing.TB, rounds int) (sending, watching time.Duration) {
 		for at := 0; at < docs; at += call {
 			require.NoError(t, s.UploadDocuments(t.Context(), all[at:at+call]...))
 		}
-		require.NoError(t, s.Flush(t.Context()))
+		require.NoError(t, s.Flush(t.Context(), nil))
 		sent := time.Now()
 		for range docs / batch {
 			observe()

@@ -19,7 +19,7 @@ import (
 )
 
 // transport sends the batches of the publisher through an Indexer and turns the
-// answers into verdicts, by the table of package retry.
+// answers into the next steps of actions, by the table of package retry.
 type transport[T any] struct {
 	indexer      Indexer
 	telemetry    *telemetry
@@ -101,13 +101,13 @@ func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult
 		result := results.of(i)
 		r.Results[i] = judgeDocument(result, &r)
 		r.Results[i].Bare = batch.Items[i].Value.typ == models.ActionDelete
-		if t.mergeMissing != MergeMissingFail && r.Results[i].Verdict == publisher.Fail && missingDocument(batch.Items[i].Value.typ, result) {
+		if t.mergeMissing != MergeMissingFail && r.Results[i].Next == publisher.Fail && missingDocument(batch.Items[i].Value.typ, result) {
 			r.Results[i] = t.mergeMissing.judge(batch.Items[i].Body, r.Results[i])
 		}
 		if errors.Is(r.Results[i].Err, ErrNoResult) {
 			missing++
 		}
-		if r.Results[i].Verdict != publisher.Retry || r.Results[i].Own || r.Results[i].Throttled || r.Results[i].Body != nil {
+		if r.Results[i].Next != publisher.Requeue || r.Results[i].Own || r.Results[i].Throttled || r.Results[i].Body != nil {
 			works = true
 		}
 	}
@@ -126,7 +126,7 @@ func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult
 	return r
 }
 
-// judgeDocument turns the result of one document into a verdict. A document
+// judgeDocument turns the result of one document into its next step. A document
 // that was throttled pauses everything.
 func judgeDocument(answer *models.IndexingResult, r *reply) result {
 	if answer == nil {
@@ -136,7 +136,7 @@ func judgeDocument(answer *models.IndexingResult, r *reply) result {
 		return result{Value: *answer, Err: err, Unknown: true}
 	}
 	if answer.Succeeded { // with a 2xx, whichever
-		return result{Value: *answer, Verdict: publisher.Done}
+		return result{Value: *answer, Next: publisher.Complete}
 	}
 	decision := retry.Document(answer.StatusCode)
 	if decision.Pause {
@@ -144,21 +144,21 @@ func judgeDocument(answer *models.IndexingResult, r *reply) result {
 		r.Throttled++
 	}
 	judged := result{
-		Value: *answer, Verdict: verdict(decision), Throttled: decision.Pause, Unknown: decision.Unknown,
+		Value: *answer, Next: stepOf(decision), Throttled: decision.Pause, Unknown: decision.Unknown,
 		Own: answer.StatusCode == http.StatusConflict,
 	}
-	if judged.Verdict == publisher.Fail && answer.StatusCode != http.StatusNotFound { // which is about this document
+	if judged.Next == publisher.Fail && answer.StatusCode != http.StatusNotFound { // which is about this document
 		judged.Reason = cause(answer.StatusCode, answer.ErrorMessage)
 	}
 	return judged
 }
 
-func verdict(d retry.Decision) publisher.Verdict {
+func stepOf(d retry.Decision) publisher.Step {
 	switch d.Verdict {
 	case retry.Done:
-		return publisher.Done
+		return publisher.Complete
 	case retry.Retry:
-		return publisher.Retry
+		return publisher.Requeue
 	default:
 		return publisher.Fail
 	}
@@ -202,7 +202,7 @@ func refused[T any](items []item[T], err error) reply {
 	}
 	for i := range items {
 		r.Results[i] = result{
-			Verdict:   verdict(decision),
+			Next:      stepOf(decision),
 			Value:     models.IndexingResult{Key: items[i].Key, StatusCode: status},
 			Err:       err,
 			Unknown:   decision.Unknown,

@@ -18,7 +18,7 @@ func (o *Options[T]) tuner(limits Limits, widened *atomic.Pointer[Limits], guard
 	var controller tuning.Controller
 	var now publisher.Tuned
 	begin := func(l Limits) {
-		bounds := tuning.Bounds{Max: tuning.Limits{
+		bounds := tuning.Bounds{Max: tuning.Pace{
 			BatchActions: l.MaxBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
 		}}
 		guard("Tuning", func() {
@@ -27,7 +27,7 @@ func (o *Options[T]) tuner(limits Limits, widened *atomic.Pointer[Limits], guard
 				return
 			}
 			controller = o.Tuning.New(bounds)
-			now = tunedBy(controller.Limits())
+			now = tunedBy(controller.Pace())
 		})
 	}
 	begin(limits)
@@ -45,6 +45,6 @@ func (o *Options[T]) tuner(limits Limits, widened *atomic.Pointer[Limits], guard
 	}, now
 }
 
-func tunedBy(l tuning.Limits) publisher.Tuned {
+func tunedBy(l tuning.Pace) publisher.Tuned {
 	return publisher.Tuned{BatchItems: l.BatchActions, BatchBytes: l.BatchBytes, InFlight: l.InFlight, Interval: l.Interval}
 }

@@ -226,7 +226,7 @@ func (e *WaitError) Unwrap() []error {
 // 503; to an *ActionError that is Rejected 422, and to any other 503. Twenty documents
 // in a row that the service refuses for the same reason open the breaker, whoever sent
 // them; the next one that is applied closes it.
-func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
+func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	if len(actions) == 0 {
 		return nil, nil
 	}

@@ -21,6 +21,6 @@
 // are slow. [Track] moves a [LowWatermark], the position up to which all is
 // settled, for those who read from Kafka, a replication slot or a file and must
 // not commit too much. Together they go like this: what must be done before the
-// mark may pass an action stands before Track or is its Pass, and all of it in
+// mark may pass an action stands before Track or is its Skip, and all of it in
 // one Async.
 package events

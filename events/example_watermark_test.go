@@ -105,7 +105,7 @@ func ExampleTrack() {
 		return r.partition, r.offset, ok
 	}
 	handlers := events.Track(of, &events.TrackOptions[models.Document]{
-		Pass: func(_ context.Context, e *events.ActionFailed[models.Document]) bool {
+		Skip: func(_ context.Context, e *events.ActionFailed[models.Document]) bool {
 			if !e.Rejected() {
 				return false
 			}
@@ -192,7 +192,7 @@ func ExampleAsync_Flush() {
 	if err := sender.UploadDocuments(ctx, book{ID: "1"}, book{ID: "2"}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(sender.Flush(ctx), async.Flush(ctx))
+	fmt.Println(sender.Flush(ctx, nil), async.Flush(ctx))
 	fmt.Println(inIndex)
 	// Output:
 	// <nil> <nil>

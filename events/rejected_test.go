@@ -51,7 +51,7 @@ func TestMarkPassesWhatIsRejectedAndIsHeldByOtherFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var w events.LowWatermark[int64]
 			h := events.Track[doc](offsetOf, &events.TrackOptions[doc]{
-				Pass: func(_ context.Context, e *events.ActionFailed[doc]) bool { return e.Rejected() },
+				Skip: func(_ context.Context, e *events.ActionFailed[doc]) bool { return e.Rejected() },
 			})
 			require.NoError(t, h.ActionAdded(t.Context(), &events.ActionAdded[doc]{Action: tagged(&w, 5)}))
 			h.ActionFailed(t.Context(), &events.ActionFailed[doc]{Action: tagged(&w, 5), Err: c.err})

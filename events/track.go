@@ -7,23 +7,23 @@ import (
 
 // TrackOptions configures Track. nil and the zero value work.
 type TrackOptions[T any] struct {
-	// Pass is called for each action that failed: true lets the mark pass it.
+	// Skip is called for each action that failed: true lets the mark pass it.
 	// This is the place to write a dead letter, and to return true when that is
 	// safe:
 	//
-	//	Pass: func(ctx context.Context, e *events.ActionFailed[Book]) bool {
+	//	Skip: func(ctx context.Context, e *events.ActionFailed[Book]) bool {
 	//		return e.Rejected() && writeDeadLetter(ctx, e) == nil
 	//	}
 	//
 	// If it returns false, panics or does not return, the action holds the mark:
 	// nothing is committed any more until the program starts again and reads it
 	// once more. That is right for a failure that is not the document's own, and
-	// stops the program for good if Pass returns false for a document that the
-	// service rejects: see ActionFailed.Rejected. Pass is not called for actions
+	// stops the program for good if Skip returns false for a document that the
+	// service rejects: see ActionFailed.Rejected. Skip is not called for actions
 	// that the sender's Close has given up (ActionFailed.Unsent): these hold the
 	// mark always. Defaults to false: what nobody has taken care of must come
 	// again.
-	Pass func(context.Context, *ActionFailed[T]) bool
+	Skip func(context.Context, *ActionFailed[T]) bool
 	// Begun says that the program calls Begin or BeginN itself, before it adds
 	// the action; then Track only settles. It is needed where several actions
 	// share a position.
@@ -31,7 +31,7 @@ type TrackOptions[T any] struct {
 }
 
 // Track returns handlers that move the marks of watermarks: Begin when an action
-// is added, Settle when it is completed, or failed and [TrackOptions].Pass says
+// is added, Settle when it is completed, or failed and [TrackOptions].Skip says
 // so. of finds watermark and position in the tag of an action
 // (models.IndexDocumentsAction.Tag); what it answers false for is not tracked.
 // Tags that hold a pointer to their watermark need no table of partitions, and
@@ -71,7 +71,7 @@ func Track[T any, P Position](of func(tag any) (*LowWatermark[P], P, bool), opts
 			settle(e.Action.Tag)
 		},
 		ActionFailed: func(ctx context.Context, e *ActionFailed[T]) {
-			if e.Unsent || o.Pass == nil || !o.Pass(ctx, e) {
+			if e.Unsent || o.Skip == nil || !o.Skip(ctx, e) {
 				return
 			}
 			settle(e.Action.Tag)

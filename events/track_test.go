@@ -73,7 +73,7 @@ func TestTrackSettlesWhatIsCompleted(t *testing.T) {
 }
 
 func TestTrackLeavesAloneWhatHasNoPosition(t *testing.T) {
-	h := events.Track[doc](offsetOf, &events.TrackOptions[doc]{Pass: func(context.Context, *events.ActionFailed[doc]) bool { return true }})
+	h := events.Track[doc](offsetOf, &events.TrackOptions[doc]{Skip: func(context.Context, *events.ActionFailed[doc]) bool { return true }})
 	for _, tag := range []any{nil, 7} {
 		action := models.UploadAction(doc{"x"}).WithTag(tag)
 		require.NoError(t, h.ActionAdded(t.Context(), &events.ActionAdded[doc]{Action: action}))
@@ -86,26 +86,26 @@ func TestTrackLeavesAloneWhatHasNoPosition(t *testing.T) {
 // A document that the service refuses must not vanish because the mark has
 // passed it, nor may one that Close has given up.
 func TestFailedActionHoldsTheMarkUntilSomebodyHasTakenCareOfIt(t *testing.T) {
-	answer := func(pass bool) func(context.Context, *events.ActionFailed[doc]) bool {
-		return func(context.Context, *events.ActionFailed[doc]) bool { return pass }
+	answer := func(skip bool) func(context.Context, *events.ActionFailed[doc]) bool {
+		return func(context.Context, *events.ActionFailed[doc]) bool { return skip }
 	}
 	for name, c := range map[string]struct {
-		pass   func(context.Context, *events.ActionFailed[doc]) bool
+		skip   func(context.Context, *events.ActionFailed[doc]) bool
 		unsent bool
 		passes bool
 	}{
 		"nobody does":                    {nil, false, false},
-		"Pass says yes":                  {answer(true), false, true},
-		"Pass says no":                   {answer(false), false, false},
-		"Pass panics":                    {func(context.Context, *events.ActionFailed[doc]) bool { panic("disk full") }, false, false},
-		"Pass ends its goroutine":        {func(context.Context, *events.ActionFailed[doc]) bool { runtime.Goexit(); return true }, false, false},
-		"unsent, and Pass says yes":      {answer(true), true, false},
-		"unsent, and there is no Pass":   {nil, true, false},
-		"unsent, and Pass would not end": {func(context.Context, *events.ActionFailed[doc]) bool { select {} }, true, false},
+		"Skip says yes":                  {answer(true), false, true},
+		"Skip says no":                   {answer(false), false, false},
+		"Skip panics":                    {func(context.Context, *events.ActionFailed[doc]) bool { panic("disk full") }, false, false},
+		"Skip ends its goroutine":        {func(context.Context, *events.ActionFailed[doc]) bool { runtime.Goexit(); return true }, false, false},
+		"unsent, and Skip says yes":      {answer(true), true, false},
+		"unsent, and there is no Skip":   {nil, true, false},
+		"unsent, and Skip would not end": {func(context.Context, *events.ActionFailed[doc]) bool { select {} }, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w events.LowWatermark[int64]
-			h := events.Track[doc](offsetOf, &events.TrackOptions[doc]{Pass: c.pass})
+			h := events.Track[doc](offsetOf, &events.TrackOptions[doc]{Skip: c.skip})
 			require.NoError(t, h.ActionAdded(t.Context(), &events.ActionAdded[doc]{Action: tagged(&w, 5)}))
 			ended := make(chan struct{})
 			go func() {
@@ -124,7 +124,7 @@ func TestPassIsGivenTheEvent(t *testing.T) {
 	var w events.LowWatermark[int64]
 	require.NoError(t, w.Begin(1))
 	e := &events.ActionFailed[doc]{Action: tagged(&w, 1)}
-	events.Track[doc](offsetOf, &events.TrackOptions[doc]{Pass: func(ctx context.Context, got *events.ActionFailed[doc]) bool {
+	events.Track[doc](offsetOf, &events.TrackOptions[doc]{Skip: func(ctx context.Context, got *events.ActionFailed[doc]) bool {
 		require.Equal(t, t.Context(), ctx)
 		require.Same(t, e, got)
 		_, passed := w.Mark()
@@ -179,7 +179,7 @@ func TestRefusedActionIsAddedAgainAfterForget(t *testing.T) {
 	var refused *bufferedsender.AddError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, 3, refused.Accepted)
-	require.NoError(t, sender.Flush(t.Context()))
+	require.NoError(t, sender.Flush(t.Context(), nil))
 	require.EqualValues(t, 102, markOf(t, &w))
 	require.Equal(t, 2, w.Outstanding(), "no event will ever come")
 
@@ -201,7 +201,7 @@ func TestMarkStaysBelowWhatCloseHasGivenUp(t *testing.T) {
 			Limits: bufferedsender.Limits{MaxBatchActions: 2},
 			Handlers: events.Multi(
 				events.Handlers[doc]{ActionFailed: func(context.Context, *events.ActionFailed[doc]) { failed++ }},
-				events.Track[doc](offsetOf, &events.TrackOptions[doc]{Pass: func(context.Context, *events.ActionFailed[doc]) bool { return true }}),
+				events.Track[doc](offsetOf, &events.TrackOptions[doc]{Skip: func(context.Context, *events.ActionFailed[doc]) bool { return true }}),
 			),
 		})
 		for offset := range int64(7) {
@@ -232,7 +232,7 @@ func TestCloseOfTheSenderWaitsForTheQueueOfItsAsync(t *testing.T) {
 		for offset := range int64(50) {
 			require.NoError(t, sender.IndexDocuments(t.Context(), tagged(&w, offset)))
 		}
-		require.NoError(t, sender.Flush(t.Context()))
+		require.NoError(t, sender.Flush(t.Context(), nil))
 		require.Less(t, handled.Load(), int64(50), "Flush of the sender waits until the events are queued")
 		require.NoError(t, sender.Close(t.Context()))
 		require.EqualValues(t, 50, handled.Load())
@@ -275,7 +275,7 @@ func TestHandlersOfAnAsyncAreRecognisedByTheSender(t *testing.T) {
 			if e.Key != "1" {
 				return
 			}
-			flush, closing = sender.Flush(ctx), sender.Close(ctx)
+			flush, closing = sender.Flush(ctx, nil), sender.Close(ctx)
 			for i := 0; add == nil && i < 100; i++ { // until the buffer is full
 				add = sender.UploadDocuments(ctx, doc{fmt.Sprint("more-", i)})
 			}

@@ -247,7 +247,7 @@ func (r *run) finish(ctx context.Context, closing <-chan error) (f final) {
 	var err error
 	if closing == nil {
 		flush, cancel := context.WithDeadline(ctx, r.started.Add(r.limit))
-		if err = r.sender.Flush(flush); err != nil && !errors.As(err, &f.flushErr) {
+		if err = r.sender.Flush(flush, nil); err != nil && !errors.As(err, &f.flushErr) {
 			r.problem("not everything was settled within %v: %v", r.limit, err)
 		}
 		cancel()

@@ -164,9 +164,9 @@ func (s *scenario) run(ctx context.Context, d *memDisk) {
 	if write(3); err != nil {
 		return
 	}
-	sink := sender[doc](func(ctx context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	sink := sender[doc](func(ctx context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		service := &service{refused: map[int]bool{2: true, 5: true}, message: "again", sink: f}
-		results, err := service.IndexDocumentsAndWait(ctx, actions...)
+		results, err := service.IndexDocumentsAndWait(ctx, actions, nil)
 		s.delivered = append(s.delivered, service.applied...)
 		return results, err
 	})

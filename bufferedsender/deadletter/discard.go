@@ -14,7 +14,7 @@ import (
 // File is open. The error is ErrBusy if a Replay or Discard is going on, and
 // ErrClosed if the File is or gets closed.
 func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error) {
-	p, err := f.beginPass(ctx)
+	p, err := f.beginWalk(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -37,7 +37,7 @@ func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error)
 // discardEntry is how many letters an entry of a journal names.
 const discardEntry = 1000
 
-func (p *pass) discard(stem string, give func(Letter) bool) (discarded int, err error) {
+func (p *walk) discard(stem string, give func(Letter) bool) (discarded int, err error) {
 	j, err := p.journal(stem)
 	if err != nil {
 		return 0, err

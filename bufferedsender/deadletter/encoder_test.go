@@ -54,7 +54,7 @@ func TestALetterOfASenderWithAnEncoderStaysOnce(t *testing.T) {
 					require.NoError(t, sender.IndexDocuments(t.Context(),
 						models.MergeOrUploadAction(source[id]), models.DeleteAction(hotel{ID: id + "-gone"})))
 				}
-				require.Error(t, sender.Flush(t.Context()))
+				require.Error(t, sender.Flush(t.Context(), nil))
 				before := w.letters()
 				require.Len(t, before, 4)
 
@@ -99,7 +99,7 @@ func TestALetterThatIsFoldedWithWhatAnEncoderWritesLosesNeither(t *testing.T) {
 		w.refuseAll()
 		sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}, Waiting: bufferedsender.Waiting{Interval: time.Minute}, Documents: bufferedsender.Documents[models.Document]{Encode: json.Marshal}})
 		require.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "name": "<old>"}))
-		require.Error(t, sender.Flush(t.Context()))
+		require.Error(t, sender.Flush(t.Context(), nil))
 
 		go func() {
 			time.Sleep(time.Second) // the letter waits in the sender for others
@@ -150,7 +150,7 @@ func TestWhatOnlyTheEncoderCanWriteIsReplayed(t *testing.T) {
 	for i := range 30 {
 		require.NoError(t, sender.UploadDocuments(t.Context(), scored{ID: fmt.Sprint(i), Score: 1}))
 	}
-	require.Error(t, sender.Flush(t.Context()))
+	require.Error(t, sender.Flush(t.Context(), nil))
 	w.srv.SetFaults(nil)
 	kept := map[string]error{}
 	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, &deadletter.ReplayOptions[scored]{

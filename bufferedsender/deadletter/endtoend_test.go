@@ -97,7 +97,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 		require.NoError(t, sender.UploadDocuments(t.Context(), d))
 	}
 	var failed *bufferedsender.FlushError
-	require.ErrorAs(t, sender.Flush(t.Context()), &failed)
+	require.ErrorAs(t, sender.Flush(t.Context(), nil), &failed)
 	require.Equal(t, 1, failed.Count)
 	require.Equal(t, int64(999), w.srv.DocumentCount("hotels"))
 
@@ -224,7 +224,7 @@ func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
 			models.MergeOrUploadAction(models.Document{"id": fmt.Sprint("b", i), "name": "x"}),
 			models.DeleteAction(models.Document{"id": "c"})))
 	}
-	require.Error(t, sender.Flush(t.Context()))
+	require.Error(t, sender.Flush(t.Context(), nil))
 	letters := w.letters()
 	require.Len(t, letters, 15)
 	for _, l := range letters {
@@ -259,7 +259,7 @@ func TestFoldedActionsAreOneLetter(t *testing.T) {
 		models.MergeOrUploadAction(models.Document{"id": "a", "name": "first", "stars": 1}),
 		models.MergeOrUploadAction(models.Document{"id": "a", "name": nil}),
 		models.MergeOrUploadAction(models.Document{"id": "a", "stars": 3})))
-	require.Error(t, sender.Flush(t.Context()))
+	require.Error(t, sender.Flush(t.Context(), nil))
 	require.Equal(t, int64(2), sender.Stats().Folded)
 	require.Len(t, w.letters(), 1)
 	w.srv.SetFaults(nil)
@@ -281,7 +281,7 @@ func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 		w.refuseAll()
 		sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}, Waiting: bufferedsender.Waiting{Interval: time.Minute}})
 		require.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "name": "old"}))
-		require.Error(t, sender.Flush(t.Context()))
+		require.Error(t, sender.Flush(t.Context(), nil))
 
 		go func() {
 			time.Sleep(time.Second) // the letter waits in the sender for others

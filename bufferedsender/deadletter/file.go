@@ -24,7 +24,7 @@ type File struct {
 	newest   string           // stem; the next one is greater
 	journals map[string]int   // entries that this File has appended, by stem; 0: they may not be durable
 	written  int64            // letters
-	pass     *pass            // the one that is going on
+	walk     *walk            // the one that is going on
 	closed   bool
 }
 
@@ -142,7 +142,7 @@ func (f *File) Close() error {
 	}
 	f.closed = true
 	err := f.seal()
-	going := f.pass
+	going := f.walk
 	f.mu.Unlock()
 	if going != nil {
 		going.cancel(ErrClosed)

@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzRead reads any two files as letters and journal. What Read finds must be
-// the same after Open has mended them, and after a pass has rewritten them; it
+// the same after Open has mended them, and after a walk has rewritten them; it
 // must not depend on where the reads are cut.
 func FuzzRead(f *testing.F) {
 	one, two, three := lineOf(1), lineOf(2), lineOf(3)
@@ -38,7 +38,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("Discard of nothing: %d, %v", n, err)
 		}
 		if rewritten, errs := read(d); !sameLetters(t, before, rewritten) || len(errs) != len(errsAfter) {
-			t.Fatalf("%d letters and %d errors after a pass, %d and %d before", len(rewritten), len(errs), len(before), len(errsAfter))
+			t.Fatalf("%d letters and %d errors after a walk, %d and %d before", len(rewritten), len(errs), len(before), len(errsAfter))
 		}
 		if n, err := file.Discard(t.Context(), func(Letter) bool { return true }); n != len(before) || err != nil {
 			t.Fatalf("Discard of everything: %d of %d, %v", n, len(before), err)

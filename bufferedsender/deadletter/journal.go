@@ -14,12 +14,12 @@ type entry struct {
 	// Done are the numbers of letters that were delivered or discarded.
 	Done []int64 `json:"done,omitempty"`
 	// Again are letters that were refused again.
-	Again []verdict `json:"again,omitempty"`
+	Again []refusal `json:"again,omitempty"`
 }
 
-// verdict is a newer reason for letter N, as it is after it: nothing is added
+// refusal is a newer reason for letter N, as it is after it: nothing is added
 // to what was, so that it does no harm to read an entry twice.
-type verdict struct {
+type refusal struct {
 	N         int64     `json:"n"`
 	Status    int       `json:"status,omitempty"`
 	Message   string    `json:"message,omitempty"`
@@ -31,21 +31,21 @@ type verdict struct {
 	Last      time.Time `json:"last"`
 }
 
-// verdictOf says in an entry that letter n, which was old, was given up again
+// refusalOf says in an entry that letter n, which was old, was given up again
 // with l. If l gives no reason, because the sender was closed or there was no
 // answer, the older one stays.
-func verdictOf(n int64, old, l Letter) verdict {
+func refusalOf(n int64, old, l Letter) refusal {
 	attempts, unknown := old.Attempts+l.Attempts, old.Unknown || l.Unknown
 	if l.Unsent || l.Status == 0 && l.Error == "" {
 		l = old
 	}
-	return verdict{
+	return refusal{
 		N: n, Status: l.Status, Message: l.Message, RequestID: l.RequestID, Attempts: attempts,
 		Unknown: unknown, Unsent: l.Unsent, Error: l.Error, Last: l.Last,
 	}
 }
 
-func (v *verdict) apply(l Letter) Letter {
+func (v *refusal) apply(l Letter) Letter {
 	l.Status, l.Message, l.RequestID, l.Attempts = v.Status, v.Message, v.RequestID, v.Attempts
 	l.Unknown, l.Unsent, l.Error, l.Last = v.Unknown, v.Unsent, v.Error, v.Last
 	return l
@@ -54,12 +54,12 @@ func (v *verdict) apply(l Letter) Letter {
 // journal is what has become of the letters of a file.
 type journal struct {
 	done  map[int64]struct{}
-	again map[int64]verdict
+	again map[int64]refusal
 }
 
 func (j *journal) add(e entry) {
 	if j.done == nil {
-		j.done, j.again = make(map[int64]struct{}), make(map[int64]verdict)
+		j.done, j.again = make(map[int64]struct{}), make(map[int64]refusal)
 	}
 	for _, n := range e.Done {
 		j.done[n] = struct{}{}

@@ -180,7 +180,7 @@ func (m *model) replay(rt *rapid.T) {
 	defer cancel()
 	var delivered, refused []*item
 	reasons := map[*item]string{}
-	to := sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) (results []models.IndexingResult, err error) {
+	to := sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) (results []models.IndexingResult, err error) {
 		accepted := len(actions)
 		if rapid.IntRange(0, 9).Draw(rt, "accepts not all") == 0 {
 			accepted, err = rapid.IntRange(0, len(actions)-1).Draw(rt, "accepts"), errSomeFailed
@@ -339,7 +339,7 @@ func (m *model) drain() {
 	for _, key := range []string{"a", "b", "c"} {
 		m.land(m.rt, key)
 	}
-	to := sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	to := sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		results := make([]models.IndexingResult, len(actions))
 		for i, a := range actions {
 			it := m.item(a.Document.V)

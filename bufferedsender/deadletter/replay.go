@@ -11,15 +11,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Indexer is what Replay needs of a sender; a *bufferedsender.BufferedSender[T]
-// is one.
-type Indexer[T any] interface {
+// Sender is what Replay needs of a sender; a *bufferedsender.BufferedSender[T]
+// is one. O is the type of the options of a call, which Replay leaves nil.
+type Sender[T, O any] interface {
 	// IndexDocumentsAndWait sends actions and returns what became of them, in
 	// their order. Without an error all of them were applied. With one it returns
 	// the results of those that it has accepted, which are the first ones; one
 	// with Succeeded was applied. It keeps the order of the actions of a key that
 	// are given to it one call after another.
-	IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error)
+	IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], opts *O) ([]models.IndexingResult, error)
 }
 
 // Limits of a Replay's memory.
@@ -123,18 +123,21 @@ type Report struct {
 // handlers are told of the actions as of any other; their Tag is Replay's, not
 // the one of the action that was given up. The functions in opts are called on
 // the goroutine of the caller.
-func Replay[T any](ctx context.Context, f *File, index string, to Indexer[T], opts *ReplayOptions[T]) (Report, error) {
+func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O], opts *ReplayOptions[T]) (Report, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
 		return Report{}, err
 	}
-	p, err := f.beginPass(ctx)
+	p, err := f.beginWalk(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 	defer p.end()
 	r := &replay[T]{
-		pass: p, options: options, index: index, to: to,
+		walk: p, options: options, index: index,
+		give: func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
+			return to.IndexDocumentsAndWait(ctx, actions, nil)
+		},
 		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}),
 	}
 	var errs []error
@@ -156,10 +159,10 @@ func Replay[T any](ctx context.Context, f *File, index string, to Indexer[T], op
 
 // replay is one call of Replay.
 type replay[T any] struct {
-	pass    *pass
+	walk    *walk
 	options ReplayOptions[T]
 	index   string
-	to      Indexer[T]
+	give    func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) // to the sender
 	report  Report
 
 	seed maphash.Seed
@@ -177,19 +180,19 @@ const refusedInARow = 10
 
 // file replays one file. An error ends the Replay.
 func (r *replay[T]) file(stem string) error {
-	j, err := r.pass.journal(stem)
+	j, err := r.walk.journal(stem)
 	if err != nil {
 		return err
 	}
 	w := window[T]{stem: stem, journal: &j}
-	for rec, err := range recordsOf(r.pass.f.dir, stem, &j) {
+	for rec, err := range recordsOf(r.walk.f.dir, stem, &j) {
 		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
 			r.report.Skipped++
 			r.options.Kept(Letter{}, err)
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			r.pass.forget(stem)
+			r.walk.forget(stem)
 			return nil
 		}
 		if err != nil {
@@ -198,7 +201,7 @@ func (r *replay[T]) file(stem string) error {
 		if rec.Index != r.index {
 			continue
 		}
-		if err := r.pass.err(); err != nil {
+		if err := r.walk.err(); err != nil {
 			return err
 		}
 		if !r.take(&w, rec) {
@@ -221,12 +224,12 @@ func (r *replay[T]) take(w *window[T], rec record) bool {
 	if !r.options.Select(rec.Letter) {
 		return r.skip(rec.Letter, ErrNotSelected)
 	}
-	document, err := r.options.Document(r.pass.ctx, rec.Letter)
+	document, err := r.options.Document(r.walk.ctx, rec.Letter)
 	if err != nil {
 		return r.skip(rec.Letter, err)
 	}
 	p := &place{
-		file: r.pass.f, stem: w.stem, n: rec.N, letter: rec.Letter,
+		file: r.walk.f, stem: w.stem, n: rec.N, letter: rec.Letter,
 		encode: func() (json.RawMessage, error) { return encodeDocument(rec.Action, document) },
 	}
 	p.letter.Document = nil

@@ -61,7 +61,7 @@ func TestALetterThatIsGivenUpWithoutAnAnswerKeepsItsReason(t *testing.T) {
 			first := letterOf("k", 1)
 			d, f := filled(t, nil, first)
 			var why error
-			report, err := Replay(t.Context(), f, testIndex, sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+			report, err := Replay(t.Context(), f, testIndex, sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 				l := letterOf("k", 1)
 				l.Tag = actions[0].Tag
 				require.NoError(t, sink(f, l))
@@ -292,7 +292,7 @@ func TestReplayTakesNoMoreIntoMemoryThanItMay(t *testing.T) {
 func TestLettersThatComeInMeanwhileAreLeftForTheNextReplay(t *testing.T) {
 	d, f := filled(t, nil, lettersOf(1, 2)...)
 	next := 3
-	to := sender[doc](func(c context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	to := sender[doc](func(c context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		require.NoError(t, f.Write(c, lettersOf(next, 1)))
 		next++
 		return make([]models.IndexingResult, len(actions)), nil
@@ -310,7 +310,7 @@ func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var tags []any
-	report, err := Replay(ctx, f, testIndex, sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	report, err := Replay(ctx, f, testIndex, sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		for _, a := range actions {
 			tags = append(tags, a.Tag)
 		}
@@ -366,11 +366,11 @@ func TestReplayEndsWithItsContextAndLosesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	service := &service{}
 	calls := 0
-	report, err := Replay(ctx, f, testIndex, sender[doc](func(c context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	report, err := Replay(ctx, f, testIndex, sender[doc](func(c context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		if calls++; calls == 2 {
 			cancel(cause) // while this call succeeds all the same
 		}
-		return service.IndexDocumentsAndWait(c, actions...)
+		return service.IndexDocumentsAndWait(c, actions, nil)
 	}), &ReplayOptions[doc]{MaxActions: 2})
 	require.ErrorIs(t, err, cause)
 	require.Equal(t, Report{Sent: 4, Delivered: 4}, report)
@@ -386,14 +386,14 @@ func TestReplayEndsWithItsContextAndLosesNothing(t *testing.T) {
 
 // A sender that accepts no more than what is before a bad document.
 func accepting(service *service, bad func(v int) bool, why error) sender[doc] {
-	return func(ctx context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	return func(ctx context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		for i, a := range actions {
 			if bad(a.Document.V) {
-				results, _ := service.IndexDocumentsAndWait(ctx, actions[:i]...)
+				results, _ := service.IndexDocumentsAndWait(ctx, actions[:i], nil)
 				return results, why
 			}
 		}
-		return service.IndexDocumentsAndWait(ctx, actions...)
+		return service.IndexDocumentsAndWait(ctx, actions, nil)
 	}
 }
 
@@ -418,7 +418,7 @@ func TestReplayGivesUpOnASenderThatAcceptsNothing(t *testing.T) {
 	closed := errors.New("closed")
 	d, f := filled(t, nil, lettersOf(1, 100)...)
 	calls := 0
-	report, err := Replay(t.Context(), f, testIndex, sender[doc](func(context.Context, ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	report, err := Replay(t.Context(), f, testIndex, sender[doc](func(context.Context, []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		calls++
 		return nil, closed
 	}), nil)
@@ -433,7 +433,7 @@ func TestReplayGivesUpOnASenderThatAcceptsNothing(t *testing.T) {
 	require.Equal(t, Report{Sent: 10, Delivered: 10, Skipped: 90}, report)
 }
 
-func TestAnIndexerThatAnswersNonsenseLosesNothing(t *testing.T) {
+func TestASenderThatAnswersNonsenseLosesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		results []models.IndexingResult
 		err     error
@@ -447,7 +447,7 @@ func TestAnIndexerThatAnswersNonsenseLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, f := filled(t, nil, lettersOf(1, 3)...)
-			report, err := Replay(t.Context(), f, testIndex, sender[doc](func(context.Context, ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+			report, err := Replay(t.Context(), f, testIndex, sender[doc](func(context.Context, []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 				return c.results, c.err
 			}), nil)
 			if c.report.Skipped > 0 {

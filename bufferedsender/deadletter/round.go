@@ -70,16 +70,16 @@ func (r *replay[T]) send(w *window[T]) error {
 // them. n is how many are dealt with: all, or fewer if the sender did not accept
 // one. An error ends the Replay.
 func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
-	if err := r.pass.err(); err != nil {
+	if err := r.walk.err(); err != nil {
 		return 0, err
 	}
 	actions := make([]models.IndexDocumentsAction[T], len(round))
 	for i, l := range round {
 		actions[i] = l.action
 	}
-	results, sendErr := r.to.IndexDocumentsAndWait(r.pass.ctx, actions...)
+	results, sendErr := r.give(r.walk.ctx, actions)
 	results = results[:min(len(results), len(round))]
-	ended := r.pass.err()
+	ended := r.walk.err()
 
 	var e entry
 	var failed []int // positions in round
@@ -90,17 +90,17 @@ func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
 		case result.Succeeded || sendErr == nil:
 			e.Done = append(e.Done, l.place.n)
 			r.report.Delivered++
-		case ended != nil && result.StatusCode == 0 && !r.pass.recorded(l.place):
+		case ended != nil && result.StatusCode == 0 && !r.walk.recorded(l.place):
 			// Still under way. If it fails, Write hears of it.
 		default:
 			failed = append(failed, i)
 			r.report.Failed++
-			if !r.pass.recorded(l.place) {
-				e.Again = append(e.Again, verdictOf(l.place.n, l.place.letter, r.reason(result)))
+			if !r.walk.recorded(l.place) {
+				e.Again = append(e.Again, refusalOf(l.place.n, l.place.letter, r.reason(result)))
 			}
 		}
 	}
-	if err := r.pass.record(w.stem, w.journal, e); err != nil {
+	if err := r.walk.record(w.stem, w.journal, e); err != nil {
 		return 0, err
 	}
 	for _, i := range failed {
@@ -121,7 +121,7 @@ func (r *replay[T]) accepted(round []letter[T], accepted int, err error) (n int,
 	if accepted == len(round) {
 		return accepted, nil
 	}
-	if err == nil { // an Indexer that does not do as it should
+	if err == nil { // a Sender that does not do as it should
 		err = errNoResult
 	}
 	r.skip(round[accepted].Letter, err)
@@ -152,7 +152,7 @@ func (r *replay[T]) reason(result models.IndexingResult) Letter {
 	if l.Unknown = l.Status == 0; !l.Unknown {
 		l.Error = (&RefusedError{Result: result}).Error()
 	}
-	if r.pass.f.options.Redact {
+	if r.walk.f.options.Redact {
 		l = redact(l)
 	}
 	return l

@@ -112,11 +112,11 @@ func namesIn(t testing.TB, dir string) []string {
 	return names
 }
 
-// sender is an Indexer.
-type sender[T any] func(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error)
+// sender is a Sender.
+type sender[T any] func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error)
 
-func (s sender[T]) IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
-	return s(ctx, actions...)
+func (s sender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *struct{}) ([]models.IndexingResult, error) {
+	return s(ctx, actions)
 }
 
 var errSomeFailed = errors.New("some failed")
@@ -131,7 +131,7 @@ type service struct {
 	applied []int
 }
 
-func (s *service) IndexDocumentsAndWait(ctx context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+func (s *service) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[doc], _ *struct{}) ([]models.IndexingResult, error) {
 	var err error
 	var results []models.IndexingResult
 	var letters []Letter

@@ -181,7 +181,7 @@ func (f *File) again(letters []Letter) {
 			e = new(entry)
 			entries[p.stem] = e
 		}
-		e.Again = append(e.Again, verdictOf(p.n, p.letter, l))
+		e.Again = append(e.Again, refusalOf(p.n, p.letter, l))
 	}
 	for _, stem := range slices.Sorted(maps.Keys(entries)) {
 		if f.record(stem, *entries[stem]) != nil {

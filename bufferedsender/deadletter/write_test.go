@@ -165,7 +165,7 @@ func TestRedactedLettersHoldNothingOfTheDocument(t *testing.T) {
 	letter.Error = "upload failed: " + letter.Message
 	require.NoError(t, f.Write(t.Context(), []Letter{letter}))
 
-	quoting := sender[doc](func(_ context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	quoting := sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		if len(actions) == 1 && actions[0].Document.V == 2 { // as a sender with f as its sink does
 			again := letter
 			again.Document, again.Tag = json.RawMessage(`{"id":"7","v":2}`), actions[0].Tag
@@ -324,7 +324,7 @@ func TestManySendersWriteReplayAndReadConcurrentSafe(t *testing.T) {
 			}
 		})
 	}
-	to := sender[doc](func(c context.Context, actions ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	to := sender[doc](func(c context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 		results := make([]models.IndexingResult, len(actions))
 		var err error
 		for i, a := range actions {
@@ -381,7 +381,7 @@ func TestCloseEndsAReplayThatWaitsConcurrentSafe(t *testing.T) {
 	sending := make(chan struct{})
 	ended := make(chan error)
 	go func() {
-		_, err := Replay(t.Context(), f, testIndex, sender[doc](func(c context.Context, _ ...models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		_, err := Replay(t.Context(), f, testIndex, sender[doc](func(c context.Context, _ []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
 			close(sending)
 			<-c.Done()
 			return make([]models.IndexingResult, 3), c.Err()

@@ -29,7 +29,7 @@ func TestNothingIsAcceptedAfterClose(t *testing.T) {
 		for name, add := range addingCalls(r, sendertest.Hotel{ID: "late"}) {
 			assert.ErrorIs(t, add(t.Context()), bufferedsender.ErrClosed, name)
 		}
-		assert.Same(t, closed, r.Sender.Flush(t.Context()), "the stored Close result")
+		assert.Same(t, closed, r.Sender.Flush(t.Context(), nil), "the stored Close result")
 	})
 }
 
@@ -88,7 +88,7 @@ func addingCalls(r *sendertest.Rig, doc sendertest.Hotel) map[string]func(contex
 		"IndexDocuments":         func(ctx context.Context) error { return s.IndexDocuments(ctx, models.UploadAction(doc)) },
 		"TryIndexDocuments":      func(context.Context) error { return s.TryIndexDocuments(models.UploadAction(doc)) },
 		"IndexSeq": func(ctx context.Context) error {
-			return s.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) { yield(models.UploadAction(doc), nil) })
+			return s.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) { yield(models.UploadAction(doc), nil) }, nil)
 		},
 	}
 }
@@ -133,7 +133,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 			r.Upload(sendertest.Hotels("k", 5)...)
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 			defer cancel()
-			require.ErrorIs(t, r.Sender.Flush(ctx), cause)
+			require.ErrorIs(t, r.Sender.Flush(ctx, nil), cause)
 			assert.Equal(t, time.Second, r.Now())
 			time.Sleep(90 * time.Second)
 			assert.Len(t, r.Indexed(), 5, "what Flush asked for is done without it")
@@ -148,7 +148,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 			r.Upload(sendertest.Hotels("k", 5)...)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			require.ErrorIs(t, r.Sender.Flush(ctx), context.Canceled)
+			require.ErrorIs(t, r.Sender.Flush(ctx, nil), context.Canceled)
 			require.NoError(t, r.Flush())
 		})
 	})
@@ -167,7 +167,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 			flushing, cancelFlushing := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancelFlushing()
 			require.NoError(t, r.Sender.UploadDocuments(adding, sendertest.Hotels("k", 3)...))
-			require.Error(t, r.Sender.Flush(flushing))
+			require.Error(t, r.Sender.Flush(flushing, nil))
 			require.NoError(t, r.Flush())
 		})
 	})
@@ -195,7 +195,7 @@ func TestAContextThatHasEndedAddsNothing(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled, name)
 			sendertest.RequireAccepted(t, err, 0)
 		}
-		_, err := r.Sender.IndexDocumentsAndWait(ended, models.UploadAction(sendertest.Hotel{ID: "a"}))
+		_, err := r.Sender.IndexDocumentsAndWait(ended, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "a"})}, nil)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, r.Sender.MergePatch(ended, models.NewPatch("id", "a")), context.Canceled)
 		require.ErrorIs(t, r.Sender.MergeOrUploadPatch(ended, models.NewPatch("id", "a")), context.Canceled)

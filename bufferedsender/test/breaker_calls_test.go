@@ -25,7 +25,7 @@ func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 		b.Disable()
 		r.Upload(sendertest.Hotels("k", 3)...)
-		sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
+		sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil))
 		b.Reset()
 		b.Disable()
 		synctest.Wait()
@@ -114,7 +114,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 	cause := errors.New("my own cause")
 	for name, call := range map[string]func(context.Context, *bufferedsender.BufferedSender[sendertest.Hotel]) error{
 		"Flush": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
-			return s.Flush(ctx)
+			return s.Flush(ctx, nil)
 		},
 		"UploadDocuments": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
 			return s.UploadDocuments(ctx, sendertest.Hotel{ID: "new"})
@@ -137,10 +137,10 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 		"IndexSeq": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
 			return s.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) {
 				yield(models.UploadAction(sendertest.Hotel{ID: "new"}), nil)
-			})
+			}, nil)
 		},
 		"IndexDocumentsAndWait": func(ctx context.Context, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
-			_, err := s.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "new"}))
+			_, err := s.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "new"})}, nil)
 			return err
 		},
 	} {
@@ -171,7 +171,7 @@ func TestCallsThatEndSayThatTheBreakerIsOpen(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
 			r.Upload(sendertest.Hotels("k", 3)...)
-			for _, err := range []error{r.Sender.Flush(sendertest.Within(t, time.Second)), r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "new"})} {
+			for _, err := range []error{r.Sender.Flush(sendertest.Within(t, time.Second), nil), r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "new"})} {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.NotErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 			}
@@ -232,7 +232,7 @@ func TestErrorsHoldTheDetailsOfTheOpenBreaker(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
 		r.OpenBreakerWith(sendertest.Unauthorized, sendertest.Hotels("k", 3)...)
 		for name, f := range map[string]func() error{
-			"Flush": func() error { return r.Sender.Flush(sendertest.Within(t, time.Second)) },
+			"Flush": func() error { return r.Sender.Flush(sendertest.Within(t, time.Second), nil) },
 			"UploadDocuments": func() error {
 				return r.Sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "new"})
 			},
@@ -265,7 +265,7 @@ func TestAResumeDoesNotHideAnOpenBreaker(t *testing.T) {
 		synctest.Wait()
 		r.Sender.Resume() // the handler hangs
 		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
-		assert.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second)), bufferedsender.ErrCircuitOpen)
+		assert.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil), bufferedsender.ErrCircuitOpen)
 		close(release)
 		b.Enable()
 	})

@@ -84,7 +84,7 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 		}
 		time.Sleep(45 * time.Second)
 		assert.Len(t, r.Requests(), before+1, "one probe for both")
-		sendertest.RequireCircuitOpen(t, second.Flush(sendertest.Within(t, time.Second)))
+		sendertest.RequireCircuitOpen(t, second.Flush(sendertest.Within(t, time.Second), nil))
 		r.Respond(nil)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
@@ -107,7 +107,7 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 			r.Upload(sendertest.Hotels("first", 2)...)
 			require.Error(t, second.Close(sendertest.Within(t, time.Second)))
 			r.Respond(nil)
-			require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour)), "a probe that Close has cut off does not keep the breaker")
+			require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil), "a probe that Close has cut off does not keep the breaker")
 			assert.Len(t, r.Indexed(), 2)
 		})
 	})
@@ -133,13 +133,13 @@ func TestAFailingIndexNeverStopsAHealthyOne(t *testing.T) {
 			require.NoError(t, senders["healthy"].UploadDocuments(t.Context(), sendertest.Hotels(fmt.Sprint("k", i), 10)...))
 			time.Sleep(100 * time.Millisecond)
 		}
-		require.NoError(t, senders["healthy"].Flush(t.Context()))
+		require.NoError(t, senders["healthy"].Flush(t.Context(), nil))
 		assert.EqualValues(t, 500, srv.DocumentCount("healthy"))
 		assert.Equal(t, breaker.Closed, senders["healthy"].Breaker().Status().State)
 		assert.Equal(t, breaker.Open, senders["failing"].Breaker().Status().State)
 		sendertest.RequireCircuitOpen(t, <-blocked)
 		srv.SetFaults(nil)
-		require.NoError(t, senders["failing"].Flush(sendertest.Within(t, time.Hour)))
+		require.NoError(t, senders["failing"].Flush(sendertest.Within(t, time.Hour), nil))
 		assert.EqualValues(t, 40, srv.DocumentCount("failing"))
 	})
 }

@@ -44,7 +44,7 @@ func TestACallThatPanicsInTheQueueLeavesNothingBehind(t *testing.T) {
 			_ = sender.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) {
 				armed = true
 				yield(models.UploadAction(sendertest.Hotel{ID: "lost"}), nil)
-			})
+			}, nil)
 		})
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
 		require.NoError(t, sender.Close(t.Context()))
@@ -172,7 +172,7 @@ func TestACallbackThatEndsItsGoroutineLeavesNoWaiterWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour),
-			models.UploadAction(sendertest.Hotel{ID: "k"}).WithCallback(func(models.Outcome) { runtime.Goexit() }))
+			[]sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"}).WithCallback(func(models.Outcome) { runtime.Goexit() })}, nil)
 		assert.NoError(t, err)
 		assert.Less(t, r.Now(), time.Minute)
 	})
@@ -209,7 +209,7 @@ func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
 		})
 		synctest.Wait()
 		r.Sender.Resume()
-		assert.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
+		assert.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil))
 		assert.Len(t, r.Indexed(), 10)
 	})
 }

@@ -41,7 +41,7 @@ func TestACallbackThatBlocksForEverHoldsOnlyWhatWaitsForIt(t *testing.T) {
 				sendertest.CloseAtEnd(t, sender)
 				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 2)...))
 				began := time.Now()
-				require.ErrorIs(t, sender.Flush(sendertest.Within(t, time.Second)), context.DeadlineExceeded)
+				require.ErrorIs(t, sender.Flush(sendertest.Within(t, time.Second), nil), context.DeadlineExceeded)
 				err = sender.Close(sendertest.Within(t, time.Second))
 				assert.True(t, sendertest.CloseError(t, err).CallbackStuck)
 				assert.LessOrEqual(t, time.Since(began), 5*time.Second)
@@ -57,7 +57,7 @@ func TestAClientThatFlushesItsOwnSenderDoesNotWaitForItself(t *testing.T) {
 		var sender *bufferedsender.BufferedSender[sendertest.Hotel]
 		var inside error
 		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-			inside = sender.Flush(ctx)
+			inside = sender.Flush(ctx, nil)
 			return good.IndexDocumentsRaw(ctx, body)
 		}}, nil)
 		require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			began := time.Now()
 			limited, cancel := context.WithTimeout(with(ctx), time.Minute) // so that a mistake is no deadlock
 			defer cancel()
-			assert.ErrorIs(r.T, r.Sender.Flush(limited), bufferedsender.ErrInCallback)
+			assert.ErrorIs(r.T, r.Sender.Flush(limited, nil), bufferedsender.ErrInCallback)
 			assert.ErrorIs(r.T, r.Sender.Close(limited), bufferedsender.ErrInCallback)
 			assert.Zero(r.T, time.Since(began))
 			return nil
@@ -164,7 +164,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			var r *sendertest.Rig
 			r = sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2}, Handlers: sendertest.Handlers{
 				ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
-					return r.Sender.Flush(sendertest.Within(t, time.Minute))
+					return r.Sender.Flush(sendertest.Within(t, time.Minute), nil)
 				},
 			}})
 			for _, d := range sendertest.Hotels("k", 7) {
@@ -180,7 +180,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			other := sendertest.New(t, nil)
 			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(ctx context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
 				assert.NoError(t, other.Sender.UploadDocuments(ctx, e.Action.Document))
-				assert.NoError(t, other.Sender.Flush(ctx))
+				assert.NoError(t, other.Sender.Flush(ctx, nil))
 			}}})
 			r.Upload(sendertest.Hotels("k", 3)...)
 			require.NoError(t, r.Flush())
@@ -194,7 +194,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 			}}})
 			r.Upload(sendertest.Hotels("k", 3)...)
 			time.Sleep(time.Millisecond)
-			require.NoError(t, r.Sender.Flush(t.Context()))
+			require.NoError(t, r.Sender.Flush(t.Context(), nil))
 			require.NoError(t, r.Sender.Close(t.Context()))
 		})
 	})
@@ -318,7 +318,7 @@ func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 			inTime(t, "Flush with a ctx that ends", func() {
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				_ = r.Sender.Flush(ctx)
+				_ = r.Sender.Flush(ctx, nil)
 			})
 			if !strings.HasSuffix(name, "ActionAdded") {
 				inTime(t, "UploadDocuments", func() {

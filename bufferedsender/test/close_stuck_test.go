@@ -72,7 +72,7 @@ func TestAfterAStuckCloseNobodyWaits(t *testing.T) {
 		require.ErrorAs(t, first, &closed)
 		assert.True(t, closed.CallbackStuck)
 		assert.Same(t, first, sender.Close(context.Background()))
-		assert.Same(t, first, sender.Flush(context.Background()))
+		assert.Same(t, first, sender.Flush(context.Background(), nil))
 		close(release)
 	})
 }
@@ -86,7 +86,7 @@ func TestAFlushThatWaitsIsReleasedByAStuckClose(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		flushed := make(chan error)
-		go func() { flushed <- sender.Flush(context.Background()) }()
+		go func() { flushed <- sender.Flush(context.Background(), nil) }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -90,7 +90,7 @@ func TestEveryCallerOfCloseGetsTheSameAnswer(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		answers = append(answers, r.Sender.Close(t.Context()), r.Sender.Flush(t.Context()))
+		answers = append(answers, r.Sender.Close(t.Context()), r.Sender.Flush(t.Context(), nil))
 		for _, err := range answers {
 			assert.Same(t, answers[0], err)
 		}
@@ -224,7 +224,7 @@ func TestCloseEndsEvenIfACallbackDoesNot(t *testing.T) {
 				r.Abandoned = true
 				r.Faults(sendertest.RefuseKeys("k-1"))
 				r.Upload(sendertest.Hotels("k", 5)...) // in two requests
-				go r.Sender.Flush(context.Background())
+				go r.Sender.Flush(context.Background(), nil)
 				synctest.Wait()
 				err := r.Sender.Close(sendertest.Within(t, 5*time.Second))
 				assert.LessOrEqual(t, r.Now(), 8*time.Second)

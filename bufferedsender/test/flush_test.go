@@ -216,7 +216,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			})
 			r.Faults(sendertest.RefuseKeys("bad-*"))
 			r.Upload(sendertest.Hotels("bad", 4)...)
-			require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second)), context.DeadlineExceeded)
+			require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil), context.DeadlineExceeded)
 			require.Len(t, r.Events("failed"), 2)
 			assert.Equal(t, 4, sendertest.FlushFailures(t, r.Flush()))
 		})
@@ -226,7 +226,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { time.Sleep(10 * time.Second) }}})
 			r.Faults(sendertest.RefuseKeys("bad-*"))
 			r.Upload(sendertest.Hotels("bad", 3)...)
-			require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, 25*time.Second)), context.DeadlineExceeded) // amid the last callback
+			require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, 25*time.Second), nil), context.DeadlineExceeded) // amid the last callback
 			assert.Equal(t, 25*time.Second, r.Now())
 			assert.Equal(t, 3, sendertest.FlushFailures(t, r.Flush()))
 		})
@@ -242,7 +242,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			r.Upload(sendertest.Hotels("bad", 3)...)
 			synctest.Wait()
 			gaveUp := make(chan error, 1)
-			go func() { gaveUp <- r.Sender.Flush(sendertest.Within(t, 15*time.Second)) }()
+			go func() { gaveUp <- r.Sender.Flush(sendertest.Within(t, 15*time.Second), nil) }()
 			synctest.Wait()
 			r.Upload(sendertest.Hotels("later", 3)...)
 			require.ErrorIs(t, <-gaveUp, context.DeadlineExceeded)
@@ -298,7 +298,7 @@ func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 		r.Respond(sendertest.Hang)
 		r.Upload(sendertest.Hotels("k", 5)...)
 		flushed := make(chan error, 1)
-		go func() { flushed <- r.Sender.Flush(context.Background()) }()
+		go func() { flushed <- r.Sender.Flush(context.Background(), nil) }()
 		synctest.Wait()
 		closed := r.Sender.Close(sendertest.Within(t, 3*time.Second))
 		var close *bufferedsender.CloseError
@@ -312,7 +312,7 @@ func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 		default:
 			t.Fatal("Flush waits on")
 		}
-		assert.Same(t, closed, r.Sender.Flush(t.Context()), "after Close it returns what Close returned")
+		assert.Same(t, closed, r.Sender.Flush(t.Context(), nil), "after Close it returns what Close returned")
 	})
 	t.Run("and adds up with it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
 			})
 			r.Upload(sendertest.Hotels("k", 5)...) // two fail, two hang, one waits
 			flushed := make(chan error, 1)
-			go func() { flushed <- r.Sender.Flush(context.Background()) }()
+			go func() { flushed <- r.Sender.Flush(context.Background(), nil) }()
 			synctest.Wait()
 			require.NoError(t, r.Sender.IndexDocuments(t.Context(), models.UploadAction(sendertest.Hotel{ID: "later"})))
 			var closed *bufferedsender.CloseError
@@ -359,7 +359,7 @@ func TestEveryFailureIsReportedToWhoWaitedForItOrElseByClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(sendertest.RefuseKeys("bad"))
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "bad"}))
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "bad"})}, nil)
 			assert.Equal(t, 1, sendertest.WaitError(t, err).Failed)
 			require.NoError(t, r.Close())
 		})

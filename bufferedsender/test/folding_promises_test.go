@@ -31,7 +31,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 				r.Sender.Pause()
 				ctx, cancel := context.WithCancel(t.Context())
 				first := sendertest.Later(func() error {
-					_, err := r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 1}))
+					_, err := r.Sender.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 1})}, nil)
 					return err
 				})
 				synctest.Wait()
@@ -40,7 +40,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 					r.Upload(sendertest.Hotel{ID: "k", Rooms: 2}) // nil: accepted
 				} else {
 					second = sendertest.Later(func() error {
-						_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 2}))
+						_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 2})}, nil)
 						return err
 					})
 				}
@@ -75,7 +75,7 @@ func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 		r.Sender.Pause()
 		ctx, cancel := context.WithCancel(t.Context())
 		first := sendertest.Later(func() error {
-			_, err := r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 1}))
+			_, err := r.Sender.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 1})}, nil)
 			return err
 		})
 		synctest.Wait()
@@ -205,7 +205,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			})
 			r.Sender.Breaker().Disable()
 			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("other", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
-			sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Second))) // after which they are folded
+			sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil)) // after which they are folded
 			r.Add(sendertest.TaggedUpload("new", 1))
 			synctest.Wait()
 			assert.Contains(t, l.Purged(), "k")
@@ -238,7 +238,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			var calls []<-chan models.IndexingResult
 			for i := range 10 {
 				calls = append(calls, sendertest.Later(func() models.IndexingResult {
-					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.TaggedUpload("k", 1+i%5))
+					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{sendertest.TaggedUpload("k", 1+i%5)}, nil)
 					assert.NoError(t, err)
 					return results[0]
 				}))

@@ -289,7 +289,7 @@ func TestFoldingGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 		assert.Zero(t, time.Since(began), "nobody waited")
 		require.ErrorIs(t, sender.UploadDocuments(sendertest.Within(t, time.Second), sendertest.Hotel{ID: "k"}), context.DeadlineExceeded)
 		sender.Resume()
-		require.NoError(t, sender.Flush(sendertest.Within(t, time.Hour)))
+		require.NoError(t, sender.Flush(sendertest.Within(t, time.Hour), nil))
 		assert.Len(t, srv.History("hotels", "k"), 1)
 		s := sender.Stats()
 		assert.Zero(t, s.PendingActions)

@@ -170,7 +170,7 @@ func TestHealthHandlersAreCallbacksLikeTheOthers(t *testing.T) {
 		panics := 0
 		r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{HealthChanged: func(ctx context.Context, h *events.HealthChange) {
 			if h.To != events.Closed {
-				inside = append(inside, r.Sender.Flush(context.Background()), r.Sender.Close(ctx))
+				inside = append(inside, r.Sender.Flush(context.Background(), nil), r.Sender.Close(ctx))
 			}
 			panics++
 			panic("oops")
@@ -251,7 +251,7 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r *sendertest.Rig
 			r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{Closed: func(ctx context.Context) error {
-				return errors.Join(r.Sender.Flush(ctx), r.Sender.Close(context.Background()))
+				return errors.Join(r.Sender.Flush(ctx, nil), r.Sender.Close(context.Background()))
 			}}})
 			require.ErrorIs(t, r.Close(), bufferedsender.ErrInCallback)
 		})

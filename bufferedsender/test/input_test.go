@@ -113,11 +113,67 @@ func TestADocumentThatCannotBeEncodedIsRefused(t *testing.T) {
 					}
 				}
 				assert.Fail(t, "the sequence is stopped at the error")
-			})
+			}, nil)
 			sendertest.RequireAccepted(t, err, 3)
 			require.ErrorIs(t, err, trouble)
 			require.NoError(t, r.Close())
 			assert.Equal(t, []string{"0", "1", "2"}, r.Indexed())
+		})
+	})
+}
+
+func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
+	sequence := func(keys ...string) func(func(sendertest.Action, error) bool) {
+		return func(yield func(sendertest.Action, error) bool) {
+			for _, key := range keys {
+				if !yield(models.UploadAction(sendertest.Hotel{ID: key}), nil) {
+					return
+				}
+			}
+		}
+	}
+	var rejected []string
+	note := func(err *bufferedsender.AddError) error {
+		rejected = append(rejected, fmt.Sprint(err.Accepted, err.Key))
+		return nil
+	}
+	t.Run("the others are accepted", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			rejected = nil
+			require.NoError(t, r.Sender.IndexSeq(t.Context(), sequence("not a key", "a", "nor this", "b"), &bufferedsender.IndexSeqOptions{OnRejected: note}))
+			assert.Len(t, rejected, 2)
+			require.NoError(t, r.Close())
+			assert.Equal(t, []string{"a", "b"}, r.Indexed())
+		})
+	})
+	t.Run("until the function says stop", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			enough := errors.New("too many")
+			err := r.Sender.IndexSeq(t.Context(), sequence("a", "not a key", "b"), &bufferedsender.IndexSeqOptions{
+				OnRejected: func(*bufferedsender.AddError) error { return enough },
+			})
+			sendertest.RequireAccepted(t, err, 1)
+			require.ErrorIs(t, err, enough)
+			require.NoError(t, r.Close())
+			assert.Equal(t, []string{"a"}, r.Indexed())
+		})
+	})
+	t.Run("it is not asked about what is no fault of the document", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := sendertest.New(t, nil)
+			rejected = nil
+			ctx, cancel := context.WithCancel(t.Context())
+			err := r.Sender.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) {
+				_ = yield(models.UploadAction(sendertest.Hotel{ID: "a"}), nil)
+				cancel()
+				_ = yield(models.UploadAction(sendertest.Hotel{ID: "b"}), nil)
+			}, &bufferedsender.IndexSeqOptions{OnRejected: note})
+			sendertest.RequireAccepted(t, err, 1)
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Empty(t, rejected)
+			require.NoError(t, r.Close())
 		})
 	})
 }

@@ -120,7 +120,7 @@ func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 		for i := range 32000 {
 			require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprintf("some-ordinary-key-%040d", i)}))
 		}
-		require.NoError(t, s.Flush(t.Context()))
+		require.NoError(t, s.Flush(t.Context(), nil))
 		time.Sleep(4 * time.Second) // longer than UnknownWait
 		kept := heapNow() - before
 		t.Logf("idle for longer than UnknownWait, heap %d kB", kept>>10)

@@ -65,7 +65,7 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 					}
 					require.NoError(t, s.UploadDocuments(t.Context(), docs...))
 				}
-				require.ErrorIs(t, s.Flush(sendertest.Within(t, time.Minute)), context.DeadlineExceeded)
+				require.ErrorIs(t, s.Flush(sendertest.Within(t, time.Minute), nil), context.DeadlineExceeded)
 				require.Equal(t, conflicts, s.PendingActionCount())
 				kept := heapNow() - before
 				t.Logf("%.1f MB, %.1f times the limit", float64(kept)/1e6, float64(kept)/limit)
@@ -98,7 +98,7 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 					}
 					require.ErrorIs(t, s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "k"})), bufferedsender.ErrBufferFull)
 					s.Resume()
-					require.NoError(t, s.Flush(t.Context()))
+					require.NoError(t, s.Flush(t.Context(), nil))
 					synctest.Wait()
 					return s
 				}
@@ -151,7 +151,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 				for range callers {
 					require.NoError(t, <-done)
 				}
-				require.NoError(t, s.Flush(t.Context()))
+				require.NoError(t, s.Flush(t.Context(), nil))
 				assert.EqualValues(t, callers, s.Stats().Completed)
 			})
 		})
@@ -213,7 +213,7 @@ func TestTelemetryWithoutProvidersAllocatesNothingPerDocument(t *testing.T) {
 			if err := s.UploadDocuments(ctx, batch...); err != nil {
 				t.Error(err)
 			}
-			if err := s.Flush(ctx); err != nil {
+			if err := s.Flush(ctx, nil); err != nil {
 				t.Error(err)
 			}
 		}) / docs

@@ -206,7 +206,7 @@ func TestTheActionBehindOneThatWasWithdrawnWaitsToo(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
-		_, err := r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 2}))
+		_, err := r.Sender.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k", Rooms: 2})}, nil)
 		require.Error(t, err, "it waits for UnknownWait")
 		require.EqualValues(t, 1, r.Sender.Stats().Completed)
 		r.Upload(sendertest.Hotel{ID: "k", Rooms: 3})

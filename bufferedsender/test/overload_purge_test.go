@@ -103,7 +103,7 @@ func TestNothingIsPurgedWithoutNeed(t *testing.T) {
 			"open, and there is room": func(t *testing.T, r *sendertest.Rig) {
 				r.OpenBreaker(sendertest.Hotels("k", 2)...)
 				r.Upload(sendertest.Hotels("new", 2)...)
-				require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Minute)), bufferedsender.ErrCircuitOpen)
+				require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Minute), nil), bufferedsender.ErrCircuitOpen)
 			},
 			"full, but the breaker is closed": func(t *testing.T, r *sendertest.Rig) {
 				r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 30 }))
@@ -243,7 +243,7 @@ func TestPurgedKeysSettleInOrder(t *testing.T) {
 		})
 		r.Respond(sendertest.Failing)
 		r.Add(sendertest.TaggedUpload("a", 1), sendertest.TaggedUpload("b", 1), sendertest.TaggedUpload("a", 2), sendertest.TaggedUpload("a", 3))
-		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
+		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil))
 		r.Add(sendertest.TaggedUpload("a", 4), sendertest.TaggedUpload("a", 5))
 		synctest.Wait()
 		r.Respond(nil)

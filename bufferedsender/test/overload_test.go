@@ -174,7 +174,7 @@ func TestPurgeOneGivesUpTheOldest(t *testing.T) {
 			for i := range 4 {
 				r.Upload(sendertest.HotelOfSize(fmt.Sprint("k-", i), 2400))
 			}
-			require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second)))
+			require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil))
 			r.Upload(sendertest.HotelOfSize("large", 5000))
 			synctest.Wait()
 			assert.Equal(t, []string{"k-0", "k-1"}, l.Purged(), "9 600 bytes of 10 000 are taken: two must go for 5 000")
@@ -232,7 +232,7 @@ func TestOverloadFailRejects(t *testing.T) {
 			}
 			sendertest.RequireAccepted(t, err, 0)
 		}
-		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "new"}))
+		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "new"})}, nil)
 		require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 		assert.Zero(t, r.Now(), "none of them waits")
@@ -330,8 +330,8 @@ func TestOnPurgedIsACallbackLikeTheOthers(t *testing.T) {
 				if r.Sender == nil {
 					return
 				}
-				_, err := r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "x"}))
-				inside = append(inside, r.Sender.Flush(ctx), r.Sender.Close(context.Background()), err)
+				_, err := r.Sender.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "x"})}, nil)
+				inside = append(inside, r.Sender.Flush(ctx, nil), r.Sender.Close(context.Background()), err)
 				panic("oops")
 			})}, Retry: sendertest.RetryAtOnce,
 		})

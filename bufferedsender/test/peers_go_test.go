@@ -97,7 +97,7 @@ func TestESUtilUseAfterCloseDoesNotPanic(t *testing.T) {
 		require.NoError(t, r.Close())
 		require.NotPanics(t, func() {
 			assert.NoError(t, r.Sender.Close(t.Context()))
-			assert.NoError(t, r.Sender.Flush(t.Context()))
+			assert.NoError(t, r.Sender.Flush(t.Context(), nil))
 			assert.Error(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 			r.Sender.Stats()
 		})
@@ -160,7 +160,7 @@ func TestPubSubFlushReadsUnderTheLockConcurrentSafe(t *testing.T) {
 			for i := range 50 {
 				assert.NoError(t, r.Sender.UploadDocuments(context.Background(), sendertest.Hotel{ID: fmt.Sprint(c, "-", i)}))
 				if i%10 == 0 {
-					assert.NoError(t, r.Sender.Flush(context.Background()))
+					assert.NoError(t, r.Sender.Flush(context.Background(), nil))
 				}
 				r.Sender.Stats()
 				r.Sender.PendingActionCount()

@@ -52,7 +52,7 @@ func aloneWith(t *testing.T, indexer bufferedsender.Indexer) (*bufferedsender.Fl
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	var failed *bufferedsender.FlushError
-	if err := s.Flush(ctx); !errors.As(err, &failed) {
+	if err := s.Flush(ctx, nil); !errors.As(err, &failed) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	return failed, s.Stats(), time.Since(began)

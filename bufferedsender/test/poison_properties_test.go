@@ -36,7 +36,7 @@ func TestAnIndexThatLacksAPropertyOfAllDocumentsHoldsThem(t *testing.T) {
 				health := r.Sender.Health()
 				assert.Equal(t, events.CircuitOpen, health.State)
 				assert.Contains(t, health.Reason, "'rooms'", "what the service says")
-				failed := sendertest.FlushFailures(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
+				failed := sendertest.FlushFailures(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil))
 				assert.LessOrEqual(t, failed, 20)
 				assert.EqualValues(t, n-failed, r.Sender.Stats().Completed)
 				assert.LessOrEqual(t, r.Now(), mendedAt+35*time.Second)

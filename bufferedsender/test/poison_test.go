@@ -164,7 +164,7 @@ func TestASoleDocumentFindsOutThatTheServiceIsGone(t *testing.T) {
 				require.NoError(t, err)
 				defer s.Close(sendertest.Within(t, time.Millisecond))
 				require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotels("k", 10)...))
-				require.NoError(t, s.Flush(t.Context()))
+				require.NoError(t, s.Flush(t.Context(), nil))
 				gone, service.err, requests = true, sendertest.ErrReset, 0
 				began := time.Now()
 				require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "late"}))
@@ -247,7 +247,7 @@ func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 		}))
 		r.Upload(sendertest.Hotels("poison", 20)...)
 		r.Upload(sendertest.Hotels("poison-other", 10)...)
-		err := r.Sender.Flush(sendertest.Within(t, time.Hour))
+		err := r.Sender.Flush(sendertest.Within(t, time.Hour), nil)
 		t.Log(err)
 		s := r.Sender.Stats()
 		t.Logf("%d failed, %d pending, %d requests", s.Failed, s.PendingActions, len(r.Requests()))

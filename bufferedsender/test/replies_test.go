@@ -188,7 +188,7 @@ func TestAnIndexerThatReturnsNonsenseCompletesNothing(t *testing.T) {
 				require.NoError(t, err)
 				sendertest.CloseAtEnd(t, sender)
 				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 2)...))
-				require.Equal(t, 2, sendertest.FlushFailures(t, sender.Flush(t.Context())))
+				require.Equal(t, 2, sendertest.FlushFailures(t, sender.Flush(t.Context(), nil)))
 				require.NoError(t, sender.Close(t.Context()))
 			})
 		})

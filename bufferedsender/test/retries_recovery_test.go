@@ -202,7 +202,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 	require.NoError(t, <-stopped)
 	pending := sender.PendingActionCount()
 	require.NotZero(t, pending, "the service died under load")
-	sendertest.RequireCircuitOpen(t, sender.Flush(sendertest.Within(t, time.Millisecond)))
+	sendertest.RequireCircuitOpen(t, sender.Flush(sendertest.Within(t, time.Millisecond), nil))
 	require.NoError(t, srv.Listen(address))
 	select { // no new traffic, no Flush
 	case <-all:
@@ -214,7 +214,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 	case <-ctx.Done():
 		require.Fail(t, "the breaker has not closed")
 	}
-	require.NoError(t, sender.Flush(ctx), "nothing has failed")
+	require.NoError(t, sender.Flush(ctx, nil), "nothing has failed")
 	assert.Equal(t, breaker.Closed, b.Status().State)
 
 	mu.Lock()

@@ -126,7 +126,7 @@ func TestAPauseIsCutShortByNobody(t *testing.T) {
 		"a full buffer": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
 			_ = s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "c"}))
 		},
-		"Flush": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { _ = s.Flush(context.Background()) },
+		"Flush": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { _ = s.Flush(context.Background(), nil) },
 		"Close": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { _ = s.Close(context.Background()) },
 	} {
 		t.Run(name, func(t *testing.T) {

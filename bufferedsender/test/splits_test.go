@@ -142,7 +142,7 @@ func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 				require.NoError(t, sender.UploadDocuments(t.Context(), doc))
 			}
 			var failed *bufferedsender.FlushError
-			require.ErrorAs(t, sender.Flush(t.Context()), &failed)
+			require.ErrorAs(t, sender.Flush(t.Context(), nil), &failed)
 			require.Len(t, failed.Errors, 2)
 			found := []string{failed.Errors[0].Key, failed.Errors[1].Key}
 			slices.Sort(found)

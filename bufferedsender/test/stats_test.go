@@ -226,7 +226,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 		},
 		"someone waits for documents": {
 			what: func(r *sendertest.Rig) {
-				_, err := r.Sender.IndexDocumentsAndWait(r.T.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
+				_, err := r.Sender.IndexDocumentsAndWait(r.T.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 				assert.NoError(r.T, err)
 			},
 			moved: []string{"Accepted +1", "BytesSent", "Completed +1", "Requests +1"},

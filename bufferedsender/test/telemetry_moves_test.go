@@ -29,23 +29,23 @@ func (narrow) New(tuning.Bounds) tuning.Controller { return &narrowing{} }
 
 type narrowing struct{ seen bool }
 
-func (c *narrowing) Limits() tuning.Limits {
+func (c *narrowing) Pace() tuning.Pace {
 	if c.seen {
-		return tuning.Limits{BatchActions: 7, BatchBytes: 7000, InFlight: 1, Interval: time.Millisecond}
+		return tuning.Pace{BatchActions: 7, BatchBytes: 7000, InFlight: 1, Interval: time.Millisecond}
 	}
-	return tuning.Limits{BatchActions: 10, BatchBytes: 10_000, InFlight: 2}
+	return tuning.Pace{BatchActions: 10, BatchBytes: 10_000, InFlight: 2}
 }
 
-func (c *narrowing) Observe(tuning.Observation) tuning.Limits {
+func (c *narrowing) Observe(tuning.Observation) tuning.Pace {
 	c.seen = true
-	return c.Limits()
+	return c.Pace()
 }
 
 // serviceIsGone makes the service fail until the breaker opens, with one action left.
 func serviceIsGone(r *sendertest.Rig) {
 	r.Respond(sendertest.Always(500, sendertest.ErrorBody("busy"), "Retry-After", "1"))
 	r.Upload(sendertest.Hotel{ID: "first"})
-	assert.ErrorIs(r.T, r.Sender.Flush(sendertest.Within(r.T, 10*time.Second)), bufferedsender.ErrCircuitOpen)
+	assert.ErrorIs(r.T, r.Sender.Flush(sendertest.Within(r.T, 10*time.Second), nil), bufferedsender.ErrCircuitOpen)
 }
 
 // movement is one thing that happens, after others have: what it moves is in

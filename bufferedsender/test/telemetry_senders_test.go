@@ -89,7 +89,7 @@ func TestMetricsOfAShortLifeAreReported(t *testing.T) {
 		s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 		require.NoError(t, err)
 		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
-		require.NoError(t, s.Flush(t.Context()))
+		require.NoError(t, s.Flush(t.Context(), nil))
 		require.NoError(t, s.Close(t.Context()))
 		sums := sumsOf(t, reader)
 		assert.EqualValues(t, 3, sums["items.added"])
@@ -152,13 +152,13 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}})
 	require.NoError(t, err)
 	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}))
-	require.NoError(t, s.Flush(t.Context()))
+	require.NoError(t, s.Flush(t.Context(), nil))
 
 	reader := sdkmetric.NewManualReader()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	assert.EqualValues(t, 3, sumsOf(t, reader)["items.added"], "totals are reported from the start")
 	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
-	require.NoError(t, s.Flush(t.Context()))
+	require.NoError(t, s.Flush(t.Context(), nil))
 	sums := sumsOf(t, reader)
 	assert.EqualValues(t, 4, sums["items.added"])
 	assert.EqualValues(t, 4, sums["items.settled"])
@@ -201,7 +201,7 @@ func TestATracerMayChangeItsOptions(t *testing.T) {
 		require.NoError(t, err)
 		for _, doc := range sendertest.Hotels("k", 3) {
 			require.NoError(t, s.UploadDocuments(t.Context(), doc))
-			require.NoError(t, s.Flush(t.Context()))
+			require.NoError(t, s.Flush(t.Context(), nil))
 		}
 		require.NoError(t, s.Close(t.Context()))
 		assert.Equal(t, []trace.SpanKind{trace.SpanKindClient, trace.SpanKindClient, trace.SpanKindClient}, m.kinds)

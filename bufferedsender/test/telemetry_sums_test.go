@@ -89,7 +89,7 @@ func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
 		if round == 1 {
 			time.Sleep(2 * time.Minute) // some of it is settled
 		} else {
-			_ = r.Sender.Flush(sendertest.Within(t, time.Hour))
+			_ = r.Sender.Flush(sendertest.Within(t, time.Hour), nil)
 		}
 		synctest.Wait()
 		checkSums(r, events)

@@ -41,11 +41,11 @@ type leaver struct{}
 
 func (leaver) New(tuning.Bounds) tuning.Controller { return leaver{} }
 
-func (leaver) Limits() tuning.Limits { return tuning.Limits{} }
+func (leaver) Pace() tuning.Pace { return tuning.Pace{} }
 
-func (leaver) Observe(tuning.Observation) tuning.Limits {
+func (leaver) Observe(tuning.Observation) tuning.Pace {
 	runtime.Goexit()
-	return tuning.Limits{}
+	return tuning.Pace{}
 }
 
 func TestAControllerThatEndsItsGoroutineLosesNothing(t *testing.T) {
@@ -69,11 +69,11 @@ func (c resizing) New(tuning.Bounds) tuning.Controller {
 	return c
 }
 
-func (resizing) Observe(tuning.Observation) tuning.Limits { return tuning.Limits{} }
+func (resizing) Observe(tuning.Observation) tuning.Pace { return tuning.Pace{} }
 
-func (c resizing) Resize(tuning.Bounds) tuning.Limits {
+func (c resizing) Resize(tuning.Bounds) tuning.Pace {
 	*c.resized++
-	return tuning.Limits{}
+	return tuning.Pace{}
 }
 
 func TestAControllerKeepsWhatItHasLearnedWhenLimitsChange(t *testing.T) {

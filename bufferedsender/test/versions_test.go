@@ -260,7 +260,7 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 				assert.Empty(t, o.all, "it waits behind the newer one")
 				o.mu.Unlock()
 				assert.Equal(t, c.refuse, <-flushed != nil)
-				require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour)))
+				require.NoError(t, r.Sender.Flush(sendertest.Within(t, time.Hour), nil))
 				assert.Equal(t, c.refuse, o.one(t, "newer").Err != nil)
 				assert.True(t, o.one(t, "older").Completed())
 				assert.Equal(t, map[bool]models.Reason{true: models.ReasonNone, false: models.ReasonSuperseded}[c.refuse], o.one(t, "older").Reason)

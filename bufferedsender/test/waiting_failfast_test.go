@@ -28,7 +28,7 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 			Retry:   sendertest.RetryAtOnce, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1})},
 		})
 		call := func(key string) error {
-			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
 			return err
 		}
 		r.Respond(sendertest.Failing)
@@ -75,7 +75,7 @@ func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 			Retry:   sendertest.RetryAtOnce, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 10 * time.Second, Jitter: -1})},
 		})
 		call := func(key string) error {
-			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour), models.UploadAction(sendertest.Hotel{ID: key}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Hour), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
 			return err
 		}
 		r.Respond(sendertest.Failing)
@@ -101,7 +101,7 @@ func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 			Retry:   sendertest.RetryAtOnce, Limits: bufferedsender.Limits{MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: 30 * time.Minute, Jitter: -1, MaxOpenFor: time.Hour})},
 		})
 		call := func(key string) error {
-			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), models.UploadAction(sendertest.Hotel{ID: key}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
 			return err
 		}
 		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
@@ -134,7 +134,7 @@ func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 		})
 		r.Upload(sendertest.Hotels("k", 10)...)
 		time.Sleep(100 * time.Millisecond)
-		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), models.UploadAction(sendertest.Hotel{ID: "w"}))
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "w"})}, nil)
 		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 		assert.Less(t, r.Now(), 10*time.Second, "it burns its deadline")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -154,7 +154,7 @@ func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 		}}, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true, Interval: -1}, Retry: sendertest.RetryAtOnce, Logger: sendertest.NoLog, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, &breaker.Options{Failures: 1, OpenFor: time.Hour, MaxOpenFor: time.Hour})}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		_, err = s.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "k"}))
+		_, err = s.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 		if errors.Is(err, context.DeadlineExceeded) {
 			burnt++
 		}
@@ -176,7 +176,7 @@ func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 		time.Sleep(time.Minute)
 		ok := 0
 		for i := range 20 {
-			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("good-", i)}))
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("good-", i)})}, nil)
 			if err == nil {
 				ok++
 			} else if i == 0 {
@@ -202,7 +202,7 @@ func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
 		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a"}))
 		go func() { time.Sleep(time.Second); s.Pause() }()
 		began := time.Now()
-		_, err = s.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), models.UploadAction(sendertest.Hotel{ID: "k"}))
+		_, err = s.IndexDocumentsAndWait(sendertest.Within(t, 10*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 		assert.ErrorIs(t, err, bufferedsender.ErrPaused)
 		assert.Equal(t, time.Second, time.Since(began))
 	})
@@ -235,7 +235,7 @@ func TestAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 				wg.Go(func() {
 					time.Sleep(c.arrival * time.Duration(i) / callers)
 					began := time.Now()
-					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)}))
+					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)})}, nil)
 					if assert.NoError(t, err) && assert.Len(t, results, 1) {
 						assert.Equal(t, fmt.Sprint("k-", i), results[0].Key)
 						assert.True(t, results[0].Succeeded)
@@ -259,7 +259,7 @@ func TestAWaiterThatGivesUpGetsTheErrorOfItsLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
 		r.Respond(sendertest.BreakConnection)
-		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 5*time.Second), models.UploadAction(sendertest.Hotel{ID: "k"}))
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 5*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 		var waited *bufferedsender.WaitError
 		require.ErrorAs(t, err, &waited)
 		require.Len(t, waited.Errors, 1)

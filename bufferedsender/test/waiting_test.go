@@ -35,9 +35,9 @@ func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 		r.Faults(searchtest.Fault{Results: searchtest.ResultsShuffled, Documents: []searchtest.DocumentFault{{Keys: []string{"c", "g"}, Nth: 1, Status: 409}}})
 		r.Respond(sendertest.Seconds(func(n int, _ *sendertest.Request) float64 { return float64(10 - n) })) // later requests are faster
 		results, err := r.Sender.IndexDocumentsAndWait(t.Context(),
-			models.UploadAction(sendertest.Hotel{ID: "a"}), models.MergeAction(sendertest.Hotel{ID: "there", Rooms: 2}), models.UploadAction(sendertest.Hotel{ID: "c"}),
-			models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 2}), models.DeleteAction(sendertest.Hotel{ID: "nothing"}), models.MergeOrUploadAction(sendertest.Hotel{ID: "f"}),
-			models.UploadAction(sendertest.Hotel{ID: "g"}), models.DeleteAction(sendertest.Hotel{ID: "there"}), models.MergeAction(sendertest.Hotel{ID: "c", Rooms: 3}))
+			[]sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "a"}), models.MergeAction(sendertest.Hotel{ID: "there", Rooms: 2}), models.UploadAction(sendertest.Hotel{ID: "c"}),
+				models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 2}), models.DeleteAction(sendertest.Hotel{ID: "nothing"}), models.MergeOrUploadAction(sendertest.Hotel{ID: "f"}),
+				models.UploadAction(sendertest.Hotel{ID: "g"}), models.DeleteAction(sendertest.Hotel{ID: "there"}), models.MergeAction(sendertest.Hotel{ID: "c", Rooms: 3})}, nil)
 		require.NoError(t, err)
 		var got []string
 		for _, result := range results {
@@ -48,7 +48,7 @@ func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 	t.Run("none for none", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
-			results, err := r.Sender.IndexDocumentsAndWait(t.Context())
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), nil, nil)
 			require.NoError(t, err)
 			assert.Empty(t, results)
 		})
@@ -62,7 +62,7 @@ func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 				l.Note("reported")
 			}
 			r := sendertest.New(t, &sendertest.Options{Handlers: slow})
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 5))...)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 5)), nil)
 			require.NoError(t, err)
 			assert.Len(t, l.Notes("reported"), 5)
 		})
@@ -73,7 +73,7 @@ func TestWaitSaysWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400, Message: "bad document"}, {Keys: []string{"k-3"}, Status: 409}}})
-		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), append(uploads(sendertest.Hotels("k", 5)), models.MergeAction(sendertest.Hotel{ID: "missing"}))...)
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), append(uploads(sendertest.Hotels("k", 5)), models.MergeAction(sendertest.Hotel{ID: "missing"})), nil)
 		failure := sendertest.WaitError(t, err)
 		require.Len(t, results, 6)
 		for i, want := range []int{201, 400, 201, 409, 201, 404} {
@@ -101,7 +101,7 @@ func TestWaitSaysWhatFailed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Respond(sendertest.Always(403, sendertest.ErrorBody("no")))
-			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
 			assert.Equal(t, 3, sendertest.WaitError(t, err).Failed)
 			require.Len(t, results, 3)
 			for i, result := range results {
@@ -120,7 +120,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 25*time.Second, cause)
 		defer cancel()
-		results, err := r.Sender.IndexDocumentsAndWait(ctx, uploads(sendertest.Hotels("k", 8))...)
+		results, err := r.Sender.IndexDocumentsAndWait(ctx, uploads(sendertest.Hotels("k", 8)), nil)
 		assert.Equal(t, 25*time.Second, r.Now())
 		require.ErrorIs(t, err, cause)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -150,7 +150,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
-			results, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 15*time.Second), uploads(sendertest.Hotels("k", 8))...)
+			results, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 15*time.Second), uploads(sendertest.Hotels("k", 8)), nil)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			sendertest.RequireAccepted(t, err, 6)
 			assert.Len(t, results, 6, "of the accepted ones")
@@ -167,7 +167,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 		r := sendertest.New(t, nil)
 		actions := uploads(sendertest.Hotels("k", 5))
 		actions[3].Document.ID = "not a key"
-		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions...)
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions, nil)
 		sendertest.RequireAccepted(t, err, 3)
 		var illegal *keys.InvalidKeyError
 		require.ErrorAs(t, err, &illegal)
@@ -183,7 +183,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 	t.Run("the first", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
-			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{}), models.UploadAction(sendertest.Hotel{ID: "k"}))
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{}), models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 			sendertest.RequireAccepted(t, err, 0)
 			assert.Empty(t, results)
 			assert.Empty(t, r.Requests())
@@ -195,7 +195,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 			r.Faults(sendertest.RefuseKeys("k-1"))
 			actions := uploads(sendertest.Hotels("k", 5))
 			actions[3].Type = "replace"
-			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions...)
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions, nil)
 			sendertest.RequireAccepted(t, err, 3)
 			assert.Equal(t, 1, sendertest.WaitError(t, err).Failed)
 			assert.Len(t, results, 3)
@@ -206,7 +206,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 3}})
 			r.Upload(sendertest.Hotels("old", 3)...)
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2)), nil)
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 			sendertest.RequireAccepted(t, err, 0)
 			require.NoError(t, r.Flush())
@@ -224,7 +224,7 @@ func TestAWaitInsideACallbackIsRefused(t *testing.T) {
 				var err error
 				opts := &sendertest.Options{Handlers: fiveHandlers(func(ctx context.Context) error {
 					once.Do(func() {
-						results, err = r.Sender.IndexDocumentsAndWait(ctx, models.UploadAction(sendertest.Hotel{ID: "inside"}))
+						results, err = r.Sender.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "inside"})}, nil)
 					})
 					return nil
 				})[name]}
@@ -247,7 +247,7 @@ func TestWaitAndClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			require.NoError(t, r.Close())
-			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2)), nil)
 			require.ErrorIs(t, err, bufferedsender.ErrClosed)
 			sendertest.RequireAccepted(t, err, 0)
 			assert.Empty(t, results)
@@ -257,7 +257,7 @@ func TestWaitAndClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: time.Hour}})
 			call := sendertest.Later(func() error {
-				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2))...)
+				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2)), nil)
 				return err
 			})
 			synctest.Wait()
@@ -271,7 +271,7 @@ func TestWaitAndClose(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(sendertest.Hang)
 			call := sendertest.Later(func() error {
-				results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+				results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
 				assert.Len(t, results, 3)
 				return err
 			})
@@ -292,13 +292,13 @@ func TestWaitAndClose(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
 			r.Abandoned = true
 			call := sendertest.Later(func() error {
-				_, err := r.Sender.IndexDocumentsAndWait(context.Background(), uploads(sendertest.Hotels("k", 3))...)
+				_, err := r.Sender.IndexDocumentsAndWait(context.Background(), uploads(sendertest.Hotels("k", 3)), nil)
 				return err
 			})
 			time.Sleep(time.Minute)
 			sendertest.StillRunning(t, call, "the call")
 			limited := sendertest.Later(func() error {
-				_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), uploads(sendertest.Hotels("more", 1))...)
+				_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), uploads(sendertest.Hotels("more", 1)), nil)
 				return err
 			})
 			require.ErrorIs(t, <-limited, context.DeadlineExceeded)
@@ -322,7 +322,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: c.option}})
 			r.Upload(sendertest.Hotel{ID: "in-no-hurry"})
 			time.Sleep(time.Second)
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 			require.NoError(t, err)
 			assert.Equal(t, time.Second+c.wait, r.Now())
 		})
@@ -330,7 +330,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	t.Run("a full batch goes at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: time.Hour}, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
 			require.NoError(t, err)
 			assert.Zero(t, r.Now())
 		})
@@ -341,7 +341,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 			var calls []<-chan error
 			for i := range 8 {
 				calls = append(calls, sendertest.Later(func() error {
-					_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)}))
+					_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)})}, nil)
 					return err
 				}))
 				time.Sleep(30 * time.Millisecond)
@@ -359,7 +359,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	t.Run("whatever the timer says", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1})
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 			require.NoError(t, err)
 			assert.Equal(t, bufferedsender.DefaultWaitInterval, r.Now())
 		})
@@ -369,7 +369,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 			for _, off := range []bool{false, true} {
 				r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: off, Waiting: bufferedsender.Waiting{Interval: time.Hour}})
 				call := sendertest.Later(func() error {
-					_, err := r.Sender.IndexDocumentsAndWait(t.Context(), models.UploadAction(sendertest.Hotel{ID: "k"}))
+					_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 					return err
 				})
 				synctest.Wait()
@@ -385,7 +385,7 @@ func TestWaitAcrossRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		r.Faults(searchtest.Fault{Count: 2, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 422}}})
-		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3))...)
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
 		require.NoError(t, err)
 		for _, result := range results {
 			assert.Equal(t, 201, result.StatusCode)
@@ -399,7 +399,7 @@ func TestAWaitErrorNamesTheContextAndTheRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{RequestTimeout: -1})
 		r.Respond(sendertest.Hang)
-		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), models.UploadAction(sendertest.Hotel{ID: "a"}), models.UploadAction(sendertest.Hotel{ID: "not a key"}))
+		_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "a"}), models.UploadAction(sendertest.Hotel{ID: "not a key"})}, nil)
 		assert.Equal(t, time.Second, r.Now())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		sendertest.RequireAccepted(t, err, 1)

@@ -58,7 +58,7 @@ type AdaptiveOptions struct {
 // documents that were refused, and the time lost when a Retry-After holds all
 // sending. Above 1.5 % and 2 % it grows slower.
 //
-// A rate becomes limits like this: batches of as many documents as the rate
+// A rate becomes a pace like this: batches of as many documents as the rate
 // makes in Spacing, an Interval that makes the rate exact, BatchBytes for four
 // times the usual size of such a batch, and twice as many in flight as the rate
 // and the latency need (Little's law). A request that is refused as a whole
@@ -119,7 +119,7 @@ const (
 type adaptive struct {
 	bounds  Bounds
 	options AdaptiveOptions
-	limits  Limits
+	pace    Pace
 
 	clock   clock
 	rate    rate
@@ -132,43 +132,43 @@ type adaptive struct {
 	random   uint64
 }
 
-func (a *adaptive) Limits() Limits { return a.limits }
+func (a *adaptive) Pace() Pace { return a.pace }
 
-func (a *adaptive) Observe(o Observation) Limits {
+func (a *adaptive) Observe(o Observation) Pace {
 	o = o.sane()
 	a.random ^= uint64(o.Now) // senders must not be in step: they end requests at different times
-	elapsed := a.clock.advance(&o, a.limits.Interval)
+	elapsed := a.clock.advance(&o, a.pace.Interval)
 	if o.Actions > 0 {
 		a.size.add(float64(o.Bytes)/float64(o.Actions), 0.1)
 	}
 	if o.Broken {
-		return a.limits
+		return a.pace
 	}
 	a.latency.add((o.Now - o.Started).Seconds(), 0.1)
 	if o.Refused && o.Started >= a.shrunkAt {
 		a.shrink, a.shrunkAt = max(a.shrink/2, smallestShrink), o.Now
 	}
 	if !a.rate.explained(&o) {
-		a.rate.refused(&o, &a.clock, a.limits.Interval.Seconds())
+		a.rate.refused(&o, &a.clock, a.pace.Interval.Seconds())
 	} else {
 		if o.Started >= a.shrunkAt {
 			a.shrink = min(a.shrink*1.5, 1)
 		}
-		a.rate.passed(&o, &a.clock, elapsed, a.limits.Interval.Seconds(), a.latency.value, a.most())
+		a.rate.passed(&o, &a.clock, elapsed, a.pace.Interval.Seconds(), a.latency.value, a.most())
 		if !a.rate.known {
 			a.window.passed(&o, &a.clock)
 		}
 	}
 	a.translate()
-	return a.limits
+	return a.pace
 }
 
 // Resize implements Resizer.
-func (a *adaptive) Resize(b Bounds) Limits {
+func (a *adaptive) Resize(b Bounds) Pace {
 	a.bounds = b.normalized()
 	a.window.resize(a.bounds)
 	a.translate()
-	return a.limits
+	return a.pace
 }
 
 // most is the rate at which the upper bounds are what limits.
@@ -176,13 +176,13 @@ func (a *adaptive) most() float64 {
 	return float64(a.bounds.Max.InFlight) * float64(a.bounds.Max.BatchActions) / max(a.latency.value, 1e-6)
 }
 
-// translate turns rate and window into limits.
+// translate turns rate and window into a pace.
 func (a *adaptive) translate() {
 	low, high := &a.bounds.Min, &a.bounds.Max
 	l := a.bounds.loosest()
 	l.InFlight = a.window.limit()
 	if !a.rate.known {
-		a.limits = l
+		a.pace = l
 		return
 	}
 	slots := a.window.slots()
@@ -198,7 +198,7 @@ func (a *adaptive) translate() {
 	l.BatchBytes = int(within(batchSlack*n*a.size.value+bytesSlack, float64(low.BatchBytes), float64(high.BatchBytes)))
 	l.Interval = time.Duration(within(n/r*(0.75+0.5*a.draw())*float64(time.Second), float64(low.Interval), float64(high.Interval)))
 	l.InFlight = int(within(2*r*a.latency.value/n+2, float64(low.InFlight), slots))
-	a.limits = l
+	a.pace = l
 }
 
 // draw returns a number from 0 to 1 (xorshift, Marsaglia 2003).

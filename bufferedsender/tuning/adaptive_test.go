@@ -13,13 +13,13 @@ import (
 )
 
 // usualBounds are those of a sender with 64 requests in flight.
-var usualBounds = tuning.Bounds{Max: tuning.Limits{BatchActions: 1000, BatchBytes: 16_000_000, InFlight: 64}}
+var usualBounds = tuning.Bounds{Max: tuning.Pace{BatchActions: 1000, BatchBytes: 16_000_000, InFlight: 64}}
 
 // anyBounds draws bounds, some of them without sense.
 func anyBounds(t *rapid.T) tuning.Bounds {
-	limits := func(name string) tuning.Limits {
+	limits := func(name string) tuning.Pace {
 		number := rapid.OneOf(rapid.IntRange(-1, 3), rapid.IntRange(1, 1000), rapid.SampledFrom([]int{0, 32_000, 1 << 24, math.MaxInt, math.MinInt}))
-		return tuning.Limits{
+		return tuning.Pace{
 			BatchActions: number.Draw(t, name+" actions"),
 			BatchBytes:   number.Draw(t, name+" bytes"),
 			InFlight:     number.Draw(t, name+" in flight"),
@@ -61,7 +61,7 @@ type requests struct {
 
 // next draws what becomes of the next request.
 func (r *requests) next(t *rapid.T) tuning.Observation {
-	l := r.controller.Limits()
+	l := r.controller.Pace()
 	o := tuning.Observation{
 		Started: r.now + l.Interval, Actions: rapid.IntRange(1, l.BatchActions).Draw(t, "actions"),
 		InFlight: 1, Backlog: rapid.SampledFrom([]int{0, 1, 100_000}).Draw(t, "backlog"),
@@ -89,8 +89,8 @@ func TestLimitsStayWithinTheirBoundsWhateverHappens(t *testing.T) {
 		bounds := anyBounds(t)
 		b := bounds.Normalized()
 		c := tuning.Adaptive(anyOptions(t)).New(bounds)
-		check := func(l tuning.Limits) {
-			assert.Equal(t, l, c.Limits())
+		check := func(l tuning.Pace) {
+			assert.Equal(t, l, c.Pace())
 			require.GreaterOrEqual(t, l.BatchActions, b.Min.BatchActions)
 			require.LessOrEqual(t, l.BatchActions, b.Max.BatchActions)
 			require.GreaterOrEqual(t, l.BatchBytes, b.Min.BatchBytes)
@@ -102,7 +102,7 @@ func TestLimitsStayWithinTheirBoundsWhateverHappens(t *testing.T) {
 			rate, _ := tuning.RateOf(c)
 			require.False(t, math.IsNaN(rate) || math.IsInf(rate, 0) || rate < 0, "the rate is %v", rate)
 		}
-		check(c.Limits())
+		check(c.Pace())
 		for range rapid.IntRange(0, 60).Draw(t, "observations") {
 			if rapid.IntRange(0, 19).Draw(t, "resize") == 0 {
 				bounds = anyBounds(t)
@@ -180,7 +180,7 @@ func TestItRecoversFromAnything(t *testing.T) {
 			s.controller.Observe(r.next(t))
 		}
 		w.now = r.now
-		s.limits, s.starts = s.controller.Limits(), 0
+		s.limits, s.starts = s.controller.Pace(), 0
 		began := w.now
 		w.begin()
 		w.run(began + 5*time.Minute)
@@ -196,7 +196,7 @@ func TestConnectionErrorsChangeNothing(t *testing.T) {
 		r := &requests{controller: c}
 		for range rapid.IntRange(1, 60).Draw(t, "observations") {
 			o := r.next(t)
-			before := c.Limits()
+			before := c.Pace()
 			if after := c.Observe(o); o.Broken {
 				require.Equal(t, before, after)
 			}
@@ -213,7 +213,7 @@ func TestWhoHasNothingToSendNeitherGainsNorLoses(t *testing.T) {
 				c.Observe(tuning.Observation{Now: now, Started: now - 50*time.Millisecond, Actions: 1000, Bytes: 100_000, Throttled: 900, Done: 100, InFlight: 1, Backlog: 5000})
 			}
 			before, known := tuning.RateOf(c)
-			limits := c.Limits()
+			limits := c.Pace()
 			for range 1000 {
 				now += time.Second
 				c.Observe(tuning.Observation{Now: now, Started: now - 10*time.Millisecond, Actions: 3, Bytes: 300, Done: 3, InFlight: 1})
@@ -222,7 +222,7 @@ func TestWhoHasNothingToSendNeitherGainsNorLoses(t *testing.T) {
 			assert.Equal(t, known, still)
 			assert.InDelta(t, before, after, 0)
 			if !refuse {
-				assert.Equal(t, limits, c.Limits())
+				assert.Equal(t, limits, c.Pace())
 			}
 		})
 	}
@@ -253,7 +253,7 @@ func TestAnIdleTimeIsNoPartOfAMeasurement(t *testing.T) {
 func TestAWholeRefusalMakesTheNextRequestSmaller(t *testing.T) {
 	c := tuning.Adaptive(nil).New(usualBounds)
 	now := time.Duration(0)
-	batch := c.Limits().BatchActions
+	batch := c.Pace().BatchActions
 	for range 12 {
 		now += time.Second
 		l := c.Observe(tuning.Observation{Now: now, Started: now - time.Millisecond, Actions: batch, Bytes: 100 * batch, Refused: true, InFlight: 1, Backlog: 5000})
@@ -290,7 +290,7 @@ func TestLargeDocumentsMakeSmallBatches(t *testing.T) {
 	}
 	rate, known := tuning.RateOf(c)
 	require.True(t, known)
-	l := c.Limits()
+	l := c.Pace()
 	assert.LessOrEqual(t, l.BatchActions, 20, "of 50 kB each, in 1 MB")
 	assert.InEpsilon(t, rate, float64(l.BatchActions)/l.Interval.Seconds(), 0.35, "the interval is for the batch that fits")
 }
@@ -314,32 +314,32 @@ func TestResizeKeepsWhatWasLearned(t *testing.T) {
 		now += time.Second
 		free.Observe(tuning.Observation{Now: now, Started: now - time.Second, Actions: 1000, Bytes: 100_000, Done: 1000, InFlight: 1, Backlog: 5000})
 	}
-	require.Equal(t, 64, free.Limits().InFlight)
+	require.Equal(t, 64, free.Pace().InFlight)
 	b.Max.InFlight = 200
 	free.(tuning.Resizer).Resize(b)
 	for range 100 {
 		now += time.Second
 		free.Observe(tuning.Observation{Now: now, Started: now - time.Second, Actions: 20, Bytes: 2000, Done: 20, InFlight: 1, Backlog: 5000})
 	}
-	assert.Equal(t, 200, free.Limits().InFlight)
+	assert.Equal(t, 200, free.Pace().InFlight)
 }
 
 func TestFixedIsAlwaysAtTheUpperBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bounds := anyBounds(t)
 		b := bounds.Normalized()
-		want := tuning.Limits{BatchActions: b.Max.BatchActions, BatchBytes: b.Max.BatchBytes, InFlight: b.Max.InFlight, Interval: b.Min.Interval}
+		want := tuning.Pace{BatchActions: b.Max.BatchActions, BatchBytes: b.Max.BatchBytes, InFlight: b.Max.InFlight, Interval: b.Min.Interval}
 		c := tuning.Fixed().New(bounds)
-		require.Equal(t, want, c.Limits())
+		require.Equal(t, want, c.Pace())
 		require.Equal(t, want, c.Observe(anything(t)))
 		other := anyBounds(t)
 		n := other.Normalized()
-		require.Equal(t, tuning.Limits{BatchActions: n.Max.BatchActions, BatchBytes: n.Max.BatchBytes, InFlight: n.Max.InFlight, Interval: n.Min.Interval}, c.(tuning.Resizer).Resize(other))
+		require.Equal(t, tuning.Pace{BatchActions: n.Max.BatchActions, BatchBytes: n.Max.BatchBytes, InFlight: n.Max.InFlight, Interval: n.Min.Interval}, c.(tuning.Resizer).Resize(other))
 	})
 }
 
 func TestTheZeroBoundsAreUsable(t *testing.T) {
 	for _, p := range []tuning.Policy{tuning.Fixed(), tuning.Adaptive(nil)} {
-		assert.Equal(t, tuning.Limits{BatchActions: 1, BatchBytes: 1, InFlight: 1}, p.New(tuning.Bounds{}).Limits())
+		assert.Equal(t, tuning.Pace{BatchActions: 1, BatchBytes: 1, InFlight: 1}, p.New(tuning.Bounds{}).Pace())
 	}
 }

@@ -23,6 +23,6 @@
 // test TuningTable prints the comparison for 33 services.
 //
 // A controller is a pure state machine: time is passed in, and the same
-// observations lead to the same limits. So a policy of one's own can be tested
+// observations lead to the same pace. So a policy of one's own can be tested
 // without waiting, as the simulation in this package's tests does.
 package tuning

@@ -8,7 +8,7 @@ import (
 )
 
 // bounds are what a sender passes: its options are the upper ones.
-var bounds = tuning.Bounds{Max: tuning.Limits{BatchActions: 1000, BatchBytes: 16_000_000, InFlight: 8}}
+var bounds = tuning.Bounds{Max: tuning.Pace{BatchActions: 1000, BatchBytes: 16_000_000, InFlight: 8}}
 
 func ExampleFixed() {
 	controller := tuning.Fixed().New(bounds)
@@ -23,7 +23,7 @@ func ExampleFixed() {
 // thousand with 503. The controller tries 500 a second next, in small batches.
 func ExampleAdaptive() {
 	controller := tuning.Adaptive(nil).New(bounds)
-	fmt.Println("at first", controller.Limits().BatchActions, "documents,", controller.Limits().InFlight, "in flight")
+	fmt.Println("at first", controller.Pace().BatchActions, "documents,", controller.Pace().InFlight, "in flight")
 
 	limits := controller.Observe(tuning.Observation{
 		Now: time.Second, Started: 900 * time.Millisecond, Actions: 1000, Bytes: 650_000, Done: 300, Throttled: 700, InFlight: 1, Backlog: 20_000,

@@ -12,15 +12,15 @@ func (fixedPolicy) New(b Bounds) Controller {
 	return &f
 }
 
-// fixed is the controller: the limits themselves.
-type fixed Limits
+// fixed is the controller: the pace itself.
+type fixed Pace
 
-func (f *fixed) Limits() Limits { return Limits(*f) }
+func (f *fixed) Pace() Pace { return Pace(*f) }
 
-func (f *fixed) Observe(Observation) Limits { return Limits(*f) }
+func (f *fixed) Observe(Observation) Pace { return Pace(*f) }
 
 // Resize implements Resizer.
-func (f *fixed) Resize(b Bounds) Limits {
+func (f *fixed) Resize(b Bounds) Pace {
 	*f = fixed(b.normalized().loosest())
-	return Limits(*f)
+	return Pace(*f)
 }

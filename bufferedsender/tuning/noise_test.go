@@ -36,7 +36,7 @@ func TestWhatCountsAsNoise(t *testing.T) {
 			now := time.Duration(0)
 			most := 0.0
 			for i := 1; now < 30*time.Second; i++ {
-				l := controller.Limits()
+				l := controller.Pace()
 				interval := max(l.Interval, 50*time.Millisecond)
 				rate := float64(l.BatchActions) / interval.Seconds()
 				now += interval
@@ -133,7 +133,7 @@ func TestAnOpenBreakerIsNotWhatALimitCosts(t *testing.T) {
 		now := time.Duration(0)
 		request := func(refused bool) {
 			now += 50 * time.Millisecond
-			n := c.Limits().BatchActions
+			n := c.Pace().BatchActions
 			done := n
 			if refused {
 				done = 0

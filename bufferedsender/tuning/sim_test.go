@@ -86,7 +86,7 @@ func (s *service) take(now time.Duration, actions int) int {
 // passed, no pause is in force, and there is something to send.
 type simSender struct {
 	controller tuning.Controller
-	limits     tuning.Limits
+	limits     tuning.Pace
 	starts     time.Duration // when it starts to work
 	supply     float64       // documents a second that the application adds; 0: as many as can be sent
 	bytes      int           // size of a document
@@ -108,7 +108,7 @@ type simSender struct {
 // second is what a sender saw in one second.
 type second struct {
 	sent, done, throttled, requests float64
-	limits                          tuning.Limits // at the end
+	limits                          tuning.Pace // at the end
 }
 
 func (s *simSender) at(now time.Duration) *second {
@@ -151,7 +151,7 @@ func newWorld(seed uint64, policy tuning.Policy, bounds tuning.Bounds, senders i
 	w.service.setCapacity(0, s.capacity)
 	for range senders {
 		c := policy.New(bounds)
-		w.senders = append(w.senders, &simSender{controller: c, limits: c.Limits(), bytes: 100})
+		w.senders = append(w.senders, &simSender{controller: c, limits: c.Pace(), bytes: 100})
 	}
 	return w
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Limits is what a sender keeps to from its next request on.
-type Limits struct {
+// Pace is what a sender keeps to from its next request on.
+type Pace struct {
 	BatchActions int // actions of a request, at least 1
 	BatchBytes   int // bytes of a request, envelope included, at least 1
 	InFlight     int // requests under way at once, at least 1
@@ -15,16 +15,16 @@ type Limits struct {
 	Interval time.Duration
 }
 
-// Bounds is what the limits of a controller stay within, both ends included.
+// Bounds is what the pace of a controller stays within, both ends included.
 type Bounds struct {
 	// Min is the smallest batch, the fewest requests in flight and the shortest
 	// interval. What is below 1 counts as 1, an interval below 0 as 0.
-	Min Limits
+	Min Pace
 	// Max is the largest batch, the most requests in flight and the longest
 	// interval; a sender takes the first three from its options. What is below
 	// Min counts as Min, but an Interval of 0 as 10 s.
 	// Nothing counts as more than math.MaxInt32 or a day.
-	Max Limits
+	Max Pace
 }
 
 // Observation is what became of one request, told when it has ended. Times are
@@ -42,25 +42,25 @@ type Observation struct {
 	Broken   bool
 	InFlight int // requests under way when it ended, this one included
 	// Backlog is how many actions wait to be sent. 0 means that the sender has
-	// nothing to do, so that its limits are not what holds it back.
+	// nothing to do, so that its pace is not what holds it back.
 	Backlog int
 }
 
-// Controller chooses the limits of one sender. It has no goroutine, no timer and
+// Controller chooses the pace of one sender. It has no goroutine, no timer and
 // no clock of its own, never blocks, and is used by one goroutine.
 type Controller interface {
-	// Limits returns the limits in force.
-	Limits() Limits
-	// Observe is told what became of a request and returns the limits in force
+	// Pace returns the pace in force.
+	Pace() Pace
+	// Observe is told what became of a request and returns the pace in force
 	// from now on.
-	Observe(o Observation) Limits
+	Observe(o Observation) Pace
 }
 
 // Resizer is a Controller that can go on with other bounds and need not forget
 // what it has learned. Both controllers of this package are one.
 type Resizer interface {
-	// Resize puts other bounds in force and returns the limits from now on.
-	Resize(b Bounds) Limits
+	// Resize puts other bounds in force and returns the pace from now on.
+	Resize(b Bounds) Pace
 }
 
 // Policy makes the controllers of senders, one each. It is safe for concurrent
@@ -96,8 +96,8 @@ func (b Bounds) normalized() Bounds {
 	return b
 }
 
-// loosest is the limits that allow the most.
-func (b Bounds) loosest() Limits {
+// loosest is the pace that allows the most.
+func (b Bounds) loosest() Pace {
 	l := b.Max
 	l.Interval = b.Min.Interval
 	return l

@@ -50,7 +50,7 @@ func TestWithoutALimitItCostsNothing(t *testing.T) {
 			for seed := range uint64(5) {
 				share, w := against(seed, service{latency: latency}, bounds, 0, 2*time.Minute)
 				assert.Greater(t, share, 0.97, "of the documents that fixed limits sent, from the start on")
-				assert.Equal(t, tuning.Fixed().New(bounds).Limits(), w.senders[0].limits)
+				assert.Equal(t, tuning.Fixed().New(bounds).Pace(), w.senders[0].limits)
 			}
 		})
 	}

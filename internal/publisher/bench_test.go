@@ -28,7 +28,7 @@ const benchBatch = 1000
 func benchPublisher() *Publisher[nothing, nothing] {
 	service := &done{make([]Result[nothing], benchBatch)}
 	for i := range service.results {
-		service.results[i].Verdict = Done
+		service.results[i].Next = Complete
 	}
 	return New(Config[nothing, nothing]{
 		Transport: service,

@@ -49,7 +49,7 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 	for i, r := range f.refs {
 		n := l.pending.at(r)
 		l.noteFailure(n, &f.reply.Results[i], now)
-		f.reply.Results[i].Verdict = Retry // also if the service refuses whatever it is sent
+		f.reply.Results[i].Next = Requeue // also if the service refuses whatever it is sent
 		if n.together < math.MaxUint8 && (n.together == 0 || n.passed != l.budget.traffic.passed) {
 			n.together++
 		}

@@ -52,22 +52,22 @@ type Transport[V, R any] interface {
 	Send(ctx context.Context, batch *Batch[V]) Reply[R]
 }
 
-// Verdict is what is to happen to an item.
-type Verdict uint8
+// Step is what is to happen to an item next.
+type Step uint8
 
-// The verdicts. Retry is the zero value: where nobody has an answer, ask again.
+// The steps. Requeue is the zero value: where nobody has an answer, ask again.
 const (
-	Retry Verdict = iota
-	Done
+	Requeue Step = iota
+	Complete
 	Fail
 )
 
 // Result is the answer about one item.
 type Result[R any] struct {
-	Verdict Verdict
+	Next    Step
 	Value   R
-	Err     error // why it is not Done
-	Unknown bool  // it may have been applied although Verdict is not Done
+	Err     error // why it is not Complete
+	Unknown bool  // it may have been applied although Next is not Complete
 	// Cut says that the service may still be at work on the request: no answer
 	// came from the service itself.
 	Cut bool
@@ -76,17 +76,17 @@ type Result[R any] struct {
 	// Own says that the answer is about this item and not about the index, so
 	// that a retry uses an attempt whatever becomes of the others.
 	Own bool
-	// Reason is what the service says is wrong with an item whose Verdict is
+	// Reason is what the service says is wrong with an item whose Next is
 	// Fail, without what is special about the item: items that are refused for one
 	// cause have the same Reason. It is empty if the cause cannot be the index.
 	Reason string
-	// Ignored says that the item counts as Done although it has changed nothing. Bare
+	// Ignored says that the item counts as Complete although it has changed nothing. Bare
 	// says that it was applied whatever is in it: it proves nothing about
 	// the index.
 	Ignored, Bare bool
-	// Free says that an item whose Verdict is Retry uses no attempt, see Tap.
+	// Free says that an item whose Next is Requeue uses no attempt, see Tap.
 	Free bool
-	// Body replaces the body of an item whose Verdict is Retry: it is sent again
+	// Body replaces the body of an item whose Next is Requeue: it is sent again
 	// at once, and no attempt is used. It has the length of the old one.
 	Body []byte
 }
@@ -106,8 +106,8 @@ const (
 // Gate can hold all requests back while the service is thought not to work. The
 // loop calls it, and looks again when Wake is called.
 type Gate interface {
-	// Enter asks leave for one request that is ready to go.
-	Enter() (Pass, bool)
+	// Enter asks for a permit for one request that is ready to go.
+	Enter() (Permit, bool)
 	// State returns what the gate does.
 	State() GateState
 }
@@ -123,9 +123,9 @@ type GateState struct {
 	Served, Others uint64
 }
 
-// Pass is the leave for one request. Done may be called more than once, and by
+// Permit allows one request. Done may be called more than once, and by
 // any goroutine; only the first call counts.
-type Pass interface {
+type Permit interface {
 	// Probe reports whether this is the one request that may find out whether
 	// the service works again. It is then kept small.
 	Probe() bool

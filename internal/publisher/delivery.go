@@ -73,7 +73,7 @@ func (d *delivery[V, R]) markUnknown() {
 	for i := d.counted; i < len(d.settled); i++ {
 		end := &d.settled[i]
 		end.Outcome, end.Exhausted, end.Unknown = Unsent, false, true
-		end.Result = &Result[R]{Verdict: Fail, Err: ErrAbandoned, Unknown: true}
+		end.Result = &Result[R]{Next: Fail, Err: ErrAbandoned, Unknown: true}
 	}
 }
 

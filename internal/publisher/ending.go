@@ -86,7 +86,7 @@ func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
 		}
 		l.settle(Settlement[V, R]{
 			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Held: held, Waited: now - n.accepted,
-			Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
+			Result: &Result[R]{Next: Fail, Err: n.err, Unknown: n.unknown},
 		}, r)
 	}
 	l.account(func(s *Stats) { s.InFlight = 0 })

@@ -17,7 +17,7 @@ type flight[V, R any] struct {
 	generation int    // of the loop when it started
 	class      uint8  // of service
 	probe      bool   // it was made while the gate was shut
-	pass       Pass   // of the gate, or nil
+	permit     Permit // of the gate, or nil
 	slot       Slot   // that is shared with others, or nil
 	group      *group // that its only item is of, or nil
 	fresh      bool   // nothing in it has failed before
@@ -40,8 +40,8 @@ func (f *flight[V, R]) giveBack() {
 	if f.slot != nil {
 		f.slot.Release()
 	}
-	if f.pass != nil {
-		f.pass.Done(ServiceUnclear, -1, nil)
+	if f.permit != nil {
+		f.permit.Done(ServiceUnclear, -1, nil)
 	}
 }
 
@@ -347,8 +347,8 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 // judge it. It runs on the worker's goroutine, so that a hook that keeps the
 // loop does not keep others from probing.
 func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
-	pass, r := f.pass, &f.reply
-	if pass == nil {
+	permit, r := f.permit, &f.reply
+	if permit == nil {
 		return
 	}
 	health := r.Service
@@ -361,10 +361,10 @@ func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
 		health = ServiceUnclear // what was cut by Close says nothing about the service
 	case health == ServiceThrottles && r.progress():
 		health = ServiceSound
-	case health == ServiceThrottles && pass.Probe():
+	case health == ServiceThrottles && permit.Probe():
 		health = ServiceFails // it was one small request
 	case health == ServiceThrottles:
 		return
 	}
-	pass.Done(health, r.RetryAfter, r.Err)
+	permit.Done(health, r.RetryAfter, r.Err)
 }

@@ -93,15 +93,15 @@ func (l *loop[V, R]) acquire(f *flight[V, R]) bool {
 	if gate == nil {
 		return true
 	}
-	if f.pass == nil {
-		pass, ok := gate.Enter()
+	if f.permit == nil {
+		permit, ok := gate.Enter()
 		if !ok {
 			l.refreshGate()
 			return false
 		}
-		f.pass = pass
+		f.permit = permit
 	}
 	l.refreshGate()
-	probe := f.pass.Probe()
+	probe := f.permit.Probe()
 	return l.gate.shut == nil || probe && (f.probe || len(f.refs) == 1)
 }

@@ -96,7 +96,7 @@ func (l *loop[V, R]) endSingle(f *flight[V, R], now instant) {
 		if len(l.pending.groups) == 0 {
 			return
 		}
-		if f.reply.Results[i].Verdict != Done {
+		if f.reply.Results[i].Next != Complete {
 			continue
 		}
 		for _, g := range slices.Clone(l.pending.groups) {
@@ -154,7 +154,7 @@ func (l *loop[V, R]) limitGroups() {
 			n.held = nil
 			l.settle(Settlement[V, R]{
 				Item: &n.item, Outcome: Failed, Index: true, Unknown: n.unknown, Waited: l.p.now() - n.accepted,
-				Result: &Result[R]{Verdict: Fail, Err: g.err, Unknown: n.unknown},
+				Result: &Result[R]{Next: Fail, Err: g.err, Unknown: n.unknown},
 			}, r)
 		}
 	}

@@ -205,7 +205,7 @@ func TestAHoldKeepsTheWaitAfterARequestThatWasCut(t *testing.T) {
 			times = append(times, time.Since(began).Truncate(time.Second))
 			if cut {
 				cut = false
-				return all(b, Result[int]{Verdict: Fail, Cut: true, Unknown: true})
+				return all(b, Result[int]{Next: Fail, Cut: true, Unknown: true})
 			}
 			return applied(b)
 		}}

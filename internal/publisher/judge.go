@@ -25,7 +25,7 @@ func (l *loop[V, R]) again(r ref, now, due instant) {
 // it puts back, and those that are settled, which it leaves in settled.
 func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Counts) {
 	results := f.reply.Results
-	probe := f.pass != nil && f.pass.Probe()
+	probe := f.permit != nil && f.permit.Probe()
 	gated := l.p.config.Gate != nil
 	unpaid := l.gate.shut != nil && f.reply.Service != ServiceSound // the gate held it against the service
 	refused := gated && f.reply.Service == ServiceRefuses           // whatever it was sent
@@ -45,9 +45,9 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		}
 		circumstances.busy, circumstances.own = result.Throttled, result.Own
 		switch {
-		case refused && result.Verdict != Done, unpaid && result.Verdict == Retry && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.keys())):
+		case refused && result.Next != Complete, unpaid && result.Next == Requeue && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.keys())):
 			node.item.Attempt--
-			result.Verdict = Retry
+			result.Next = Requeue
 			if probe && node.probes < math.MaxUint8 {
 				node.probes++ // let another one try next time
 			}
@@ -58,17 +58,17 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		}
 		end := Settlement[V, R]{Item: &f.batch.Items[i], Result: result, Unknown: node.unknown, Waited: now - node.accepted}
 		switch {
-		case result.Verdict == Done:
+		case result.Next == Complete:
 			n.Done++
 			end.Outcome, end.Unknown = Completed, false
-		case result.Verdict == Fail && len(f.refs) == 1 && l.refusedFor(f, now):
-			result.Verdict = Retry
+		case result.Next == Fail && len(f.refs) == 1 && l.refusedFor(f, now):
+			result.Next = Requeue
 			n.Retried++
 			node.item.Attempt--
 			l.putBack(node, r)
 			l.again(r, now, now)
 			continue
-		case result.Verdict == Fail:
+		case result.Next == Fail:
 			n.Failed++
 			end.Outcome, end.Index = Failed, f.reply.Trait != nil && f.reply.Trait.Has(node.item.Body)
 		case len(result.Body) == len(node.item.Body) && result.Body != nil:
@@ -79,7 +79,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			l.putBack(node, r)
 			l.again(r, now, now)
 			continue
-		case result.Free && result.Verdict == Retry:
+		case result.Free && result.Next == Requeue:
 			n.Retried++
 			node.item.Attempt--
 			l.putBack(node, r)
@@ -87,7 +87,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			continue
 		case unpaid, !l.cancelled() && l.budget.spent(&node.history, circumstances, l.pending.keys()): // else Close settles it
 			n.Failed++
-			result.Verdict = Fail
+			result.Next = Fail
 			end.Outcome, end.Exhausted = Failed, true
 		default:
 			n.Retried++

@@ -74,7 +74,7 @@ func (l *loop[V, R]) endVictims() {
 			}
 			l.settle(Settlement[V, R]{
 				Item: &n.item, Outcome: Failed, Purged: true, Unknown: n.unknown, Waited: now - n.accepted,
-				Result: &Result[R]{Verdict: Fail, Err: ErrPurged, Unknown: n.unknown},
+				Result: &Result[R]{Next: Fail, Err: ErrPurged, Unknown: n.unknown},
 			}, r)
 		}
 		l.settleNow()

@@ -16,7 +16,7 @@ import (
 type immediate struct{}
 
 func (immediate) Send(_ context.Context, b *Batch[int]) Reply[int] {
-	return all(b, Result[int]{Verdict: Done})
+	return all(b, Result[int]{Next: Complete})
 }
 
 func atOnce(c *Config[int, int]) { c.Transport = immediate{} }

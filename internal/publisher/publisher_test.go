@@ -105,7 +105,7 @@ func add(t *testing.T, p *Publisher[int, int], n int) {
 
 func TestATunerNarrowsTheLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Verdict: Done}) }}
+		s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Next: Complete}) }}
 		narrow := Tuned{BatchItems: 10, InFlight: 2, Interval: 3 * time.Millisecond}
 		var seen []Sample
 		p, e := start(t, s, func(c *Config[int, int]) {
@@ -140,7 +140,7 @@ func TestBadLuckUsesNoAttempts(t *testing.T) {
 		s := &service{answer: func(b *Batch[int]) Reply[int] {
 			reply := all(b, Result[int]{Throttled: true})
 			reply.Pause, reply.Throttled, reply.Service = true, len(b.Items)-1, ServiceThrottles
-			reply.Results[len(b.Items)-1] = Result[int]{Verdict: Done}
+			reply.Results[len(b.Items)-1] = Result[int]{Next: Complete}
 			return reply
 		}}
 		p, e := start(t, s, nil)
@@ -154,7 +154,7 @@ func TestBadLuckUsesNoAttempts(t *testing.T) {
 func TestAnItemThatIsAlwaysThrottledFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answer: func(b *Batch[int]) Reply[int] {
-			reply := all(b, Result[int]{Verdict: Done})
+			reply := all(b, Result[int]{Next: Complete})
 			for i := range b.Items {
 				if b.Items[i].Key == "k0" {
 					reply.Results[i] = Result[int]{Throttled: true}
@@ -266,14 +266,14 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 // time.
 type leavingGate struct {
 	asked, n int
-	given    int          // passes, …
+	given    int          // permits, …
 	out      atomic.Int64 // … of which so many have not ended
 }
 
-func (g *leavingGate) Enter() (Pass, bool) {
+func (g *leavingGate) Enter() (Permit, bool) {
 	g.given++
 	g.out.Add(1)
-	return &leavingPass{gate: g}, true
+	return &leavingPermit{gate: g}, true
 }
 
 func (g *leavingGate) State() GateState {
@@ -283,14 +283,14 @@ func (g *leavingGate) State() GateState {
 	return GateState{}
 }
 
-type leavingPass struct {
+type leavingPermit struct {
 	gate  *leavingGate
 	ended atomic.Bool
 }
 
-func (p *leavingPass) Probe() bool { return false }
+func (p *leavingPermit) Probe() bool { return false }
 
-func (p *leavingPass) Done(Service, time.Duration, error) {
+func (p *leavingPermit) Done(Service, time.Duration, error) {
 	if p.ended.CompareAndSwap(false, true) {
 		p.gate.out.Add(-1)
 	}
@@ -301,13 +301,13 @@ func (p *leavingPass) Done(Service, time.Duration, error) {
 func TestAGateThatEndsTheGoroutineAnywhereLosesNothing(t *testing.T) {
 	for n := range 30 {
 		synctest.Test(t, func(t *testing.T) {
-			s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Verdict: Done}) }}
+			s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Next: Complete}) }}
 			gate := &leavingGate{n: n + 1}
 			p, e := start(t, s, func(c *Config[int, int]) { c.Gate, c.Limits.BatchItems = gate, 3 })
 			add(t, p, 10)
 			require.NoError(t, p.Close(t.Context()))
 			assert.Equal(t, 10, e.completed, "ended at look %d", n+1)
-			assert.Zero(t, gate.out.Load(), "passes kept, ended at look %d", n+1)
+			assert.Zero(t, gate.out.Load(), "permits kept, ended at look %d", n+1)
 			assert.GreaterOrEqual(t, gate.given, 4)
 		})
 	}
@@ -315,7 +315,7 @@ func TestAGateThatEndsTheGoroutineAnywhereLosesNothing(t *testing.T) {
 
 func TestNothingIsAcceptedAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Verdict: Done}) }}
+		s := &service{answer: func(b *Batch[int]) Reply[int] { return all(b, Result[int]{Next: Complete}) }}
 		p, e := start(t, s, nil)
 		add(t, p, 3)
 		require.NoError(t, p.Close(t.Context()))

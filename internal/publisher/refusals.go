@@ -81,9 +81,9 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	now := l.p.now()
 	for i := range f.reply.Results {
 		switch result := &f.reply.Results[i]; {
-		case result.Verdict == Done && !result.Ignored && !result.Bare:
+		case result.Next == Complete && !result.Ignored && !result.Bare:
 			l.refusals.applied(f.left, now)
-		case result.Verdict == Fail && result.Reason != "":
+		case result.Next == Fail && result.Reason != "":
 			l.refusals.refused(result.Reason, f.batch.Items[i].Key, now)
 		}
 	}
@@ -94,7 +94,7 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	// While the gate is shut for it only one that is applied proves the contrary. It may
 	// be another publisher's refusals that have shut it.
 	var shut *IndexError
-	probe := f.pass != nil && f.pass.Probe() && errors.As(l.gate.shut, &shut)
+	probe := f.permit != nil && f.permit.Probe() && errors.As(l.gate.shut, &shut)
 	switch {
 	case probe && shut.Reason != reason: // it is its own fault; another one is to try
 		f.reply.Service = ServiceUnclear
@@ -120,7 +120,7 @@ func (l *loop[V, R]) exonerate() {
 // applied, "" if it was not refused.
 func lastReason[R any](results []Result[R]) string {
 	for i := len(results) - 1; i >= 0; i-- {
-		if results[i].Verdict != Retry {
+		if results[i].Next != Requeue {
 			return results[i].Reason
 		}
 	}

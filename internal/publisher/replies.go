@@ -88,7 +88,7 @@ func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
 // reportToGate reports a request that only the loop can judge to the gate. All others
 // the worker has reported.
 func (l *loop[V, R]) reportToGate(f *flight[V, R]) {
-	if f.pass == nil || l.cancelled() {
+	if f.permit == nil || l.cancelled() {
 		return // what was cut by Close says nothing about the service
 	}
 	health, err := f.reply.Service, f.reply.Err
@@ -98,7 +98,7 @@ func (l *loop[V, R]) reportToGate(f *flight[V, R]) {
 	case health == ServiceThrottles && f.generation == l.pace.generation && l.pace.inTrouble && l.p.now()-l.pace.troubleAt >= busyFor:
 		health = ServiceRefuses // slowing down has not helped
 	}
-	f.pass.Done(health, f.reply.RetryAfter, err)
+	f.permit.Done(health, f.reply.RetryAfter, err)
 }
 
 // busyFor is how long a service must have been too busy for everything until the
@@ -110,7 +110,7 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 	t := &l.budget.traffic
 	for i := range f.reply.Results {
 		switch {
-		case f.reply.Results[i].Verdict == Done:
+		case f.reply.Results[i].Next == Complete:
 			t.applied++
 		case f.reply.Results[i].Throttled:
 			t.busy++
@@ -131,17 +131,17 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 
 // progress reports whether anything of the batch was applied.
 func (r *Reply[R]) progress() bool {
-	return slices.ContainsFunc(r.Results, func(result Result[R]) bool { return result.Verdict == Done })
+	return slices.ContainsFunc(r.Results, func(result Result[R]) bool { return result.Next == Complete })
 }
 
 // noResults makes the results of a reply that has none, or the wrong number.
 func noResults[R any](reply *Reply[R], n int) []Result[R] {
-	result := Result[R]{Verdict: Retry, Err: reply.Err, Unknown: true, Cut: reply.Err != nil}
+	result := Result[R]{Next: Requeue, Err: reply.Err, Unknown: true, Cut: reply.Err != nil}
 	if reply.Err == nil {
 		result.Err = ErrNoResult
 	}
 	if reply.Split { // of a single item
-		result.Verdict, result.Unknown, result.Cut = Fail, false, false
+		result.Next, result.Unknown, result.Cut = Fail, false, false
 	}
 	return slices.Repeat([]Result[R]{result}, n)
 }

@@ -66,7 +66,7 @@ func (s *slot) Release() {
 	})
 }
 
-func applied(b *Batch[int]) Reply[int] { return all(b, Result[int]{Verdict: Done}) }
+func applied(b *Batch[int]) Reply[int] { return all(b, Result[int]{Next: Complete}) }
 
 func TestRequestsOfSeveralPublishersShareTheirSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +187,7 @@ type refusingGate struct {
 	refused []int // free slots at each refusal
 }
 
-func (g *refusingGate) Enter() (Pass, bool) {
+func (g *refusingGate) Enter() (Permit, bool) {
 	if len(g.refused) < 3 {
 		g.refused = append(g.refused, g.slots.free())
 		return nil, false

@@ -38,7 +38,7 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply
 	}
 	applied := keys[:0]
 	for i := range reply.Results {
-		if reply.Results[i].Verdict == Done {
+		if reply.Results[i].Next == Complete {
 			applied = append(applied, batch.Items[i].Key)
 		}
 	}
@@ -50,8 +50,8 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply
 		return reply
 	}
 	for i := range reply.Results {
-		if result := &reply.Results[i]; result.Verdict == Done {
-			result.Verdict, result.Err, result.Unknown, result.Free = Retry, err, true, true
+		if result := &reply.Results[i]; result.Next == Complete {
+			result.Next, result.Err, result.Unknown, result.Free = Requeue, err, true, true
 		}
 	}
 	if err != nil {

@@ -57,7 +57,7 @@ func TestWhatTheTapDoesNotConfirmIsSentAgain(t *testing.T) {
 				s := &service{answer: func(b *Batch[int]) Reply[int] {
 					r := applied(b)
 					if b.Items[0].Key == "k0" {
-						r.Results[0] = Result[int]{Verdict: Fail}
+						r.Results[0] = Result[int]{Next: Fail}
 					}
 					return r
 				}}

@@ -223,6 +223,6 @@ func (l *loop[V, R]) takenBack(r ref, now instant) {
 	n := l.pending.at(r)
 	l.settle(Settlement[V, R]{
 		Item: &n.item, Outcome: Failed, Withdrawn: true, Unknown: n.unknown, Waited: now - n.accepted,
-		Result: &Result[R]{Verdict: Fail, Err: n.err, Unknown: n.unknown},
+		Result: &Result[R]{Next: Fail, Err: n.err, Unknown: n.unknown},
 	}, r)
 }

@@ -54,7 +54,7 @@ func (s *schedule) run() {
 func (s *schedule) useOther() {
 	for i := range 12 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		_, err := s.other.IndexDocumentsAndWait(ctx, models.UploadAction(modelDoc{ID: fmt.Sprint(otherPrefix, i)}))
+		_, err := s.other.IndexDocumentsAndWait(ctx, []models.IndexDocumentsAction[modelDoc]{models.UploadAction(modelDoc{ID: fmt.Sprint(otherPrefix, i)})}, nil)
 		cancel()
 		if _, there := s.server.Documents("model")[fmt.Sprint(otherPrefix, i)]; err == nil && !there {
 			s.fail("document %d of the other sender is not in the index", i)
@@ -137,7 +137,7 @@ func (s *schedule) add(ctx context.Context, st step) {
 					return
 				}
 			}
-		})
+		}, nil)
 	case "deleteKeys":
 		var keys []string
 		for _, a := range st.actions {
@@ -173,7 +173,7 @@ func (s *schedule) add(ctx context.Context, st step) {
 
 // addAndWait returns nil or the error of adding, and checks the rest.
 func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumentsAction[modelDoc], mine []*record) error {
-	results, err := s.sender.IndexDocumentsAndWait(ctx, actions...)
+	results, err := s.sender.IndexDocumentsAndWait(ctx, actions, nil)
 	var incomplete *bufferedsender.WaitError
 	if err != nil && !errors.As(err, &incomplete) {
 		s.fail("IndexDocumentsAndWait returned %T", err)
@@ -277,7 +277,7 @@ func (s *schedule) flush(ctx context.Context) {
 	before := slices.Clone(s.records)
 	before = slices.DeleteFunc(before, func(r *record) bool { return !r.accepted })
 	s.mu.Unlock()
-	err := s.sender.Flush(ctx)
+	err := s.sender.Flush(ctx, nil)
 	var failed *bufferedsender.FlushError
 	var closed *bufferedsender.CloseError
 	switch {

@@ -310,8 +310,8 @@ func (s *schedule) misbehave(ctx context.Context) {
 	case "add", "try":
 		s.addInHook(ctx, what)
 	case "wait":
-		_, err := s.sender.IndexDocumentsAndWait(ctx, models.UploadAction(modelDoc{ID: "never"}))
-		for _, err := range []error{err, s.sender.Flush(ctx), s.sender.Close(ctx)} {
+		_, err := s.sender.IndexDocumentsAndWait(ctx, []models.IndexDocumentsAction[modelDoc]{models.UploadAction(modelDoc{ID: "never"})}, nil)
+		for _, err := range []error{err, s.sender.Flush(ctx, nil), s.sender.Close(ctx)} {
 			if !errors.Is(err, bufferedsender.ErrInCallback) {
 				s.fail("a hook that waits gets %v", err)
 			}

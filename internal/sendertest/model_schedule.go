@@ -207,15 +207,15 @@ func (e erratic) New(tuning.Bounds) tuning.Controller {
 }
 
 type erraticController struct {
-	rnd    *rand.Rand
-	limits tuning.Limits
+	rnd  *rand.Rand
+	pace tuning.Pace
 }
 
-func (e *erraticController) Limits() tuning.Limits { return e.limits }
+func (e *erraticController) Pace() tuning.Pace { return e.pace }
 
-func (e *erraticController) Observe(tuning.Observation) tuning.Limits {
-	e.limits = tuning.Limits{
+func (e *erraticController) Observe(tuning.Observation) tuning.Pace {
+	e.pace = tuning.Pace{
 		BatchActions: e.rnd.IntN(5), BatchBytes: e.rnd.IntN(500), InFlight: e.rnd.IntN(4), Interval: time.Duration(e.rnd.IntN(3)) * 50 * time.Millisecond,
 	}
-	return e.limits
+	return e.pace
 }

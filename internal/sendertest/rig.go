@@ -135,7 +135,7 @@ func (r *RigOf[D]) Add(actions ...models.IndexDocumentsAction[D]) {
 }
 
 // Flush is the sender's, for a day at the most.
-func (r *RigOf[D]) Flush() error { return r.Sender.Flush(Within(r.T, 24*time.Hour)) }
+func (r *RigOf[D]) Flush() error { return r.Sender.Flush(Within(r.T, 24*time.Hour), nil) }
 
 // Close is the sender's, for a day at the most.
 func (r *RigOf[D]) Close() error { return r.Sender.Close(Within(r.T, 24*time.Hour)) }

@@ -45,7 +45,7 @@ func TestAnIndexerAcceptsEverythingAfterItsDelay(t *testing.T) {
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
 		require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotels("k", 3)...))
-		require.NoError(t, s.Flush(t.Context()))
+		require.NoError(t, s.Flush(t.Context(), nil))
 		assert.Equal(t, time.Second, time.Since(began))
 		assert.EqualValues(t, 1, indexer.Requests())
 		assert.EqualValues(t, 3, s.Stats().Completed)

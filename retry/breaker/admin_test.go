@@ -119,7 +119,7 @@ func TestDisableDominatesEverythingUntilEnable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBreaker(t, &breaker.Options{Window: time.Hour})
-				under := [3]*breaker.Pass{allow(t, b), allow(t, b), allow(t, b)}
+				under := [3]*breaker.Permit{allow(t, b), allow(t, b), allow(t, b)}
 				request(t, b, fail)
 				request(t, b, fail)
 				before(t, b)

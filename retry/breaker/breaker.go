@@ -35,7 +35,7 @@ type Breaker struct {
 	generation uint64
 	status     Status
 	window     window
-	// counted is how many failures have been counted, in all states. A pass keeps
+	// counted is how many failures have been counted, in all states. A permit keeps
 	// the number of its Allow: if another one has been counted since, the two
 	// requests were in flight together, and fail for the same reason.
 	counted uint64
@@ -66,16 +66,16 @@ func New(opts *Options) (*Breaker, error) {
 	return b, nil
 }
 
-// Allow asks leave to send one request. It never waits. When the breaker is
-// closed, or half-open with no probe under way, it returns a pass, whose Done
+// Allow asks the right to send one request. It never waits. When the breaker is
+// closed, or half-open with no probe under way, it returns a permit, whose Done
 // must be called with what became of the request. Otherwise it returns an
 // *OpenError, in which errors.Is finds ErrOpen.
-func (b *Breaker) Allow() (pass *Pass, err error) {
+func (b *Breaker) Allow() (permit *Permit, err error) {
 	b.mu.Lock()
 	notified := false
 	defer func() {
-		if !notified && pass != nil { // a subscriber has panicked: nobody gets it
-			pass.Done(Result{Outcome: Neutral})
+		if !notified && permit != nil { // a subscriber has panicked: nobody gets it
+			permit.Done(Result{Outcome: Neutral})
 		}
 	}()
 	defer func() {
@@ -91,7 +91,7 @@ func (b *Breaker) Allow() (pass *Pass, err error) {
 			if probe {
 				b.status.Probe = now
 			}
-			return &Pass{breaker: b, generation: b.generation, counted: b.counted, done: done, probe: probe}, nil
+			return &Permit{breaker: b, generation: b.generation, counted: b.counted, done: done, probe: probe}, nil
 		}
 		b.refused = true
 	}
@@ -145,7 +145,7 @@ func (b *Breaker) Reset() {
 }
 
 // finish reports to the circuit what became of a request.
-func (b *Breaker) finish(p *Pass, r Result) {
+func (b *Breaker) finish(p *Permit, r Result) {
 	b.mu.Lock()
 	defer b.unlock()
 	if p.ended {

@@ -33,7 +33,7 @@ func newBreaker(t *testing.T, o *breaker.Options) *breaker.Breaker {
 	return b
 }
 
-func allow(t *testing.T, b *breaker.Breaker) *breaker.Pass {
+func allow(t *testing.T, b *breaker.Breaker) *breaker.Permit {
 	t.Helper()
 	p, err := b.Allow()
 	require.NoError(t, err)
@@ -345,18 +345,18 @@ func TestALateResultIsIgnored(t *testing.T) {
 				var heard recorder
 				b.Subscribe(heard.hear)
 				late.RetryAfter = 5 * time.Minute
-				var passes []*breaker.Pass
+				var permits []*breaker.Permit
 				for range 9 {
-					passes = append(passes, allow(t, b))
+					permits = append(permits, allow(t, b))
 				}
 				end := func(n int) {
 					for range n {
-						passes[0].Done(late)
-						passes = passes[1:]
+						permits[0].Done(late)
+						permits = permits[1:]
 					}
 				}
-				passes[0].Done(fail)
-				passes = passes[1:]
+				permits[0].Done(fail)
+				permits = permits[1:]
 				until := time.Now().Add(30 * time.Second)
 
 				time.Sleep(time.Second)

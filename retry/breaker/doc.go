@@ -10,16 +10,16 @@
 // closes it or opens it again. An administrator can take it out of service
 // (Disabled) and put it back.
 //
-//	pass, err := b.Allow()
+//	permit, err := b.Allow()
 //	if err != nil {
 //		return err // an *OpenError: since when, until when, why
 //	}
 //	err = send(ctx)
-//	pass.Done(breaker.Result{Outcome: outcomeOf(err), Err: err})
+//	permit.Done(breaker.Result{Outcome: outcomeOf(err), Err: err})
 //
 // # What it does not do by itself
 //
-// A breaker does not know errors: whoever calls [Pass.Done] says what a result
+// A breaker does not know errors: whoever calls [Permit.Done] says what a result
 // means. It does not wait: a refused caller subscribes and is notified of every
 // change of state. The move from Open to HalfOpen comes from a timer of the
 // breaker's own, so that a queue that has stopped asking is woken.

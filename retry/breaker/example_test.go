@@ -28,14 +28,14 @@ func Example() {
 
 	answers := []error{nil, busy{}, busy{}, nil, nil} // what the service will say
 	for len(answers) > 0 {
-		pass, err := b.Allow()
+		permit, err := b.Allow()
 		if err != nil {
 			<-changed
 			continue
 		}
 		err, answers = answers[0], answers[1:]
-		pass.Done(breaker.Result{Outcome: outcome(err), Err: err})
-		fmt.Printf("probe: %t, answer: %v\n", pass.Probe(), err)
+		permit.Done(breaker.Result{Outcome: outcome(err), Err: err})
+		fmt.Printf("probe: %t, answer: %v\n", permit.Probe(), err)
 	}
 	// Output:
 	// probe: false, answer: <nil>
@@ -73,12 +73,12 @@ func ExampleNew() {
 // A refusal says why.
 func ExampleBreaker_Allow() {
 	b, _ := breaker.New(&breaker.Options{Jitter: -1})
-	pass, err := b.Allow()
+	permit, err := b.Allow()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	pass.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("403 Forbidden")})
+	permit.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("403 Forbidden")})
 
 	_, err = b.Allow()
 	var open *breaker.OpenError
@@ -92,11 +92,11 @@ func ExampleBreaker_Allow() {
 }
 
 // The service may ask for more time than the breaker would give it.
-func ExamplePass_Done() {
+func ExamplePermit_Done() {
 	b, _ := breaker.New(nil)
 	for range 3 {
-		if pass, err := b.Allow(); err == nil {
-			pass.Done(breaker.Result{Outcome: breaker.Failure, RetryAfter: 2 * time.Minute})
+		if permit, err := b.Allow(); err == nil {
+			permit.Done(breaker.Result{Outcome: breaker.Failure, RetryAfter: 2 * time.Minute})
 		}
 	}
 	s := b.Status()
@@ -113,8 +113,8 @@ func ExampleBreaker_Subscribe() {
 			close(woken)
 		}
 	})
-	if pass, err := b.Allow(); err == nil {
-		pass.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("no such index")})
+	if permit, err := b.Allow(); err == nil {
+		permit.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("no such index")})
 	}
 	<-woken // nobody called anything
 	cancel()
@@ -142,8 +142,8 @@ func ExampleBreaker_Disable() {
 // Whoever has repaired what was wrong need not wait for the probe.
 func ExampleBreaker_Reset() {
 	b, _ := breaker.New(nil)
-	if pass, err := b.Allow(); err == nil {
-		pass.Done(breaker.Result{Outcome: breaker.Trip})
+	if permit, err := b.Allow(); err == nil {
+		permit.Done(breaker.Result{Outcome: breaker.Trip})
 	}
 	fmt.Println(b.Status().State)
 	b.Reset()
@@ -156,8 +156,8 @@ func ExampleBreaker_Reset() {
 func ExampleBreaker_Status() {
 	b, _ := breaker.New(nil)
 	for _, outcome := range []breaker.Outcome{breaker.Success, breaker.Failure, breaker.Trip, breaker.Success} {
-		if pass, err := b.Allow(); err == nil {
-			pass.Done(breaker.Result{Outcome: outcome})
+		if permit, err := b.Allow(); err == nil {
+			permit.Done(breaker.Result{Outcome: outcome})
 		}
 	}
 	s := b.Status()

@@ -10,14 +10,14 @@ import (
 )
 
 // A call of Allow that tells subscribers of a change, and is ended by one of
-// them, returns no pass: another call must get it.
+// them, returns no permit: another call must get it.
 func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := New(&Options{Failures: 1})
 		require.NoError(t, err)
-		pass, err := b.Allow()
+		permit, err := b.Allow()
 		require.NoError(t, err)
-		pass.Done(Result{Outcome: Failure})
+		permit.Done(Result{Outcome: Failure})
 		time.Sleep(DefaultOpenFor)
 		synctest.Wait()
 		require.Equal(t, HalfOpen, b.Status().State)
@@ -27,11 +27,11 @@ func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 		b.notify(Change{From: Open, To: HalfOpen}) // as if the timer were a moment late
 		b.mu.Unlock()
 		assert.PanicsWithValue(t, "hostile", func() { _, _ = b.Allow() })
-		pass, err = b.Allow()
+		permit, err = b.Allow()
 		require.NoError(t, err)
-		assert.True(t, pass.Probe())
+		assert.True(t, permit.Probe())
 		stop()
-		pass.Done(Result{Outcome: Success})
+		permit.Done(Result{Outcome: Success})
 		assert.Equal(t, Closed, b.Status().State)
 	})
 }

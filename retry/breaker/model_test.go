@@ -31,7 +31,7 @@ import (
 //	R09  run on an unblown fuse that melts: Allow, Done(Failure)
 //	R10  run on an unknown fuse: no counterpart
 //	R11  melt of a fuse: Done(Failure), of a request that was let through
-//	R12  melt of an unknown fuse: no counterpart; nearest is Done of a pass that
+//	R12  melt of an unknown fuse: no counterpart; nearest is Done of a permit that
 //	     is out of date or was ended before, which is silent as well
 //	R13  blow: Done(Failure) or Done(Trip), closed and as a probe
 //	R14  melts leave the window: Sleep of a Window, one tick less, one more
@@ -51,7 +51,7 @@ type model struct {
 	epoch   int
 	log     []logged // results since the last change of state or reset, but for the late ones
 	fails   int      // failures that were counted, in all
-	passes  []modelPass
+	permits []modelPermit
 	refused bool // since the probe started
 	changes []breaker.Change
 }
@@ -62,21 +62,21 @@ type logged struct {
 	counted bool // if it is a failure
 }
 
-type modelPass struct {
+type modelPermit struct {
 	granted, probe, ended bool
 	epoch                 int
 	fails                 int // of the model when it was let through
 }
 
-func newModel(o breaker.Options, now time.Time, passes int) *model {
-	m := &model{options: o, now: now, passes: make([]modelPass, passes)}
+func newModel(o breaker.Options, now time.Time, permits int) *model {
+	m := &model{options: o, now: now, permits: make([]modelPermit, permits)}
 	m.status.Since = now
 	return m
 }
 
 func (m *model) clone() *model {
 	c := *m
-	c.log, c.passes, c.changes = slices.Clone(m.log), slices.Clone(m.passes), slices.Clone(m.changes)
+	c.log, c.permits, c.changes = slices.Clone(m.log), slices.Clone(m.permits), slices.Clone(m.changes)
 	return &c
 }
 
@@ -98,7 +98,7 @@ func (m *model) allow(slot int) *breaker.Status {
 		if probe {
 			m.status.Probe = m.now
 		}
-		m.passes[slot] = modelPass{granted: true, probe: probe, epoch: m.epoch, fails: m.fails}
+		m.permits[slot] = modelPermit{granted: true, probe: probe, epoch: m.epoch, fails: m.fails}
 		return nil
 	}
 	m.refused = probing
@@ -108,7 +108,7 @@ func (m *model) allow(slot int) *breaker.Status {
 }
 
 func (m *model) done(slot int, r breaker.Result) {
-	p := &m.passes[slot]
+	p := &m.permits[slot]
 	if !p.granted || p.ended {
 		return
 	}
@@ -253,7 +253,7 @@ func failed(r breaker.Result) bool { return r.Outcome == breaker.Failure || r.Ou
 // op is one operation of a random program.
 type op struct {
 	kind   string
-	slot   int            // of Allow: where its pass goes; of Done: which pass
+	slot   int            // of Allow: where its permit goes; of Done: which permit
 	result breaker.Result // of Done
 	sleep  time.Duration  // of Sleep; from Until on if beyond is set and it is open
 	beyond bool
@@ -286,7 +286,7 @@ func (m *model) apply(o op) (a answer) {
 			a.status = *s
 			break
 		}
-		a.granted, a.probe = true, m.passes[o.slot].probe
+		a.granted, a.probe = true, m.permits[o.slot].probe
 	case "Done":
 		m.done(o.slot, o.result)
 	case "Disable":
@@ -301,8 +301,8 @@ func (m *model) apply(o op) (a answer) {
 	return a
 }
 
-// apply runs o on the breaker. Passes of its own go into passes.
-func apply(b *breaker.Breaker, passes []*breaker.Pass, o op) (a answer) {
+// apply runs o on the breaker. Permits of its own go into permits.
+func apply(b *breaker.Breaker, permits []*breaker.Permit, o op) (a answer) {
 	switch o.kind {
 	case "Allow":
 		p, err := b.Allow()
@@ -315,10 +315,10 @@ func apply(b *breaker.Breaker, passes []*breaker.Pass, o op) (a answer) {
 			a.status = open.Status
 			break
 		}
-		passes[o.slot] = p
+		permits[o.slot] = p
 		a.granted, a.probe = true, p.Probe()
 	case "Done":
-		if p := passes[o.slot]; p != nil {
+		if p := permits[o.slot]; p != nil {
 			p.Done(o.result)
 		}
 	case "Disable":

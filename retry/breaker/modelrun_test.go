@@ -118,7 +118,7 @@ func drawSequential(rt *rapid.T, most int) sequential {
 
 // run returns what the breaker did that the model did not, or "". At the end
 // the breaker and the model are in the same state.
-func (s sequential) run() (b *breaker.Breaker, m *model, passes []*breaker.Pass, heard *recorder, wrong string) {
+func (s sequential) run() (b *breaker.Breaker, m *model, permits []*breaker.Permit, heard *recorder, wrong string) {
 	b, err := breaker.New(&s.options)
 	if err != nil {
 		return nil, nil, nil, nil, err.Error()
@@ -128,7 +128,7 @@ func (s sequential) run() (b *breaker.Breaker, m *model, passes []*breaker.Pass,
 	heard = &recorder{}
 	b.Subscribe(heard.hear)
 	m = newModel(s.options, time.Now(), 3*modelSlots)
-	passes = make([]*breaker.Pass, 3*modelSlots)
+	permits = make([]*breaker.Permit, 3*modelSlots)
 	for i, o := range s.ops {
 		if o.kind == "Sleep" {
 			d := o.sleep
@@ -140,21 +140,21 @@ func (s sequential) run() (b *breaker.Breaker, m *model, passes []*breaker.Pass,
 			synctest.Wait()
 			m.sleep(d)
 		}
-		got, want := apply(b, passes, o), m.apply(o)
+		got, want := apply(b, permits, o), m.apply(o)
 		if got != want {
-			return b, m, passes, heard, fmt.Sprintf("op %d, %v: got\n\t%+v, want\n\t%+v", i, o, got, want)
+			return b, m, permits, heard, fmt.Sprintf("op %d, %v: got\n\t%+v, want\n\t%+v", i, o, got, want)
 		}
 		if h := heard.heard(); !slices.Equal(h, m.changes) {
-			return b, m, passes, heard, fmt.Sprintf("op %d, %v: told\n%swant\n%s", i, o, lines(h), lines(m.changes))
+			return b, m, permits, heard, fmt.Sprintf("op %d, %v: told\n%swant\n%s", i, o, lines(h), lines(m.changes))
 		}
 		// Status may change the state itself, so not after each operation.
 		if i%2 == 0 {
 			if s := b.Status(); s != m.status {
-				return b, m, passes, heard, fmt.Sprintf("op %d, %v: status\n\t%+v, want\n\t%+v", i, o, s, m.status)
+				return b, m, permits, heard, fmt.Sprintf("op %d, %v: status\n\t%+v, want\n\t%+v", i, o, s, m.status)
 			}
 		}
 	}
-	return b, m, passes, heard, ""
+	return b, m, permits, heard, ""
 }
 
 // TestModel runs random programs against the naive model, with exact times,
@@ -186,7 +186,7 @@ func TestModelConcurrentSafe(t *testing.T) {
 		programs := make([][]op, 3)
 		for g := range programs {
 			for range rapid.IntRange(1, 4).Draw(rt, "ops") {
-				// Passes of before are for everybody, those of now for one goroutine.
+				// Permits of before are for everybody, those of now for one goroutine.
 				slot := rapid.OneOf(rapid.IntRange(0, modelSlots-1), rapid.IntRange((g+3)*modelSlots/2, (g+4)*modelSlots/2-1))
 				o := drawOp(rt, s.options, kinds, slot)
 				if o.kind == "Allow" {
@@ -198,7 +198,7 @@ func TestModelConcurrentSafe(t *testing.T) {
 		due := rapid.Bool().Draw(rt, "at the moment of waking")
 		var wrong string
 		synctest.Test(t, func(*testing.T) {
-			b, m, passes, heard, w := s.run()
+			b, m, permits, heard, w := s.run()
 			if w != "" {
 				wrong = w
 				return
@@ -208,7 +208,7 @@ func TestModelConcurrentSafe(t *testing.T) {
 				time.Sleep(d) // and no Wait: the timer is one goroutine more
 				m.sleep(d)
 			}
-			answers := race(b, passes, programs)
+			answers := race(b, permits, programs)
 			status := b.Status()
 			synctest.Wait()
 			if !explain(m, programs, answers, status, heard.heard()) {
@@ -222,7 +222,7 @@ func TestModelConcurrentSafe(t *testing.T) {
 }
 
 // race runs the programs at the same time and returns their answers.
-func race(b *breaker.Breaker, passes []*breaker.Pass, programs [][]op) [][]answer {
+func race(b *breaker.Breaker, permits []*breaker.Permit, programs [][]op) [][]answer {
 	answers := make([][]answer, len(programs))
 	var ready atomic.Int32
 	var ended sync.WaitGroup
@@ -235,7 +235,7 @@ func race(b *breaker.Breaker, passes []*breaker.Pass, programs [][]op) [][]answe
 				}
 			}
 			for _, o := range program {
-				answers[g] = append(answers[g], apply(b, passes, o))
+				answers[g] = append(answers[g], apply(b, permits, o))
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func (e *experience) work(ctx context.Context, b *breaker.Breaker, w *weather, a
 		}
 	})()
 	for ctx.Err() == nil {
-		pass, err := b.Allow()
+		permit, err := b.Allow()
 		if err != nil {
 			select {
 			case <-changed:
@@ -97,7 +97,7 @@ func (e *experience) work(ctx context.Context, b *breaker.Breaker, w *weather, a
 		if down != nil {
 			r = down.r
 		}
-		pass.Done(r)
+		permit.Done(r)
 		time.Sleep(w.think)
 	}
 }

@@ -61,16 +61,16 @@ func TestTheTroubleBeginsWithTheFirstFailure(t *testing.T) {
 
 func TestWhatEndsTheTrouble(t *testing.T) {
 	for name, c := range map[string]struct {
-		between func(b *breaker.Breaker, before *breaker.Pass)
+		between func(b *breaker.Breaker, before *breaker.Permit)
 		want    time.Duration
 	}{
-		"nothing":                         {func(*breaker.Breaker, *breaker.Pass) {}, 20 * time.Second},
-		"a result that says nothing":      {func(_ *breaker.Breaker, before *breaker.Pass) { before.Done(saysNone) }, 20 * time.Second},
-		"a success of before it opened":   {func(_ *breaker.Breaker, before *breaker.Pass) { before.Done(succeed) }, time.Second},
-		"Reset":                           {func(b *breaker.Breaker, _ *breaker.Pass) { b.Reset() }, time.Second},
-		"Disable and Enable":              {func(b *breaker.Breaker, _ *breaker.Pass) { b.Disable(); b.Enable() }, time.Second},
-		"Reset, then a failure of before": {func(b *breaker.Breaker, before *breaker.Pass) { b.Reset(); before.Done(fail) }, time.Second},
-		"Enable after a failure of before": {func(b *breaker.Breaker, before *breaker.Pass) {
+		"nothing":                         {func(*breaker.Breaker, *breaker.Permit) {}, 20 * time.Second},
+		"a result that says nothing":      {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(saysNone) }, 20 * time.Second},
+		"a success of before it opened":   {func(_ *breaker.Breaker, before *breaker.Permit) { before.Done(succeed) }, time.Second},
+		"Reset":                           {func(b *breaker.Breaker, _ *breaker.Permit) { b.Reset() }, time.Second},
+		"Disable and Enable":              {func(b *breaker.Breaker, _ *breaker.Permit) { b.Disable(); b.Enable() }, time.Second},
+		"Reset, then a failure of before": {func(b *breaker.Breaker, before *breaker.Permit) { b.Reset(); before.Done(fail) }, time.Second},
+		"Enable after a failure of before": {func(b *breaker.Breaker, before *breaker.Permit) {
 			b.Disable()
 			before.Done(fail)
 			assert.Zero(t, b.Status().Trouble)

@@ -33,8 +33,8 @@ func TestARefusalSaysSinceWhenUntilWhenAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, steady())
 		refusal := func() *breaker.OpenError {
-			pass, err := b.Allow()
-			require.Nil(t, pass)
+			permit, err := b.Allow()
+			require.Nil(t, permit)
 			require.ErrorIs(t, err, breaker.ErrOpen)
 			var open *breaker.OpenError
 			require.ErrorAs(t, fmt.Errorf("flush: %w", err), &open)

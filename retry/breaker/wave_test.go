@@ -15,11 +15,11 @@ import (
 // after the other.
 func wave(t *testing.T, b *breaker.Breaker, n int, r breaker.Result) {
 	t.Helper()
-	var passes []*breaker.Pass
+	var permits []*breaker.Permit
 	for range n {
-		passes = append(passes, allow(t, b))
+		permits = append(permits, allow(t, b))
 	}
-	for _, p := range passes {
+	for _, p := range permits {
 		time.Sleep(time.Millisecond)
 		p.Done(r)
 	}
@@ -117,13 +117,13 @@ func TestShareWeighsWavesOfFailuresAgainstSingleSuccesses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(t, nil)
 			for range 6 {
-				passes := make([]*breaker.Pass, c.inFlight)
-				for i := range passes {
+				permits := make([]*breaker.Permit, c.inFlight)
+				for i := range permits {
 					if state(b) == breaker.Closed {
-						passes[i] = allow(t, b)
+						permits[i] = allow(t, b)
 					}
 				}
-				for i, p := range passes {
+				for i, p := range permits {
 					if p == nil {
 						break
 					}

@@ -62,7 +62,7 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 		// Two in flight, so that lines do settle out of order.
 		Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 200},
 		Handlers: events.Multi(
-			events.Track(l.positionOf, &events.TrackOptions[Entry]{Pass: l.pass}),
+			events.Track(l.positionOf, &events.TrackOptions[Entry]{Skip: l.skip}),
 			events.Handlers[Entry]{ // behind it, when the mark has moved
 				ActionCompleted: func(context.Context, *events.ActionCompleted[Entry]) { l.settled() },
 				ActionFailed:    func(context.Context, *events.ActionFailed[Entry]) { l.settled() },
@@ -83,7 +83,7 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 		return closeErr // a handler may still run: leave its fields alone
 	}
 	if lost != nil && lost.Unsent+lost.Unknown == 0 {
-		closeErr = nil // lines that failed: pass has decided about them
+		closeErr = nil // lines that failed: skip has decided about them
 	}
 	err = errors.Join(l.err, addErr, closeErr, l.save())
 	fmt.Fprintf(progress, "stopped at byte %d, %d lines refused\n", l.saved.Offset, l.refused)
@@ -112,11 +112,11 @@ func (l *loader) positionOf(tag any) (*events.LowWatermark[int64], int64, bool) 
 	return &l.water, tag.(line).end, true
 }
 
-// pass lets the mark pass lines that will never be accepted, once they are on
+// skip lets the mark pass lines that will never be accepted, once they are on
 // record. Everything else, such as a service that does not answer or a wrong key,
 // says nothing about the line: it keeps its place above the mark and is sent again
 // by the next run. It is not asked about lines that this run has not sent.
-func (l *loader) pass(_ context.Context, e *events.ActionFailed[Entry]) bool {
+func (l *loader) skip(_ context.Context, e *events.ActionFailed[Entry]) bool {
 	var failed *bufferedsender.ActionError
 	if !errors.As(e.Err, &failed) || !atFault(failed) {
 		l.fail(e.Err)

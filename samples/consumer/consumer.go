@@ -75,7 +75,7 @@ func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *d
 		AutoFlushInterval: 200 * time.Millisecond, // how old a commit may be when records are few
 		Retry:             retry.Options{Delay: 100 * time.Millisecond},
 		Handlers: events.Multi(
-			events.Track(positionOf, &events.TrackOptions[Product]{Pass: c.pass, Begun: true}),
+			events.Track(positionOf, &events.TrackOptions[Product]{Skip: c.skip, Begun: true}),
 			events.Handlers[Product]{
 				BatchCompleted: c.batchCompleted,
 				HealthChanged:  func(context.Context, *events.HealthChange) { c.look() },
@@ -176,11 +176,11 @@ func (c *consumer) add(ctx context.Context, r Record) error {
 	return nil
 }
 
-// pass is asked about each action that failed. A record that the service rejects
+// skip is asked about each action that failed. A record that the service rejects
 // for what it is goes to the dead letters, and the mark passes it. What was taken
 // back (see handOver) holds the mark: the next owner reads it. After any other
 // failure the mark cannot move on, so the consumer ends and is started again.
-func (c *consumer) pass(_ context.Context, e *events.ActionFailed[Product]) bool {
+func (c *consumer) skip(_ context.Context, e *events.ActionFailed[Product]) bool {
 	switch {
 	case errors.Is(e.Err, bufferedsender.ErrWithdrawn):
 		return false

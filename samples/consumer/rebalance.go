@@ -93,7 +93,7 @@ func (c *consumer) commitOf(ctx context.Context, partitions []*partition) error 
 // stop ends the consumer after run: what waits is sent, as long as ctx allows, so
 // that the next owner has less to repeat; then the partitions are handed over.
 func (c *consumer) stop(ctx context.Context) error {
-	_ = c.sender.Flush(ctx) // what it says about failures, pass has seen
+	_ = c.sender.Flush(ctx, nil) // the failures it reports have been given to skip
 	c.client.LeaveGroup()
 	return c.sender.Close(ctx)
 }

@@ -49,7 +49,7 @@ func flushing(ctx context.Context, p *page) error {
 	if err := sender.UploadDocuments(ctx, Hotel{ID: "1"}, Hotel{ID: "bad-2"}, Hotel{ID: "bad-3"}); err != nil {
 		return err
 	}
-	err = sender.Flush(ctx)
+	err = sender.Flush(ctx, nil)
 	var failed *bufferedsender.FlushError
 	if !errors.As(err, &failed) {
 		return fmt.Errorf("not a *FlushError: %w", err)
@@ -59,7 +59,7 @@ func flushing(ctx context.Context, p *page) error {
 	for _, one := range failed.Errors {
 		p.fact("  Errors", "%v", one)
 	}
-	p.fact("Flush again", "%v", sender.Flush(ctx))
+	p.fact("Flush again", "%v", sender.Flush(ctx, nil))
 	p.fact("Close", "%v", closeSoon(ctx, sender))
 	return nil
 }
@@ -84,7 +84,7 @@ func waiting(ctx context.Context, p *page) error {
 	}
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	err = sender.Flush(short)
+	err = sender.Flush(short, nil)
 	var open *breaker.OpenError
 	p.fact("errors.Is DeadlineExceeded", "%t", errors.Is(err, context.DeadlineExceeded))
 	p.fact("errors.Is ErrCircuitOpen", "%t", errors.Is(err, bufferedsender.ErrCircuitOpen))

@@ -36,7 +36,7 @@ func (s *service) writeNotes(w http.ResponseWriter, r *http.Request) {
 	for i, n := range notes {
 		actions[i] = models.UploadAction(n)
 	}
-	results, err := s.sender.IndexDocumentsAndWait(ctx, actions...)
+	results, err := s.sender.IndexDocumentsAndWait(ctx, actions, nil)
 	reply(w, answerTo(notes, results, err, time.Now()))
 }
 

@@ -103,7 +103,7 @@ func (s *story) calm(ctx context.Context) error {
 	if err := s.add(ctx, 2000); err != nil {
 		return err
 	}
-	if err := s.sender.Flush(ctx); err != nil {
+	if err := s.sender.Flush(ctx, nil); err != nil {
 		return err
 	}
 	return s.look(ctx, "all is well", http.StatusOK)
@@ -117,7 +117,7 @@ func (s *story) busy(ctx context.Context) error {
 	if err := s.add(ctx, 1000); err != nil {
 		return err
 	}
-	if err := s.sender.Flush(ctx); err != nil {
+	if err := s.sender.Flush(ctx, nil); err != nil {
 		return err
 	}
 	if s.sender.Stats().Throttled == 0 {
@@ -139,7 +139,7 @@ func (s *story) gone(ctx context.Context) error {
 		return err
 	}
 	s.service.SetFaults(nil)
-	if err := s.sender.Flush(ctx); err != nil { // waits for the probe that closes the circuit
+	if err := s.sender.Flush(ctx, nil); err != nil { // waits for the probe that closes the circuit
 		return err
 	}
 	return s.look(ctx, "the service is back, and has all that waited", http.StatusOK)
@@ -157,7 +157,7 @@ func (s *story) paused(ctx context.Context) error {
 		return err
 	}
 	s.sender.Resume()
-	if err := s.sender.Flush(ctx); err != nil {
+	if err := s.sender.Flush(ctx, nil); err != nil {
 		return err
 	}
 	return s.look(ctx, "and resumed it", http.StatusOK)

@@ -108,7 +108,7 @@ func load(ctx context.Context, cfg config, svc *service, tree declarations.Tree,
 	if ctx.Err() == nil {
 		// Close would send the rest as well, but with a deadline. What has failed
 		// is in the report: its events were told.
-		_ = sender.Flush(ctx)
+		_ = sender.Flush(ctx, nil)
 	}
 	if ctx.Err() != nil {
 		stopProgress() // one writer at a time

@@ -44,7 +44,7 @@ func (s *store) replace(ctx context.Context, scope search.Filter, passages []Pas
 			return change{}, err
 		}
 	}
-	if err := s.sender.Flush(ctx); err != nil {
+	if err := s.sender.Flush(ctx, nil); err != nil {
 		return change{}, err // says which documents failed, and why
 	}
 	for i := range passages {
@@ -53,7 +53,7 @@ func (s *store) replace(ctx context.Context, scope search.Filter, passages []Pas
 	if err := s.sender.DeleteDocumentsByKey(ctx, slices.Sorted(maps.Keys(stale))...); err != nil {
 		return change{}, err
 	}
-	if err := s.sender.Flush(ctx); err != nil {
+	if err := s.sender.Flush(ctx, nil); err != nil {
 		return change{}, err
 	}
 	return change{len(passages), len(stale)}, s.await(ctx, scope, int64(len(passages)))

@@ -49,8 +49,8 @@ type Result struct {
 	Err error
 }
 
-// Pass is leave to send one request.
-type Pass struct {
+// Pass is the right to send one request.
+type Permit struct {
 	breaker    *Breaker
 	generation uint64
 	counted    uint64 // how many failures had been counted at Allow
@@ -61,7 +61,7 @@ type Pass struct {
 
 // Probe reports whether the breaker is half-open and this is the one request
 // that may try: keep it small.
-func (p *Pass) Probe() bool { return p.probe }
+func (p *Permit) Probe() bool { return p.probe }
 
 // Done says what became of the request. It must be called exactly once, when
 // the request has ended; only the first call counts. It is ignored if the
@@ -73,4 +73,4 @@ func (p *Pass) Probe() bool { return p.probe }
 // lost, and a second one would not be one probe any more. So give the probe a
 // time-out, and end it as Neutral if it was not sent at all. Reset frees a
 // breaker whose probe is lost; Status.Probe shows it.
-func (p *Pass) Done(r Result) { p.breaker.finish(p, r) }
+func (p *Permit) Done(r Result) { p.breaker.finish(p, r) }

@@ -6,9 +6,9 @@ import (
 	"errors"
 )
 
-// pass goes over all files that were there when it began. It alone removes and
+// walk goes over all files that were there when it began. It alone removes and
 // rewrites files.
-type pass struct {
+type walk struct {
 	f      *File
 	ctx    context.Context // ended by Close too
 	cancel context.CancelCauseFunc
@@ -16,42 +16,42 @@ type pass struct {
 	ended  chan struct{}
 }
 
-// beginPass seals what there is. The caller calls end.
-func (f *File) beginPass(ctx context.Context) (*pass, error) {
+// beginWalk seals what there is. The caller calls end.
+func (f *File) beginWalk(ctx context.Context) (*walk, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.closed:
 		return nil, ErrClosed
-	case f.pass != nil:
+	case f.walk != nil:
 		return nil, ErrBusy
 	}
 	stems, err := f.sealed()
 	if err != nil {
 		return nil, err
 	}
-	p := &pass{f: f, stems: stems, ended: make(chan struct{})}
+	p := &walk{f: f, stems: stems, ended: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	f.pass = p
+	f.walk = p
 	return p, nil
 }
 
-func (p *pass) end() {
+func (p *walk) end() {
 	p.cancel(nil)
 	p.f.mu.Lock()
-	p.f.pass = nil
+	p.f.walk = nil
 	p.f.mu.Unlock()
 	close(p.ended)
 }
 
-// err says why the pass must end early, if it must.
-func (p *pass) err() error { return context.Cause(p.ctx) }
+// err says why the walk must end early, if it must.
+func (p *walk) err() error { return context.Cause(p.ctx) }
 
 // journal returns what has become of the letters of a file, for certain: what
 // was not written by this File, or was followed by a failure, may be in memory
 // only. If letters were sent because an older one is done, and a crash brought
 // that one back, it would be sent after them.
-func (p *pass) journal(stem string) (journal, error) {
+func (p *walk) journal(stem string) (journal, error) {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
 	j, err := readJournal(p.f.dir, stem)
@@ -62,7 +62,7 @@ func (p *pass) journal(stem string) (journal, error) {
 }
 
 // record makes an entry durable, and adds it to j.
-func (p *pass) record(stem string, j *journal, e entry) error {
+func (p *walk) record(stem string, j *journal, e entry) error {
 	if len(e.Done)+len(e.Again) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (p *pass) record(stem string, j *journal, e entry) error {
 // rewrite leaves in a file only what its journal leaves, and then removes the
 // journal. Whatever happens in between, and if it fails, the letters are the
 // same before and after.
-func (p *pass) rewrite(stem string) error {
+func (p *walk) rewrite(stem string) error {
 	p.f.mu.Lock()
 	_, there := p.f.sizes[stem]
 	entries := p.f.journals[stem]
@@ -117,7 +117,7 @@ func (p *pass) rewrite(stem string) error {
 		return err
 	}
 	if size > 0 && p.f.journals[stem] != entries {
-		return nil // Write has appended meanwhile; the next pass sees to it
+		return nil // Write has appended meanwhile; the next walk sees to it
 	}
 	delete(p.f.journals, stem)
 	return p.f.dir.Remove(stem + journalExt)
@@ -129,10 +129,10 @@ var errNotRewritten = errors.New("not rewritten")
 // copyRest writes what the journal leaves of a file to another one, durably, and
 // returns its size. If that is 0 there is none. Damaged lines stay as they are,
 // for somebody to look at.
-func (p *pass) copyRest(stem string, j *journal) (size int64, err error) {
+func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
 	name := stem + rewriteExt
 	if err := ignoreMissing(p.f.dir.Remove(name)); err != nil {
-		return 0, err // of an earlier pass that failed
+		return 0, err // of an earlier walk that failed
 	}
 	h, err := p.f.dir.Create(name)
 	if err != nil {
@@ -187,7 +187,7 @@ func (l *line) rest(stem string, j *journal) ([]byte, error) {
 }
 
 // forget drops a file that somebody has removed, with the letters in it.
-func (p *pass) forget(stem string) {
+func (p *walk) forget(stem string) {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
 	p.f.total -= p.f.sizes[stem]
@@ -196,7 +196,7 @@ func (p *pass) forget(stem string) {
 
 // recorded reports whether Write has recorded a newer reason for a letter that
 // was sent.
-func (p *pass) recorded(of *place) bool {
+func (p *walk) recorded(of *place) bool {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
 	return of.recorded
