@@ -107,6 +107,7 @@ func (s *BufferedSender[T]) Health() Health { return healthOf(s.publisher.Condit
 
 var healthStates = map[publisher.State]events.HealthState{
 	publisher.Sending:   events.Healthy,
+	publisher.Slotless:  events.WaitingForSlot,
 	publisher.Throttled: events.Throttled,
 	publisher.Ready:     events.HalfOpen,
 	publisher.Held:      events.CircuitOpen,

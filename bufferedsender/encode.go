@@ -77,9 +77,10 @@ type chunk[T any] struct {
 	scratch bytes.Buffer
 	ends    []int // of each body in scratch
 	items   []item[T]
-	size    int           // of a chunk, in actions
-	waiters []waiter      // of the actions to come, in order; nil if nobody waits
-	patch   *models.Patch // that is added in place of the document of action, or nil
+	size    int               // of a chunk, in actions
+	waiters []waiter          // of the actions to come, in order; nil if nobody waits
+	patch   *models.Patch     // that is added in place of the document of action, or nil
+	raw     *models.RawAction // whose document is, or nil
 
 	// For handlers: their events, and the actions that they will be told of again.
 	events block[events.ActionAdded[T]]
@@ -117,7 +118,7 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 // a sequence has ended the goroutine or panicked.
 func (c *chunk[T]) free() {
 	c.clear()
-	c.origin, c.waiters, c.patch = nil, nil, nil
+	c.origin, c.waiters, c.patch, c.raw = nil, nil, nil, nil
 	if c.scratch.Cap() <= 1<<20 {
 		c.s.chunks.Put(c)
 	}
@@ -132,7 +133,7 @@ func (c *chunk[T]) full() bool {
 func (c *chunk[T]) add(ctx context.Context) (key string, err error) {
 	action := &c.action
 	if !action.Type.Valid() {
-		return "", unfit(fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type))
+		return "", unknownType(action.Type)
 	}
 	key, err = c.s.keyOf.get(ctx, action.Type, &action.Document)
 	if err != nil {
@@ -144,6 +145,10 @@ func (c *chunk[T]) add(ctx context.Context) (key string, err error) {
 	return key, c.addKeyed(ctx, key)
 }
 
+func unknownType(typ models.ActionType) error {
+	return unfit(fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", typ))
+}
+
 // addKeyed is add for an action whose key is known.
 func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 	action := &c.action
@@ -151,7 +156,7 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		return unfit(err)
 	}
 	var version int64
-	if c.patch == nil {
+	if c.patch == nil && c.raw == nil {
 		var err error
 		if version, err = c.s.options.version(action); err != nil {
 			return unfit(err)
@@ -204,6 +209,11 @@ func (c *chunk[T]) encode(key string) error {
 		buffer, err = models.AppendActionFrom(buffer, action.Type, c.patch)
 	case action.Type == models.ActionDelete && field != nil:
 		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
+	case c.raw != nil:
+		buffer, err = models.AppendEncoded(buffer, action.Type, c.raw.Document)
+		if err == nil && field != nil {
+			err = sameKey(field.Name, c.raw.Document, key)
+		}
 	case c.s.options.Documents.Encode != nil:
 		var doc []byte
 		if doc, err = encodeBy(c.s.options.Documents.Encode, action.Document); err == nil {
@@ -248,7 +258,7 @@ func sameKey(name string, encoded json.RawMessage, key string) error {
 		return err
 	}
 	if written != key {
-		return fmt.Errorf("the Encoder writes %q in the field %q, but the key of the document is %q", written, name, key)
+		return fmt.Errorf("the JSON has %q in the field %q, but the key of the document is %q", written, name, key)
 	}
 	return nil
 }

@@ -344,9 +344,11 @@ func (s *BufferedSender[T]) addDocuments(ctx context.Context, typ models.ActionT
 	})
 }
 
-// addAll adds n actions, the i-th of which add puts into a chunk. If ctx has ended
-// it adds none.
-func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add func(ctx context.Context, c *chunk[T], i int) (string, error)) error {
+// addOne puts the i-th action of a call into a chunk, and returns its key.
+type addOne[T any] = func(ctx context.Context, c *chunk[T], i int) (string, error)
+
+// addAll adds n actions. If ctx has ended it adds none.
+func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add addOne[T]) error {
 	if n == 0 {
 		return nil
 	}

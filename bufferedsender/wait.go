@@ -227,10 +227,19 @@ func (e *WaitError) Unwrap() []error {
 // in a row that the service refuses for the same reason open the breaker, whoever sent
 // them; the next one that is applied closes it.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
-	if len(actions) == 0 {
+	ctx = orBackground(ctx)
+	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk[T], i int) (string, error) {
+		c.action = actions[i]
+		return c.add(ctx)
+	}, func(i int) (string, models.ActionType) { return s.keyFor(ctx, actions[i]), actions[i].Type })
+}
+
+// addAndWait is IndexDocumentsAndWait for n actions, the i-th of which add puts into a
+// chunk; name says which it is.
+func (s *BufferedSender[T]) addAndWait(ctx context.Context, n int, add addOne[T], name func(i int) (string, models.ActionType)) ([]models.IndexingResult, error) {
+	if n == 0 {
 		return nil, nil
 	}
-	ctx = orBackground(ctx)
 	if s.publisher.InsideHook(ctx) {
 		return nil, &WaitError{Err: &AddError{Err: ErrInCallback}}
 	}
@@ -245,18 +254,18 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions [
 	if held != nil {
 		call.back = make(chan struct{}, 1)
 	}
-	call.outstanding.Store(int64(len(actions)))
-	waiters := make([]waiter, len(actions))
+	call.outstanding.Store(int64(n))
+	waiters := make([]waiter, n)
 	for i := range waiters {
 		waiters[i].call = call
 	}
-	result := &WaitError{Err: s.addUnlessHeld(ctx, waiters, actions)}
+	result := &WaitError{Err: s.addUnlessHeld(ctx, waiters, add)}
 	if result.Err != nil {
-		accepted := len(actions)
+		accepted := n
 		if refused := (*AddError)(nil); errors.As(result.Err, &refused) {
 			accepted = refused.Accepted
 		}
-		call.countDown(int64(len(actions) - accepted))
+		call.countDown(int64(n - accepted))
 		waiters = waiters[:accepted]
 	}
 	if err := s.await(ctx, call, waiters, held); err != nil {
@@ -267,7 +276,7 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions [
 		w := &waiters[i]
 		if given := w.giveUp(); given != nil {
 			left = true
-			given.Key, given.Type = s.keyFor(ctx, actions[i]), actions[i].Type
+			given.Key, given.Type = name(i)
 			results[i].Key = given.Key
 			if result.Errors = append(result.Errors, given); given.Unknown {
 				result.Unknown++
@@ -317,9 +326,9 @@ func travels(waiters []waiter) bool {
 
 // addUnlessHeld is addWaiting that does not wait for room either while sending is
 // held, if the calls are to fail because of that.
-func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter, actions []models.IndexDocumentsAction[T]) error {
+func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter, add addOne[T]) error {
 	if !s.options.Waiting.FailFast {
-		return s.addWaiting(ctx, waiters, actions)
+		return s.addWaiting(ctx, waiters, add)
 	}
 	adding, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -330,7 +339,7 @@ func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter,
 	}
 	defer s.held.watch(look)()
 	look() // it may have been held since it was asked last
-	err := s.addWaiting(adding, waiters, actions)
+	err := s.addWaiting(adding, waiters, add)
 	if refused := (*AddError)(nil); adding.Err() != nil && ctx.Err() == nil && errors.As(err, &refused) && errors.Is(refused.Err, context.Canceled) {
 		return &AddError{Accepted: refused.Accepted, Err: context.Cause(adding)}
 	}
@@ -338,14 +347,13 @@ func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter,
 }
 
 // addWaiting adds the actions and has them sent soon.
-func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, actions []models.IndexDocumentsAction[T]) error {
+func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, add addOne[T]) error {
 	// Also while the call waits for room: what it has added already would wait
 	// for a full batch otherwise.
 	defer s.publisher.FlushAfter(max(s.options.Waiting.Interval, 0))
-	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
+	return s.addAll(ctx, len(waiters), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
 		c.waiters = waiters[i : i+1]
-		c.action = actions[i]
-		return c.add(ctx)
+		return add(ctx, c, i)
 	})
 }
 

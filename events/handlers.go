@@ -117,6 +117,9 @@ type HealthState uint8
 const (
 	// Healthy means that it sends what there is to send.
 	Healthy HealthState = iota
+	// WaitingForSlot means that a request is ready and the sender shares its slots with
+	// others, which have them all.
+	WaitingForSlot
 	// Throttled means that a reply asked for less, or a request failed: nothing is
 	// sent for a moment. It ends by itself.
 	Throttled
@@ -138,7 +141,7 @@ const (
 
 // String returns the name of the state.
 func (s HealthState) String() string {
-	names := [...]string{"healthy", "throttled", "half-open", "circuit open", "paused", "closing", "closed"}
+	names := [...]string{"healthy", "waiting for a slot", "throttled", "half-open", "circuit open", "paused", "closing", "closed"}
 	if int(s) < len(names) {
 		return names[s]
 	}

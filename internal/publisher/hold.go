@@ -87,7 +87,9 @@ func (h *Hold[V, R]) Add(items ...Item[V]) error {
 	}
 	accepted := make([]entry[V], len(items))
 	for i, it := range items {
-		it.Body, it.Own = bytes.Clone(it.Body), true
+		if !it.Own {
+			it.Body, it.Own = bytes.Clone(it.Body), true
+		}
 		a.take(int64(len(it.Body)), true)
 		accepted[i] = entry[V]{item: it, seq: a.stats.Accepted, accepted: now}
 	}

@@ -1,0 +1,145 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// RawSender adds actions whose documents are JSON already to the sender that it belongs
+// to, whatever its T: for what keeps actions as bytes, such as queues, outboxes and dead
+// letters. They share its buffer, its requests and the order of each key with all its
+// other actions, and end the same way. Events about them have a zero document. It is safe
+// for concurrent use.
+type RawSender struct{ sender rawTarget }
+
+// rawTarget is a BufferedSender of any T.
+type rawTarget interface {
+	addRaw(ctx context.Context, actions []models.RawAction) error
+	addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
+	hold(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error
+	Contains(keys ...string) []bool
+	Withdraw(match func(key string, tag any) bool) int
+}
+
+// Raw returns what takes actions that are encoded already.
+func (s *BufferedSender[T]) Raw() *RawSender { return &RawSender{s} }
+
+// Add adds actions. It waits and reports like BufferedSender.UploadDocuments.
+func (r *RawSender) Add(ctx context.Context, actions ...models.RawAction) error {
+	return r.sender.addRaw(orBackground(ctx), actions)
+}
+
+// AddAndWait adds actions and waits for their outcomes, like
+// BufferedSender.IndexDocumentsAndWait.
+func (r *RawSender) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+	return r.sender.addRawAndWait(orBackground(ctx), actions)
+}
+
+// Contains is BufferedSender.Contains.
+func (r *RawSender) Contains(keys ...string) []bool { return r.sender.Contains(keys...) }
+
+// Withdraw is BufferedSender.Withdraw.
+func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
+	return r.sender.Withdraw(match)
+}
+
+// Hold runs act while nothing of the keys is on its way: it waits, ctx bounds that, until
+// everything that was accepted of them before is settled and its callbacks have run. What
+// is accepted of them meanwhile waits until act has returned. What act adds with add goes
+// first, and nothing keeps it from being sent at once. So act can read what is true of a
+// key and write it, and no older write of this sender comes after it, and no newer one
+// before.
+//
+// add waits for nothing, not even for room in the buffer: who has it may be waiting for
+// act. So let what one Hold adds be little. It accepts all the actions or, with an
+// *AddError, none: one whose key is not held among them. It must not be used after act has
+// returned.
+//
+// Holds of the same keys follow one another; one inside act for the same keys waits until
+// ctx ends. The error is that of act; ErrInCallback or ErrClosed; or that of ctx, with
+// ErrCircuitOpen or ErrPaused in its chain if sending was held, when act was not run.
+func (r *RawSender) Hold(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
+	return r.sender.hold(orBackground(ctx), keys, act)
+}
+
+func (s *BufferedSender[T]) addRaw(ctx context.Context, actions []models.RawAction) error {
+	if err := s.knowField(ctx, actions); err != nil {
+		return err
+	}
+	return s.addAll(ctx, len(actions), true, rawAdder[T](actions))
+}
+
+func (s *BufferedSender[T]) addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+	if err := s.knowField(ctx, actions); err != nil {
+		return nil, &WaitError{Err: err}
+	}
+	return s.addAndWait(ctx, len(actions), rawAdder[T](actions), func(i int) (string, models.ActionType) {
+		return actions[i].Key, actions[i].Type
+	})
+}
+
+// knowField finds out the name of the key field if there is an action without a document.
+func (s *BufferedSender[T]) knowField(ctx context.Context, actions []models.RawAction) error {
+	for i := range actions {
+		if len(actions[i].Document) > 0 {
+			continue
+		}
+		if _, err := s.keyOf.resolve(ctx); err != nil {
+			return &AddError{Key: actions[i].Key, Err: err}
+		}
+		return nil
+	}
+	return nil
+}
+
+func rawAdder[T any](actions []models.RawAction) addOne[T] {
+	return func(ctx context.Context, c *chunk[T], i int) (string, error) {
+		a := &actions[i]
+		if !a.Type.Valid() {
+			return "", unknownType(a.Type)
+		}
+		c.action = models.IndexDocumentsAction[T]{Type: a.Type, Tag: a.Tag, OnOutcome: a.OnOutcome}
+		c.raw = a
+		defer func() { c.raw = nil }()
+		return a.Key, c.addKeyed(ctx, a.Key)
+	}
+}
+
+func (s *BufferedSender[T]) hold(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
+	h, err := s.publisher.Hold(ctx, keys)
+	if err != nil {
+		return translate(err)
+	}
+	defer h.Release()
+	return act(ctx, func(actions ...models.RawAction) error { return s.addHeld(ctx, h, actions) })
+}
+
+// addHeld adds the actions of a hold: all or none.
+func (s *BufferedSender[T]) addHeld(ctx context.Context, h *publisher.Hold[payload[T], models.IndexingResult], actions []models.RawAction) error {
+	if err := s.knowField(ctx, actions); err != nil {
+		return err
+	}
+	c := s.newChunk(ctx, len(actions))
+	defer c.free()
+	add := rawAdder[T](actions)
+	for i := range actions {
+		if key, err := add(ctx, c, i); err != nil {
+			return newAddError(0, key, err)
+		}
+	}
+	c.cut()
+	err := h.Add(c.items...)
+	if other := (*publisher.NotHeldError)(nil); errors.As(err, &other) {
+		return &AddError{Key: other.Key, Err: errors.New("the key is not one of those that are held")}
+	}
+	if errors.Is(err, publisher.ErrReleased) {
+		return &AddError{Err: errors.New("add is used after the function of Hold has returned")}
+	}
+	if err != nil {
+		return &AddError{Err: translate(err)}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func rawUpload(key, document string) models.RawAction {
+	return models.RawAction{Key: key, Type: models.ActionUpload, Document: json.RawMessage(document)}
+}
+
+func TestRawActionsShareTheOrderOfTheirKeysWithTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, nil)
+		raw := r.Sender.Raw()
+		r.Upload(sendertest.Hotel{ID: "a", Name: "typed", Rooms: 1})
+		require.NoError(t, raw.Add(t.Context(),
+			models.RawAction{Key: "a", Type: models.ActionMerge, Document: json.RawMessage(` {"id":"a", "rooms":2} `)},
+			rawUpload("b", `{"id":"b","rooms":3}`),
+		))
+		r.Upload(sendertest.Hotel{ID: "b", Rooms: 4})
+		require.NoError(t, r.Flush())
+		assert.Equal(t, 2, roomsOf(r, "a"))
+		assert.Equal(t, 4, roomsOf(r, "b"))
+
+		require.NoError(t, raw.Add(t.Context(), models.RawAction{Key: "b", Type: models.ActionDelete}))
+		require.NoError(t, r.Flush())
+		assert.Len(t, r.Indexed(), 1, "a delete needs no document")
+	})
+}
+
+func TestARawActionSaysWhatBecameOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outcomes
+		r := sendertest.New(t, nil)
+		r.Faults(sendertest.RefuseKeys("bad"))
+		for i, key := range []string{"good", "bad"} {
+			a := rawUpload(key, `{"id":"`+key+`"}`)
+			a.Tag, a.OnOutcome = i, o.note
+			require.NoError(t, r.Sender.Raw().Add(t.Context(), a))
+		}
+		assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		assert.True(t, o.one(t, 0).Completed())
+		assert.True(t, o.one(t, 1).Rejected())
+
+		results, err := r.Sender.Raw().AddAndWait(t.Context(), []models.RawAction{rawUpload("bad", `{"id":"bad"}`), rawUpload("best", `{"id":"best"}`)})
+		assert.Equal(t, 1, sendertest.WaitError(t, err).Failed)
+		assert.Equal(t, "best", results[1].Key)
+		assert.True(t, results[1].Succeeded)
+	})
+}
+
+func TestARawActionThatCannotBeSentIsNotAccepted(t *testing.T) {
+	for name, test := range map[string]struct {
+		action models.RawAction
+		says   string
+	}{
+		"another key":        {rawUpload("a", `{"id":"b"}`), `the JSON has "b" in the field "id", but the key of the document is "a"`},
+		"no document":        {rawUpload("a", ``), "must be a JSON object"},
+		"an array":           {rawUpload("a", `[]`), "must be a JSON object"},
+		"broken JSON":        {rawUpload("a", `{"id":"a"`), "JSON"},
+		"no key":             {rawUpload("", `{"id":""}`), "key"},
+		"a reserved name":    {rawUpload("a", `{"id":"a","@search.action":"delete"}`), "@search.action"},
+		"an unknown action":  {models.RawAction{Key: "a", Type: "upsert", Document: json.RawMessage(`{"id":"a"}`)}, `unknown action type "upsert"`},
+		"larger than a body": {rawUpload("a", `{"id":"a","name":"`+strings.Repeat("x", 1000)+`"}`), "bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 500}})
+				err := r.Sender.Raw().Add(t.Context(), rawUpload("before", `{"id":"before"}`), test.action)
+				var refused *bufferedsender.AddError
+				require.ErrorAs(t, err, &refused)
+				assert.Equal(t, 1, refused.Accepted)
+				assert.ErrorContains(t, err, test.says)
+			})
+		})
+	}
+}
+
+func TestAHeldKeyIsWrittenBetweenWhatCameBeforeAndSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outcomes
+		r := sendertest.New(t, nil)
+		raw := r.Sender.Raw()
+		r.Upload(sendertest.Hotel{ID: "a", Rooms: 1})
+		require.NoError(t, raw.Hold(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
+			assert.Equal(t, 1, roomsOf(r, "a"), "what came before is settled")
+			assert.Equal(t, []bool{false}, raw.Contains("a"))
+			r.Upload(sendertest.Hotel{ID: "a", Rooms: 3}, sendertest.Hotel{ID: "b"})
+			time.Sleep(time.Minute)
+			assert.Equal(t, 1, roomsOf(r, "a"), "what came since waits")
+			assert.Equal(t, 0, roomsOf(r, "b"), "other keys do not")
+			repair := rawUpload("a", `{"id":"a","rooms":2}`)
+			repair.OnOutcome = o.note
+			return add(repair)
+		}))
+		time.Sleep(time.Minute)
+		assert.Equal(t, 3, roomsOf(r, "a"))
+		assert.True(t, o.one(t, nil).Completed())
+	})
+}
+
+func TestAHoldEndsWithItsFunction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, nil)
+		raw := r.Sender.Raw()
+		failed := errors.New("no truth")
+		var later func(actions ...models.RawAction) error
+		err := raw.Hold(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
+			later = add
+			err := add(rawUpload("b", `{"id":"b"}`))
+			var refused *bufferedsender.AddError
+			require.ErrorAs(t, err, &refused)
+			assert.Equal(t, "b", refused.Key)
+			assert.ErrorContains(t, err, "not one of those that are held")
+			return failed
+		})
+		require.ErrorIs(t, err, failed)
+		require.ErrorContains(t, later(rawUpload("a", `{"id":"a"}`)), "after the function of Hold has returned")
+		assert.Panics(t, func() {
+			_ = raw.Hold(t.Context(), []string{"a"}, func(context.Context, func(actions ...models.RawAction) error) error { panic("act") })
+		})
+		r.Upload(sendertest.Hotel{ID: "a"})
+		require.NoError(t, r.Flush())
+
+		r.Sender.Pause()
+		r.Upload(sendertest.Hotel{ID: "a"})
+		err = raw.Hold(sendertest.Within(t, time.Second), []string{"a"}, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, bufferedsender.ErrPaused)
+		r.Sender.Resume()
+		require.NoError(t, r.Close())
+		require.ErrorIs(t, raw.Hold(t.Context(), []string{"a"}, nil), bufferedsender.ErrClosed)
+	})
+}
