@@ -119,6 +119,7 @@ func TestNeighboursAreLeftAlone(t *testing.T) {
 		imports("samples/errors", Module+"/search/searchtest", "github.com/Azure/azure-sdk-for-go/sdk/azidentity"),
 		tests("bufferedsender", Module+"/search", Module+"/internal/testkit", "go.opentelemetry.io/otel/sdk/metric", "pgregory.net/rapid"),
 		imports("internal/sendertest", "testing", Module+"/bufferedsender", Module+"/search/searchtest", "pgregory.net/rapid", "github.com/stretchr/testify/require", "go.opentelemetry.io/otel/sdk/metric"),
+		imports("internal/soak", Module+"/internal/sendertest"),
 		tests("bufferedsender/test", Module+"/internal/sendertest", Module+"/internal/testkit"),
 		{Path: Module + "/samples/quickstart", StartsGoroutine: true},
 		{Path: Module + "/search", StartsGoroutine: true, TestImports: []string{Module + "/internal/testkit"}},

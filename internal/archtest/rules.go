@@ -115,6 +115,8 @@ var Rules = []Rule{
 	{Folder: "internal/sendertest", May: append(append([]string{
 		"./internal/testkit", testify, rapid, azcore, "go.opentelemetry.io/otel/sdk/metric/...",
 	}, otelAPI...), public...)},
+	// A program that is made of tests: each soak may use the harness of what it tries.
+	{Folder: "internal/soak", May: []string{"./internal/sendertest"}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
