@@ -6,11 +6,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// TestModel runs the model: see sendertest.RunModel.
+// TestModel runs the model, see sendertest.RunModel: a few hundred programs, of which
+// rapid makes the first that fails as small as it can. More of them takes
 //
-// CI runs 10,000 schedules on each of two cores; for a soak use, for example,
-//
-//	go test ./bufferedsender/test -run TestModel -rapid.checks=500000 -timeout 0
+//	go run ./internal/soak sender -for 1h
 func TestModel(t *testing.T) {
 	for _, half := range []string{"one", "two"} { // a core each
 		t.Run(half, func(t *testing.T) {

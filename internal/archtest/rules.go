@@ -24,7 +24,6 @@ const (
 	stemmers = "github.com/blevesearch/..." // snowballstem, go-porterstemmer; segment in a test
 	bleve    = "github.com/blevesearch/bleve/..."
 	bbolt    = "go.etcd.io/bbolt/..."
-	goRedis  = "github.com/redis/..."
 	backoff  = "github.com/cenkalti/backoff/v4"
 	breaker  = "github.com/sony/gobreaker/..."
 	goleak   = "go.uber.org/goleak"
@@ -63,7 +62,7 @@ var Rules = []Rule{
 	{Folder: "retry", May: []string{backoff}, Never: []string{azure}},
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
-	{Folder: "search", May: []string{"./models/...", "./retry", "./internal/wire", azcore}, Never: []string{stemmers, bbolt, goRedis}},
+	{Folder: "search", May: []string{"./models/...", "./retry", "./internal/wire", azcore}, Never: []string{stemmers}},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	// Where the emulator and the client meet, for tests: in the emulator the client could
 	// not be judged by something that does not depend on it, and whoever uses another
@@ -84,10 +83,10 @@ var Rules = []Rule{
 		Folder: "bufferedsender",
 		May: append([]string{
 			"./models/...", "./retry/...", "./events", "./internal/publisher", "./bufferedsender/internal/fold",
-			"./bufferedsender/queue", "./bufferedsender/pool", "./bufferedsender/tuning", "./bufferedsender/deadletter", uuid,
+			"./bufferedsender/tuning", "./bufferedsender/deadletter", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
-		Never: []string{"./search/...", azure, stemmers, bbolt, goRedis},
+		Never: []string{"./search/...", azure, stemmers},
 	},
 	{
 		Folder: "internal/publisher",
@@ -96,15 +95,6 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/internal/fold", May: []string{"./models/...", "./internal/wire"}, Never: []string{http}},
 	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
 	{Folder: "bufferedsender/deadletter", May: []string{"./models/..."}, Not: []string{http, sql}},
-	{Folder: "bufferedsender/pool", Never: []string{http, sql}},
-	{Folder: "bufferedsender/fleet", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/pool"}, Never: []string{"./search/...", azure}},
-	{Folder: "bufferedsender/queue", Never: []string{http, sql}},
-	{Folder: "bufferedsender/queue/queuetest", May: []string{"./bufferedsender/queue"}},
-	{Folder: "bufferedsender/queue/memqueue", May: []string{"./bufferedsender/queue"}},
-	{Folder: "bufferedsender/queue/filequeue", May: []string{"./bufferedsender/queue", bbolt}},
-	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./bufferedsender/queue", goRedis}},
-	{Folder: "bufferedsender/outbox", May: []string{"./models/..."}, Never: []string{http, azure}},
-	{Folder: "bufferedsender/repair", May: []string{"./models/..."}, Never: []string{http, azure}},
 
 	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
@@ -125,7 +115,8 @@ var Rules = []Rule{
 	{Folder: "internal/sendertest", May: append(append([]string{
 		"./internal/testkit", testify, rapid, azcore, "go.opentelemetry.io/otel/sdk/metric/...",
 	}, otelAPI...), public...)},
-	{Folder: "internal/soak", May: append([]string{"./internal/sendertest", cli}, public...)},
+	// A program that is made of tests: each soak may use the harness of what it tries.
+	{Folder: "internal/soak", May: []string{"./internal/sendertest"}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
@@ -140,7 +131,6 @@ var TestsMay = []string{
 	"github.com/jarcoal/httpmock",
 	rapid,
 	goleak,
-	"github.com/alicebob/miniredis/...",
 	"go.opentelemetry.io/otel/...",
 	azcore,
 	"go.yaml.in/yaml/v3", // the recorded exchanges; testify brings the same one
@@ -150,8 +140,6 @@ var TestsMay = []string{
 // other folders included: whoever needs one elsewhere wants that folder.
 var homes = map[string]string{
 	stemmers: "search/searchtest/internal/textindex/analysis",
-	bbolt:    "bufferedsender/queue/filequeue",
-	goRedis:  "bufferedsender/queue/redisqueue",
 }
 
 // noLeakCheck are the folders whose packages may start goroutines without a

@@ -12,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"pgregory.net/rapid"
 )
@@ -21,7 +22,7 @@ import (
 func CheckModel(t *testing.T) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
-		err := RunModel(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "n") })
+		_, err := RunModel(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "n") }, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -37,23 +38,36 @@ func CheckModel(t *testing.T) {
 // sent that was withdrawn, events
 // that agree with each other, a breaker that is not stuck, and a final state of
 // the index that the outcomes allow, although hooks panic, end their goroutine,
-// and call the sender. It returns what was not so, with the program. synctest
-// fails t if a goroutine is left, or if everything hangs.
+// and call the sender. It returns which of [ModelHolds] the program has held, and
+// what was not so, with the program. synctest ends the process if a goroutine is
+// left, or if everything hangs.
 //
 // The program is what intn draws, a number from 0 to n-1 each time: who draws the
-// same numbers gets the same program.
-func RunModel(t *testing.T, intn func(n int) int) error {
+// same numbers gets the same program. (Which goroutine of it is first, at one and
+// the same moment, is the scheduler's choice all the same.)
+func RunModel(t *testing.T, intn func(n int) int, opts *ModelOptions) (held []string, err error) {
 	t.Helper()
 	s := newSchedule(intn) // rapid's draws may end its goroutine, so not in the bubble
+	if opts != nil {
+		s.wrap = opts.Wrap
+	}
 	synctest.Test(t, func(*testing.T) {
 		s.start()
 		s.run()
 		s.check()
+		held = s.held()
 	})
 	if len(s.errors) > 0 {
-		return fmt.Errorf("%s\n%s", s, strings.Join(s.errors, "\n"))
+		return held, fmt.Errorf("%s\n%s", s, strings.Join(s.errors, "\n"))
 	}
-	return nil
+	return held, nil
+}
+
+// ModelOptions are options of [RunModel].
+type ModelOptions struct {
+	// Wrap, if not nil, is put around the client of the senders: one that makes a
+	// mistake proves that the model notices.
+	Wrap func(*search.Client) bufferedsender.Indexer
 }
 
 // modelDoc is sent by every schedule. Merges leave out a field.
@@ -109,6 +123,7 @@ type schedule struct {
 	rnd         *rand.Rand      // draws while it runs; guarded by mu
 	options     bufferedsender.Options[modelDoc]
 	breaker     breaker.Options
+	wrap        func(*search.Client) bufferedsender.Indexer
 	server      *searchtest.Server
 	sender      *bufferedsender.BufferedSender[modelDoc]
 	other       *bufferedsender.BufferedSender[modelDoc] // shares the breaker; mostly nil
@@ -126,6 +141,8 @@ type schedule struct {
 	largest     bufferedsender.Limits // that were ever in force
 	rules       []rules               // one after the other, the last is in force
 	faults      []string              // of the requests to come
+	lacksFrom   int                   // from this request on the index lacks a property,
+	lacksTo     int                   // until this one
 	requests    int
 	reported    int // failures that Flush and Close reported, or waiters were given
 	unsentSeen  int // of these, unsent ones in FlushErrors

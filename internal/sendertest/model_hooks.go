@@ -23,6 +23,9 @@ type observed struct {
 	notSent    int             // of these, of requests that were held back
 	health     events.HealthState
 	letters    map[string][]deadletter.Letter // by key, those that no event has followed yet
+	largest    int                            // batch, in actions,
+	atOnce     int                            // and the most of them under way at once
+	apart      bool                           // something was held apart while a request arrived
 	purged     map[string]int                 // ErrPurged events, by key
 	purgedKeys map[string]int                 // what OnPurged got
 	unknown    int                            // unsent actions that may have been applied
@@ -106,6 +109,7 @@ func (s *schedule) sent(e *events.ActionSent[modelDoc]) {
 
 func (s *schedule) batch(e *events.Batch) {
 	s.observed.batches++
+	s.observed.largest = max(s.observed.largest, e.Actions)
 	if errors.Is(e.Err, bufferedsender.ErrNotSent) {
 		s.observed.notSent++
 	}

@@ -81,6 +81,7 @@ func (s *schedule) cutNow(id, key string) {
 	}
 	c := &cut{}
 	out := len(s.observed.cuts) - s.observed.batches + 1
+	s.observed.atOnce = max(s.observed.atOnce, out)
 	for _, r := range s.rules[from:] {
 		if !r.paused && !r.disabled && out <= r.MaxInFlight {
 			c.rules = append(c.rules, r)

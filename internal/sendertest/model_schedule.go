@@ -85,6 +85,10 @@ func newSchedule(intn func(int) int) *schedule {
 		}
 		s.faults = append(s.faults, kind)
 	}
+	if intn(6) == 0 { // for so long, and with so many keys, that actions are held apart
+		s.lacksFrom = intn(10)
+		s.lacksTo = s.lacksFrom + pick(10, 50, 200)
+	}
 	for caller := range 1 + intn(4) {
 		s.callers = append(s.callers, s.newCaller(caller, pick))
 	}
@@ -105,13 +109,17 @@ func (s *schedule) start() {
 		ClientOptions: azcore.ClientOptions{Transport: s.server},
 	})
 	orPanic(err)
+	var indexer bufferedsender.Indexer = client
+	if s.wrap != nil {
+		indexer = s.wrap(client)
+	}
 	hold := bufferedsender.Hold{WhenFull: s.whenFull(s.onPurged)}
 	if !s.failSoon {
 		hold.Breaker, err = breaker.New(&s.breaker) // in the bubble
 		orPanic(err)
 		s.options.Outage = hold
 	}
-	s.sender, err = bufferedsender.New(client, &s.options)
+	s.sender, err = bufferedsender.New(indexer, &s.options)
 	orPanic(err)
 	if s.shared {
 		o := s.options
@@ -120,7 +128,7 @@ func (s *schedule) start() {
 			hold.WhenFull = s.whenFull(bufferedsender.AllowLoss)
 			o.Outage = hold
 		}
-		s.other, err = bufferedsender.New(client, &o)
+		s.other, err = bufferedsender.New(indexer, &o)
 		orPanic(err)
 	}
 }
@@ -162,7 +170,11 @@ func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 			st.wait = time.Duration(pick(0, 0, 1, 100, 10_000)) * time.Millisecond
 		default:
 			st.wait = time.Duration(pick(0, 0, 0, 5, 1000)) * time.Millisecond
-			for range 1 + s.intn(pick(1, 3, 10, 40)) {
+			most := pick(1, 3, 10, 40)
+			if s.lacksTo > 0 {
+				most = 40
+			}
+			for range 1 + s.intn(most) {
 				st.actions = append(st.actions, s.newAction(caller, st.kind, pick))
 			}
 		}
@@ -174,7 +186,11 @@ func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 // newAction makes an action of a key that only its caller uses, so that the
 // order in which it was accepted is known.
 func (s *schedule) newAction(caller int, kind string, pick func(...int) int) models.IndexDocumentsAction[modelDoc] {
-	r := &record{id: len(s.records), caller: caller, key: fmt.Sprintf("c%d-%d", caller, s.intn(pick(1, 3, 30)))}
+	keys := pick(1, 3, 30)
+	if s.lacksTo > 0 {
+		keys = 30
+	}
+	r := &record{id: len(s.records), caller: caller, key: fmt.Sprintf("c%d-%d", caller, s.intn(keys))}
 	doc := modelDoc{ID: r.key}
 	a, b := strings.Repeat(string(rune('a'+s.intn(26))), pick(0, 1, 5, 30)), int64(r.id)
 	var action models.IndexDocumentsAction[modelDoc]

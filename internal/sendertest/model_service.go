@@ -50,6 +50,9 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 	if s.requests < len(s.faults) {
 		kind = s.faults[s.requests]
 	}
+	if s.requests >= s.lacksFrom && s.requests < s.lacksTo && kind == "" {
+		kind = "400 property"
+	}
 	s.requests++
 	lucky := s.rnd.IntN(max(1, len(body.Value)))
 	s.mu.Unlock()
@@ -204,7 +207,9 @@ func (s *schedule) enter(raw []byte, value []map[string]json.RawMessage) (keys [
 	if len(raw) > limits.MaxBatchBytes || len(value) > limits.MaxBatchActions {
 		s.errorf("a request has %d actions and %d bytes", len(value), len(raw))
 	}
-	if st := sender.Stats(); st.PendingActions > limits.MaxBufferedActions || st.PendingBytes > limits.MaxBufferedBytes {
+	st := sender.Stats()
+	s.observed.apart = s.observed.apart || st.HeldApart > 0
+	if st.PendingActions > limits.MaxBufferedActions || st.PendingBytes > limits.MaxBufferedBytes {
 		s.errorf("over the high-water mark: %+v", st)
 	} else if st.Accepted != st.Completed+st.Failed+st.Unsent+int64(st.PendingActions) {
 		s.errorf("an inconsistent snapshot: %+v", st)

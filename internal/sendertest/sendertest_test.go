@@ -68,10 +68,11 @@ func TestTheModelIsRepeatable(t *testing.T) {
 	draws := func() []int {
 		rnd := rand.New(rand.NewPCG(7, 0))
 		var drawn []int
-		require.NoError(t, sendertest.RunModel(t, func(n int) int {
+		_, err := sendertest.RunModel(t, func(n int) int {
 			drawn = append(drawn, rnd.IntN(n))
 			return drawn[len(drawn)-1]
-		}))
+		}, nil)
+		require.NoError(t, err)
 		return drawn
 	}
 	assert.Equal(t, draws(), draws())

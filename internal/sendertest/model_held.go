@@ -1,0 +1,73 @@
+package sendertest
+
+import (
+	"errors"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+)
+
+// ModelHolds are the names of what a program of the model may hold. Whoever runs
+// many programs counts them: one that is never held is not tested.
+func ModelHolds() []string {
+	var names []string
+	for _, h := range holds {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// holds says how each is recognized when the program has ended.
+var holds = []struct {
+	name string
+	in   func(s *schedule, stats *bufferedsender.Stats) bool
+}{
+	{"batch of several actions", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.largest > 1 }},
+	{"several requests at once", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.atOnce > 1 }},
+	{"retry", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Retries > 0 }},
+	{"split", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Splits > 0 }},
+	{"throttled document", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Throttled > 0 }},
+	{"pause", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Pauses > 0 }},
+	{"open breaker", func(s *schedule, _ *bufferedsender.Stats) bool { return s.opened() > 0 }},
+	{"two senders at an open breaker", func(s *schedule, _ *bufferedsender.Stats) bool { return s.shared && s.opened() > 0 }},
+	{"request taken back", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.notSent > 0 }},
+	{"group held apart", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.apart }},
+	{"failed action", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Failed > 0 }},
+	{"purge", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Purged > 0 }},
+	{"withdrawal", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Withdrawn > 0 }},
+	{"fold", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Folded > 0 }},
+	{"superseded version", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Superseded > 0 }},
+	{"Close that gave up", func(s *schedule, _ *bufferedsender.Stats) bool { return s.closeError().Unsent > 0 }},
+	{"Close of unknown outcomes", func(s *schedule, _ *bufferedsender.Stats) bool { return s.closeError().Unknown > 0 }},
+	{"dead letter", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.DeadLetters > 0 }},
+	{"dead letter that was not taken", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.DeadLetterErrors > 0 }},
+	{"panic of a hook", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.CallbackPanics > 0 }},
+}
+
+// held names what the program has held.
+func (s *schedule) held() (names []string) {
+	stats := s.sender.Stats()
+	for _, h := range holds {
+		if h.in(s, &stats) {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
+// opened is how often the breaker has opened.
+func (s *schedule) opened() uint64 {
+	b := s.sender.Breaker()
+	if b == nil {
+		return 0
+	}
+	return b.Status().Counts.Opened
+}
+
+// closeError is what Close has returned.
+func (s *schedule) closeError() bufferedsender.CloseError {
+	var closed *bufferedsender.CloseError
+	if !errors.As(s.closeErr, &closed) {
+		return bufferedsender.CloseError{}
+	}
+	return *closed
+}

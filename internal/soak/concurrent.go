@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+)
+
+// concurrent runs the tests that promise something about goroutines, which one run
+// may not show.
+var concurrent = soak{
+	name:  "concurrent",
+	about: "the tests whose names end in ConcurrentSafe, fifty times a round under the race detector",
+	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
+		const pattern = "ConcurrentSafe$"
+		packages, err := packagesOf(ctx, pattern)
+		if err != nil {
+			return nil, err
+		}
+		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-race", "-count=50", "-timeout=14m", "-run=" + pattern}, packages...)...)
+		cmd.Env = append(os.Environ(), fmt.Sprint("RAPID_SEED=", seed))
+		return cmd, nil
+	}},
+}
+
+var listed struct {
+	once     sync.Once
+	packages []string
+	err      error
+}
+
+// packagesOf returns the packages that have such tests; listing them builds all
+// tests, so it is done once.
+func packagesOf(ctx context.Context, pattern string) ([]string, error) {
+	listed.once.Do(func() {
+		var tests []test
+		tests, listed.err = listTests(ctx, pattern)
+		for _, t := range tests {
+			listed.packages = append(listed.packages, t.pkg)
+		}
+		listed.packages = slices.Compact(listed.packages)
+	})
+	return listed.packages, listed.err
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// plan says which rounds there are to run, and counts those that ran.
+type plan struct {
+	seed   uint64 // of the first round
+	rounds int    // 0: as many as there is time for
+	times  int    // that each seed is run
+	began  time.Time
+	until  time.Time // zero: no matter how long it takes
+	out    io.Writer
+
+	mu     sync.Mutex
+	handed int // runs that were begun
+	ended  int // of these
+	said   time.Time
+	failed error // the first failure
+}
+
+// failure is a round that failed.
+type failure struct {
+	name string // of the soak
+	seed uint64
+	why  string
+}
+
+func (f *failure) Error() string {
+	return fmt.Sprintf("seed %d failed:\n%s\n\nThe same again: go run ./internal/soak %s -seed %d -rounds 1 -times 100", f.seed, f.why, f.name, f.seed)
+}
+
+// next returns the seed of the round to run, or false if none is to be begun any
+// more.
+func (p *plan) next() (seed uint64, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.failed != nil || p.rounds > 0 && p.handed >= p.rounds*p.times || !p.until.IsZero() && !now.Before(p.until) {
+		return 0, false
+	}
+	if now.Sub(p.began) >= time.Minute && now.Sub(p.said) >= time.Minute {
+		p.said = now
+		fmt.Fprintf(p.out, "rounds so far: %d in %v\n", p.ended, now.Sub(p.began).Round(time.Second))
+	}
+	p.handed++
+	return p.seed + uint64((p.handed-1)/p.times), true
+}
+
+// end notes that a round has ended; with an error it was the last one.
+func (p *plan) end(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended++
+	if p.failed == nil {
+		p.failed = err
+	}
+}
+
+// result reports how it went.
+func (p *plan) result() (rounds int, failed error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		fmt.Fprintf(p.out, "rounds passed: %d in %v\n", p.ended, time.Since(p.began).Round(time.Second))
+	}
+	return p.ended, p.failed
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// worker is this program again, which runs one program for each seed that it is
+// given on its standard input, and answers with a line of JSON.
+type worker struct {
+	cmd    *exec.Cmd
+	seeds  io.WriteCloser
+	lines  *bufio.Reader
+	stderr bytes.Buffer // read when the process has ended
+}
+
+func startWorker(ctx context.Context, name string) (*worker, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{cmd: exec.CommandContext(ctx, program, "worker", name)}
+	w.cmd.Stderr = &w.stderr
+	if w.seeds, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.lines = bufio.NewReader(stdout)
+	return w, w.cmd.Start()
+}
+
+// try has the program of a seed run. An error is what the worker died of.
+func (w *worker) try(seed uint64, limit time.Duration) (a answer, err error) {
+	hangs := time.AfterFunc(limit, func() {
+		if w.cmd.Process.Signal(syscall.SIGQUIT) != nil { // which prints the goroutines
+			_ = w.cmd.Process.Kill()
+		}
+	})
+	_, err = fmt.Fprintln(w.seeds, seed)
+	var line []byte
+	if err == nil {
+		line, err = w.lines.ReadBytes('\n')
+	}
+	if !hangs.Stop() {
+		return a, fmt.Errorf("it takes longer than %v; its goroutines:\n%s", limit, w.stop())
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &a)
+	}
+	if err != nil {
+		return a, fmt.Errorf("its process has ended (%w):\n%s", err, w.stop())
+	}
+	return a, nil
+}
+
+// stop ends the process, and returns what it has written to standard error.
+func (w *worker) stop() string {
+	_ = w.seeds.Close()
+	if err := w.cmd.Wait(); err != nil {
+		return strings.TrimSpace(w.stderr.String())
+	}
+	return ""
+}
+
+// work is the other side: it never returns. The programs run in a test, because
+// testing/synctest wants one.
+func work(name string, seeds io.Reader) {
+	answers := json.NewEncoder(os.Stdout)
+	os.Stdout = os.Stderr // what package testing prints is no answer
+	s := find(name)
+	run := func(t *testing.T) {
+		scan := bufio.NewScanner(seeds)
+		for scan.Scan() {
+			var seed uint64
+			if _, err := fmt.Sscan(scan.Text(), &seed); err != nil {
+				t.Fatal(err)
+			}
+			if err := answers.Encode(s.rounds.(programs).answerTo(t, seed)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := scan.Err(); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+	}
+	everything := func(string, string) (bool, error) { return true, nil }
+	testing.Main(everything, []testing.InternalTest{{Name: name, F: run}}, nil, nil)
+}
