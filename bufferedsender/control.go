@@ -106,14 +106,14 @@ type Health struct {
 func (s *BufferedSender[T]) Health() Health { return healthOf(s.publisher.Condition()) }
 
 var healthStates = map[publisher.State]events.HealthState{
-	publisher.Sending:   events.Healthy,
-	publisher.Slotless:  events.WaitingForSlot,
-	publisher.Throttled: events.Throttled,
-	publisher.Ready:     events.HalfOpen,
-	publisher.Held:      events.CircuitOpen,
-	publisher.Paused:    events.Paused,
-	publisher.Closing:   events.Closing,
-	publisher.Closed:    events.Closed,
+	publisher.Sending:   events.HealthStateHealthy,
+	publisher.Slotless:  events.HealthStateWaitingForSlot,
+	publisher.Throttled: events.HealthStateThrottled,
+	publisher.Ready:     events.HealthStateHalfOpen,
+	publisher.Held:      events.HealthStateCircuitOpen,
+	publisher.Paused:    events.HealthStatePaused,
+	publisher.Closing:   events.HealthStateClosing,
+	publisher.Closed:    events.HealthStateClosed,
 }
 
 func healthOf(c publisher.Condition) Health {
@@ -121,7 +121,7 @@ func healthOf(c publisher.Condition) Health {
 	switch {
 	case h.Err != nil:
 		h.Reason = h.Err.Error()
-	case h.State == events.Throttled:
+	case h.State == events.HealthStateThrottled:
 		h.Reason = "the service asks for less"
 	}
 	return h

@@ -207,7 +207,7 @@ func (c *chunk[T]) encode(key string) error {
 	switch field := c.s.keyOf.field.Load(); {
 	case c.patch != nil:
 		buffer, err = models.AppendActionFrom(buffer, action.Type, c.patch)
-	case action.Type == models.ActionDelete && field != nil:
+	case action.Type == models.ActionTypeDelete && field != nil:
 		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
 	case c.raw != nil:
 		buffer, err = models.AppendEncoded(buffer, action.Type, c.raw.Document)
@@ -228,7 +228,7 @@ func (c *chunk[T]) encode(key string) error {
 	if err != nil {
 		return err
 	}
-	if action.Type == models.ActionMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
+	if action.Type == models.ActionTypeMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
 		buffer = widen(buffer, 0)
 	}
 	if action.Tag != nil && c.s.options.DeadLetters != nil {

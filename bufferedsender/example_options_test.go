@@ -148,9 +148,9 @@ func ExampleBufferedSender_Breaker() {
 		Logger: quiet,
 		Handlers: events.Handlers[Book]{HealthChanged: func(_ context.Context, e *events.HealthChange) {
 			switch {
-			case e.To == events.CircuitOpen:
+			case e.To == events.HealthStateCircuitOpen:
 				opened <- true
-			case e.From == events.CircuitOpen && e.To == events.Healthy:
+			case e.From == events.HealthStateCircuitOpen && e.To == events.HealthStateHealthy:
 				recovered <- true
 			}
 		}},

@@ -32,7 +32,7 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 			// A delete has no version of its own: what it deletes must not come back.
 			newer.Value.version = older.Value.version
 		}
-		replaces := newer.Value.typ == models.ActionUpload || newer.Value.typ == models.ActionDelete
+		replaces := newer.Value.typ == models.ActionTypeUpload || newer.Value.typ == models.ActionTypeDelete
 		if sent || !replaces && len(older.Body) > largestFold {
 			return publisher.Apart, item[T]{}
 		}
@@ -40,7 +40,7 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 		if !ok || !foldWaiters(older.Value.waiter, newer.Value.waiter) {
 			return publisher.Apart, item[T]{}
 		}
-		if typ == models.ActionMerge && o.OnMergeMissing == MergeMissingUpload {
+		if typ == models.ActionTypeMerge && o.OnMergeMissing == MergeMissingUpload {
 			body = widen(body, 0)
 		}
 		folded := *older
@@ -52,7 +52,7 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 
 // version returns the version of an action, 0 if it has none.
 func (o *Options[T]) version(a *models.IndexDocumentsAction[T]) (version int64, err error) {
-	if o.Folding == nil || o.Folding.Version == nil || a.Type == models.ActionDelete {
+	if o.Folding == nil || o.Folding.Version == nil || a.Type == models.ActionTypeDelete {
 		return 0, nil
 	}
 	defer func() {

@@ -91,7 +91,7 @@ func (k *keyOf[T]) access(typ models.ActionType, doc *T) (key string, err error)
 		}
 	}()
 	key = k.accessor(*doc)
-	if field := k.field.Load(); field != nil && typ != models.ActionDelete { // which is written with this key
+	if field := k.field.Load(); field != nil && typ != models.ActionTypeDelete { // which is written with this key
 		written, err := field.GetFrom(doc)
 		if err != nil {
 			return key, err

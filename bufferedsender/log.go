@@ -147,11 +147,11 @@ func (o *observer[T]) logChange(from, to publisher.Condition, change *events.Hea
 		level, message = slog.LevelWarn, "azsearch: sending has stopped, but for a probe now and then"
 	case to.State == publisher.Closing && to.Err != nil:
 		level, message = slog.LevelWarn, "azsearch: closing while sending is held: Close waits for it until its context ends"
-	case o.toldHeld && to.Err == nil && to.State != publisher.Closed:
+	case o.reportedHeld && to.Err == nil && to.State != publisher.Closed:
 		level, message = slog.LevelInfo, "azsearch: sending goes on"
 	}
 	if level != slog.LevelDebug {
-		o.toldHeld = level == slog.LevelWarn
+		o.reportedHeld = level == slog.LevelWarn
 	}
 	if !o.logger.Enabled(o.ctx, level) {
 		return
@@ -233,6 +233,6 @@ func (o *observer[T]) where() []slog.Attr {
 
 // statusOfError returns the HTTP status that an error stands for, or 0.
 func statusOfError(err error) int {
-	_, status := retry.Error(err)
+	_, status := retry.ForError(err)
 	return status
 }

@@ -29,13 +29,13 @@ const (
 // grow. Blanks between tokens mean nothing in JSON.
 const (
 	actionName = `{"@search.action":"`
-	mergeRoom  = len(models.ActionMergeOrUpload) - len(models.ActionMerge)
+	mergeRoom  = len(models.ActionTypeMergeOrUpload) - len(models.ActionTypeMerge)
 )
 
 var (
-	mergeHead  = []byte(actionName + string(models.ActionMerge) + `"`)
+	mergeHead  = []byte(actionName + string(models.ActionTypeMerge) + `"`)
 	wideHead   = append(bytes.Clone(mergeHead), bytes.Repeat([]byte(" "), mergeRoom)...)
-	upsertHead = []byte(actionName + string(models.ActionMergeOrUpload) + `"`)
+	upsertHead = []byte(actionName + string(models.ActionTypeMergeOrUpload) + `"`)
 )
 
 // widen makes room for the longer name in the encoded merge at the end of buf.
@@ -72,5 +72,5 @@ func (m MergeMissing) judge(action []byte, r publisher.Result[models.IndexingRes
 // missingDocument reports whether a result is about a merge of a document that
 // does not exist.
 func missingDocument(typ models.ActionType, answer *models.IndexingResult) bool {
-	return typ == models.ActionMerge && answer.StatusCode == http.StatusNotFound
+	return typ == models.ActionTypeMerge && answer.StatusCode == http.StatusNotFound
 }

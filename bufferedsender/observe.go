@@ -42,7 +42,7 @@ type observer[T any] struct {
 	// Of the publisher goroutine.
 	lastBatch       events.Batch // for telemetry, where no handler is told
 	requestID       string       // of the reply that is being told
-	toldHeld        bool         // the log has said that sending is held, and not that it goes on
+	reportedHeld    bool         // the log has said that sending is held, and not that it goes on
 	sentEvents      block[events.ActionSent[T]]
 	completedEvents block[events.ActionCompleted[T]]
 

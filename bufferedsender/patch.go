@@ -12,13 +12,13 @@ import (
 // carry the key and a zero document, and they are applied in order with the other
 // actions of their keys. It waits and reports like UploadDocuments.
 func (s *BufferedSender[T]) MergePatch(ctx context.Context, patches ...*models.Patch) error {
-	return s.addPatches(ctx, models.ActionMerge, patches)
+	return s.addPatches(ctx, models.ActionTypeMerge, patches)
 }
 
 // MergeOrUploadPatch is MergePatch that creates a document that does not exist,
 // with the fields of the patch.
 func (s *BufferedSender[T]) MergeOrUploadPatch(ctx context.Context, patches ...*models.Patch) error {
-	return s.addPatches(ctx, models.ActionMergeOrUpload, patches)
+	return s.addPatches(ctx, models.ActionTypeMergeOrUpload, patches)
 }
 
 func (s *BufferedSender[T]) addPatches(ctx context.Context, typ models.ActionType, patches []*models.Patch) error {

@@ -138,7 +138,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 // while the buffer is full. ctx bounds that waiting, not the sending. nil means
 // that all are accepted; otherwise the error is an *AddError.
 func (s *BufferedSender[T]) UploadDocuments(ctx context.Context, docs ...T) error {
-	return s.addDocuments(ctx, models.ActionUpload, docs)
+	return s.addDocuments(ctx, models.ActionTypeUpload, docs)
 }
 
 // MergeDocuments adds actions that set fields of existing documents: all fields
@@ -147,20 +147,20 @@ func (s *BufferedSender[T]) UploadDocuments(ctx context.Context, docs ...T) erro
 // use MergePatch. A document that does not exist fails with status 404. It waits
 // and reports like UploadDocuments.
 func (s *BufferedSender[T]) MergeDocuments(ctx context.Context, docs ...T) error {
-	return s.addDocuments(ctx, models.ActionMerge, docs)
+	return s.addDocuments(ctx, models.ActionTypeMerge, docs)
 }
 
 // MergeOrUploadDocuments adds actions that merge into existing documents and
 // create the others. It waits and reports like UploadDocuments.
 func (s *BufferedSender[T]) MergeOrUploadDocuments(ctx context.Context, docs ...T) error {
-	return s.addDocuments(ctx, models.ActionMergeOrUpload, docs)
+	return s.addDocuments(ctx, models.ActionTypeMergeOrUpload, docs)
 }
 
 // DeleteDocuments adds actions that delete the documents with the keys of docs;
 // their other fields are ignored. Deleting what does not exist succeeds. It
 // waits and reports like UploadDocuments.
 func (s *BufferedSender[T]) DeleteDocuments(ctx context.Context, docs ...T) error {
-	return s.addDocuments(ctx, models.ActionDelete, docs)
+	return s.addDocuments(ctx, models.ActionTypeDelete, docs)
 }
 
 // DeleteDocumentsByKey is DeleteDocuments for callers who have only the keys.
@@ -176,7 +176,7 @@ func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...st
 		return &AddError{Key: keys[0], Err: err}
 	}
 	return s.addAll(ctx, len(keys), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		c.action.Type = models.ActionDelete
+		c.action.Type = models.ActionTypeDelete
 		return keys[i], c.addKeyed(ctx, keys[i])
 	})
 }

@@ -23,11 +23,11 @@ type Stats struct {
 	// their encoded size.
 	PendingActions int
 	PendingBytes   int64
-	// BlockedAdders is how many adding calls wait for room, and BlockedBytes the size
+	// BlockedProducers is how many adding calls wait for room, and BlockedBytes the size
 	// of what they have encoded: about a quarter of MaxBufferedBytes at the most, or as
 	// much again when they come all at once.
-	BlockedAdders int
-	BlockedBytes  int64
+	BlockedProducers int
+	BlockedBytes     int64
 	// HeldApart is how many of the pending actions wait because the index refuses
 	// what they have in common, while others are sent.
 	HeldApart int
@@ -77,24 +77,24 @@ type Stats struct {
 func (s *BufferedSender[T]) Stats() Stats {
 	p := s.publisher.Stats()
 	return Stats{
-		Accepted:        int64(p.Accepted),
-		Completed:       int64(p.Completed),
-		Failed:          int64(p.Failed),
-		Purged:          int64(p.Purged),
-		Withdrawn:       int64(p.Withdrawn),
-		Unsent:          int64(p.Unsent),
-		PendingActions:  p.Items,
-		PendingBytes:    p.Bytes,
-		BlockedAdders:   p.Waiting,
-		BlockedBytes:    p.WaitingBytes,
-		HeldApart:       p.Apart,
-		Requests:        int64(p.Requests),
-		InFlight:        p.InFlight,
-		BytesSent:       int64(p.BytesSent),
-		Retries:         int64(p.Retries),
-		Splits:          int64(p.Splits),
-		Pauses:          int64(p.Pauses),
-		BatchBytesLimit: p.BatchBytes,
+		Accepted:         int64(p.Accepted),
+		Completed:        int64(p.Completed),
+		Failed:           int64(p.Failed),
+		Purged:           int64(p.Purged),
+		Withdrawn:        int64(p.Withdrawn),
+		Unsent:           int64(p.Unsent),
+		PendingActions:   p.Items,
+		PendingBytes:     p.Bytes,
+		BlockedProducers: p.Waiting,
+		BlockedBytes:     p.WaitingBytes,
+		HeldApart:        p.Apart,
+		Requests:         int64(p.Requests),
+		InFlight:         p.InFlight,
+		BytesSent:        int64(p.BytesSent),
+		Retries:          int64(p.Retries),
+		Splits:           int64(p.Splits),
+		Pauses:           int64(p.Pauses),
+		BatchBytesLimit:  p.BatchBytes,
 
 		Folded:            int64(p.Folded),
 		Superseded:        int64(p.Superseded),

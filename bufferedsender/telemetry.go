@@ -158,7 +158,7 @@ func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *brea
 	o.ObserveInt64(t.queueCapacity, int64(s.Limits.Items), t.base)
 	o.ObserveInt64(t.queueCapacityBytes, s.Limits.Bytes, t.base)
 	o.ObserveFloat64(t.queueOldestAge, s.OldestAge.Seconds(), t.base)
-	o.ObserveInt64(t.addersBlocked, int64(s.Waiting), t.base)
+	o.ObserveInt64(t.producersBlocked, int64(s.Waiting), t.base)
 	o.ObserveInt64(t.requestsInFlight, int64(s.InFlight), t.base)
 	o.ObserveInt64(t.concurrencyLimit, int64(s.Slots), t.base)
 	o.ObserveInt64(t.batchLimitItems, int64(s.BatchItems), t.base)
@@ -168,7 +168,7 @@ func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *brea
 		o.ObserveInt64(t.breakerState, int64(b.Status().State), t.base)
 	}
 	now := healthStates[t.condition().State]
-	for health := events.Healthy; health < events.Closed; health++ {
+	for health := events.HealthStateHealthy; health < events.HealthStateClosed; health++ {
 		is := int64(0)
 		if health == now {
 			is = 1

@@ -31,7 +31,7 @@ func ObservingABatch[T any](opts *Options[T], n int) (func(), error) {
 	answers := make([]publisher.Result[models.IndexingResult], n)
 	ends := make([]settlement[T], n)
 	for i := range n {
-		b.Items = append(b.Items, item[T]{Key: fmt.Sprint("k-", i), Value: payload[T]{typ: models.ActionUpload}, Attempt: 1, Waited: time.Second})
+		b.Items = append(b.Items, item[T]{Key: fmt.Sprint("k-", i), Value: payload[T]{typ: models.ActionTypeUpload}, Attempt: 1, Waited: time.Second})
 		answers[i].Value = models.IndexingResult{Key: b.Items[i].Key, Succeeded: true, StatusCode: 200}
 	}
 	for i := range n {

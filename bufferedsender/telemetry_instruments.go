@@ -27,7 +27,7 @@ type instruments struct {
 
 	// Levels that can be added up over the senders of an index.
 	queueItems, queueBytes, queueCapacity, queueCapacityBytes metric.Int64ObservableUpDownCounter
-	addersBlocked, requestsInFlight, concurrencyLimit         metric.Int64ObservableUpDownCounter
+	producersBlocked, requestsInFlight, concurrencyLimit      metric.Int64ObservableUpDownCounter
 	healthState                                               metric.Int64ObservableUpDownCounter
 	// Levels that cannot.
 	batchLimitItems, batchLimitBytes, breakerState metric.Int64ObservableGauge
@@ -96,7 +96,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		queueBytes:         m.level("azsearch.sender.queue.bytes", "By", "Size of the actions accepted and not settled."),
 		queueCapacity:      m.level("azsearch.sender.queue.capacity", "{item}", "Actions the buffer has room for."),
 		queueCapacityBytes: m.level("azsearch.sender.queue.capacity_bytes", "By", "Bytes the buffer has room for."),
-		addersBlocked:      m.level("azsearch.sender.adders.blocked", "{call}", "Adding calls that wait for room."),
+		producersBlocked:   m.level("azsearch.sender.producers.blocked", "{call}", "Adding calls that wait for room."),
 		requestsInFlight:   m.level("azsearch.sender.requests.inflight", "{request}", "Requests under way."),
 		concurrencyLimit:   m.level("azsearch.sender.concurrency.limit", "{request}", "Requests that may be under way at once now."),
 		healthState:        m.level("azsearch.sender.health.state", "{sender}", "Senders in each condition: of one sender 1 for its own, 0 for the others."),
@@ -113,7 +113,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 // levels are the instruments that are asked for their values.
 func (i *instruments) levels() []metric.Observable {
 	return []metric.Observable{
-		i.queueItems, i.queueBytes, i.queueCapacity, i.queueCapacityBytes, i.queueOldestAge, i.addersBlocked, i.requestsInFlight,
+		i.queueItems, i.queueBytes, i.queueCapacity, i.queueCapacityBytes, i.queueOldestAge, i.producersBlocked, i.requestsInFlight,
 		i.concurrencyLimit, i.batchLimitItems, i.batchLimitBytes, i.requestInterval, i.breakerState, i.healthState,
 	}
 }

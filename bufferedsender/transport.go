@@ -49,7 +49,7 @@ type reply = publisher.Reply[models.IndexingResult]
 
 // Send implements publisher.Transport. It runs on the goroutine of a request.
 func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
-	ctx = models.ContextWithClientRequestID(ctx, batch.ID)
+	ctx = models.WithClientRequestID(ctx, batch.ID)
 	ctx, span := t.startSpan(ctx, batch)
 	answer, err := t.index(ctx, batch)
 	r := t.judge(batch, answer, err)
@@ -100,7 +100,7 @@ func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult
 	for i := range batch.Items {
 		result := results.of(i)
 		r.Results[i] = judgeDocument(result, &r)
-		r.Results[i].Bare = batch.Items[i].Value.typ == models.ActionDelete
+		r.Results[i].Bare = batch.Items[i].Value.typ == models.ActionTypeDelete
 		if t.mergeMissing != MergeMissingFail && r.Results[i].Next == publisher.Fail && missingDocument(batch.Items[i].Value.typ, result) {
 			r.Results[i] = t.mergeMissing.judge(batch.Items[i].Body, r.Results[i])
 		}
@@ -138,7 +138,7 @@ func judgeDocument(answer *models.IndexingResult, r *reply) result {
 	if answer.Succeeded { // with a 2xx, whichever
 		return result{Value: *answer, Next: publisher.Complete}
 	}
-	decision := retry.Document(answer.StatusCode)
+	decision := retry.ForDocument(answer.StatusCode)
 	if decision.Pause {
 		r.Pause = true
 		r.Throttled++
@@ -166,13 +166,13 @@ func stepOf(d retry.Decision) publisher.Step {
 
 // refused judges a batch that got no results at all.
 func refused[T any](items []item[T], err error) reply {
-	decision, status := retry.Error(err)
+	decision, status := retry.ForError(err)
 	r := reply{
 		Err:        err,
 		Pause:      decision.Pause,
 		RetryAfter: -1,
 		Split:      decision.Verdict == retry.Split,
-		TooLarge:   decision.Learn,
+		TooLarge:   decision.TooLarge,
 		Service:    service(decision, status),
 		Refused:    retry.Throttles(status),
 		Results:    make([]result, len(items)),
@@ -185,7 +185,7 @@ func refused[T any](items []item[T], err error) reply {
 		r.Pause, r.Split, r.Whole, r.Service = true, false, true, publisher.ServiceFails
 		err = fmt.Errorf("%w: %w", ErrNoResult, err)
 	}
-	if hinted := retry.Hinted(nil); errors.As(err, &hinted) && (r.Pause || r.Service == publisher.ServiceRefuses) {
+	if hinted := retry.RetryAfterError(nil); errors.As(err, &hinted) && (r.Pause || r.Service == publisher.ServiceRefuses) {
 		if wait, ok := hinted.RetryAfter(); ok {
 			r.RetryAfter = wait
 		}
@@ -206,7 +206,7 @@ func refused[T any](items []item[T], err error) reply {
 			Value:     models.IndexingResult{Key: items[i].Key, StatusCode: status},
 			Err:       err,
 			Unknown:   decision.Unknown,
-			Cut:       decision.Cut,
+			Cut:       decision.NoAnswer,
 			Throttled: r.Refused,
 			Reason:    reason,
 		}
@@ -320,6 +320,6 @@ func statusOf(result models.IndexDocumentsResult, err error) int {
 	if err == nil {
 		return result.StatusCode
 	}
-	_, status := retry.Error(err)
+	_, status := retry.ForError(err)
 	return status
 }

@@ -16,7 +16,7 @@ type lane struct {
 	queue   fifo[queuedEvent]
 	working bool   // there is a worker
 	busy    bool   // it has an event in hand
-	told    uint64 // how many events were put into the lane and not thrown away
+	taken   uint64 // how many events were put into the lane and not thrown away
 	done    uint64 // how many of these are handled
 
 	// The worker's own. Workers of a lane follow each other, never overlap, and
@@ -102,7 +102,7 @@ func (a *Async[T]) put(lane int, e queuedEvent) {
 func (a *Async[T]) enqueue(i int, e queuedEvent) {
 	l := &a.lanes[i]
 	l.queue.push(e)
-	l.told++
+	l.taken++
 	a.held++
 	a.counts[e.kind.index()].Queued++
 	if !l.working {
@@ -262,7 +262,7 @@ func (a *Async[T]) wait(ctx context.Context, closing bool) error {
 func (a *Async[T]) drain() *drain {
 	d := &drain{until: make([]uint64, len(a.lanes)), ended: make(chan struct{})}
 	for i := range a.lanes {
-		d.until[i] = a.lanes[i].told
+		d.until[i] = a.lanes[i].taken
 	}
 	for _, w := range a.waiting { // nothing overtakes them
 		d.until[w.lane]++
@@ -291,7 +291,7 @@ func (a *Async[T]) discard() {
 		l := &a.lanes[i]
 		for e, ok := l.queue.pop(); ok; e, ok = l.queue.pop() {
 			a.counts[e.kind.index()].Queued--
-			l.told--
+			l.taken--
 			a.held--
 			throw(e)
 		}

@@ -115,28 +115,28 @@ func (e *ActionFailed[T]) Rejected() bool {
 type HealthState uint8
 
 const (
-	// Healthy means that it sends what there is to send.
-	Healthy HealthState = iota
-	// WaitingForSlot means that a request is ready and the sender shares its slots with
-	// others, which have them all.
-	WaitingForSlot
-	// Throttled means that a reply asked for less, or a request failed: nothing is
+	// HealthStateHealthy means that it sends what there is to send.
+	HealthStateHealthy HealthState = iota
+	// HealthStateWaitingForSlot means that a request is ready and the sender shares its
+	// slots with others, which have them all.
+	HealthStateWaitingForSlot
+	// HealthStateThrottled means that a reply asked for less, or a request failed: nothing is
 	// sent for a moment. It ends by itself.
-	Throttled
-	// HalfOpen means that the circuit breaker is not closed, and that it is time to
+	HealthStateThrottled
+	// HealthStateHalfOpen means that the circuit breaker is not closed, and that it is time to
 	// find out whether the service works again: the next action that is sent finds
 	// out. A program that reads from upstream goes on reading.
-	HalfOpen
-	// CircuitOpen means that nothing is sent but a probe now and then: the circuit
+	HealthStateHalfOpen
+	// HealthStateCircuitOpen means that nothing is sent but a probe now and then: the circuit
 	// breaker is not closed, because the service does not work, or the index refuses
 	// all that there is to send.
-	CircuitOpen
-	// Paused means that nothing is sent until Resume.
-	Paused
-	// Closing means that Close was called and something is left to send.
-	Closing
-	// Closed means that everything is settled and told.
-	Closed
+	HealthStateCircuitOpen
+	// HealthStatePaused means that nothing is sent until Resume.
+	HealthStatePaused
+	// HealthStateClosing means that Close was called and something is left to send.
+	HealthStateClosing
+	// HealthStateClosed means that everything is settled and told.
+	HealthStateClosed
 )
 
 // String returns the name of the state.
@@ -150,8 +150,8 @@ func (s HealthState) String() string {
 
 // WantsWork reports whether what is added now is sent soon: a program that stops
 // reading from upstream while its sender cannot send stops until then. Not until
-// Healthy: a breaker closes only when something was sent.
-func (s HealthState) WantsWork() bool { return s <= HalfOpen }
+// HealthStateHealthy: a breaker closes only when something was sent.
+func (s HealthState) WantsWork() bool { return s <= HealthStateHalfOpen }
 
 // HealthChange says that the condition of a sender has changed.
 type HealthChange struct {

@@ -151,7 +151,7 @@ func TestPositionOfSeveralActionsIsSettledByTheLast(t *testing.T) {
 // newSender returns a sender to an emulated index.
 func newSender(t *testing.T, srv *searchtest.Server, opts bufferedsender.Options[doc]) *bufferedsender.BufferedSender[doc] {
 	t.Helper()
-	require.NoError(t, srv.CreateIndex(models.SearchIndex{Name: "docs", Fields: []models.SearchField{{Name: "ID", Type: models.TypeString, Key: new(true)}}}))
+	require.NoError(t, srv.CreateIndex(models.SearchIndex{Name: "docs", Fields: []models.SearchField{{Name: "ID", Type: models.DataTypeString, Key: new(true)}}}))
 	clientOptions := &search.ClientOptions{}
 	clientOptions.Transport = srv
 	client, err := search.NewClientWithKey(srv.URL(), "docs", azcore.NewKeyCredential(searchtest.AdminKey), clientOptions)

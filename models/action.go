@@ -5,26 +5,26 @@ package models
 type ActionType string
 
 const (
-	// ActionUpload creates the document, or replaces it completely: fields that
+	// ActionTypeUpload creates the document, or replaces it completely: fields that
 	// are not supplied become null.
-	ActionUpload ActionType = "upload"
-	// ActionMerge sets the fields of an existing document that are supplied, and
+	ActionTypeUpload ActionType = "upload"
+	// ActionTypeMerge sets the fields of an existing document that are supplied, and
 	// leaves the others. A struct supplies all of its fields, zero values
 	// included, unless they have omitempty or omitzero: see MergeAction. It fails
 	// with status 404 if the document does not exist.
-	ActionMerge ActionType = "merge"
-	// ActionMergeOrUpload behaves like ActionMerge if the document exists and
-	// like ActionUpload if it does not.
-	ActionMergeOrUpload ActionType = "mergeOrUpload"
-	// ActionDelete removes the document. Deleting a document that does not
+	ActionTypeMerge ActionType = "merge"
+	// ActionTypeMergeOrUpload behaves like ActionTypeMerge if the document exists and
+	// like ActionTypeUpload if it does not.
+	ActionTypeMergeOrUpload ActionType = "mergeOrUpload"
+	// ActionTypeDelete removes the document. Deleting a document that does not
 	// exist succeeds.
-	ActionDelete ActionType = "delete"
+	ActionTypeDelete ActionType = "delete"
 )
 
 // Valid reports whether t is one of the four actions that the service knows.
 func (t ActionType) Valid() bool {
 	switch t {
-	case ActionUpload, ActionMerge, ActionMergeOrUpload, ActionDelete:
+	case ActionTypeUpload, ActionTypeMerge, ActionTypeMergeOrUpload, ActionTypeDelete:
 		return true
 	}
 	return false
@@ -35,7 +35,7 @@ type IndexDocumentsAction[T any] struct {
 	// Type is what to do. The zero value is refused: use one of the
 	// constructors.
 	Type ActionType
-	// Document is the document, or for ActionDelete whatever holds its key.
+	// Document is the document, or for ActionTypeDelete whatever holds its key.
 	Document T
 	// Tag is opaque to the library and is handed back in every event about this
 	// action: a Kafka offset, a row id, an acknowledgement function.
@@ -49,7 +49,7 @@ type IndexDocumentsAction[T any] struct {
 
 // UploadAction returns an action that creates or completely replaces doc.
 func UploadAction[T any](doc T) IndexDocumentsAction[T] {
-	return IndexDocumentsAction[T]{Type: ActionUpload, Document: doc}
+	return IndexDocumentsAction[T]{Type: ActionTypeUpload, Document: doc}
 }
 
 // MergeAction returns an action that sets every field that doc has in JSON in an
@@ -62,20 +62,20 @@ func UploadAction[T any](doc T) IndexDocumentsAction[T] {
 // others merge a Patch, in which "leave it", "make it null" and "make it zero" are
 // three different things, or a Document that holds just the fields to change.
 func MergeAction[T any](doc T) IndexDocumentsAction[T] {
-	return IndexDocumentsAction[T]{Type: ActionMerge, Document: doc}
+	return IndexDocumentsAction[T]{Type: ActionTypeMerge, Document: doc}
 }
 
 // MergeOrUploadAction returns an action that merges doc into an existing
 // document, or creates it. As with MergeAction a struct overwrites every field
 // that it has in JSON, zero values included: merge a Patch to leave some.
 func MergeOrUploadAction[T any](doc T) IndexDocumentsAction[T] {
-	return IndexDocumentsAction[T]{Type: ActionMergeOrUpload, Document: doc}
+	return IndexDocumentsAction[T]{Type: ActionTypeMergeOrUpload, Document: doc}
 }
 
 // DeleteAction returns an action that deletes the document with doc's key. Its
 // other fields are ignored.
 func DeleteAction[T any](doc T) IndexDocumentsAction[T] {
-	return IndexDocumentsAction[T]{Type: ActionDelete, Document: doc}
+	return IndexDocumentsAction[T]{Type: ActionTypeDelete, Document: doc}
 }
 
 // WithTag returns a copy of the action that carries tag.

@@ -36,22 +36,22 @@ func TestActionComesFirstThenTheMembersOfTheDocument(t *testing.T) {
 		got  func() ([]byte, error)
 		want string
 	}{
-		"struct":              {appended(models.ActionUpload, hotel{ID: "1", Name: "a"}), `{"@search.action":"upload","hotelId":"1","hotelName":"a"}`},
-		"pointer":             {appended(models.ActionMerge, &hotel{ID: "1", Name: "a"}), `{"@search.action":"merge","hotelId":"1","hotelName":"a"}`},
-		"map":                 {appended(models.ActionMergeOrUpload, map[string]any{"id": "1", "n": nil}), `{"@search.action":"mergeOrUpload","id":"1","n":null}`},
-		"Document":            {appended(models.ActionDelete, models.Document{"id": "1"}), `{"@search.action":"delete","id":"1"}`},
-		"interface":           {appended[any](models.ActionUpload, hotel{ID: "1"}), `{"@search.action":"upload","hotelId":"1","hotelName":""}`},
-		"raw, with spaces":    {appended(models.ActionUpload, json.RawMessage(" { \"id\" : \"1\",\n\"a\":[ 1 ] } ")), `{"@search.action":"upload","id":"1","a":[1]}`},
-		"raw behind pointer":  {appended(models.ActionUpload, ptr(json.RawMessage(`{"a":1}`))), `{"@search.action":"upload","a":1}`},
-		"empty map":           {appended(models.ActionUpload, map[string]any{}), `{"@search.action":"upload"}`},
-		"empty raw":           {appended(models.ActionUpload, json.RawMessage("{ }")), `{"@search.action":"upload"}`},
-		"empty struct":        {appended(models.ActionUpload, struct{}{}), `{"@search.action":"upload"}`},
-		"pointer to pointer":  {appended(models.ActionUpload, ptr(&hotel{ID: "1"})), `{"@search.action":"upload","hotelId":"1","hotelName":""}`},
-		"pointer marshaler":   {appended(models.ActionUpload, byPointer{"x"}), `{"@search.action":"upload","via":"x"}`},
-		"text in text":        {appended(models.ActionUpload, map[string]string{"a": `{"@search.action":"x"}`}), `{"@search.action":"upload","a":"{\"@search.action\":\"x\"}"}`},
-		"at sign in a value":  {appended(models.ActionUpload, map[string]string{"a": "@search.me"}), `{"@search.action":"upload","a":"@search.me"}`},
-		"at sign in a name":   {appended(models.ActionUpload, map[string]int{"@searching": 1}), `{"@search.action":"upload","@searching":1}`},
-		"reserved name below": {appended(models.ActionUpload, map[string]any{"a": map[string]int{"@search.x": 1}}), `{"@search.action":"upload","a":{"@search.x":1}}`},
+		"struct":              {appended(models.ActionTypeUpload, hotel{ID: "1", Name: "a"}), `{"@search.action":"upload","hotelId":"1","hotelName":"a"}`},
+		"pointer":             {appended(models.ActionTypeMerge, &hotel{ID: "1", Name: "a"}), `{"@search.action":"merge","hotelId":"1","hotelName":"a"}`},
+		"map":                 {appended(models.ActionTypeMergeOrUpload, map[string]any{"id": "1", "n": nil}), `{"@search.action":"mergeOrUpload","id":"1","n":null}`},
+		"Document":            {appended(models.ActionTypeDelete, models.Document{"id": "1"}), `{"@search.action":"delete","id":"1"}`},
+		"interface":           {appended[any](models.ActionTypeUpload, hotel{ID: "1"}), `{"@search.action":"upload","hotelId":"1","hotelName":""}`},
+		"raw, with spaces":    {appended(models.ActionTypeUpload, json.RawMessage(" { \"id\" : \"1\",\n\"a\":[ 1 ] } ")), `{"@search.action":"upload","id":"1","a":[1]}`},
+		"raw behind pointer":  {appended(models.ActionTypeUpload, ptr(json.RawMessage(`{"a":1}`))), `{"@search.action":"upload","a":1}`},
+		"empty map":           {appended(models.ActionTypeUpload, map[string]any{}), `{"@search.action":"upload"}`},
+		"empty raw":           {appended(models.ActionTypeUpload, json.RawMessage("{ }")), `{"@search.action":"upload"}`},
+		"empty struct":        {appended(models.ActionTypeUpload, struct{}{}), `{"@search.action":"upload"}`},
+		"pointer to pointer":  {appended(models.ActionTypeUpload, ptr(&hotel{ID: "1"})), `{"@search.action":"upload","hotelId":"1","hotelName":""}`},
+		"pointer marshaler":   {appended(models.ActionTypeUpload, byPointer{"x"}), `{"@search.action":"upload","via":"x"}`},
+		"text in text":        {appended(models.ActionTypeUpload, map[string]string{"a": `{"@search.action":"x"}`}), `{"@search.action":"upload","a":"{\"@search.action\":\"x\"}"}`},
+		"at sign in a value":  {appended(models.ActionTypeUpload, map[string]string{"a": "@search.me"}), `{"@search.action":"upload","a":"@search.me"}`},
+		"at sign in a name":   {appended(models.ActionTypeUpload, map[string]int{"@searching": 1}), `{"@search.action":"upload","@searching":1}`},
+		"reserved name below": {appended(models.ActionTypeUpload, map[string]any{"a": map[string]int{"@search.x": 1}}), `{"@search.action":"upload","a":{"@search.x":1}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.got()
@@ -73,31 +73,31 @@ func appended[T any](typ models.ActionType, doc T) func() ([]byte, error) {
 
 func TestAppendActionKeepsWhatIsThere(t *testing.T) {
 	dst := append(make([]byte, 0, 4096), "before,"...)
-	got, err := models.AppendAction(dst, models.ActionUpload, hotel{ID: "1"})
+	got, err := models.AppendAction(dst, models.ActionTypeUpload, hotel{ID: "1"})
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(string(got), `before,{"@search.action":"upload","hotelId"`))
-	got, err = models.AppendAction(got, models.ActionUpload, models.Document{"f": math.NaN()})
+	got, err = models.AppendAction(got, models.ActionTypeUpload, models.Document{"f": math.NaN()})
 	require.Error(t, err)
 	require.True(t, strings.HasSuffix(string(got), `"hotelName":""}`))
 	got, err = models.AppendAction(dst, "", hotel{})
 	require.Error(t, err)
 	require.Equal(t, "before,", string(got))
-	got, err = models.AppendAction(dst, models.ActionUpload, []int{1})
+	got, err = models.AppendAction(dst, models.ActionTypeUpload, []int{1})
 	require.Error(t, err)
 	require.Equal(t, "before,", string(got))
-	got, err = models.AppendAction(dst, models.ActionUpload, map[string]int{"@search.score": 1})
+	got, err = models.AppendAction(dst, models.ActionTypeUpload, map[string]int{"@search.score": 1})
 	require.Error(t, err)
 	require.Equal(t, "before,", string(got))
 }
 
 func TestHTMLIsNotEscaped(t *testing.T) {
-	got, err := models.AppendAction(nil, models.ActionUpload, map[string]any{"a": "<b>&</b>", "r": json.RawMessage(`"<&>"`)})
+	got, err := models.AppendAction(nil, models.ActionTypeUpload, map[string]any{"a": "<b>&</b>", "r": json.RawMessage(`"<&>"`)})
 	require.NoError(t, err)
 	require.Equal(t, `{"@search.action":"upload","a":"<b>&</b>","r":"<&>"}`, string(got))
 }
 
 func TestFloat32KeepsItsDigits(t *testing.T) {
-	got, err := models.AppendAction(nil, models.ActionUpload, hotel{ID: "1", Vector: []float32{0.1, 1.0 / 3, math.MaxFloat32}})
+	got, err := models.AppendAction(nil, models.ActionTypeUpload, hotel{ID: "1", Vector: []float32{0.1, 1.0 / 3, math.MaxFloat32}})
 	require.NoError(t, err)
 	require.Contains(t, string(got), `"vector":[0.1,0.33333334,3.4028235e+38]`)
 }
@@ -115,28 +115,28 @@ func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
 		got  func() ([]byte, error)
 		path string
 	}{
-		"float in a struct":          {appended(models.ActionUpload, room{Rate: nan}), "rate"},
-		"float in a slice of struct": {appended(models.ActionUpload, &hotel{Rooms: []room{{}, {}, {Rate: inf}}}), "rooms[2].rate"},
-		"float32 in a vector":        {appended(models.ActionUpload, hotel{Vector: []float32{1, 2, float32(nan)}}), "vector[2]"},
-		"float in a map":             {appended(models.ActionUpload, hotel{Rooms: []room{{By: map[string]float32{"EUR": 1, "USD": float32(inf)}}}}), "rooms[0].by.USD"},
-		"name that needs quotes":     {appended(models.ActionUpload, models.Document{"a b": []any{1, map[string]any{"c.d": nan}}}), `["a b"][1]["c.d"]`},
-		"float behind interface":     {appended(models.ActionUpload, hotel{Any: &room{Rate: nan}}), "any.rate"},
-		"float in an embedded":       {appended(models.ActionUpload, struct{ room }{room{Rate: nan}}), "rate"},
-		"channel":                    {appended(models.ActionUpload, hotel{Any: []any{"x", make(chan int)}}), "any[1]"},
-		"failing MarshalJSON":        {appended(models.ActionUpload, hotel{Any: map[string]any{"x": failing{}}}), "any.x"},
-		"panicking MarshalJSON":      {appended(models.ActionUpload, hotel{Any: []any{panicking{}}}), "any[0]"},
-		"document that panics":       {appended(models.ActionUpload, panicking{}), ""},
-		"document that fails":        {appended(models.ActionUpload, failing{}), ""},
-		"a document within itself":   {appended(models.ActionUpload, cyclic), "self.again"},
-		"a struct within itself":     {appended(models.ActionUpload, ring), "next"},
-		"int keys":                   {appended(models.ActionUpload, map[string]any{"m": map[int]float64{2: 1, 7: nan}}), `m.7`},
-		"fields left out are innocent": {appended(models.ActionUpload, struct {
+		"float in a struct":          {appended(models.ActionTypeUpload, room{Rate: nan}), "rate"},
+		"float in a slice of struct": {appended(models.ActionTypeUpload, &hotel{Rooms: []room{{}, {}, {Rate: inf}}}), "rooms[2].rate"},
+		"float32 in a vector":        {appended(models.ActionTypeUpload, hotel{Vector: []float32{1, 2, float32(nan)}}), "vector[2]"},
+		"float in a map":             {appended(models.ActionTypeUpload, hotel{Rooms: []room{{By: map[string]float32{"EUR": 1, "USD": float32(inf)}}}}), "rooms[0].by.USD"},
+		"name that needs quotes":     {appended(models.ActionTypeUpload, models.Document{"a b": []any{1, map[string]any{"c.d": nan}}}), `["a b"][1]["c.d"]`},
+		"float behind interface":     {appended(models.ActionTypeUpload, hotel{Any: &room{Rate: nan}}), "any.rate"},
+		"float in an embedded":       {appended(models.ActionTypeUpload, struct{ room }{room{Rate: nan}}), "rate"},
+		"channel":                    {appended(models.ActionTypeUpload, hotel{Any: []any{"x", make(chan int)}}), "any[1]"},
+		"failing MarshalJSON":        {appended(models.ActionTypeUpload, hotel{Any: map[string]any{"x": failing{}}}), "any.x"},
+		"panicking MarshalJSON":      {appended(models.ActionTypeUpload, hotel{Any: []any{panicking{}}}), "any[0]"},
+		"document that panics":       {appended(models.ActionTypeUpload, panicking{}), ""},
+		"document that fails":        {appended(models.ActionTypeUpload, failing{}), ""},
+		"a document within itself":   {appended(models.ActionTypeUpload, cyclic), "self.again"},
+		"a struct within itself":     {appended(models.ActionTypeUpload, ring), "next"},
+		"int keys":                   {appended(models.ActionTypeUpload, map[string]any{"m": map[int]float64{2: 1, 7: nan}}), `m.7`},
+		"fields left out are innocent": {appended(models.ActionTypeUpload, struct {
 			C chan int       `json:"c,omitempty"`
 			Z *chan int      `json:"z,omitzero"`
 			M map[int]func() `json:"m,omitempty"`
 			F float64        `json:"f"`
 		}{F: nan}), "f"},
-		"malformed raw": {appended(models.ActionUpload, hotel{Any: json.RawMessage(`{`)}), "any"},
+		"malformed raw": {appended(models.ActionTypeUpload, hotel{Any: json.RawMessage(`{`)}), "any"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.got()
@@ -164,11 +164,11 @@ var errPanicking = errors.New("boom")
 func (panicking) MarshalJSON() ([]byte, error) { panic(errPanicking) }
 
 func TestCauseOfAnEncodeErrorIsInItsChain(t *testing.T) {
-	_, err := models.AppendAction(nil, models.ActionUpload, failing{})
+	_, err := models.AppendAction(nil, models.ActionTypeUpload, failing{})
 	require.ErrorIs(t, err, errFailing)
-	_, err = models.AppendAction(nil, models.ActionUpload, panicking{})
+	_, err = models.AppendAction(nil, models.ActionTypeUpload, panicking{})
 	require.ErrorIs(t, err, errPanicking)
-	_, err = models.AppendAction(nil, models.ActionUpload, room{Rate: math.NaN()})
+	_, err = models.AppendAction(nil, models.ActionTypeUpload, room{Rate: math.NaN()})
 	var unsupported *json.UnsupportedValueError
 	require.ErrorAs(t, err, &unsupported)
 	require.ErrorContains(t, err, "NaN cannot be written in JSON")
@@ -176,9 +176,9 @@ func TestCauseOfAnEncodeErrorIsInItsChain(t *testing.T) {
 
 func TestPanicLeavesTheEncoderUsable(t *testing.T) {
 	for range 100 {
-		_, err := models.AppendAction(nil, models.ActionUpload, hotel{Name: "half", Any: panicking{}})
+		_, err := models.AppendAction(nil, models.ActionTypeUpload, hotel{Name: "half", Any: panicking{}})
 		require.Error(t, err)
-		got, err := models.AppendAction(nil, models.ActionUpload, models.Document{"a": 1})
+		got, err := models.AppendAction(nil, models.ActionTypeUpload, models.Document{"a": 1})
 		require.NoError(t, err)
 		require.Equal(t, `{"@search.action":"upload","a":1}`, string(got))
 	}
@@ -186,16 +186,16 @@ func TestPanicLeavesTheEncoderUsable(t *testing.T) {
 
 func TestDocumentThatIsNoObjectIsRefused(t *testing.T) {
 	for name, got := range map[string]func() ([]byte, error){
-		"null":           appended[any](models.ActionUpload, nil),
-		"nil pointer":    appended(models.ActionUpload, (*hotel)(nil)),
-		"nil map":        appended(models.ActionUpload, map[string]any(nil)),
-		"nil Document":   appended(models.ActionUpload, models.Document(nil)),
-		"null, raw":      appended(models.ActionUpload, json.RawMessage("null")),
-		"array":          appended(models.ActionUpload, []hotel{{}}),
-		"string":         appended(models.ActionUpload, "{}"),
-		"number":         appended(models.ActionUpload, 7),
-		"boolean":        appended(models.ActionUpload, true),
-		"text marshaler": appended(models.ActionUpload, time.Unix(0, 0)),
+		"null":           appended[any](models.ActionTypeUpload, nil),
+		"nil pointer":    appended(models.ActionTypeUpload, (*hotel)(nil)),
+		"nil map":        appended(models.ActionTypeUpload, map[string]any(nil)),
+		"nil Document":   appended(models.ActionTypeUpload, models.Document(nil)),
+		"null, raw":      appended(models.ActionTypeUpload, json.RawMessage("null")),
+		"array":          appended(models.ActionTypeUpload, []hotel{{}}),
+		"string":         appended(models.ActionTypeUpload, "{}"),
+		"number":         appended(models.ActionTypeUpload, 7),
+		"boolean":        appended(models.ActionTypeUpload, true),
+		"text marshaler": appended(models.ActionTypeUpload, time.Unix(0, 0)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := got()
@@ -208,13 +208,13 @@ func TestDocumentThatIsNoObjectIsRefused(t *testing.T) {
 
 func TestReservedNameIsRefusedHoweverItIsWritten(t *testing.T) {
 	for name, got := range map[string]func() ([]byte, error){
-		"struct": appended(models.ActionUpload, struct {
+		"struct": appended(models.ActionTypeUpload, struct {
 			S float64 `json:"@search.score"`
 		}{1}),
-		"map":     appended(models.ActionUpload, models.Document{"@search.score": 1}),
-		"raw":     appended(models.ActionUpload, json.RawMessage(`{"a":"b\\","@search.score":1}`)),
-		"escaped": appended(models.ActionUpload, json.RawMessage(`{"a":{"b":["]"]},"\u0040search.score":1}`)),
-		"half":    appended(models.ActionUpload, json.RawMessage(`{"@s\u0065arch.score":1}`)),
+		"map":     appended(models.ActionTypeUpload, models.Document{"@search.score": 1}),
+		"raw":     appended(models.ActionTypeUpload, json.RawMessage(`{"a":"b\\","@search.score":1}`)),
+		"escaped": appended(models.ActionTypeUpload, json.RawMessage(`{"a":{"b":["]"]},"\u0040search.score":1}`)),
+		"half":    appended(models.ActionTypeUpload, json.RawMessage(`{"@s\u0065arch.score":1}`)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := got()
@@ -284,7 +284,7 @@ func TestAppendActionConcurrentSafe(t *testing.T) {
 			for i := range 500 {
 				var err error
 				id := fmt.Sprintf("%d-%d", g, i)
-				b, err = models.AppendAction(b[:0], models.ActionUpload, hotel{ID: id})
+				b, err = models.AppendAction(b[:0], models.ActionTypeUpload, hotel{ID: id})
 				if want := `{"@search.action":"upload","hotelId":"` + id + `","hotelName":""}`; err != nil || string(b) != want {
 					t.Errorf("got %s, %v; want %s", b, err, want)
 				}
@@ -352,7 +352,7 @@ func benchAppend[T any](b *testing.B, doc T) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var err error
-		if buf, err = models.AppendAction(buf[:0], models.ActionUpload, doc); err != nil {
+		if buf, err = models.AppendAction(buf[:0], models.ActionTypeUpload, doc); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -23,10 +23,10 @@ func TestAppendActionAllocatesAtMostOnce(t *testing.T) {
 		append func() ([]byte, error)
 		most   float64
 	}{
-		"struct":  {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, h) }, 1},
-		"pointer": {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, &h) }, 0},
-		"raw":     {func() ([]byte, error) { return models.AppendAction(buf, models.ActionUpload, raw) }, 0},
-		"encoded": {func() ([]byte, error) { return models.AppendEncoded(buf, models.ActionUpload, raw) }, 0},
+		"struct":  {func() ([]byte, error) { return models.AppendAction(buf, models.ActionTypeUpload, h) }, 1},
+		"pointer": {func() ([]byte, error) { return models.AppendAction(buf, models.ActionTypeUpload, &h) }, 0},
+		"raw":     {func() ([]byte, error) { return models.AppendAction(buf, models.ActionTypeUpload, raw) }, 0},
+		"encoded": {func() ([]byte, error) { return models.AppendEncoded(buf, models.ActionTypeUpload, raw) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := testing.AllocsPerRun(500, func() {

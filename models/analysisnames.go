@@ -83,7 +83,7 @@ const (
 	AnalyzerSrCyrillicMicrosoft        AnalyzerName = "sr-cyrillic.microsoft"
 	AnalyzerSrLatinMicrosoft           AnalyzerName = "sr-latin.microsoft"
 	AnalyzerStandardLucene             AnalyzerName = "standard.lucene"
-	AnalyzerStandardasciifoldingLucene AnalyzerName = "standardasciifolding.lucene"
+	AnalyzerStandardASCIIFoldingLucene AnalyzerName = "standardasciifolding.lucene"
 	AnalyzerStop                       AnalyzerName = "stop"
 	AnalyzerSvLucene                   AnalyzerName = "sv.lucene"
 	AnalyzerSvMicrosoft                AnalyzerName = "sv.microsoft"
@@ -109,19 +109,19 @@ type TokenizerName string
 
 // The tokenizers that the service has.
 const (
-	TokenizerClassic                            TokenizerName = "classic"
-	TokenizerEdgeNGram                          TokenizerName = "edgeNGram"
-	TokenizerKeywordV2                          TokenizerName = "keyword_v2"
-	TokenizerLetter                             TokenizerName = "letter"
-	TokenizerLowercase                          TokenizerName = "lowercase"
-	TokenizerMicrosoftLanguageStemmingTokenizer TokenizerName = "microsoft_language_stemming_tokenizer"
-	TokenizerMicrosoftLanguageTokenizer         TokenizerName = "microsoft_language_tokenizer"
-	TokenizerNGram                              TokenizerName = "nGram"
-	TokenizerPathHierarchyV2                    TokenizerName = "path_hierarchy_v2"
-	TokenizerPattern                            TokenizerName = "pattern"
-	TokenizerStandardV2                         TokenizerName = "standard_v2"
-	TokenizerUaxUrlEmail                        TokenizerName = "uax_url_email"
-	TokenizerWhitespace                         TokenizerName = "whitespace"
+	TokenizerClassic                   TokenizerName = "classic"
+	TokenizerEdgeNGram                 TokenizerName = "edgeNGram"
+	TokenizerKeywordV2                 TokenizerName = "keyword_v2"
+	TokenizerLetter                    TokenizerName = "letter"
+	TokenizerLowercase                 TokenizerName = "lowercase"
+	TokenizerMicrosoftLanguageStemming TokenizerName = "microsoft_language_stemming_tokenizer"
+	TokenizerMicrosoftLanguage         TokenizerName = "microsoft_language_tokenizer"
+	TokenizerNGram                     TokenizerName = "nGram"
+	TokenizerPathHierarchyV2           TokenizerName = "path_hierarchy_v2"
+	TokenizerPattern                   TokenizerName = "pattern"
+	TokenizerStandardV2                TokenizerName = "standard_v2"
+	TokenizerUAXURLEmail               TokenizerName = "uax_url_email"
+	TokenizerWhitespace                TokenizerName = "whitespace"
 )
 
 // TokenFilterName names a token filter: one of the constants, or one that the
@@ -132,9 +132,9 @@ type TokenFilterName string
 const (
 	TokenFilterApostrophe                TokenFilterName = "apostrophe"
 	TokenFilterArabicNormalization       TokenFilterName = "arabic_normalization"
-	TokenFilterAsciifolding              TokenFilterName = "asciifolding"
-	TokenFilterCjkBigram                 TokenFilterName = "cjk_bigram"
-	TokenFilterCjkWidth                  TokenFilterName = "cjk_width"
+	TokenFilterASCIIFolding              TokenFilterName = "asciifolding"
+	TokenFilterCJKBigram                 TokenFilterName = "cjk_bigram"
+	TokenFilterCJKWidth                  TokenFilterName = "cjk_width"
 	TokenFilterClassic                   TokenFilterName = "classic"
 	TokenFilterCommonGrams               TokenFilterName = "common_grams"
 	TokenFilterEdgeNGramV2               TokenFilterName = "edgeNGram_v2"
@@ -143,7 +143,7 @@ const (
 	TokenFilterHindiNormalization        TokenFilterName = "hindi_normalization"
 	TokenFilterIndicNormalization        TokenFilterName = "indic_normalization"
 	TokenFilterKeywordRepeat             TokenFilterName = "keyword_repeat"
-	TokenFilterKstem                     TokenFilterName = "kstem"
+	TokenFilterKStem                     TokenFilterName = "kstem"
 	TokenFilterLength                    TokenFilterName = "length"
 	TokenFilterLimit                     TokenFilterName = "limit"
 	TokenFilterLowercase                 TokenFilterName = "lowercase"
@@ -179,7 +179,7 @@ type NormalizerName string
 
 // The normalizers that the service has, from api-version 2025-09-01 on.
 const (
-	NormalizerAsciifolding NormalizerName = "asciifolding"
+	NormalizerASCIIFolding NormalizerName = "asciifolding"
 	NormalizerElision      NormalizerName = "elision"
 	NormalizerLowercase    NormalizerName = "lowercase"
 	NormalizerStandard     NormalizerName = "standard"

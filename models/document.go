@@ -69,7 +69,7 @@ func (d Document) String(field string) (string, error) {
 	if s, ok := d[field].(string); ok {
 		return s, nil
 	}
-	return "", d.mismatch(field, TypeString)
+	return "", d.mismatch(field, DataTypeString)
 }
 
 // Bool returns a field that holds an Edm.Boolean.
@@ -77,7 +77,7 @@ func (d Document) Bool(field string) (bool, error) {
 	if b, ok := d[field].(bool); ok {
 		return b, nil
 	}
-	return false, d.mismatch(field, TypeBoolean)
+	return false, d.mismatch(field, DataTypeBoolean)
 }
 
 // Int64 returns a field that holds an Edm.Int64 or Edm.Int32, exactly: a number
@@ -87,7 +87,7 @@ func (d Document) Bool(field string) (bool, error) {
 func (d Document) Int64(field string) (int64, error) {
 	n, err := toInt64(d[field])
 	if err != nil {
-		return 0, d.failed(field, TypeInt64, err)
+		return 0, d.failed(field, DataTypeInt64, err)
 	}
 	return n, nil
 }
@@ -97,7 +97,7 @@ func (d Document) Int64(field string) (int64, error) {
 func (d Document) Float64(field string) (float64, error) {
 	f, err := toFloat64(d[field])
 	if err != nil {
-		return 0, d.failed(field, TypeDouble, err)
+		return 0, d.failed(field, DataTypeDouble, err)
 	}
 	return f, nil
 }
@@ -110,11 +110,11 @@ func (d Document) Time(field string) (time.Time, error) {
 	case string:
 		t, err := time.Parse(time.RFC3339Nano, v)
 		if err != nil {
-			return time.Time{}, d.failed(field, TypeDateTimeOffset, err)
+			return time.Time{}, d.failed(field, DataTypeDateTimeOffset, err)
 		}
 		return t, nil
 	}
-	return time.Time{}, d.mismatch(field, TypeDateTimeOffset)
+	return time.Time{}, d.mismatch(field, DataTypeDateTimeOffset)
 }
 
 // GeographyPoint returns a field that holds an Edm.GeographyPoint.
@@ -129,15 +129,15 @@ func (d Document) GeographyPoint(field string) (GeographyPoint, error) {
 	case map[string]any:
 		b, err := json.Marshal(v)
 		if err != nil {
-			return GeographyPoint{}, d.failed(field, TypeGeographyPoint, err)
+			return GeographyPoint{}, d.failed(field, DataTypeGeographyPoint, err)
 		}
 		var p GeographyPoint
 		if err := json.Unmarshal(b, &p); err != nil {
-			return GeographyPoint{}, d.failed(field, TypeGeographyPoint, err)
+			return GeographyPoint{}, d.failed(field, DataTypeGeographyPoint, err)
 		}
 		return p, nil
 	}
-	return GeographyPoint{}, d.mismatch(field, TypeGeographyPoint)
+	return GeographyPoint{}, d.mismatch(field, DataTypeGeographyPoint)
 }
 
 // Object returns a field that holds an Edm.ComplexType. It shares the map with
@@ -146,7 +146,7 @@ func (d Document) Object(field string) (Document, error) {
 	if o, ok := toObject(d[field]); ok {
 		return o, nil
 	}
-	return nil, d.mismatch(field, TypeComplex)
+	return nil, d.mismatch(field, DataTypeComplex)
 }
 
 // Strings returns a field that holds a Collection(Edm.String).
@@ -154,7 +154,7 @@ func (d Document) Strings(field string) ([]string, error) {
 	if s, ok := d[field].([]string); ok {
 		return s, nil
 	}
-	return collection(d, field, TypeString, func(v any) (string, error) {
+	return collection(d, field, DataTypeString, func(v any) (string, error) {
 		if s, ok := v.(string); ok {
 			return s, nil
 		}
@@ -167,7 +167,7 @@ func (d Document) Bools(field string) ([]bool, error) {
 	if b, ok := d[field].([]bool); ok {
 		return b, nil
 	}
-	return collection(d, field, TypeBoolean, func(v any) (bool, error) {
+	return collection(d, field, DataTypeBoolean, func(v any) (bool, error) {
 		if b, ok := v.(bool); ok {
 			return b, nil
 		}
@@ -181,7 +181,7 @@ func (d Document) Int64s(field string) ([]int64, error) {
 	if n, ok := d[field].([]int64); ok {
 		return n, nil
 	}
-	return collection(d, field, TypeInt64, toInt64)
+	return collection(d, field, DataTypeInt64, toInt64)
 }
 
 // Float64s returns a field that holds a Collection(Edm.Double).
@@ -189,7 +189,7 @@ func (d Document) Float64s(field string) ([]float64, error) {
 	if f, ok := d[field].([]float64); ok {
 		return f, nil
 	}
-	return collection(d, field, TypeDouble, toFloat64)
+	return collection(d, field, DataTypeDouble, toFloat64)
 }
 
 // Vector returns a field that holds a Collection(Edm.Single).
@@ -197,7 +197,7 @@ func (d Document) Vector(field string) ([]float32, error) {
 	if f, ok := d[field].([]float32); ok {
 		return f, nil
 	}
-	return collection(d, field, TypeSingle, func(v any) (float32, error) {
+	return collection(d, field, DataTypeSingle, func(v any) (float32, error) {
 		f, err := toFloat64(v)
 		if err == nil && math.Abs(f) > math.MaxFloat32 {
 			return 0, fmt.Errorf("%v is out of range", f)
@@ -211,7 +211,7 @@ func (d Document) Times(field string) ([]time.Time, error) {
 	if t, ok := d[field].([]time.Time); ok {
 		return t, nil
 	}
-	return collection(d, field, TypeDateTimeOffset, func(v any) (time.Time, error) {
+	return collection(d, field, DataTypeDateTimeOffset, func(v any) (time.Time, error) {
 		t, err := Document{field: v}.Time(field)
 		return t, cause(err)
 	})
@@ -222,7 +222,7 @@ func (d Document) GeographyPoints(field string) ([]GeographyPoint, error) {
 	if p, ok := d[field].([]GeographyPoint); ok {
 		return p, nil
 	}
-	return collection(d, field, TypeGeographyPoint, func(v any) (GeographyPoint, error) {
+	return collection(d, field, DataTypeGeographyPoint, func(v any) (GeographyPoint, error) {
 		p, err := Document{field: v}.GeographyPoint(field)
 		return p, cause(err)
 	})
@@ -240,7 +240,7 @@ func (d Document) Objects(field string) ([]Document, error) {
 		}
 		return out, nil
 	}
-	return collection(d, field, TypeComplex, func(v any) (Document, error) {
+	return collection(d, field, DataTypeComplex, func(v any) (Document, error) {
 		if o, ok := toObject(v); ok {
 			return o, nil
 		}

@@ -46,7 +46,7 @@ func TestInt64RefusesWhatIsNotExactlyAnInteger(t *testing.T) {
 		var de *models.DocumentError
 		require.ErrorAs(t, err, &de, field)
 		require.Equal(t, field, de.Field)
-		require.Equal(t, models.TypeInt64, de.Want)
+		require.Equal(t, models.DataTypeInt64, de.Want)
 	}
 	_, err := d.Int64("none")
 	require.ErrorIs(t, err, models.ErrNoField)
@@ -86,7 +86,7 @@ func TestFloat64ReadsWhatTheServiceWritesForNumbersThatJSONLacks(t *testing.T) {
 
 func TestTimesAreRFC3339WithTheirOffset(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.FixedZone("", 2*3600))
-	b, err := models.AppendAction(nil, models.ActionUpload, models.Document{"at": at})
+	b, err := models.AppendAction(nil, models.ActionTypeUpload, models.Document{"at": at})
 	require.NoError(t, err)
 	require.Equal(t, `{"@search.action":"upload","at":"2026-01-02T03:04:05.006+02:00"}`, string(b))
 	for _, v := range []any{at, "2026-01-02T03:04:05.006+02:00", "2026-01-02T01:04:05.006Z"} {
@@ -238,7 +238,7 @@ func TestWhatIsNoPointOnTheGlobeIsRefused(t *testing.T) {
 	for _, p := range []models.GeographyPoint{{Longitude: 181}, {Latitude: -91}, {Longitude: math.NaN()}, {Latitude: math.Inf(1)}} {
 		_, err := json.Marshal(p)
 		require.ErrorIs(t, err, models.ErrNotAPoint)
-		_, err = models.AppendAction(nil, models.ActionUpload, models.Document{"where": []models.GeographyPoint{p}})
+		_, err = models.AppendAction(nil, models.ActionTypeUpload, models.Document{"where": []models.GeographyPoint{p}})
 		var ee *models.EncodeError
 		require.ErrorAs(t, err, &ee)
 		require.Equal(t, "where[0]", ee.Field)
@@ -250,7 +250,7 @@ func TestPatchTellsNullFromAbsentFromZero(t *testing.T) {
 	p := models.NewPatch("hotelId", "7").Set("rating", 0).Clear("description").Set("name", "<x>").Keep("name").Set("tags", []string{})
 	p.In("address").Set("city", "Oslo").Clear("street")
 	p.In("address").Set("zip", "0150")
-	b, err := models.AppendAction(nil, models.ActionMerge, p)
+	b, err := models.AppendAction(nil, models.ActionTypeMerge, p)
 	require.NoError(t, err)
 	require.Equal(t, `{"@search.action":"merge","address":{"city":"Oslo","street":null,"zip":"0150"},"description":null,"hotelId":"7","rating":0,"tags":[]}`, string(b))
 	require.Equal(t, []string{"address", "description", "hotelId", "rating", "tags"}, p.Fields())
@@ -260,7 +260,7 @@ func TestPatchTellsNullFromAbsentFromZero(t *testing.T) {
 	_, ok = p.Get("name")
 	require.False(t, ok)
 
-	value, err := models.AppendAction(nil, models.ActionMerge, *p)
+	value, err := models.AppendAction(nil, models.ActionTypeMerge, *p)
 	require.NoError(t, err)
 	require.Equal(t, b, value)
 }
@@ -269,7 +269,7 @@ func TestPatchOfNothingIsAnEmptyObject(t *testing.T) {
 	b, err := json.Marshal(models.Patch{})
 	require.NoError(t, err)
 	require.Equal(t, "{}", string(b))
-	_, err = models.AppendAction(nil, models.ActionMerge, (*models.Patch)(nil))
+	_, err = models.AppendAction(nil, models.ActionTypeMerge, (*models.Patch)(nil))
 	require.ErrorIs(t, err, models.ErrNotAnObject)
 }
 
@@ -297,7 +297,7 @@ func TestKeyAndBadFieldOfAPatchAreFound(t *testing.T) {
 	}
 	p := models.NewPatch("hotelId", "7")
 	p.In("a").In("b").Set("c", []float64{0, math.Inf(1)})
-	_, err := models.AppendAction(nil, models.ActionMerge, p)
+	_, err := models.AppendAction(nil, models.ActionTypeMerge, p)
 	var ee *models.EncodeError
 	require.ErrorAs(t, err, &ee)
 	require.Equal(t, "a.b.c[1]", ee.Field)

@@ -66,10 +66,10 @@ func writtenAs(t reflect.Type) DataType {
 	}
 	switch t.Kind() {
 	case reflect.Uint, reflect.Uint64:
-		return TypeInt64
+		return DataTypeInt64
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 && !encode.MarshalsText(t.Elem()) && !encode.MarshalsJSON(t.Elem()) {
-			return TypeString // base64
+			return DataTypeString // base64
 		}
 	}
 	return ""

@@ -85,14 +85,14 @@ func TestDocumentFieldsOfPassesOverWhatFieldsOfRefuses(t *testing.T) {
 		types[f.Name] = f.Type
 	}
 	assert.Equal(t, map[string]models.DataType{
-		"big": models.TypeInt64, "bytes": models.TypeString, "any": "", "number": "", "own": "", "map": "", "raw": "",
-		"typo": models.TypeString, "vector": models.Collection(models.TypeSingle), "tree": models.TypeComplex,
+		"big": models.DataTypeInt64, "bytes": models.DataTypeString, "any": "", "number": "", "own": "", "map": "", "raw": "",
+		"typo": models.DataTypeString, "vector": models.Collection(models.DataTypeSingle), "tree": models.DataTypeComplex,
 	}, types)
 	assert.True(t, *fields[7].Filterable)
 	assert.Nil(t, fields[8].Dimensions)
 	inner := fields[9].Fields
 	require.Len(t, inner, 2)
-	assert.Equal(t, models.Collection(models.TypeComplex), inner[1].Type)
+	assert.Equal(t, models.Collection(models.DataTypeComplex), inner[1].Type)
 	assert.Empty(t, inner[1].Fields, "it contains itself")
 }
 

@@ -23,7 +23,7 @@ func TestEncodedDocumentIsSplicedInAsItIs(t *testing.T) {
 		"a name as a value":  {`{"a":"@search.x","b":["\u0040search.x"]}`, `{"@search.action":"merge","a":"@search.x","b":["\u0040search.x"]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := models.AppendEncoded([]byte("before,"), models.ActionMerge, []byte(c.doc))
+			got, err := models.AppendEncoded([]byte("before,"), models.ActionTypeMerge, []byte(c.doc))
 			require.NoError(t, err)
 			require.Equal(t, "before,"+c.want, string(got))
 		})
@@ -46,7 +46,7 @@ func TestEncodedDocumentThatIsNotJSONIsRefusedWithThePlace(t *testing.T) {
 		"nested too deep":           {`{"a":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}", "not valid JSON at offset 10004: invalid character '[' exceeded max depth"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := models.AppendEncoded([]byte("before,"), models.ActionUpload, []byte(c.doc))
+			got, err := models.AppendEncoded([]byte("before,"), models.ActionTypeUpload, []byte(c.doc))
 			require.ErrorAs(t, err, new(*models.EncodeError))
 			require.EqualError(t, err, "encode document: "+c.want)
 			require.Equal(t, "before,", string(got))
@@ -61,7 +61,7 @@ func TestEncodedDocumentIsOneObjectWithoutReservedNames(t *testing.T) {
 		`{"@search.action":"delete"}`: models.ErrReservedName, `{"id":"1", "\u0040search.score":1}`: models.ErrReservedName,
 		`{"a@b":"@","\\":1,"@s\u0065arch.score":1}`: models.ErrReservedName,
 	} {
-		_, err := models.AppendEncoded(nil, models.ActionUpload, []byte(doc))
+		_, err := models.AppendEncoded(nil, models.ActionTypeUpload, []byte(doc))
 		require.ErrorAs(t, err, new(*models.EncodeError), doc)
 		require.ErrorIs(t, err, want, doc)
 	}
@@ -79,8 +79,8 @@ func FuzzEncodedDocument(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		out, err := models.AppendEncoded([]byte("x"), models.ActionUpload, b)
-		want, wantErr := models.AppendAction([]byte("x"), models.ActionUpload, json.RawMessage(b))
+		out, err := models.AppendEncoded([]byte("x"), models.ActionTypeUpload, b)
+		want, wantErr := models.AppendAction([]byte("x"), models.ActionTypeUpload, json.RawMessage(b))
 		require.Equal(t, wantErr == nil, err == nil, "%v, %v", wantErr, err)
 		if err != nil {
 			require.Equal(t, "x", string(out))

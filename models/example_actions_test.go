@@ -80,12 +80,12 @@ func ExampleNewIndexDocumentsBatch() {
 }
 
 func ExampleActionType_Valid() {
-	fmt.Println(models.ActionMergeOrUpload.Valid(), models.ActionType("mergeorupload").Valid())
+	fmt.Println(models.ActionTypeMergeOrUpload.Valid(), models.ActionType("mergeorupload").Valid())
 	// Output: true false
 }
 
-func ExampleContextWithClientRequestID() {
-	ctx := models.ContextWithClientRequestID(context.Background(), "7e2f9c1a-3c1e-4b57-9d53-1e7a0c3a1f60")
+func ExampleWithClientRequestID() {
+	ctx := models.WithClientRequestID(context.Background(), "7e2f9c1a-3c1e-4b57-9d53-1e7a0c3a1f60")
 	fmt.Println(models.ClientRequestID(ctx)) // what requests made with ctx send
 	// Output: 7e2f9c1a-3c1e-4b57-9d53-1e7a0c3a1f60
 }

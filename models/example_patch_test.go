@@ -55,20 +55,20 @@ func ExamplePatch_Get() {
 }
 
 func ExampleCollection() {
-	fmt.Println(models.Collection(models.TypeString))
+	fmt.Println(models.Collection(models.DataTypeString))
 	// Output: Collection(Edm.String)
 }
 
 func ExampleDataType_Element() {
 	fmt.Println(models.DataType("Collection(Edm.ComplexType)").Element())
-	fmt.Println(models.TypeString.Element())
+	fmt.Println(models.DataTypeString.Element())
 	// Output:
 	// Edm.ComplexType true
 	//  false
 }
 
 func ExampleDataType_IsVector() {
-	fmt.Println(models.Collection(models.TypeSingle).IsVector(), models.Collection(models.TypeDouble).IsVector())
+	fmt.Println(models.Collection(models.DataTypeSingle).IsVector(), models.Collection(models.DataTypeDouble).IsVector())
 	// Output: true false
 }
 

@@ -99,9 +99,9 @@ func ExampleIndexDocumentsBatch() {
 }
 
 func ExampleAppendAction() {
-	b, err := models.AppendAction(nil, models.ActionMerge, Room{Type: "suite", Rate: 120})
+	b, err := models.AppendAction(nil, models.ActionTypeMerge, Room{Type: "suite", Rate: 120})
 	fmt.Println(string(b), err)
-	_, err = models.AppendAction(b, models.ActionUpload, Hotel{ID: "1", Rooms: []Room{{}, {Rate: math.NaN()}}})
+	_, err = models.AppendAction(b, models.ActionTypeUpload, Hotel{ID: "1", Rooms: []Room{{}, {Rate: math.NaN()}}})
 	fmt.Println(err)
 	// Output:
 	// {"@search.action":"merge","type":"suite","rate":120} <nil>
@@ -162,7 +162,7 @@ func ExamplePatch() {
 	p.Set("rating", 0)
 	p.Clear("description")
 	p.In("address").Set("city", "Oslo")
-	b, err := models.AppendAction(nil, models.ActionMerge, p)
+	b, err := models.AppendAction(nil, models.ActionTypeMerge, p)
 	fmt.Println(string(b), err)
 	// Output: {"@search.action":"merge","address":{"city":"Oslo"},"description":null,"hotelId":"1","rating":0} <nil>
 }

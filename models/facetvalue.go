@@ -37,7 +37,7 @@ func (v FacetValue) String() string { return v.text }
 // does not tell the two apart.)
 func (v FacetValue) Text() (string, error) {
 	if v.kind != facetString {
-		return "", v.mismatch(TypeString, nil)
+		return "", v.mismatch(DataTypeString, nil)
 	}
 	return v.text, nil
 }
@@ -45,7 +45,7 @@ func (v FacetValue) Text() (string, error) {
 // Bool returns the value of an Edm.Boolean.
 func (v FacetValue) Bool() (bool, error) {
 	if v.kind != facetBool {
-		return false, v.mismatch(TypeBoolean, nil)
+		return false, v.mismatch(DataTypeBoolean, nil)
 	}
 	return v.text == "true", nil
 }
@@ -54,11 +54,11 @@ func (v FacetValue) Bool() (bool, error) {
 // written does not matter: 5 and 5.0 are the same.
 func (v FacetValue) Int64() (int64, error) {
 	if v.kind != facetNumber {
-		return 0, v.mismatch(TypeInt64, nil)
+		return 0, v.mismatch(DataTypeInt64, nil)
 	}
 	n, err := integer(v.text)
 	if err != nil {
-		return 0, v.mismatch(TypeInt64, err)
+		return 0, v.mismatch(DataTypeInt64, err)
 	}
 	return n, nil
 }
@@ -73,11 +73,11 @@ func (v FacetValue) Float64() (float64, error) {
 	case facetString:
 		held = v.text
 	default:
-		return 0, v.mismatch(TypeDouble, nil)
+		return 0, v.mismatch(DataTypeDouble, nil)
 	}
 	f, err := toFloat64(held)
 	if err != nil {
-		return 0, v.mismatch(TypeDouble, err)
+		return 0, v.mismatch(DataTypeDouble, err)
 	}
 	return f, nil
 }
@@ -87,7 +87,7 @@ func (v FacetValue) Float64() (float64, error) {
 // its ranges with an offset that has no colon.
 func (v FacetValue) Time() (time.Time, error) {
 	if v.kind != facetString {
-		return time.Time{}, v.mismatch(TypeDateTimeOffset, nil)
+		return time.Time{}, v.mismatch(DataTypeDateTimeOffset, nil)
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05Z0700"} {
 		if t, err := time.Parse(layout, v.text); err == nil {
@@ -97,7 +97,7 @@ func (v FacetValue) Time() (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, v.mismatch(TypeDateTimeOffset, errors.New("it is not a time"))
+	return time.Time{}, v.mismatch(DataTypeDateTimeOffset, errors.New("it is not a time"))
 }
 
 // MarshalJSON implements json.Marshaler.

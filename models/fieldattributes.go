@@ -12,7 +12,7 @@ func describe(field *SearchField, tag fieldTag, length int, at place) []string {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	_, list := field.Type.Element()
 	vector := field.Type.IsVector()
-	text := field.Type == TypeString || field.Type == Collection(TypeString)
+	text := field.Type == DataTypeString || field.Type == Collection(DataTypeString)
 
 	key := tag.has("key")
 	analysis := tag.anyOf("analyzer", "searchAnalyzer", "indexAnalyzer", "synonymMaps")
@@ -44,7 +44,7 @@ func describe(field *SearchField, tag fieldTag, length int, at place) []string {
 	}
 
 	switch {
-	case key && field.Type != TypeString:
+	case key && field.Type != DataTypeString:
 		problem("the key must be a string, not %s", field.Type)
 	case key && at.path != "":
 		problem("the key must be a field of the document itself, not of a complex field")
@@ -69,7 +69,7 @@ func describe(field *SearchField, tag fieldTag, length int, at place) []string {
 	if tag.has("sortable") && (list || at.inList) {
 		problem("neither a list nor a field inside a list is sortable")
 	}
-	if scalar, _ := field.Type.Element(); tag.has("facetable") && (field.Type == TypeGeographyPoint || scalar == TypeGeographyPoint) {
+	if scalar, _ := field.Type.Element(); tag.has("facetable") && (field.Type == DataTypeGeographyPoint || scalar == DataTypeGeographyPoint) {
 		problem("a point is not facetable")
 	}
 	if !vector {
@@ -97,7 +97,7 @@ func describeVector(field *SearchField, tag fieldTag, length int, at place) []st
 	if field.VectorSearchProfile == "" {
 		problem("a vector needs vectorProfile= (a list of numbers that is no vector is a []float64, or has type=Collection(Edm.Double))")
 	}
-	if field.VectorEncoding != "" && (field.VectorEncoding != VectorEncodingPackedBit || field.Type != Collection(TypeByte)) {
+	if field.VectorEncoding != "" && (field.VectorEncoding != VectorEncodingPackedBit || field.Type != Collection(DataTypeByte)) {
 		problem("the only vectorEncoding is packedBit, for a Collection(Edm.Byte)")
 	}
 	switch stored := tag.values["stored"]; {

@@ -212,7 +212,7 @@ func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type
 		return given, nil, length, nil
 	}
 	if f.Quoted && isQuotable(t) {
-		return TypeString, nil, 0, nil
+		return DataTypeString, nil, 0, nil
 	}
 	if typ, nested, err = scalarTypeOf(t); err == nil || !isList(t) {
 		return typ, nested, 0, err
@@ -223,11 +223,11 @@ func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type
 	case kind == reflect.Uint8 && t.Kind() == reflect.Slice:
 		return "", nil, 0, errors.New("a []byte is written as base64: say type=Edm.String, or use another type")
 	case kind == reflect.Float32, kind == reflect.Float64 && vector:
-		return Collection(TypeSingle), nil, length, nil
+		return Collection(DataTypeSingle), nil, length, nil
 	case kind == reflect.Int8 && vector:
-		return Collection(TypeSByte), nil, length, nil
+		return Collection(DataTypeSByte), nil, length, nil
 	case kind == reflect.Int16 && vector:
-		return Collection(TypeInt16), nil, length, nil
+		return Collection(DataTypeInt16), nil, length, nil
 	}
 	if isList(element) && !encode.MarshalsText(element) && !encode.MarshalsJSON(element) {
 		return "", nil, 0, fmt.Errorf("%s is a list of lists, which an index cannot hold", t)
@@ -250,31 +250,31 @@ func isList(t reflect.Type) bool {
 func scalarTypeOf(t reflect.Type) (DataType, reflect.Type, error) {
 	switch {
 	case t == timeType:
-		return TypeDateTimeOffset, nil, nil
+		return DataTypeDateTimeOffset, nil, nil
 	case t == pointType:
-		return TypeGeographyPoint, nil, nil
+		return DataTypeGeographyPoint, nil, nil
 	case t == numberType:
 		return "", nil, errors.New("a json.Number can be any number: say which with type=")
 	case encode.MarshalsJSON(t):
 		return "", nil, fmt.Errorf("%s writes its own JSON: say what it is with type=", t)
 	case encode.MarshalsText(t):
-		return TypeString, nil, nil
+		return DataTypeString, nil, nil
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return TypeString, nil, nil
+		return DataTypeString, nil, nil
 	case reflect.Bool:
-		return TypeBoolean, nil, nil
+		return DataTypeBoolean, nil, nil
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Uint8, reflect.Uint16:
-		return TypeInt32, nil, nil
+		return DataTypeInt32, nil, nil
 	case reflect.Int, reflect.Int64, reflect.Uint32:
-		return TypeInt64, nil, nil
+		return DataTypeInt64, nil, nil
 	case reflect.Uint, reflect.Uint64:
 		return "", nil, fmt.Errorf("%s has values that no type of the index holds: use a smaller type, or say type=Edm.Int64", t)
 	case reflect.Float32, reflect.Float64:
-		return TypeDouble, nil, nil
+		return DataTypeDouble, nil, nil
 	case reflect.Struct:
-		return TypeComplex, t, nil
+		return DataTypeComplex, t, nil
 	}
 	return "", nil, fmt.Errorf("%s has no type in the index: say type=, or use another type", t)
 }
@@ -288,7 +288,7 @@ func (t DataType) simple() bool {
 		scalar = element
 	}
 	switch scalar {
-	case TypeString, TypeBoolean, TypeInt32, TypeInt64, TypeDouble, TypeDateTimeOffset, TypeGeographyPoint:
+	case DataTypeString, DataTypeBoolean, DataTypeInt32, DataTypeInt64, DataTypeDouble, DataTypeDateTimeOffset, DataTypeGeographyPoint:
 		return true
 	}
 	return t.IsVector()

@@ -97,9 +97,9 @@ func TestUntaggedFieldIsOnlyRetrievable(t *testing.T) {
 	require.NoError(t, err)
 	off := new(false)
 	require.Equal(t, []models.SearchField{
-		{Name: "id", Type: models.TypeString, Key: new(true), Retrievable: new(true), Searchable: off, Filterable: off, Sortable: off, Facetable: off},
-		{Name: "plain", Type: models.TypeString, Retrievable: new(true), Searchable: off, Filterable: off, Sortable: off, Facetable: off},
-		{Name: "empty", Type: models.TypeString, Retrievable: new(true), Searchable: off, Filterable: off, Sortable: off, Facetable: off},
+		{Name: "id", Type: models.DataTypeString, Key: new(true), Retrievable: new(true), Searchable: off, Filterable: off, Sortable: off, Facetable: off},
+		{Name: "plain", Type: models.DataTypeString, Retrievable: new(true), Searchable: off, Filterable: off, Sortable: off, Facetable: off},
+		{Name: "empty", Type: models.DataTypeString, Retrievable: new(true), Searchable: off, Filterable: off, Sortable: off, Facetable: off},
 	}, fields)
 }
 

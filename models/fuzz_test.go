@@ -115,7 +115,7 @@ func FuzzRawDocument(f *testing.F) {
 	byName, err := models.KeyFieldByName[json.RawMessage]("id")
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		out, err := models.AppendAction([]byte("x"), models.ActionUpload, json.RawMessage(b))
+		out, err := models.AppendAction([]byte("x"), models.ActionTypeUpload, json.RawMessage(b))
 		var doc map[string]json.RawMessage
 		isObject := json.Unmarshal(b, &doc) == nil && doc != nil
 		if err != nil {

@@ -51,26 +51,26 @@ func full() models.SearchIndex {
 		Name:        "hotels",
 		Description: "Hotels & rooms",
 		Fields: []models.SearchField{
-			{Name: "hotelId", Type: models.TypeString, Key: new(true), Searchable: new(false)},
-			{Name: "hotelName", Type: models.TypeString, Analyzer: models.AnalyzerEnLucene, Normalizer: models.NormalizerLowercase, SynonymMaps: []string{}},
-			{Name: "label", Type: models.TypeString, SensitivityLabel: new(true), Retrievable: new(false)},
-			{Name: "groups", Type: models.Collection(models.TypeString), PermissionFilter: models.PermissionFilterGroupIDs, Filterable: new(true)},
-			{Name: "vector", Type: models.Collection(models.TypeSingle), Dimensions: new(3), VectorSearchProfile: "fast", Stored: new(false), Retrievable: new(false)},
-			{Name: "bits", Type: models.Collection(models.TypeByte), Dimensions: new(16), VectorSearchProfile: "fast", VectorEncoding: models.VectorEncodingPackedBit},
-			{Name: "rooms", Type: models.Collection(models.TypeComplex), Fields: []models.SearchField{
-				{Name: "type", Type: models.TypeString, SearchAnalyzer: "words", IndexAnalyzer: "words", SynonymMaps: []string{"map"}},
+			{Name: "hotelId", Type: models.DataTypeString, Key: new(true), Searchable: new(false)},
+			{Name: "hotelName", Type: models.DataTypeString, Analyzer: models.AnalyzerEnLucene, Normalizer: models.NormalizerLowercase, SynonymMaps: []string{}},
+			{Name: "label", Type: models.DataTypeString, SensitivityLabel: new(true), Retrievable: new(false)},
+			{Name: "groups", Type: models.Collection(models.DataTypeString), PermissionFilter: models.PermissionFilterGroupIDs, Filterable: new(true)},
+			{Name: "vector", Type: models.Collection(models.DataTypeSingle), Dimensions: new(3), VectorSearchProfile: "fast", Stored: new(false), Retrievable: new(false)},
+			{Name: "bits", Type: models.Collection(models.DataTypeByte), Dimensions: new(16), VectorSearchProfile: "fast", VectorEncoding: models.VectorEncodingPackedBit},
+			{Name: "rooms", Type: models.Collection(models.DataTypeComplex), Fields: []models.SearchField{
+				{Name: "type", Type: models.DataTypeString, SearchAnalyzer: "words", IndexAnalyzer: "words", SynonymMaps: []string{"map"}},
 			}},
 		},
 		ScoringProfiles: []models.ScoringProfile{{
 			Name: "p",
 			Text: &models.TextWeights{Weights: map[string]float64{"hotelName": 2}},
 			Functions: []models.ScoringFunction{
-				{Type: models.ScoringFreshness, FieldName: "at", Boost: 2, Freshness: &models.FreshnessParameters{BoostingDuration: "P365D"}},
-				{Type: models.ScoringMagnitude, FieldName: "n", Boost: 3, Interpolation: models.InterpolationConstant, Magnitude: &models.MagnitudeParameters{BoostingRangeEnd: 5, ConstantBoostBeyondRange: new(true)}},
-				{Type: models.ScoringDistance, FieldName: "geo", Boost: 4, Distance: &models.DistanceParameters{ReferencePointParameter: "here", BoostingDistance: 10}},
-				{Type: models.ScoringTag, FieldName: "tags", Boost: 0.5, Tag: &models.TagParameters{TagsParameter: "mine"}},
+				{Type: models.ScoringFunctionTypeFreshness, FieldName: "at", Boost: 2, Freshness: &models.FreshnessParameters{BoostingDuration: "P365D"}},
+				{Type: models.ScoringFunctionTypeMagnitude, FieldName: "n", Boost: 3, Interpolation: models.ScoringFunctionInterpolationConstant, Magnitude: &models.MagnitudeParameters{BoostingRangeEnd: 5, ConstantBoostBeyondRange: new(true)}},
+				{Type: models.ScoringFunctionTypeDistance, FieldName: "geo", Boost: 4, Distance: &models.DistanceParameters{ReferencePointParameter: "here", BoostingDistance: 10}},
+				{Type: models.ScoringFunctionTypeTag, FieldName: "tags", Boost: 0.5, Tag: &models.TagParameters{TagsParameter: "mine"}},
 			},
-			FunctionAggregation: models.AggregationProduct,
+			FunctionAggregation: models.ScoringFunctionAggregationProduct,
 		}},
 		DefaultScoringProfile: "p",
 		CORSOptions:           &models.CORSOptions{AllowedOrigins: []string{"*"}, MaxAgeInSeconds: new(int64(60))},
@@ -79,7 +79,7 @@ func full() models.SearchIndex {
 		Tokenizers:            []models.Tokenizer{models.PathHierarchyTokenizerV2{Name: "paths", Delimiter: "-", Skip: new(0)}},
 		TokenFilters:          []models.TokenFilter{models.EdgeNGramTokenFilterV2{Name: "grams", MinGram: new(2), MaxGram: new(9), Side: "back"}, models.ShingleTokenFilter{Name: "pairs", TokenSeparator: new("")}},
 		CharFilters:           []models.CharFilter{models.MappingCharFilter{Name: "dash", Mappings: []string{"-=>_"}}},
-		Normalizers:           []models.Normalizer{models.CustomNormalizer{Name: "folded", TokenFilters: []models.TokenFilterName{models.TokenFilterAsciifolding}}},
+		Normalizers:           []models.Normalizer{models.CustomNormalizer{Name: "folded", TokenFilters: []models.TokenFilterName{models.TokenFilterASCIIFolding}}},
 		EncryptionKey:         &models.EncryptionKey{KeyVaultURI: "https://v.vault.azure.net", KeyVaultKeyName: "k", Identity: &models.DataIdentity{Type: models.DataIdentityUserAssigned, UserAssignedIdentity: "/subscriptions/s", FederatedIdentityClientID: "c"}},
 		Similarity:            &models.Similarity{Type: models.SimilarityBM25, K1: new(0.0)},
 		Semantic: &models.SemanticSearch{DefaultConfiguration: "sc", Configurations: []models.SemanticConfiguration{{
@@ -90,8 +90,8 @@ func full() models.SearchIndex {
 		VectorSearch: &models.VectorSearch{
 			Profiles: []models.VectorSearchProfile{{Name: "fast", Algorithm: "graph", Vectorizer: "oai", Compression: "small"}},
 			Algorithms: []models.VectorSearchAlgorithm{
-				{Name: "graph", Kind: models.AlgorithmHNSW, HNSW: &models.HNSWParameters{M: new(4), Metric: models.MetricCosine}},
-				{Name: "all", Kind: models.AlgorithmExhaustiveKNN, ExhaustiveKNN: &models.ExhaustiveKNNParameters{Metric: models.MetricDotProduct}},
+				{Name: "graph", Kind: models.VectorSearchAlgorithmHNSW, HNSW: &models.HNSWParameters{M: new(4), Metric: models.VectorMetricCosine}},
+				{Name: "all", Kind: models.VectorSearchAlgorithmExhaustiveKNN, ExhaustiveKNN: &models.ExhaustiveKNNParameters{Metric: models.VectorMetricDotProduct}},
 			},
 			Vectorizers: []models.Vectorizer{
 				{Name: "oai", Kind: models.VectorizerAzureOpenAI, AzureOpenAI: &models.AzureOpenAIParameters{ResourceURI: "https://o.openai.azure.com", DeploymentID: "d", ModelName: "text-embedding-3-small"}},
@@ -100,8 +100,8 @@ func full() models.SearchIndex {
 				{Name: "aml", Kind: models.VectorizerAML, AML: &models.AMLParameters{URI: "https://m", ModelName: "Cohere-embed-v3-english"}},
 			},
 			Compressions: []models.VectorCompression{
-				{Name: "small", Kind: models.CompressionScalarQuantization, ScalarQuantization: &models.ScalarQuantizationParameters{QuantizedDataType: models.QuantizedInt8}, TruncationDimension: new(2), Rescoring: &models.RescoringOptions{EnableRescoring: new(true), DefaultOversampling: new(4.0), RescoreStorageMethod: models.RescorePreserveOriginals}},
-				{Name: "tiny", Kind: models.CompressionBinaryQuantization, RerankWithOriginalVectors: new(false)},
+				{Name: "small", Kind: models.VectorCompressionScalarQuantization, ScalarQuantization: &models.ScalarQuantizationParameters{QuantizedDataType: models.QuantizedInt8}, TruncationDimension: new(2), Rescoring: &models.RescoringOptions{EnableRescoring: new(true), DefaultOversampling: new(4.0), RescoreStorageMethod: models.RescoreStorageMethodPreserveOriginals}},
+				{Name: "tiny", Kind: models.VectorCompressionBinaryQuantization, RerankWithOriginalVectors: new(false)},
 			},
 		},
 		ETag:                 `"0x1"`,
@@ -128,11 +128,11 @@ func TestDefinitionReadsBackAsItWas(t *testing.T) {
 
 func TestAbsentFalseAndTrueAreThreeThings(t *testing.T) {
 	for want, f := range map[string]models.SearchField{
-		`{"name":"f","type":"Edm.String"}`:                               {Name: "f", Type: models.TypeString},
-		`{"name":"f","type":"Edm.String","filterable":false}`:            {Name: "f", Type: models.TypeString, Filterable: new(false)},
-		`{"name":"f","type":"Edm.String","filterable":true}`:             {Name: "f", Type: models.TypeString, Filterable: new(true)},
-		`{"name":"f","type":"Edm.String","synonymMaps":[]}`:              {Name: "f", Type: models.TypeString, SynonymMaps: []string{}},
-		`{"name":"f","type":"Edm.String","analyzer":null,"new":{"a":1}}`: {Name: "f", Type: models.TypeString, AdditionalProperties: map[string]json.RawMessage{"new": json.RawMessage(`{"a":1}`), "analyzer": json.RawMessage("null")}},
+		`{"name":"f","type":"Edm.String"}`:                               {Name: "f", Type: models.DataTypeString},
+		`{"name":"f","type":"Edm.String","filterable":false}`:            {Name: "f", Type: models.DataTypeString, Filterable: new(false)},
+		`{"name":"f","type":"Edm.String","filterable":true}`:             {Name: "f", Type: models.DataTypeString, Filterable: new(true)},
+		`{"name":"f","type":"Edm.String","synonymMaps":[]}`:              {Name: "f", Type: models.DataTypeString, SynonymMaps: []string{}},
+		`{"name":"f","type":"Edm.String","analyzer":null,"new":{"a":1}}`: {Name: "f", Type: models.DataTypeString, AdditionalProperties: map[string]json.RawMessage{"new": json.RawMessage(`{"a":1}`), "analyzer": json.RawMessage("null")}},
 	} {
 		b, err := json.Marshal(f)
 		require.NoError(t, err)
@@ -230,14 +230,14 @@ func TestKeyFieldOfAnIndexIsFound(t *testing.T) {
 }
 
 func TestElementOfACollection(t *testing.T) {
-	e, ok := models.Collection(models.TypeComplex).Element()
+	e, ok := models.Collection(models.DataTypeComplex).Element()
 	require.True(t, ok)
-	require.Equal(t, models.TypeComplex, e)
-	for _, d := range []models.DataType{models.TypeString, "", "Collection(", "Collection(Edm.String"} {
+	require.Equal(t, models.DataTypeComplex, e)
+	for _, d := range []models.DataType{models.DataTypeString, "", "Collection(", "Collection(Edm.String"} {
 		_, ok := d.Element()
 		require.False(t, ok, d)
 	}
-	require.True(t, models.Collection(models.TypeHalf).IsVector())
-	require.False(t, models.Collection(models.TypeDouble).IsVector())
-	require.False(t, models.TypeSingle.IsVector())
+	require.True(t, models.Collection(models.DataTypeHalf).IsVector())
+	require.False(t, models.Collection(models.DataTypeDouble).IsVector())
+	require.False(t, models.DataTypeSingle.IsVector())
 }

@@ -12,7 +12,7 @@ import (
 func TestAPatchThatContainsItselfIsAnError(t *testing.T) {
 	p := models.NewPatch("id", "1")
 	p.Set("self", p)
-	_, err := models.AppendAction(nil, models.ActionMerge, p)
+	_, err := models.AppendAction(nil, models.ActionTypeMerge, p)
 	require.ErrorAs(t, err, new(*models.EncodeError))
 	assert.ErrorContains(t, err, "contains itself")
 }
@@ -22,7 +22,7 @@ func TestPatchesInsideAPatchAreWrittenAsObjects(t *testing.T) {
 	p.In("address").Set("city", "X").Clear("street")
 	p.Set("copy", models.Patch{})
 	p.Set("none", (*models.Patch)(nil))
-	out, err := models.AppendAction(nil, models.ActionMerge, p)
+	out, err := models.AppendAction(nil, models.ActionTypeMerge, p)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"@search.action":"merge","id":"1","address":{"city":"X","street":null},"copy":{},"none":null}`, string(out))
 }

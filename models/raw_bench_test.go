@@ -51,7 +51,7 @@ func BenchmarkAppendActionOfTheSameDocument(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
-				if buf, err = models.AppendEncoded(buf[:0], models.ActionUpload, raw); err != nil {
+				if buf, err = models.AppendEncoded(buf[:0], models.ActionTypeUpload, raw); err != nil {
 					b.Fatal(err)
 				}
 			}

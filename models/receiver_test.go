@@ -32,20 +32,20 @@ func TestAMethodMayKeepItsReceiver(t *testing.T) {
 	for name, write := range map[string]func() error{
 		"by value": func() error {
 			for _, d := range docs {
-				if _, err := models.AppendAction(nil, models.ActionUpload, d); err != nil {
+				if _, err := models.AppendAction(nil, models.ActionTypeUpload, d); err != nil {
 					return err
 				}
 			}
-			_, err := models.AppendAction(nil, models.ActionUpload, inner)
+			_, err := models.AppendAction(nil, models.ActionTypeUpload, inner)
 			return err
 		},
 		"where it lies": func() error {
 			for i := range docs {
-				if _, err := models.AppendActionFrom(nil, models.ActionUpload, &docs[i]); err != nil {
+				if _, err := models.AppendActionFrom(nil, models.ActionTypeUpload, &docs[i]); err != nil {
 					return err
 				}
 			}
-			_, err := models.AppendActionFrom(nil, models.ActionUpload, &inner)
+			_, err := models.AppendActionFrom(nil, models.ActionTypeUpload, &inner)
 			return err
 		},
 	} {

@@ -4,12 +4,12 @@ import "context"
 
 type clientRequestIDKey struct{}
 
-// ContextWithClientRequestID returns a context that carries the id to send in
+// WithClientRequestID returns a context that carries the id to send in
 // the x-ms-client-request-id header of the requests made with it, so that the
 // caller's records and the service's logs can be joined. Ids are GUIDs.
-func ContextWithClientRequestID(ctx context.Context, id string) context.Context {
+func WithClientRequestID(ctx context.Context, id string) context.Context {
 	if ctx == nil {
-		panic("models: ContextWithClientRequestID of a nil context")
+		panic("models: WithClientRequestID of a nil context")
 	}
 	return &requestIDContext{ctx, id}
 }

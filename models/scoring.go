@@ -7,12 +7,12 @@ type ScoringFunctionAggregation string
 
 // The aggregations.
 const (
-	AggregationSum           ScoringFunctionAggregation = "sum"
-	AggregationAverage       ScoringFunctionAggregation = "average"
-	AggregationMinimum       ScoringFunctionAggregation = "minimum"
-	AggregationMaximum       ScoringFunctionAggregation = "maximum"
-	AggregationFirstMatching ScoringFunctionAggregation = "firstMatching"
-	AggregationProduct       ScoringFunctionAggregation = "product"
+	ScoringFunctionAggregationSum           ScoringFunctionAggregation = "sum"
+	ScoringFunctionAggregationAverage       ScoringFunctionAggregation = "average"
+	ScoringFunctionAggregationMinimum       ScoringFunctionAggregation = "minimum"
+	ScoringFunctionAggregationMaximum       ScoringFunctionAggregation = "maximum"
+	ScoringFunctionAggregationFirstMatching ScoringFunctionAggregation = "firstMatching"
+	ScoringFunctionAggregationProduct       ScoringFunctionAggregation = "product"
 )
 
 // ScoringProfile changes how results are ranked.
@@ -24,7 +24,7 @@ type ScoringProfile struct {
 	// Functions boost results by the values of fields. At most 8.
 	Functions []ScoringFunction `json:"functions,omitzero"`
 	// FunctionAggregation says how the functions add up. The service defaults to
-	// AggregationSum.
+	// ScoringFunctionAggregationSum.
 	FunctionAggregation ScoringFunctionAggregation `json:"functionAggregation,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -43,10 +43,10 @@ type ScoringFunctionType string
 
 // The types of scoring functions.
 const (
-	ScoringFreshness ScoringFunctionType = "freshness"
-	ScoringMagnitude ScoringFunctionType = "magnitude"
-	ScoringDistance  ScoringFunctionType = "distance"
-	ScoringTag       ScoringFunctionType = "tag"
+	ScoringFunctionTypeFreshness ScoringFunctionType = "freshness"
+	ScoringFunctionTypeMagnitude ScoringFunctionType = "magnitude"
+	ScoringFunctionTypeDistance  ScoringFunctionType = "distance"
+	ScoringFunctionTypeTag       ScoringFunctionType = "tag"
 )
 
 // ScoringFunctionInterpolation says how a boost falls off over its range.
@@ -54,10 +54,10 @@ type ScoringFunctionInterpolation string
 
 // The interpolations.
 const (
-	InterpolationLinear      ScoringFunctionInterpolation = "linear"
-	InterpolationConstant    ScoringFunctionInterpolation = "constant"
-	InterpolationQuadratic   ScoringFunctionInterpolation = "quadratic"
-	InterpolationLogarithmic ScoringFunctionInterpolation = "logarithmic"
+	ScoringFunctionInterpolationLinear      ScoringFunctionInterpolation = "linear"
+	ScoringFunctionInterpolationConstant    ScoringFunctionInterpolation = "constant"
+	ScoringFunctionInterpolationQuadratic   ScoringFunctionInterpolation = "quadratic"
+	ScoringFunctionInterpolationLogarithmic ScoringFunctionInterpolation = "logarithmic"
 )
 
 // ScoringFunction boosts results by the value of a filterable field. Exactly the
@@ -70,7 +70,7 @@ type ScoringFunction struct {
 	// Boost is what the score is multiplied by: positive and not 1.
 	Boost float64 `json:"boost"`
 	// Interpolation says how the boost falls off. The service defaults to
-	// InterpolationLinear. Tags take only linear and constant.
+	// ScoringFunctionInterpolationLinear. Tags take only linear and constant.
 	Interpolation ScoringFunctionInterpolation `json:"interpolation,omitzero"`
 	// Freshness is for an Edm.DateTimeOffset.
 	Freshness *FreshnessParameters `json:"freshness,omitzero"`

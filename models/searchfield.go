@@ -11,20 +11,20 @@ type DataType string
 // The types of fields. All but the last four also exist as lists: Collection
 // makes them. The last four exist only so, as vectors.
 const (
-	TypeString         DataType = "Edm.String"
-	TypeBoolean        DataType = "Edm.Boolean"
-	TypeInt32          DataType = "Edm.Int32"
-	TypeInt64          DataType = "Edm.Int64"
-	TypeDouble         DataType = "Edm.Double"
-	TypeDateTimeOffset DataType = "Edm.DateTimeOffset"
-	TypeGeographyPoint DataType = "Edm.GeographyPoint"
-	TypeComplex        DataType = "Edm.ComplexType"
+	DataTypeString         DataType = "Edm.String"
+	DataTypeBoolean        DataType = "Edm.Boolean"
+	DataTypeInt32          DataType = "Edm.Int32"
+	DataTypeInt64          DataType = "Edm.Int64"
+	DataTypeDouble         DataType = "Edm.Double"
+	DataTypeDateTimeOffset DataType = "Edm.DateTimeOffset"
+	DataTypeGeographyPoint DataType = "Edm.GeographyPoint"
+	DataTypeComplex        DataType = "Edm.ComplexType"
 
-	TypeSingle DataType = "Edm.Single"
-	TypeHalf   DataType = "Edm.Half"
-	TypeInt16  DataType = "Edm.Int16"
-	TypeSByte  DataType = "Edm.SByte"
-	TypeByte   DataType = "Edm.Byte"
+	DataTypeSingle DataType = "Edm.Single"
+	DataTypeHalf   DataType = "Edm.Half"
+	DataTypeInt16  DataType = "Edm.Int16"
+	DataTypeSByte  DataType = "Edm.SByte"
+	DataTypeByte   DataType = "Edm.Byte"
 )
 
 // Collection returns the type of lists of t.
@@ -42,7 +42,7 @@ func (t DataType) Element() (DataType, bool) {
 // IsVector reports whether fields of type t hold vectors.
 func (t DataType) IsVector() bool {
 	switch element, _ := t.Element(); element {
-	case TypeSingle, TypeHalf, TypeInt16, TypeSByte, TypeByte:
+	case DataTypeSingle, DataTypeHalf, DataTypeInt16, DataTypeSByte, DataTypeByte:
 		return true
 	}
 	return false

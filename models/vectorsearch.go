@@ -33,19 +33,19 @@ type VectorSearchProfile struct {
 
 // The kinds of VectorSearchAlgorithm.
 const (
-	AlgorithmHNSW          = "hnsw"
-	AlgorithmExhaustiveKNN = "exhaustiveKnn"
+	VectorSearchAlgorithmHNSW          = "hnsw"
+	VectorSearchAlgorithmExhaustiveKNN = "exhaustiveKnn"
 )
 
 // VectorSearchAlgorithm finds the nearest neighbours of a vector.
 type VectorSearchAlgorithm struct {
 	// Name is what profiles refer to it by.
 	Name string `json:"name"`
-	// Kind is AlgorithmHNSW or AlgorithmExhaustiveKNN.
+	// Kind is VectorSearchAlgorithmHNSW or VectorSearchAlgorithmExhaustiveKNN.
 	Kind string `json:"kind"`
-	// HNSW are the parameters of AlgorithmHNSW.
+	// HNSW are the parameters of VectorSearchAlgorithmHNSW.
 	HNSW *HNSWParameters `json:"hnswParameters,omitzero"`
-	// ExhaustiveKNN are the parameters of AlgorithmExhaustiveKNN.
+	// ExhaustiveKNN are the parameters of VectorSearchAlgorithmExhaustiveKNN.
 	ExhaustiveKNN *ExhaustiveKNNParameters `json:"exhaustiveKnnParameters,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -56,10 +56,10 @@ type VectorMetric string
 
 // The metrics. Hamming is for packed bits, and packed bits take no other.
 const (
-	MetricCosine     VectorMetric = "cosine"
-	MetricEuclidean  VectorMetric = "euclidean"
-	MetricDotProduct VectorMetric = "dotProduct"
-	MetricHamming    VectorMetric = "hamming"
+	VectorMetricCosine     VectorMetric = "cosine"
+	VectorMetricEuclidean  VectorMetric = "euclidean"
+	VectorMetricDotProduct VectorMetric = "dotProduct"
+	VectorMetricHamming    VectorMetric = "hamming"
 )
 
 // HNSWParameters are those of the graph of hierarchical navigable small worlds,
@@ -74,7 +74,7 @@ type HNSWParameters struct {
 	// EfSearch is how many neighbours are looked at while searching, 100 to 1000.
 	// The service defaults to 500.
 	EfSearch *int `json:"efSearch,omitzero"`
-	// Metric is how distance is measured. The service defaults to MetricCosine.
+	// Metric is how distance is measured. The service defaults to VectorMetricCosine.
 	Metric VectorMetric `json:"metric,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -82,7 +82,7 @@ type HNSWParameters struct {
 
 // ExhaustiveKNNParameters are those of the search that compares every vector.
 type ExhaustiveKNNParameters struct {
-	// Metric is how distance is measured. The service defaults to MetricCosine.
+	// Metric is how distance is measured. The service defaults to VectorMetricCosine.
 	Metric VectorMetric `json:"metric,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -90,17 +90,17 @@ type ExhaustiveKNNParameters struct {
 
 // The kinds of VectorCompression.
 const (
-	CompressionScalarQuantization = "scalarQuantization"
-	CompressionBinaryQuantization = "binaryQuantization"
+	VectorCompressionScalarQuantization = "scalarQuantization"
+	VectorCompressionBinaryQuantization = "binaryQuantization"
 )
 
 // VectorCompression makes the vectors of an index smaller.
 type VectorCompression struct {
 	// Name is what profiles refer to it by.
 	Name string `json:"name"`
-	// Kind is CompressionScalarQuantization or CompressionBinaryQuantization.
+	// Kind is VectorCompressionScalarQuantization or VectorCompressionBinaryQuantization.
 	Kind string `json:"kind"`
-	// ScalarQuantization are the parameters of CompressionScalarQuantization.
+	// ScalarQuantization are the parameters of VectorCompressionScalarQuantization.
 	ScalarQuantization *ScalarQuantizationParameters `json:"scalarQuantizationParameters,omitzero"`
 	// Rescoring compensates for what compression loses. It takes api-version
 	// 2025-09-01.
@@ -130,8 +130,8 @@ type ScalarQuantizationParameters struct {
 // What becomes of the vectors that were compressed. Without them rescoring of
 // scalar quantization is not possible.
 const (
-	RescorePreserveOriginals = "preserveOriginals"
-	RescoreDiscardOriginals  = "discardOriginals"
+	RescoreStorageMethodPreserveOriginals = "preserveOriginals"
+	RescoreStorageMethodDiscardOriginals  = "discardOriginals"
 )
 
 // RescoringOptions say how results found in compressed vectors are ranked again.
@@ -142,7 +142,7 @@ type RescoringOptions struct {
 	// DefaultOversampling is how many times more results to look at for that, at
 	// least 1.
 	DefaultOversampling *float64 `json:"defaultOversampling,omitzero"`
-	// RescoreStorageMethod is RescorePreserveOriginals or RescoreDiscardOriginals.
+	// RescoreStorageMethod is RescoreStorageMethodPreserveOriginals or RescoreStorageMethodDiscardOriginals.
 	// It cannot be changed. The service defaults to the first.
 	RescoreStorageMethod string `json:"rescoreStorageMethod,omitzero"`
 	// AdditionalProperties are the members this library does not know.

@@ -47,7 +47,7 @@ func TestErrorJudgesAReplyByItsStatus(t *testing.T) {
 			"beside a ctx's end":   fmt.Errorf("%w: %w", context.DeadlineExceeded, replyError(r.status)),
 			"wrapped, then joined": errors.Join(fmt.Errorf("a: %w", replyError(r.status))),
 		} {
-			decision, status := retry.Error(err)
+			decision, status := retry.ForError(err)
 			assert.Equal(t, r.want, decision, "%d %s", r.status, how)
 			assert.Equal(t, r.status, status, "%d %s", r.status, how)
 		}
@@ -59,19 +59,19 @@ func TestErrorJudgesAReplyByItsStatus(t *testing.T) {
 func TestErrorIsNeverDone(t *testing.T) {
 	for code := -10; code < 1100; code++ {
 		for _, err := range []error{replyError(code), backoff.Permanent(replyError(code))} {
-			decision, _ := retry.Error(err)
+			decision, _ := retry.ForError(err)
 			assert.NotEqual(t, retry.Done, decision.Verdict, "%d %T", code, err)
 		}
 	}
 	for code := 200; code < 300; code++ {
-		decision, status := retry.Error(fmt.Errorf("half a reply: %w", replyError(code)))
+		decision, status := retry.ForError(fmt.Errorf("half a reply: %w", replyError(code)))
 		assert.Equal(t, holdUnsure, decision)
 		assert.Equal(t, code, status)
 	}
 }
 
 func TestErrorOfNilIsDone(t *testing.T) {
-	decision, status := retry.Error(nil)
+	decision, status := retry.ForError(nil)
 	assert.Equal(t, done, decision)
 	assert.Zero(t, status)
 }
@@ -83,12 +83,12 @@ func TestPermanentIsNeverRetriedWhateverItsStatus(t *testing.T) {
 		want   retry.Decision
 		status int
 	}{
-		{"a reason of its own", errors.New("no"), retry.Decision{Unknown: true, Cut: true}, 0},
-		{"a connection that was cut", &net.OpError{Op: "read", Err: syscall.ECONNRESET}, retry.Decision{Unknown: true, Cut: true}, 0},
+		{"a reason of its own", errors.New("no"), retry.Decision{Unknown: true, NoAnswer: true}, 0},
+		{"a connection that was cut", &net.OpError{Op: "read", Err: syscall.ECONNRESET}, retry.Decision{Unknown: true, NoAnswer: true}, 0},
 		{"a connection that never was", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, fail, 0},
 		{"429", replyError(429), fail, 429},
 		{"503 may have been applied in part", replyError(503), retry.Decision{Unknown: true}, 503},
-		{"504 may still be worked on", replyError(504), retry.Decision{Unknown: true, Cut: true}, 504},
+		{"504 may still be worked on", replyError(504), retry.Decision{Unknown: true, NoAnswer: true}, 504},
 		{"500 may have been applied", replyError(500), retry.Decision{Unknown: true}, 500},
 		{"400 is not cut in halves", replyError(400), fail, 400},
 		{"413 teaches no size", replyError(413), fail, 413},
@@ -97,7 +97,7 @@ func TestPermanentIsNeverRetriedWhateverItsStatus(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, err := range []error{backoff.Permanent(c.err), fmt.Errorf("sending: %w", backoff.Permanent(fmt.Errorf("here: %w", c.err)))} {
-				decision, status := retry.Error(err)
+				decision, status := retry.ForError(err)
 				assert.Equal(t, c.want, decision)
 				assert.Equal(t, c.status, status)
 			}
@@ -131,8 +131,8 @@ func TestErrorWithoutAReplyIsRetried(t *testing.T) {
 		{"anything else", errors.New("something"), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			decision, status := retry.Error(c.err)
-			assert.Equal(t, retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: c.sent, Cut: c.sent}, decision)
+			decision, status := retry.ForError(c.err)
+			assert.Equal(t, retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: c.sent, NoAnswer: c.sent}, decision)
 			assert.Zero(t, status)
 		})
 	}
@@ -164,8 +164,8 @@ func post(t *testing.T, transport *http.Transport, target string) error {
 // assertConnection checks the verdict about an error of net/http.
 func assertConnection(t *testing.T, err error, mayBeSent bool) {
 	t.Helper()
-	decision, status := retry.Error(err)
-	assert.Equal(t, retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: mayBeSent, Cut: mayBeSent}, decision, "%v", err)
+	decision, status := retry.ForError(err)
+	assert.Equal(t, retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: mayBeSent, NoAnswer: mayBeSent}, decision, "%v", err)
 	assert.Zero(t, status)
 }
 

@@ -26,13 +26,13 @@ func Example() {
 	policy := retry.Options{Jitter: -1} // full jitter is better, but has no fixed output
 	for attempt := 1; ; attempt++ {
 		err := send(attempt)
-		decision, status := retry.Error(err)
+		decision, status := retry.ForError(err)
 		if decision.Verdict != retry.Retry || attempt == policy.MaxAttempts() {
 			fmt.Println("attempt", attempt, decision.Verdict)
 			return
 		}
 		wait := policy.Wait(attempt)
-		if hint := retry.Hinted(nil); errors.As(err, &hint) {
+		if hint := retry.RetryAfterError(nil); errors.As(err, &hint) {
 			if asked, ok := hint.RetryAfter(); ok {
 				wait = max(wait, asked) // a floor: 0 does not mean at once
 			}
@@ -56,9 +56,9 @@ func (b busy) RetryAfter() (time.Duration, bool) {
 	return retry.RetryAfter(http.Header{"Retry-After": {b.after}}, time.Now())
 }
 
-func ExampleDocument() {
+func ExampleForDocument() {
 	for _, status := range []int{201, 404, 409, 429, 503} {
-		decision := retry.Document(status)
+		decision := retry.ForDocument(status)
 		fmt.Println(status, decision.Verdict, "pause:", decision.Pause, "unknown:", decision.Unknown)
 	}
 	// Output:
@@ -69,10 +69,10 @@ func ExampleDocument() {
 	// 503 retry pause: true unknown: true
 }
 
-func ExampleRequest() {
+func ExampleForRequest() {
 	for _, status := range []int{207, 302, 400, 403, 413, 429, 502} {
-		decision := retry.Request(status)
-		fmt.Println(status, decision.Verdict, "permanent:", decision.Permanent, "learn:", decision.Learn, "cut:", decision.Cut)
+		decision := retry.ForRequest(status)
+		fmt.Println(status, decision.Verdict, "permanent:", decision.Permanent, "learn:", decision.TooLarge, "cut:", decision.NoAnswer)
 	}
 	// Output:
 	// 207 done permanent: false learn: false cut: false
@@ -84,15 +84,15 @@ func ExampleRequest() {
 	// 502 retry permanent: false learn: false cut: true
 }
 
-func ExampleError() {
+func ExampleForError() {
 	for _, err := range []error{
 		fmt.Errorf("index hotels: %w", busy{}),
 		&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED},
 		&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},
 		backoff.Permanent(errors.New("the batch is out of date")),
 	} {
-		decision, status := retry.Error(err)
-		fmt.Println(decision.Verdict, "status:", status, "unknown:", decision.Unknown, "cut:", decision.Cut)
+		decision, status := retry.ForError(err)
+		fmt.Println(decision.Verdict, "status:", status, "unknown:", decision.Unknown, "cut:", decision.NoAnswer)
 	}
 	// Output:
 	// retry status: 503 unknown: true cut: false

@@ -62,8 +62,8 @@ func number(s string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(wait), true
 }
 
-// Hinted is implemented by an error that knows how long the service asked to
+// RetryAfterError is implemented by an error that knows how long the service asked to
 // wait. *search.Error is one.
-type Hinted interface {
+type RetryAfterError interface {
 	RetryAfter() (time.Duration, bool)
 }

@@ -205,10 +205,10 @@ func (h hinted) RetryAfter() (time.Duration, bool) { return 7 * time.Second, tru
 
 func TestAnErrorCanBeBothAReplyAndAHint(t *testing.T) {
 	err := fmt.Errorf("index hotels: %w", hinted{503})
-	decision, status := retry.Error(err)
+	decision, status := retry.ForError(err)
 	assert.Equal(t, holdUnsure, decision)
 	assert.Equal(t, 503, status)
-	var h retry.Hinted
+	var h retry.RetryAfterError
 	require.ErrorAs(t, err, &h)
 	wait, ok := h.RetryAfter()
 	assert.True(t, ok)

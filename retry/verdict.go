@@ -51,19 +51,19 @@ type Decision struct {
 	// Unknown means that the request may have been applied although no answer
 	// says so.
 	Unknown bool
-	// Cut means that no answer came from the service itself: the connection broke
+	// NoAnswer means that no answer came from the service itself: the connection broke
 	// or timed out after the request may have left, or a proxy answered in its
 	// place. The service may still be at work on the request, so that what is sent
-	// next can be overtaken by it. Whatever is Cut is Unknown too; a 500 or 503 is
-	// Unknown but not Cut, because whoever gave it has finished.
-	Cut bool
+	// next can be overtaken by it. NoAnswer implies Unknown; a 500 or 503 is
+	// Unknown without NoAnswer, because whoever gave it has finished.
+	NoAnswer bool
 	// Permanent means that no other request to this index will succeed either
 	// until somebody changes something: wrong key, missing role, missing index,
 	// wrong address.
 	Permanent bool
-	// Learn means that the size of the request is what was refused, so that the
+	// TooLarge means that the size of the request is what was refused, so that the
 	// next ones should be smaller.
-	Learn bool
+	TooLarge bool
 }
 
 // meanings is what one status means, by where it stands.
@@ -78,11 +78,11 @@ type meanings struct {
 
 // The decisions that are in the table more than once.
 var (
-	hold       = Decision{Verdict: Retry, Pause: true}
-	holdUnsure = Decision{Verdict: Retry, Pause: true, Unknown: true}
-	holdCut    = Decision{Verdict: Retry, Pause: true, Unknown: true, Cut: true}
-	unsure     = Decision{Verdict: Retry, Unknown: true}
-	permanent  = Decision{Verdict: Fail, Permanent: true}
+	hold           = Decision{Verdict: Retry, Pause: true}
+	holdUnsure     = Decision{Verdict: Retry, Pause: true, Unknown: true}
+	holdUnanswered = Decision{Verdict: Retry, Pause: true, Unknown: true, NoAnswer: true}
+	unsure         = Decision{Verdict: Retry, Unknown: true}
+	permanent      = Decision{Verdict: Fail, Permanent: true}
 )
 
 // table is the one place where it is written which status is retried. A status
@@ -99,15 +99,15 @@ var table = map[int]meanings{
 	// The service did not get the whole request in time, says the RFC, so it has
 	// applied nothing. But gateways, and other services of Azure, give it when
 	// what is behind them took too long, and nobody can tell the two apart.
-	http.StatusRequestTimeout:        {request: holdCut, call: true},
+	http.StatusRequestTimeout:        {request: holdUnanswered, call: true},
 	http.StatusConflict:              {document: Decision{Verdict: Retry}, request: hold},
-	http.StatusRequestEntityTooLarge: {request: Decision{Verdict: Split, Learn: true}},
+	http.StatusRequestEntityTooLarge: {request: Decision{Verdict: Split, TooLarge: true}},
 	http.StatusUnprocessableEntity:   {document: Decision{Verdict: Retry}, request: hold}, // index offline for an update
 	http.StatusTooManyRequests:       {request: hold, call: true},                         // of a document: its quota, not throttling
 	http.StatusInternalServerError:   {document: unsure, request: holdUnsure, call: true},
-	http.StatusBadGateway:            {document: unsure, request: holdCut, call: true},
+	http.StatusBadGateway:            {document: unsure, request: holdUnanswered, call: true},
 	http.StatusServiceUnavailable:    {document: holdUnsure, request: holdUnsure, call: true},
-	http.StatusGatewayTimeout:        {document: unsure, request: holdCut, call: true},
+	http.StatusGatewayTimeout:        {document: unsure, request: holdUnanswered, call: true},
 }
 
 // meaning returns the row of a status, or what holds for its class.
@@ -120,14 +120,14 @@ func meaning(status int) meanings {
 		return meanings{request: permanent}
 	case 5:
 		if status >= 520 && status <= 530 {
-			return meanings{document: unsure, request: holdCut}
+			return meanings{document: unsure, request: holdUnanswered}
 		}
 		return meanings{document: unsure, request: holdUnsure}
 	}
 	return meanings{} // Fail
 }
 
-// Document returns what the status of one document inside a reply means:
+// ForDocument returns what the status of one document inside a reply means:
 //
 //	200, 201             Done
 //	409, 422             Retry
@@ -138,18 +138,18 @@ func meaning(status int) meanings {
 //
 // 409 is a version conflict, 422 an index that is offline for an update. 404 is
 // a merge of a missing document, 429 the document quota, which is no throttling.
-func Document(status int) Decision { return meaning(status).document }
+func ForDocument(status int) Decision { return meaning(status).document }
 
-// Request returns what the status of a whole reply means:
+// ForRequest returns what the status of a whole reply means:
 //
 //	200, 207             Done: look at the documents
-//	other 2xx            Fail: see Error
+//	other 2xx            Fail: see ForError
 //	400                  Split
-//	413                  Split, Learn
+//	413                  Split, TooLarge
 //	409, 422, 429        Retry, Pause
 //	500, 503, other 5xx  Retry, Pause, Unknown
-//	408, 502, 504        Retry, Pause, Unknown, Cut
-//	520 to 530           Retry, Pause, Unknown, Cut
+//	408, 502, 504        Retry, Pause, Unknown, NoAnswer
+//	520 to 530           Retry, Pause, Unknown, NoAnswer
 //	other 1xx, 3xx, 4xx  Fail, Permanent
 //	no status of HTTP    Fail
 //
@@ -157,7 +157,7 @@ func Document(status int) Decision { return meaning(status).document }
 // (a redirect, 405, 421, anything that the service does not give), and not about
 // the documents: the next ones would fail too. 520 to 530 are those of proxies
 // that could not get an answer out of the service (Cloudflare's, for example).
-func Request(status int) Decision { return meaning(status).request }
+func ForRequest(status int) Decision { return meaning(status).request }
 
 // CallStatuses returns the statuses of a reply at which a single call that is no
 // batch, a query or a change of a definition, is tried again while somebody waits
@@ -202,7 +202,7 @@ type UnsentError interface {
 	Permanent() bool
 }
 
-// Error returns what an error of a whole request means, and the status it
+// ForError returns what an error of a whole request means, and the status it
 // carries, 0 for one that is not a reply: a connection that was refused, reset
 // or timed out. Those are retried, and unless the request certainly never left
 // this machine its outcome is unknown and it counts as cut off. The outcome of
@@ -210,16 +210,16 @@ type UnsentError interface {
 // reply could not be used, and is retried, never Done. An error wrapped by backoff.Permanent is never retried and
 // never split, whatever its status; nor is an UnsentError that is permanent.
 // nil is Done with status 0: look at the documents.
-func Error(err error) (decision Decision, status int) {
+func ForError(err error) (decision Decision, status int) {
 	if err == nil {
 		return Decision{Verdict: Done}, 0
 	}
 	sent := !neverSent(err)
-	decision = Decision{Verdict: Retry, Pause: true, Unknown: sent, Cut: sent}
+	decision = Decision{Verdict: Retry, Pause: true, Unknown: sent, NoAnswer: sent}
 	var reply StatusError
 	if errors.As(err, &reply) && reply.HTTPStatus() != 0 {
 		status = reply.HTTPStatus()
-		decision = Request(status)
+		decision = ForRequest(status)
 		if status/100 == 2 {
 			decision = Decision{Verdict: Retry, Pause: true, Unknown: true}
 		}
@@ -232,7 +232,7 @@ func Error(err error) (decision Decision, status int) {
 	}
 	if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) {
 		// Giving up says nothing about what has become of the request.
-		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, Cut: decision.Cut, Permanent: decision.Permanent}
+		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, NoAnswer: decision.NoAnswer, Permanent: decision.Permanent}
 	}
 	return decision, status
 }

@@ -13,16 +13,16 @@ import (
 // The decisions that occur, written out here a second time: a test that read
 // them from the table would agree with any table.
 var (
-	done        = retry.Decision{Verdict: retry.Done}
-	fail        = retry.Decision{Verdict: retry.Fail}
-	again       = retry.Decision{Verdict: retry.Retry}
-	againUnsure = retry.Decision{Verdict: retry.Retry, Unknown: true}
-	hold        = retry.Decision{Verdict: retry.Retry, Pause: true}
-	holdUnsure  = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
-	holdCut     = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true, Cut: true}
-	permanent   = retry.Decision{Verdict: retry.Fail, Permanent: true}
-	split       = retry.Decision{Verdict: retry.Split}
-	splitLearn  = retry.Decision{Verdict: retry.Split, Learn: true}
+	done           = retry.Decision{Verdict: retry.Done}
+	fail           = retry.Decision{Verdict: retry.Fail}
+	again          = retry.Decision{Verdict: retry.Retry}
+	againUnsure    = retry.Decision{Verdict: retry.Retry, Unknown: true}
+	hold           = retry.Decision{Verdict: retry.Retry, Pause: true}
+	holdUnsure     = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
+	holdUnanswered = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true, NoAnswer: true}
+	permanent      = retry.Decision{Verdict: retry.Fail, Permanent: true}
+	split          = retry.Decision{Verdict: retry.Split}
+	splitTooLarge  = retry.Decision{Verdict: retry.Split, TooLarge: true}
 )
 
 // row says what one status means.
@@ -58,7 +58,7 @@ var documentRows = []row{
 func TestEveryRowOfTheDocumentTable(t *testing.T) {
 	for _, r := range documentRows {
 		t.Run(fmt.Sprintf("%d %s", r.status, r.why), func(t *testing.T) {
-			assert.Equal(t, r.want, retry.Document(r.status))
+			assert.Equal(t, r.want, retry.ForDocument(r.status))
 		})
 	}
 }
@@ -70,23 +70,23 @@ var requestRows = []row{
 	{401, "the key or the token is wrong", permanent},
 	{403, "the key is a query key, or a role is missing", permanent},
 	{404, "there is no such index", permanent},
-	{408, "the service did not wait for the whole request, or a gateway not for the service", holdCut},
+	{408, "the service did not wait for the whole request, or a gateway not for the service", holdUnanswered},
 	{409, "the index is being changed", hold},
-	{413, "too large: halve it and remember the size", splitLearn},
+	{413, "too large: halve it and remember the size", splitTooLarge},
 	{422, "the index is offline", hold},
 	{429, "throttled", hold},
 	{500, "it may have been applied before the service stumbled", holdUnsure},
-	{502, "a gateway lost the answer", holdCut},
+	{502, "a gateway lost the answer", holdUnanswered},
 	{503, "the service is busy, and part of the batch may be applied", holdUnsure},
-	{504, "a gateway gave up on the answer", holdCut},
+	{504, "a gateway gave up on the answer", holdUnanswered},
 	{501, "a proxy or a stage that is being deployed", holdUnsure},
 	{505, "a proxy of another age", holdUnsure},
 	{507, "no room at the moment", holdUnsure},
 	{509, "a proxy's limit of bandwidth", holdUnsure},
 	{519, "just below the proxies' own", holdUnsure},
-	{520, "the first of the proxies' own", holdCut},
-	{524, "a proxy gave up on the answer", holdCut},
-	{530, "the last of the proxies' own", holdCut},
+	{520, "the first of the proxies' own", holdUnanswered},
+	{524, "a proxy gave up on the answer", holdUnanswered},
+	{530, "the last of the proxies' own", holdUnanswered},
 	{531, "just above the proxies' own", holdUnsure},
 	{599, "the last 5xx", holdUnsure},
 	{100, "the first status: an answer that never became one", permanent},
@@ -111,7 +111,7 @@ var requestRows = []row{
 func TestEveryRowOfTheRequestTable(t *testing.T) {
 	for _, r := range requestRows {
 		t.Run(fmt.Sprintf("%d %s", r.status, r.why), func(t *testing.T) {
-			assert.Equal(t, r.want, retry.Request(r.status))
+			assert.Equal(t, r.want, retry.ForRequest(r.status))
 		})
 	}
 }
@@ -126,7 +126,7 @@ func TestEveryStatusIsDecided(t *testing.T) {
 	for status := 100; status <= 599; status++ {
 		switch {
 		case status >= 520 && status <= 530:
-			documents[status], requests[status] = againUnsure, holdCut
+			documents[status], requests[status] = againUnsure, holdUnanswered
 		case status >= 500:
 			documents[status], requests[status] = againUnsure, holdUnsure
 		case status < 200 || status >= 300:
@@ -140,10 +140,10 @@ func TestEveryStatusIsDecided(t *testing.T) {
 		requests[r.status] = r.want
 	}
 	for status, want := range documents {
-		assert.Equal(t, want, retry.Document(status), "document %d", status)
+		assert.Equal(t, want, retry.ForDocument(status), "document %d", status)
 	}
 	for status, want := range requests {
-		assert.Equal(t, want, retry.Request(status), "request %d", status)
+		assert.Equal(t, want, retry.ForRequest(status), "request %d", status)
 	}
 }
 
@@ -151,12 +151,12 @@ func TestEveryStatusIsDecided(t *testing.T) {
 // it did nothing.
 func TestWhatIsCutOffIsUnknown(t *testing.T) {
 	for status := range 1100 {
-		for _, d := range []retry.Decision{retry.Request(status), retry.Document(status)} {
-			assert.True(t, d.Unknown || !d.Cut, status)
+		for _, d := range []retry.Decision{retry.ForRequest(status), retry.ForDocument(status)} {
+			assert.True(t, d.Unknown || !d.NoAnswer, status)
 		}
 		for _, err := range []error{replyError(status), backoff.Permanent(replyError(status))} {
-			d, _ := retry.Error(err)
-			assert.True(t, d.Unknown || !d.Cut, status)
+			d, _ := retry.ForError(err)
+			assert.True(t, d.Unknown || !d.NoAnswer, status)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestCallsAreRetriedAtTheStatusesOfAzuresClients(t *testing.T) {
 	statuses := retry.CallStatuses()
 	assert.Equal(t, []int{408, 429, 500, 502, 503, 504}, statuses)
 	for _, status := range statuses {
-		assert.Equal(t, retry.Retry, retry.Request(status).Verdict, status)
+		assert.Equal(t, retry.Retry, retry.ForRequest(status).Verdict, status)
 	}
 	statuses[0] = 0
 	assert.Equal(t, 408, retry.CallStatuses()[0], "a caller may change its own copy only")

@@ -43,9 +43,9 @@ func TestVerdictsInREADMEAreThoseOfTheTable(t *testing.T) {
 		for _, text := range status.FindAllString(r[2], -1) {
 			code, err := strconv.Atoi(text)
 			require.NoError(t, err)
-			decision := retry.Request(code)
+			decision := retry.ForRequest(code)
 			if about == "document" {
-				decision = retry.Document(code)
+				decision = retry.ForDocument(code)
 			}
 			assert.True(t, says(decision), "%s %d: README says %q, the table %+v", about, code, what, decision)
 			seen[about+" "+text] = true

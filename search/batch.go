@@ -26,14 +26,14 @@ var ErrBatchTooLarge = errors.New("batch too large for one request")
 // batch was sent.
 type InvalidBatchError struct {
 	// Problems holds every document that is wrong, in the order of the batch.
-	Problems []*DocumentError
+	Problems []*InvalidDocumentError
 	// Actions is the number of actions in the batch.
 	Actions int
 }
 
 // Error names the first few documents.
 func (e *InvalidBatchError) Error() string {
-	return fmt.Sprintf("nothing was sent, because %d of %d actions cannot be: %s", len(e.Problems), e.Actions, firstFew(e.Problems, (*DocumentError).Error))
+	return fmt.Sprintf("nothing was sent, because %d of %d actions cannot be: %s", len(e.Problems), e.Actions, firstFew(e.Problems, (*InvalidDocumentError).Error))
 }
 
 // Unwrap returns the problems.
@@ -45,10 +45,10 @@ func (e *InvalidBatchError) Unwrap() []error {
 	return errs
 }
 
-// DocumentError is what is wrong with one document of a batch: an illegal key
+// InvalidDocumentError is what is wrong with one document of a batch: an illegal key
 // (*keys.InvalidKeyError), a value that cannot be encoded
 // (*models.EncodeError), an action that does not exist.
-type DocumentError struct {
+type InvalidDocumentError struct {
 	// Position is the place in the batch, from 0.
 	Position int
 	// Key is the key of the document, "" if it is not known.
@@ -57,12 +57,12 @@ type DocumentError struct {
 	Err error
 }
 
-func (e *DocumentError) Error() string {
+func (e *InvalidDocumentError) Error() string {
 	return fmt.Sprintf("action %d: %v", e.Position, e.Err)
 }
 
 // Unwrap returns Err.
-func (e *DocumentError) Unwrap() error { return e.Err }
+func (e *InvalidDocumentError) Unwrap() error { return e.Err }
 
 // few is how many entries of a long list an error text names.
 const few = 5
@@ -114,7 +114,7 @@ func encodeBatch[T any](actions []models.IndexDocumentsAction[T], key models.Key
 	if key.Name != "" {
 		names = make([]string, 0, len(actions))
 	}
-	var problems []*DocumentError
+	var problems []*InvalidDocumentError
 	body = append(body, `{"value":[`...)
 	for i, action := range actions {
 		if i > 0 {
@@ -122,7 +122,7 @@ func encodeBatch[T any](actions []models.IndexDocumentsAction[T], key models.Key
 		}
 		var name string
 		if body, name, err = appendAction(body, action, key); err != nil {
-			problems = append(problems, &DocumentError{Position: i, Key: name, Err: err})
+			problems = append(problems, &InvalidDocumentError{Position: i, Key: name, Err: err})
 		}
 		if names != nil {
 			names = append(names, name)
@@ -155,7 +155,7 @@ func appendAction[T any](dst []byte, action models.IndexDocumentsAction[T], key 
 	if err := keys.Validate(name); err != nil {
 		return dst, name, err
 	}
-	if action.Type == models.ActionDelete {
+	if action.Type == models.ActionTypeDelete {
 		// The service ignores all other fields: they need not travel.
 		return models.AppendDelete(dst, key.Name, name), name, nil
 	}

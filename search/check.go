@@ -48,7 +48,7 @@ const (
 	CheckCredential   CheckKind = "credential"    // there is no token, or the key or token is refused
 	CheckRole         CheckKind = "role"          // the credential is taken and has not the role, or is not the kind of key
 	CheckIndex        CheckKind = "index"         // there is no such index
-	CheckSchema       CheckKind = "schema"        // the fields and the key, all together: only in CheckReport.Unchecked
+	CheckSchema       CheckKind = "schema"        // the fields and the key, all together: only in CheckReport.Skipped
 	CheckKeyField     CheckKind = "key field"     // the key of the type is not that of the index
 	CheckMissingField CheckKind = "missing field" // the index does not have the field
 	CheckFieldType    CheckKind = "field type"    // it has it with another type
@@ -124,9 +124,9 @@ func (e *CheckError) Unwrap() []error {
 	return errs
 }
 
-// CheckGap is something that could not be checked, which is not to say that it
+// CheckSkipped is something that could not be checked, which is not to say that it
 // is wrong.
-type CheckGap struct {
+type CheckSkipped struct {
 	// Kind is what was not checked, and Field of which field, if of one.
 	Kind  CheckKind
 	Field string
@@ -137,7 +137,7 @@ type CheckGap struct {
 }
 
 // String returns the gap in one line.
-func (g CheckGap) String() string {
+func (g CheckSkipped) String() string {
 	what := string(g.Kind)
 	if g.Field != "" {
 		what += " of field " + g.Field
@@ -149,8 +149,8 @@ func (g CheckGap) String() string {
 type CheckReport struct {
 	// Index is the definition of the index, nil if it could not be read.
 	Index *models.SearchIndex
-	// Unchecked is what could not be checked. It is empty if everything was.
-	Unchecked []CheckGap
+	// Skipped is what could not be checked. It is empty if everything was.
+	Skipped []CheckSkipped
 }
 
 // Check asks the service whether a program can work: whether it is there, takes
@@ -162,13 +162,13 @@ type CheckReport struct {
 //	if err != nil {
 //		log.Fatal(err) // every problem, a line each
 //	}
-//	for _, gap := range report.Unchecked {
-//		log.Print(gap) // "schema not checked: …"
+//	for _, skipped := range report.Skipped {
+//		log.Print(skipped) // "schema not checked: …"
 //	}
 //
 // The error is a *CheckError with a *CheckProblem for each problem, all at once.
 // What cannot be checked because something before it is wrong, or because the
-// credential has not the right, is no problem: it is in CheckReport.Unchecked,
+// credential has not the right, is no problem: it is in CheckReport.Skipped,
 // and the error is nil if there is nothing else. Reading the definition of an
 // index takes an admin key or the role "Search Service Contributor". So with a
 // query key, or with nothing but a role for index data, the schema is not checked;
@@ -190,7 +190,7 @@ type CheckReport struct {
 // says that a field is for must be so in the index: searchable, filterable,
 // sortable, facetable, dimensions. Fields that only the index has are no problem,
 // nor are other analyzers: DiffIndex compares definitions in full. A field whose
-// Go type does not say what it is in JSON (any, a MarshalJSON) is in Unchecked.
+// Go type does not say what it is in JSON (any, a MarshalJSON) is in Skipped.
 //
 // # Requests
 //

@@ -37,7 +37,7 @@ func ExampleCheck() {
 	}
 	report, err := search.Check[Hotel](ctx, client, &search.CheckOptions{Use: search.CheckForWriting})
 	fmt.Println(strings.ReplaceAll(err.Error(), srv.URL(), "https://my-service.search.windows.net"))
-	fmt.Println("unchecked:", len(report.Unchecked))
+	fmt.Println("unchecked:", len(report.Skipped))
 	// Output:
 	// search: the check of index "hotels" at https://my-service.search.windows.net found 4 problems:
 	// - field Name: search_test.Hotel has it and the index does not, which refuses documents with it: the index has "name": names are case-sensitive, so correct the json tag
@@ -58,7 +58,7 @@ func ExampleCheckReport() {
 	}
 	report, err := search.Check[Hotel](context.Background(), client, nil)
 	fmt.Println(err)
-	for _, gap := range report.Unchecked {
+	for _, gap := range report.Skipped {
 		fmt.Println(gap)
 	}
 	// Output:
@@ -124,7 +124,7 @@ func kinds(t *testing.T, err error) []string {
 }
 
 func gaps(report search.CheckReport) (list []string) {
-	for _, g := range report.Unchecked {
+	for _, g := range report.Skipped {
 		list = append(list, strings.TrimSuffix(string(g.Kind)+" "+g.Field, " "))
 	}
 	return list
@@ -146,7 +146,7 @@ func TestCheckNamesWhatIsWrongOnTheWayToTheIndex(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		around   searchtest.Interceptor
+		around   func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error)
 		endpoint string
 		index    string
 		key      string // "" for a token
@@ -222,7 +222,7 @@ func TestCheckNamesWhatIsWrongOnTheWayToTheIndex(t *testing.T) {
 				assert.Equal(t, c.want, p.Want)
 				require.Error(t, p.Err)
 			}
-			for _, g := range report.Unchecked {
+			for _, g := range report.Skipped {
 				assert.NotEmpty(t, g.Reason)
 			}
 		})

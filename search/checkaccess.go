@@ -28,7 +28,7 @@ func (k *checker) call(needs right) call { return k.client.call("Check", needs) 
 // unchecked notes what was not checked for one reason.
 func (k *checker) unchecked(reason string, err error, kinds ...CheckKind) {
 	for _, kind := range kinds {
-		k.report.Unchecked = append(k.report.Unchecked, CheckGap{Kind: kind, Reason: reason, Err: err})
+		k.report.Skipped = append(k.report.Skipped, CheckSkipped{Kind: kind, Reason: reason, Err: err})
 	}
 }
 

@@ -58,7 +58,7 @@ func (k *checker) fields(name, in string, ours, theirs []models.SearchField) {
 			continue
 		}
 		if want.Type == "" {
-			k.report.Unchecked = append(k.report.Unchecked, CheckGap{
+			k.report.Skipped = append(k.report.Skipped, CheckSkipped{
 				Kind: CheckFieldType, Field: path,
 				Reason: fmt.Sprintf(`its Go type does not say what it is in JSON: say so with the tag search:"type=%s"`, have.Type),
 			})
@@ -147,7 +147,7 @@ func misfit(ours, theirs models.DataType, use CheckUse) string {
 	case !isList:
 		our, their = ours, theirs
 	}
-	if (our == models.TypeComplex) != (their == models.TypeComplex) {
+	if (our == models.DataTypeComplex) != (their == models.DataTypeComplex) {
 		return "only one of them has fields of its own"
 	}
 	if use.reads() && !holds(our, their) {
@@ -162,11 +162,11 @@ func misfit(ours, theirs models.DataType, use CheckUse) string {
 // whole are the types of whole numbers with their size, a bit more for what has
 // no sign.
 var whole = map[models.DataType]int{
-	models.TypeSByte: 8, models.TypeByte: 9, models.TypeInt16: 16, models.TypeInt32: 32, models.TypeInt64: 64,
+	models.DataTypeSByte: 8, models.DataTypeByte: 9, models.DataTypeInt16: 16, models.DataTypeInt32: 32, models.DataTypeInt64: 64,
 }
 
 func fraction(t models.DataType) bool {
-	return t == models.TypeDouble || t == models.TypeSingle || t == models.TypeHalf
+	return t == models.DataTypeDouble || t == models.DataTypeSingle || t == models.DataTypeHalf
 }
 
 // holds reports whether Go values of our type can hold what the index returns of
@@ -175,11 +175,11 @@ func holds(ours, theirs models.DataType) bool {
 	switch {
 	case ours == theirs:
 		return true
-	case ours == models.TypeString:
-		return theirs == models.TypeDateTimeOffset
+	case ours == models.DataTypeString:
+		return theirs == models.DataTypeDateTimeOffset
 	case fraction(ours):
 		return fraction(theirs) || whole[theirs] > 0
-	case ours == models.TypeSByte || ours == models.TypeByte:
+	case ours == models.DataTypeSByte || ours == models.DataTypeByte:
 		return false
 	}
 	return whole[ours] > 0 && whole[theirs] > 0 && whole[ours] >= whole[theirs]
@@ -190,10 +190,10 @@ func takes(theirs, ours models.DataType) bool {
 	switch {
 	case ours == theirs, fraction(theirs) && (fraction(ours) || whole[ours] > 0), whole[theirs] > 0 && whole[ours] > 0:
 		return true
-	case theirs == models.TypeString:
-		return ours == models.TypeDateTimeOffset
+	case theirs == models.DataTypeString:
+		return ours == models.DataTypeDateTimeOffset
 	}
-	return theirs == models.TypeDateTimeOffset && ours == models.TypeString
+	return theirs == models.DataTypeDateTimeOffset && ours == models.DataTypeString
 }
 
 // named returns the field of a name, or nil.

@@ -43,7 +43,7 @@ func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.IndexDocumentsRaw(t.Context(), streaming.NopCloser(strings.NewReader(`{"value":[]}`)))
 		require.ErrorIs(t, err, c.err, name)
-		decision, status := retry.Error(err)
+		decision, status := retry.ForError(err)
 		assert.Equal(t, c.want, decision, name)
 		assert.Zero(t, status)
 	}
@@ -54,7 +54,7 @@ func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
 	_, err = key.IndexDocumentsRaw(t.Context(), streaming.NopCloser(strings.NewReader(`{"value":[]}`)))
 	var bad *search.CredentialError
 	require.ErrorAs(t, err, &bad)
-	decision, _ := retry.Error(err)
+	decision, _ := retry.ForError(err)
 	assert.Equal(t, retry.Decision{Verdict: retry.Fail, Permanent: true}, decision)
 	assert.Empty(t, server.Requests(), "nothing was sent")
 }

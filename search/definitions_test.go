@@ -308,7 +308,7 @@ func TestUpdateIndexLosesNoUpdateConcurrentSafe(t *testing.T) {
 	for i := range writers {
 		wg.Go(func() {
 			_, errs[i] = client.UpdateIndex(t.Context(), "hotels", func(x *models.SearchIndex) error {
-				x.Fields = append(x.Fields, models.SearchField{Name: fmt.Sprint("field", i), Type: models.TypeInt32})
+				x.Fields = append(x.Fields, models.SearchField{Name: fmt.Sprint("field", i), Type: models.DataTypeInt32})
 				return nil
 			}, &search.UpdateIndexOptions{MaxAttempts: 1000})
 		})

@@ -52,7 +52,7 @@
 //
 // azcore's ways of saying something about one call work with every method:
 // policy.WithRetryOptions, policy.WithHTTPHeader and policy.WithCaptureResponse
-// from azcore/policy, and models.ContextWithClientRequestID for the id under
+// from azcore/policy, and models.WithClientRequestID for the id under
 // which the service logs the request.
 //
 // # What there is not

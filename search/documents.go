@@ -43,7 +43,7 @@ type IndexDocumentsOptions struct {
 // safe because actions may be repeated, with one exception: a merge that was
 // applied, whose answer was lost and whose document was deleted by somebody else
 // since, comes back as a 404. A document that was refused inside a reply is not
-// tried again here, whatever retry.Document says of its status: a bufferedsender
+// tried again here, whatever retry.ForDocument says of its status: a bufferedsender
 // does that. The service promises no order between the actions of one batch, so
 // a key should appear in it once.
 //
@@ -55,7 +55,7 @@ func IndexDocuments[T any](ctx context.Context, c *Client, batch models.IndexDoc
 // UploadDocuments creates the documents, or replaces them completely if they
 // exist. It is IndexDocuments with upload actions.
 func UploadDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
-	return indexDocuments(ctx, c, "UploadDocuments", actionsOf(models.ActionUpload, docs), opts)
+	return indexDocuments(ctx, c, "UploadDocuments", actionsOf(models.ActionTypeUpload, docs), opts)
 }
 
 // MergeDocuments sets every field that docs have in JSON in existing documents. A
@@ -65,21 +65,21 @@ func UploadDocuments[T any](ctx context.Context, c *Client, docs []T, opts *Inde
 // the others pass []*models.Patch. A document that does not exist fails with status
 // 404. It is IndexDocuments with merge actions.
 func MergeDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
-	return indexDocuments(ctx, c, "MergeDocuments", actionsOf(models.ActionMerge, docs), opts)
+	return indexDocuments(ctx, c, "MergeDocuments", actionsOf(models.ActionTypeMerge, docs), opts)
 }
 
 // MergeOrUploadDocuments sets every field that docs have in JSON in existing
 // documents, zero values of a struct included as MergeDocuments does, and creates
 // those that do not exist. It is IndexDocuments with mergeOrUpload actions.
 func MergeOrUploadDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
-	return indexDocuments(ctx, c, "MergeOrUploadDocuments", actionsOf(models.ActionMergeOrUpload, docs), opts)
+	return indexDocuments(ctx, c, "MergeOrUploadDocuments", actionsOf(models.ActionTypeMergeOrUpload, docs), opts)
 }
 
 // DeleteDocuments deletes the documents with the keys of docs, whose other
 // fields do not matter. Deleting a document that does not exist succeeds. It is
 // IndexDocuments with delete actions.
 func DeleteDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
-	return indexDocuments(ctx, c, "DeleteDocuments", actionsOf(models.ActionDelete, docs), opts)
+	return indexDocuments(ctx, c, "DeleteDocuments", actionsOf(models.ActionTypeDelete, docs), opts)
 }
 
 // DeleteDocumentsByKey deletes the documents with the given keys. keyField is
@@ -98,10 +98,10 @@ func DeleteDocumentsByKey(ctx context.Context, c *Client, keyField string, docum
 	if err := limits.check(len(documentKeys)); err != nil {
 		return models.IndexDocumentsResult{}, call.wrap(err)
 	}
-	var problems []*DocumentError
+	var problems []*InvalidDocumentError
 	for i, key := range documentKeys {
 		if err := keys.Validate(key); err != nil {
-			problems = append(problems, &DocumentError{Position: i, Key: key, Err: err})
+			problems = append(problems, &InvalidDocumentError{Position: i, Key: key, Err: err})
 		}
 	}
 	if len(problems) > 0 {

@@ -26,7 +26,7 @@ func TestFacetsHaveTheTypesOfTheirFields(t *testing.T) {
 	opts := &search.SearchOptions{Top: to.Ptr(0), Facets: []search.Facet{
 		search.FacetByValue("text", nil), search.FacetByValue("texts", nil), search.FacetByValue("flag", nil),
 		search.FacetByValue("long", &search.FacetByValueOptions{Sort: search.FacetSortValueAscending}),
-		search.FacetByRange("double", -3.0, 0.5), search.FacetByPeriod("time", search.FacetYear, 0), search.FacetByInterval("int", 10),
+		search.FacetByRange("double", -3.0, 0.5), search.FacetByPeriod("time", search.FacetPeriodYear, 0), search.FacetByInterval("int", 10),
 	}}
 	page, err := search.NewSearchPager[models.Document](client, "", opts).NextPage(t.Context())
 	require.NoError(t, err)

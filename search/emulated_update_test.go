@@ -59,7 +59,7 @@ func TestNoUpdateOfAnIndexIsLostConcurrentSafe(t *testing.T) {
 	require.NoError(t, rivals(func(i int) error {
 		_, err := indexes.UpdateIndex(t.Context(), "hotels", func(index *models.SearchIndex) error {
 			attempts.Add(1)
-			index.Fields = append(index.Fields, models.SearchField{Name: fmt.Sprint("field", i), Type: models.TypeString})
+			index.Fields = append(index.Fields, models.SearchField{Name: fmt.Sprint("field", i), Type: models.DataTypeString})
 			return nil
 		}, &search.UpdateIndexOptions{MaxAttempts: writers})
 		return err

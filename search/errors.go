@@ -71,8 +71,8 @@ type ErrorDetail struct {
 }
 
 var (
-	_ retry.StatusError = (*Error)(nil)
-	_ retry.Hinted      = (*Error)(nil)
+	_ retry.StatusError     = (*Error)(nil)
+	_ retry.RetryAfterError = (*Error)(nil)
 )
 
 // Error returns the service's message first, then what was attempted, the

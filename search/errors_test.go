@@ -144,7 +144,7 @@ func TestErrorWithoutRequestIDNamesOurs(t *testing.T) {
 		resp.Header.Del("request-id")
 		return resp, nil
 	}}
-	ctx := models.ContextWithClientRequestID(t.Context(), "mine")
+	ctx := models.WithClientRequestID(t.Context(), "mine")
 	_, err := newClient(t, w).DocumentCount(ctx, nil)
 	assert.ErrorContains(t, err, "HTTP 400, client request id mine)")
 	w.answer = reply(400, "", "request-id", "", "x-ms-request-id", "gateway").answer
@@ -191,7 +191,7 @@ func TestRetryAfterReachesTheCaller(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newClient(t, reply(503, "", c.header, c.value)).IndexDocumentsRaw(t.Context(), newBody("x"))
-			var hinted retry.Hinted
+			var hinted retry.RetryAfterError
 			require.ErrorAs(t, err, &hinted)
 			wait, ok := hinted.RetryAfter()
 			assert.Equal(t, c.ok, ok)
@@ -240,7 +240,7 @@ func TestConnectionErrorsAreReachable(t *testing.T) {
 	require.ErrorAs(t, err, &op)
 	assert.Equal(t, "dial", op.Op)
 	assert.Len(t, w.requests, 1)
-	decision, status := retry.Error(err)
+	decision, status := retry.ForError(err)
 	assert.Zero(t, status)
 	assert.Equal(t, retry.Retry, decision.Verdict)
 	assert.False(t, decision.Unknown, "nothing was sent")

@@ -70,7 +70,7 @@ func ExampleFacetByInterval() {
 func ExampleFacetByPeriod() {
 	srv, client := resorts()
 	defer srv.Close()
-	byYear := search.FacetByPeriod("opened", search.FacetYear, 0)
+	byYear := search.FacetByPeriod("opened", search.FacetPeriodYear, 0)
 	page, err := search.NewSearchPager[Resort](client, "", &search.SearchOptions{Facets: []search.Facet{byYear}, Top: to.Ptr(0)}).NextPage(context.Background())
 	if err != nil {
 		log.Fatal(err)
@@ -114,7 +114,7 @@ func ExampleRawFacet() {
 func ExampleFacet() {
 	fmt.Println(search.FacetByValue("tags", &search.FacetByValueOptions{Count: -1, Sort: search.FacetSortValueAscending}))
 	fmt.Println(search.FacetByRange("opened", time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)))
-	fmt.Println(search.FacetByPeriod("opened", search.FacetDay, -8*time.Hour))
+	fmt.Println(search.FacetByPeriod("opened", search.FacetPeriodDay, -8*time.Hour))
 	fmt.Println(search.FacetByRange("rate", 200, 100).Err())
 	// Output:
 	// tags,count:0,sort:value

@@ -23,7 +23,7 @@ func ExampleDiffIndex() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	after := models.SearchIndex{Name: "hotels", Fields: append(fields, models.SearchField{Name: "rooms", Type: models.TypeInt32})}
+	after := models.SearchIndex{Name: "hotels", Fields: append(fields, models.SearchField{Name: "rooms", Type: models.DataTypeInt32})}
 	after.Analyzers = []models.Analyzer{models.StopAnalyzer{Name: "stop2"}}
 	changes, err := search.DiffIndex(before, after)
 	if err != nil {

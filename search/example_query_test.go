@@ -48,15 +48,15 @@ func resorts() (*searchtest.Server, *search.Client) {
 		Fields:     fields,
 		Suggesters: []models.Suggester{{Name: "names", SourceFields: []string{"name", "tags"}}},
 		VectorSearch: &models.VectorSearch{
-			Algorithms: []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.AlgorithmHNSW}},
+			Algorithms: []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.VectorSearchAlgorithmHNSW}},
 			Profiles:   []models.VectorSearchProfile{{Name: "nearest", Algorithm: "graph"}},
 		},
 		ScoringProfiles: []models.ScoringProfile{
 			{Name: "interests", Functions: []models.ScoringFunction{
-				{Type: models.ScoringTag, FieldName: "tags", Boost: 5, Tag: &models.TagParameters{TagsParameter: "likes"}},
+				{Type: models.ScoringFunctionTypeTag, FieldName: "tags", Boost: 5, Tag: &models.TagParameters{TagsParameter: "likes"}},
 			}},
 			{Name: "nearby", Functions: []models.ScoringFunction{
-				{Type: models.ScoringDistance, FieldName: "location", Boost: 5, Distance: &models.DistanceParameters{ReferencePointParameter: "me", BoostingDistance: 50}},
+				{Type: models.ScoringFunctionTypeDistance, FieldName: "location", Boost: 5, Distance: &models.DistanceParameters{ReferencePointParameter: "me", BoostingDistance: 50}},
 			}},
 		},
 	}, nil)

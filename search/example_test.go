@@ -388,7 +388,7 @@ func ExampleClient_KeyFieldName() {
 func ExampleClient_IndexDocumentsRaw() {
 	srv, client := emulatedClient()
 	defer srv.Close()
-	ctx := models.ContextWithClientRequestID(context.Background(), "7b7d0b5b-5c2e-4b7e-9c9b-000000000001")
+	ctx := models.WithClientRequestID(context.Background(), "7b7d0b5b-5c2e-4b7e-9c9b-000000000001")
 	batch := `{"value":[{"@search.action":"merge","hotelId":"77","rating":4}]}`
 	result, err := client.IndexDocumentsRaw(ctx, streaming.NopCloser(strings.NewReader(batch)))
 	fmt.Println(result.StatusCode, result.Results[0].StatusCode, err)

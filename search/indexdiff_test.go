@@ -26,24 +26,24 @@ func diffBase() models.SearchIndex {
 	return models.SearchIndex{
 		Name: "hotels",
 		Fields: []models.SearchField{
-			{Name: "id", Type: models.TypeString, Key: new(true)},
-			{Name: "title", Type: models.TypeString},
-			{Name: "name", Type: models.TypeString, Analyzer: "words"},
-			{Name: "about", Type: models.TypeString, SearchAnalyzer: "simple", IndexAnalyzer: "stop"},
-			{Name: "tags", Type: models.Collection(models.TypeString), Normalizer: "plain"},
-			{Name: "rating", Type: models.TypeInt32},
-			{Name: "place", Type: models.TypeGeographyPoint},
-			{Name: "address", Type: models.TypeComplex, Fields: []models.SearchField{
-				{Name: "city", Type: models.TypeString},
-				{Name: "where", Type: models.TypeComplex, Fields: []models.SearchField{{Name: "floor", Type: models.TypeInt32}}},
+			{Name: "id", Type: models.DataTypeString, Key: new(true)},
+			{Name: "title", Type: models.DataTypeString},
+			{Name: "name", Type: models.DataTypeString, Analyzer: "words"},
+			{Name: "about", Type: models.DataTypeString, SearchAnalyzer: "simple", IndexAnalyzer: "stop"},
+			{Name: "tags", Type: models.Collection(models.DataTypeString), Normalizer: "plain"},
+			{Name: "rating", Type: models.DataTypeInt32},
+			{Name: "place", Type: models.DataTypeGeographyPoint},
+			{Name: "address", Type: models.DataTypeComplex, Fields: []models.SearchField{
+				{Name: "city", Type: models.DataTypeString},
+				{Name: "where", Type: models.DataTypeComplex, Fields: []models.SearchField{{Name: "floor", Type: models.DataTypeInt32}}},
 			}},
-			{Name: "rooms", Type: models.Collection(models.TypeComplex), Fields: []models.SearchField{{Name: "rate", Type: models.TypeDouble}}},
-			{Name: "v", Type: models.Collection(models.TypeSingle), Searchable: new(true), Dimensions: new(3), VectorSearchProfile: "fast"},
+			{Name: "rooms", Type: models.Collection(models.DataTypeComplex), Fields: []models.SearchField{{Name: "rate", Type: models.DataTypeDouble}}},
+			{Name: "v", Type: models.Collection(models.DataTypeSingle), Searchable: new(true), Dimensions: new(3), VectorSearchProfile: "fast"},
 		},
 		ScoringProfiles: []models.ScoringProfile{{
 			Name:      "near",
 			Text:      &models.TextWeights{Weights: map[string]float64{"name": 2}},
-			Functions: []models.ScoringFunction{{Type: models.ScoringMagnitude, FieldName: "rating", Boost: 3, Magnitude: &models.MagnitudeParameters{BoostingRangeEnd: 5}}},
+			Functions: []models.ScoringFunction{{Type: models.ScoringFunctionTypeMagnitude, FieldName: "rating", Boost: 3, Magnitude: &models.MagnitudeParameters{BoostingRangeEnd: 5}}},
 		}},
 		CORSOptions:  &models.CORSOptions{AllowedOrigins: []string{"https://example.com"}},
 		Suggesters:   []models.Suggester{{Name: "sg", SourceFields: []string{"address/city"}}},
@@ -57,8 +57,8 @@ func diffBase() models.SearchIndex {
 		}}},
 		VectorSearch: &models.VectorSearch{
 			Profiles:     []models.VectorSearchProfile{{Name: "fast", Algorithm: "graph", Compression: "small"}, {Name: "idle", Algorithm: "flat"}},
-			Algorithms:   []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.AlgorithmHNSW}, {Name: "flat", Kind: models.AlgorithmExhaustiveKNN}},
-			Compressions: []models.VectorCompression{{Name: "small", Kind: models.CompressionScalarQuantization}},
+			Algorithms:   []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.VectorSearchAlgorithmHNSW}, {Name: "flat", Kind: models.VectorSearchAlgorithmExhaustiveKNN}},
+			Compressions: []models.VectorCompression{{Name: "small", Kind: models.VectorCompressionScalarQuantization}},
 			Vectorizers:  []models.Vectorizer{{Name: "ada", Kind: models.VectorizerAzureOpenAI, AzureOpenAI: &models.AzureOpenAIParameters{ResourceURI: "https://x.openai.azure.com", APIKey: "k"}}},
 		},
 	}
@@ -92,46 +92,46 @@ var diffCases = []diffCase{
 	{"another ETag", func(x *models.SearchIndex) { x.ETag = `"0x1"` }, nil, false},
 	{"the fields in another order", func(x *models.SearchIndex) { slices.Reverse(x.Fields) }, nil, false},
 	{"the defaults in so many words", func(x *models.SearchIndex) {
-		*diffField(x, "rating") = models.SearchField{Name: "rating", Type: models.TypeInt32, Key: new(false), Retrievable: new(true), Searchable: new(false), Filterable: new(true), Sortable: new(true), Facetable: new(true), SynonymMaps: []string{}}
+		*diffField(x, "rating") = models.SearchField{Name: "rating", Type: models.DataTypeInt32, Key: new(false), Retrievable: new(true), Searchable: new(false), Filterable: new(true), Sortable: new(true), Facetable: new(true), SynonymMaps: []string{}}
 		diffField(x, "rooms").Fields[0].Sortable = new(false)
 		diffField(x, "v").Stored, diffField(x, "v").Filterable, diffField(x, "v").Retrievable = new(true), new(false), new(false)
 		diffField(x, "place").Facetable = new(false)
 		x.Similarity = &models.Similarity{Type: models.SimilarityBM25}
 		x.Suggesters[0].SearchMode = models.AnalyzingInfixMatching
-		x.ScoringProfiles[0].FunctionAggregation = models.AggregationSum
-		x.ScoringProfiles[0].Functions[0].Interpolation = models.InterpolationLinear
+		x.ScoringProfiles[0].FunctionAggregation = models.ScoringFunctionAggregationSum
+		x.ScoringProfiles[0].Functions[0].Interpolation = models.ScoringFunctionInterpolationLinear
 		x.ScoringProfiles[0].Functions[0].Magnitude.ConstantBoostBeyondRange = new(false)
 		x.Tokenizers[0] = models.PatternTokenizer{Name: "parts", Pattern: `\W+`, Group: new(-1)}
 		x.TokenFilters[0] = models.EdgeNGramTokenFilterV2{Name: "grams", MinGram: new(1), MaxGram: new(9), Side: "front"}
-		x.VectorSearch.Algorithms[0].HNSW = &models.HNSWParameters{M: new(4), EfConstruction: new(400), EfSearch: new(500), Metric: models.MetricCosine}
-		x.VectorSearch.Algorithms[1].ExhaustiveKNN = &models.ExhaustiveKNNParameters{Metric: models.MetricCosine}
+		x.VectorSearch.Algorithms[0].HNSW = &models.HNSWParameters{M: new(4), EfConstruction: new(400), EfSearch: new(500), Metric: models.VectorMetricCosine}
+		x.VectorSearch.Algorithms[1].ExhaustiveKNN = &models.ExhaustiveKNNParameters{Metric: models.VectorMetricCosine}
 		x.VectorSearch.Compressions[0].ScalarQuantization = &models.ScalarQuantizationParameters{QuantizedDataType: models.QuantizedInt8}
-		x.VectorSearch.Compressions[0].Rescoring = &models.RescoringOptions{EnableRescoring: new(true), RescoreStorageMethod: models.RescorePreserveOriginals}
+		x.VectorSearch.Compressions[0].Rescoring = &models.RescoringOptions{EnableRescoring: new(true), RescoreStorageMethod: models.RescoreStorageMethodPreserveOriginals}
 		x.Semantic.Configurations[0].RankingOrder = models.RankingOrderBoostedRerankerScore
 		x.AdditionalProperties = map[string]json.RawMessage{"defaultScoringProfile": json.RawMessage("null")}
 	}, nil, false},
 	{"a secret that the service did not return", func(x *models.SearchIndex) { x.VectorSearch.Vectorizers[0].AzureOpenAI.APIKey = "" }, nil, false},
 
 	{"a new field", func(x *models.SearchIndex) {
-		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.TypeString, Analyzer: "words"})
+		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.DataTypeString, Analyzer: "words"})
 	}, []string{"fields/new" + inPlace}, false},
 	{"a new field in a complex one in a complex one", func(x *models.SearchIndex) {
 		where := &diffField(x, "address").Fields[1]
-		where.Fields = append(where.Fields, models.SearchField{Name: "door", Type: models.TypeString})
+		where.Fields = append(where.Fields, models.SearchField{Name: "door", Type: models.DataTypeString})
 	}, []string{"fields/address/where/door" + inPlace}, false},
 	{"a new vector that is stored", func(x *models.SearchIndex) {
-		x.Fields = append(x.Fields, models.SearchField{Name: "w", Type: models.Collection(models.TypeSingle), Searchable: new(true), Dimensions: new(3), VectorSearchProfile: "fast"})
+		x.Fields = append(x.Fields, models.SearchField{Name: "w", Type: models.Collection(models.DataTypeSingle), Searchable: new(true), Dimensions: new(3), VectorSearchProfile: "fast"})
 	}, []string{"fields/w" + inPlace}, false},
 	{"a new vector that is not stored", func(x *models.SearchIndex) {
-		x.Fields = append(x.Fields, models.SearchField{Name: "w", Type: models.Collection(models.TypeSingle), Searchable: new(true), Retrievable: new(false), Stored: new(false), Dimensions: new(3), VectorSearchProfile: "fast"})
+		x.Fields = append(x.Fields, models.SearchField{Name: "w", Type: models.Collection(models.DataTypeSingle), Searchable: new(true), Retrievable: new(false), Stored: new(false), Dimensions: new(3), VectorSearchProfile: "fast"})
 	}, []string{"fields/w" + rebuild}, false},
 	{"no field any more", func(x *models.SearchIndex) {
 		x.Fields = slices.DeleteFunc(x.Fields, func(f models.SearchField) bool { return f.Name == "place" })
 	}, []string{"fields/place" + rebuild}, false},
 	{"another name", func(x *models.SearchIndex) { diffField(x, "place").Name = "spot" }, []string{"fields/place" + rebuild, "fields/spot" + inPlace}, false},
-	{"another type", func(x *models.SearchIndex) { diffField(x, "rating").Type = models.TypeInt64 }, []string{"fields/rating.type" + rebuild}, false},
+	{"another type", func(x *models.SearchIndex) { diffField(x, "rating").Type = models.DataTypeInt64 }, []string{"fields/rating.type" + rebuild}, false},
 	{"a simple field that becomes complex", func(x *models.SearchIndex) {
-		*diffField(x, "place") = models.SearchField{Name: "place", Type: models.TypeComplex, Fields: []models.SearchField{{Name: "x", Type: models.TypeInt32}}}
+		*diffField(x, "place") = models.SearchField{Name: "place", Type: models.DataTypeComplex, Fields: []models.SearchField{{Name: "x", Type: models.DataTypeInt32}}}
 	}, []string{"fields/place.type" + rebuild}, false},
 	{"retrievable", func(x *models.SearchIndex) { diffField(x, "rating").Retrievable = new(false) }, []string{"fields/rating.retrievable" + inPlace}, false},
 	{"the analyzer of queries", func(x *models.SearchIndex) { diffField(x, "about").SearchAnalyzer = "keyword" }, []string{"fields/about.searchAnalyzer" + inPlace}, false},
@@ -170,21 +170,21 @@ var diffCases = []diffCase{
 
 	{"no suggester", func(x *models.SearchIndex) { x.Suggesters = nil }, []string{"suggesters/sg" + inPlace}, false},
 	{"a suggester of a new field", func(x *models.SearchIndex) {
-		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.TypeString})
+		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.DataTypeString})
 		x.Suggesters[0].SourceFields = append(x.Suggesters[0].SourceFields, "new")
 	}, []string{"fields/new" + inPlace, "suggesters/sg.sourceFields" + inPlace}, false},
 	{"a suggester of a field below a new one", func(x *models.SearchIndex) {
-		x.Fields = append(x.Fields, models.SearchField{Name: "owner", Type: models.TypeComplex, Fields: []models.SearchField{{Name: "name", Type: models.TypeString}}})
+		x.Fields = append(x.Fields, models.SearchField{Name: "owner", Type: models.DataTypeComplex, Fields: []models.SearchField{{Name: "name", Type: models.DataTypeString}}})
 		x.Suggesters[0].SourceFields = append(x.Suggesters[0].SourceFields, "owner/name")
 	}, []string{"fields/owner" + inPlace, "suggesters/sg.sourceFields" + inPlace}, false},
 	{"a suggester of a field that exists", func(x *models.SearchIndex) {
-		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.TypeString})
+		x.Fields = append(x.Fields, models.SearchField{Name: "new", Type: models.DataTypeString})
 		x.Suggesters = []models.Suggester{{Name: "sg", SourceFields: []string{"address/city", "new", "title"}}}
 	}, []string{"fields/new" + inPlace, "suggesters/sg.sourceFields" + rebuild}, false},
 	{"another suggester of fields that exist", func(x *models.SearchIndex) { x.Suggesters[0].Name = "other" }, []string{"suggesters/sg" + inPlace, "suggesters/other" + rebuild}, false},
 	{"fewer fields in a suggester", func(x *models.SearchIndex) {
 		address := diffField(x, "address")
-		address.Fields = append(address.Fields, models.SearchField{Name: "street", Type: models.TypeString})
+		address.Fields = append(address.Fields, models.SearchField{Name: "street", Type: models.DataTypeString})
 		x.Suggesters[0].SourceFields = []string{"address/street"}
 	}, []string{"fields/address/street" + inPlace, "suggesters/sg.sourceFields" + rebuild}, false},
 
@@ -220,13 +220,13 @@ var diffCases = []diffCase{
 
 	{"more of everything in vector search", func(x *models.SearchIndex) {
 		v := x.VectorSearch
-		v.Algorithms = append(v.Algorithms, models.VectorSearchAlgorithm{Name: "a", Kind: models.AlgorithmHNSW})
+		v.Algorithms = append(v.Algorithms, models.VectorSearchAlgorithm{Name: "a", Kind: models.VectorSearchAlgorithmHNSW})
 		v.Profiles = append(v.Profiles, models.VectorSearchProfile{Name: "p", Algorithm: "a", Compression: "c"})
-		v.Compressions = append(v.Compressions, models.VectorCompression{Name: "c", Kind: models.CompressionBinaryQuantization})
+		v.Compressions = append(v.Compressions, models.VectorCompression{Name: "c", Kind: models.VectorCompressionBinaryQuantization})
 	}, []string{"vectorSearch.algorithms/a" + inPlace, "vectorSearch.compressions/c" + inPlace, "vectorSearch.profiles/p" + inPlace}, false},
 	{"what no field uses in vector search", func(x *models.SearchIndex) {
 		v := x.VectorSearch
-		v.Algorithms[1].ExhaustiveKNN = &models.ExhaustiveKNNParameters{Metric: models.MetricEuclidean}
+		v.Algorithms[1].ExhaustiveKNN = &models.ExhaustiveKNNParameters{Metric: models.VectorMetricEuclidean}
 		v.Vectorizers = nil
 	}, []string{"vectorSearch.algorithms/flat.exhaustiveKnnParameters.metric" + inPlace, "vectorSearch.vectorizers/ada" + inPlace}, false},
 	{"what queries need of vector search", func(x *models.SearchIndex) {

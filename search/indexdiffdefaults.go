@@ -106,16 +106,16 @@ func objectMember(o jsonObject, name string) jsonObject {
 func completeVectorSearch(o jsonObject) {
 	for _, a := range entriesOf(o["algorithms"]) {
 		switch a["kind"] {
-		case models.AlgorithmHNSW:
+		case models.VectorSearchAlgorithmHNSW:
 			fillDefaults(objectMember(a, "hnswParameters"), "HNSWParameters")
-		case models.AlgorithmExhaustiveKNN:
+		case models.VectorSearchAlgorithmExhaustiveKNN:
 			fillDefaults(objectMember(a, "exhaustiveKnnParameters"), "ExhaustiveKNNParameters")
 		}
 	}
 	for _, c := range entriesOf(o["compressions"]) {
 		fillDefaults(c, "VectorCompression")
 		fillDefaults(objectMember(c, "rescoringOptions"), "RescoringOptions")
-		if c["kind"] == models.CompressionScalarQuantization {
+		if c["kind"] == models.VectorCompressionScalarQuantization {
 			fillDefaults(objectMember(c, "scalarQuantizationParameters"), "ScalarQuantizationParameters")
 		}
 	}
@@ -130,7 +130,7 @@ func completeField(f jsonObject, below bool) {
 	if !list {
 		element = typ
 	}
-	if element == models.TypeComplex {
+	if element == models.DataTypeComplex {
 		for _, sub := range entriesOf(f["fields"]) {
 			completeField(sub, below || list)
 		}
@@ -141,10 +141,10 @@ func completeField(f jsonObject, below bool) {
 		"key":         false,
 		"retrievable": !vector,
 		"stored":      true,
-		"searchable":  vector || element == models.TypeString,
+		"searchable":  vector || element == models.DataTypeString,
 		"filterable":  !vector,
 		"sortable":    !vector && !list && !below,
-		"facetable":   !vector && element != models.TypeGeographyPoint,
+		"facetable":   !vector && element != models.DataTypeGeographyPoint,
 	} {
 		if f[attribute] == nil {
 			f[attribute] = value

@@ -282,9 +282,9 @@ func TestFacetsAreWrittenAsTheServiceReadsThem(t *testing.T) {
 		"Rooms/BaseRate,values:5|8|10":                   search.FacetByRange("Rooms/BaseRate", 5, 8, 10),
 		"Rooms/BaseRate,values:-0.5|1e-07|8":             search.FacetByRange("Rooms/BaseRate", -.5, 1e-7, 8),
 		"LastRenovationDate,values:2000-01-01T00:00:00Z": search.FacetByRange("LastRenovationDate", time.Date(2000, 1, 1, 1, 0, 0, 0, time.FixedZone("", 3600))),
-		"LastRenovationDate,interval:year":               search.FacetByPeriod("LastRenovationDate", search.FacetYear, 0),
-		"at,interval:day,timeoffset:-01:30":              search.FacetByPeriod("at", search.FacetDay, -90*time.Minute),
-		"at,interval:hour,timeoffset:+05:45":             search.FacetByPeriod("at", search.FacetHour, 5*time.Hour+45*time.Minute),
+		"LastRenovationDate,interval:year":               search.FacetByPeriod("LastRenovationDate", search.FacetPeriodYear, 0),
+		"at,interval:day,timeoffset:-01:30":              search.FacetByPeriod("at", search.FacetPeriodDay, -90*time.Minute),
+		"at,interval:hour,timeoffset:+05:45":             search.FacetByPeriod("at", search.FacetPeriodHour, 5*time.Hour+45*time.Minute),
 		"n,interval:100":                                 search.FacetByInterval("n", 100),
 		"Rooms/SleepsCount,metric:sum":                   search.RawFacet("Rooms/SleepsCount,metric:sum"),
 	} {
@@ -303,8 +303,8 @@ func TestFacetsAreWrittenAsTheServiceReadsThem(t *testing.T) {
 		`boundary 0 is +Inf`:                                         search.FacetByRange("a", math.Inf(1)),
 		`0 is not the width of an interval`:                          search.FacetByInterval("a", 0),
 		`"decade" is no period`:                                      search.FacetByPeriod("a", "decade", 0),
-		`the offset 1s is not whole minutes`:                         search.FacetByPeriod("a", search.FacetDay, time.Second),
-		`the offset 24h0m0s is not whole minutes of less than a day`: search.FacetByPeriod("a", search.FacetDay, 24*time.Hour),
+		`the offset 1s is not whole minutes`:                         search.FacetByPeriod("a", search.FacetPeriodDay, time.Second),
+		`the offset 24h0m0s is not whole minutes of less than a day`: search.FacetByPeriod("a", search.FacetPeriodDay, 24*time.Hour),
 		`the expression is empty`:                                    search.RawFacet(" "),
 		`is not valid UTF-8`:                                         search.RawFacet("\xff"),
 	} {

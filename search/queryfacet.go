@@ -125,13 +125,13 @@ type FacetPeriod string
 
 // The periods of FacetByPeriod.
 const (
-	FacetMinute  FacetPeriod = "minute"
-	FacetHour    FacetPeriod = "hour"
-	FacetDay     FacetPeriod = "day"
-	FacetWeek    FacetPeriod = "week"
-	FacetMonth   FacetPeriod = "month"
-	FacetQuarter FacetPeriod = "quarter"
-	FacetYear    FacetPeriod = "year"
+	FacetPeriodMinute  FacetPeriod = "minute"
+	FacetPeriodHour    FacetPeriod = "hour"
+	FacetPeriodDay     FacetPeriod = "day"
+	FacetPeriodWeek    FacetPeriod = "week"
+	FacetPeriodMonth   FacetPeriod = "month"
+	FacetPeriodQuarter FacetPeriod = "quarter"
+	FacetPeriodYear    FacetPeriod = "year"
 )
 
 // FacetByPeriod counts the documents by periods of a time, those without
@@ -140,7 +140,7 @@ const (
 func FacetByPeriod(path string, period FacetPeriod, offset time.Duration) Facet {
 	var errs []error
 	switch period {
-	case FacetMinute, FacetHour, FacetDay, FacetWeek, FacetMonth, FacetQuarter, FacetYear:
+	case FacetPeriodMinute, FacetPeriodHour, FacetPeriodDay, FacetPeriodWeek, FacetPeriodMonth, FacetPeriodQuarter, FacetPeriodYear:
 	default:
 		errs = append(errs, fmt.Errorf("%s is no period", clip(string(period))))
 	}

@@ -105,7 +105,7 @@ func TestRubbishUnderSuccessIsAMalformedReply(t *testing.T) {
 				assert.ErrorContains(t, err, "request id 11111111-2222-3333-4444-555555555555")
 				assert.Empty(t, result.Results)
 				assert.Equal(t, status, result.StatusCode)
-				decision, _ := retry.Error(err)
+				decision, _ := retry.ForError(err)
 				assert.Equal(t, retry.Retry, decision.Verdict)
 				assert.True(t, decision.Unknown, "it may have been applied")
 				var e *search.Error

@@ -224,7 +224,7 @@ func emptyOKFor(keys ...string) string {
 
 func TestClientRequestIDOfTheContextIsSentAndReported(t *testing.T) {
 	w := reply(500, "")
-	ctx := models.ContextWithClientRequestID(t.Context(), "abababab-0000-0000-0000-000000000000")
+	ctx := models.WithClientRequestID(t.Context(), "abababab-0000-0000-0000-000000000000")
 	_, err := newClient(t, w).DocumentCount(ctx, nil)
 	var e *search.Error
 	require.ErrorAs(t, err, &e)

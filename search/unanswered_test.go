@@ -163,7 +163,7 @@ func TestCauseStaysReachableBelowItsText(t *testing.T) {
 	require.ErrorAs(t, err, &address)
 	require.ErrorAs(t, err, &op)
 	require.ErrorIs(t, err, syscall.ECONNRESET)
-	decision, _ := retry.Error(err)
+	decision, _ := retry.ForError(err)
 	assert.Equal(t, retry.Retry, decision.Verdict)
 	assert.True(t, decision.Unknown)
 

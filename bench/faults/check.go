@@ -107,7 +107,7 @@ func (c *checker) arrivals() {
 				c.met[fmt.Sprintf("document %d", v.Status)]++
 			}
 			rev := v.Rev
-			if v.Action == models.ActionDelete {
+			if v.Action == models.ActionTypeDelete {
 				rev = deletes[where{r.ID, v.Key}]
 			}
 			a, ok := c.plan.action(rev)
@@ -265,8 +265,8 @@ func (c *checker) balance(f final) {
 		c.wrong("Stats counts %d accepted, %d completed, %d failed, %d unsent; the events %d, %d, %d, %d",
 			s.Accepted, s.Completed, s.Failed, s.Unsent, c.Accepted, c.Completed, c.Failed, c.Unsent)
 	}
-	if s.PendingActions != 0 || s.PendingBytes != 0 || s.InFlight != 0 || s.BlockedAdders != 0 {
-		c.wrong("after Close there are %d actions (%d bytes) pending, %d requests in flight, %d adders blocked", s.PendingActions, s.PendingBytes, s.InFlight, s.BlockedAdders)
+	if s.PendingActions != 0 || s.PendingBytes != 0 || s.InFlight != 0 || s.BlockedProducers != 0 {
+		c.wrong("after Close there are %d actions (%d bytes) pending, %d requests in flight, %d producers blocked", s.PendingActions, s.PendingBytes, s.InFlight, s.BlockedProducers)
 	}
 	reported, gaveUp := 0, 0
 	if f.flushErr != nil {

@@ -55,7 +55,7 @@ var planted = map[string]struct {
 	"a deleted document is still there": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool {
 			action := s.plan.actions[rev-1]
-			return a.outcome == completed && action.typ == models.ActionDelete && !s.testimony.Index[s.plan.key(action.key)].exists() && !s.unknown(action.key)
+			return a.outcome == completed && action.typ == models.ActionTypeDelete && !s.testimony.Index[s.plan.key(action.key)].exists() && !s.unknown(action.key)
 		})
 		if ok {
 			s.testimony.Index[s.plan.key(s.plan.actions[rev-1].key)] = state{Rev: rev, Title: rev, Rank: rev}
@@ -148,7 +148,7 @@ var planted = map[string]struct {
 	}, "was not accepted and still completed"},
 	"an action that was refused is sent": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool {
-			return !a.accepted && s.plan.actions[rev-1].typ != models.ActionDelete
+			return !a.accepted && s.plan.actions[rev-1].typ != models.ActionTypeDelete
 		})
 		if ok {
 			a := s.plan.actions[rev-1]
@@ -169,7 +169,7 @@ var planted = map[string]struct {
 		return ok
 	}, "the sender says it sent it 0 times"},
 	"a delete that nobody sent": {func(s *story) bool {
-		s.testimony.Requests = append(s.testimony.Requests, received{ID: "r", Carried: []carried{{Key: s.plan.key(0), Action: models.ActionDelete}}})
+		s.testimony.Requests = append(s.testimony.Requests, received{ID: "r", Carried: []carried{{Key: s.plan.key(0), Action: models.ActionTypeDelete}}})
 		return true
 	}, "that the sender did not tell of"},
 	"an action that travels as another type": {func(s *story) bool {
@@ -238,13 +238,13 @@ var planted = map[string]struct {
 		return true
 	}, "a request of 3 actions"},
 	"what the witness found": {func(s *story) bool {
-		s.testimony.Problems = []string{"on the wire: rubbish"}
+		s.testimony.Problems = []string{"on the wire: malformed"}
 		return true
-	}, "on the wire: rubbish"},
+	}, "on the wire: malformed"},
 	"an emulator that answers 404 to an upload": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool {
 			at := s.arrivals(rev)
-			return s.plan.actions[rev-1].typ == models.ActionUpload && len(at) > 0 && at[0].applied()
+			return s.plan.actions[rev-1].typ == models.ActionTypeUpload && len(at) > 0 && at[0].applied()
 		})
 		if ok {
 			s.arrivals(rev)[0].Status = 404

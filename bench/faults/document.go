@@ -63,11 +63,11 @@ func (s state) exists() bool { return s != state{} }
 // at all: a merge needs a document.
 func (s state) after(a action, rev int64, t *text) (state, bool) {
 	switch a.typ {
-	case models.ActionDelete:
+	case models.ActionTypeDelete:
 		return state{}, true
-	case models.ActionUpload:
+	case models.ActionTypeUpload:
 		s = state{}
-	case models.ActionMerge:
+	case models.ActionTypeMerge:
 		if !s.exists() {
 			return s, false
 		}

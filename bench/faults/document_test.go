@@ -16,7 +16,7 @@ func TestADocumentNamesItsWriters(t *testing.T) {
 	text := newText(100_000, 2000)
 	rapid.Check(t, func(t *rapid.T) {
 		a := action{
-			typ:  models.ActionUpload,
+			typ:  models.ActionTypeUpload,
 			sets: fields(rapid.IntRange(1, int(allFields)).Draw(t, "sets")),
 			size: int32(rapid.IntRange(slotBytes, 2000).Draw(t, "size")),
 		}

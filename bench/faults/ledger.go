@@ -115,7 +115,7 @@ func (l *ledger) actionSent(_ context.Context, e *events.ActionSent[document]) {
 	if a.ended > 0 {
 		l.problem("action %d of document %s is sent after its end", rev, e.Key)
 	}
-	if e.Action.Type == models.ActionDelete {
+	if e.Action.Type == models.ActionTypeDelete {
 		l.deletes = append(l.deletes, sentDelete{e.BatchID, rev})
 	}
 }

@@ -76,24 +76,24 @@ func (p *plan) addProducer(i int, s shape) {
 		draw := r.IntN(10)
 		switch {
 		case !exists[key] && draw < 7, exists[key] && draw < 3:
-			a.typ = models.ActionUpload
+			a.typ = models.ActionTypeUpload
 		case !exists[key], draw < 5:
-			a.typ = models.ActionMergeOrUpload
+			a.typ = models.ActionTypeMergeOrUpload
 			a.sets = someFields(r)
 		case draw < 8:
-			a.typ = models.ActionMerge
+			a.typ = models.ActionTypeMerge
 			a.sets = someFields(r)
 		default:
-			a.typ, a.sets = models.ActionDelete, 0
+			a.typ, a.sets = models.ActionTypeDelete, 0
 		}
 		if i < s.unranked {
 			a.sets &^= fieldRank
 		}
-		exists[key] = a.typ != models.ActionDelete
+		exists[key] = a.typ != models.ActionTypeDelete
 		p.actions = append(p.actions, a)
 		if i == 0 && k == n/2 {
 			for _, size := range s.giants {
-				p.actions = append(p.actions, action{typ: models.ActionUpload, key: int32(p.keys), sets: allFields, size: int32(size)})
+				p.actions = append(p.actions, action{typ: models.ActionTypeUpload, key: int32(p.keys), sets: allFields, size: int32(size)})
 				p.giants = append(p.giants, int32(p.keys))
 				p.keys++
 			}

@@ -117,7 +117,7 @@ func outages(s setting) []row {
 			name: "gone-for-60-s", what: "connections are refused for 60 s, those that are open break; the producers go on until the buffer is full",
 			shape: shape{size: s.wide()}, spread: 30 * time.Second,
 			phases:   []phase{steer(4*time.Second, "off"), steer(64*time.Second, "on")},
-			recovery: afterPhase, needs: map[string]int{"connection broken": 3, "adders blocked": producers},
+			recovery: afterPhase, needs: map[string]int{"connection broken": 3, "producers blocked": producers},
 		},
 		{
 			name: "key-rotated", what: "every request is answered 401 for 30 s, until the client gets the new key", spread: 40 * time.Second,
@@ -134,7 +134,7 @@ func outages(s setting) []row {
 			recovery: afterLastFault, needs: map[string]int{"no reply in time": 2},
 		},
 		{
-			name: "rubbish-for-60-s", what: "every batch is applied and every reply cut short, empty or no JSON, for 60 s", spread: 70 * time.Second,
+			name: "malformed-for-60-s", what: "every batch is applied and every reply cut short, empty or no JSON, for 60 s", spread: 70 * time.Second,
 			phases: []phase{
 				script(4*time.Second, faults(
 					searchtest.Fault{Probability: 0.33, Body: searchtest.BodyTruncated},
@@ -206,7 +206,7 @@ func loads(s setting) []row {
 			name: "producers-x10", what: fmt.Sprintf("producers want to add %.0f documents/s of %d KB and the service takes a tenth", s.perSecond(n, 2*time.Second), s.wide()/1000),
 			shape: shape{size: s.wide()}, spread: 2 * time.Second,
 			service: serviceConfig{Capacity: s.capacity(n, 20*time.Second)},
-			needs:   map[string]int{"adders blocked": 1},
+			needs:   map[string]int{"producers blocked": 1},
 		},
 		{
 			name: "hot-key", what: "5 % of the actions are for one document; replies take 5 ms",
@@ -218,7 +218,7 @@ func loads(s setting) []row {
 			options: func(o *bufferedsender.Options[document]) { o.Limits.MaxBufferedActions = n / 8 },
 			service: serviceConfig{Latency: searchtest.Duration(s.span(500 * time.Millisecond))},
 			closeAt: 2200 * time.Millisecond, closeIn: 300 * time.Millisecond,
-			needs: map[string]int{"unsent": 1, "adders blocked": producers, "not accepted": 1},
+			needs: map[string]int{"unsent": 1, "producers blocked": producers, "not accepted": 1},
 		},
 		{
 			name: "everything", what: "all kinds of trouble for 45 s, in turn, and no service for 5 s; a document can meet several of them (MaxRetries: 8), and one of 2 MB must fail",

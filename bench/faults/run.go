@@ -62,7 +62,7 @@ type run struct {
 	mu       sync.Mutex // guards the fields below
 	faultEnd time.Time  // zero until then
 	problems []string
-	blocked  int // most adders that were seen waiting at once
+	blocked  int // most producers that were seen waiting at once
 }
 
 // execute runs a row to its end against a service that was made for it. around,
@@ -119,7 +119,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 	for _, req := range testimony.Requests {
 		res.Met["fault"] += btoi(req.Fault)
 	}
-	res.Met["adders blocked"], res.Met["unsent"], res.Met["not accepted"] = x.blocked, c.Unsent, len(p.actions)-c.Accepted
+	res.Met["producers blocked"], res.Met["unsent"], res.Met["not accepted"] = x.blocked, c.Unsent, len(p.actions)-c.Accepted
 	x.measureRecovery(res, testimony, watch)
 	x.judge(res)
 	maps.DeleteFunc(res.Met, func(_ string, n int) bool { return n == 0 })

@@ -81,7 +81,7 @@ func (s *story) request() {
 		a := s.plan.actions[rev-1]
 		s.ledger.actionSent(context.Background(), &events.ActionSent[document]{Action: s.plan.send(rev), Key: s.plan.key(a.key), BatchID: r.ID})
 		c := carried{Key: s.plan.key(a.key), Action: a.typ, Rev: rev, Sets: a.sets}
-		if a.typ == models.ActionDelete {
+		if a.typ == models.ActionTypeDelete {
 			c.Rev = 0
 		}
 		if fate > 2 {

@@ -30,7 +30,7 @@ type trouble struct {
 
 var errPoison = errors.New("the firewall has seen something in it")
 
-// intercept is a searchtest.Interceptor. It sees a request before the witness,
+// intercept is for Server.Intercept. It sees a request before the witness,
 // for whom one that did not arrive does not exist.
 func (t *trouble) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if req.Method == http.MethodPost && req.Body != nil && (t.Line > 0 || t.Poison != "") {

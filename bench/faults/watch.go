@@ -57,7 +57,7 @@ func (w *watch) look(r *run) {
 		w.seen = append(w.seen, progress{time.Now(), s.Accepted, s.Completed + s.Failed + s.Unsent})
 	}
 	r.mu.Lock()
-	r.blocked = max(r.blocked, s.BlockedAdders)
+	r.blocked = max(r.blocked, s.BlockedProducers)
 	r.mu.Unlock()
 	w.meter.sample()
 }

@@ -80,7 +80,7 @@ type witness struct {
 
 func newWitness(t *text) *witness { return &witness{text: t, seen: map[int64][]carried{}} }
 
-// intercept is a searchtest.Interceptor.
+// intercept is for Server.Intercept.
 func (w *witness) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if req.Method != http.MethodPost || req.Body == nil {
 		return next(req)
@@ -117,7 +117,7 @@ func (w *witness) read(body []byte) (actions []carried, problems []string) {
 	for i := range batch.Value {
 		v := &batch.Value[i]
 		c := carried{Key: v.ID, Action: v.Action, Rev: v.Rev}
-		if v.Action != models.ActionDelete {
+		if v.Action != models.ActionTypeDelete {
 			var err error
 			if c.Sets, err = w.text.sets(&v.document); err != nil {
 				problems = append(problems, "on the wire: "+err.Error())

@@ -26,7 +26,7 @@ func Decode[T any](l Letter) (T, error) {
 	if err := json.Unmarshal(l.Document, &doc); err != nil {
 		return doc, err
 	}
-	if l.Action == models.ActionDelete {
+	if l.Action == models.ActionTypeDelete {
 		return doc, nil
 	}
 	again, err := encodeDocument(l.Action, doc)

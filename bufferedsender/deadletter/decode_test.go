@@ -48,7 +48,7 @@ func TestDecodeRefusesToChangeADocument(t *testing.T) {
 		"a member instead of another one": {decode[struct{ O map[string]*int }], `{"O":{"A":null}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, action := range []models.ActionType{models.ActionUpload, models.ActionMerge, models.ActionMergeOrUpload} {
+			for _, action := range []models.ActionType{models.ActionTypeUpload, models.ActionTypeMerge, models.ActionTypeMergeOrUpload} {
 				_, err := c.decode(action, c.document)
 				if c.differs == "" {
 					require.NoError(t, err)
@@ -57,26 +57,26 @@ func TestDecodeRefusesToChangeADocument(t *testing.T) {
 				require.ErrorIs(t, err, ErrChanged)
 				require.ErrorContains(t, err, `field "`+c.differs+`"`)
 			}
-			_, err := c.decode(models.ActionDelete, c.document)
+			_, err := c.decode(models.ActionTypeDelete, c.document)
 			require.NoError(t, err, "only the key counts")
 		})
 	}
 }
 
 func TestDecodeOfALetterWithoutAnUsableDocument(t *testing.T) {
-	_, err := Decode[hotel](Letter{Action: models.ActionDelete})
+	_, err := Decode[hotel](Letter{Action: models.ActionTypeDelete})
 	require.ErrorIs(t, err, ErrRedacted)
-	_, err = decode[hotel](models.ActionUpload, `{"id":7}`)
+	_, err = decode[hotel](models.ActionTypeUpload, `{"id":7}`)
 	require.ErrorAs(t, err, new(*json.UnmarshalTypeError))
-	_, err = decode[json.RawMessage](models.ActionUpload, `[]`)
+	_, err = decode[json.RawMessage](models.ActionTypeUpload, `[]`)
 	require.ErrorIs(t, err, models.ErrNotAnObject)
-	_, err = decode[models.Document](models.ActionUpload, `{"@search.score":1}`)
+	_, err = decode[models.Document](models.ActionTypeUpload, `{"@search.score":1}`)
 	require.ErrorIs(t, err, models.ErrReservedName)
 }
 
 // What is recommended for documents of unknown shape keeps their key findable.
 func TestTheKeyOfADecodedDocumentIsFoundByItsName(t *testing.T) {
-	l := Letter{Action: models.ActionMerge, Document: json.RawMessage(`{"v":1,"id":"k\u00407"}`)}
+	l := Letter{Action: models.ActionTypeMerge, Document: json.RawMessage(`{"v":1,"id":"k\u00407"}`)}
 	byDocument, err := models.KeyFieldByName[models.Document]("id")
 	require.NoError(t, err)
 	document, err := Decode[models.Document](l)
@@ -111,7 +111,7 @@ func anyJSON(depth int) *rapid.Generator[any] {
 func TestDocumentAndRawMessageSurviveALetter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		document := models.Document(rapid.MapOfN(rapid.StringMatching("[a-c]{1,2}"), anyJSON(2), 0, 4).Draw(rt, "document"))
-		action := rapid.SampledFrom([]models.ActionType{models.ActionUpload, models.ActionMerge}).Draw(rt, "action")
+		action := rapid.SampledFrom([]models.ActionType{models.ActionTypeUpload, models.ActionTypeMerge}).Draw(rt, "action")
 		sent, err := models.AppendAction(nil, action, document)
 		if err != nil {
 			rt.Fatal(err)

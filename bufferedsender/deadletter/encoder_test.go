@@ -95,7 +95,7 @@ func TestALetterOfASenderWithAnEncoderStaysOnce(t *testing.T) {
 func TestALetterThatIsFoldedWithWhatAnEncoderWritesLosesNeither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
+		w.addField(models.SearchField{Name: "stars", Type: models.DataTypeInt32})
 		w.refuseAll()
 		sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}, Waiting: bufferedsender.Waiting{Interval: time.Minute}, Documents: bufferedsender.Documents[models.Document]{Encode: json.Marshal}})
 		require.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "name": "<old>"}))

@@ -106,7 +106,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	l := letters[0]
 	assert.Equal(t, "hotels", l.Index)
 	assert.Equal(t, "500", l.Key)
-	assert.Equal(t, models.ActionUpload, l.Action)
+	assert.Equal(t, models.ActionTypeUpload, l.Action)
 	assert.JSONEq(t, `{"id":"500","name":"Hotel 500","stars":5}`, string(l.Document))
 	assert.Equal(t, 400, l.Status)
 	assert.Contains(t, l.Error, "stars")
@@ -126,7 +126,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	assert.True(t, again[0].First.Equal(l.First))
 	assert.True(t, again[0].Last.After(l.Last))
 
-	w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
+	w.addField(models.SearchField{Name: "stars", Type: models.DataTypeInt32})
 	report, err = deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
 	require.NoError(t, err)
 	require.Equal(t, deadletter.Report{Sent: 1, Delivered: 1}, report)
@@ -187,7 +187,7 @@ func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				require.NoError(t, w.f.Write(t.Context(), []deadletter.Letter{{
-					Index: "hotels", Key: "7", Action: models.ActionUpload, Document: json.RawMessage(`{"id":"7"}`), Message: "first",
+					Index: "hotels", Key: "7", Action: models.ActionTypeUpload, Document: json.RawMessage(`{"id":"7"}`), Message: "first",
 				}}))
 				rule := searchtest.Fault{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(time.Minute)}
 				if !applied {
@@ -252,7 +252,7 @@ func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
 // A sender that folds makes one action of several, and one letter of it.
 func TestFoldedActionsAreOneLetter(t *testing.T) {
 	w := newWorld(t)
-	w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
+	w.addField(models.SearchField{Name: "stars", Type: models.DataTypeInt32})
 	w.refuseAll()
 	sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}})
 	require.NoError(t, sender.IndexDocuments(t.Context(),
@@ -277,7 +277,7 @@ func TestFoldedActionsAreOneLetter(t *testing.T) {
 func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.addField(models.SearchField{Name: "stars", Type: models.TypeInt32})
+		w.addField(models.SearchField{Name: "stars", Type: models.DataTypeInt32})
 		w.refuseAll()
 		sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{}, Waiting: bufferedsender.Waiting{Interval: time.Minute}})
 		require.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "name": "old"}))

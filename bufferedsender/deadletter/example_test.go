@@ -64,7 +64,7 @@ func someLetters(dir string, opts *deadletter.FileOptions) *deadletter.File {
 	must(err)
 	for i := 1; i <= 3; i++ {
 		must(letters.Write(context.Background(), []deadletter.Letter{{
-			Index: "hotels", Key: fmt.Sprint(i), Action: models.ActionUpload,
+			Index: "hotels", Key: fmt.Sprint(i), Action: models.ActionTypeUpload,
 			Document: json.RawMessage(fmt.Sprintf(`{"id":"%d","rating":%d}`, i, i+3)),
 			Status:   400, Message: "The rating is not allowed.", Attempts: 1,
 			First: time.Now(), Last: time.Now(),
@@ -253,7 +253,7 @@ func ExampleFile_Write() {
 	defer letters.Close()
 	now := time.Now()
 	err = letters.Write(context.Background(), []deadletter.Letter{{
-		Index: "hotels", Key: "7", Action: models.ActionUpload, Document: json.RawMessage(`{"id":"7","guest":"J. Doe"}`),
+		Index: "hotels", Key: "7", Action: models.ActionTypeUpload, Document: json.RawMessage(`{"id":"7","guest":"J. Doe"}`),
 		Error: "document too large", Unsent: true, First: now, Last: now,
 	}})
 	fmt.Println(err)
@@ -296,7 +296,7 @@ func ExampleFile_Close() {
 }
 
 func ExampleDecode() {
-	letter := deadletter.Letter{Action: models.ActionMerge, Document: json.RawMessage(`{"id":"7","rating":4,"pool":null}`)}
+	letter := deadletter.Letter{Action: models.ActionTypeMerge, Document: json.RawMessage(`{"id":"7","rating":4,"pool":null}`)}
 
 	_, err := deadletter.Decode[Hotel](letter)
 	fmt.Println(err)

@@ -352,7 +352,7 @@ func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T
 	late(4)
 	require.Empty(t, readAll(t, d), "it has been delivered by another action")
 
-	require.NoError(t, openDisk(t, newDisk(), nil).Write(t.Context(), []Letter{{Action: models.ActionUpload, Tag: tags[0]}}))
+	require.NoError(t, openDisk(t, newDisk(), nil).Write(t.Context(), []Letter{{Action: models.ActionTypeUpload, Tag: tags[0]}}))
 	other, otherFile := filled(t, nil)
 	l := letterOf("k2", 2)
 	l.Tag = tags[1]

@@ -28,7 +28,7 @@ var testTime = time.Date(2026, 11, 21, 12, 4, 27, 123456789, time.UTC)
 // letterOf returns a letter about version v of a key.
 func letterOf(key string, v int) Letter {
 	return Letter{
-		Index: testIndex, Key: key, Action: models.ActionUpload,
+		Index: testIndex, Key: key, Action: models.ActionTypeUpload,
 		Document: json.RawMessage(fmt.Sprintf(`{"id":%q,"v":%d}`, key, v)),
 		Status:   400, Message: "no", RequestID: "r1", Attempts: 1, Error: "refused: no",
 		First: testTime, Last: testTime.Add(time.Second),

@@ -259,7 +259,7 @@ func (p *place) isOf(l *Letter) bool {
 	switch {
 	case l.Action != p.letter.Action:
 		return false
-	case l.Action == models.ActionDelete, l.Document == nil:
+	case l.Action == models.ActionTypeDelete, l.Document == nil:
 		return true
 	}
 	return bytes.Equal(l.Document, p.sent())

@@ -23,7 +23,7 @@ import (
 
 func TestEverythingOfALetterIsKept(t *testing.T) {
 	letter := Letter{
-		Index: "hotels", Key: "7", Action: models.ActionMergeOrUpload,
+		Index: "hotels", Key: "7", Action: models.ActionTypeMergeOrUpload,
 		Document: json.RawMessage(`{"id":"7","html":"<b>&\u2028","n":9007199254740993,"x":null}`),
 		Status:   422, Message: `"quoted" <and> broken` + "\n", RequestID: "abc", Attempts: 4,
 		Unknown: true, Unsent: true, Error: "mergeOrUpload of document \"7\" failed",

@@ -135,7 +135,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 					assert.NoError(t, r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.Hotels(fmt.Sprint("w", i), n)...))
 				}()
 				synctest.Wait()
-				assert.Equal(t, i+1, r.Sender.Stats().BlockedAdders)
+				assert.Equal(t, i+1, r.Sender.Stats().BlockedProducers)
 			}
 			time.Sleep(time.Hour)
 			for _, e := range r.Events("sent") {
@@ -218,7 +218,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			synctest.Wait()
 			r.Upload(sendertest.HotelOfSize("small", 300))
 			assert.Equal(t, time.Minute, r.Now(), "the small one fits as soon as the large one has gone")
-			assert.Zero(t, r.Sender.Stats().BlockedAdders)
+			assert.Zero(t, r.Sender.Stats().BlockedProducers)
 			require.NoError(t, r.Flush())
 			assert.Equal(t, []string{"k", "small"}, r.Indexed())
 		})

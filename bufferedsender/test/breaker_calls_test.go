@@ -30,7 +30,7 @@ func TestDisablingTheBreakerOverridesEverything(t *testing.T) {
 		b.Disable()
 		synctest.Wait()
 		assert.Empty(t, r.Requests(), "nothing for an hour, and Reset does not end it")
-		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		b.Enable()
 		require.NoError(t, r.Flush())
 		assert.Equal(t, time.Hour, r.Now(), "Enable wakes the sender at once")
@@ -254,17 +254,17 @@ func TestAResumeDoesNotHideAnOpenBreaker(t *testing.T) {
 		release := make(chan struct{})
 		b := sendertest.SteadyBreaker(t, nil)
 		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}, Handlers: sendertest.Handlers{HealthChanged: func(_ context.Context, h *events.HealthChange) {
-			if h.To == events.Paused {
+			if h.To == events.HealthStatePaused {
 				<-release
 			}
 		}}})
 		b.Disable()
 		synctest.Wait()
-		require.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		require.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		r.Sender.Pause()
 		synctest.Wait()
 		r.Sender.Resume() // the handler hangs
-		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		assert.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil), bufferedsender.ErrCircuitOpen)
 		close(release)
 		b.Enable()

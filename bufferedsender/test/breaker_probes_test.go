@@ -96,7 +96,7 @@ func TestAnOpenBreakerWakesByItself(t *testing.T) {
 			time.Sleep(time.Hour)
 			assert.Len(t, r.Requests(), 1)
 			assert.Equal(t, breaker.HalfOpen, b.Status().State)
-			assert.Equal(t, events.HalfOpen, r.Sender.Health().State, "it wants something to try with")
+			assert.Equal(t, events.HealthStateHalfOpen, r.Sender.Health().State, "it wants something to try with")
 			r.Respond(nil)
 			r.Upload(sendertest.Hotels("k", 3)...)
 			synctest.Wait()

@@ -151,7 +151,7 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 			r := sendertest.New(t, opts)
 			r.Service.SetFaults(&searchtest.Faults{
 				Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
-				Capacity: &searchtest.Capacity{DocumentsPerSecond: 20, Reply: 429},
+				Capacity: &searchtest.Capacity{DocumentsPerSecond: 20, Status: 429},
 			})
 			small, err := bufferedsender.New(r.Client, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 9}, Outage: opts.Outage, Logger: sendertest.NoLog})
 			require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: c.slots, MaxBatchActions: c.batch}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 				r.Service.SetFaults(&searchtest.Faults{
 					Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
-					Capacity: &searchtest.Capacity{DocumentsPerSecond: c.perSecond, Reply: c.reply},
+					Capacity: &searchtest.Capacity{DocumentsPerSecond: c.perSecond, Status: c.reply},
 				})
 				r.Upload(sendertest.Hotels("k", c.n)...)
 				require.NoError(t, r.Close(), "nothing is wrong but the capacity")

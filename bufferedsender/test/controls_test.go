@@ -291,14 +291,14 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 					}))
 					synctest.Wait()
 				}
-				assert.Equal(t, 3, r.Sender.Stats().BlockedAdders)
+				assert.Equal(t, 3, r.Sender.Stats().BlockedProducers)
 				_, err = r.Sender.SetLimits(c.high)
 				require.NoError(t, err)
 				for _, b := range blocked {
 					require.NoError(t, <-b)
 				}
 				assert.Zero(t, r.Now(), "at once")
-				assert.Zero(t, r.Sender.Stats().BlockedAdders)
+				assert.Zero(t, r.Sender.Stats().BlockedProducers)
 				r.Sender.Resume()
 				require.NoError(t, r.Flush())
 				var sent []string
@@ -398,7 +398,7 @@ func TestAPauseIsSeenWhileAHandlerHangs(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.Sender.Pause()
 		health := r.Sender.Health()
-		assert.Equal(t, events.Paused, health.State)
+		assert.Equal(t, events.HealthStatePaused, health.State)
 		assert.ErrorIs(t, health.Err, bufferedsender.ErrPaused)
 		assert.Equal(t, time.Now(), health.Since)
 		assert.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil), bufferedsender.ErrPaused)
@@ -406,6 +406,6 @@ func TestAPauseIsSeenWhileAHandlerHangs(t *testing.T) {
 		require.NoError(t, <-flushed)
 		assert.Equal(t, health, r.Sender.Health(), "since Pause, not since the sender has noticed")
 		r.Sender.Resume()
-		assert.Equal(t, bufferedsender.Health{State: events.Healthy, Since: time.Now()}, r.Sender.Health())
+		assert.Equal(t, bufferedsender.Health{State: events.HealthStateHealthy, Since: time.Now()}, r.Sender.Health())
 	})
 }

@@ -53,7 +53,7 @@ func TestADeadLetterSaysEverything(t *testing.T) {
 		letter := dead.All()[0]
 		assert.Equal(t, "hotels", letter.Index)
 		assert.Equal(t, "k", letter.Key)
-		assert.Equal(t, models.ActionUpload, letter.Action)
+		assert.Equal(t, models.ActionTypeUpload, letter.Action)
 		assert.JSONEq(t, `{"id":"k","name":"<b>&","rooms":7}`, string(letter.Document))
 		assert.Equal(t, 409, letter.Status)
 		assert.Equal(t, "version conflict", letter.Message)
@@ -292,7 +292,7 @@ func TestADeletedDocumentDoesNotComeBackAsADeadLetterWhenCloseGivesUp(t *testing
 		assert.Equal(t, 3, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).Unsent)
 		letters := dead.All()
 		require.Len(t, letters, 1)
-		assert.Equal(t, models.ActionDelete, letters[0].Action)
+		assert.Equal(t, models.ActionTypeDelete, letters[0].Action)
 		assert.True(t, letters[0].Unsent)
 		assert.JSONEq(t, `{"id":"k"}`, string(letters[0].Document))
 	})

@@ -55,7 +55,7 @@ func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 		r.Sender.Resume()
 		time.Sleep(time.Minute)
 		s := r.Sender.Stats()
-		t.Log("added by 50 callers a minute after the buffer is empty:", added.Load(), "pending", s.PendingActions, "waiting", s.BlockedAdders)
+		t.Log("added by 50 callers a minute after the buffer is empty:", added.Load(), "pending", s.PendingActions, "waiting", s.BlockedProducers)
 		assert.EqualValues(t, 49, added.Load())
 		late := sendertest.Later(func() error {
 			return r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotel{ID: "newcomer"})
@@ -111,7 +111,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 		st := s.Stats()
 		cancel()
 		wg.Wait()
-		t.Log("in a second before:", before, "ten seconds after it was full:", after, "pending", st.PendingActions, "blocked", st.BlockedAdders)
+		t.Log("in a second before:", before, "ten seconds after it was full:", after, "pending", st.PendingActions, "blocked", st.BlockedProducers)
 		assert.Greater(t, after, before/2)
 	})
 }
@@ -220,7 +220,7 @@ func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				held := heapNow() - before
-				t.Logf("%.1f MB, %.1f times the limit; WaitingBytes by its own account %d", float64(held)/1e6, float64(held)/limit, s.Stats().BlockedAdders)
+				t.Logf("%.1f MB, %.1f times the limit; WaitingBytes by its own account %d", float64(held)/1e6, float64(held)/limit, s.Stats().BlockedProducers)
 				assert.Less(t, held, int64(3*limit), "the buffer, its documents, and what fits in once more")
 				s.Resume()
 			})

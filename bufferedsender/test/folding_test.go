@@ -366,8 +366,8 @@ func TestEachFoldedActionHasTheOutcomeOfItsWrite(t *testing.T) {
 }
 
 const (
-	upload        = models.ActionUpload
-	merge         = models.ActionMerge
-	mergeOrUpload = models.ActionMergeOrUpload
-	remove        = models.ActionDelete
+	upload        = models.ActionTypeUpload
+	merge         = models.ActionTypeMerge
+	mergeOrUpload = models.ActionTypeMergeOrUpload
+	remove        = models.ActionTypeDelete
 )

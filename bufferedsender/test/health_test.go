@@ -24,7 +24,7 @@ func TestHealthOfEachState(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		began := time.Now()
 		h := r.Health()
-		assert.Equal(t, events.Healthy, h.State)
+		assert.Equal(t, events.HealthStateHealthy, h.State)
 		require.NoError(t, h.Err)
 		assert.Empty(t, h.Reason)
 		assert.True(t, began.Equal(h.Since))
@@ -33,17 +33,17 @@ func TestHealthOfEachState(t *testing.T) {
 		r.Respond(sendertest.First(1, sendertest.Always(429, "")))
 		r.Upload(sendertest.Hotel{ID: "throttled"})
 		h = r.Health()
-		assert.Equal(t, events.Throttled, h.State)
+		assert.Equal(t, events.HealthStateThrottled, h.State)
 		assert.Equal(t, time.Second, h.Since.Sub(began))
 		assert.NotEmpty(t, h.Reason)
 		require.NoError(t, r.Flush())
-		assert.Equal(t, events.Healthy, r.Health().State)
+		assert.Equal(t, events.HealthStateHealthy, r.Health().State)
 		assert.Equal(t, 11*time.Second, r.Health().Since.Sub(began))
 
 		r.Respond(sendertest.Always(401, sendertest.ErrorBody("wrong key")))
 		r.Upload(sendertest.Hotel{ID: "refused"})
 		h = r.Health()
-		assert.Equal(t, events.CircuitOpen, h.State)
+		assert.Equal(t, events.HealthStateCircuitOpen, h.State)
 		require.ErrorIs(t, h.Err, bufferedsender.ErrCircuitOpen)
 		var answer *search.Error
 		require.ErrorAs(t, h.Err, &answer)
@@ -53,24 +53,24 @@ func TestHealthOfEachState(t *testing.T) {
 		time.Sleep(time.Second)
 		r.Sender.Pause()
 		h = r.Health()
-		assert.Equal(t, events.Paused, h.State, "of several the last in the order of the constants")
+		assert.Equal(t, events.HealthStatePaused, h.State, "of several the last in the order of the constants")
 		require.ErrorIs(t, h.Err, bufferedsender.ErrPaused)
 		assert.Equal(t, 12*time.Second, h.Since.Sub(began))
 		r.Sender.Resume()
-		assert.Equal(t, events.CircuitOpen, r.Health().State)
+		assert.Equal(t, events.HealthStateCircuitOpen, r.Health().State)
 		r.Respond(nil)
 		b.Reset()
-		assert.Equal(t, events.Healthy, r.Health().State)
+		assert.Equal(t, events.HealthStateHealthy, r.Health().State)
 
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		r.Upload(sendertest.Hotel{ID: "last"})
 		closed := sendertest.Later(r.Close)
 		h = r.Health()
-		assert.Equal(t, events.Closing, h.State)
+		assert.Equal(t, events.HealthStateClosing, h.State)
 		assert.Equal(t, 12*time.Second, h.Since.Sub(began))
 		require.NoError(t, <-closed, "the one that met the 401 has waited")
 		h = r.Health()
-		assert.Equal(t, events.Closed, h.State)
+		assert.Equal(t, events.HealthStateClosed, h.State)
 		assert.Equal(t, 22*time.Second, h.Since.Sub(began))
 	})
 	t.Run("a breaker that is disabled is not closed", func(t *testing.T) {
@@ -79,10 +79,10 @@ func TestHealthOfEachState(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: b}})
 			b.Disable()
 			h := r.Health()
-			assert.Equal(t, events.CircuitOpen, h.State)
+			assert.Equal(t, events.HealthStateCircuitOpen, h.State)
 			require.ErrorIs(t, h.Err, bufferedsender.ErrCircuitOpen)
 			b.Enable()
-			assert.Equal(t, events.Healthy, r.Health().State)
+			assert.Equal(t, events.HealthStateHealthy, r.Health().State)
 		})
 	})
 }
@@ -104,8 +104,8 @@ func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 		synctest.Wait()
 		states := l.HealthStates()
 		assert.Equal(t, []events.HealthState{
-			events.Throttled, events.Healthy, // for 10 s
-			events.CircuitOpen, events.Healthy,
+			events.HealthStateThrottled, events.HealthStateHealthy, // for 10 s
+			events.HealthStateCircuitOpen, events.HealthStateHealthy,
 		}, states, "twenty probes that fail change nothing")
 		for range 3 {
 			r.Sender.Pause()
@@ -119,12 +119,12 @@ func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 		}
 		require.NoError(t, r.Close())
 		states = l.HealthStates()
-		assert.Equal(t, []events.HealthState{events.Paused, events.Healthy, events.Paused, events.Healthy, events.Paused, events.Healthy}, states[4:10])
-		assert.Equal(t, events.Closed, states[len(states)-1])
+		assert.Equal(t, []events.HealthState{events.HealthStatePaused, events.HealthStateHealthy, events.HealthStatePaused, events.HealthStateHealthy, events.HealthStatePaused, events.HealthStateHealthy}, states[4:10])
+		assert.Equal(t, events.HealthStateClosed, states[len(states)-1])
 		assert.LessOrEqual(t, len(states), 12)
 
 		changes := l.HealthChanges()
-		from := events.Healthy
+		from := events.HealthStateHealthy
 		var at time.Time
 		for i, h := range changes {
 			assert.Equal(t, from, h.From, "%d joins the one before", i)
@@ -169,7 +169,7 @@ func TestHealthHandlersAreCallbacksLikeTheOthers(t *testing.T) {
 		var inside []error
 		panics := 0
 		r = sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{HealthChanged: func(ctx context.Context, h *events.HealthChange) {
-			if h.To != events.Closed {
+			if h.To != events.HealthStateClosed {
 				inside = append(inside, r.Sender.Flush(context.Background(), nil), r.Sender.Close(ctx))
 			}
 			panics++
@@ -279,8 +279,8 @@ func TestThrottledIsNotOpen(t *testing.T) {
 		r.Upload(sendertest.Hotels("k", 300)...)
 		require.NoError(t, r.Flush())
 		assert.Len(t, r.Indexed(), 300)
-		assert.NotContains(t, l.HealthStates(), events.CircuitOpen)
-		assert.Contains(t, l.HealthStates(), events.Throttled)
+		assert.NotContains(t, l.HealthStates(), events.HealthStateCircuitOpen)
+		assert.Contains(t, l.HealthStates(), events.HealthStateThrottled)
 		assert.Zero(t, b.Status().Counts.Opened)
 		assert.Positive(t, r.Sender.Stats().Throttled)
 	})

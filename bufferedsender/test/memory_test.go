@@ -143,7 +143,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				require.Equal(t, callers-limit/size, s.Stats().BlockedAdders)
+				require.Equal(t, callers-limit/size, s.Stats().BlockedProducers)
 				held := heapNow() - before
 				t.Logf("%.1f MB, %.1f times the limit; %.1f MB if all were encoded", float64(held)/1e6, float64(held)/limit, float64(callers*size)/1e6)
 				assert.Less(t, held, int64(5*limit/2))

@@ -61,7 +61,7 @@ func TestAMergeOfAMissingDocument(t *testing.T) {
 			assert.Equal(t, []string{"k", "there"}, r.Indexed())
 			assert.Equal(t, 1, roomsOf(r, "k"))
 			end := l.Endings("k")[0]
-			assert.Equal(t, models.ActionMerge, end.Type, "the event shows the action as it was added")
+			assert.Equal(t, models.ActionTypeMerge, end.Type, "the event shows the action as it was added")
 			assert.Equal(t, 201, end.Status)
 			assert.Equal(t, 1, end.Attempts, "it used no attempt")
 			var actions []string
@@ -195,7 +195,7 @@ func TestMergeMissingAcrossRetries(t *testing.T) {
 			failure := r.Failure("k")
 			assert.Equal(t, 409, failure.Status)
 			assert.True(t, failure.Exhausted)
-			assert.Equal(t, models.ActionMerge, failure.Type)
+			assert.Equal(t, models.ActionTypeMerge, failure.Type)
 			assert.Len(t, r.Requests(), 5, "the merge and four attempts of what became of it")
 		})
 	})

@@ -81,7 +81,7 @@ func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 					require.NoError(t, err)
 					assert.Contains(t, [][]string{{"k-0", "k-1", "k-2", "k-3"}, behindFirst}, l.Purged())
 				}
-				assert.Zero(t, r.Sender.Stats().BlockedAdders)
+				assert.Zero(t, r.Sender.Stats().BlockedProducers)
 				r.Respond(nil)
 				_ = r.Flush()
 			})

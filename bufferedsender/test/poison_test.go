@@ -93,7 +93,7 @@ func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 		r.Upload(append(sendertest.Hotels("k", 1000), sendertest.Hotels("poison", bad)...)...)
 		time.Sleep(time.Minute)
 		assert.LessOrEqual(t, r.Sender.Stats().Failed, int64(20), "it may be the index")
-		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		assert.Contains(t, r.Sender.Health().Reason, "Edm.Int32")
 		r.Upload(sendertest.Hotel{ID: "late"})
 		assert.Equal(t, bad, sendertest.FlushFailures(t, r.Flush()))
@@ -132,14 +132,14 @@ func TestHealthDoesNotFlickerWhileAllThatIsLeftIsHeldApart(t *testing.T) {
 		r.Upload(append(with, without...)...)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait() // no handler runs
-		assert.Equal(t, []events.HealthState{events.CircuitOpen}, changes)
-		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+		assert.Equal(t, []events.HealthState{events.HealthStateCircuitOpen}, changes)
+		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		assert.Contains(t, r.Sender.Health().Reason, "'rooms'")
 		r.Upload(sendertest.Hotel{ID: "new-499", Name: "behind another one"})
 		time.Sleep(time.Second)
-		assert.Equal(t, events.CircuitOpen, r.Sender.Health().State, "one that waits behind another of its key is held too")
+		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State, "one that waits behind another of its key is held too")
 		sendertest.FlushFailures(t, r.Flush())
-		assert.Equal(t, events.Healthy, changes[len(changes)-1])
+		assert.Equal(t, events.HealthStateHealthy, changes[len(changes)-1])
 	})
 }
 
@@ -168,7 +168,7 @@ func TestASoleDocumentFindsOutThatTheServiceIsGone(t *testing.T) {
 				gone, service.err, requests = true, sendertest.ErrReset, 0
 				began := time.Now()
 				require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "late"}))
-				for s.Health().State != events.CircuitOpen && time.Since(began) < time.Minute {
+				for s.Health().State != events.HealthStateCircuitOpen && time.Since(began) < time.Minute {
 					time.Sleep(100 * time.Millisecond)
 				}
 				assert.LessOrEqual(t, time.Since(began), bufferedsender.DefaultAutoFlushInterval+5*time.Second)

@@ -17,7 +17,7 @@ import (
 )
 
 func rawUpload(key, document string) models.RawAction {
-	return models.RawAction{Key: key, Type: models.ActionUpload, Document: json.RawMessage(document)}
+	return models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: json.RawMessage(document)}
 }
 
 func TestRawActionsShareTheOrderOfTheirKeysWithTheOthers(t *testing.T) {
@@ -26,7 +26,7 @@ func TestRawActionsShareTheOrderOfTheirKeysWithTheOthers(t *testing.T) {
 		raw := r.Sender.Raw()
 		r.Upload(sendertest.Hotel{ID: "a", Name: "typed", Rooms: 1})
 		require.NoError(t, raw.Add(t.Context(),
-			models.RawAction{Key: "a", Type: models.ActionMerge, Document: json.RawMessage(` {"id":"a", "rooms":2} `)},
+			models.RawAction{Key: "a", Type: models.ActionTypeMerge, Document: json.RawMessage(` {"id":"a", "rooms":2} `)},
 			rawUpload("b", `{"id":"b","rooms":3}`),
 		))
 		r.Upload(sendertest.Hotel{ID: "b", Rooms: 4})
@@ -34,7 +34,7 @@ func TestRawActionsShareTheOrderOfTheirKeysWithTheOthers(t *testing.T) {
 		assert.Equal(t, 2, roomsOf(r, "a"))
 		assert.Equal(t, 4, roomsOf(r, "b"))
 
-		require.NoError(t, raw.Add(t.Context(), models.RawAction{Key: "b", Type: models.ActionDelete}))
+		require.NoError(t, raw.Add(t.Context(), models.RawAction{Key: "b", Type: models.ActionTypeDelete}))
 		require.NoError(t, r.Flush())
 		assert.Len(t, r.Indexed(), 1, "a delete needs no document")
 	})

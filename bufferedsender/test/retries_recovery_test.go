@@ -101,7 +101,7 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 					}))
 					r.Upload(sendertest.Hotels("k", 100)...)
 					time.Sleep(time.Minute)
-					assert.Equal(t, events.CircuitOpen, r.Sender.Health().State)
+					assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 					assert.LessOrEqual(t, len(r.Requests()), 3*inFlight+20, "but for a probe now and then nothing is sent")
 					require.NoError(t, r.Flush())
 					r.AllCompleted(100)

@@ -129,7 +129,7 @@ func TestBackOffOfADocumentDoublesToItsCap(t *testing.T) {
 }
 
 func TestRetryAfterIsAFloorOfThePause(t *testing.T) {
-	for _, form := range []searchtest.RetryAfterForm{searchtest.RetryAfterSeconds, searchtest.RetryAfterDate, searchtest.RetryAfterMS, searchtest.XMSRetryAfterMS} {
+	for _, form := range []searchtest.RetryAfterForm{searchtest.RetryAfterSeconds, searchtest.RetryAfterDate, searchtest.RetryAfterMS, searchtest.RetryAfterXMS} {
 		for _, status := range []int{429, 503} {
 			for name, c := range map[string]struct{ delay, header, want time.Duration }{
 				"longer than the back-off":  {time.Millisecond, 97 * time.Second, 97 * time.Second},

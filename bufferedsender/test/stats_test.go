@@ -95,7 +95,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 					}()
 				}
 			},
-			moved: []string{"BlockedAdders +3", "BlockedBytes"},
+			moved: []string{"BlockedProducers +3", "BlockedBytes"},
 		},
 		"and no longer": {
 			opts: sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 2}},

@@ -153,10 +153,10 @@ func TestManualNamesTheValuesOfAttributes(t *testing.T) {
 	raw, err := os.ReadFile("../TELEMETRY.md")
 	require.NoError(t, err)
 	values := []string{"completed", "failed", "unsent", "written", "lost", "connection", "timeout", "cancelled", "abandoned", "malformed_reply", "panic"}
-	for state := events.Healthy; state <= events.Closed; state++ {
+	for state := events.HealthStateHealthy; state <= events.HealthStateClosed; state++ {
 		values = append(values, strings.NewReplacer(" ", "_", "-", "_").Replace(state.String()))
 	}
-	for _, typ := range []models.ActionType{models.ActionUpload, models.ActionMerge, models.ActionMergeOrUpload, models.ActionDelete} {
+	for _, typ := range []models.ActionType{models.ActionTypeUpload, models.ActionTypeMerge, models.ActionTypeMergeOrUpload, models.ActionTypeDelete} {
 		values = append(values, string(typ))
 	}
 	for _, value := range values {

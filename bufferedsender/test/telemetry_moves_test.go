@@ -123,7 +123,7 @@ var movements = map[string]movement{
 		act: func(r *sendertest.Rig) {
 			go r.Sender.UploadDocuments(sendertest.Within(r.T, time.Hour), sendertest.Hotel{ID: "a"}) //nolint:errcheck // accepted when all is over
 		},
-		want: reading{"adders.blocked": 1},
+		want: reading{"producers.blocked": 1},
 	},
 	"a document is refused": {
 		before: func(r *sendertest.Rig) {

@@ -136,7 +136,7 @@ func checkSums(r *sendertest.Rig, events *eventCounts) {
 		"queue.items":                    int64(s.PendingActions),
 		"queue.bytes":                    s.PendingBytes,
 		"requests.inflight":              int64(s.InFlight),
-		"adders.blocked":                 int64(s.BlockedAdders),
+		"producers.blocked":              int64(s.BlockedProducers),
 	} {
 		assert.Equal(t, want, counts[name], "%s, at %s", name, r.Now())
 	}
@@ -201,7 +201,7 @@ func TestTheMetricOfHealthSaysWhatHealthSays(t *testing.T) {
 		flushed := sendertest.Later(r.Flush)
 		synctest.Wait()
 		r.Sender.Pause() // the sender's goroutine does not come to it
-		require.Equal(t, events.Paused, r.Sender.Health().State)
+		require.Equal(t, events.HealthStatePaused, r.Sender.Health().State)
 		assert.Equal(t, "paused", healthMetric(t, r))
 		r.Sender.Resume()
 		close(release)

@@ -316,7 +316,7 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 func (l *tuningLoad) setCapacity(perSecond float64) {
 	f := &searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(l.row.latency)}}}
 	if perSecond > 0 {
-		f.Capacity = &searchtest.Capacity{DocumentsPerSecond: perSecond, Reply: l.row.reply, RetryAfter: searchtest.Duration(l.row.retryAfter)}
+		f.Capacity = &searchtest.Capacity{DocumentsPerSecond: perSecond, Status: l.row.reply, RetryAfter: searchtest.Duration(l.row.retryAfter)}
 	}
 	l.srv.SetFaults(f)
 }

@@ -40,7 +40,7 @@ func (r *RigOf[D]) CheckAccounts() {
 	assert.Zero(r.T, s.PendingActions, "pending after Close")
 	assert.Zero(r.T, s.PendingBytes, "bytes pending after Close")
 	assert.Zero(r.T, s.InFlight, "requests after Close")
-	assert.Zero(r.T, s.BlockedAdders, "producers waiting after Close")
+	assert.Zero(r.T, s.BlockedProducers, "producers waiting after Close")
 	var unsent, failed int64
 	for _, e := range r.Events("failed") {
 		if errors.Is(e.Err, bufferedsender.ErrClosed) {

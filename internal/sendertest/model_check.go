@@ -59,7 +59,7 @@ func (s *schedule) check() {
 	if int64(accepted) != stats.Accepted || int64(completed) != stats.Completed || int64(failed) != stats.Failed || int64(unsent) != stats.Unsent {
 		s.errorf("%d accepted, %d completed, %d failed, %d unsent; Stats says %+v", accepted, completed, failed, unsent, stats)
 	}
-	if stats.PendingActions != 0 || stats.PendingBytes != 0 || stats.InFlight != 0 || stats.BlockedAdders != 0 {
+	if stats.PendingActions != 0 || stats.PendingBytes != 0 || stats.InFlight != 0 || stats.BlockedProducers != 0 {
 		s.errorf("after Close: %+v", stats)
 	}
 	var closed *bufferedsender.CloseError
@@ -97,7 +97,7 @@ func idsOf(rs []*record) (ids []int) {
 // checkObserved compares what the hooks were called with with each other and with Stats.
 func (s *schedule) checkObserved(stats *bufferedsender.Stats) {
 	t := &s.observed
-	if t.health != events.Closed || !t.closed {
+	if t.health != events.HealthStateClosed || !t.closed {
 		s.errorf("at the end health is %v, and that Closed was called is %t", t.health, t.closed)
 	}
 	if int64(t.batches-t.notSent) != stats.Requests || len(t.cuts) != t.batches {
@@ -159,15 +159,15 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 			next := map[docState]bool{}
 			for st := range states {
 				action := r.action
-				if s.options.OnMergeMissing == bufferedsender.MergeMissingUpload && action.Type == models.ActionMerge {
-					action.Type = models.ActionMergeOrUpload
+				if s.options.OnMergeMissing == bufferedsender.MergeMissingUpload && action.Type == models.ActionTypeMerge {
+					action.Type = models.ActionTypeMergeOrUpload
 				}
 				applied, possible := st.apply(action)
 				switch ignored := s.options.OnMergeMissing == bufferedsender.MergeMissingIgnore; {
 				case r.ended[0] != "completed", r.unknown, r.dropped:
 					next[st] = true
 				case !possible && (ignored || r.folded), // folded with what replaces it
-					ignored && action.Type == models.ActionMerge: // answered with a 404 of the fault script
+					ignored && action.Type == models.ActionTypeMerge: // answered with a 404 of the fault script
 					next[st] = true
 				}
 				if r.dropped {
@@ -202,15 +202,15 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 
 func (st docState) apply(a models.IndexDocumentsAction[modelDoc]) (next docState, possible bool) {
 	switch a.Type {
-	case models.ActionDelete:
+	case models.ActionTypeDelete:
 		return docState{}, true
-	case models.ActionUpload:
+	case models.ActionTypeUpload:
 		st = docState{true, "null", "null"}
-	case models.ActionMerge:
+	case models.ActionTypeMerge:
 		if !st.exists {
 			return st, false
 		}
-	case models.ActionMergeOrUpload:
+	case models.ActionTypeMergeOrUpload:
 		if !st.exists {
 			st = docState{true, "null", "null"}
 		}

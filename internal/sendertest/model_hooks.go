@@ -135,7 +135,7 @@ func (s *schedule) find(a models.IndexDocumentsAction[modelDoc], key string) *re
 		return r
 	}
 	for _, r := range s.records {
-		if r.key == key && r.action.Type == models.ActionDelete && len(r.ended) == 0 && r.byKey() {
+		if r.key == key && r.action.Type == models.ActionTypeDelete && len(r.ended) == 0 && r.byKey() {
 			return r
 		}
 	}
@@ -211,7 +211,7 @@ func (s *schedule) checkDeadLetter(r *record, e *events.ActionFailed[modelDoc]) 
 		return // the dead letter has what they make together
 	}
 	want, err := json.Marshal(r.action.Document)
-	if r.action.Type == models.ActionDelete {
+	if r.action.Type == models.ActionTypeDelete {
 		want, err = json.Marshal(modelDoc{ID: r.key})
 	}
 	orPanic(err)

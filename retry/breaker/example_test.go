@@ -48,7 +48,7 @@ func Example() {
 // outcome is what an error of a request to the service means, by the table of
 // package retry.
 func outcome(err error) breaker.Outcome {
-	switch decision, _ := retry.Error(err); {
+	switch decision, _ := retry.ForError(err); {
 	case decision.Permanent:
 		return breaker.Trip
 	case decision.Pause:

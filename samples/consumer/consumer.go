@@ -202,7 +202,7 @@ func (c *consumer) batchCompleted(_ context.Context, b *events.Batch) {
 		c.look()
 		return
 	}
-	if b.StatusCode == 0 || retry.Request(b.StatusCode).Cut {
+	if b.StatusCode == 0 || retry.ForRequest(b.StatusCode).NoAnswer {
 		c.mu.Lock()
 		c.noReplyAt = time.Now()
 		c.mu.Unlock()

@@ -108,7 +108,7 @@ func (t *truth) applied(r Record) bool {
 		return true
 	}
 	for _, change := range t.backend.emulator.History(t.index, r.Key) { // it was deleted since
-		if change.Applied() && change.Action == models.ActionUpload && offset(change.Document) >= r.Offset {
+		if change.Applied() && change.Action == models.ActionTypeUpload && offset(change.Document) >= r.Offset {
 			return true
 		}
 	}

@@ -45,7 +45,7 @@ func (s *service) writeNotes(w http.ResponseWriter, r *http.Request) {
 // is not exact: whoever asks at the same moment may get the room.
 func (s *service) full(n int) bool {
 	stats := s.sender.Stats()
-	return stats.BlockedAdders > 0 || stats.PendingActions+n > s.settings.buffer
+	return stats.BlockedProducers > 0 || stats.PendingActions+n > s.settings.buffer
 }
 
 func readNotes(w http.ResponseWriter, r *http.Request) ([]Note, error) {

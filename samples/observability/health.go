@@ -33,7 +33,7 @@ func healthHandler(health func() bufferedsender.Health) http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		if h.State != events.Healthy && h.State != events.Throttled {
+		if h.State != events.HealthStateHealthy && h.State != events.HealthStateThrottled {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		_, _ = w.Write(append(body, '\n'))

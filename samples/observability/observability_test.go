@@ -74,12 +74,12 @@ func TestHealthIsAReadiness(t *testing.T) {
 		status int
 		body   string
 	}{
-		{bufferedsender.Health{State: events.Healthy, Since: since}, 200, `{"state":"healthy","since":"2026-02-10T12:00:00Z"}`},
-		{bufferedsender.Health{State: events.Throttled, Since: since, Reason: "slow", Err: errors.New("slow")}, 200, `{"state":"throttled","since":"2026-02-10T12:00:00Z","reason":"slow"}`},
-		{bufferedsender.Health{State: events.CircuitOpen, Since: since, Reason: `"gone"`}, 503, `{"state":"circuit open","since":"2026-02-10T12:00:00Z","reason":"\"gone\""}`},
-		{bufferedsender.Health{State: events.Paused, Since: since}, 503, `{"state":"paused","since":"2026-02-10T12:00:00Z"}`},
-		{bufferedsender.Health{State: events.Closing, Since: since}, 503, `{"state":"closing","since":"2026-02-10T12:00:00Z"}`},
-		{bufferedsender.Health{State: events.Closed, Since: since}, 503, `{"state":"closed","since":"2026-02-10T12:00:00Z"}`},
+		{bufferedsender.Health{State: events.HealthStateHealthy, Since: since}, 200, `{"state":"healthy","since":"2026-02-10T12:00:00Z"}`},
+		{bufferedsender.Health{State: events.HealthStateThrottled, Since: since, Reason: "slow", Err: errors.New("slow")}, 200, `{"state":"throttled","since":"2026-02-10T12:00:00Z","reason":"slow"}`},
+		{bufferedsender.Health{State: events.HealthStateCircuitOpen, Since: since, Reason: `"gone"`}, 503, `{"state":"circuit open","since":"2026-02-10T12:00:00Z","reason":"\"gone\""}`},
+		{bufferedsender.Health{State: events.HealthStatePaused, Since: since}, 503, `{"state":"paused","since":"2026-02-10T12:00:00Z"}`},
+		{bufferedsender.Health{State: events.HealthStateClosing, Since: since}, 503, `{"state":"closing","since":"2026-02-10T12:00:00Z"}`},
+		{bufferedsender.Health{State: events.HealthStateClosed, Since: since}, 503, `{"state":"closed","since":"2026-02-10T12:00:00Z"}`},
 	} {
 		w := httptest.NewRecorder()
 		healthHandler(func() bufferedsender.Health { return c.health }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))

@@ -132,7 +132,7 @@ func (s *story) gone(ctx context.Context) error {
 	if err := s.add(ctx, 1000); err != nil {
 		return err
 	}
-	if err := s.until(ctx, events.CircuitOpen); err != nil {
+	if err := s.until(ctx, events.HealthStateCircuitOpen); err != nil {
 		return err
 	}
 	if err := s.look(ctx, "the service is gone", http.StatusServiceUnavailable); err != nil {
@@ -150,7 +150,7 @@ func (s *story) paused(ctx context.Context) error {
 	if err := s.add(ctx, 500); err != nil {
 		return err
 	}
-	if err := s.until(ctx, events.Paused); err != nil {
+	if err := s.until(ctx, events.HealthStatePaused); err != nil {
 		return err
 	}
 	if err := s.look(ctx, "somebody has paused the sender", http.StatusServiceUnavailable); err != nil {

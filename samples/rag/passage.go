@@ -38,7 +38,7 @@ func indexDefinition(name string) (models.SearchIndex, error) {
 		}},
 		TokenFilters: []models.TokenFilter{&models.WordDelimiterTokenFilter{Name: "go-words", PreserveOriginal: new(true)}},
 		VectorSearch: &models.VectorSearch{
-			Algorithms: []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.AlgorithmHNSW}},
+			Algorithms: []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.VectorSearchAlgorithmHNSW}},
 			Profiles:   []models.VectorSearchProfile{{Name: "nearest", Algorithm: "graph"}},
 		},
 	}, nil

@@ -75,7 +75,7 @@ func (s *Server) applyBatch(ix *index, x *exchange, actions []action, refused []
 
 // apply applies one action. ix.mu must be held.
 func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status int, message string) {
-	if a.typ == models.ActionDelete {
+	if a.typ == models.ActionTypeDelete {
 		ix.remove(a.key, now)
 		return http.StatusOK, ""
 	}
@@ -85,7 +85,7 @@ func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status 
 	before, found := ix.live[a.key]
 	data := a.data
 	switch {
-	case found && a.typ != models.ActionUpload:
+	case found && a.typ != models.ActionTypeUpload:
 		ix.merged = stored.MergeObjects(ix.merged[:0], sc.fields, before.data, data)
 		if n := stored.CountElements(sc.fields, ix.merged); n > maxComplexElements {
 			return http.StatusBadRequest, tooManyElements(a.key, n)
@@ -94,11 +94,11 @@ func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status 
 		if cap(ix.merged) > largestPooledDocument {
 			ix.merged = nil
 		}
-	case !found && a.typ == models.ActionMerge:
+	case !found && a.typ == models.ActionTypeMerge:
 		return http.StatusNotFound, messageNotFound
 	case !found && s.opts.DocumentQuota > 0 && int64(len(ix.live)) >= s.opts.DocumentQuota:
 		return http.StatusTooManyRequests, messageQuota
-	case a.typ != models.ActionUpload:
+	case a.typ != models.ActionTypeUpload:
 		data = slices.Clone(data) // it is the parser's
 	}
 	if ix.put(a.key, data, now) {

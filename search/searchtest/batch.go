@@ -175,7 +175,7 @@ func (p *batchParser) action() *serviceError {
 	start := p.pos
 	p.buf, p.seen = p.buf[:0], p.seen[:0]
 	p.hasKey, p.itemError, p.elements = false, "", 0
-	a := action{typ: models.ActionUpload}
+	a := action{typ: models.ActionTypeUpload}
 	if err := p.object(p.schema.fields, p.schema.byName, &a.typ); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (p *batchParser) action() *serviceError {
 		return err
 	}
 	a.key, a.size = p.key, p.pos-start
-	if a.typ != models.ActionDelete {
+	if a.typ != models.ActionTypeDelete {
 		if p.elements > maxComplexElements {
 			p.itemError = tooManyElements(a.key, p.elements)
 		}
@@ -197,7 +197,7 @@ func (p *batchParser) action() *serviceError {
 			key, _ := stored.FindMember(document, p.schema.key.Ordinal)
 			document = key.Whole
 		}
-		if a.typ == models.ActionUpload {
+		if a.typ == models.ActionTypeUpload {
 			a.data = append(make([]byte, 0, len(document)), document...)
 		} else {
 			start := len(p.merges)
@@ -317,13 +317,13 @@ func (p *batchParser) actionType(typ *models.ActionType) *serviceError {
 	}
 	switch string(raw) {
 	case "upload":
-		*typ = models.ActionUpload
+		*typ = models.ActionTypeUpload
 	case "merge":
-		*typ = models.ActionMerge
+		*typ = models.ActionTypeMerge
 	case "mergeOrUpload":
-		*typ = models.ActionMergeOrUpload
+		*typ = models.ActionTypeMergeOrUpload
 	case "delete":
-		*typ = models.ActionDelete
+		*typ = models.ActionTypeDelete
 	default:
 		return p.actionError(len(p.actions), fmt.Sprintf("The value '%s' is not a valid @search.action. Valid values are: upload, merge, mergeOrUpload, delete.", raw))
 	}

@@ -17,11 +17,11 @@ type Capacity struct {
 	// Burst is how long the bucket fills before it is full, so how much can be
 	// taken at once after a rest. Defaults to 1s.
 	Burst Duration `json:"burst,omitempty"`
-	// Reply is how what is too much is refused: 0 refuses single documents with
+	// Status is how what is too much is refused: 0 refuses single documents with
 	// a per-document 503, as a busy service does, and 503 or 429 the whole
 	// request with that status, if not all of it can be taken.
-	Reply int `json:"reply,omitempty"`
-	// RetryAfter is sent with Reply 503 and 429. Defaults to no such header.
+	Status int `json:"status,omitempty"`
+	// RetryAfter is sent with Status 503 and 429. Defaults to no such header.
 	RetryAfter     Duration       `json:"retryAfter,omitempty"`
 	RetryAfterForm RetryAfterForm `json:"retryAfterForm,omitempty"`
 }
@@ -81,7 +81,7 @@ func (b *bucket) fill(now time.Time) {
 
 // take charges the bucket for as many of the actions as fit, from the first on,
 // and returns how many those are and the capacity that decided it, which takes
-// every action or none if it has a Reply. What is larger than a full bucket is
+// every action or none if it has a Status. What is larger than a full bucket is
 // let through when the bucket is full, and leaves it in debt: otherwise it could
 // never be sent at all.
 func (b *bucket) take(actions []action, now time.Time) (int, Capacity) {
@@ -97,7 +97,7 @@ func (b *bucket) take(actions []action, now time.Time) (int, Capacity) {
 		return (c.DocumentsPerSecond <= 0 || b.documents >= min(documents, fullDocuments)) &&
 			(c.BytesPerSecond <= 0 || b.bytes >= min(bytes, fullBytes))
 	}
-	if c.Reply != 0 {
+	if c.Status != 0 {
 		bytes := 0.0
 		for i := range actions {
 			bytes += float64(actions[i].size)
@@ -131,9 +131,9 @@ func (s *Server) refusals(x *exchange, actions []action) (refused []result, err 
 		refused[i] = r
 	}
 	n, c := s.bucket.take(actions, time.Now())
-	if n < len(actions) && c.Reply != 0 {
+	if n < len(actions) && c.Status != 0 {
 		setRetryAfter(x.header, time.Duration(c.RetryAfter), c.RetryAfterForm)
-		return nil, &serviceError{status: c.Reply, message: faultMessage(c.Reply)}
+		return nil, &serviceError{status: c.Status, message: faultMessage(c.Status)}
 	}
 	for ; n < len(actions); n++ {
 		refuse(n, result{status: http.StatusServiceUnavailable, message: messageBusy})

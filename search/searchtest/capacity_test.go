@@ -37,7 +37,7 @@ func TestCapacityRefusesWholeRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, status := range []int{429, 503} {
 			p := newProbe(t, nil)
-			p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Burst: Duration(2 * time.Second), Reply: status, RetryAfter: Duration(time.Second)}})
+			p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Burst: Duration(2 * time.Second), Status: status, RetryAfter: Duration(time.Second)}})
 			assert.Equal(t, 200, p.send("POST", indexPath, batchOf(15)).status)
 			a := p.send("POST", indexPath, batchOf(6))
 			assert.Equal(t, status, a.status)
@@ -62,7 +62,7 @@ func TestCapacityInBytes(t *testing.T) {
 // A document or a request larger than a full bucket must not wait for ever.
 func TestCapacityLetsThroughWhatCouldNeverFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 10, Reply: 503}})
+		p := newProbe(t, &Options{Capacity: &Capacity{DocumentsPerSecond: 10, Status: 503}})
 		assert.Equal(t, 200, p.send("POST", indexPath, batchOf(30)).status)
 		time.Sleep(2 * time.Second)
 		assert.Equal(t, 503, p.send("POST", indexPath, batchOf(1)).status, "it is paid for afterwards")
@@ -105,7 +105,7 @@ func TestChangeOfCapacityLetsNoBurstThrough(t *testing.T) {
 		"a larger bucket at the same rate":    {documentsPerSecond(10), &Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Burst: Duration(time.Minute)}}, true, 0, 10},
 		"a limit that was not there: bytes":   {documentsPerSecond(100), &Faults{Capacity: &Capacity{BytesPerSecond: 30}}, true, 3, 3},
 		"one of two limits taken away":        {&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, BytesPerSecond: 50}}, documentsPerSecond(10), true, 5, 10},
-		"whole requests instead of documents": {documentsPerSecond(10), &Faults{Capacity: &Capacity{DocumentsPerSecond: 5, Reply: 503}}, true, 0, 5},
+		"whole requests instead of documents": {documentsPerSecond(10), &Faults{Capacity: &Capacity{DocumentsPerSecond: 5, Status: 503}}, true, 0, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,9 +142,9 @@ func TestCapacityIsFullWhereThereWasNoLimit(t *testing.T) {
 func TestChangeOfCapacityForgivesNoDebt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbe(t, nil)
-		p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Reply: 503}})
+		p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 10, Status: 503}})
 		require.Equal(t, 200, p.send("POST", indexPath, batchOf(30)).status) // twenty too many
-		p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 1, Reply: 503}})
+		p.SetFaults(&Faults{Capacity: &Capacity{DocumentsPerSecond: 1, Status: 503}})
 		time.Sleep(20 * time.Second)
 		assert.Zero(t, p.taken())
 		time.Sleep(time.Second)

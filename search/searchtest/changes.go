@@ -83,7 +83,7 @@ func (l *changeLog) add(key string, typ models.ActionType, status int, from *ori
 	if l.heads == nil {
 		l.heads = make(map[string]uint64)
 	}
-	if l.keepContents && typ != models.ActionUpload {
+	if l.keepContents && typ != models.ActionTypeUpload {
 		data = slices.Clone(data)
 	}
 	e := changeEntry{key: key, seq: l.count, previous: l.heads[key], origin: from, typ: typ, status: status}

@@ -17,7 +17,7 @@ import (
 //	    {"operation": "indexDocuments", "probability": 0.02, "cut": "afterCommit"},
 //	    {"operation": "indexDocuments", "documents": [{"ratio": 0.05, "status": 503}]}
 //	  ],
-//	  "capacity": {"documentsPerSecond": 5000, "reply": 503, "retryAfter": "1s"}
+//	  "capacity": {"documentsPerSecond": 5000, "status": 503, "retryAfter": "1s"}
 //	}
 //
 // For each request the rules are tried in order and the first one that matches
@@ -136,7 +136,7 @@ const (
 	RetryAfterSeconds RetryAfterForm = "seconds"             // Retry-After: 2, rounded up; the default
 	RetryAfterDate    RetryAfterForm = "date"                // Retry-After: Fri, 21 Nov 2025 07:28:00 GMT
 	RetryAfterMS      RetryAfterForm = "retry-after-ms"      // retry-after-ms: 2000
-	XMSRetryAfterMS   RetryAfterForm = "x-ms-retry-after-ms" // x-ms-retry-after-ms: 2000
+	RetryAfterXMS     RetryAfterForm = "x-ms-retry-after-ms" // x-ms-retry-after-ms: 2000
 )
 
 // Cut is when a connection breaks.

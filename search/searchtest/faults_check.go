@@ -109,7 +109,7 @@ func among[S ~string](bad report, field string, value S, allowed ...S) {
 	}
 }
 
-var retryAfterForms = []RetryAfterForm{RetryAfterSeconds, RetryAfterDate, RetryAfterMS, XMSRetryAfterMS}
+var retryAfterForms = []RetryAfterForm{RetryAfterSeconds, RetryAfterDate, RetryAfterMS, RetryAfterXMS}
 
 // check reports everything that is wrong with a rule.
 func (f *Fault) check(bad report) {
@@ -263,11 +263,11 @@ func (c *Capacity) check(bad report) {
 	}
 	notNegative(bad, "burst", c.Burst)
 	notNegative(bad, "retryAfter", c.RetryAfter)
-	if c.Reply != 0 && c.Reply != http.StatusServiceUnavailable && c.Reply != http.StatusTooManyRequests {
-		bad("reply: %d is not 0, 429 or 503", c.Reply)
+	if c.Status != 0 && c.Status != http.StatusServiceUnavailable && c.Status != http.StatusTooManyRequests {
+		bad("status: %d is not 0, 429 or 503", c.Status)
 	}
-	if c.RetryAfter != 0 && c.Reply == 0 {
-		bad("retryAfter: does nothing without a reply of 429 or 503")
+	if c.RetryAfter != 0 && c.Status == 0 {
+		bad("retryAfter: does nothing without a status of 429 or 503")
 	}
 	among(bad, "retryAfterForm", c.RetryAfterForm, retryAfterForms...)
 	if c.RetryAfterForm != "" && c.RetryAfter == 0 {

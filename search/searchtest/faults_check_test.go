@@ -107,11 +107,11 @@ func TestCapacitiesThatCanDoNothingAreRefused(t *testing.T) {
 		"bytesPerSecond: NaN is not between 0 and 1e+15":                                                       {BytesPerSecond: math.NaN()},
 		"bytesPerSecond: +Inf is not between 0 and 1e+15":                                                      {BytesPerSecond: math.Inf(1)},
 		"burst: -1s is negative":                                                                               {BytesPerSecond: 1, Burst: -second},
-		"reply: 500 is not 0, 429 or 503":                                                                      {BytesPerSecond: 1, Reply: 500},
-		"retryAfter: does nothing without a reply of 429 or 503":                                               {BytesPerSecond: 1, RetryAfter: second},
-		"retryAfter: -1s is negative":                                                                          {BytesPerSecond: 1, Reply: 503, RetryAfter: -second},
-		"retryAfterForm: does nothing without retryAfter":                                                      {BytesPerSecond: 1, Reply: 503, RetryAfterForm: RetryAfterDate},
-		`retryAfterForm: "x" is unknown: use one of ["seconds" "date" "retry-after-ms" "x-ms-retry-after-ms"]`: {BytesPerSecond: 1, Reply: 503, RetryAfter: second, RetryAfterForm: "x"},
+		"status: 500 is not 0, 429 or 503":                                                                     {BytesPerSecond: 1, Status: 500},
+		"retryAfter: does nothing without a status of 429 or 503":                                              {BytesPerSecond: 1, RetryAfter: second},
+		"retryAfter: -1s is negative":                                                                          {BytesPerSecond: 1, Status: 503, RetryAfter: -second},
+		"retryAfterForm: does nothing without retryAfter":                                                      {BytesPerSecond: 1, Status: 503, RetryAfterForm: RetryAfterDate},
+		`retryAfterForm: "x" is unknown: use one of ["seconds" "date" "retry-after-ms" "x-ms-retry-after-ms"]`: {BytesPerSecond: 1, Status: 503, RetryAfter: second, RetryAfterForm: "x"},
 	} {
 		got := linesOf((&Faults{Capacity: &c}).Validate())
 		assert.Equal(t, []string{"faults script: capacity: " + want}, got)
@@ -147,7 +147,7 @@ func TestRulesThatDoSomethingAreTaken(t *testing.T) {
 	} {
 		assert.NoError(t, (&Faults{Rules: rules}).Validate(), name)
 	}
-	assert.NoError(t, (&Faults{Capacity: &Capacity{BytesPerSecond: 1e15, Reply: 429, RetryAfter: second, RetryAfterForm: RetryAfterDate}}).Validate())
+	assert.NoError(t, (&Faults{Capacity: &Capacity{BytesPerSecond: 1e15, Status: 429, RetryAfter: second, RetryAfterForm: RetryAfterDate}}).Validate())
 	assert.NoError(t, new(Faults).Validate())
 }
 
@@ -170,12 +170,12 @@ func TestRuleBehindAWiderOneIsRefused(t *testing.T) {
 func TestEveryProblemOfAScriptIsReportedAtOnce(t *testing.T) {
 	err := (&Faults{
 		Rules:    []Fault{{Status: 1, Every: -1, Count: 1, Documents: []DocumentFault{{Ratio: 2}, {Nth: -1}}}, {}, {Cut: "x", Message: "y"}},
-		Capacity: &Capacity{Reply: 1},
+		Capacity: &Capacity{Status: 1},
 	}).Validate()
 	var joined interface{ Unwrap() []error }
 	require.True(t, errors.As(err, &joined))
 	assert.Len(t, joined.Unwrap(), 11, err)
-	for _, part := range []string{"rule 0: status", "rule 0: every", "rule 0: documents 0: ratio", "rule 0: documents 1: nth", "rule 1: has no effect", "rule 2: cut", "rule 2: message", "rule 2: is never reached", "capacity: reply", "capacity: does nothing"} {
+	for _, part := range []string{"rule 0: status", "rule 0: every", "rule 0: documents 0: ratio", "rule 0: documents 1: nth", "rule 1: has no effect", "rule 2: cut", "rule 2: message", "rule 2: is never reached", "capacity: status", "capacity: does nothing"} {
 		assert.ErrorContains(t, err, part)
 	}
 }

@@ -81,7 +81,7 @@ func TestEveryNameOfAFaultIsAccepted(t *testing.T) {
 		switch typ, name := match[1], match[2]; typ {
 		case "RetryAfterForm":
 			f = Fault{Status: 503, RetryAfter: 1, RetryAfterForm: RetryAfterForm(name)}
-			capacity := Capacity{DocumentsPerSecond: 1, Reply: 503, RetryAfter: 1, RetryAfterForm: RetryAfterForm(name)}
+			capacity := Capacity{DocumentsPerSecond: 1, Status: 503, RetryAfter: 1, RetryAfterForm: RetryAfterForm(name)}
 			assert.NoError(t, (&Faults{Capacity: &capacity}).Validate())
 		case "Cut":
 			f = Fault{Cut: Cut(name)}

@@ -21,7 +21,7 @@ func TestScriptIsReadFromJSON(t *testing.T) {
 			{"operation": "indexDocuments", "from": "1m", "for": "30s", "body": "truncated", "results": "shuffled", "delay": "10ms"},
 			{"operation": "indexDocuments", "documents": [{"ratio": 0.05, "status": 503}]}
 		],
-		"capacity": {"documentsPerSecond": 5000, "reply": 503, "retryAfter": "1s"}
+		"capacity": {"documentsPerSecond": 5000, "status": 503, "retryAfter": "1s"}
 	}`))
 	require.NoError(t, err)
 	assert.EqualValues(t, 42, f.Seed)
@@ -30,7 +30,7 @@ func TestScriptIsReadFromJSON(t *testing.T) {
 	assert.Equal(t, Duration(time.Minute), f.Rules[3].From)
 	assert.Equal(t, Duration(30*time.Second), f.Rules[3].For)
 	assert.Equal(t, 0.05, f.Rules[4].Documents[0].Ratio)
-	assert.Equal(t, &Capacity{DocumentsPerSecond: 5000, Reply: 503, RetryAfter: Duration(time.Second)}, f.Capacity)
+	assert.Equal(t, &Capacity{DocumentsPerSecond: 5000, Status: 503, RetryAfter: Duration(time.Second)}, f.Capacity)
 	text, err := json.Marshal(f)
 	require.NoError(t, err)
 	again, err := ParseFaults(strings.NewReader(string(text)))
@@ -60,9 +60,9 @@ func TestScriptWithMistakesIsRefusedWithAllOfThem(t *testing.T) {
 			"faults script: rule 0: cut: true is not a string", "faults script: rule 0: commit: 1 is not true or false", `faults script: rule 0: probability: "x" is not a number`,
 			`faults script: rule 0: documents 0: keys: "a" is not a list of strings`, `faults script: rule 0: documents 1: keys: ["a",7] is not a list of strings`,
 		},
-		`{"rules":[{"status":"` + strings.Repeat("ü", 50) + `"},{"documents":[],"cut":"half"},{}],"capacity":{"reply":500,"bytesPerSecond":1}}`: {
+		`{"rules":[{"status":"` + strings.Repeat("ü", 50) + `"},{"documents":[],"cut":"half"},{}],"capacity":{"status":500,"bytesPerSecond":1}}`: {
 			`faults script: rule 0: status: "` + strings.Repeat("ü", 19) + `… is not a whole number`, `faults script: rule 1: cut: "half" is unknown: use one of ["beforeCommit" "afterCommit"]`,
-			"faults script: capacity: reply: 500 is not 0, 429 or 503",
+			"faults script: capacity: status: 500 is not 0, 429 or 503",
 		},
 		`{"rules":[{"documents":[]}]}`: {"faults script: rule 0: has no effect: set one of status, cut, delay, replyDelay, body, results, semantic, documents, overBytes and overActions"},
 	} {
@@ -91,13 +91,14 @@ func TestZeroThatWouldMeanTheDefaultIsRefused(t *testing.T) {
 		`{"rules":[{"cut":"afterCommit","status":0}]}`:             "rule 0: status: 0 would mean the default",
 		`{"capacity":{"documentsPerSecond":0,"bytesPerSecond":1}}`: "capacity: documentsPerSecond: 0 would mean no limit",
 		`{"capacity":{"documentsPerSecond":1,"bytesPerSecond":0}}`: "capacity: bytesPerSecond: 0 would mean no limit",
+		`{"capacity":{"documentsPerSecond":1,"status":0}}`:         "capacity: status: 0 would mean the default",
 		`{"capacity":{"documentsPerSecond":1,"burst":"0s"}}`:       `capacity: burst: "0s" would mean 1s`,
 	} {
 		_, err := ParseFaults(strings.NewReader(text))
 		assert.Equal(t, []string{"faults script: " + want + ": leave it out if it is to mean that"}, linesOf(err), text)
 	}
 	for _, text := range []string{
-		`{"seed":0,"rules":[{"status":503,"after":0,"from":"0s","delay":"0s","replyDelay":"0s","commit":false,"index":"","documents":[]}],"capacity":{"bytesPerSecond":1,"reply":0}}`,
+		`{"seed":0,"rules":[{"status":503,"after":0,"from":"0s","delay":"0s","replyDelay":"0s","commit":false,"index":"","documents":[]}],"capacity":{"bytesPerSecond":1}}`,
 		`{"seed":null,"rules":[{"status":503,"probability":null,"count":null}],"capacity":null}`,
 		`{"rules":null}`,
 	} {

@@ -211,7 +211,7 @@ func setRetryAfter(h http.Header, after time.Duration, form RetryAfterForm) {
 		h.Set("Retry-After", time.Now().Add(after).UTC().Format(http.TimeFormat))
 	case RetryAfterMS:
 		h.Set("Retry-After-Ms", ms)
-	case XMSRetryAfterMS:
+	case RetryAfterXMS:
 		h.Set("X-Ms-Retry-After-Ms", ms)
 	default:
 		h.Set("Retry-After", strconv.FormatInt(int64((after+time.Second-1)/time.Second), 10))

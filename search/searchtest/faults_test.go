@@ -68,7 +68,7 @@ func TestFaultRetryAfterInAllItsForms(t *testing.T) {
 		assert.Equal(t, "2", header("").Get("Retry-After"), "seconds are rounded up")
 		assert.Equal(t, "2", header(RetryAfterSeconds).Get("Retry-After"))
 		assert.Equal(t, "1500", header(RetryAfterMS).Get("retry-after-ms"))
-		assert.Equal(t, "1500", header(XMSRetryAfterMS).Get("x-ms-retry-after-ms"))
+		assert.Equal(t, "1500", header(RetryAfterXMS).Get("x-ms-retry-after-ms"))
 		at, err := http.ParseTime(header(RetryAfterDate).Get("Retry-After"))
 		require.NoError(t, err)
 		assert.WithinDuration(t, time.Now().Add(1500*time.Millisecond), at, time.Second)

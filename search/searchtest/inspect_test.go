@@ -174,10 +174,10 @@ func TestHistoryTellsEveryActionOnAKey(t *testing.T) {
 	got := p.History("types", "1")
 	require.Len(t, got, 4)
 	for i, want := range []Change{
-		{Seq: 1, Action: models.ActionUpload, Status: 201, Request: 1},
-		{Seq: 3, Action: models.ActionDelete, Status: 200, Request: 2},
-		{Seq: 4, Action: models.ActionMerge, Status: 404, Request: 2},
-		{Seq: 5, Action: models.ActionUpload, Status: 409, Request: 3},
+		{Seq: 1, Action: models.ActionTypeUpload, Status: 201, Request: 1},
+		{Seq: 3, Action: models.ActionTypeDelete, Status: 200, Request: 2},
+		{Seq: 4, Action: models.ActionTypeMerge, Status: 404, Request: 2},
+		{Seq: 5, Action: models.ActionTypeUpload, Status: 409, Request: 3},
 	} {
 		assert.Equal(t, want.Seq, got[i].Seq)
 		assert.Equal(t, want.Action, got[i].Action)
@@ -202,11 +202,11 @@ func TestHistoryIsTheEndOfWhatHappened(t *testing.T) {
 		var shared []byte // the data of merges does not outlive the request
 		for i, key := range keys {
 			if i%2 == 0 {
-				log.add(key, models.ActionUpload, 200, from, []byte(strconv.Itoa(i)))
+				log.add(key, models.ActionTypeUpload, 200, from, []byte(strconv.Itoa(i)))
 				continue
 			}
 			shared = strconv.AppendInt(shared[:0], int64(i), 10)
-			log.add(key, models.ActionMerge, 200, from, shared)
+			log.add(key, models.ActionTypeMerge, 200, from, shared)
 		}
 		kept := keys[max(0, len(keys)-limit):]
 		var all []string
@@ -266,13 +266,13 @@ func TestChangesTellWhatWasSentAndWhenItWasDecided(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []noted{
-			{models.ActionUpload, 201, `{"l":9007199254740993,"id":"1","s":"a","d":1.0,"c":{"y":1,"n":{}},"ss":[],"v":[1.0,2.0,3.0],"hidden":"h"}`, 3 * time.Second},
-			{models.ActionMerge, 200, `{"id":"1","s":null,"c":{"x":null},"cs":[{"y":2},{},{"x":"b","in":[{"z":"c"}]}],"ss":[]}`, 3 * time.Second},
-			{models.ActionMerge, 404, `{"id":"2","b":true}`, 3 * time.Second},
-			{models.ActionUpload, 409, `{"id":"3","t":"2026-01-02T02:04:05.678Z"}`, 3 * time.Second},
-			{models.ActionDelete, 200, ``, 3 * time.Second},
-			{models.ActionUpload, 201, `{"id":"1"}`, 4 * time.Second},
-			{models.ActionMerge, 200, `{"id":"1","s":"` + strings.Repeat("x", 500) + `"}`, 4 * time.Second},
+			{models.ActionTypeUpload, 201, `{"l":9007199254740993,"id":"1","s":"a","d":1.0,"c":{"y":1,"n":{}},"ss":[],"v":[1.0,2.0,3.0],"hidden":"h"}`, 3 * time.Second},
+			{models.ActionTypeMerge, 200, `{"id":"1","s":null,"c":{"x":null},"cs":[{"y":2},{},{"x":"b","in":[{"z":"c"}]}],"ss":[]}`, 3 * time.Second},
+			{models.ActionTypeMerge, 404, `{"id":"2","b":true}`, 3 * time.Second},
+			{models.ActionTypeUpload, 409, `{"id":"3","t":"2026-01-02T02:04:05.678Z"}`, 3 * time.Second},
+			{models.ActionTypeDelete, 200, ``, 3 * time.Second},
+			{models.ActionTypeUpload, 201, `{"id":"1"}`, 4 * time.Second},
+			{models.ActionTypeMerge, 200, `{"id":"1","s":"` + strings.Repeat("x", 500) + `"}`, 4 * time.Second},
 		}, got)
 		history := p.History("types", "1")
 		require.Len(t, history, 5)

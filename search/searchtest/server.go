@@ -26,7 +26,7 @@ type Server struct {
 	// see index.
 	mu           sync.RWMutex
 	catalog      // indexes, synonym maps and aliases
-	interceptors []Interceptor
+	interceptors []interceptor
 	listening    *listening
 	identity     *identity // of the last ListenTLS
 	closed       bool

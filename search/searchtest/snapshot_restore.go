@@ -244,7 +244,7 @@ func (p *snapshotReader) documents(ix *index, start int) bool {
 		a := &b.actions[i]
 		status, message := 0, ""
 		switch {
-		case a.typ != models.ActionUpload:
+		case a.typ != models.ActionTypeUpload:
 			message = "its action is " + string(a.typ) + ", but documents can only be uploaded"
 		default:
 			// Long ago, so that it is visible whatever the lag.

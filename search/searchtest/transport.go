@@ -7,14 +7,13 @@ import (
 	"net/http"
 )
 
-// Interceptor sees a request before the server does. It may change it, answer
-// it, fail it, or pass it on with next, and change what comes back. An error is
-// a broken connection to the client.
-type Interceptor = func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
+type interceptor = func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
 // Intercept puts f around the server; the one that was added last sees a request
-// first. f runs in the goroutine of the request, many at once if requests are,
-// and should give up when the context of the request ends. nil removes all
+// first. f may change it, answer it, fail it, or pass it on with next, and change
+// what comes back. An error is a broken connection to the client. f runs in the
+// goroutine of the request, many at once if requests are, and should give up when
+// the context of the request ends. nil removes all
 // interceptors.
 func (s *Server) Intercept(f func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)) {
 	s.mu.Lock()

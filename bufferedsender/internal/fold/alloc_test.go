@@ -15,9 +15,9 @@ import (
 
 // The publisher folds between two requests, and what it keeps waits for long.
 func TestFoldingAllocatesItsResultAndNothingElse(t *testing.T) {
-	a, b := benchAction(t, models.ActionUpload, 3, 0, 4), []byte(merge(`"rating":4,"address":{"zip":"1"},"new":{"x":[1,{}]}`).body)
+	a, b := benchAction(t, models.ActionTypeUpload, 3, 0, 4), []byte(merge(`"rating":4,"address":{"zip":"1"},"new":{"x":[1,{}]}`).body)
 	var body []byte
-	allocs := testing.AllocsPerRun(1000, func() { _, body, _ = fold.Actions(models.ActionUpload, a, models.ActionMerge, b) })
+	allocs := testing.AllocsPerRun(1000, func() { _, body, _ = fold.Actions(models.ActionTypeUpload, a, models.ActionTypeMerge, b) })
 	require.NotNil(t, body)
 	assert.LessOrEqual(t, allocs, 1.0)
 	assert.Equal(t, len(body), cap(body), "spare room")

@@ -77,17 +77,17 @@ func BenchmarkActions(b *testing.B) {
 		{"20kB-text", 1, 0, 475},
 	}
 	for _, c := range cases {
-		first := benchAction(b, models.ActionMergeOrUpload, c.rooms, c.vector, c.text)
-		next := benchAction(b, models.ActionMergeOrUpload, c.rooms, c.vector, c.text)
+		first := benchAction(b, models.ActionTypeMergeOrUpload, c.rooms, c.vector, c.text)
+		next := benchAction(b, models.ActionTypeMergeOrUpload, c.rooms, c.vector, c.text)
 		b.Run(fmt.Sprintf("%s/whole", c.name), func(b *testing.B) { benchmarkFold(b, first, next) })
 		small := []byte(`{"@search.action":"mergeOrUpload","id":"hotel-4711","rating":4.5,"address":{"zip":"10023"}}`)
 		b.Run(fmt.Sprintf("%s/one-field", c.name), func(b *testing.B) { benchmarkFold(b, first, small) })
 	}
 	b.Run("650B/upload", func(b *testing.B) {
-		x := benchAction(b, models.ActionUpload, 1, 0, 4)
+		x := benchAction(b, models.ActionTypeUpload, 1, 0, 4)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, ok := fold.Actions(models.ActionUpload, x, models.ActionUpload, x); !ok {
+			if _, _, ok := fold.Actions(models.ActionTypeUpload, x, models.ActionTypeUpload, x); !ok {
 				b.Fatal("refused")
 			}
 		}
@@ -98,7 +98,7 @@ func benchmarkFold(b *testing.B, first, next []byte) {
 	b.SetBytes(int64(len(first) + len(next)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, ok := fold.Actions(models.ActionMergeOrUpload, first, models.ActionMergeOrUpload, next); !ok {
+		if _, _, ok := fold.Actions(models.ActionTypeMergeOrUpload, first, models.ActionTypeMergeOrUpload, next); !ok {
 			b.Fatal("refused")
 		}
 	}
@@ -108,7 +108,7 @@ func benchmarkFold(b *testing.B, first, next []byte) {
 // BenchmarkValid is the yardstick: encoding/json reading one such document once,
 // without looking at what it says.
 func BenchmarkValid(b *testing.B) {
-	x := benchAction(b, models.ActionUpload, 140, 0, 4)
+	x := benchAction(b, models.ActionTypeUpload, 140, 0, 4)
 	b.SetBytes(int64(len(x)))
 	for b.Loop() {
 		if !json.Valid(x) {

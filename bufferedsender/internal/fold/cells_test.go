@@ -76,7 +76,7 @@ func TestWhatReplacesTheFirstActionIsNotCopied(t *testing.T) {
 	a := []byte(upload(`"name":"a"`).body)
 	for _, b := range []act{upload(`"rooms":2`), remove()} {
 		text := []byte(b.body)
-		_, body, ok := fold.Actions(models.ActionUpload, a, b.typ, text)
+		_, body, ok := fold.Actions(models.ActionTypeUpload, a, b.typ, text)
 		require.True(t, ok)
 		assert.Same(t, &text[0], &body[0])
 	}
@@ -87,12 +87,12 @@ func TestUnknownTypesAndOtherTextAreNotFolded(t *testing.T) {
 	for name, bad := range map[string]act{
 		"no type":          {"", good.body},
 		"an unknown type":  {"Upload", good.body},
-		"another type":     {models.ActionMergeOrUpload, good.body},
-		"no text":          {models.ActionUpload, ""},
-		"half a header":    {models.ActionUpload, `{"@search.action":"up`},
-		"only a header":    {models.ActionUpload, `{"@search.action":"upload"`},
-		"action elsewhere": {models.ActionUpload, `{"id":"1","@search.action":"upload"}`},
-		"a longer type":    {models.ActionMerge, mergeOrUpload("").body},
+		"another type":     {models.ActionTypeMergeOrUpload, good.body},
+		"no text":          {models.ActionTypeUpload, ""},
+		"half a header":    {models.ActionTypeUpload, `{"@search.action":"up`},
+		"only a header":    {models.ActionTypeUpload, `{"@search.action":"upload"`},
+		"action elsewhere": {models.ActionTypeUpload, `{"id":"1","@search.action":"upload"}`},
+		"a longer type":    {models.ActionTypeMerge, mergeOrUpload("").body},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requireRefused(t, bad, good, act{})

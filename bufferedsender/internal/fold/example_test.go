@@ -10,7 +10,7 @@ import (
 func ExampleActions() {
 	a := []byte(`{"@search.action":"upload","id":"1","name":"Ritz","address":{"street":"12 Main St","city":"Oslo"}}`)
 	b := []byte(`{"@search.action":"merge","id":"1","rooms":80,"address":{"city":"Bergen"}}`)
-	typ, body, ok := fold.Actions(models.ActionUpload, a, models.ActionMerge, b)
+	typ, body, ok := fold.Actions(models.ActionTypeUpload, a, models.ActionTypeMerge, b)
 	fmt.Println(ok, typ)
 	fmt.Println(string(body))
 	// Output:
@@ -22,7 +22,7 @@ func ExampleActions() {
 func ExampleActions_refused() {
 	a := []byte(`{"@search.action":"merge","id":"1","address":null}`)
 	b := []byte(`{"@search.action":"merge","id":"1","address":{"city":"Bergen"}}`)
-	_, _, ok := fold.Actions(models.ActionMerge, a, models.ActionMerge, b)
+	_, _, ok := fold.Actions(models.ActionTypeMerge, a, models.ActionTypeMerge, b)
 	fmt.Println(ok)
 	// Output:
 	// false

@@ -24,13 +24,13 @@ var ways = [4][4]way{
 // not know.
 func rank(typ models.ActionType) int {
 	switch typ {
-	case models.ActionUpload:
+	case models.ActionTypeUpload:
 		return 0
-	case models.ActionMergeOrUpload:
+	case models.ActionTypeMergeOrUpload:
 		return 1
-	case models.ActionMerge:
+	case models.ActionTypeMerge:
 		return 2
-	case models.ActionDelete:
+	case models.ActionTypeDelete:
 		return 3
 	}
 	return -1
@@ -60,7 +60,7 @@ func Actions(aType models.ActionType, a []byte, bType models.ActionType, b []byt
 	case second:
 		return bType, b, true
 	case create:
-		return models.ActionUpload, retype(b, bType, models.ActionUpload), true
+		return models.ActionTypeUpload, retype(b, bType, models.ActionTypeUpload), true
 	case merged:
 		if body, ok = mergeActions(aType, a, bType, b); ok {
 			return aType, body, true
@@ -73,13 +73,13 @@ func Actions(aType models.ActionType, a []byte, bType models.ActionType, b []byt
 // the service does not know.
 func header(typ models.ActionType) string {
 	switch typ {
-	case models.ActionUpload:
+	case models.ActionTypeUpload:
 		return `{"@search.action":"upload"`
-	case models.ActionMergeOrUpload:
+	case models.ActionTypeMergeOrUpload:
 		return `{"@search.action":"mergeOrUpload"`
-	case models.ActionMerge:
+	case models.ActionTypeMerge:
 		return `{"@search.action":"merge"`
-	case models.ActionDelete:
+	case models.ActionTypeDelete:
 		return `{"@search.action":"delete"`
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var types = []models.ActionType{models.ActionUpload, models.ActionMergeOrUpload, models.ActionMerge, models.ActionDelete}
+var types = []models.ActionType{models.ActionTypeUpload, models.ActionTypeMergeOrUpload, models.ActionTypeMerge, models.ActionTypeDelete}
 
 // checkAgainstReference folds two actions and compares all that comes out. It
 // reports whether they were merged.
@@ -19,15 +19,15 @@ func checkAgainstReference(t tb, a, b act) (merged bool) {
 	got, ok := folded(t, a, b) // looks for writes to a and b too
 	x, y := a.typ, b.typ
 	switch {
-	case x == models.ActionMerge && y == models.ActionMergeOrUpload, x == models.ActionDelete && y == models.ActionMerge:
+	case x == models.ActionTypeMerge && y == models.ActionTypeMergeOrUpload, x == models.ActionTypeDelete && y == models.ActionTypeMerge:
 		require.False(t, ok)
-	case y == models.ActionUpload, y == models.ActionDelete:
+	case y == models.ActionTypeUpload, y == models.ActionTypeDelete:
 		if ok {
 			require.Equal(t, b, got)
 		}
-	case x == models.ActionDelete:
+	case x == models.ActionTypeDelete:
 		if ok {
-			require.Equal(t, models.ActionUpload, got.typ)
+			require.Equal(t, models.ActionTypeUpload, got.typ)
 			before, beforeOK := refAction(y, []byte(b.body))
 			now, nowOK := refAction(got.typ, []byte(got.body))
 			require.Equal(t, beforeOK, nowOK)
@@ -125,15 +125,15 @@ func drawAnything(t *rapid.T, depth int) string {
 
 // Folding is called by the publishers of all senders.
 func TestActionsConcurrentSafe(t *testing.T) {
-	a, b := benchAction(t, models.ActionMergeOrUpload, 3, 0, 4), []byte(merge(`"address":{"zip":"1"}`).body)
-	_, want, ok := fold.Actions(models.ActionMergeOrUpload, a, models.ActionMerge, b)
+	a, b := benchAction(t, models.ActionTypeMergeOrUpload, 3, 0, 4), []byte(merge(`"address":{"zip":"1"}`).body)
+	_, want, ok := fold.Actions(models.ActionTypeMergeOrUpload, a, models.ActionTypeMerge, b)
 	require.True(t, ok)
 	done := make(chan []byte)
 	for range 8 {
 		go func() {
 			var got []byte
 			for range 200 {
-				_, got, _ = fold.Actions(models.ActionMergeOrUpload, a, models.ActionMerge, b)
+				_, got, _ = fold.Actions(models.ActionTypeMergeOrUpload, a, models.ActionTypeMerge, b)
 			}
 			done <- got
 		}()

@@ -126,7 +126,7 @@ func choose(typ models.ActionType, x, y *member, xEmpty, yEmpty bool) choice {
 		}
 		return refuse // no field can have values of both shapes
 	case x.kind == null:
-		if typ == models.ActionUpload && addable(typ, y, yEmpty) {
+		if typ == models.ActionTypeUpload && addable(typ, y, yEmpty) {
 			return takeB
 		}
 		return refuse // what the index holds has to go, and then come back in part
@@ -147,7 +147,7 @@ func choose(typ models.ActionType, x, y *member, xEmpty, yEmpty bool) choice {
 // nothing, may stand in the result as it is. Merging leaves out what is empty
 // there, creating does not.
 func addable(typ models.ActionType, y *member, empty bool) bool {
-	return typ == models.ActionMerge || y.kind != object || !empty && !y.hollow
+	return typ == models.ActionTypeMerge || y.kind != object || !empty && !y.hollow
 }
 
 var seed = maphash.MakeSeed()

@@ -369,7 +369,7 @@ func TestWhatIsNotCompactJSONIsRefused(t *testing.T) {
 		start + `,"x":[1,]}`, start + `,"x":[,1]}`, start + `,"x":[1 ]}`, start + `,"x":[1}}`, start + `,"x":{"y":1]}`, start + `,"x":[{"y"}]}`, start + `,"x":[{y:1}]}`,
 		start + `,"x":[{"y":1,}]}`, start + `,"x":{,}}`, start + `,"x\q":1}`, start + `,"\ud800`, start + `,"x":` + "\x00" + `}`,
 	} {
-		requireRefused(t, act{models.ActionMerge, text}, merge(`"y":1`), act{})
-		requireRefused(t, merge(`"y":1`), act{models.ActionMerge, text}, act{})
+		requireRefused(t, act{models.ActionTypeMerge, text}, merge(`"y":1`), act{})
+		requireRefused(t, merge(`"y":1`), act{models.ActionTypeMerge, text}, act{})
 	}
 }

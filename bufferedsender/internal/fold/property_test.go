@@ -32,10 +32,10 @@ func TestFoldedOrNotTheIndexEndsInTheSameState(t *testing.T) {
 			var actions []act
 			for range rapid.IntRange(2, 6).Draw(rt, "actions") {
 				typ := rapid.SampledFrom([]models.ActionType{
-					models.ActionUpload, models.ActionMergeOrUpload, models.ActionMergeOrUpload, models.ActionMerge, models.ActionMerge, models.ActionDelete,
+					models.ActionTypeUpload, models.ActionTypeMergeOrUpload, models.ActionTypeMergeOrUpload, models.ActionTypeMerge, models.ActionTypeMerge, models.ActionTypeDelete,
 				}).Draw(rt, "type")
 				members := ""
-				if typ != models.ActionDelete || rapid.Bool().Draw(rt, "more than the key") {
+				if typ != models.ActionTypeDelete || rapid.Bool().Draw(rt, "more than the key") {
 					members = drawMembers(rt, fields)
 				}
 				actions = append(actions, encoded(rt, typ, members))
@@ -176,7 +176,7 @@ func drawValue(t *rapid.T, f field) string {
 
 // encoded is the action as the sender encodes it.
 func encoded(t tb, typ models.ActionType, members string) act {
-	if members == "" && typ == models.ActionDelete {
+	if members == "" && typ == models.ActionTypeDelete {
 		return act{typ, string(models.AppendDelete(nil, "id", "1"))}
 	}
 	if members != "" {

@@ -82,7 +82,7 @@ func refMerge(typ models.ActionType, a, b refValue) (out refValue, ok bool) {
 		if len(a.find(m.name)) > 0 {
 			continue
 		}
-		if typ != models.ActionMerge && (m.value.empty() || m.value.hollow()) {
+		if typ != models.ActionTypeMerge && (m.value.empty() || m.value.hollow()) {
 			return out, false
 		}
 		out.members = append(out.members, m)
@@ -97,13 +97,13 @@ func refBoth(typ models.ActionType, x, y refValue) (out refValue, ok bool) {
 		case y.empty():
 			return x, true
 		case x.empty():
-			return y, typ == models.ActionMerge || !y.hollow()
+			return y, typ == models.ActionTypeMerge || !y.hollow()
 		}
 		return refMerge(typ, x, y)
 	case y.kind == 'n':
 		return y, true
 	case x.kind == 'n' && y.kind == '{':
-		return y, typ == models.ActionUpload && !y.empty() && !y.hollow()
+		return y, typ == models.ActionTypeUpload && !y.empty() && !y.hollow()
 	}
 	return y, x.kind == 'n' || x.kind == y.kind
 }

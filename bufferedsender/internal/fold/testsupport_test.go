@@ -33,10 +33,10 @@ func action(typ models.ActionType, members string) act {
 	return act{typ, fmt.Sprintf(`{"@search.action":"%s","id":"1"%s}`, typ, members)}
 }
 
-func upload(members string) act        { return action(models.ActionUpload, members) }
-func mergeOrUpload(members string) act { return action(models.ActionMergeOrUpload, members) }
-func merge(members string) act         { return action(models.ActionMerge, members) }
-func remove() act                      { return action(models.ActionDelete, "") }
+func upload(members string) act        { return action(models.ActionTypeUpload, members) }
+func mergeOrUpload(members string) act { return action(models.ActionTypeMergeOrUpload, members) }
+func merge(members string) act         { return action(models.ActionTypeMerge, members) }
+func remove() act                      { return action(models.ActionTypeDelete, "") }
 
 // folded folds two actions and checks that they were not written to.
 func folded(t tb, a, b act) (act, bool) {
@@ -117,7 +117,7 @@ func (s service) sendAll(actions ...act) {
 	s.Helper()
 	for _, a := range actions {
 		status := s.send(a)
-		if status == http.StatusNotFound && a.typ == models.ActionMerge {
+		if status == http.StatusNotFound && a.typ == models.ActionTypeMerge {
 			continue
 		}
 		require.Contains(s, []int{http.StatusOK, http.StatusCreated}, status, a.body)

@@ -102,7 +102,7 @@ func TestClientsWorkInABubble(t *testing.T) {
 
 func TestClientsOfOneServerShareItAndOthersDoNot(t *testing.T) {
 	opts := &clienttest.Options{Server: searchtest.NewServer(&searchtest.Options{AdminKeys: []string{"mine"}}), Key: "mine"}
-	hotels := clienttest.NewClient(t, models.SearchIndex{Name: "hotels", Fields: []models.SearchField{{Name: "id", Type: models.TypeString, Key: new(true)}}}, opts)
+	hotels := clienttest.NewClient(t, models.SearchIndex{Name: "hotels", Fields: []models.SearchField{{Name: "id", Type: models.DataTypeString, Key: new(true)}}}, opts)
 	clienttest.NewClient(t, []byte(motels), opts)
 	indexes := clienttest.NewIndexClient(t, opts)
 	for _, name := range []string{"hotels", "motels"} {
