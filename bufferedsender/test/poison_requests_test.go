@@ -197,9 +197,9 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 					}
 				}
 				t.Log("failed requests:", inVain, "of", len(r.Requests()))
-				// Mostly about one a round. When nothing has passed for a minute before the
-				// time-outs, nothing is learned until something does: three a round and more.
-				assert.Less(t, inVain, 5*rounds)
+				// Mostly about one a round, and up to two while the line is searched for by
+				// halves; when nothing is learned it is more than three.
+				assert.Less(t, inVain, 3*rounds)
 				assert.Less(t, r.Sender.Stats().BatchBytesLimit, bufferedsender.DefaultMaxBatchBytes)
 			})
 		})

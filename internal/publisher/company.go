@@ -87,6 +87,9 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 			l.pending.retry(r, due)
 		}
 	case before: // one of them finds out whether anything passes
+		if f.reply.TimedOut {
+			l.pace.size.doubt(f.batch.Bytes)
+		}
 		l.pending.retry(refs[0], due)
 		if len(refs) > 1 {
 			l.pending.parts = append(l.pending.parts, part{refs: slices.Clone(refs[1:]), due: later(due, l.pace.backoff(now, f.batch.Items[0].Attempt))})

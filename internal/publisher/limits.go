@@ -36,6 +36,7 @@ type sizeLimit struct {
 	streak   int // requests cut by the limit that passed since refused last changed
 	patience int // how long a streak it takes to try a refused size again
 	probing  bool
+	doubted  int // smallest size that took too long again, with nothing passing in between; 0 if none
 }
 
 // A refused size is tried again after this many requests cut by the limit passed,
@@ -77,9 +78,28 @@ func (s *sizeLimit) slow(size int) {
 	s.current = min(s.current, max(s.passed, size/16, 1))
 }
 
+// doubt notes that a request of the given size took too long again, and nothing
+// passed in between: that is an outage, or it is too large. Its rest, which is sent
+// without one of its actions, may be just small enough: then it would not be divided,
+// and the next request of that size would take too long as well. So when a
+// request nearly as large passes, this size counts as refused. After an outage that
+// costs next to nothing.
+func (s *sizeLimit) doubt(size int) {
+	if size <= s.max && (s.doubted == 0 || size < s.doubted) {
+		s.doubted = size
+	}
+}
+
 // accept notes that a request of the given size passed. cut says that it would
 // have been larger but for the limit; another one proves nothing about it.
 func (s *sizeLimit) accept(size int, cut bool) {
+	if doubted := s.doubted; size > doubted/2 && doubted > 0 {
+		s.doubted = 0
+		if size < doubted {
+			s.passed = max(s.passed, size)
+			s.refuse(doubted)
+		}
+	}
 	if s.refused == 0 {
 		return
 	}

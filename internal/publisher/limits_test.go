@@ -54,6 +54,32 @@ func TestOneRefusalDoesNotShrinkBatchesForGood(t *testing.T) {
 	assert.Equal(t, 1_000_000, s.current)
 }
 
+func TestARequestThatTookTooLongIsTooLargeIfItsRestPasses(t *testing.T) {
+	for name, c := range map[string]struct {
+		passes, then int
+	}{
+		"its rest":     {999, 999},
+		"little of it": {10, 1_000_000},
+		"another one of its size, so it was an outage": {1000, 1_000_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSizeLimit(1_000_000)
+			s.doubt(2000)
+			s.doubt(1000)
+			s.doubt(3000)
+			s.accept(c.passes, false)
+			assert.Equal(t, c.then, s.current)
+		})
+	}
+	t.Run("and an outage costs next to nothing", func(t *testing.T) {
+		s := newSizeLimit(1000)
+		s.doubt(1000)
+		s.accept(999, false)
+		assert.Zero(t, serve(&s, 1000, firstPatience))
+		assert.Equal(t, 1000, s.current)
+	})
+}
+
 func TestTheSizeLimitNeverLeavesItsRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 1000).Draw(t, "max")
