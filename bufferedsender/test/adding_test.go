@@ -37,21 +37,28 @@ func TestAProducerThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		index := &sendertest.Indexer{Delay: time.Hour}
 		sender, err := bufferedsender.New(index, &sendertest.Options{
-			Limits:            bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 1500, MaxInFlight: 2},
+			Limits:            bufferedsender.Limits{MaxBatchBytes: 1000, MaxBufferedBytes: 4000, MaxInFlight: 5},
 			AutoFlushInterval: time.Second, RequestTimeout: -1,
 		})
 		require.NoError(t, err)
-		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "a", Name: text(900)}))
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		for i := range 4 { // a request each
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: number(i), Name: text(800)}))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		go func() { _ = sender.UploadDocuments(ctx, sendertest.Hotel{ID: "large", Name: text(900)}) }()
+		// There is no room for the large one, which is less than a quarter of the buffer:
+		// more than that, and the small one would not even be encoded before it.
+		go func() { _ = sender.UploadDocuments(ctx, sendertest.Hotel{ID: "large", Name: text(880)}) }()
 		synctest.Wait()
 		small := make(chan error, 1)
 		go func() { small <- sender.UploadDocuments(context.Background(), sendertest.Hotel{ID: "small"}) }()
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 2, sender.Stats().BlockedAdders)
+		require.Positive(t, sender.Stats().BlockedBytes-900, "the small one waits behind the large one")
+		require.EqualValues(t, 4, index.Requests())
 		require.NoError(t, <-small)
 		time.Sleep(2 * time.Second)
-		assert.EqualValues(t, 2, index.Requests(), "the small one did not wait for the first request")
+		assert.EqualValues(t, 5, index.Requests(), "the small one did not wait for the first requests")
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }

@@ -197,7 +197,9 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 					}
 				}
 				t.Log("failed requests:", inVain, "of", len(r.Requests()))
-				assert.Less(t, inVain, 2*rounds, "mostly about one a round")
+				// Mostly about one a round, and up to two while the line is searched for by
+				// halves; when nothing is learned it is more than three.
+				assert.Less(t, inVain, 3*rounds)
 				assert.Less(t, r.Sender.Stats().BatchBytesLimit, bufferedsender.DefaultMaxBatchBytes)
 			})
 		})
