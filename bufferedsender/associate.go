@@ -64,7 +64,7 @@ func sameAnswer(a, b *models.IndexingResult) bool {
 }
 
 // checkResult returns an error if a result contradicts itself: it can then not
-// be told what became of the action.
+// be given what became of the action.
 func checkResult(r *models.IndexingResult) error {
 	success := r.StatusCode >= 200 && r.StatusCode <= 299
 	if r.Succeeded != success {

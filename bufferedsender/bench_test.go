@@ -150,7 +150,7 @@ func BenchmarkSender(b *testing.B) {
 
 // BenchmarkCallbacks is what it takes to tell an application of its documents.
 // allocs/doc is everything: a thousand documents are added, sent in one request,
-// told and waited for.
+// reported and waited for.
 func BenchmarkCallbacks(b *testing.B) {
 	const n = 1000
 	docs := declarations(n)

@@ -83,7 +83,7 @@ func (g *gate) allow() (given *breaker.Permit) {
 }
 
 func (g *gate) State() publisher.GateState {
-	for g.known = false; !g.known; { // a subscriber that panics has been told by then
+	for g.known = false; !g.known; { // a subscriber that panics has been notified by then
 		g.read()
 	}
 	// One of this sender's that is on its way between the two counts must not look like

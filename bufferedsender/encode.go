@@ -43,7 +43,7 @@ type payload[T any] struct {
 	// origin is the span of the adding call, shared by all its actions; nil if
 	// it is not recorded.
 	origin *trace.SpanContext
-	// waiter is told of the end, nil if nobody waits for this very action.
+	// waiter is notified of the end, nil if nobody waits for this very action.
 	waiter *waiter
 	// own is what the action has of its own beside the document, nil if nothing.
 	own     *own
@@ -82,7 +82,7 @@ type chunk[T any] struct {
 	patch   *models.Patch     // that is added in place of the document of action, or nil
 	raw     *models.RawAction // whose document is, or nil
 
-	// For handlers: their events, and the actions that they will be told of again.
+	// For handlers: their events, and the actions that they will be notified of again.
 	events block[events.ActionAdded[T]]
 	kept   block[models.IndexDocumentsAction[T]]
 	// A context, and as a handler gets it.
@@ -240,8 +240,8 @@ func (c *chunk[T]) encode(key string) error {
 	return nil
 }
 
-// replayed is the tag of an action that deadletter.Replay has made of a letter. It
-// gets the document as a letter about the action will have it, before the action
+// replayed is the tag of an action that deadletter.Replay has made of a dead letter. It
+// gets the document as a dead letter about the action will have it, before the action
 // is accepted: what an Encoder writes can be seen nowhere else, and may be
 // something else the next time.
 type replayed interface{ EncodedForReplay(document []byte) }

@@ -136,7 +136,7 @@ func closeSoon[T any](sender *bufferedsender.BufferedSender[T]) {
 }
 
 // A service that is down opens the breaker. Nothing is lost and nothing is sent
-// until it works again; Flush says why it has waited in vain.
+// until it works again; a Flush whose context ends first says why.
 func ExampleBufferedSender_Breaker() {
 	srv, client := library()
 	ctx := context.Background()

@@ -40,8 +40,8 @@ type observer[T any] struct {
 	letterErrors atomic.Int64 // that it could not take
 
 	// Of the publisher goroutine.
-	lastBatch       events.Batch // for telemetry, where no handler is told
-	requestID       string       // of the reply that is being told
+	lastBatch       events.Batch // for telemetry, where there is no handler
+	requestID       string       // of the reply that is being reported
 	reportedHeld    bool         // the log has said that sending is held, and not that it goes on
 	sentEvents      block[events.ActionSent[T]]
 	completedEvents block[events.ActionCompleted[T]]
@@ -139,7 +139,7 @@ func (o *observer[T]) sent(b *batch[T]) {
 		report := func(v *payload[T]) {
 			event := o.sentEvents.next()
 			*event = events.ActionSent[T]{Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID}
-			o.guard("ActionSent", func() { o.handlers.ActionSent(o.ctx, event) })
+			o.guard(events.KindActionSent.String(), func() { o.handlers.ActionSent(o.ctx, event) })
 		}
 		if it.Parts == nil {
 			report(&it.Value)
@@ -180,7 +180,7 @@ func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publi
 	}
 	o.guard("Logger", func() { o.log(event) })
 	if o.handlers.BatchCompleted != nil {
-		o.guard("BatchCompleted", func() { o.handlers.BatchCompleted(o.ctx, event) })
+		o.guard(events.KindBatchCompleted.String(), func() { o.handlers.BatchCompleted(o.ctx, event) })
 	}
 }
 
@@ -216,7 +216,7 @@ func (o *observer[T]) changed(from, to publisher.Condition) {
 	}
 	o.guard("MeterProvider", func() { o.telemetry.healthChanged(change.To) })
 	if o.handlers.HealthChanged != nil {
-		o.guard("HealthChanged", func() { o.handlers.HealthChanged(o.ctx, change) })
+		o.guard(events.KindHealthChanged.String(), func() { o.handlers.HealthChanged(o.ctx, change) })
 	}
 }
 
@@ -239,7 +239,7 @@ func (o *observer[T]) closed(ctx context.Context) (err error) {
 }
 
 // ending writes the dead letters of the actions that have failed, before anybody
-// is told of them.
+// is notified of them.
 func (o *observer[T]) ending(all []settlement[T]) {
 	if o.handlers.ActionCompleted != nil {
 		completed := 0
@@ -278,7 +278,7 @@ func (o *observer[T]) wrote(n int, err error) {
 	}
 	o.letterErrors.Add(int64(n))
 	o.guard("Logger", func() {
-		o.logger.LogAttrs(o.ctx, slog.LevelError, "azsearch: dead letters could not be written", append(o.where(), slog.Int("letters", n), slog.Any("error", err))...)
+		o.logger.LogAttrs(o.ctx, slog.LevelError, "azsearch: dead letters could not be written", append(o.where(), slog.Int("dead_letters", n), slog.Any("error", err))...)
 	})
 }
 
@@ -317,7 +317,7 @@ func (o *observer[T]) settled(s *settlement[T], err error) (reported bool) {
 				Action: *s.Item.Value.action, Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
 				Folded: s.Folded, Superseded: s.Superseded,
 			}
-			o.guard("ActionCompleted", func() { o.handlers.ActionCompleted(o.ctx, event) })
+			o.guard(events.KindActionCompleted.String(), func() { o.handlers.ActionCompleted(o.ctx, event) })
 		}
 		return false
 	}
@@ -333,7 +333,7 @@ func (o *observer[T]) settled(s *settlement[T], err error) (reported bool) {
 		answer := s.Result.Value
 		e.Result = &answer
 	}
-	o.guard("ActionFailed", func() { o.handlers.ActionFailed(o.ctx, e) })
+	o.guard(events.KindActionFailed.String(), func() { o.handlers.ActionFailed(o.ctx, e) })
 	return false
 }
 

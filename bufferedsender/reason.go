@@ -33,28 +33,33 @@ func reasonOf[T any](s *settlement[T]) models.Reason {
 }
 
 // reasonOfStatus is reasonOf for an answer: to the request as a whole, or to one
-// document.
+// document. It names the statuses that mean something of their own; for all others
+// the table of package retry says what kind they are.
 func reasonOfStatus(status int, whole, exhausted bool) models.Reason {
+	decision := retry.ForDocument(status)
+	if whole {
+		decision = retry.ForRequest(status)
+	}
 	switch {
+	case status == 0 && !exhausted:
+		return models.ReasonClient
+	case status == 0:
+		return models.ReasonUnreachable
 	case status == http.StatusRequestEntityTooLarge:
 		return models.ReasonTooLarge
-	case status == http.StatusBadRequest:
-		return models.ReasonDocument
-	case status == http.StatusConflict, status == http.StatusUnprocessableEntity:
-		return models.ReasonConflict
 	case status == http.StatusTooManyRequests && !whole:
 		return models.ReasonQuota
-	case retry.Throttles(status):
-		return models.ReasonBusy
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return models.ReasonCredentials
 	case status == http.StatusNotFound && !whole:
 		return models.ReasonMissingDocument
-	case status == 0 && !exhausted:
-		return models.ReasonClient
-	case status == 0, status >= 500, status == http.StatusRequestTimeout:
+	case retry.Throttles(status):
+		return models.ReasonBusy
+	case decision.Unknown:
 		return models.ReasonUnreachable
-	case whole:
+	case decision.Verdict == retry.Retry:
+		return models.ReasonConflict
+	case whole && decision.Verdict != retry.Split:
 		return models.ReasonNoIndex
 	}
 	return models.ReasonDocument

@@ -353,7 +353,7 @@ func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add ad
 		return nil
 	}
 	if s.publisher.Closing() {
-		return &AddError{Err: ErrClosed} // before any handler hears of it
+		return &AddError{Err: ErrClosed} // before any handler is called
 	}
 	ctx = orBackground(ctx)
 	if err := ended(ctx); err != nil {

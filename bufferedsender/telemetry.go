@@ -46,7 +46,7 @@ type telemetry struct {
 	unregister sync.Once
 
 	mu       sync.Mutex
-	reported publisher.Stats // guarded by mu; the totals that were told last
+	reported publisher.Stats // guarded by mu; the totals that were reported last
 
 	// Of the publisher goroutine.
 	timed bool                   // somebody wants the durations of single actions
@@ -66,9 +66,9 @@ type outcomeKey struct {
 // ending is what the actions have in common that end in one way. The options
 // are made once, when they are needed, so that nothing is made for each action.
 type ending struct {
-	untold   int64 // such actions that the counter lacks
-	counting []metric.AddOption
-	timing   []metric.RecordOption
+	uncounted int64 // such actions that the counter lacks
+	counting  []metric.AddOption
+	timing    []metric.RecordOption
 }
 
 func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
@@ -207,7 +207,7 @@ func (t *telemetry) tallyRun() {
 		e = new(ending)
 		t.tally[t.last] = e
 	}
-	e.untold += t.run
+	e.uncounted += t.run
 	t.run = 0
 }
 
@@ -219,14 +219,14 @@ func (t *telemetry) flushSettled() {
 		return
 	}
 	for key, e := range t.tally {
-		if e.untold > 0 {
+		if e.uncounted > 0 {
 			if e.counting == nil {
 				e.counting = []metric.AddOption{t.with(
 					attribute.String("azsearch.action", string(key.typ)), t.outcome(key.outcome), statusAttribute(key.status),
 				)}
 			}
-			t.itemsSettled.Add(ctx, e.untold, e.counting...)
-			e.untold = 0
+			t.itemsSettled.Add(ctx, e.uncounted, e.counting...)
+			e.uncounted = 0
 		}
 	}
 }

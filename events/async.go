@@ -52,7 +52,7 @@ type AsyncOptions struct {
 // # What stays
 //
 //   - Order. With one worker, the default, all events are handled in the order
-//     in which the sender told them. With several, this holds for the events of
+//     in which the sender reported them. With several, this holds for the events of
 //     each key, and among those that have no key (BatchCompleted and
 //     HealthChanged, which share one worker), but not between the two, nor
 //     between keys.
@@ -174,7 +174,7 @@ func (a *Async[T]) Handlers() Handlers[T] {
 	}
 }
 
-// Flush waits until everything that was told before the call is handled. ctx
+// Flush waits until everything that was reported before the call is handled. ctx
 // bounds the waiting; when it ends first the error is an *UnhandledError, and
 // the work goes on. Inside a handler it returns ErrInHandler.
 func (a *Async[T]) Flush(ctx context.Context) error {

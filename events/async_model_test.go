@@ -39,27 +39,27 @@ type asyncSchedule struct {
 	problems []string
 
 	mu      sync.Mutex // guards the fields below: handlers begin and tellers return on their own goroutines
-	running []*toldEvent
+	running []*reportedEvent
 	counts  map[string]*events.AsyncCounts // by kind, what they should be
 
 	// The test's own.
-	told    []*toldEvent // in order
-	held    []*toldEvent // in the queue or in a handler
-	waiting []*toldEvent
-	flushes []*flushCall
+	reported []*reportedEvent // in order
+	held     []*reportedEvent // in the queue or in a handler
+	waiting  []*reportedEvent
+	flushes  []*flushCall
 }
 
-type toldEvent struct {
+type reportedEvent struct {
 	n         int
 	kind, key string
 	begun     bool
 	ended     bool // handled, or never to be
-	returned  bool // the call that told it
+	returned  bool // the call that reported it
 	finish    chan string
 }
 
 type flushCall struct {
-	covers   []*toldEvent
+	covers   []*reportedEvent
 	returned bool
 	err      error
 }
@@ -143,7 +143,7 @@ func (s *asyncSchedule) run() {
 	}
 	synctest.Wait()
 	s.check()
-	for _, e := range s.told {
+	for _, e := range s.reported {
 		if !e.ended || !e.returned {
 			s.wrong("event %d has not ended: %+v", e.n, *e)
 		}
@@ -152,12 +152,12 @@ func (s *asyncSchedule) run() {
 
 func (s *asyncSchedule) handle(n int) {
 	s.mu.Lock()
-	e := s.told[n]
+	e := s.reported[n]
 	if e.begun || e.ended {
 		s.wrong("event %d is handled twice, or was to be dropped", n)
 	}
 	e.begun = true
-	for _, other := range s.told[:n] {
+	for _, other := range s.reported[:n] {
 		if !other.ended && (other.key == e.key || s.options.Workers < 2) {
 			s.wrong("event %d begins while %d of the same key has not ended", n, other.n)
 		}
@@ -174,8 +174,8 @@ func (s *asyncSchedule) handle(n int) {
 
 func (s *asyncSchedule) tell(step asyncStep) {
 	s.mu.Lock()
-	e := &toldEvent{n: len(s.told), kind: step.kind, key: step.key, finish: make(chan string)}
-	s.told = append(s.told, e)
+	e := &reportedEvent{n: len(s.reported), kind: step.kind, key: step.key, finish: make(chan string)}
+	s.reported = append(s.reported, e)
 	kind := events.Kind(1 << slices.Index([]string{"ActionSent", "ActionCompleted", "ActionFailed", "BatchCompleted", "HealthChanged"}, step.kind))
 	switch {
 	case len(s.held) < s.options.QueueSize:
@@ -228,7 +228,7 @@ func (s *asyncSchedule) end(pick int, how string) {
 
 func (s *asyncSchedule) flush() {
 	call := &flushCall{}
-	for _, e := range s.told {
+	for _, e := range s.reported {
 		if !e.ended {
 			call.covers = append(call.covers, e)
 		}
@@ -247,7 +247,7 @@ func (s *asyncSchedule) finish() {
 	closed := make(chan error)
 	go func() { closed <- s.async.Close(context.Background()) }()
 	synctest.Wait()
-	for range s.told {
+	for range s.reported {
 		s.end(0, "return")
 		synctest.Wait()
 	}
@@ -329,7 +329,7 @@ func (s *asyncSchedule) check() {
 	if workers := max(1, s.options.Workers); len(s.held) > 0 && len(s.running) == 0 || len(s.running) > workers {
 		s.wrong("%d handlers run, with %d workers and %d events", len(s.running), workers, len(s.held))
 	}
-	for _, e := range s.told {
+	for _, e := range s.reported {
 		if e.returned == slices.Contains(s.waiting, e) {
 			s.wrong("event %d: the teller has returned: %v", e.n, e.returned)
 		}
@@ -347,7 +347,7 @@ func (s *asyncSchedule) check() {
 	}
 }
 
-func raiseNumbered(h events.Handlers[doc], e *toldEvent) {
+func raiseNumbered(h events.Handlers[doc], e *reportedEvent) {
 	ctx := context.Background()
 	switch e.kind {
 	case "ActionSent":
@@ -374,7 +374,7 @@ func (s *asyncSchedule) String() string {
 // The Async does what a few lists and counters say: every event is handled once
 // or dropped and counted, in order per key; the queue holds what it may hold and
 // not one more; whoever must wait waits, and for no longer; Flush returns when
-// what was told before is handled.
+// what was reported before is handled.
 func TestAsyncModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawAsyncSchedule(rt) // draws may end the goroutine: not in the bubble

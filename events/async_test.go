@@ -44,7 +44,7 @@ func ended(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestOneWorkerHandlesEverythingInTheOrderItWasTold(t *testing.T) {
+func TestOneWorkerHandlesEverythingInTheOrderItWasReported(t *testing.T) {
 	var got, want []string
 	async := newAsync(t, recorder(func(_ context.Context, field string, event any) {
 		got = append(got, fmt.Sprintf("%s %p", field, event)) // one worker: no lock
@@ -131,12 +131,12 @@ func TestSlowHandlerHoldsUpTheSenderOnlyWhenTheQueueIsFull(t *testing.T) {
 		}}, &events.AsyncOptions{QueueSize: 3})
 		h := async.Handlers()
 		began := time.Now()
-		var told []time.Duration
+		var reported []time.Duration
 		for range 6 {
 			h.ActionCompleted(t.Context(), completed("k"))
-			told = append(told, time.Since(began))
+			reported = append(reported, time.Since(began))
 		}
-		require.Equal(t, []time.Duration{0, 0, 0, time.Second, 2 * time.Second, 3 * time.Second}, told)
+		require.Equal(t, []time.Duration{0, 0, 0, time.Second, 2 * time.Second, 3 * time.Second}, reported)
 		require.NoError(t, async.Close(t.Context()))
 		require.Equal(t, 6*time.Second, time.Since(began))
 	})
@@ -273,7 +273,7 @@ func TestHandlerOfOneAsyncMayFlushAnother(t *testing.T) {
 	require.EqualValues(t, 1, inner.Stats().BatchCompleted.Handled)
 }
 
-func TestFlushWaitsForWhatWasToldBeforeAndNothingElse(t *testing.T) {
+func TestFlushWaitsForWhatWasReportedBeforeAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		async := newAsync(t, events.Handlers[doc]{ActionCompleted: func(context.Context, *events.ActionCompleted[doc]) {
 			time.Sleep(time.Second)

@@ -221,7 +221,7 @@ func (a *Async[T]) log(message func()) {
 	message()
 }
 
-// wait waits until everything that was told is handled. A closing call lets in
+// wait waits until everything that was reported is handled. A closing call lets in
 // nothing more, and throws away what is left when ctx ends.
 func (a *Async[T]) wait(ctx context.Context, closing bool) error {
 	a.mu.Lock()

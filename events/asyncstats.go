@@ -25,6 +25,9 @@ var kindNames = [...]string{"ActionSent", "ActionCompleted", "ActionFailed", "Ba
 
 // String returns the names of the fields of Handlers, with | between them.
 func (k Kind) String() string {
+	if bits.OnesCount8(uint8(k)) == 1 && k&allKinds == k {
+		return kindNames[k.index()] // the sender asks at every event, so without allocating
+	}
 	var names []string
 	for i, name := range kindNames {
 		if k&(1<<i) != 0 {
@@ -54,7 +57,7 @@ type AsyncCounts struct {
 	Dropped uint64
 }
 
-// AsyncStats is a consistent snapshot. Each event that was told is in one of
+// AsyncStats is a consistent snapshot. Each event that was reported is in one of
 // Queued, Handled and Dropped of its kind, or is one of those that wait.
 type AsyncStats struct {
 	ActionSent, ActionCompleted, ActionFailed, BatchCompleted, HealthChanged AsyncCounts

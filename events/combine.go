@@ -11,7 +11,7 @@ import (
 // A panic in one handler does not keep an event from the others: they run, and
 // it goes on to the sender, which recovers it. If several panic, the sender
 // sees the last. ActionAdded alone stops at the first error or panic, because
-// that refuses the action: the handlers after it never hear of the action, and
+// that refuses the action: the handlers after it are not called for the action, and
 // those before it have seen one that will not be accepted. Closed runs them all
 // and joins their errors.
 func Multi[T any](handlers ...Handlers[T]) Handlers[T] {

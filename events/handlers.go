@@ -31,7 +31,7 @@ type Handlers[T any] struct {
 	BatchCompleted func(context.Context, *Batch)
 	// HealthChanged runs when the condition of the sender has changed, on the
 	// same goroutine as the others and in order with them. What lasts so short a
-	// time that it is over when the sender comes to it is not told.
+	// time that it is over when the sender comes to it is not reported.
 	HealthChanged func(context.Context, *HealthChange)
 	// Closed runs once, after the last event. Close waits for it and returns its
 	// error in a CloseError. Its context ends a second after that of Close.
@@ -135,7 +135,7 @@ const (
 	HealthStatePaused
 	// HealthStateClosing means that Close was called and something is left to send.
 	HealthStateClosing
-	// HealthStateClosed means that everything is settled and told.
+	// HealthStateClosed means that everything is settled and reported.
 	HealthStateClosed
 )
 

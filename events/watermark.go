@@ -169,7 +169,7 @@ func (w *LowWatermark[P]) Outstanding() int {
 
 // Advanced returns a channel for one receiver, always the same, that is sent to
 // after the mark has moved: many moves make one message, and it may come when
-// Mark has told the news already. It is never closed. Settle never waits for the
+// Mark has returned the news already. It is never closed. Settle never waits for the
 // receiver.
 func (w *LowWatermark[P]) Advanced() <-chan struct{} {
 	w.mu.Lock()

@@ -75,8 +75,8 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 		model := naiveMark{left: map[int64]int{}}
 		next := rapid.SampledFrom([]int64{math.MinInt64, -3, 0, 1 << 40}).Draw(t, "start")
 		advanced := w.Advanced()
-		var told int64
-		toldOK := false
+		var reported int64
+		reportedOK := false
 		inOrder := rapid.Bool().Draw(t, "mostly in order")
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {
 			switch op := rapid.IntRange(0, 20).Draw(t, "op"); {
@@ -121,14 +121,14 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 			gotOldest, gotHeld := w.Oldest()
 			require.Equal(t, []any{oldest, held, open}, []any{gotOldest, gotHeld, w.Outstanding()})
 			if rapid.Bool().Draw(t, "receive") {
-				moved := ok && (!toldOK || mark != told)
+				moved := ok && (!reportedOK || mark != reported)
 				select {
 				case <-advanced:
 					require.True(t, moved, "a message, and the mark has not moved")
 				default:
 					require.False(t, moved, "the mark has moved, and no message")
 				}
-				told, toldOK = mark, ok
+				reported, reportedOK = mark, ok
 			}
 		}
 	})

@@ -208,7 +208,7 @@ func TestDocumentThatDoesNotFitIsNamedByItsPosition(t *testing.T) {
 	assert.Equal(t, 0, misfit.Position)
 }
 
-func TestRubbishInsteadOfAPageIsMalformed(t *testing.T) {
+func TestSomethingElseInsteadOfAPageIsMalformed(t *testing.T) {
 	for _, reply := range []string{
 		`[]`, `"x"`, `1`, `{}`, `{"@odata.count":1}`, `{"value":null}`, `{"value":{}}`, `{"value":[1]}`, `{"value":[null]}`, `{"value":[[]]}`,
 		`{"@odata.count":"x","value":[]}`, `{"@search.facets":[],"value":[]}`, `{"value":[{"@search.score":"x"}]}`, `{"@odata.nextLink":1,"value":[]}`,

@@ -13,7 +13,7 @@ type availability struct {
 	preview string // "" if no preview had it before
 }
 
-// What came after the versions that this client can be told to ask for, from
+// What came after the versions that this client can be made to ask for, from
 // the service's specifications and the change logs of its SDKs.
 var (
 	sinceScoringStatistics = availability{stable: "2020-06-30"}

@@ -83,7 +83,7 @@ func TestNothingPassesForIndexedThatIsNot(t *testing.T) {
 }
 
 // TestMissingResultsAreCountedWithoutKeys: a map document has no key that we
-// could know without being told.
+// could know by itself.
 func TestMissingResultsAreCountedWithoutKeys(t *testing.T) {
 	docs := []models.Document{{"hotelId": "1"}, {"hotelId": "2"}, {"hotelId": "3"}}
 	_, err := search.UploadDocuments(t.Context(), newClient(t, reply(200, okOne)), docs, nil)

@@ -159,7 +159,7 @@ func TestListEndsEarlyAndReportsErrors(t *testing.T) {
 	}
 }
 
-func TestRubbishInsteadOfADefinitionIsMalformed(t *testing.T) {
+func TestSomethingElseInsteadOfADefinitionIsMalformed(t *testing.T) {
 	ctx := t.Context()
 	for _, body := range []string{"", "<html>", `{"name":`} {
 		_, err := newIndexClient(t, reply(200, body)).GetIndex(ctx, "hotels", nil)

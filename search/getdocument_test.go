@@ -52,7 +52,7 @@ func TestDocumentThatDoesNotFitIsNotQuoted(t *testing.T) {
 	}
 }
 
-func TestRubbishInsteadOfADocumentIsMalformed(t *testing.T) {
+func TestSomethingElseInsteadOfADocumentIsMalformed(t *testing.T) {
 	for _, doc := range []string{"", "null", "[]", `"1"`, `{"hotelId":`, "<html>"} {
 		_, err := search.GetDocument[any](t.Context(), newClient(t, reply(200, doc)), "1", nil)
 		require.ErrorIs(t, err, models.ErrMalformedReply, doc)

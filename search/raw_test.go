@@ -79,9 +79,9 @@ type unseekable struct {
 
 func (u *unseekable) Seek(int64, int) (int64, error) { return 0, u.err }
 
-// TestRubbishUnderSuccessIsAMalformedReply: each of these has the status of
+// TestAMalformedBodyUnderSuccessIsAMalformedReply: each of these has the status of
 // success, and none may pass for one.
-func TestRubbishUnderSuccessIsAMalformedReply(t *testing.T) {
+func TestAMalformedBodyUnderSuccessIsAMalformedReply(t *testing.T) {
 	for name, body := range map[string]string{
 		"empty":             "",
 		"white space":       " \r\n",

@@ -84,7 +84,7 @@ func TestEveryContestantSendsEveryDocument(t *testing.T) {
 	}
 }
 
-// TestLimitsHold: one batch is never larger than all were told.
+// TestLimitsHold: one batch is never larger than all were given as the limit.
 func TestLimitsHold(t *testing.T) {
 	for _, name := range []string{"floor A: Marshal, POST, Unmarshal", "floor B: HTTP only", "ours, 1 producer, 1 in flight"} {
 		sink, err := server.New(server.Config{MaxBody: 100_000})

@@ -256,18 +256,18 @@ var planted = map[string]struct {
 func TestPlantedErrorsAreFound(t *testing.T) {
 	for name, p := range planted {
 		t.Run(name, func(t *testing.T) {
-			told := 0
+			reported := 0
 			for seed := range uint64(stories) {
 				s := newStory(seed)
 				if !p.plant(s) {
 					continue
 				}
-				told++
+				reported++
 				c := s.check()
 				require.NotZero(t, c.Wrong, "seed %d", seed)
 				require.Contains(t, strings.Join(c.Errors, "\n"), p.says, "seed %d", seed)
 			}
-			assert.NotZero(t, told, "no story has a place for it")
+			assert.NotZero(t, reported, "no story has a place for it")
 		})
 	}
 }

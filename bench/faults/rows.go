@@ -68,7 +68,7 @@ func refusals(s setting) []row {
 			limit: 6 * time.Minute,
 		},
 		{
-			name: "413", what: fmt.Sprintf("requests above %d bytes are answered 413, a limit that nobody told the sender", s.smallRequest()),
+			name: "413", what: fmt.Sprintf("requests above %d bytes are answered 413, a limit that the sender does not know", s.smallRequest()),
 			service: serviceConfig{Faults: faults(searchtest.Fault{OverBytes: s.smallRequest()})},
 			needs:   map[string]int{"request 413": 1},
 		},

@@ -136,7 +136,7 @@ func TestAJournalTornAtAnyByteForgetsEntriesAndLosesNone(t *testing.T) {
 	}
 }
 
-// scenario writes letters, replays, discards, and says what it was told.
+// scenario writes letters, replays, discards, and says what was reported to it.
 type scenario struct {
 	written   int   // versions up to this were acknowledged
 	begun     int   // versions up to this were given to Write

@@ -31,7 +31,7 @@ type Letter struct {
 	Message string `json:"message,omitempty"`
 	// RequestID is the service's id of the request that ended the action, for
 	// support cases; empty if there was no answer, or one that the sender was not
-	// told the id of.
+	// given the id of.
 	RequestID string `json:"requestId,omitempty"`
 	// Attempts is how often the action was sent. Replay adds its own.
 	Attempts int `json:"attempts,omitempty"`
@@ -58,7 +58,7 @@ type Letter struct {
 //
 // A sender calls Write on the goroutine that sends, once for all the actions
 // that one reply has ended, before it tells the ActionFailed events of the same
-// actions: whoever is told can rely on the letter. Write should return soon, for
+// actions: whoever is notified can rely on the dead letter. Write should return soon, for
 // nothing is sent while it does not, and must not call the sender. When it
 // returns nil, the letters must have survived a crash of the program.
 //

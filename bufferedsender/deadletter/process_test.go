@@ -16,7 +16,7 @@ import (
 // process, writes letters until it is killed.
 const otherProcessDir = "DEADLETTER_TEST_DIR"
 
-// otherProcess says on standard output what it was told about each letter.
+// otherProcess says on standard output what was reported to it about each letter.
 func otherProcess(dir string) int {
 	f, err := Open(dir, &FileOptions{MaxFileBytes: 2000})
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *writer) next(t *testing.T) bool {
 	return true
 }
 
-// kill kills the process and returns the last version that it was told is kept.
+// kill kills the process and returns the last version that was reported as kept.
 func (w *writer) kill(t *testing.T) int {
 	t.Helper()
 	require.NoError(t, w.cmd.Process.Kill())

@@ -41,7 +41,7 @@ type ReplayOptions[T any] struct {
 	// which reads with encoding/json: if the Encoder of the sender writes other
 	// names or forms, Document has to read them.
 	Document func(ctx context.Context, l Letter) (T, error)
-	// Kept is told of each letter that stays and why: ErrRedacted,
+	// Kept is called for each letter that stays, with the reason: ErrRedacted,
 	// ErrNotSelected, ErrHeld, *RefusedError, the error of Document, or of the
 	// sender if it did not accept it; and of damaged lines, with an empty letter
 	// and a *DamagedError. Not of letters to which Replay did not get, or whose
@@ -120,7 +120,7 @@ type Report struct {
 //
 // The sender to may have f as its sink, and be in use by others. It must not have
 // another File as its sink, which would keep the refused letters too. Its
-// handlers are told of the actions as of any other; their Tag is Replay's, not
+// handlers are notified of the actions as of any other; their Tag is Replay's, not
 // the one of the action that was given up. The functions in opts are called on
 // the goroutine of the caller.
 func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O], opts *ReplayOptions[T]) (Report, error) {

@@ -550,7 +550,7 @@ func TestAPanicInAFunctionOfTheCallerEndsTheReplayOnly(t *testing.T) {
 	require.Equal(t, Report{Sent: 3, Delivered: 3}, report)
 }
 
-func TestDiscardRemovesWhatItIsTold(t *testing.T) {
+func TestDiscardRemovesWhatItIsGiven(t *testing.T) {
 	d, f := filled(t, &FileOptions{MaxFileBytes: 100_000}, lettersOf(1, 3*discardEntry)...)
 	n, err := f.Discard(t.Context(), func(l Letter) bool { return versionOf(l)%5 != 0 })
 	require.NoError(t, err)

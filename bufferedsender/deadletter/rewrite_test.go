@@ -38,18 +38,18 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 			}), nil)
 			require.ErrorIs(t, err, context.Canceled)
 
-			told := make(chan struct{})
+			notified := make(chan struct{})
 			d.fail = func(o, name string) error {
 				if o == op && strings.HasSuffix(name, rewriteExt) {
 					d.fail = nil
 					late := letterOf("k2", 2)
 					late.Message, late.Tag = "late", tag
 					go func() { // behind a rename there is the lock of the File
-						defer close(told)
+						defer close(notified)
 						assert.NoError(t, f.Write(t.Context(), []Letter{late}))
 					}()
 					if op != "rename" {
-						<-told
+						<-notified
 					}
 				}
 				return nil
@@ -57,7 +57,7 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 			n, err := f.Discard(t.Context(), discardVersion(1))
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-			<-told
+			<-notified
 			letters := readAll(t, d)
 			require.Equal(t, []int{2}, versionsOf(letters))
 			require.Equal(t, "late", letters[0].Message)

@@ -91,7 +91,7 @@ func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
 			e.Done = append(e.Done, l.place.n)
 			r.report.Delivered++
 		case ended != nil && result.StatusCode == 0 && !r.walk.recorded(l.place):
-			// Still under way. If it fails, Write hears of it.
+			// Still under way. If it fails, Write is given it.
 		default:
 			failed = append(failed, i)
 			r.report.Failed++

@@ -34,7 +34,7 @@ func purgeAll(l *sendertest.Ledger) bufferedsender.WhenFull {
 
 // Yokozuna's regression d2c2fd5: who was blocked before the fuse blew stayed so.
 //
-// The breaker hears of a request before the publisher does, so that no hook
+// The breaker learns of a request before the publisher does, so that no hook
 // delays it. When it opens, the request may still count as in flight, and what
 // is in flight is never purged: then it is the other two.
 func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {

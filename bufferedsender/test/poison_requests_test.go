@@ -113,7 +113,7 @@ func TestALineTooSlowForAFullBatchLosesNothing(t *testing.T) {
 	}
 }
 
-// Only what is refused for what is in it comes in crumbs.
+// Only a batch that is refused for its content is divided; an outage divides nothing.
 func TestAnOutageLeavesBatchesAsLargeAsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)

@@ -1,7 +1,7 @@
 // Package tuning is for programs that do not know how much a search service
 // takes, or that share it with others: it lets a buffered sender find out.
 //
-// A [Policy] is an option of a sender. It makes a [Controller], which is told of
+// A [Policy] is an option of a sender. It makes a [Controller], which is notified of
 // every request that has ended and says how large the next ones may be, how many
 // may be under way, and how far apart they start.
 //

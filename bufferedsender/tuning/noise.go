@@ -87,7 +87,7 @@ func (n *noise) observe(o *Observation) bool {
 	return true
 }
 
-// decided is told that the rate falls, and what it was. It returns the rate at
+// decided notes that the rate falls, and what it was. It returns the rate at
 // the beginning of the trial if falling has turned out to be of no use, else 0.
 // calm: the round was so long that the rate was right.
 func (n *noise) decided(value float64, calm bool) float64 {

@@ -98,7 +98,7 @@ func (r *rate) explained(o *Observation) bool {
 	return r.noise.observe(o) || o.Throttled == 0
 }
 
-// passed is told of a request of which nothing was refused.
+// passed takes in a request of which nothing was refused.
 func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most float64) {
 	r.tick(o, c, elapsed)
 	if !r.known || o.Backlog <= 0 {
@@ -128,7 +128,7 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most
 	}
 }
 
-// refused is told of a request of which something was refused.
+// refused takes in a request of which something was refused.
 func (r *rate) refused(o *Observation, c *clock, interval float64) {
 	r.tick(o, c, 0)
 	if r.known && o.Started < r.decidedAt {

@@ -242,7 +242,7 @@ func (w *world) start(s *simSender, actions int) {
 	})
 }
 
-// reply ends a request: the service takes what it can, the sender is told.
+// reply ends a request: the service takes what it can, the sender is notified.
 func (w *world) reply(s *simSender, started time.Duration, epoch, actions int) {
 	o := tuning.Observation{Now: w.now, Started: started, Actions: actions, Bytes: actions * s.bytes, InFlight: s.inFlight}
 	sv := &w.service

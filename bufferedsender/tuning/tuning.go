@@ -27,7 +27,7 @@ type Bounds struct {
 	Max Pace
 }
 
-// Observation is what became of one request, told when it has ended. Times are
+// Observation is what became of one request, given when it has ended. Times are
 // on a clock that never goes back, counted from any moment that stays the same.
 type Observation struct {
 	Now       time.Duration // when it ended
@@ -51,7 +51,7 @@ type Observation struct {
 type Controller interface {
 	// Pace returns the pace in force.
 	Pace() Pace
-	// Observe is told what became of a request and returns the pace in force
+	// Observe is given what became of a request and returns the pace in force
 	// from now on.
 	Observe(o Observation) Pace
 }

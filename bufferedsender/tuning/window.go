@@ -70,7 +70,7 @@ func (w *window) slots() float64 {
 	return w.size
 }
 
-// passed is told of a request of which nothing was refused.
+// passed takes in a request of which nothing was refused.
 func (w *window) passed(o *Observation, c *clock) {
 	most := w.bounds.Max.InFlight
 	if o.Backlog <= 0 {

@@ -123,7 +123,7 @@ func TestPythonSDKDrivesTheEmulator(t *testing.T) {
 				certificate := filepath.Join(t.TempDir(), "certificate.pem")
 				args = append(args, "-tls", "-tls-cert-out", certificate)
 				// Not an option of the clients: the buffered sender has a second one inside,
-				// which is not told of it. One variable is for the synchronous ones, one for
+				// which is not given it. One variable is for the synchronous ones, one for
 				// the others.
 				t.Setenv("REQUESTS_CA_BUNDLE", certificate)
 				t.Setenv("SSL_CERT_FILE", certificate)

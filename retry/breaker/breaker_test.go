@@ -283,7 +283,7 @@ func TestAProbeThatSaysNothingLetsTheNextOneTry(t *testing.T) {
 // Of two senders that share a breaker one takes the probe and the other is
 // refused. If the probe says nothing and its sender has no more to send, nothing
 // would ever wake the other.
-func TestThoseRefusedDuringAProbeAreToldWhenItsPlaceIsFree(t *testing.T) {
+func TestThoseRefusedDuringAProbeAreNotifiedWhenItsPlaceIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, steady())
 		request(t, b, trip)

@@ -10,7 +10,7 @@ import (
 )
 
 // A loop of one's own: the service goes down, the breaker opens, and the loop
-// sleeps until it is told that a probe may go.
+// sleeps until it is notified that a probe may go.
 func Example() {
 	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 20 * time.Millisecond})
 	if err != nil {

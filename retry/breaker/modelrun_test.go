@@ -145,7 +145,7 @@ func (s sequential) run() (b *breaker.Breaker, m *model, permits []*breaker.Perm
 			return b, m, permits, heard, fmt.Sprintf("op %d, %v: got\n\t%+v, want\n\t%+v", i, o, got, want)
 		}
 		if h := heard.heard(); !slices.Equal(h, m.changes) {
-			return b, m, permits, heard, fmt.Sprintf("op %d, %v: told\n%swant\n%s", i, o, lines(h), lines(m.changes))
+			return b, m, permits, heard, fmt.Sprintf("op %d, %v: notified of\n%swant\n%s", i, o, lines(h), lines(m.changes))
 		}
 		// Status may change the state itself, so not after each operation.
 		if i%2 == 0 {

@@ -49,7 +49,7 @@ type Result struct {
 	Err error
 }
 
-// Pass is the right to send one request.
+// Permit is the right to send one request.
 type Permit struct {
 	breaker    *Breaker
 	generation uint64

@@ -49,7 +49,7 @@ func TestASubscriberMayCallEverything(t *testing.T) {
 	}
 }
 
-func TestAChangeThatASubscriberCausesIsToldAfterwards(t *testing.T) {
+func TestAChangeThatASubscriberCausesIsReportedAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
 		var order []string
@@ -83,8 +83,8 @@ func TestASubscriberHearsOnlyWhatComesLater(t *testing.T) {
 	})
 }
 
-// What a subscriber was about to be told when it was cancelled, it is not told.
-func TestCancelForgetsWhatWasNotToldYet(t *testing.T) {
+// What a subscriber was about to be notified of when it was cancelled is dropped.
+func TestCancelDropsWhatWasNotReportedYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
 		var cancel func()
@@ -153,7 +153,7 @@ func TestCancelDoesNotWaitForOthers(t *testing.T) {
 	})
 }
 
-func TestNobodyIsToldAfterCancelReturnedConcurrentSafe(t *testing.T) {
+func TestNobodyIsNotifiedAfterCancelReturnedConcurrentSafe(t *testing.T) {
 	b := newBreaker(t, nil)
 	var stop atomic.Bool
 	var others sync.WaitGroup
@@ -165,13 +165,13 @@ func TestNobodyIsToldAfterCancelReturnedConcurrentSafe(t *testing.T) {
 			}
 		})
 	}
-	told := 0
+	notified := 0
 	for range 2000 {
 		var cancelled bool // not atomic: the race detector looks on
 		cancel := b.Subscribe(func(breaker.Change) {
-			told++
+			notified++
 			if cancelled {
-				t.Error("told after cancel returned")
+				t.Error("notified after cancel returned")
 			}
 		})
 		b.Disable()
@@ -181,10 +181,10 @@ func TestNobodyIsToldAfterCancelReturnedConcurrentSafe(t *testing.T) {
 	}
 	stop.Store(true)
 	others.Wait()
-	assert.Positive(t, told)
+	assert.Positive(t, notified)
 }
 
-// Every change is told once, in order, one at a time, whoever caused it, so that
+// Every change is reported once, in order, one at a time, whoever caused it, so that
 // they make a chain.
 func TestChangesMakeAChainConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestChangesMakeAChainConcurrentSafe(t *testing.T) {
 	})
 }
 
-func TestAPanicOfASubscriberGoesUpAndTheOthersAreTold(t *testing.T) {
+func TestAPanicOfASubscriberGoesUpAndTheOthersAreNotified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, nil)
 		var heard recorder

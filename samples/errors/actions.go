@@ -51,7 +51,7 @@ var actionStories = []story{
 }
 
 // failing sends actions to a service with faults and shows what ActionFailed is
-// told.
+// reported.
 func failing(opts *searchtest.Options, faults *searchtest.Faults, actions ...models.IndexDocumentsAction[Hotel]) func(context.Context, *page) error {
 	return func(ctx context.Context, p *page) error {
 		srv, client, err := newService(ctx, opts)

@@ -13,11 +13,11 @@ import (
 )
 
 // caller is one of the clients of the demonstration. Each note has an id of its
-// own, also one that is sent again: so what it was told about each can be checked.
+// own, also one that is sent again: so what was reported about each can be checked.
 type caller struct {
 	client    *http.Client
 	url, name string
-	told      *ledger
+	reported  *ledger
 	sent      int
 }
 
@@ -63,16 +63,16 @@ func (c *caller) call(ctx context.Context, notes []Note) (wait time.Duration) {
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {
-		c.told.nothing(notes)
+		c.reported.nothing(notes)
 		return 100 * time.Millisecond
 	}
 	defer resp.Body.Close()
 	var a answer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
-		c.told.nothing(notes)
+		c.reported.nothing(notes)
 		return 0
 	}
-	c.told.add(resp.StatusCode, notes, a)
+	c.reported.add(resp.StatusCode, notes, a)
 	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none is 0
 	return time.Duration(seconds) * time.Second
 }

@@ -38,7 +38,7 @@ func slow() *searchtest.Faults {
 
 // demonstrate has 200 callers write through a search service that works, is slow,
 // breaks down and comes back, stops in the middle of it, and compares what the
-// callers were told with what the index has.
+// callers were given with what the index has.
 func demonstrate(ctx context.Context, cfg config, logger *slog.Logger, stdout io.Writer) error {
 	backend, err := connect(ctx, cfg)
 	if err != nil {
@@ -56,14 +56,14 @@ func demonstrate(ctx context.Context, cfg config, logger *slog.Logger, stdout io
 	fmt.Fprintf(stdout, "%d callers of %s/notes write to %s.\n", callers, s.url, backend.name)
 
 	story := &story{service: s, backend: backend, w: stdout}
-	var told ledger
+	var reported ledger
 	calling, stopCalling := context.WithCancel(ctx)
 	defer stopCalling()
 	var all sync.WaitGroup
 	transport := &http.Transport{MaxIdleConnsPerHost: callers}
 	client := &http.Client{Transport: transport}
 	for i := range callers {
-		c := &caller{client: client, url: s.url, told: &told, name: fmt.Sprintf("%d-%d", time.Now().UnixMilli(), i)}
+		c := &caller{client: client, url: s.url, reported: &reported, name: fmt.Sprintf("%d-%d", time.Now().UnixMilli(), i)}
 		all.Go(func() { c.write(calling) })
 	}
 	err = story.tell(ctx)
@@ -77,9 +77,9 @@ func demonstrate(ctx context.Context, cfg config, logger *slog.Logger, stdout io
 	if ctx.Err() != nil {
 		return errors.Join(err, errors.New("interrupted: nothing was compared"))
 	}
-	fmt.Fprintln(stdout, "The service has stopped. What callers were told:")
-	told.print(stdout)
-	return errors.Join(err, told.compare(ctx, backend, stdout), told.complete(backend.emulator != nil))
+	fmt.Fprintln(stdout, "The service has stopped. What was reported to callers:")
+	reported.print(stdout)
+	return errors.Join(err, reported.compare(ctx, backend, stdout), reported.complete(backend.emulator != nil))
 }
 
 // story is what happens to the search service.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestComparisonFindsWhatCallersWereToldWrongly(t *testing.T) {
+func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
 	var l ledger
 	notes := []Note{{ID: "indexed", Text: "x"}, {ID: "rejected"}, {ID: "not"}, {ID: "perhaps"}}
 	l.add(422, notes, answer{Notes: []outcome{{ID: "indexed", Outcome: indexed}, {ID: "rejected", Outcome: rejected}, {ID: "not", Outcome: notApplied}, {ID: "perhaps", Outcome: unknown}}})
@@ -15,7 +15,7 @@ func TestComparisonFindsWhatCallersWereToldWrongly(t *testing.T) {
 		has            map[string]string
 		missing, wrong int
 	}{
-		"all is as it was told":       {map[string]string{"indexed": "x", "another": ""}, 0, 0},
+		"all is as it was reported":   {map[string]string{"indexed": "x", "another": ""}, 0, 0},
 		"unknown may be there":        {map[string]string{"indexed": "x", "perhaps": ""}, 0, 0},
 		"indexed is missing":          {nil, 1, 0},
 		"indexed is another text":     {map[string]string{"indexed": "y"}, 1, 0},
@@ -33,7 +33,7 @@ func TestComparisonFindsWhatCallersWereToldWrongly(t *testing.T) {
 }
 
 // The demonstration itself compares, and shows each kind of answer.
-func TestCallersAreToldTheTruthThroughAnOutage(t *testing.T) {
+func TestCallersGetTrueAnswersThroughAnOutage(t *testing.T) {
 	var out, complaints bytes.Buffer
 	assert.Zero(t, run(t.Context(), []string{"-endpoint", ""}, &out, &complaints), "%s", &complaints)
 	assert.Contains(t, out.String(), `Told "indexed" and missing: 0. Told "rejected" or "not applied" and there: 0.`)

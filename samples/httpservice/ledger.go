@@ -16,7 +16,7 @@ import (
 // visibility is how long a real service may take to show what it has accepted.
 const visibility = 60 * time.Second
 
-// ledger is what callers were told. The zero value is ready.
+// ledger is what was reported to callers. The zero value is ready.
 type ledger struct {
 	mu       sync.Mutex // guards the fields below
 	outcomes map[string]string
@@ -71,7 +71,7 @@ func (l *ledger) print(w io.Writer) {
 }
 
 // compare reads the index, again and again while it shows too little, and says
-// where it differs from what callers were told.
+// where it differs from what was reported to callers.
 func (l *ledger) compare(ctx context.Context, b *backend, w io.Writer) error {
 	patience := time.Now().Add(visibility)
 	for {
@@ -91,7 +91,7 @@ func (l *ledger) compare(ctx context.Context, b *backend, w io.Writer) error {
 		}
 		fmt.Fprintf(w, "Told \"indexed\" and missing: %d. Told \"rejected\" or \"not applied\" and there: %d.\n", missing, wrong)
 		if missing+wrong > 0 {
-			return errors.Join(append(l.problems, errors.New("callers were told what is not true"))...)
+			return errors.Join(append(l.problems, errors.New("what was reported to callers is not true"))...)
 		}
 		return errors.Join(l.problems...)
 	}
@@ -102,12 +102,12 @@ func (l *ledger) compare(ctx context.Context, b *backend, w io.Writer) error {
 func (l *ledger) differences(has map[string]string) (missing, wrong int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id, told := range l.outcomes {
+	for id, reported := range l.outcomes {
 		text, there := has[id]
 		switch {
-		case told == indexed && (!there || text != l.texts[id]):
+		case reported == indexed && (!there || text != l.texts[id]):
 			missing++
-		case there && (told == rejected || told == notApplied):
+		case there && (reported == rejected || reported == notApplied):
 			wrong++
 		}
 	}

@@ -13,7 +13,7 @@
 //	go run -C samples/httpservice .       # 200 callers and an outage, on an emulated service
 //	go run -C samples/httpservice . -addr 127.0.0.1:8080 -endpoint https://NAME.search.windows.net
 //
-// The first compares at the end what the callers were told with what the index
+// The first compares at the end what was reported to the callers with what the index
 // has, and exits 1 unless they agree. The second serves until it is interrupted.
 package main
 

@@ -68,7 +68,7 @@ func complain(stderr io.Writer, err error, code int) int {
 	return code
 }
 
-// watch makes a sender and all that can be seen of it, and has the story told.
+// watch makes a sender and all that can be seen of it, and runs the story.
 func watch(ctx context.Context, w io.Writer, addr string, stay bool) (err error) {
 	// A program that has a Prometheus uses its exporter for OpenTelemetry in place
 	// of this reader and of metricsHandler, or a PeriodicReader that pushes to a

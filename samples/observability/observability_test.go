@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-func TestStoryIsTold(t *testing.T) {
+func TestStoryIsComplete(t *testing.T) {
 	var out, complaints bytes.Buffer
 	require.Zero(t, run(t.Context(), nil, &out, &complaints), "%s", &complaints)
 	assert.Empty(t, complaints.String())

@@ -88,7 +88,7 @@ func (s *story) tell(ctx context.Context, again bool) error {
 				s.service.SetFaults(nil)
 				s.sender.Resume()
 				if again && ctx.Err() != nil {
-					return nil // it was to be told until now
+					return nil // it was to run until now
 				}
 				return err
 			}

@@ -20,7 +20,7 @@ func faultScript() *searchtest.Faults {
 	return &searchtest.Faults{
 		Seed: 1,
 		Rules: []searchtest.Fault{
-			// A limit on the size of a request that nobody told us: 413.
+			// A limit on the size of a request that is not documented: 413.
 			batches(searchtest.Fault{OverBytes: 250_000}),
 			// Out of order for a moment, and throttled with a header to obey.
 			batches(searchtest.Fault{After: 3, Every: 23, Status: 503}),

@@ -34,10 +34,10 @@ type loader struct {
 }
 
 // newSender returns the sender that everything goes through.
-func newSender(client bufferedsender.Indexer, cfg config, told *outcomes, met *survived) (*bufferedsender.BufferedSender[declarations.Declaration], error) {
+func newSender(client bufferedsender.Indexer, cfg config, reported *outcomes, met *survived) (*bufferedsender.BufferedSender[declarations.Declaration], error) {
 	opts := &bufferedsender.Options[declarations.Declaration]{
 		Limits:   bufferedsender.Limits{MaxInFlight: cfg.inFlight},
-		Handlers: told.handlers(met),
+		Handlers: reported.handlers(met),
 		// The report says what went wrong; log lines would tear the bar apart.
 		Logger: slog.New(slog.DiscardHandler),
 	}

@@ -93,8 +93,8 @@ func load(ctx context.Context, cfg config, svc *service, tree declarations.Tree,
 	if err != nil {
 		return nil, err
 	}
-	told, met := &outcomes{}, newSurvived()
-	sender, err := newSender(met.through(client), cfg, told, met)
+	reported, met := &outcomes{}, newSurvived()
+	sender, err := newSender(met.through(client), cfg, reported, met)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func load(ctx context.Context, cfg config, svc *service, tree declarations.Tree,
 	l.run(ctx)
 	if ctx.Err() == nil {
 		// Close would send the rest as well, but with a deadline. What has failed
-		// is in the report: its events were told.
+		// is in the report: its events were reported.
 		_ = sender.Flush(ctx, nil)
 	}
 	if ctx.Err() != nil {
@@ -122,7 +122,7 @@ func load(ctx context.Context, cfg config, svc *service, tree declarations.Tree,
 
 	r.Interrupted = ctx.Err() != nil
 	r.parsed(l)
-	r.account(sender.Stats(), told, l.accepted.Load())
+	r.account(sender.Stats(), reported, l.accepted.Load())
 	if r.Seconds > 0 {
 		r.DocumentsPerSecond = float64(r.Completed) / r.Seconds
 	}
@@ -131,7 +131,7 @@ func load(ctx context.Context, cfg config, svc *service, tree declarations.Tree,
 	}
 	r.RequestFaults, r.DocumentFaults = met.requests, met.documents
 	if !r.Interrupted {
-		r.verify(ctx, cfg, svc, client, before, told.samples)
+		r.verify(ctx, cfg, svc, client, before, reported.samples)
 	}
 	r.PeakMemory = peakMemory()
 	r.OK = len(r.Problems) == 0 && !r.Interrupted

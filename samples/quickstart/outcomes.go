@@ -16,7 +16,7 @@ const (
 	shownFailures = 5 // failures to describe
 )
 
-// outcomes is what the sender has told about each document. Handlers run one at
+// outcomes is what the sender has reported about each document. Handlers run one at
 // a time, and none runs after Close, so there is no lock: read it then.
 type outcomes struct {
 	completed int64

@@ -60,20 +60,20 @@ func (r *report) problem(format string, args ...any) {
 }
 
 // account takes over what the sender says, and compares it with what its
-// handlers were told and with what its callers were.
-func (r *report) account(stats bufferedsender.Stats, told *outcomes, accepted int64) {
+// handlers were given and with what its callers were.
+func (r *report) account(stats bufferedsender.Stats, reported *outcomes, accepted int64) {
 	r.Documents, r.Completed, r.Failed, r.Unsent = stats.Accepted, stats.Completed, stats.Failed, stats.Unsent
 	r.Requests, r.Bytes, r.Retries, r.Splits, r.Pauses = stats.Requests, stats.BytesSent, stats.Retries, stats.Splits, stats.Pauses
-	r.Unknown, r.maybeSent, r.failures = told.unknown, told.maybeSent, told.failures
+	r.Unknown, r.maybeSent, r.failures = reported.unknown, reported.maybeSent, reported.failures
 	if stats.Accepted != stats.Completed+stats.Failed+stats.Unsent {
 		r.problem("%d documents were accepted, but %d completed + %d failed + %d unsent", stats.Accepted, stats.Completed, stats.Failed, stats.Unsent)
 	}
 	if stats.Accepted != accepted {
-		r.problem("the sender has accepted %d documents, its callers were told of %d", stats.Accepted, accepted)
+		r.problem("the sender has accepted %d documents, its callers know of %d", stats.Accepted, accepted)
 	}
-	if told.completed != stats.Completed || told.failed != stats.Failed || told.unsent != stats.Unsent {
+	if reported.completed != stats.Completed || reported.failed != stats.Failed || reported.unsent != stats.Unsent {
 		r.problem("the sender counts %d completed, %d failed, %d unsent; its events %d, %d, %d",
-			stats.Completed, stats.Failed, stats.Unsent, told.completed, told.failed, told.unsent)
+			stats.Completed, stats.Failed, stats.Unsent, reported.completed, reported.failed, reported.unsent)
 	}
 	if stats.CallbackPanics > 0 {
 		r.problem("%d panics in handlers", stats.CallbackPanics)

@@ -14,24 +14,24 @@ import (
 
 func TestAnythingUnaccountedForIsAProblem(t *testing.T) {
 	good := bufferedsender.Stats{Accepted: 10, Completed: 7, Failed: 2, Unsent: 1}
-	told := func() *outcomes { return &outcomes{completed: 7, failed: 2, unsent: 1} }
+	reported := func() *outcomes { return &outcomes{completed: 7, failed: 2, unsent: 1} }
 	for name, c := range map[string]struct {
 		stats    bufferedsender.Stats
-		told     *outcomes
+		reported *outcomes
 		accepted int64
 		problems int
 	}{
-		"all is well":                 {good, told(), 10, 0},
-		"the sender lost one":         {bufferedsender.Stats{Accepted: 11, Completed: 7, Failed: 2, Unsent: 1}, told(), 11, 1},
-		"a caller was told of more":   {good, told(), 11, 1},
-		"an event was not told":       {good, &outcomes{completed: 6, failed: 2, unsent: 1}, 10, 1},
-		"an event was told twice":     {good, &outcomes{completed: 7, failed: 3, unsent: 1}, 10, 1},
+		"all is well":                 {good, reported(), 10, 0},
+		"the sender lost one":         {bufferedsender.Stats{Accepted: 11, Completed: 7, Failed: 2, Unsent: 1}, reported(), 11, 1},
+		"a caller knows of more":      {good, reported(), 11, 1},
+		"an event was not reported":   {good, &outcomes{completed: 6, failed: 2, unsent: 1}, 10, 1},
+		"an event was reported twice": {good, &outcomes{completed: 7, failed: 3, unsent: 1}, 10, 1},
 		"unsent was called a failure": {good, &outcomes{completed: 7, failed: 3}, 10, 1},
-		"a handler panicked":          {bufferedsender.Stats{Accepted: 10, Completed: 7, Failed: 2, Unsent: 1, CallbackPanics: 1}, told(), 10, 1},
+		"a handler panicked":          {bufferedsender.Stats{Accepted: 10, Completed: 7, Failed: 2, Unsent: 1, CallbackPanics: 1}, reported(), 10, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r report
-			r.account(c.stats, c.told, c.accepted)
+			r.account(c.stats, c.reported, c.accepted)
 			require.Len(t, r.Problems, c.problems, "%v", r.Problems)
 		})
 	}

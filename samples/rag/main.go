@@ -2,7 +2,7 @@
 // the documentation of Go packages in an index, in passages, and finds those that
 // a language model would need to answer a question.
 //
-//	go run ./samples/rag                 # needs nothing: the service is emulated, and the whole story told
+//	go run ./samples/rag                 # needs nothing: the service is emulated, and the whole story runs
 //	go run ./samples/rag -q 'How do I read a file line by line?'
 //	go run ./samples/rag -endpoint https://NAME.search.windows.net
 //

@@ -44,7 +44,7 @@ func written(t *testing.T, files map[string]string) (root string) {
 }
 
 // The story as CI runs it, over the library that Go was installed with.
-func TestStoryIsTold(t *testing.T) {
+func TestStoryIsComplete(t *testing.T) {
 	o := start(t.Context())
 	require.Equal(t, 0, o.code, o.stderr)
 	require.Contains(t, o.stdout, "made by hashing, not by a model")

@@ -62,7 +62,7 @@ func TestADeleteIsNeverFoldedWithAMerge(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, s.send(b))
 }
 
-// A merge of a missing document fails in both forms, so both parts are told the
+// A merge of a missing document fails in both forms, so both parts are given the
 // truth.
 func TestTwoMergesOfAMissingDocumentFailFoldedToo(t *testing.T) {
 	both, ok := folded(t, merge(`"name":"a"`), merge(`"rooms":2`))

@@ -76,7 +76,7 @@ async def _sender(service: Service, indexes: SearchIndexClient, client: SearchCl
     failed: list[str] = []
     removed: list[str] = []
 
-    def told(keys: list[str]) -> Any:
+    def reported(keys: list[str]) -> Any:
         async def callback(action: Any) -> None:
             keys.append(service.quirks.document(action)["id"])
 
@@ -89,9 +89,9 @@ async def _sender(service: Service, indexes: SearchIndexClient, client: SearchCl
             service.endpoint,
             name,
             service.credential,
-            on_progress=told(sent),
-            on_error=told(failed),
-            on_remove=told(removed),
+            on_progress=reported(sent),
+            on_error=reported(failed),
+            on_remove=reported(removed),
             **options,
         )
 

@@ -16,8 +16,8 @@ from service import AGAIN, ONCE, Service
 
 
 @dataclass
-class Told:
-    """The keys that the callbacks of a sender were told, in their order."""
+class Reported:
+    """The keys that the callbacks of a sender were given, in their order."""
 
     quirks: Quirks
     new: list[str] = field(default_factory=list)
@@ -61,49 +61,49 @@ def large_documents() -> list[dict[str, str]]:
 def healthy(service: Service) -> None:
     client = service.numbers
 
-    def opened(told: Told, **options: Any) -> SearchIndexingBufferedSender:
+    def opened(reported: Reported, **options: Any) -> SearchIndexingBufferedSender:
         return SearchIndexingBufferedSender(
-            service.endpoint, "numbers", service.credential, **told.callbacks(), **ONCE, **options
+            service.endpoint, "numbers", service.credential, **reported.callbacks(), **ONCE, **options
         )
 
     with scenario("send documents through the buffered sender"):
         service.indexes.create_index(index("numbers"))
-        told = Told(service.quirks)
+        reported = Reported(service.quirks)
         names = [f"n{number}" for number in range(121)]
-        with opened(told, auto_flush=False) as sender:
+        with opened(reported, auto_flush=False) as sender:
             sender.upload_documents([{"id": name, "number": number} for number, name in enumerate(names)])
-            check.assertEqual((len(sender.actions), told.new, told.sent), (121, names, []))
+            check.assertEqual((len(sender.actions), reported.new, reported.sent), (121, names, []))
             check.assertFalse(sender.flush(), "flush says whether something failed")
-            check.assertEqual((len(sender.actions), told.sent, told.removed), (0, names, names))
+            check.assertEqual((len(sender.actions), reported.sent, reported.removed), (0, names, names))
 
             sender.merge_documents([{"id": "n1", "number": -1}, {"id": "missing", "number": 0}])
             sender.merge_or_upload_documents([{"id": "n2", "number": -2}])
             sender.delete_documents([{"id": "n120"}])
             check.assertTrue(sender.flush())
-        check.assertEqual(told.sent[121:], ["n1", "n2", "n120"])
-        check.assertEqual(told.failed, ["missing"])
-        check.assertEqual(told.removed[121:], ["n1", "missing", "n2", "n120"])
+        check.assertEqual(reported.sent[121:], ["n1", "n2", "n120"])
+        check.assertEqual(reported.failed, ["missing"])
+        check.assertEqual(reported.removed[121:], ["n1", "missing", "n2", "n120"])
         check.assertEqual(client.get_document_count(), 120)
         check.assertEqual(client.get_document("n1")["number"], -1)
         check.assertEqual(client.get_document("n2")["number"], -2)
 
     with scenario("send documents as they come through the buffered sender"):
-        told = Told(service.quirks)
-        with opened(told, initial_batch_action_count=2) as sender:
+        reported = Reported(service.quirks)
+        with opened(reported, initial_batch_action_count=2) as sender:
             sender.upload_documents([{"id": "n1", "number": 1}])
-            check.assertEqual(told.sent, [])
+            check.assertEqual(reported.sent, [])
             sender.upload_documents([{"id": "n2", "number": 2}])  # fills the batch
-            check.assertEqual(told.sent, ["n1", "n2"])
+            check.assertEqual(reported.sent, ["n1", "n2"])
             sender.upload_documents([{"id": "n3", "number": 3}])
-        check.assertEqual(told.sent, ["n1", "n2", "n3"], "the end of the body sends the rest")
+        check.assertEqual(reported.sent, ["n1", "n2", "n3"], "the end of the body sends the rest")
         check.assertEqual(client.get_document("n2")["number"], 2)
 
     with scenario("send documents after some time through the buffered sender"):
-        told = Told(service.quirks)
-        with opened(told, auto_flush_interval=0.05) as sender:
+        reported = Reported(service.quirks)
+        with opened(reported, auto_flush_interval=0.05) as sender:
             sender.upload_documents([{"id": "n4", "number": 4}])
-            check.assertTrue(told.some_sent.wait(60), "nothing was sent")
-            check.assertEqual(told.sent, ["n4"])
+            check.assertTrue(reported.some_sent.wait(60), "nothing was sent")
+            check.assertEqual(reported.sent, ["n4"])
 
 
 def sick(service: Service) -> None:
@@ -117,14 +117,14 @@ def sick(service: Service) -> None:
     with scenario("send documents through the buffered sender to a sick service"):
         # 503 twice for all, then 503 once for each, and for ever for one.
         service.indexes.create_index(index("sick"))
-        told = Told(service.quirks)
+        reported = Reported(service.quirks)
         with SearchIndexingBufferedSender(
-            service.endpoint, "sick", service.credential, auto_flush=False, **told.callbacks(), **AGAIN
+            service.endpoint, "sick", service.credential, auto_flush=False, **reported.callbacks(), **AGAIN
         ) as sender:
             sender.upload_documents([*documents, {"id": "doomed"}])
             check.assertTrue(sender.flush())
-        check.assertEqual((told.sent, told.failed), (keys, ["doomed"]))
-        check.assertEqual(told.removed, [*keys, "doomed"])
+        check.assertEqual((reported.sent, reported.failed), (keys, ["doomed"]))
+        check.assertEqual(reported.removed, [*keys, "doomed"])
         with service.indexes.get_search_client("sick", **ONCE) as client:
             check.assertEqual(client.get_document_count(), 32)
         service.indexes.delete_index("sick")
@@ -138,11 +138,11 @@ def _narrow(service: Service, documents: list[dict[str, str]], keys: list[str]) 
             check.assertEqual(client.get_document_count(), 32)
 
     with scenario("send documents through the buffered sender to a service that takes less at once"):
-        told = Told(service.quirks)
+        reported = Reported(service.quirks)
         with SearchIndexingBufferedSender(
-            service.endpoint, "narrow", service.credential, auto_flush=False, **told.callbacks(), **ONCE
+            service.endpoint, "narrow", service.credential, auto_flush=False, **reported.callbacks(), **ONCE
         ) as sender:
             sender.merge_documents(documents)
             check.assertFalse(sender.flush())
-        check.assertEqual((told.sent, told.failed), (keys, []))
+        check.assertEqual((reported.sent, reported.failed), (keys, []))
         service.indexes.delete_index("narrow")

@@ -13,7 +13,7 @@ import (
 // encoding them costs. It takes half the time of strconv, by the algorithm of
 // Raffaello Giulietti, "The Schubfach way to render doubles" (2020), with the
 // bounds for 32 bits. TestFloat32BitPatterns compares it with encoding/json, for
-// all floats there are if it is told to.
+// all floats there are if it is asked to.
 func appendFloat32(s *state, dst []byte, f float32) []byte {
 	b := math.Float32bits(f)
 	fraction, exponent := b&(1<<23-1), int(b>>23&0xff)

@@ -233,7 +233,7 @@ func (b *blocked) Read([]byte) (int, error) {
 
 func (b *blocked) Close() error { return nil }
 
-func TestARequestIsToldWithItsHeadersAndTheBeginningOfItsBody(t *testing.T) {
+func TestARequestIsReportedWithItsHeadersAndTheBeginningOfItsBody(t *testing.T) {
 	s := show(t, Options{})
 	s.upload(`{"id":"1","name":"` + strings.Repeat("é", KeepBodies) + `"}`)
 	s.send("GET", "/indexes('hotels')/docs('1')?api-version=2026-04-01&api-key="+searchtest.QueryKey, "", "X-Ms-Client-Request-Id", "mine")

@@ -2,7 +2,7 @@
 // that does not tell.
 import { parse } from './json.js'
 
-// session is what the page is told once; see load.
+// session is what the page is given once; see load.
 export const session = { started: '', apiVersion: '', queryKey: '', presets: [] }
 
 // load fills session.

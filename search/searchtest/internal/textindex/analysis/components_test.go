@@ -87,7 +87,7 @@ func TestUnsupportedPartsWaitForTheirUse(t *testing.T) {
 }
 
 // TestMicrosoftAnalyzersAreApproximatedOnlyOnRequest shows that nothing stands in
-// for another without being told to.
+// for another without an instruction to.
 func TestMicrosoftAnalyzersAreApproximatedOnlyOnRequest(t *testing.T) {
 	_, err := builtIn.Analyzer("en.microsoft")
 	assert.EqualError(t, err, "the analyzer 'en.microsoft' is not supported: the linguistic analyzers of Microsoft are closed")

@@ -23,26 +23,26 @@ final class Buffered {
         Scenario.run("send documents through the buffered sender", () -> {
             indexes.createIndex(NumberDocument.index(NumberDocument.INDEX));
             var client = service.documents(NumberDocument.INDEX);
-            var told = new Told();
-            var sender = told.sender(service.client(NumberDocument.INDEX))
+            var reported = new Reported();
+            var sender = reported.sender(service.client(NumberDocument.INDEX))
                 .autoFlush(false).initialBatchActionCount(50).buildSender();
 
             sender.addUploadActions(NumberDocument.upTo(121));
-            Check.equal(121, told.added.size());
-            Check.equal(List.of(), told.sent);
+            Check.equal(121, reported.added.size());
+            Check.equal(List.of(), reported.sent);
             // A flush sends less than a batch only where there is no more than that.
             sender.flush();
-            Check.equal(100, told.succeeded.size());
+            Check.equal(100, reported.succeeded.size());
             Check.equal(21, sender.getActions().size());
             sender.flush();
-            Check.equal(told.added, told.succeeded);
+            Check.equal(reported.added, reported.succeeded);
 
             sender.addMergeActions(List.of(new NumberDocument("n1", -1)));
             sender.addMergeOrUploadActions(List.of(new NumberDocument("n2", -2)));
             sender.addDeleteActions(List.of(NumberDocument.of(120)));
             sender.close();
-            Check.equal(List.of("n1", "n2", "n120"), told.sent.subList(121, told.sent.size()));
-            Check.equal(List.of(), told.failed);
+            Check.equal(List.of("n1", "n2", "n120"), reported.sent.subList(121, reported.sent.size()));
+            Check.equal(List.of(), reported.failed);
             Check.throwing(IllegalStateException.class, () -> {
                 sender.flush();
                 return "no exception";
@@ -55,7 +55,7 @@ final class Buffered {
 
         Scenario.run("send documents as they come through the buffered sender", () -> {
             var client = service.documents(NumberDocument.INDEX);
-            var sender = new Told().sender(service.client(NumberDocument.INDEX))
+            var sender = new Reported().sender(service.client(NumberDocument.INDEX))
                 .initialBatchActionCount(2).buildSender();
             try {
                 sender.addUploadActions(List.of(NumberDocument.of(1)));
@@ -73,8 +73,8 @@ final class Buffered {
     void sick() throws InterruptedException {
         Scenario.run("send documents through the buffered sender to a sick service", () -> {
             indexes.createIndex(NumberDocument.index("sick"));
-            var told = new Told();
-            var sender = told.sender(service.client("sick"))
+            var reported = new Reported();
+            var sender = reported.sender(service.client("sick"))
                 .autoFlush(false)
                 .initialBatchActionCount(32)
                 .maxRetriesPerAction(2)
@@ -85,11 +85,11 @@ final class Buffered {
             sender.close();
 
             Check.equal(List.of(), List.copyOf(sender.getActions()));
-            Check.equal(REFUSED, told.failed);
-            Check.equal(30, told.succeeded.size());
+            Check.equal(REFUSED, reported.failed);
+            Check.equal(30, reported.succeeded.size());
             // Twice 503 for all and then 413, until eight of them are small enough.
-            Check.equal(told.added, told.sent.subList(64, 96));
-            Check.equal(told.added.subList(0, 8), told.sent.subList(112, 120));
+            Check.equal(reported.added, reported.sent.subList(64, 96));
+            Check.equal(reported.added.subList(0, 8), reported.sent.subList(112, 120));
         });
 
         Scenario.run("try again when a sick service has refused", () -> {

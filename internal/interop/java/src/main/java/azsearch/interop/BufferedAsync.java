@@ -19,18 +19,18 @@ final class BufferedAsync {
         Scenario.run("send documents through the asynchronous buffered sender", () -> {
             indexes.createIndex(NumberDocument.index("buffered")).block();
             var client = service.documentsAsync("buffered");
-            var told = new Told();
-            var sender = told.sender(service.client("buffered"))
+            var reported = new Reported();
+            var sender = reported.sender(service.client("buffered"))
                 .autoFlush(false).initialBatchActionCount(50).buildAsyncSender();
 
             sender.addUploadActions(NumberDocument.upTo(121)).block();
-            Check.equal(121, told.added.size());
-            Check.equal(List.of(), told.sent);
+            Check.equal(121, reported.added.size());
+            Check.equal(List.of(), reported.sent);
             sender.flush().block();
-            Check.equal(100, told.succeeded.size());
+            Check.equal(100, reported.succeeded.size());
             Check.equal(21, sender.getActions().size());
             sender.flush().block();
-            Check.equal(told.added, told.succeeded);
+            Check.equal(reported.added, reported.succeeded);
 
             Mono.when(
                     sender.addMergeActions(List.of(new NumberDocument("n1", -1))),
@@ -38,7 +38,7 @@ final class BufferedAsync {
                     sender.addDeleteActions(List.of(NumberDocument.of(120))))
                 .then(Mono.defer(sender::close))
                 .block();
-            Check.equal(List.of(), told.failed);
+            Check.equal(List.of(), reported.failed);
             Check.equal(120L, client.getDocumentCount().block());
             Check.equal(-1, client.getDocument("n1", NumberDocument.class).block().number());
             Check.equal(-2, client.getDocument("n2", NumberDocument.class).block().number());
@@ -47,8 +47,8 @@ final class BufferedAsync {
 
         Scenario.run("send documents through the asynchronous buffered sender to a sick service", () -> {
             indexes.createIndex(NumberDocument.index("sick-async")).block();
-            var told = new Told();
-            var sender = told.sender(service.client("sick-async"))
+            var reported = new Reported();
+            var sender = reported.sender(service.client("sick-async"))
                 .autoFlush(false)
                 .initialBatchActionCount(32)
                 .maxRetriesPerAction(2)
@@ -58,8 +58,8 @@ final class BufferedAsync {
             sender.addUploadActions(NumberDocument.upTo(32)).then(Mono.defer(sender::close)).block();
 
             Check.equal(List.of(), List.copyOf(sender.getActions()));
-            Check.equal(Buffered.REFUSED, told.failed);
-            Check.equal(30, told.succeeded.size());
+            Check.equal(Buffered.REFUSED, reported.failed);
+            Check.equal(30, reported.succeeded.size());
             Check.equal(30L, service.documentsAsync("sick-async").getDocumentCount().block());
             indexes.deleteIndex("sick-async").block();
         });

@@ -8,8 +8,8 @@ import com.azure.search.documents.options.OnActionErrorOptions;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The keys of the actions of which a buffered sender has told, in the order in which it did. */
-final class Told {
+/** The keys of the actions that a buffered sender has reported, in the order in which it did. */
+final class Reported {
     final List<String> added = new ArrayList<>();
     final List<String> sent = new ArrayList<>();
     final List<String> succeeded = new ArrayList<>();
@@ -17,7 +17,7 @@ final class Told {
     /** The key, the status and, if the sender gave up, why. */
     final List<String> failed = new ArrayList<>();
 
-    /** A builder of a sender that tells of its actions here. */
+    /** A builder of a sender that reports its actions here. */
     SearchIndexingBufferedSenderBuilder<NumberDocument> sender(SearchClientBuilder client) {
         return client.bufferedSender(TypeReference.createInstance(NumberDocument.class))
             .documentKeyRetriever(NumberDocument::id)
