@@ -231,20 +231,9 @@ func (c *chunk[T]) encode(key string) error {
 	if action.Type == models.ActionMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
 		buffer = widen(buffer, 0)
 	}
-	if action.Tag != nil && c.s.options.DeadLetters != nil {
-		if tag, ok := action.Tag.(replayed); ok {
-			tag.EncodedForReplay(documentOf(buffer))
-		}
-	}
 	c.scratch.Write(buffer)
 	return nil
 }
-
-// replayed is the tag of an action that deadletter.Replay has made of a letter. It
-// gets the document as a letter about the action will have it, before the action
-// is accepted: what an Encoder writes can be seen nowhere else, and may be
-// something else the next time.
-type replayed interface{ EncodedForReplay(document []byte) }
 
 // sameKey returns an error if an encoded document has another key than the one it
 // was accepted with: its result would be credited to another action.
