@@ -212,7 +212,7 @@ func (c *chunk[T]) encode(key string) error {
 	case c.raw != nil:
 		buffer, err = models.AppendEncoded(buffer, action.Type, c.raw.Document)
 		if err == nil && field != nil {
-			err = sameKey(field.Name, c.raw.Document, key)
+			err = sameKey("the JSON has", field.Name, c.raw.Document, key)
 		}
 	case c.s.options.Documents.Encode != nil:
 		var doc []byte
@@ -220,7 +220,7 @@ func (c *chunk[T]) encode(key string) error {
 			buffer, err = models.AppendEncoded(buffer, action.Type, doc)
 		}
 		if err == nil && field != nil {
-			err = sameKey(field.Name, doc, key)
+			err = sameKey("the Encoder writes", field.Name, doc, key)
 		}
 	default:
 		buffer, err = models.AppendActionFrom(buffer, action.Type, &action.Document)
@@ -231,24 +231,13 @@ func (c *chunk[T]) encode(key string) error {
 	if action.Type == models.ActionTypeMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
 		buffer = widen(buffer, 0)
 	}
-	if action.Tag != nil && c.s.options.DeadLetters != nil {
-		if tag, ok := action.Tag.(replayed); ok {
-			tag.EncodedForReplay(documentOf(buffer))
-		}
-	}
 	c.scratch.Write(buffer)
 	return nil
 }
 
-// replayed is the tag of an action that deadletter.Replay has made of a dead letter. It
-// gets the document as a dead letter about the action will have it, before the action
-// is accepted: what an Encoder writes can be seen nowhere else, and may be
-// something else the next time.
-type replayed interface{ EncodedForReplay(document []byte) }
-
 // sameKey returns an error if an encoded document has another key than the one it
-// was accepted with: its result would be credited to another action.
-func sameKey(name string, encoded json.RawMessage, key string) error {
+// was accepted with: its result would be credited to another action. says is whose it is.
+func sameKey(says, name string, encoded json.RawMessage, key string) error {
 	field, err := models.KeyFieldByName[json.RawMessage](name)
 	if err != nil {
 		return err
@@ -258,7 +247,7 @@ func sameKey(name string, encoded json.RawMessage, key string) error {
 		return err
 	}
 	if written != key {
-		return fmt.Errorf("the JSON has %q in the field %q, but the key of the document is %q", written, name, key)
+		return fmt.Errorf("%s %q in the field %q, but the key of the document is %q", says, written, name, key)
 	}
 	return nil
 }

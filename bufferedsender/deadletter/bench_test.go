@@ -91,7 +91,7 @@ func BenchmarkReplay(b *testing.B) {
 		f, err := Open(dir, nil)
 		require.NoError(b, err)
 		b.StartTimer()
-		report, err := Replay(b.Context(), f, testIndex, sender[json.RawMessage](func(_ context.Context, actions []models.IndexDocumentsAction[json.RawMessage]) ([]models.IndexingResult, error) {
+		report, err := Replay(b.Context(), f, testIndex, sender(func(_ context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 			return make([]models.IndexingResult, len(actions)), nil
 		}), nil)
 		b.StopTimer()

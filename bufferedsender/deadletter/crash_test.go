@@ -164,13 +164,13 @@ func (s *scenario) run(ctx context.Context, d *memDisk) {
 	if write(3); err != nil {
 		return
 	}
-	sink := sender[doc](func(ctx context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	sink := sender(func(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 		service := &service{refused: map[int]bool{2: true, 5: true}, message: "again", sink: f}
-		results, err := service.IndexDocumentsAndWait(ctx, actions, nil)
+		results, err := service.AddAndWait(ctx, actions)
 		s.delivered = append(s.delivered, service.applied...)
 		return results, err
 	})
-	if _, err = Replay(ctx, f, testIndex, sink, &ReplayOptions[doc]{MaxActions: 2}); err != nil {
+	if _, err = Replay(ctx, f, testIndex, sink, &ReplayOptions{MaxActions: 2}); err != nil {
 		return
 	}
 	if write(1); err != nil {

@@ -30,13 +30,18 @@
 //   - One action is one letter: refused again it keeps its place and gets the
 //     newer reason.
 //
-// # Which type to replay with
+// # What is sent again
 //
-// A sender of the type that the documents once had is convenient, and dangerous
-// if the type has changed: what it cannot hold would not be sent. [Decode], which
-// Replay uses, refuses such letters. A sender of models.Document or
-// json.RawMessage, whose Documents.KeyField names the key, takes any letter as it
-// is.
+// Replay sends the bytes that the letter has, through the Raw method of any sender
+// for the index:
+//
+//	report, err := deadletter.Replay(ctx, letters, "hotels", sender.Raw(), nil)
+//
+// The type of its documents does not matter, nor what has become of it since.
+// ReplayOptions.Document mends a document on its way. It may do so through a type,
+// with json.Unmarshal and json.Marshal, but that loses what the type does not hold:
+// a field that it no longer has, or a null that a merge is to set where the field
+// has omitempty. models.Document holds any document.
 //
 // # What to watch
 //

@@ -23,8 +23,8 @@ import (
 
 // world is an emulated service, dead letters, and senders between the two.
 type world struct {
-	t   *testing.T
-	srv *searchtest.Server
+	t *testing.T
+	wire
 	dir string
 	f   *deadletter.File
 }
@@ -35,7 +35,7 @@ const schema = `{"name":"hotels","fields":[
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, srv: searchtest.NewServer(&searchtest.Options{KeepContents: true}), dir: t.TempDir()}
+	w := &world{t: t, wire: wire{srv: searchtest.NewServer(&searchtest.Options{KeepContents: true})}, dir: t.TempDir()}
 	require.NoError(t, w.srv.CreateIndex(schema))
 	f, err := deadletter.Open(w.dir, nil)
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 func senderOf[T any](w *world, opts bufferedsender.Options[T]) *bufferedsender.BufferedSender[T] {
 	w.t.Helper()
 	client, err := search.NewClientWithKey(w.srv.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey),
-		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: w.srv}})
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &w.wire}})
 	require.NoError(w.t, err)
 	opts.Documents.KeyField, opts.DeadLetters = "id", w.f
 	opts.Logger = slog.New(slog.DiscardHandler)
@@ -116,7 +116,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	assert.Equal(t, int64(1), sender.Stats().DeadLetters)
 
 	// Nothing is mended yet: the letter stays, once.
-	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
 	require.NoError(t, err)
 	require.Equal(t, deadletter.Report{Sent: 1, Failed: 1}, report)
 	again := w.letters()
@@ -127,7 +127,7 @@ func TestPoisonAmongAThousandIsOneLetterAndReplayAfterTheFixEmptiesIt(t *testing
 	assert.True(t, again[0].Last.After(l.Last))
 
 	w.addField(models.SearchField{Name: "stars", Type: models.DataTypeInt32})
-	report, err = deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	report, err = deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
 	require.NoError(t, err)
 	require.Equal(t, deadletter.Report{Sent: 1, Delivered: 1}, report)
 	require.Empty(t, w.letters())
@@ -170,7 +170,7 @@ func TestWhatCloseGivesUpIsReplayedByTheNextRun(t *testing.T) {
 
 		w.srv.SetFaults(nil)
 		next := senderOf(w, bufferedsender.Options[json.RawMessage]{})
-		report, err := deadletter.Replay(t.Context(), w.f, "hotels", next, nil)
+		report, err := deadletter.Replay(t.Context(), w.f, "hotels", next.Raw(), nil)
 		require.NoError(t, err)
 		require.Equal(t, deadletter.Report{Sent: 6, Delivered: 6}, report)
 		require.NoError(t, next.Close(t.Context()))
@@ -197,7 +197,7 @@ func TestAnAbandonedReplayLeavesOneLetterWhateverItsRequestDoes(t *testing.T) {
 				sender := senderOf(w, bufferedsender.Options[models.Document]{RequestTimeout: -1, Retry: retry.Options{Delay: -1}})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				report, err := deadletter.Replay(ctx, w.f, "hotels", sender, nil)
+				report, err := deadletter.Replay(ctx, w.f, "hotels", sender.Raw(), nil)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Equal(t, deadletter.Report{Sent: 1}, report)
 				require.NoError(t, sender.Close(t.Context()), "Replay has reported that the outcome is unknown")
@@ -233,7 +233,7 @@ func TestLettersOfAKeyReachTheIndexInTheirOrder(t *testing.T) {
 		require.Contains(t, l.Error, l.Message)
 	}
 	w.srv.SetFaults(nil)
-	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
 	require.NoError(t, err)
 	require.Equal(t, deadletter.Report{Sent: 15, Delivered: 15}, report)
 	var names []string
@@ -263,7 +263,7 @@ func TestFoldedActionsAreOneLetter(t *testing.T) {
 	require.Equal(t, int64(2), sender.Stats().Folded)
 	require.Len(t, w.letters(), 1)
 	w.srv.SetFaults(nil)
-	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
 	require.NoError(t, err)
 	require.Equal(t, deadletter.Report{Sent: 1, Delivered: 1}, report)
 	document, ok := w.srv.Document("hotels", "a")
@@ -274,6 +274,7 @@ func TestFoldedActionsAreOneLetter(t *testing.T) {
 
 // A letter under way again is folded with what the program says of the same
 // key, and both are refused. What the program has said is not in the old letter.
+// Each is one letter, however often they fail.
 func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -287,17 +288,18 @@ func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 			time.Sleep(time.Second) // the letter waits in the sender for others
 			assert.NoError(t, sender.MergeOrUploadDocuments(t.Context(), models.Document{"id": "a", "stars": 3}))
 		}()
-		report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
-		require.NoError(t, err)
-		require.Equal(t, deadletter.Report{Sent: 1, Failed: 1}, report)
-		require.Equal(t, int64(1), sender.Stats().Folded)
-		letters := w.letters()
-		require.Len(t, letters, 2)
-		assert.JSONEq(t, `{"id":"a","name":"old"}`, string(letters[0].Document))
-		assert.JSONEq(t, `{"id":"a","name":"old","stars":3}`, string(letters[1].Document))
+		for range 3 {
+			_, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
+			require.NoError(t, err)
+			letters := w.letters()
+			require.Len(t, letters, 2)
+			assert.JSONEq(t, `{"id":"a","name":"old"}`, string(letters[0].Document))
+			assert.JSONEq(t, `{"id":"a","name":"old","stars":3}`, string(letters[1].Document))
+		}
+		require.EqualValues(t, 1, sender.Stats().Folded)
 
 		w.srv.SetFaults(nil)
-		report, err = deadletter.Replay(t.Context(), w.f, "hotels", sender, nil)
+		report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
 		require.NoError(t, err)
 		require.Equal(t, deadletter.Report{Sent: 2, Delivered: 2}, report)
 		document, ok := w.srv.Document("hotels", "a")

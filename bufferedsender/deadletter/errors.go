@@ -26,9 +26,6 @@ var (
 	// ErrHeld says of a letter that an older one of its key stays. Sent before
 	// it, the letter would later be undone by it.
 	ErrHeld = errors.New("an older letter of this key stays")
-	// ErrChanged says of a letter that its document, decoded into the type of the
-	// sender and encoded again, is another one.
-	ErrChanged = errors.New("the document does not survive its type")
 )
 
 // RefusedError says that a letter was refused again.

@@ -137,14 +137,14 @@ func ExampleReplay() {
 	letters := someLetters(dir, nil)
 	defer letters.Close()
 
-	// Documents of a type that holds any document go through as they are.
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[json.RawMessage]{Documents: bufferedsender.Documents[json.RawMessage]{KeyField: "id"}, DeadLetters: letters})
+	// The letters go through as they are, whatever the type of the sender.
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{DeadLetters: letters})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer func() { _ = closeSoon(sender) }()
-	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[json.RawMessage]{
+	report, err := deadletter.Replay(ctx, letters, "hotels", sender.Raw(), &deadletter.ReplayOptions{
 		Kept: func(l deadletter.Letter, why error) { fmt.Println("stays:", l.Key, why) },
 	})
 	fmt.Printf("%+v %v\n", report, err)
@@ -169,11 +169,14 @@ func ExampleReplay_document() {
 		return
 	}
 	defer func() { _ = closeSoon(sender) }()
-	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[Hotel]{
-		Document: func(_ context.Context, l deadletter.Letter) (Hotel, error) {
-			hotel, err := deadletter.Decode[Hotel](l)
+	report, err := deadletter.Replay(ctx, letters, "hotels", sender.Raw(), &deadletter.ReplayOptions{
+		Document: func(_ context.Context, l deadletter.Letter) (json.RawMessage, error) {
+			var hotel Hotel
+			if err := json.Unmarshal(l.Document, &hotel); err != nil {
+				return nil, err
+			}
 			hotel.Rating = min(hotel.Rating, 5)
-			return hotel, err
+			return json.Marshal(hotel)
 		},
 	})
 	fmt.Printf("%+v %v\n", report, err)
@@ -203,7 +206,7 @@ func ExampleRefusedError() {
 		return
 	}
 	defer func() { _ = closeSoon(sender) }()
-	report, err := deadletter.Replay(ctx, letters, "hotels", sender, &deadletter.ReplayOptions[Hotel]{
+	report, err := deadletter.Replay(ctx, letters, "hotels", sender.Raw(), &deadletter.ReplayOptions{
 		Kept: func(l deadletter.Letter, why error) {
 			var refused *deadletter.RefusedError
 			if errors.As(why, &refused) {
@@ -293,18 +296,6 @@ func ExampleFile_Close() {
 	// <nil>
 	// <nil>
 	// <nil>
-}
-
-func ExampleDecode() {
-	letter := deadletter.Letter{Action: models.ActionTypeMerge, Document: json.RawMessage(`{"id":"7","rating":4,"pool":null}`)}
-
-	_, err := deadletter.Decode[Hotel](letter)
-	fmt.Println(err)
-	document, err := deadletter.Decode[models.Document](letter)
-	fmt.Println(len(document), err)
-	// Output:
-	// the document does not survive its type deadletter_test.Hotel: field "pool" differs
-	// 3 <nil>
 }
 
 // closeSoon closes a sender with a deadline of its own: the context of the program

@@ -180,14 +180,14 @@ func (m *model) replay(rt *rapid.T) {
 	defer cancel()
 	var delivered, refused []*item
 	reasons := map[*item]string{}
-	to := sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) (results []models.IndexingResult, err error) {
+	to := sender(func(_ context.Context, actions []models.RawAction) (results []models.IndexingResult, err error) {
 		accepted := len(actions)
 		if rapid.IntRange(0, 9).Draw(rt, "accepts not all") == 0 {
 			accepted, err = rapid.IntRange(0, len(actions)-1).Draw(rt, "accepts"), errSomeFailed
 		}
 		ends := rapid.IntRange(0, 9).Draw(rt, "ctx ends") == 0
 		for _, a := range actions[:accepted] {
-			it := m.item(a.Document.V)
+			it := m.item(versionIn(a.Document))
 			m.land(rt, it.key)
 			switch outcome := rapid.IntRange(0, 3).Draw(rt, "outcome"); {
 			case outcome == 0 && ends:
@@ -222,7 +222,7 @@ func (m *model) replay(rt *rapid.T) {
 	var report Report
 	var err error
 	certain := m.failing(rt, func() {
-		report, err = Replay(ctx, m.f, testIndex, to, &ReplayOptions[doc]{MaxActions: rapid.IntRange(1, 5).Draw(rt, "MaxActions")})
+		report, err = Replay(ctx, m.f, testIndex, to, &ReplayOptions{MaxActions: rapid.IntRange(1, 5).Draw(rt, "MaxActions")})
 	})
 	for _, it := range delivered {
 		if it.is = gone; !certain {
@@ -339,10 +339,10 @@ func (m *model) drain() {
 	for _, key := range []string{"a", "b", "c"} {
 		m.land(m.rt, key)
 	}
-	to := sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	to := sender(func(_ context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 		results := make([]models.IndexingResult, len(actions))
 		for i, a := range actions {
-			it := m.item(a.Document.V)
+			it := m.item(versionIn(a.Document))
 			m.apply(it)
 			it.is = gone
 			results[i].Succeeded = true

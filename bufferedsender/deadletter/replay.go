@@ -11,15 +11,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Sender is what Replay needs of a sender; a *bufferedsender.BufferedSender[T]
-// is one. O is the type of the options of a call, which Replay leaves nil.
-type Sender[T, O any] interface {
-	// IndexDocumentsAndWait sends actions and returns what became of them, in
-	// their order. Without an error all of them were applied. With one it returns
-	// the results of those that it has accepted, which are the first ones; one
-	// with Succeeded was applied. It keeps the order of the actions of a key that
-	// are given to it one call after another.
-	IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], opts *O) ([]models.IndexingResult, error)
+// Sender is what Replay needs of a sender: the Raw method of any
+// bufferedsender.BufferedSender returns one.
+type Sender interface {
+	// AddAndWait sends actions and returns what became of them, in their order.
+	// Without an error all of them were applied. With one it returns the results of
+	// those that it has accepted, which are the first ones; one with Succeeded was
+	// applied. It sends the documents as they are, and keeps the order of the actions
+	// of a key that are given to it one call after another.
+	AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 }
 
 // Limits of a Replay's memory.
@@ -29,19 +29,20 @@ const (
 )
 
 // ReplayOptions configures Replay. nil and the zero value are ready to use.
-type ReplayOptions[T any] struct {
+type ReplayOptions struct {
 	// Select says which letters to send. Defaults to all. A letter that is not
 	// selected stays, and holds those behind it of the same key; so select by
 	// index and key rather than by time or status.
 	Select func(l Letter) bool
-	// Document returns what to send for a letter: its document, mended, or what
-	// the source of the documents says of the key by now. The latter is also the
-	// way to replay redacted letters. After an error the letter stays. If the
-	// document is refused, the letter keeps the one it had. Defaults to Decode,
-	// which reads with encoding/json: if the Encoder of the sender writes other
-	// names or forms, Document has to read them.
-	Document func(ctx context.Context, l Letter) (T, error)
-	// Kept is called for each letter that stays, with the reason: ErrRedacted,
+	// Document returns the JSON of the document to send for a letter: its own,
+	// mended, or what the source of the documents says of the key by now. The
+	// latter is also the way to replay redacted letters. It must have the key of
+	// the letter. Of a delete only the key is sent, whatever the document. After an
+	// error the letter stays. If the document is refused, the letter keeps the one
+	// it had. Defaults to the letter's own, and to ErrRedacted if it was redacted,
+	// unless the letter is about a delete.
+	Document func(ctx context.Context, l Letter) (json.RawMessage, error)
+	// Kept is told of each letter that stays and why: ErrRedacted,
 	// ErrNotSelected, ErrHeld, *RefusedError, the error of Document, or of the
 	// sender if it did not accept it; and of damaged lines, with an empty letter
 	// and a *DamagedError. Not of letters to which Replay did not get, or whose
@@ -56,8 +57,8 @@ type ReplayOptions[T any] struct {
 
 // withDefaults returns a copy of o with every default filled in, or an error
 // that names every problem at once.
-func (o *ReplayOptions[T]) withDefaults() (ReplayOptions[T], error) {
-	var c ReplayOptions[T]
+func (o *ReplayOptions) withDefaults() (ReplayOptions, error) {
+	var c ReplayOptions
 	if o != nil {
 		c = *o
 	}
@@ -72,7 +73,7 @@ func (o *ReplayOptions[T]) withDefaults() (ReplayOptions[T], error) {
 		c.Select = func(Letter) bool { return true }
 	}
 	if c.Document == nil {
-		c.Document = func(_ context.Context, l Letter) (T, error) { return Decode[T](l) }
+		c.Document = ownDocument
 	}
 	if c.Kept == nil {
 		c.Kept = func(Letter, error) {}
@@ -84,6 +85,14 @@ func (o *ReplayOptions[T]) withDefaults() (ReplayOptions[T], error) {
 		c.MaxBytes = DefaultReplayBytes
 	}
 	return c, errors.Join(errs...)
+}
+
+// ownDocument is the default of ReplayOptions.Document.
+func ownDocument(_ context.Context, l Letter) (json.RawMessage, error) {
+	if l.Document == nil && l.Action != models.ActionTypeDelete {
+		return nil, ErrRedacted
+	}
+	return l.Document, nil
 }
 
 // Report says what Replay has done with the letters of its index.
@@ -99,9 +108,10 @@ type Report struct {
 	Skipped int
 }
 
-// Replay sends the letters of an index again, oldest first, and removes those
-// that are applied. The others stay, in their place. index is Letter.Index,
-// which is the name of the sender's index.
+// Replay sends the letters of an index again, as they are, oldest first, and
+// removes those that are applied. The others stay, in their place. index is
+// Letter.Index, which is the name of the sender's index. Of a
+// bufferedsender.BufferedSender, whatever its type, to is what Raw returns.
 //
 // The letters of a key are sent one after the other, each when the one before
 // was applied. If one stays, so do those behind it of the same key: see ErrHeld.
@@ -120,10 +130,10 @@ type Report struct {
 //
 // The sender to may have f as its sink, and be in use by others. It must not have
 // another File as its sink, which would keep the refused letters too. Its
-// handlers are notified of the actions as of any other; their Tag is Replay's, not
-// the one of the action that was given up. The functions in opts are called on
-// the goroutine of the caller.
-func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O], opts *ReplayOptions[T]) (Report, error) {
+// handlers are told of the actions as of any other; their document is empty, and
+// their Tag is Replay's, not the one of the action that was given up. The functions
+// in opts are called on the goroutine of the caller.
+func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayOptions) (Report, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
 		return Report{}, err
@@ -133,11 +143,8 @@ func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O
 		return Report{}, err
 	}
 	defer p.end()
-	r := &replay[T]{
-		walk: p, options: options, index: index,
-		give: func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) {
-			return to.IndexDocumentsAndWait(ctx, actions, nil)
-		},
+	r := &replay{
+		walk: p, options: options, index: index, to: to,
 		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}),
 	}
 	var errs []error
@@ -158,11 +165,11 @@ func Replay[T, O any](ctx context.Context, f *File, index string, to Sender[T, O
 }
 
 // replay is one call of Replay.
-type replay[T any] struct {
+type replay struct {
 	walk    *walk
-	options ReplayOptions[T]
+	options ReplayOptions
 	index   string
-	give    func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error) // to the sender
+	to      Sender
 	report  Report
 
 	seed maphash.Seed
@@ -179,12 +186,12 @@ type replay[T any] struct {
 const refusedInARow = 10
 
 // file replays one file. An error ends the Replay.
-func (r *replay[T]) file(stem string) error {
+func (r *replay) file(stem string) error {
 	j, err := r.walk.journal(stem)
 	if err != nil {
 		return err
 	}
-	w := window[T]{stem: stem, journal: &j}
+	w := window{stem: stem, journal: &j}
 	for rec, err := range recordsOf(r.walk.f.dir, stem, &j) {
 		if damaged := (*DamagedError)(nil); errors.As(err, &damaged) {
 			r.report.Skipped++
@@ -217,7 +224,7 @@ func (r *replay[T]) file(stem string) error {
 }
 
 // take puts a letter into the window, or skips it.
-func (r *replay[T]) take(w *window[T], rec record) bool {
+func (r *replay) take(w *window, rec record) bool {
 	if r.isHeld(rec.Key) {
 		return r.skip(rec.Letter, ErrHeld)
 	}
@@ -228,38 +235,32 @@ func (r *replay[T]) take(w *window[T], rec record) bool {
 	if err != nil {
 		return r.skip(rec.Letter, err)
 	}
-	p := &place{
-		file: r.walk.f, stem: w.stem, n: rec.N, letter: rec.Letter,
-		encode: func() (json.RawMessage, error) { return encodeDocument(rec.Action, document) },
-	}
+	p := &place{file: r.walk.f, stem: w.stem, n: rec.N, letter: rec.Letter, sent: document}
 	p.letter.Document = nil
-	w.add(letter[T]{
-		Letter: rec.Letter, place: p,
-		action: models.IndexDocumentsAction[T]{Type: rec.Action, Document: document, Tag: p},
-	})
+	w.add(letter{Letter: rec.Letter, place: p})
 	return true
 }
 
 // skip keeps a letter that was not sent. It returns false.
-func (r *replay[T]) skip(l Letter, why error) bool {
+func (r *replay) skip(l Letter, why error) bool {
 	r.report.Skipped++
 	r.keep(l, why)
 	return false
 }
 
 // keep notes that a letter stays.
-func (r *replay[T]) keep(l Letter, why error) {
+func (r *replay) keep(l Letter, why error) {
 	r.held[maphash.String(r.seed, l.Key)] = struct{}{}
 	r.options.Kept(l, why)
 }
 
-func (r *replay[T]) isHeld(key string) bool {
+func (r *replay) isHeld(key string) bool {
 	_, held := r.held[maphash.String(r.seed, key)]
 	return held
 }
 
 // notAccepted says that letters were not accepted by the sender.
-func (r *replay[T]) notAccepted() error {
+func (r *replay) notAccepted() error {
 	if r.refused == 0 {
 		return nil
 	}

@@ -31,7 +31,7 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 			d, f := filled(t, nil, lettersOf(1, 2)...)
 			var tag any
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err := Replay(ctx, f, testIndex, sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+			_, err := Replay(ctx, f, testIndex, sender(func(_ context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 				tag = actions[1].Tag
 				cancel()
 				return make([]models.IndexingResult, 2), ctx.Err()
@@ -110,9 +110,9 @@ func TestAnEntryThatMayBeLostIsNotBelieved(t *testing.T) {
 			require.ErrorIs(t, err, errDisk)
 			d.fail = nil
 			service := &service{}
-			_, err = Replay(t.Context(), f, testIndex, sender[doc](func(c context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+			_, err = Replay(t.Context(), f, testIndex, sender(func(c context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 				d.fail = func(string, string) error { return errDisk } // the crash
-				return service.IndexDocumentsAndWait(c, actions, nil)
+				return service.AddAndWait(c, actions)
 			}), nil)
 			require.ErrorIs(t, err, errDisk)
 			require.Equal(t, []int{2}, service.applied)

@@ -8,28 +8,27 @@ import (
 )
 
 // window is a stretch of a file that is in memory.
-type window[T any] struct {
+type window struct {
 	stem    string
 	journal *journal
-	letters []letter[T] // oldest first
+	letters []letter // oldest first
 	bytes   int64
 }
 
 // letter is one that is to be sent.
-type letter[T any] struct {
+type letter struct {
 	Letter
-	place  *place
-	action models.IndexDocumentsAction[T]
+	place *place
 }
 
-func (w *window[T]) add(l letter[T]) {
+func (w *window) add(l letter) {
 	w.letters = append(w.letters, l)
 	w.bytes += int64(len(l.Document) + len(l.Key) + len(l.Message) + len(l.Error))
 }
 
 // round takes the oldest letter of each key out of the window.
-func (w *window[T]) round() []letter[T] {
-	var round, rest []letter[T]
+func (w *window) round() []letter {
+	var round, rest []letter
 	keys := make(map[string]struct{}, len(w.letters))
 	for _, l := range w.letters {
 		if _, taken := keys[l.Key]; taken {
@@ -44,9 +43,9 @@ func (w *window[T]) round() []letter[T] {
 }
 
 // send empties the window, round by round. An error ends the Replay.
-func (r *replay[T]) send(w *window[T]) error {
+func (r *replay) send(w *window) error {
 	for len(w.letters) > 0 {
-		var round []letter[T]
+		var round []letter
 		for _, l := range w.round() {
 			if r.isHeld(l.Key) { // since it was put into the window
 				r.skip(l.Letter, ErrHeld)
@@ -69,15 +68,15 @@ func (r *replay[T]) send(w *window[T]) error {
 // call gives letters of different keys to the sender, and records what became of
 // them. n is how many are dealt with: all, or fewer if the sender did not accept
 // one. An error ends the Replay.
-func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
+func (r *replay) call(w *window, round []letter) (n int, err error) {
 	if err := r.walk.err(); err != nil {
 		return 0, err
 	}
-	actions := make([]models.IndexDocumentsAction[T], len(round))
+	actions := make([]models.RawAction, len(round))
 	for i, l := range round {
-		actions[i] = l.action
+		actions[i] = models.RawAction{Key: l.Key, Type: l.Action, Document: l.place.sent, Tag: l.place}
 	}
-	results, sendErr := r.give(r.walk.ctx, actions)
+	results, sendErr := r.to.AddAndWait(r.walk.ctx, actions)
 	results = results[:min(len(results), len(round))]
 	ended := r.walk.err()
 
@@ -114,7 +113,7 @@ func (r *replay[T]) call(w *window[T], round []letter[T]) (n int, err error) {
 
 // accepted deals with the letter behind the accepted ones, if there is one. The
 // sender did not accept it, for the reason err.
-func (r *replay[T]) accepted(round []letter[T], accepted int, err error) (n int, ends error) {
+func (r *replay) accepted(round []letter, accepted int, err error) (n int, ends error) {
 	if accepted > 0 {
 		r.inARow = 0
 	}
@@ -147,7 +146,7 @@ func unencodable(err error) bool {
 
 // reason is what a letter says about a result: nothing if there was no answer,
 // except that it may have been applied.
-func (r *replay[T]) reason(result models.IndexingResult) Letter {
+func (r *replay) reason(result models.IndexingResult) Letter {
 	l := Letter{Status: result.StatusCode, Message: result.ErrorMessage, Attempts: 1, Last: time.Now()}
 	if l.Unknown = l.Status == 0; !l.Unknown {
 		l.Error = (&RefusedError{Result: result}).Error()

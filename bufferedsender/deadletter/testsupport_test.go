@@ -44,9 +44,11 @@ func lettersOf(from, n int) []Letter {
 	return all
 }
 
-func versionOf(l Letter) int {
+func versionOf(l Letter) int { return versionIn(l.Document) }
+
+func versionIn(document json.RawMessage) int {
 	var d doc
-	if err := json.Unmarshal(l.Document, &d); err != nil {
+	if err := json.Unmarshal(document, &d); err != nil {
 		panic(err)
 	}
 	return d.V
@@ -113,9 +115,9 @@ func namesIn(t testing.TB, dir string) []string {
 }
 
 // sender is a Sender.
-type sender[T any] func(ctx context.Context, actions []models.IndexDocumentsAction[T]) ([]models.IndexingResult, error)
+type sender func(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 
-func (s sender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *struct{}) ([]models.IndexingResult, error) {
+func (s sender) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 	return s(ctx, actions)
 }
 
@@ -131,23 +133,23 @@ type service struct {
 	applied []int
 }
 
-func (s *service) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[doc], _ *struct{}) ([]models.IndexingResult, error) {
+func (s *service) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 	var err error
 	var results []models.IndexingResult
 	var letters []Letter
 	var call []int
 	for _, a := range actions {
-		call = append(call, a.Document.V)
-		r := models.IndexingResult{Key: a.Document.ID, Succeeded: true, StatusCode: 200}
-		if s.refused[a.Document.V] {
-			r = models.IndexingResult{Key: a.Document.ID, StatusCode: 422, ErrorMessage: s.message}
-			l := letterOf(a.Document.ID, a.Document.V)
+		call = append(call, versionIn(a.Document))
+		r := models.IndexingResult{Key: a.Key, Succeeded: true, StatusCode: 200}
+		if s.refused[versionIn(a.Document)] {
+			r = models.IndexingResult{Key: a.Key, StatusCode: 422, ErrorMessage: s.message}
+			l := letterOf(a.Key, versionIn(a.Document))
 			l.Status, l.Message, l.RequestID, l.Attempts, l.Error = 422, s.message, "r2", 4, "refused: "+s.message
 			l.First, l.Last, l.Tag = testTime.Add(time.Hour), testTime.Add(2*time.Hour), a.Tag
 			letters = append(letters, l)
 			err = errSomeFailed
 		} else {
-			s.applied = append(s.applied, a.Document.V)
+			s.applied = append(s.applied, versionIn(a.Document))
 		}
 		results = append(results, r)
 	}

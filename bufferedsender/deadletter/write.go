@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -227,29 +226,10 @@ type place struct {
 	file   *File
 	stem   string
 	n      int64
-	letter Letter // as it was, without its document
-
-	encoded atomic.Pointer[[]byte]          // the document as the sender has encoded it
-	encode  func() (json.RawMessage, error) // as a sender without an Encoder does
+	letter Letter          // as it was, without its document
+	sent   json.RawMessage // the document that was given to the sender
 
 	recorded bool // a newer reason is; guarded by File.mu
-}
-
-// EncodedForReplay is called by the sender that the action was given to, before it
-// accepts the action.
-func (p *place) EncodedForReplay(document []byte) { p.encoded.Store(&document) }
-
-// sent returns the document that was given to the sender, as it was sent. nil: that
-// is not known.
-func (p *place) sent() []byte {
-	if document := p.encoded.Load(); document != nil {
-		return *document
-	}
-	document, err := p.encode()
-	if err != nil {
-		return nil
-	}
-	return document
 }
 
 // isOf reports whether l is about the action that was made of the letter, and not
@@ -262,5 +242,15 @@ func (p *place) isOf(l *Letter) bool {
 	case l.Action == models.ActionTypeDelete, l.Document == nil:
 		return true
 	}
-	return bytes.Equal(l.Document, p.sent())
+	// A sender may leave out blanks.
+	return bytes.Equal(compact(l.Document), compact(p.sent))
+}
+
+// compact returns a document without the blanks between its tokens.
+func compact(document json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, document) != nil { // no sender has accepted it
+		return document
+	}
+	return b.Bytes()
 }

@@ -58,7 +58,7 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	f := openDir(t, dir, nil)
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
 	service := &service{refused: map[int]bool{1: true}}
-	_, err := Replay(t.Context(), f, testIndex, service, &ReplayOptions[doc]{Kept: func(Letter, error) {
+	_, err := Replay(t.Context(), f, testIndex, service, &ReplayOptions{Kept: func(Letter, error) {
 		require.NoError(t, f.Write(t.Context(), lettersOf(3, 1)))
 	}})
 	require.NoError(t, err)
@@ -165,8 +165,8 @@ func TestRedactedLettersHoldNothingOfTheDocument(t *testing.T) {
 	letter.Error = "upload failed: " + letter.Message
 	require.NoError(t, f.Write(t.Context(), []Letter{letter}))
 
-	quoting := sender[doc](func(_ context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
-		if len(actions) == 1 && actions[0].Document.V == 2 { // as a sender with f as its sink does
+	quoting := sender(func(_ context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+		if len(actions) == 1 && versionIn(actions[0].Document) == 2 { // as a sender with f as its sink does
 			again := letter
 			again.Document, again.Tag = json.RawMessage(`{"id":"7","v":2}`), actions[0].Tag
 			require.NoError(t, f.Write(t.Context(), []Letter{again}))
@@ -174,8 +174,8 @@ func TestRedactedLettersHoldNothingOfTheDocument(t *testing.T) {
 		return []models.IndexingResult{{StatusCode: 400, ErrorMessage: letter.Message}}, errSomeFailed
 	})
 	for v := range 3 {
-		_, err := Replay(t.Context(), f, testIndex, quoting, &ReplayOptions[doc]{
-			Document: func(_ context.Context, l Letter) (doc, error) { return doc{ID: l.Key, V: v}, nil },
+		_, err := Replay(t.Context(), f, testIndex, quoting, &ReplayOptions{
+			Document: func(_ context.Context, l Letter) (json.RawMessage, error) { return letterOf(l.Key, v).Document, nil },
 			Kept: func(Letter, error) {
 				for name, content := range d.files() {
 					assert.NotContains(t, content, secret, name)
@@ -271,7 +271,7 @@ func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
 	_, err := Open(t.TempDir(), &FileOptions{MaxFileBytes: -1, MaxFileAge: -1})
 	require.ErrorContains(t, err, "MaxFileBytes is -1")
 	require.ErrorContains(t, err, "MaxFileAge is -1ns")
-	_, err = Replay(t.Context(), openDisk(t, newDisk(), nil), testIndex, &service{}, &ReplayOptions[doc]{MaxActions: -1, MaxBytes: -2})
+	_, err = Replay(t.Context(), openDisk(t, newDisk(), nil), testIndex, &service{}, &ReplayOptions{MaxActions: -1, MaxBytes: -2})
 	require.ErrorContains(t, err, "MaxActions is -1")
 	require.ErrorContains(t, err, "MaxBytes is -2")
 }
@@ -324,16 +324,16 @@ func TestManySendersWriteReplayAndReadConcurrentSafe(t *testing.T) {
 			}
 		})
 	}
-	to := sender[doc](func(c context.Context, actions []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+	to := sender(func(c context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 		results := make([]models.IndexingResult, len(actions))
 		var err error
 		for i, a := range actions {
-			if results[i].Succeeded = a.Document.V%3 != 0; results[i].Succeeded {
-				note(a.Document.V)
+			if results[i].Succeeded = versionIn(a.Document)%3 != 0; results[i].Succeeded {
+				note(versionIn(a.Document))
 				continue
 			}
 			err = errSomeFailed
-			l := letterOf(a.Document.ID, a.Document.V)
+			l := letterOf(a.Key, versionIn(a.Document))
 			l.Tag = a.Tag
 			assert.NoError(t, f.Write(c, []Letter{l}))
 		}
@@ -381,7 +381,7 @@ func TestCloseEndsAReplayThatWaitsConcurrentSafe(t *testing.T) {
 	sending := make(chan struct{})
 	ended := make(chan error)
 	go func() {
-		_, err := Replay(t.Context(), f, testIndex, sender[doc](func(c context.Context, _ []models.IndexDocumentsAction[doc]) ([]models.IndexingResult, error) {
+		_, err := Replay(t.Context(), f, testIndex, sender(func(c context.Context, _ []models.RawAction) ([]models.IndexingResult, error) {
 			close(sending)
 			<-c.Done()
 			return make([]models.IndexingResult, 3), c.Err()

@@ -53,7 +53,7 @@ func TestAProducerThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 		small := make(chan error, 1)
 		go func() { small <- sender.UploadDocuments(context.Background(), sendertest.Hotel{ID: "small"}) }()
 		time.Sleep(5 * time.Second)
-		require.Equal(t, 2, sender.Stats().BlockedAdders)
+		require.Equal(t, 2, sender.Stats().BlockedProducers)
 		require.Positive(t, sender.Stats().BlockedBytes-900, "the small one waits behind the large one")
 		require.EqualValues(t, 4, index.Requests())
 		require.NoError(t, <-small)
