@@ -38,8 +38,6 @@ type payload[T any] struct {
 	typ models.ActionType
 	// action is kept only if a handler wants it.
 	action *models.IndexDocumentsAction[T]
-	// detached says that action shares memory with no other.
-	detached bool
 	// origin is the span of the adding call, shared by all its actions; nil if
 	// it is not recorded.
 	origin *trace.SpanContext
@@ -82,9 +80,6 @@ type chunk[T any] struct {
 	patch   *models.Patch     // that is added in place of the document of action, or nil
 	raw     *models.RawAction // whose document is, or nil
 
-	// For handlers: their events, and the actions that they will be notified of again.
-	events block[events.ActionAdded[T]]
-	kept   block[models.IndexDocumentsAction[T]]
 	// A context, and as a handler gets it.
 	unmarked, marked context.Context
 }
@@ -176,8 +171,7 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 			c.scratch.Truncate(before)
 			return ErrClosed
 		}
-		event := c.events.next()
-		*event = events.ActionAdded[T]{Action: *action, Key: key, Bytes: size}
+		event := &events.ActionAdded[T]{Action: *action, Key: key, Bytes: size}
 		if err := c.s.observer.added(c.mark(ctx), event); err != nil {
 			c.scratch.Truncate(before)
 			return err
@@ -191,8 +185,8 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		value.waiter, c.waiters = &c.waiters[0], c.waiters[1:]
 	}
 	if c.s.observer.wantsActions {
-		value.action = c.kept.next()
-		*value.action = *action
+		kept := *action // allocates only here
+		value.action = &kept
 	}
 	c.items = append(c.items, item[T]{Key: key, Value: value})
 	c.ends = append(c.ends, c.scratch.Len())

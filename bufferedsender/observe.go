@@ -40,11 +40,9 @@ type observer[T any] struct {
 	letterErrors atomic.Int64 // that it could not take
 
 	// Of the publisher goroutine.
-	lastBatch       events.Batch // for telemetry, where there is no handler
-	requestID       string       // of the reply that is being reported
-	reportedHeld    bool         // the log has said that sending is held, and not that it goes on
-	sentEvents      block[events.ActionSent[T]]
-	completedEvents block[events.ActionCompleted[T]]
+	lastBatch    events.Batch // for telemetry, where there is no handler
+	requestID    string       // of the reply that is being reported
+	reportedHeld bool         // the log has said that sending is held, and not that it goes on
 
 	// Written by start, before the sender is handed out.
 	mark func(context.Context) context.Context // see publisher.HookContext
@@ -133,12 +131,10 @@ func (o *observer[T]) sent(b *batch[T]) {
 	if o.handlers.ActionSent == nil {
 		return
 	}
-	o.sentEvents.expect(len(b.Items))
 	for i := range b.Items {
 		it := &b.Items[i]
 		report := func(v *payload[T]) {
-			event := o.sentEvents.next()
-			*event = events.ActionSent[T]{Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID}
+			event := &events.ActionSent[T]{Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID}
 			o.guard(events.KindActionSent.String(), func() { o.handlers.ActionSent(o.ctx, event) })
 		}
 		if it.Parts == nil {
@@ -148,7 +144,6 @@ func (o *observer[T]) sent(b *batch[T]) {
 			report(&it.Parts[j].Value)
 		}
 	}
-	o.sentEvents.expect(0)
 }
 
 func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publisher.Counts) {
@@ -241,15 +236,6 @@ func (o *observer[T]) closed(ctx context.Context) (err error) {
 // ending writes the dead letters of the actions that have failed, before anybody
 // is notified of them.
 func (o *observer[T]) ending(all []settlement[T]) {
-	if o.handlers.ActionCompleted != nil {
-		completed := 0
-		for i := range all {
-			if all[i].Outcome == publisher.Completed {
-				completed++
-			}
-		}
-		o.completedEvents.expect(completed)
-	}
 	if o.deadLetters == nil {
 		return
 	}
@@ -312,8 +298,7 @@ func (o *observer[T]) settled(s *settlement[T], err error) (reported bool) {
 	}()
 	if err == nil {
 		if o.handlers.ActionCompleted != nil {
-			event := o.completedEvents.next()
-			*event = events.ActionCompleted[T]{
+			event := &events.ActionCompleted[T]{
 				Action: *s.Item.Value.action, Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
 				Folded: s.Folded, Superseded: s.Superseded,
 			}

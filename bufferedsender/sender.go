@@ -115,7 +115,6 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Ping:           pingOf(indexer),
 		Leave:          leave[T],
 		Back:           back[T],
-		Detach:         detach[T],
 	})
 	if options.Waiting.FailFast {
 		s.observer.onHeld = s.held.send

@@ -149,15 +149,6 @@ func back[T any](it *item[T], unknown bool, err error) bool {
 	return again
 }
 
-// detach gives an action that stays memory of its own: it shares a block with
-// others that may go.
-func detach[T any](p *payload[T]) {
-	if p.action != nil && !p.detached {
-		action := *p.action
-		p.action, p.detached = &action, true
-	}
-}
-
 // WaitError says that not all actions of an IndexDocumentsAndWait were
 // completed.
 type WaitError struct {

@@ -112,7 +112,7 @@ func (p adaptivePolicy) New(b Bounds) Controller {
 const (
 	smallestShrink = 1.0 / 1024
 	// batchSlack is how much larger than usual a batch may be in bytes.
-	batchSlack, bytesSlack = 4, 4096
+	batchSlack = 4
 )
 
 // adaptive is the controller.
@@ -189,13 +189,13 @@ func (a *adaptive) translate() {
 	a.rate.value = max(a.rate.value, float64(low.BatchActions)/high.Interval.Seconds())
 	r := a.rate.value
 	// A long request needs large batches, or more slots than there are.
-	n := r * max(a.options.Spacing.Seconds(), 1.25*a.latency.value/slots)
+	n := r * max(a.options.Spacing.Seconds(), a.latency.value/slots)
 	if a.size.value > 0 {
 		n = min(n, float64(high.BatchBytes)/a.size.value)
 	}
 	n = within(math.Round(n*a.shrink), float64(low.BatchActions), float64(high.BatchActions))
 	l.BatchActions = int(n)
-	l.BatchBytes = int(within(batchSlack*n*a.size.value+bytesSlack, float64(low.BatchBytes), float64(high.BatchBytes)))
+	l.BatchBytes = int(within(batchSlack*n*a.size.value, float64(low.BatchBytes), float64(high.BatchBytes)))
 	l.Interval = time.Duration(within(n/r*(0.75+0.5*a.draw())*float64(time.Second), float64(low.Interval), float64(high.Interval)))
 	l.InFlight = int(within(2*r*a.latency.value/n+2, float64(low.InFlight), slots))
 	a.pace = l

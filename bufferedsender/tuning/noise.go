@@ -3,12 +3,12 @@ package tuning
 const (
 	// mostNoise is the share of refused actions above which it is an overload.
 	mostNoise = 0.3
-	// A trial compares the rounds in which the rate was above highRate of that at
-	// its beginning with those below lowRate. There must be lowRounds of the
-	// latter, with lowRefused refused actions, and they must have at least
-	// sameShare of the share of the former.
-	highRate, lowRate, sameShare = 0.7, 0.6, 0.5
-	lowRounds, lowRefused        = 3, 8
+	// A trial compares the rounds in which the rate was above lowRate of that at
+	// its beginning with those below. There must be lowRounds of the latter, with
+	// lowRefused refused actions, and they must have at least sameShare of the share
+	// of the former.
+	lowRate, sameShare    = 0.6, 0.5
+	lowRounds, lowRefused = 3, 8
 	// Refused actions may be in the same requests mostScatter times as much as by
 	// chance, and luck more if there are few. leastBatch is the size of requests
 	// that can tell.
@@ -17,9 +17,8 @@ const (
 	// times what is expected by more than noiseBurst: that happens by chance once
 	// in some ten thousand actions.
 	noiseSlack, noiseBurst = 2, 6
-	// The share is looked at again when noiseSample refused actions are expected,
-	// with a weight of sampleWeight.
-	noiseSample, sampleWeight = 20, 0.25
+	// The share is measured again when noiseSample refused actions are expected.
+	noiseSample = 20
 )
 
 // noise is the share of single actions that are refused whatever the rate is.
@@ -32,7 +31,7 @@ type noise struct {
 	share  float64
 	found  float64 // what it was when the trial ended; it does not become more
 	excess float64 // refused actions that it does not explain (CUSUM, Page 1954)
-	sample counts  // since it was looked at
+	sample counts  // since it was measured
 
 	// The trial: what was refused since the rate began to fall.
 	from      float64 // the rate then, 0: no trial
@@ -78,7 +77,7 @@ func (n *noise) observe(o *Observation) bool {
 	}
 	n.sample.add(x)
 	if n.share*n.sample.sent >= noiseSample {
-		n.share = min(n.share+(n.sample.share()-n.share)*sampleWeight, n.found)
+		n.share = min(n.sample.share(), n.found)
 		if !n.sample.byChance() {
 			n.share = 0 // nothing was refused, or by an overload
 		}
@@ -100,12 +99,11 @@ func (n *noise) decided(value float64, calm bool) float64 {
 		}
 		return 0
 	}
-	switch {
-	case value > highRate*n.from:
-		n.high.add(round)
-	case value < lowRate*n.from:
+	if value < lowRate*n.from {
 		n.low.add(round)
 		n.lowRounds++
+	} else {
+		n.high.add(round)
 	}
 	if n.lowRounds < lowRounds || n.low.refused < lowRefused {
 		return 0

@@ -77,23 +77,29 @@ func TestRefusalsThatNoRatePreventsDoNotSlowItDown(t *testing.T) {
 	}
 }
 
+// TestALimitIsFoundAmongRefusalsByChance: not in every run, because what a limit
+// refuses looks like chance now and then.
 func TestALimitIsFoundAmongRefusalsByChance(t *testing.T) {
-	for _, capacity := range []float64{2000, 50_000} {
-		for _, chance := range []float64{0.01, 0.05, 0.1} {
-			for _, senders := range []int{1, 4} {
-				w := newWorld(1, tuning.Adaptive(nil), usualBounds, senders, service{capacity: capacity, burst: 1, chance: chance, latency: fixedLatency(50*time.Millisecond, 0.1)})
-				w.run(3 * time.Minute)
-				got := w.span(time.Minute, 3*time.Minute)
-				assert.Greater(t, got.goodput, 0.9*capacity, "%d senders, %v are refused", senders, chance)
-				assert.Less(t, got.throttled, chance+0.05, "%d senders, %v are refused", senders, chance)
-				w.service.setCapacity(w.now, capacity/10)
-				w.run(5 * time.Minute)
-				low := w.span(4*time.Minute, 5*time.Minute)
-				assert.Greater(t, low.goodput, 0.9*capacity/10, "a tenth, %d senders, %v are refused", senders, chance)
-				assert.Less(t, low.throttled, chance+0.05, "a tenth, %d senders, %v are refused", senders, chance)
+	runs, missed := 0, 0
+	for seed := uint64(1); seed <= 6; seed++ {
+		for _, capacity := range []float64{2000, 50_000} {
+			for _, chance := range []float64{0.01, 0.05, 0.1} {
+				for _, senders := range []int{1, 4} {
+					w := newWorld(seed, tuning.Adaptive(nil), usualBounds, senders, service{capacity: capacity, burst: 1, chance: chance, latency: fixedLatency(50*time.Millisecond, 0.1)})
+					w.run(3 * time.Minute)
+					w.service.setCapacity(w.now, capacity/10)
+					w.run(5 * time.Minute)
+					runs++
+					all, tenth := w.span(time.Minute, 3*time.Minute), w.span(4*time.Minute, 5*time.Minute)
+					if all.goodput < 0.9*capacity || all.throttled > chance+0.05 || tenth.goodput < 0.9*capacity/10 || tenth.throttled > chance+0.05 {
+						missed++
+						t.Logf("seed %d, a limit of %v, %d senders, %v are refused: %+v, with a tenth %+v", seed, capacity, senders, chance, all, tenth)
+					}
+				}
 			}
 		}
 	}
+	assert.LessOrEqual(t, missed, runs/10, "of %d runs", runs)
 }
 
 func TestWhenRefusalsByChanceEndOnlyTheLimitIsLeft(t *testing.T) {

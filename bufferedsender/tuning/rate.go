@@ -21,14 +21,14 @@ const (
 	// unmeasured is what of the rate counts as measured if it could not be: there
 	// was one refusal only, or the application did not send all the time.
 	unmeasured = 0.95
-	// collapse is the share of refused actions, of at least collapseRequests,
-	// above which the capacity has fallen too far to wait for a measurement.
-	collapse, collapseRequests = 0.6, 4
+	// collapse is the share of refused actions above which the capacity has fallen
+	// too far to wait for a measurement.
+	collapse = 0.6
 
-	// A round lasts at least roundSeconds and roundIntervals: then what was done
-	// about the last refusal has had its effect. A measurement lasts longer. If it
-	// were shorter, the share of a sender would depend on its luck.
-	roundSeconds, roundIntervals     = 0.3, 8
+	// A round lasts at least roundIntervals: then what was done about the last
+	// refusal has had its effect. A measurement lasts longer. If it were shorter, the
+	// share of a sender would depend on its luck.
+	roundIntervals                   = 8
 	measureSeconds, measureIntervals = 3.0, 45
 
 	// Beyond the measured capacity a second adds gain·rate^-0.25 of the rate, so
@@ -49,9 +49,9 @@ const (
 	// startGrowth is what a second adds to the very first rate at least; every
 	// decision halves it.
 	startGrowth = 2.0
-	// A second adds at most maxGrowth, and the time that a request takes
-	// maxBlindGrowth: an answer must be able to come.
-	maxGrowth, maxBlindGrowth = 0.5, 0.35
+	// The time that a request takes adds at most blindGrowth: an answer must be able
+	// to come.
+	blindGrowth = 0.35
 	// Above unneeded times what the upper bounds allow there is no rate any more.
 	unneeded = 2
 )
@@ -69,7 +69,6 @@ type rate struct {
 	decided       float64       // the same in busy seconds
 	round         float64       // when the first of the others ended, negative: not yet
 	sent, refusal float64       // actions of this round
-	requests      int
 
 	// A refusal is a moment at which the service has nothing left. older is such
 	// a moment, and newer a later one, at least a measurement apart.
@@ -117,7 +116,7 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most
 	if late := quiet - min(max(calm, r.cycle, calmRequests*interval, calmPauses*r.pause), maxCalm); late > 0 {
 		growth += acceleration * late
 	}
-	growth = min(max(min(growth, maxGrowth), r.start), maxBlindGrowth/max(latency, 1e-3))
+	growth = min(max(growth, r.start), blindGrowth/max(latency, 1e-3))
 	step := 0.0
 	if r.value < r.goal {
 		step = (r.goal - r.value) * (1 - math.Exp(-elapsed/max(back, backIntervals*interval)))
@@ -149,13 +148,13 @@ func (r *rate) refused(o *Observation, c *clock, interval float64) {
 	switch {
 	case !r.known:
 		r.first(c)
-	case c.busy-r.round < max(roundSeconds, roundIntervals*interval):
+	case c.busy-r.round < roundIntervals*interval:
 		return
 	default:
 		r.decide(c)
 	}
 	r.decidedAt, r.decided = o.Now, c.busy
-	r.round, r.sent, r.refusal, r.requests = -1, 0, 0, 0
+	r.round, r.sent, r.refusal = -1, 0, 0
 	r.pausing = true
 }
 
@@ -174,7 +173,6 @@ func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
 		r.round = c.busy
 	}
 	r.sent += float64(o.Actions)
-	r.requests++
 	if r.pausing {
 		r.pausing = false
 		r.pause += (within(c.pause-savedUp, 0, longestPause) - r.pause) * 0.3
@@ -198,20 +196,16 @@ func (r *rate) decide(c *clock) {
 	r.start /= 2
 	useless := r.noise.decided(r.value, c.busy-r.decided > calm)
 	r.cycle += (c.busy - r.decided - r.cycle) * 0.5
-	measured, blind := unmeasured*r.value, false
+	measured := unmeasured * r.value
 	if r.refusals > 1 && c.slack == r.older.slack {
 		measured = min(c.since(r.older), overshoot*r.value)
-		blind = c.done == r.older.done
 	}
-	if share := r.refusal / max(r.sent, 1); share > collapse && r.requests >= collapseRequests {
+	if share := r.refusal / max(r.sent, 1); share > collapse {
 		measured = min(measured, r.value*(1-share))
 	}
 	measured = max(measured, r.value/2)
 	r.value = min(r.value, decrease*measured)
 	r.goal = measured
-	if blind {
-		r.goal *= 2 // nothing at all is taken: that says nothing about what will be
-	}
 	if useless > 0 { // back to where the fall began, and on from there
 		r.goal, r.start = useless, startGrowth
 		r.cost, r.weight = 0, 0

@@ -12,13 +12,11 @@ const (
 	// fullBatch is the share of the upper bounds from which a batch counts as
 	// full, so that its latency can be compared with that of others.
 	fullBatch = 0.9
-	// A round has at least roundRequests and roundWindows times what is in flight.
-	roundRequests, roundWindows = 20, 4
+	// A round has roundWindows times what may be in flight.
+	roundWindows = 4
 	// trialSize is the share of the requests in flight that a trial leaves,
 	// trialRate the share of the rate that must remain for it to succeed.
 	trialSize, trialRate = 0.75, 0.9
-	// After a trial that has failed, failedRest rounds pass before the next one.
-	failedRest = 30
 )
 
 // window is the number of requests in flight that latency allows.
@@ -39,7 +37,6 @@ type window struct {
 
 	trial  bool
 	before struct{ size, rate, latency float64 } // the trial
-	rest   int                                   // rounds
 }
 
 func newWindow(b Bounds, tolerance float64) window {
@@ -98,7 +95,7 @@ func (w *window) passed(o *Observation, c *clock) {
 	} else {
 		w.seconds += latency
 	}
-	if w.requests++; float64(w.requests) <= max(roundRequests, roundWindows*w.size) {
+	if w.requests++; float64(w.requests) <= roundWindows*w.size {
 		return
 	}
 	w.judge(w.seconds/float64(w.requests-1), c.since(w.first))
@@ -114,15 +111,15 @@ func (w *window) judge(latency, rate float64) {
 	switch {
 	case w.trial && rate < trialRate*w.before.rate:
 		w.size, w.usual = w.before.size, w.before.latency
-		w.trial, w.rest = false, failedRest
-	case w.trial && slow, slow && w.rest == 0:
+		w.trial = false
+	case slow:
 		if !w.trial {
 			w.before.size, w.before.rate, w.before.latency = w.size, rate, latency
 		}
 		w.trial = true
 		w.size = max(w.size*trialSize, float64(w.bounds.Min.InFlight), fewInFlight)
 	default:
-		w.trial, w.rest = false, max(0, w.rest-1)
+		w.trial = false
 		w.size = min(w.size+max(1, w.size/8), float64(w.bounds.Max.InFlight))
 		if latency < w.usual {
 			w.usual += (latency - w.usual) / 4

@@ -95,7 +95,7 @@ func TestTheFirstActionOfAKeyTakesTheMostUrgentClassBehindIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPending[int](nil)
+			p := newPending[int]()
 			for i, key := range []string{"k", "k", "other"} {
 				p.add(Item[int]{Key: key, Body: []byte("x"), Value: i, Class: 3}, uint64(i+1), 0)
 			}

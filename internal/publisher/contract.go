@@ -384,7 +384,4 @@ type Config[V, R any] struct {
 	// if that is known. Both may be nil.
 	Leave func(it *Item[V]) bool
 	Back  func(it *Item[V], unknown bool, err error) (again bool)
-	// Detach is called when an item is to stay for longer than its neighbours, so
-	// that its value must not share memory with theirs. It may be nil.
-	Detach func(v *V)
 }

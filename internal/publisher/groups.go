@@ -103,7 +103,6 @@ func (p *pending[V]) holdApart(r ref) bool {
 func (p *pending[V]) holdIn(g *group, r ref) {
 	p.at(r).held = g
 	g.push(r, p.sizeOf(r))
-	p.stays(r)
 }
 
 // endGroup forgets a group whose trait is nothing that the service refuses any

@@ -146,7 +146,6 @@ func (l *loop[V, R]) putBack(n *node[V], r ref) {
 	if n.item.slab != nil {
 		l.bodies.moving = append(l.bodies.moving, r)
 	}
-	l.pending.stays(r)
 }
 
 // travelling returns how many items are one in a request.

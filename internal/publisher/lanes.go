@@ -4,8 +4,8 @@ import "hash/maphash"
 
 // lanes finds the last unsettled action of each key: a hash table with open
 // addressing, whose slots hold the hash and refer to the node that has the key.
-// For an action that comes and goes it does half the work of a map, which is most of
-// what ordering by key costs.
+// With a map a document costs a sixth more when the buffer is full: it would read the
+// key, which is in no cache then.
 type lanes struct {
 	slots []lane // its length is a power of two; at most three quarters are in use
 	count int

@@ -19,7 +19,7 @@ func TestLanesAreAMap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
-			p := newPending[int](nil)
+			p := newPending[int]()
 			known := map[string]ref{}
 			for step := range 20_000 {
 				i := random.IntN(300)

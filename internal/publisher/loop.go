@@ -47,7 +47,7 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	l := &loop[V, R]{
 		p:        p,
 		settings: settings{limits: c.Limits},
-		pending:  newPending(c.Detach),
+		pending:  newPending[V](),
 		pace:     newPace(c.Limits.BatchBytes, c.Tuned, c.Backoff, c.Delay),
 		budget:   budget{attempts: c.MaxAttempts, gated: c.Gate != nil, canPing: c.Ping != nil},
 	}

@@ -48,8 +48,6 @@ type node[V any] struct {
 // ones hang behind it in its lane and are nowhere else, which is what keeps one
 // action per key in flight and the actions of a key in order.
 type pending[V any] struct {
-	detach func(v *V) // as in Config
-
 	blocks [][]node[V] // of nodesInBlock; all but the first never move, so that growing copies little
 	free   ref
 	count  int // actions
@@ -65,8 +63,8 @@ type pending[V any] struct {
 	cuts    cutKeys
 }
 
-func newPending[V any](detach func(v *V)) *pending[V] {
-	p := &pending[V]{detach: detach, free: none, lanes: newLanes()}
+func newPending[V any]() *pending[V] {
+	p := &pending[V]{free: none, lanes: newLanes()}
 	p.classes = []*class{p.newClass()}
 	p.delayed.less = func(a, b ref) bool {
 		if p.at(a).due != p.at(b).due {
@@ -86,12 +84,10 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 		p.at(tail).next, p.at(r).prev = r, tail
 		p.raise(tail, item.Class)
 		p.at(r).item.copyOut() // it may wait for long
-		p.stays(r)
 		return r
 	}
 	if until := p.cuts.until(item.Key, p.now); until > 0 {
 		p.at(r).item.copyOut()
-		p.stays(r)
 		p.retry(r, until)
 		return r
 	}
@@ -101,18 +97,6 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	p.classOf(r).ready.push(r)
 	p.waits(r, +1)
 	return r
-}
-
-// stays notes that an action will wait for longer than its neighbours.
-func (p *pending[V]) stays(r ref) {
-	if p.detach == nil {
-		return
-	}
-	it := &p.at(r).item
-	p.detach(&it.Value)
-	for i := range it.Parts {
-		p.detach(&it.Parts[i].Value)
-	}
 }
 
 // nodesInBlock makes a block some 50 kB large.

@@ -30,7 +30,7 @@ func BenchmarkPending(b *testing.B) {
 				items[i] = Item[struct{}]{Key: "document-" + strconv.Itoa(i/c.perKey), Body: shared}
 				items[i].hashKey()
 			}
-			p := newPending[struct{}](nil)
+			p := newPending[struct{}]()
 			var seq uint64
 			var refs []ref
 			next := func() *Item[struct{}] {

@@ -128,7 +128,7 @@ func (n *naive) ofKey(key string) (seqs []uint64) {
 // Keys, classes and holds in any order: what can be sent is what can be sent of a list.
 func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, n := newPending[int](nil), &naive{}
+		p, n := newPending[int](), &naive{}
 		limits := batchLimits{actions: rapid.IntRange(1, 6).Draw(t, "actions"), bytes: rapid.IntRange(4, 40).Draw(t, "bytes"), envelope: 2, comma: 1, newest: math.MaxUint64, partActions: 1 << 20, partBytes: 1 << 30}
 		keys := []string{"a", "b", "c", "d", "e"}
 		classes := rapid.SampledFrom([]uint8{1, 3}).Draw(t, "classes")
@@ -234,7 +234,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 }
 
 func TestRetriesGoBeforeNewActions(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "a", "b")
 	batch := take(p, batchLimits{actions: 1, bytes: 100, newest: math.MaxUint64})
 	p.retry(batch[0], 5)
@@ -247,7 +247,7 @@ func TestRetriesGoBeforeNewActions(t *testing.T) {
 }
 
 func TestAnActionOfABusyKeyKeepsItsPlaceInTheOrder(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "a", "a", "b")
 	first := take(p, noLimits)
 	assert.Equal(t, []string{"a0", "b2"}, keysOf(p, first))
@@ -257,7 +257,7 @@ func TestAnActionOfABusyKeyKeepsItsPlaceInTheOrder(t *testing.T) {
 }
 
 func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	for i, size := range []int{1, 1, 1, 50, 1} {
 		p.add(Item[int]{Key: fmt.Sprint("k", i), Body: make([]byte, size), Value: i}, uint64(i+1), 0)
 	}
@@ -276,7 +276,7 @@ func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
 
 func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPending[int](nil)
+		p := newPending[int]()
 		sizes := rapid.SliceOfN(rapid.IntRange(0, 30), 2, 20).Draw(t, "sizes")
 		for i, size := range sizes {
 			p.add(Item[int]{Key: fmt.Sprint(i), Body: make([]byte, size)}, uint64(i+1), 0)
@@ -297,14 +297,14 @@ func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 }
 
 func TestTheSuspectOfARefusalTravelsAlone(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "a", "b", "c")
 	p.split(take(p, noLimits), 1)
 	assert.Equal(t, []string{"b1"}, keysOf(p, take(p, noLimits)))
 }
 
 func TestASettledActionIsForgotten(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	for round := range 3 {
 		fill(p, "a", "b", "b")
 		for p.count > 0 {
@@ -323,7 +323,7 @@ func TestASettledActionIsForgotten(t *testing.T) {
 }
 
 func TestWhatNobodyAskedForIsNotSentBesideARetry(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "a", "b")
 	flushed := batchLimits{actions: 10, bytes: 100, newest: 1}
 	batch := take(p, flushed)

@@ -173,7 +173,7 @@ func TestAnItemThatIsAlwaysThrottledFails(t *testing.T) {
 }
 
 func TestAProbeInVainLetsOthersTry(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "a", "b", "c")
 	batch := take(p, noLimits)
 	for _, r := range batch {
@@ -200,7 +200,7 @@ func TestAProbeIsOneAction(t *testing.T) {
 	probe := noLimits
 	probe.actions, probe.probe = 1, true
 
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "a", "b", "c", "d")
 	p.split(take(p, noLimits), -1)
 	var order []string
@@ -210,7 +210,7 @@ func TestAProbeIsOneAction(t *testing.T) {
 	assert.Equal(t, []string{"a0", "b1", "c2", "d3"}, order)
 	assert.Empty(t, p.parts)
 
-	p = newPending[int](nil)
+	p = newPending[int]()
 	fill(p, "a")
 	first := take(p, probe)
 	p.at(first[0]).probes = math.MaxUint8
@@ -224,7 +224,7 @@ func TestAProbeIsOneAction(t *testing.T) {
 }
 
 func TestReplaceCountsTheNewBody(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "a", "b", "a")
 	p.replace(0, []byte("three"))
 	assert.Equal(t, len("three")+1, p.classes[0].waitingBytes)
@@ -240,7 +240,7 @@ func TestReplaceCountsTheNewBody(t *testing.T) {
 
 // Every place from which the oldest can be taken, and the order in which it is.
 func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	fill(p, "part1", "part2", "delayed1", "delayed2", "due", "flight", "done", "ready", "flight", "done")
 	batch := take(p, noLimits) // all but the second ones of a key
 	require.Len(t, batch, 8)

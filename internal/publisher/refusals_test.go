@@ -78,7 +78,7 @@ func TestTwentyKeysInARowForOneReasonAreMany(t *testing.T) {
 
 // Probes go by turns to the newest action and to any other place, and to none twice.
 func TestProbesGoElsewhere(t *testing.T) {
-	p := newPending[int](nil)
+	p := newPending[int]()
 	const n = 100
 	for i := range n {
 		p.add(Item[int]{Key: fmt.Sprint("k-", i)}, uint64(i+1), 0)
@@ -104,5 +104,5 @@ func TestProbesGoElsewhere(t *testing.T) {
 		quarters[(seq-1)/25] = true
 	}
 	assert.Len(t, quarters, 4, "ten probes have been everywhere: %v", order[:10])
-	assert.Equal(t, none, newPending[int](nil).takeElsewhere(0, 0))
+	assert.Equal(t, none, newPending[int]().takeElsewhere(0, 0))
 }

@@ -59,7 +59,7 @@ func TestWhichBodiesGetASlab(t *testing.T) {
 // What waits for long does not keep the memory of its neighbours.
 func TestWhoWaitsBehindAnotherMovesOut(t *testing.T) {
 	s := newSlab(10, largeSlab)
-	p := newPending[int](nil)
+	p := newPending[int]()
 	for i, key := range []string{"a", "b", "a"} {
 		p.add(Item[int]{Key: key, Body: s.put([]byte{'0' + byte(i)}), slab: s}, uint64(i+1), 0)
 	}

@@ -2,8 +2,6 @@ package breaker
 
 import (
 	"container/list"
-	"runtime"
-	"strings"
 	"time"
 )
 
@@ -21,12 +19,8 @@ type Change struct {
 
 // subscriber is one f of Subscribe. The mutex of the breaker guards all but f.
 type subscriber struct {
-	f       func(Change)
-	place   *list.Element // in Breaker.subscribers; nil once it is cancelled
-	running bool          // a call of f is under way
-	// ended is closed when the call of f that is under way has ended; nil if no
-	// cancel waits for that.
-	ended chan struct{}
+	f     func(Change)
+	place *list.Element // in Breaker.subscribers; nil once it is cancelled
 }
 
 // notice is a change and who has yet to be notified of it: of those who were
@@ -53,9 +47,10 @@ type notice struct {
 // If f panics, the others are notified all the same and then the panic goes up to
 // whoever caused the change; on the timer's goroutine it ends the program.
 //
-// After cancel has returned f is not called any more and does not run: cancel
-// waits for a call that is under way, so do not hold a lock that f takes. Only
-// when a subscriber calls it, it does not wait. It may be called more than once.
+// After cancel f is not called for any other change. As with the stop function of
+// context.AfterFunc, a call that is under way or about to begin is not waited for:
+// whoever needs to know that f has ended arranges that with f. It may be called more
+// than once.
 //
 // A change costs time in proportion to the number of subscribers; Subscribe and
 // cancel take the same short time however many there are.
@@ -69,17 +64,10 @@ func (b *Breaker) Subscribe(f func(Change)) (cancel func()) {
 
 func (b *Breaker) unsubscribe(s *subscriber) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	if s.place != nil {
 		b.subscribers.Remove(s.place)
 		s.place = nil // so the notices pass it over
-	}
-	if s.running && s.ended == nil {
-		s.ended = make(chan struct{})
-	}
-	ended := s.ended
-	b.mu.Unlock()
-	if ended != nil && !insideSubscriber() {
-		<-ended
 	}
 }
 
@@ -127,15 +115,11 @@ func (b *Breaker) deliverOne() bool {
 		b.mu.Unlock()
 		return false
 	}
-	b.delivering, s.running = true, true
+	b.delivering = true
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
-		b.delivering, s.running = false, false
-		if s.ended != nil {
-			close(s.ended)
-			s.ended = nil
-		}
+		b.delivering = false
 		b.mu.Unlock()
 	}()
 	s.f(change)
@@ -159,23 +143,4 @@ func (b *Breaker) take() (*subscriber, Change) {
 		b.queue = b.queue[1:]
 	}
 	return nil, Change{}
-}
-
-// insideSubscriber reports whether the calling goroutine is in a subscriber's
-// f, which must not wait for itself. Only the stack can tell.
-func insideSubscriber() bool {
-	pcs := make([]uintptr, 32)
-	for runtime.Callers(2, pcs) == len(pcs) {
-		pcs = make([]uintptr, 2*len(pcs))
-	}
-	pcs = pcs[:runtime.Callers(2, pcs)]
-	for frames := runtime.CallersFrames(pcs); ; {
-		frame, more := frames.Next()
-		if strings.HasSuffix(frame.Function, "/breaker.(*Breaker).deliverOne") {
-			return true
-		}
-		if !more {
-			return false
-		}
-	}
 }

@@ -61,7 +61,7 @@ func shortest32(fraction uint32, exponent int) (digits uint32, power int) {
 	}
 	// Divided by 10^k that interval is at least one and less than ten wide.
 	shift := q + floorLog2Pow10(-k) + 1
-	g := powersOfTen32[-k-minPower32]
+	g := power64(-k)
 	low, middle, high = scale32(g, low<<shift), scale32(g, middle<<shift), scale32(g, high<<shift)
 	if c%2 != 0 { // its ends do not belong to it: they are read as the neighbour, which is even
 		low++

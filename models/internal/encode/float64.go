@@ -44,7 +44,7 @@ func shortest64(fraction uint64, exponent int) (digits uint64, power int) {
 		low, k = 4*c-1, floorLog10ThreeQuarters(q)
 	}
 	shift := q + floorLog2Pow10(-k) + 1
-	g := &powersOfTen64[-k-minPower64]
+	g := &powersOfTen[-k-minPower]
 	low, middle, high = scale64(g, low<<shift), scale64(g, middle<<shift), scale64(g, high<<shift)
 	if c%2 != 0 {
 		low++

@@ -8,12 +8,10 @@ import (
 )
 
 func TestPowersOfTen(t *testing.T) {
-	for i, p := range powersOfTen32 {
-		require.Equal(t, power(minPower32+i, 64), new(big.Int).SetUint64(p), minPower32+i)
-	}
-	for i, p := range powersOfTen64 {
+	for i, p := range powersOfTen {
 		both := new(big.Int).Lsh(new(big.Int).SetUint64(p[0]), 64)
-		require.Equal(t, power(minPower64+i, 128), both.Or(both, new(big.Int).SetUint64(p[1])), minPower64+i)
+		require.Equal(t, power(minPower+i, 128), both.Or(both, new(big.Int).SetUint64(p[1])), minPower+i)
+		require.Equal(t, power(minPower+i, 64), new(big.Int).SetUint64(power64(minPower+i)), minPower+i)
 	}
 }
 
@@ -37,16 +35,16 @@ func power(k, bits int) *big.Int {
 func TestPowersOfTenAreEnough(t *testing.T) {
 	for q := 1 - 150; q <= 254-150; q++ {
 		for _, k := range []int{floorLog10(q), floorLog10ThreeQuarters(q)} {
-			require.Less(t, -k-minPower32, len(powersOfTen32))
-			require.GreaterOrEqual(t, -k, minPower32)
+			require.Less(t, -k-minPower, len(powersOfTen))
+			require.GreaterOrEqual(t, -k, minPower)
 			shift := q + floorLog2Pow10(-k) + 1
 			require.True(t, shift >= 1 && shift <= 4, shift)
 		}
 	}
 	for q := 1 - 1075; q <= 2046-1075; q++ {
 		for _, k := range []int{floorLog10(q), floorLog10ThreeQuarters(q)} {
-			require.Less(t, -k-minPower64, len(powersOfTen64))
-			require.GreaterOrEqual(t, -k, minPower64)
+			require.Less(t, -k-minPower, len(powersOfTen))
+			require.GreaterOrEqual(t, -k, minPower)
 			shift := q + floorLog2Pow10(-k) + 1
 			require.True(t, shift >= 1 && shift <= 4, shift)
 		}

@@ -1,8 +1,20 @@
 package encode
 
-// powersOfTen64 are the powers of ten from 10^minPower64 on, multiplied by the
+const minPower = -292
+
+// power64 returns 10^k in 64 bits, rounded up. The table has it in 128 bits rounded
+// up, and rounding that up again gives the same as doing so once.
+func power64(k int) uint64 {
+	g := &powersOfTen[k-minPower]
+	if g[1] != 0 {
+		return g[0] + 1
+	}
+	return g[0]
+}
+
+// powersOfTen are the powers of ten from 10^minPower on, multiplied by the
 // power of two that makes them 128 bits long, rounded up: the upper and the lower half.
-var powersOfTen64 = [...][2]uint64{
+var powersOfTen = [...][2]uint64{
 	{0xff77b1fcbebcdc4f, 0x25e8e89c13bb0f7b}, {0x9faacf3df73609b1, 0x77b191618c54e9ad}, {0xc795830d75038c1d, 0xd59df5b9ef6a2418},
 	{0xf97ae3d0d2446f25, 0x4b0573286b44ad1e}, {0x9becce62836ac577, 0x4ee367f9430aec33}, {0xc2e801fb244576d5, 0x229c41f793cda740},
 	{0xf3a20279ed56d48a, 0x6b43527578c11110}, {0x9845418c345644d6, 0x830a13896b78aaaa}, {0xbe5691ef416bd60c, 0x23cc986bc656d554},
@@ -210,5 +222,3 @@ var powersOfTen64 = [...][2]uint64{
 	{0x81842f29f2cce375, 0xe6a1158300d46641}, {0xa1e53af46f801c53, 0x60495ae3c1097fd1}, {0xca5e89b18b602368, 0x385bb19cb14bdfc5},
 	{0xfcf62c1dee382c42, 0x46729e03dd9ed7b6}, {0x9e19db92b4e31ba9, 0x6c07a2c26a8346d2},
 }
-
-const minPower64 = -292
