@@ -66,6 +66,9 @@
 //     a document that does not exist.
 //   - To give a partition away: [BufferedSender.Withdraw] takes back what is not in a
 //     request, [BufferedSender.Contains] says which keys wait or travel.
+//   - To send what is JSON already, from a queue or a table: [BufferedSender.Raw]. To
+//     read the truth of a key and write it, with nothing of the key in between:
+//     [RawSender.HoldKeys].
 //   - To keep what failed: DeadLetters, and Replay after the cause is repaired
 //     (package deadletter).
 //   - To checkpoint: the ActionAdded and ActionCompleted events, and events.LowWatermark,

@@ -19,7 +19,7 @@ type RawSender struct{ sender rawTarget }
 type rawTarget interface {
 	addRaw(ctx context.Context, actions []models.RawAction) error
 	addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
-	hold(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error
+	holdKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error
 	Contains(keys ...string) []bool
 	Withdraw(match func(key string, tag any) bool) int
 }
@@ -46,7 +46,7 @@ func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
 	return r.sender.Withdraw(match)
 }
 
-// Hold runs act while nothing of the keys is on its way: it waits, ctx bounds that, until
+// HoldKeys runs act while nothing of the keys is on its way: it waits, ctx bounds that, until
 // everything that was accepted of them before is settled and its callbacks have run. What
 // is accepted of them meanwhile waits until act has returned. What act adds with add goes
 // first, and nothing keeps it from being sent at once. So act can read what is true of a
@@ -54,15 +54,15 @@ func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
 // before.
 //
 // add waits for nothing, not even for room in the buffer: who has it may be waiting for
-// act. So let what one Hold adds be little. It accepts all the actions or, with an
+// act. So let what one call adds be little. It accepts all the actions or, with an
 // *AddError, none: one whose key is not held among them. It must not be used after act has
 // returned.
 //
 // Holds of the same keys follow one another; one inside act for the same keys waits until
 // ctx ends. The error is that of act; ErrInCallback or ErrClosed; or that of ctx, with
 // ErrCircuitOpen or ErrPaused in its chain if sending was held, when act was not run.
-func (r *RawSender) Hold(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
-	return r.sender.hold(orBackground(ctx), keys, act)
+func (r *RawSender) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
+	return r.sender.holdKeys(orBackground(ctx), keys, act)
 }
 
 func (s *BufferedSender[T]) addRaw(ctx context.Context, actions []models.RawAction) error {
@@ -108,7 +108,7 @@ func rawAdder[T any](actions []models.RawAction) addOne[T] {
 	}
 }
 
-func (s *BufferedSender[T]) hold(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
+func (s *BufferedSender[T]) holdKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
 	h, err := s.publisher.Hold(ctx, keys)
 	if err != nil {
 		return translate(err)
@@ -136,7 +136,7 @@ func (s *BufferedSender[T]) addHeld(ctx context.Context, h *publisher.Hold[paylo
 		return &AddError{Key: other.Key, Err: errors.New("the key is not one of those that are held")}
 	}
 	if errors.Is(err, publisher.ErrReleased) {
-		return &AddError{Err: errors.New("add is used after the function of Hold has returned")}
+		return &AddError{Err: errors.New("add is used after the function of HoldKeys has returned")}
 	}
 	if err != nil {
 		return &AddError{Err: translate(err)}

@@ -94,7 +94,7 @@ func TestAHeldKeyIsWrittenBetweenWhatCameBeforeAndSince(t *testing.T) {
 		r := sendertest.New(t, nil)
 		raw := r.Sender.Raw()
 		r.Upload(sendertest.Hotel{ID: "a", Rooms: 1})
-		require.NoError(t, raw.Hold(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
+		require.NoError(t, raw.HoldKeys(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
 			assert.Equal(t, 1, roomsOf(r, "a"), "what came before is settled")
 			assert.Equal(t, []bool{false}, raw.Contains("a"))
 			r.Upload(sendertest.Hotel{ID: "a", Rooms: 3}, sendertest.Hotel{ID: "b"})
@@ -117,7 +117,7 @@ func TestAHoldEndsWithItsFunction(t *testing.T) {
 		raw := r.Sender.Raw()
 		failed := errors.New("no truth")
 		var later func(actions ...models.RawAction) error
-		err := raw.Hold(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
+		err := raw.HoldKeys(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
 			later = add
 			err := add(rawUpload("b", `{"id":"b"}`))
 			var refused *bufferedsender.AddError
@@ -127,20 +127,20 @@ func TestAHoldEndsWithItsFunction(t *testing.T) {
 			return failed
 		})
 		require.ErrorIs(t, err, failed)
-		require.ErrorContains(t, later(rawUpload("a", `{"id":"a"}`)), "after the function of Hold has returned")
+		require.ErrorContains(t, later(rawUpload("a", `{"id":"a"}`)), "after the function of HoldKeys has returned")
 		assert.Panics(t, func() {
-			_ = raw.Hold(t.Context(), []string{"a"}, func(context.Context, func(actions ...models.RawAction) error) error { panic("act") })
+			_ = raw.HoldKeys(t.Context(), []string{"a"}, func(context.Context, func(actions ...models.RawAction) error) error { panic("act") })
 		})
 		r.Upload(sendertest.Hotel{ID: "a"})
 		require.NoError(t, r.Flush())
 
 		r.Sender.Pause()
 		r.Upload(sendertest.Hotel{ID: "a"})
-		err = raw.Hold(sendertest.Within(t, time.Second), []string{"a"}, nil)
+		err = raw.HoldKeys(sendertest.Within(t, time.Second), []string{"a"}, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, bufferedsender.ErrPaused)
 		r.Sender.Resume()
 		require.NoError(t, r.Close())
-		require.ErrorIs(t, raw.Hold(t.Context(), []string{"a"}, nil), bufferedsender.ErrClosed)
+		require.ErrorIs(t, raw.HoldKeys(t.Context(), []string{"a"}, nil), bufferedsender.ErrClosed)
 	})
 }
