@@ -151,7 +151,10 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		return unfit(err)
 	}
 	var version int64
-	if c.patch == nil && c.raw == nil {
+	switch {
+	case c.raw != nil:
+		version = c.s.options.rawVersion(c.raw)
+	case c.patch == nil:
 		var err error
 		if version, err = c.s.options.version(action); err != nil {
 			return unfit(err)

@@ -50,6 +50,14 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 	}
 }
 
+// rawVersion is version for an action that is JSON already.
+func (o *Options[T]) rawVersion(a *models.RawAction) int64 {
+	if o.Folding == nil || o.Folding.Version == nil || a.Type == models.ActionTypeDelete {
+		return 0
+	}
+	return a.Version
+}
+
 // version returns the version of an action, 0 if it has none.
 func (o *Options[T]) version(a *models.IndexDocumentsAction[T]) (version int64, err error) {
 	if o.Folding == nil || o.Folding.Version == nil || a.Type == models.ActionTypeDelete {

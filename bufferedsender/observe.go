@@ -279,7 +279,7 @@ func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
 		requestID = "" // no reply has ended it
 	}
 	return deadletter.Letter{
-		Index: o.index, Key: s.Item.Key, Action: s.Carrier.Value.typ, Document: documentOf(s.Carrier.Body),
+		Index: o.index, Key: s.Item.Key, Action: s.Carrier.Value.typ, Version: s.Carrier.Value.version, Document: documentOf(s.Carrier.Body),
 		Status: err.Status, Message: err.Message, RequestID: requestID, Attempts: s.Item.Attempt,
 		Unknown: s.Unknown, Unsent: s.Outcome == publisher.Unsent, Error: err.Error(),
 		First: now.Add(-s.Waited), Last: now, Tag: s.Item.Value.action.Tag,

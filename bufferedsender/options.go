@@ -161,7 +161,7 @@ type Folding[T any] struct {
 	// Version returns the version of a document, the higher the newer. With it
 	// an upload or a merge that is older than an action of its key that is not
 	// settled yet is not sent: it settles with that one, as superseded. 0 means
-	// that the document has none; deletes, patches and raw actions never have one.
+	// that the document has none; deletes and patches never have one.
 	// Defaults to no versions: what comes later is newer.
 	Version func(doc T) int64
 }

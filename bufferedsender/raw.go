@@ -66,33 +66,13 @@ func (r *RawSender) HoldKeys(ctx context.Context, keys []string, act func(ctx co
 }
 
 func (s *BufferedSender[T]) addRaw(ctx context.Context, actions []models.RawAction) error {
-	if err := s.knowField(ctx, actions); err != nil {
-		return err
-	}
 	return s.addAll(ctx, len(actions), true, rawAdder[T](actions))
 }
 
 func (s *BufferedSender[T]) addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
-	if err := s.knowField(ctx, actions); err != nil {
-		return nil, &WaitError{Err: err}
-	}
 	return s.addAndWait(ctx, len(actions), rawAdder[T](actions), func(i int) (string, models.ActionType) {
 		return actions[i].Key, actions[i].Type
 	})
-}
-
-// knowField finds out the name of the key field if there is an action without a document.
-func (s *BufferedSender[T]) knowField(ctx context.Context, actions []models.RawAction) error {
-	for i := range actions {
-		if len(actions[i].Document) > 0 {
-			continue
-		}
-		if _, err := s.keyOf.resolve(ctx); err != nil {
-			return &AddError{Key: actions[i].Key, Err: err}
-		}
-		return nil
-	}
-	return nil
 }
 
 func rawAdder[T any](actions []models.RawAction) addOne[T] {
@@ -100,6 +80,13 @@ func rawAdder[T any](actions []models.RawAction) addOne[T] {
 		a := &actions[i]
 		if !a.Type.Valid() {
 			return "", unknownType(a.Type)
+		}
+		// The field is needed to write a delete that has no document, and to compare the keys
+		// where nobody has said that documents have them elsewhere.
+		if c.s.keyOf.accessor == nil || len(a.Document) == 0 {
+			if _, err := c.s.keyOf.resolve(ctx); err != nil {
+				return a.Key, err
+			}
 		}
 		c.action = models.IndexDocumentsAction[T]{Type: a.Type, Tag: a.Tag, OnOutcome: a.OnOutcome}
 		c.raw = a
@@ -119,9 +106,6 @@ func (s *BufferedSender[T]) holdKeys(ctx context.Context, keys []string, act fun
 
 // addHeld adds the actions of a hold: all or none.
 func (s *BufferedSender[T]) addHeld(ctx context.Context, h *publisher.Hold[payload[T], models.IndexingResult], actions []models.RawAction) error {
-	if err := s.knowField(ctx, actions); err != nil {
-		return err
-	}
 	c := s.newChunk(ctx, len(actions))
 	defer c.free()
 	add := rawAdder[T](actions)

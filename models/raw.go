@@ -12,6 +12,9 @@ type RawAction struct {
 	// Document is its JSON, one object, without "@search.action". It is copied when the
 	// action is accepted. A delete needs none.
 	Document json.RawMessage
+	// Version is that of the document for a sender that has Folding.Version, 0 if it has
+	// none.
+	Version int64
 	// Tag and OnOutcome are as in IndexDocumentsAction.
 	Tag       any
 	OnOutcome func(Outcome)

@@ -17,6 +17,8 @@ type Letter struct {
 	Key string `json:"key"`
 	// Action is what was to be done with the document.
 	Action models.ActionType `json:"action"`
+	// Version is that of the document, if the sender has Folding.Version.
+	Version int64 `json:"version,omitempty"`
 	// Document is the JSON of the document as it was sent, without the member
 	// "@search.action": all that a delete holds is the key. It is nil if it was
 	// redacted.

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -75,6 +76,9 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 	actions := make([]models.RawAction, len(round))
 	for i, l := range round {
 		actions[i] = models.RawAction{Key: l.Key, Type: l.Action, Document: l.place.sent, Tag: l.place}
+		if bytes.Equal(l.place.sent, l.Document) { // else it is of another time than the letter
+			actions[i].Version = l.Version
+		}
 	}
 	results, sendErr := r.to.AddAndWait(r.walk.ctx, actions)
 	results = results[:min(len(results), len(round))]

@@ -144,3 +144,29 @@ func TestAHoldEndsWithItsFunction(t *testing.T) {
 		require.ErrorIs(t, raw.HoldKeys(t.Context(), []string{"a"}, nil), bufferedsender.ErrClosed)
 	})
 }
+
+func TestARawActionHasTheVersionThatItIsGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{
+			Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }},
+		})
+		r.Upload(sendertest.Hotel{ID: "a", Rooms: 7})
+		older, unversioned := rawUpload("a", `{"id":"a","rooms":3}`), rawUpload("b", `{"id":"b","rooms":3}`)
+		older.Version = 3
+		r.Upload(sendertest.Hotel{ID: "b", Rooms: 7})
+		require.NoError(t, r.Sender.Raw().Add(t.Context(), older, unversioned))
+		require.NoError(t, r.Flush())
+		assert.Equal(t, 7, roomsOf(r, "a"))
+		assert.Equal(t, 3, roomsOf(r, "b"))
+	})
+}
+
+func TestARawActionNeedsNoTypeThatSaysWhereTheKeyIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{})
+		err := r.Sender.Raw().Add(t.Context(), rawUpload("a", `{"id":"a"}`), rawUpload("b", `{"id":"c"}`))
+		var refused *bufferedsender.AddError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, 1, refused.Accepted, "the field is read from the index definition, and the keys are compared")
+	})
+}
