@@ -221,7 +221,7 @@ func service(d retry.Decision, status int) publisher.Service {
 		return publisher.ServiceRefuses
 	case retry.Throttles(status):
 		return publisher.ServiceThrottles // it slows the sender down first
-	case d.Verdict == retry.Split, status == http.StatusConflict, status == http.StatusUnprocessableEntity:
+	case d.Verdict == retry.Split:
 		return publisher.ServiceSound // it works; it does not like this request
 	case d.Pause:
 		return publisher.ServiceFails

@@ -51,7 +51,7 @@ func TestVerdictsInREADMEAreThoseOfTheTable(t *testing.T) {
 			seen[about+" "+text] = true
 		}
 	}
-	for _, code := range []int{400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504} {
+	for _, code := range []int{400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504} {
 		assert.True(t, seen["request "+strconv.Itoa(code)], "README says nothing about a request with status %d", code)
 	}
 	for _, code := range []int{400, 404, 409, 422, 429, 503} {

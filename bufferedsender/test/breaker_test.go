@@ -137,6 +137,8 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 		"502":                                 {answer: sendertest.Always(502, "<html>"), opens: 3},
 		"504":                                 {answer: sendertest.Always(504, ""), opens: 3},
 		"408":                                 {answer: sendertest.Always(408, ""), opens: 3},
+		"409":                                 {answer: sendertest.Always(409, ""), opens: 3},
+		"422":                                 {answer: sendertest.Always(422, ""), opens: 3},
 		"an unknown 5xx":                      {answer: sendertest.Always(501, ""), opens: 3},
 		"a redirect":                          {answer: sendertest.Always(302, ""), opens: 1},
 		"an unknown 4xx":                      {answer: sendertest.Always(418, ""), opens: 1},
