@@ -96,7 +96,7 @@ type Options[T any] struct {
 	Waiting Waiting
 
 	// Logger gets warnings about refused and retried requests, errors about
-	// panics in handlers, and at debug level one line a request. It never gets
+	// documents that have failed and panics in handlers, and at debug level one line a request. It never gets
 	// documents, and their keys only at debug level. Defaults to slog.Default().
 	Logger *slog.Logger
 	// TracerProvider makes the spans, one a request. Defaults to the global one

@@ -58,8 +58,9 @@ func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
 // *AddError, none: one whose key is not held among them. It must not be used after act has
 // returned.
 //
-// Holds of the same keys follow one another; one inside act for the same keys waits until
-// ctx ends. The error is that of act; ErrInCallback or ErrClosed; or that of ctx, with
+// Holds of the same keys follow one another. What waits for the keys waits for act, so in
+// act it waits until its context ends: another HoldKeys or AddAndWait of one of them,
+// Flush, Close. The error is that of act; ErrInCallback or ErrClosed; or that of ctx, with
 // ErrCircuitOpen or ErrPaused in its chain if sending was held, when act was not run.
 func (r *RawSender) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
 	return r.sender.holdKeys(orBackground(ctx), keys, act)
@@ -96,6 +97,9 @@ func rawAdder[T any](actions []models.RawAction) addOne[T] {
 }
 
 func (s *BufferedSender[T]) holdKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
+	if act == nil {
+		return errors.New("the function of HoldKeys is nil")
+	}
 	h, err := s.publisher.Hold(ctx, keys)
 	if err != nil {
 		return translate(err)

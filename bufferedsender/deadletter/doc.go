@@ -7,8 +7,8 @@
 //	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{DeadLetters: letters})
 //	if err != nil { … }
 //	…
-//	err = sender.Close(ctx)
-//	err = letters.Close() // after the senders
+//	if err := sender.Close(ctx); err != nil { … }
+//	if err := letters.Close(); err != nil { … } // after the senders
 //
 // A [File] writes each [Letter] as a line of JSON, so that grep and jq read it
 // too. One File serves any number of senders; [Read] shows what there is, also
@@ -35,7 +35,7 @@
 // Replay sends the bytes that the letter has, through the Raw method of any sender
 // for the index:
 //
-//	report, err := deadletter.Replay(ctx, letters, "hotels", sender.Raw(), nil)
+//	report, err := deadletter.Replay(ctx, letters, client.IndexName(), sender.Raw(), nil)
 //
 // The type of its documents does not matter, nor what has become of it since.
 // ReplayOptions.Document mends a document on its way. It may do so through a type,

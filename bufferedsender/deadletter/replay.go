@@ -106,6 +106,8 @@ type Report struct {
 	Failed int
 	// Skipped is how many stay without having been sent, and damaged lines.
 	Skipped int
+	// OtherIndexes is how many were passed over because they are of another index.
+	OtherIndexes int
 }
 
 // Replay sends the letters of an index again, as they are, oldest first, and
@@ -206,6 +208,7 @@ func (r *replay) file(stem string) error {
 			return err
 		}
 		if rec.Index != r.index {
+			r.report.OtherIndexes++
 			continue
 		}
 		if err := r.walk.err(); err != nil {

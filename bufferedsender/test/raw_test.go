@@ -136,12 +136,12 @@ func TestAHoldEndsWithItsFunction(t *testing.T) {
 
 		r.Sender.Pause()
 		r.Upload(sendertest.Hotel{ID: "a"})
-		err = raw.HoldKeys(sendertest.Within(t, time.Second), []string{"a"}, nil)
+		err = raw.HoldKeys(sendertest.Within(t, time.Second), []string{"a"}, nothing)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, bufferedsender.ErrPaused)
 		r.Sender.Resume()
 		require.NoError(t, r.Close())
-		require.ErrorIs(t, raw.HoldKeys(t.Context(), []string{"a"}, nil), bufferedsender.ErrClosed)
+		require.ErrorIs(t, raw.HoldKeys(t.Context(), []string{"a"}, nothing), bufferedsender.ErrClosed)
 	})
 }
 
@@ -169,4 +169,9 @@ func TestARawActionNeedsNoTypeThatSaysWhereTheKeyIs(t *testing.T) {
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, 1, refused.Accepted, "the field is read from the index definition, and the keys are compared")
 	})
+}
+
+// nothing is what a HoldKeys does that is not to be run.
+func nothing(context.Context, func(actions ...models.RawAction) error) error {
+	panic("it was run")
 }
