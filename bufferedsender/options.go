@@ -162,6 +162,7 @@ type Folding[T any] struct {
 	// an upload or a merge that is older than an action of its key that is not
 	// settled yet is not sent: it settles with that one, as superseded. 0 means
 	// that the document has none; deletes and patches never have one.
+	// What is accepted before and after a RawSender.HoldKeys is not compared.
 	// Defaults to no versions: what comes later is newer.
 	Version func(doc T) int64
 }

@@ -53,6 +53,8 @@ func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
 // key and write it, and no older write of this sender comes after it, and no newer one
 // before.
 //
+// What waits for a full batch is sent for it, also with DisableAutoFlush.
+//
 // add waits for nothing, not even for room in the buffer: who has it may be waiting for
 // act. So let what one call adds be little. It accepts all the actions or, with an
 // *AddError, none: one whose key is not held among them. It must not be used after act has

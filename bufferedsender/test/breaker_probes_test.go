@@ -1,10 +1,8 @@
 package test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -208,13 +206,7 @@ func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		var hangs atomic.Bool
 		opts := sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
-		opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) {
-			if hangs.Load() {
-				<-release
-			}
-		}
 		r := sendertest.New(t, &opts)
 		r.Abandoned = true
 		other, err := bufferedsender.New(r.Client, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: opts.Outage, Logger: sendertest.NoLog})
@@ -222,11 +214,15 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		sendertest.CloseAtEnd(t, other)
 
 		r.OpenBreakerWith(sendertest.Always(401, ""), sendertest.Hotel{ID: "a"})
-		r.Respond(nil)
-		hangs.Store(true)
+		r.Respond(sendertest.When(func(_ int, x *sendertest.Request) bool { return x.Keys[0] != "c" }, func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
+			<-release // whatever becomes of its context
+			return nil, sendertest.ErrReset
+		}))
 		r.Upload(sendertest.Hotel{ID: "b"})
 		time.Sleep(31 * time.Second)
-		require.Equal(t, breaker.HalfOpen, r.Sender.Breaker().Status().State, "the probe is with the handler that hangs")
+		require.Equal(t, breaker.HalfOpen, r.Sender.Breaker().Status().State, "the probe is with the client that hangs")
+		go r.Sender.Withdraw(func(string, any) bool { <-release; return false })
+		synctest.Wait()
 		assert.True(t, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).CallbackStuck)
 
 		require.NoError(t, other.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))

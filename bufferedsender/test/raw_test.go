@@ -175,3 +175,82 @@ func TestARawActionNeedsNoTypeThatSaysWhereTheKeyIs(t *testing.T) {
 func nothing(context.Context, func(actions ...models.RawAction) error) error {
 	panic("it was run")
 }
+
+// A writer flushes, or waits for, a document whose key is being repaired.
+func TestAFlushDoesNotWaitForEverForAKeyThatWasHeld(t *testing.T) {
+	for name, o := range map[string]*sendertest.Options{
+		"no automatic flush": {DisableAutoFlush: true},
+		"no timer":           {AutoFlushInterval: -1},
+		"one minute's timer": {AutoFlushInterval: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, o)
+				raw := r.Sender.Raw()
+				done := make(chan error, 1)
+				require.NoError(t, raw.HoldKeys(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
+					r.Upload(sendertest.Hotel{ID: "a", Rooms: 3})
+					go func() { done <- r.Sender.Flush(sendertest.Within(t, 30*time.Second), nil) }()
+					synctest.Wait()
+					return add(rawUpload("a", `{"id":"a","rooms":2}`))
+				}))
+				assert.NoError(t, <-done)
+				assert.Equal(t, 3, roomsOf(r, "a"))
+			})
+		})
+	}
+}
+
+func TestAWaiterIsNotDelayedByWhatAHoldHasAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1})
+		raw := r.Sender.Raw()
+		done := make(chan error, 1)
+		require.NoError(t, raw.HoldKeys(t.Context(), []string{"a"}, func(_ context.Context, add func(actions ...models.RawAction) error) error {
+			go func() {
+				_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 30*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 3})}, nil)
+				done <- err
+			}()
+			time.Sleep(time.Second)
+			return add(rawUpload("a", `{"id":"a","rooms":2}`))
+		}))
+		assert.NoError(t, <-done)
+	})
+}
+
+// The name of the key field comes from the index, and nobody has asked for it yet.
+func TestARawActionWithAnotherKeyIsRefusedBeforeTheKeyFieldIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		indexer := &sendertest.Catalog{KeyField: func(context.Context) (string, error) { asked++; return "id", nil }}
+		sender, err := bufferedsender.New[models.Document](indexer, nil)
+		require.NoError(t, err)
+		err = sender.Raw().Add(t.Context(), rawUpload("a", `{"id":"b"}`))
+		assert.Error(t, err)
+		err = sender.Flush(sendertest.Within(t, time.Hour), nil)
+		t.Log(err, sender.Stats().Requests, indexer.Requests())
+		assert.Equal(t, 1, asked)
+		require.NoError(t, sender.Close(t.Context()))
+	})
+}
+
+// One document has had a property that the index lacks. A minute later at the latest nobody
+// thinks of it any more, and at no time was the index to blame.
+func TestAHoldDoesNotMakeTheSenderSayThatItsCircuitIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(sendertest.First(1, sendertest.LackingProperty("rooms")))
+		r.Upload(sendertest.Hotel{ID: "bad", Rooms: 1})
+		assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		time.Sleep(time.Hour)
+		require.NoError(t, r.Sender.Raw().HoldKeys(t.Context(), []string{"a"}, func(context.Context, func(actions ...models.RawAction) error) error {
+			r.Upload(sendertest.Hotel{ID: "a"})
+			err := r.Sender.Flush(sendertest.Within(t, time.Minute), nil)
+			assert.NotErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+			h := r.Sender.Health()
+			assert.NoError(t, h.Err, "%v", h.State)
+			return nil
+		}))
+		require.NoError(t, r.Flush())
+	})
+}

@@ -73,7 +73,8 @@ type admission[V any] struct {
 	condition      Condition // but for a pause; written by the loop
 	flushLater     flushLater
 
-	commands []func() // for the loop to run
+	commands []func()       // for the loop to run
+	adding   map[string]int // items of holds, by key, that a command is to add
 
 	stats    Stats
 	reported uint64     // failures that calls of Flush, or waiters for items, have been given
@@ -450,7 +451,11 @@ func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 	if len(a.waiters) > 0 {
 		bytes = int64(len(a.waiters[0].items[0].Body))
 	}
-	return len(a.waiters) > 0 || a.rejectedOutside, bytes, a.settings.limits
+	waits, limits = len(a.waiters) > 0 || a.rejectedOutside, a.settings.limits
+	if a.room != nil && a.stats.Items < limits.Items && a.stats.Bytes+bytes <= limits.Bytes {
+		waits = false // what it lacks others have, and purging would not bring it back
+	}
+	return waits, bytes, limits
 }
 
 // report counts failures that somebody has been given.

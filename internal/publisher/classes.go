@@ -8,8 +8,8 @@ import "slices"
 // urgent class of those behind it.
 type class struct {
 	ready queue   // never sent, in order of acceptance
-	freed refHeap // never sent, was behind another action of its key; by seq
-	due   refHeap // its retry is due; by seq
+	freed refHeap // never sent, was behind another action of its key; see before
+	due   refHeap // its retry is due; see before
 
 	waiting      int // actions in all three
 	waitingBytes int // their size, without separators
@@ -18,15 +18,14 @@ type class struct {
 // newClass returns an empty class.
 func (p *pending[V]) newClass() *class {
 	c := &class{}
-	bySeq := func(a, b ref) bool { return p.at(a).seq < p.at(b).seq }
-	c.freed.less = bySeq
+	c.freed.less = p.before
 	c.due.less = func(a, b ref) bool {
 		// One that was a probe that failed lets others try first: it may be what the
 		// service cannot take.
 		if p.at(a).probes != p.at(b).probes {
 			return p.at(a).probes < p.at(b).probes
 		}
-		return bySeq(a, b)
+		return p.before(a, b)
 	}
 	return c
 }
@@ -106,7 +105,7 @@ func (p *pending[V]) headOf(c *class) ref {
 	case c.ready.len() == 0:
 		return c.freed.front()
 	}
-	if f, r := c.freed.front(), c.ready.front(); p.at(f).seq < p.at(r).seq {
+	if f, r := c.freed.front(), c.ready.front(); p.before(f, r) {
 		return f
 	}
 	return c.ready.front()

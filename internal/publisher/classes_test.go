@@ -1,7 +1,9 @@
 package publisher
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -151,4 +153,64 @@ func TestTheUrgentClassDoesNotWaitForRoomBehindTheOthers(t *testing.T) {
 		require.NoError(t, p.Close(t.Context()))
 		assert.Equal(t, 19, e.completed)
 	})
+}
+
+// An item of a class that was never queued goes to a group at once.
+func TestAGroupOfAnotherClassIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := true
+		s := &service{answer: func(b *Batch[int]) Reply[int] {
+			if refuse {
+				refuse = false
+				r := all(b, Result[int]{Next: Fail, Err: errRefused, Reason: "no such property"})
+				r.Trait = &Trait{Name: "p", Has: func(body []byte) bool { return strings.Contains(string(body), "p") }}
+				r.Err = errRefused
+				return r
+			}
+			return applied(b)
+		}}
+		p, _ := start(t, s, func(c *Config[int, int]) { c.Gate = openGate{} })
+		write(t, p, "ap")
+		require.Error(t, p.Flush(t.Context()))
+		_, err := p.Add(t.Context(), []Item[int]{{Key: "b", Body: []byte("p"), Class: 3}}, true, false)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		assert.NoError(t, p.Flush(ctx))
+		ended, cancel := withEnded(t) // or the bubble does not end
+		defer cancel()
+		_ = p.Close(ended)
+	})
+}
+
+// While the urgent class has no slot, the timer and a full batch of another do not
+// have it sent.
+func TestAClassWithoutASlotDoesNotHoldTheTimerOfTheOthers(t *testing.T) {
+	for name, n := range map[string]int{"timer": 1, "full batch": 5} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, pool := &service{answer: applied}, &slots{left: 4}
+				only := &onlySlots{slots: pool}
+				only.set(2)
+				p, e := start(t, s, func(c *Config[int, int]) {
+					c.Slots, c.Limits.BatchItems, c.Interval = only, 5, time.Second
+					if n > 1 {
+						c.Interval = -1
+					}
+				})
+				pool.wake = p.Wake
+				_, err := p.Add(t.Context(), itemsOf(0, "urgent", 5), true, false)
+				require.NoError(t, err)
+				time.Sleep(time.Minute)
+				_, err = p.Add(t.Context(), itemsOf(2, "slow", n), true, false)
+				require.NoError(t, err)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				assert.Equal(t, n, e.completed)
+				ended, cancel := withEnded(t) // or the bubble does not end
+				defer cancel()
+				_ = p.Close(ended)
+			})
+		})
+	}
 }

@@ -172,7 +172,7 @@ func (l *loop[V, R]) apart() error {
 	if len(l.pending.groups) == 0 || l.pending.count == 0 {
 		return nil
 	}
-	if n, out, why := l.pending.heldApart(); n+out == l.pending.keys() { // the first of each key
+	if n, out, why := l.pending.heldApart(); n+out > 0 && n+out == l.pending.keys() { // the first of each key
 		return &IndexError{Err: why}
 	}
 	return nil

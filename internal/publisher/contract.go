@@ -206,6 +206,8 @@ type Reply[R any] struct {
 	// that grows with each pause.
 	Pause      bool
 	RetryAfter time.Duration
+	// Unconfirmed says that the Tap has not let the request go, or has not confirmed it.
+	Unconfirmed bool
 	// Service is what the reply says about the service, and Throttled how many
 	// items were refused only because it is busy.
 	Service   Service

@@ -228,7 +228,6 @@ var ErrNotSent = errors.New("not sent: sending was held meanwhile")
 func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 	l.flights.end(f)
 	l.noteEnd(f)
-	f.giveBack()
 	if f.group != nil {
 		f.group.out = false
 	}
@@ -243,11 +242,14 @@ func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 	if !l.account(func(*Stats) {}) {
 		l.markUnknown()
 	}
-	l.outside.progress.Add(1)
-	l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrNotSent}, 0, Counts{Retried: retried})
-	l.outside.progress.Add(1)
-	l.report()
-	l.flights.put(f)
+	defer func() { // also if a subscriber of the gate ends the goroutine
+		l.outside.progress.Add(1)
+		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrNotSent}, 0, Counts{Retried: retried})
+		l.outside.progress.Add(1)
+		l.report()
+		l.flights.put(f)
+	}()
+	f.giveBack()
 }
 
 // start hands a request over to a worker.

@@ -48,6 +48,9 @@ func (l *loop[V, R]) park() {
 
 // resume does what a goroutine that was ended in a hook has left undone.
 func (l *loop[V, R]) resume() {
+	if len(l.delivery.settled) > 0 {
+		l.accountNow() // what a command has settled before another ended the goroutine
+	}
 	l.report()
 	l.endVictims()
 	for _, f := range slices.Clone(l.flights.inFlight) {

@@ -91,6 +91,10 @@ func (h *Hold[V, R]) Add(items ...Item[V]) error {
 			it.Body, it.Own = bytes.Clone(it.Body), true
 		}
 		a.take(int64(len(it.Body)), true)
+		if a.adding == nil {
+			a.adding = make(map[string]int)
+		}
+		a.adding[it.Key]++
 		accepted[i] = entry[V]{item: it, seq: a.stats.Accepted, accepted: now}
 	}
 	a.commands = append(a.commands, func() { h.p.loop.addHeld(h, accepted) })
@@ -135,9 +139,17 @@ func (l *loop[V, R]) hold(h *Hold[V, R]) {
 func (l *loop[V, R]) addHeld(h *Hold[V, R], accepted []entry[V]) {
 	now := l.p.now()
 	l.pending.now = now
+	a := &l.p.admission
+	a.mu.Lock()
+	for _, e := range accepted {
+		if a.adding[e.item.Key]--; a.adding[e.item.Key] == 0 {
+			delete(a.adding, e.item.Key)
+		}
+	}
+	a.mu.Unlock()
 	for _, e := range accepted {
 		l.pending.addFront(h.places[e.item.Key], e.item, e.seq, now, h.since)
-		if l.pending.holdsWait() {
+		if l.pending.places.waiting > 0 {
 			l.flushes.through = max(l.flushes.through, e.seq)
 		}
 	}
@@ -166,8 +178,9 @@ type place struct {
 type places struct {
 	of map[ref]*place
 	// since orders the actions in front of a place: behind those up to this number.
-	since map[ref]uint64
-	first int // places that are the first of their lane
+	since   map[ref]uint64
+	first   int // places that are the first of their lane
+	waiting int // places whose hold waits for what is before them
 }
 
 // hold takes a place at the end of the lane of a key, and calls reached when everything
@@ -181,6 +194,7 @@ func (p *pending[V]) hold(key string, reached func()) (at ref, before uint64) {
 	}
 	s := &place{reached: reached}
 	p.places.of[at] = s
+	p.places.waiting++
 	if tail, busy := p.append(at); busy {
 		p.at(tail).next, p.at(at).prev = at, tail
 		for r := tail; r != none; r = p.at(r).prev {
@@ -199,17 +213,8 @@ func (p *pending[V]) reach(s *place) {
 	if s.reached != nil {
 		s.reached()
 		s.reached = nil
+		p.places.waiting--
 	}
-}
-
-// holdsWait reports whether a hold waits for what is before its places.
-func (p *pending[V]) holdsWait() bool {
-	for _, s := range p.places.of {
-		if s.reached != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // addFront puts an action in front of a place that was reached.
@@ -221,6 +226,7 @@ func (p *pending[V]) addFront(at ref, item Item[V], seq uint64, now instant, sin
 	}
 	n = p.at(at) // alloc may have moved it
 	n.prev = r
+	p.classOf(r) // there is one from now on
 	p.count++
 	p.places.since[r] = since
 	if before != none {
@@ -246,14 +252,21 @@ func (p *pending[V]) arrive(at, settled ref, quiet instant) {
 	p.reach(s)
 }
 
-// release gives up a place. It returns an action to drop, see remove.
+// release gives up a place, if that has not happened. It returns an action to drop, see
+// remove.
 func (p *pending[V]) release(at ref) (drop ref) {
-	quiet := p.places.of[at].quiet
+	s := p.places.of[at]
+	if s == nil {
+		return none
+	}
+	if s.reached != nil {
+		p.places.waiting--
+	}
 	delete(p.places.of, at)
 	n := p.at(at)
 	if n.prev == none {
 		p.places.first--
-		return p.remove(at, quiet)
+		return p.remove(at, s.quiet)
 	}
 	if p.at(n.prev).next = n.next; n.next == none {
 		p.lanes.slots[p.find(n.item.hash, n.item.Key)].tail = n.prev
@@ -264,8 +277,13 @@ func (p *pending[V]) release(at ref) (drop ref) {
 	return none
 }
 
-// releaseAll gives up all places, because everything ends.
+// releaseAll gives up all places, because everything ends. No hold is reached any more:
+// another has its keys.
 func (p *pending[V]) releaseAll() {
+	for _, s := range p.places.of {
+		s.reached = nil
+	}
+	p.places.waiting = 0
 	for at := range p.places.of {
 		p.release(at)
 	}

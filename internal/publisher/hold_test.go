@@ -2,6 +2,8 @@ package publisher
 
 import (
 	"context"
+	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -121,6 +123,28 @@ func TestHoldsOfTheSameKeysFollowOneAnother(t *testing.T) {
 		hold("third", "a", "b", "c")
 		all.Wait()
 		assert.Equal(t, []string{"first", "second", "third"}, order)
+	})
+}
+
+func TestAHoldThatWaitsHasWhatIsBeforeItSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		p, _ := start(t, &service{answer: j.answer}, nil) // which has no timer
+		write(t, p, "x1")
+		require.NoError(t, p.Flush(t.Context()))
+		first, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		second := make(chan *Hold[int, int])
+		go func() {
+			h, err := p.Hold(t.Context(), []string{"k"})
+			assert.NoError(t, err)
+			second <- h
+		}()
+		synctest.Wait()
+		require.NoError(t, first.Add(letter("k1")))
+		first.Release()
+		(<-second).Release()
+		assert.Equal(t, "1", j.of("k"))
 	})
 }
 
@@ -322,4 +346,201 @@ func TestHoldsAmongProducersConcurrentSafe(t *testing.T) {
 		assert.Equal(t, 460, len(j.sent))
 		assert.Zero(t, p.Stats().Items)
 	})
+}
+
+var errRefused = errors.New("refused")
+
+// A Flush covers an item behind a place; what the hold adds later has a higher number
+// than the watermark, so nothing has it sent, and the item stays behind it.
+func TestAFlushOfWhatWaitsForAHoldSendsWhatTheHoldHasAdded(t *testing.T) {
+	for name, change := range map[string]func(*Config[int, int]){
+		"no automatic flush": func(c *Config[int, int]) { c.AutoFlush = false },
+		"no timer":           func(c *Config[int, int]) { c.Interval = -1 },
+		"timer of an hour":   func(c *Config[int, int]) { c.Interval = time.Hour },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var j journal
+				p, _ := start(t, &service{answer: j.answer}, change)
+				h, err := p.Hold(t.Context(), []string{"k"})
+				require.NoError(t, err)
+				write(t, p, "k2")
+				flushed := make(chan error, 1)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				go func() { flushed <- p.Flush(ctx) }()
+				synctest.Wait()
+				require.NoError(t, h.Add(letter("k1")))
+				h.Release()
+				require.NoError(t, <-flushed)
+				assert.Equal(t, "12", j.of("k"))
+			})
+		})
+	}
+}
+
+// Close gives up while a hold is out, a hook ends the goroutine, and then the hold is
+// released: its place is gone.
+func TestAHoldMayBeReleasedAfterACloseThatGaveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *Hold[int, int]
+		exited := false
+		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) {
+			c.Hooks.Settled = func(*Settlement[int, int], error) bool {
+				if !exited {
+					exited = true
+					h.Release()
+					runtime.Goexit()
+				}
+				return false
+			}
+		})
+		var err error
+		h, err = p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		write(t, p, "k1", "k2")
+		ended, cancel := withEnded(t)
+		defer cancel()
+		require.Error(t, p.Close(ended))
+	})
+}
+
+// Close gives up: the next holder of a key is let in while the first has it.
+func TestACloseThatGivesUpLetsNoSecondHolderIn(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			p, _ := start(t, &service{answer: applied}, nil)
+			first, err := p.Hold(t.Context(), []string{"k"})
+			require.NoError(t, err)
+			second := make(chan error, 1)
+			go func() {
+				_, err := p.Hold(t.Context(), []string{"k"})
+				second <- err
+			}()
+			synctest.Wait()
+			p.Pause()
+			write(t, p, "x1")
+			ended, cancel := withEnded(t)
+			defer cancel()
+			require.Error(t, p.Close(ended))
+			require.ErrorIs(t, <-second, ErrClosed, "the first one still has it")
+			first.Release()
+		})
+	}
+}
+
+// An innocent group and a hold: the publisher says that it is held by the index.
+func TestAHoldIsNoFaultOfTheIndex(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := true
+		s := &service{answer: func(b *Batch[int]) Reply[int] {
+			if refuse {
+				refuse = false
+				r := all(b, Result[int]{Next: Fail, Err: errRefused, Reason: "no such property"})
+				r.Trait = &Trait{Name: "p", Has: func(body []byte) bool { return strings.Contains(string(body), "p") }}
+				r.Err = errRefused
+				return r
+			}
+			return applied(b)
+		}}
+		var changes []State
+		p, _ := start(t, s, func(c *Config[int, int]) {
+			c.Gate = openGate{}
+			c.Hooks.Changed = func(_, to Condition) { changes = append(changes, to.State) }
+		})
+		write(t, p, "ap")
+		require.Error(t, p.Flush(t.Context()))
+		h, err := p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		write(t, p, "k1")
+		p.FlushAfter(0)
+		synctest.Wait()
+		assert.Equal(t, Sending, p.Condition().State)
+		assert.NoError(t, p.Condition().Held())
+		assert.Empty(t, changes)
+		h.Release()
+	})
+}
+
+type openGate struct{}
+
+func (openGate) Enter() (Permit, bool) { return openPermit{}, true }
+
+func (openGate) State() GateState { return GateState{} }
+
+type openPermit struct{}
+
+func (openPermit) Probe() bool { return false }
+
+func (openPermit) Done(Service, time.Duration, error) {}
+
+// Contains in a hook does not see what a hold has added.
+func TestContainsSeesInAHookWhatAHoldHasAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *Hold[int, int]
+		var p *Publisher[int, int]
+		var held, usual []bool
+		p, _ = start(t, &service{answer: applied}, func(c *Config[int, int]) {
+			c.Hooks.Sent = func(*Batch[int]) {
+				if held == nil {
+					done := make(chan struct{})
+					go func() {
+						defer close(done)
+						assert.NoError(t, h.Add(letter("k1")))
+						write(t, p, "y1")
+					}()
+					<-done
+					held, usual = p.Contains([]string{"k"}), p.Contains([]string{"y"})
+				}
+			}
+		})
+		var err error
+		h, err = p.Hold(t.Context(), []string{"k"})
+		require.NoError(t, err)
+		write(t, p, "x1")
+		p.FlushAfter(0)
+		synctest.Wait()
+		h.Release()
+		assert.Equal(t, []bool{true}, usual)
+		assert.Equal(t, []bool{true}, held)
+	})
+}
+
+// What waits after a request that was cut is taken back: the one behind it waits.
+func TestTheWaitAfterACutOutlivesTheFirstThatWaits(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		t.Run(map[bool]string{false: "usual", true: "held"}[held], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var times []time.Duration
+				began := time.Now()
+				cut := true
+				s := &service{answer: func(b *Batch[int]) Reply[int] {
+					times = append(times, time.Since(began).Truncate(time.Second))
+					if cut {
+						cut = false
+						return all(b, Result[int]{Next: Fail, Cut: true, Unknown: true})
+					}
+					return applied(b)
+				}}
+				p, _ := start(t, s, func(c *Config[int, int]) { c.UnknownWait = 5 * time.Second })
+				write(t, p, "k1")
+				require.Error(t, p.Flush(t.Context()))
+				if held {
+					h, err := p.Hold(t.Context(), []string{"k"})
+					require.NoError(t, err)
+					require.NoError(t, h.Add(Item[int]{Key: "k", Body: []byte("2"), Value: 2}))
+					h.Release()
+				} else {
+					_, err := p.Add(t.Context(), []Item[int]{{Key: "k", Body: []byte("2"), Value: 2}}, true, false)
+					require.NoError(t, err)
+				}
+				write(t, p, "k3")
+				assert.Equal(t, 1, p.Withdraw(func(_ string, v *int) bool { return *v == 2 }))
+				p.FlushAfter(0)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				assert.Equal(t, []time.Duration{0, 5 * time.Second}, times)
+			})
+		})
+	}
 }

@@ -44,6 +44,13 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			node.together = 0 // it was judged by itself
 		}
 		circumstances.busy, circumstances.own = result.Throttled, result.Own
+		if result.Free && result.Next == Requeue {
+			node.item.Attempt--
+			n.Retried++
+			l.putBack(node, r)
+			l.again(r, now, now) // or when the pause is over
+			continue
+		}
 		switch {
 		case refused && result.Next != Complete, unpaid && result.Next == Requeue && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.keys())):
 			node.item.Attempt--
@@ -78,12 +85,6 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			node.item.Attempt--
 			l.putBack(node, r)
 			l.again(r, now, now)
-			continue
-		case result.Free && result.Next == Requeue:
-			n.Retried++
-			node.item.Attempt--
-			l.putBack(node, r)
-			l.again(r, now, now) // or when the pause is over
 			continue
 		case unpaid, !l.cancelled() && l.budget.spent(&node.history, circumstances, l.pending.keys()): // else Close settles it
 			n.Failed++

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -141,14 +142,16 @@ func (l *loop[V, R]) wantedOf(class uint8) bool {
 	}
 	c := l.pending.classes[class]
 	head := l.pending.headOf(c)
-	return head != none && (l.pending.at(head).seq <= l.flushes.through || l.mail.producersWaiting || l.p.config.AutoFlush && c.full(l.limits()))
+	return head != none && (l.pending.place(head) <= l.flushes.through || l.mail.producersWaiting || l.p.config.AutoFlush && c.full(l.limits()))
 }
 
 // takeCompletions judges all requests that have ended: what their replies ask for holds
 // for the next request.
 func (l *loop[V, R]) takeCompletions() {
 	for f := l.completions.next(); f != nil; f = l.completions.next() {
-		l.complete(f)
+		if slices.Contains(l.flights.inFlight, f) { // else Close has left it behind
+			l.complete(f)
+		}
 	}
 }
 

@@ -140,7 +140,7 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) (long
 		pause: f.reply.Pause, header: f.reply.RetryAfter, err: f.reply.Err,
 		busy:       f.reply.Service == ServiceThrottles && l.p.config.Gate != nil,
 		generation: f.generation, applied: l.budget.traffic.applied,
-		others: f.quiet || l.gate.shut != nil || progress && l.p.config.Tuner != nil,
+		others: !f.reply.Unconfirmed && (f.quiet || l.gate.shut != nil || progress && l.p.config.Tuner != nil),
 	}, now)
 }
 

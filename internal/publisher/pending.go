@@ -70,7 +70,7 @@ func newPending[V any]() *pending[V] {
 		if p.at(a).due != p.at(b).due {
 			return p.at(a).due < p.at(b).due
 		}
-		return p.at(a).seq < p.at(b).seq
+		return p.before(a, b)
 	}
 	return p
 }
@@ -79,6 +79,7 @@ func newPending[V any]() *pending[V] {
 func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	r = p.alloc()
 	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none, prev: none, class: item.Class}
+	p.classOf(r) // there is one from now on
 	p.count++
 	if tail, busy := p.append(r); busy {
 		p.at(tail).next, p.at(r).prev = r, tail
@@ -129,6 +130,7 @@ func (p *pending[V]) alloc() ref {
 // all. The node's contents are gone afterwards.
 func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 	n, drop := p.at(r), none
+	quiet = max(quiet, p.cuts.until(n.item.Key, p.now)) // of one before it
 	if n.next == none {
 		if quiet > p.now {
 			p.cuts.add(n.item.Key, quiet, p.now)
@@ -207,20 +209,21 @@ func (c *class) full(l batchLimits) bool {
 	return c.waiting >= l.actions || c.waiting > 0 && l.size(c.waiting, c.waitingBytes) >= l.bytes
 }
 
-// oldest returns the sendable action that was accepted first and never sent.
-func (p *pending[V]) oldest() (seq uint64, accepted instant, ok bool) {
+// oldest returns the place of the sendable action that comes first of those that were
+// never sent.
+func (p *pending[V]) oldest() (place uint64, accepted instant, ok bool) {
 	r, _ := p.head()
 	if r == none {
 		return 0, 0, false
 	}
-	return p.at(r).seq, p.at(r).accepted, true
+	return p.place(r), p.at(r).accepted, true
 }
 
 // head returns the oldest head of the classes.
 func (p *pending[V]) head() (oldest ref, of *class) {
 	oldest = none
 	for _, c := range p.classes {
-		if r := p.headOf(c); r != none && (oldest == none || p.at(r).seq < p.at(oldest).seq) {
+		if r := p.headOf(c); r != none && (oldest == none || p.before(r, oldest)) {
 			oldest, of = r, c
 		}
 	}
@@ -268,19 +271,27 @@ func (p *pending[V]) replace(r ref, body []byte) {
 // sort sorts actions in the order of their acceptance, but for those of a hold, which
 // are in front of what was accepted since.
 func (p *pending[V]) sort(refs []ref) {
-	slices.SortFunc(refs, func(a, b ref) int {
-		if len(p.places.since) > 0 {
-			if c := cmp.Compare(p.place(a), p.place(b)); c != 0 {
-				return c
-			}
-		}
-		return cmp.Compare(p.at(a).seq, p.at(b).seq)
-	})
+	slices.SortFunc(refs, p.compare)
 }
 
+// compare compares two actions in the order of sort.
+func (p *pending[V]) compare(a, b ref) int {
+	if c := cmp.Compare(p.place(a), p.place(b)); c != 0 {
+		return c
+	}
+	return cmp.Compare(p.at(a).seq, p.at(b).seq)
+}
+
+func (p *pending[V]) before(a, b ref) bool { return p.compare(a, b) < 0 }
+
+// place returns the place of an action in the order of acceptance. That of a hold has the
+// one of what was accepted last before the hold: whoever asks for something behind it
+// asks for it, too.
 func (p *pending[V]) place(r ref) uint64 {
-	if since, held := p.places.since[r]; held {
-		return since
+	if len(p.places.since) > 0 {
+		if since, held := p.places.since[r]; held {
+			return since
+		}
 	}
 	return p.at(r).seq
 }

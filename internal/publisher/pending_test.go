@@ -52,10 +52,20 @@ type naiveAction struct {
 	retry bool
 	out   bool
 
+	since uint64 // of a place, and of what was put in front of it: the last action before
+	held  bool   // it was put in front of a place
+
 	// Of a place.
 	at      ref
-	since   uint64
 	reached bool
+}
+
+// place is where it is in the order of all keys.
+func (a *naiveAction) place() uint64 {
+	if a.held {
+		return a.since
+	}
+	return a.seq
 }
 
 // first reports whether nothing of its key is before it.
@@ -85,7 +95,9 @@ func (n *naive) classOf(a *naiveAction) uint8 {
 func (n *naive) take(now instant, l batchLimits) (batch []*naiveAction) {
 	bytes := 0
 	oldest := slices.Clone(n.actions)
-	slices.SortFunc(oldest, func(a, b *naiveAction) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(oldest, func(a, b *naiveAction) int {
+		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.seq, b.seq))
+	})
 	for _, retries := range []bool{true, false} {
 		for _, a := range oldest {
 			if a.seq == 0 || a.out || a.retry != retries || a.retry && a.due > now || !n.first(a) || n.classOf(a) != l.class {
@@ -167,7 +179,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 			"add to a hold": func(t *rapid.T) {
 				at := place(t, true)
 				a := draw(t)
-				a.key = at.key
+				a.key, a.since, a.held = at.key, at.since, true
 				n.actions = slices.Insert(n.actions, slices.Index(n.actions, at), a)
 				p.addFront(at.at, item(a), seq, now, at.since)
 			},

@@ -14,7 +14,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	if l.probe {
 		r := none
 		if l.elsewhere {
-			r = p.takeElsewhere(l.newest, l.tried)
+			r = p.takeElsewhere(l.class, l.newest, l.tried)
 		}
 		if r == none {
 			r = p.takeProbe(l.class, l.newest)
@@ -39,7 +39,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 		if retried {
 			r = c.due.front()
 		}
-		if r == none || !retried && p.at(r).seq > l.newest {
+		if r == none || !retried && p.place(r) > l.newest {
 			break
 		}
 		size := len(p.at(r).item.Body)
@@ -90,7 +90,7 @@ func (p *pending[V]) takeFromPart(i, n int) {
 func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 	c := p.classes[class]
 	r := p.headOf(c)
-	if r != none && p.at(r).seq > newest {
+	if r != none && p.place(r) > newest {
 		r = none
 	}
 	i, g := p.duePart(class), p.dueGroup(class)
@@ -117,22 +117,24 @@ func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 // turns it is the newest, which nobody knows anything about, and one from anywhere,
 // because what is refused may lie close together. It returns none if all have been
 // tried.
-func (p *pending[V]) takeElsewhere(newest uint64, tried int) ref {
+func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int) ref {
 	var refs []ref
 	consider := func(r ref) {
-		if n := p.at(r); n.probes == 0 && (n.sent || n.seq <= newest) {
+		if n := p.at(r); n.probes == 0 && (n.sent || p.place(r) <= newest) {
 			refs = append(refs, r)
 		}
 	}
-	for _, c := range p.classes {
-		c.ready.each(consider)
-		for _, h := range []*refHeap{&c.freed, &c.due} {
-			for _, r := range h.refs {
-				consider(r)
-			}
+	c := p.classes[class]
+	c.ready.each(consider)
+	for _, h := range []*refHeap{&c.freed, &c.due} {
+		for _, r := range h.refs {
+			consider(r)
 		}
 	}
 	for _, part := range p.parts {
+		if p.mostUrgent(part.refs) != class {
+			continue
+		}
 		for _, r := range part.refs {
 			consider(r)
 		}
@@ -155,7 +157,7 @@ func (p *pending[V]) takeElsewhere(newest uint64, tried int) ref {
 func (p *pending[V]) takeOldest() ref {
 	oldest, of := p.head()
 	take := func(r ref) { p.popHead(of, r) }
-	older := func(r ref) bool { return oldest == none || p.at(r).seq < p.at(oldest).seq }
+	older := func(r ref) bool { return oldest == none || p.before(r, oldest) }
 	for _, c := range p.classes {
 		for i, r := range c.due.refs {
 			if older(r) {

@@ -30,7 +30,7 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply
 	}
 	if err := tap.Before(ctx, keys); err != nil {
 		held := Result[R]{Err: err, Free: true}
-		return Reply[R]{Results: slices.Repeat([]Result[R]{held}, len(keys)), Err: err, Pause: true, RetryAfter: -1}
+		return Reply[R]{Results: slices.Repeat([]Result[R]{held}, len(keys)), Err: err, Pause: true, RetryAfter: -1, Unconfirmed: true}
 	}
 	reply := p.config.Transport.Send(ctx, batch)
 	if len(reply.Results) != len(keys) {
@@ -55,7 +55,7 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply
 		}
 	}
 	if err != nil {
-		reply.Pause = true
+		reply.Pause, reply.Unconfirmed = true, true
 	}
 	return reply
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,5 +101,49 @@ func TestWhatIsNotConfirmedWhenCloseGivesUpIsUnknown(t *testing.T) {
 		var closed *CloseError
 		require.ErrorAs(t, p.Close(ctx), &closed)
 		assert.EqualValues(t, 3, closed.Unknown)
+	})
+}
+
+// A tap that cannot be read while the gate is half-open.
+type halfOpenGate struct{ out atomic.Bool }
+
+func (g *halfOpenGate) Enter() (Permit, bool) {
+	if g.out.Swap(true) {
+		return nil, false
+	}
+	return &halfOpenPermit{g}, true
+}
+
+func (g *halfOpenGate) State() GateState { return GateState{Shut: ErrShut, Ready: !g.out.Load()} }
+
+type halfOpenPermit struct{ g *halfOpenGate }
+
+func (*halfOpenPermit) Probe() bool { return true }
+
+func (p *halfOpenPermit) Done(Service, time.Duration, error) { p.g.out.Store(false) }
+
+func TestATapThatCannotBeReadIsNotAskedWithoutAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) {
+			c.Gate = &halfOpenGate{}
+			c.Tap = &tap{
+				before: func([]string) error {
+					if asked.Add(1) > 1000 {
+						time.Sleep(time.Minute)
+					}
+					return errUnreadable
+				},
+				confirm: func([]string) (bool, error) { return false, nil },
+			}
+		})
+		add(t, p, 2)
+		p.FlushAfter(0)
+		time.Sleep(time.Minute)
+		assert.Less(t, asked.Load(), int64(100))
+		ended, cancel := withEnded(t)
+		defer cancel()
+		_ = p.Close(ended)
+		time.Sleep(time.Hour)
 	})
 }

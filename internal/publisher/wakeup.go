@@ -22,11 +22,13 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 	if !l.p.config.AutoFlush || l.p.config.Interval <= 0 {
 		return 0, false
 	}
-	seq, accepted, ok := l.pending.oldest()
-	if !ok || seq <= l.flushes.through {
-		return 0, false
+	oldest, ok := instant(0), false
+	for _, c := range l.pending.classes { // what is wanted of one says nothing about another
+		if r := l.pending.headOf(c); r != none && l.pending.place(r) > l.flushes.through && (!ok || l.pending.at(r).accepted < oldest) {
+			oldest, ok = l.pending.at(r).accepted, true
+		}
 	}
-	return later(accepted, l.p.config.Interval), true
+	return later(oldest, l.p.config.Interval), ok
 }
 
 // nextWake returns how long to sleep at the most; false means until woken.
@@ -47,11 +49,13 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 	if t, waits := l.pending.nextRetry(); waits {
 		at(t)
 	}
-	if l.wanted() {
+	wanted := l.wanted()
+	if wanted {
 		if now < l.notBefore() {
 			at(l.notBefore())
 		}
-	} else {
+	}
+	if !wanted || l.slotless { // then another class may have a slot
 		if t, waits := l.autoFlushAt(); waits {
 			at(max(t, l.pace.pausedUntil)) // never while paused
 		}
@@ -69,7 +73,7 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	const sortIn = 256 // so that the loop keeps up while producers go on
 	items, bytes := sortIn, int64(math.MaxInt64)
 	switch {
-	case len(l.flights.inFlight) >= l.slots(), l.wanted(): // could not be sent now anyway
+	case len(l.flights.inFlight) >= l.slots(), l.wanted() && !l.slotless: // could not be sent now anyway
 	case l.pending.waiting() == 0: // the first one starts the timer
 		items = 1
 	default: // what a full batch lacks

@@ -187,6 +187,9 @@ func (l *loop[V, R]) contains(keys []string) []bool {
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	for i, key := range keys {
+		found[i] = found[i] || a.adding[key] > 0
+	}
 	if len(a.inbox) == 0 {
 		return found
 	}
