@@ -31,12 +31,13 @@ func (p *pending[V]) newClass() *class {
 }
 
 // classOf returns the class of an action.
-func (p *pending[V]) classOf(r ref) *class {
-	n := int(p.at(r).class)
-	for n >= len(p.classes) {
+func (p *pending[V]) classOf(r ref) *class { return p.classes[p.at(r).class] }
+
+// use makes sure that there is a class.
+func (p *pending[V]) use(class uint8) {
+	for int(class) >= len(p.classes) {
 		p.classes = append(p.classes, p.newClass())
 	}
-	return p.classes[n]
 }
 
 // mostUrgent returns the most urgent class of some actions.

@@ -226,7 +226,7 @@ func (p *pending[V]) addFront(at ref, item Item[V], seq uint64, now instant, sin
 	}
 	n = p.at(at) // alloc may have moved it
 	n.prev = r
-	p.classOf(r) // there is one from now on
+	p.use(item.Class)
 	p.count++
 	p.places.since[r] = since
 	if before != none {

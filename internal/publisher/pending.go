@@ -79,7 +79,7 @@ func newPending[V any]() *pending[V] {
 func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	r = p.alloc()
 	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none, prev: none, class: item.Class}
-	p.classOf(r) // there is one from now on
+	p.use(item.Class)
 	p.count++
 	if tail, busy := p.append(r); busy {
 		p.at(tail).next, p.at(r).prev = r, tail
@@ -130,7 +130,9 @@ func (p *pending[V]) alloc() ref {
 // all. The node's contents are gone afterwards.
 func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 	n, drop := p.at(r), none
-	quiet = max(quiet, p.cuts.until(n.item.Key, p.now)) // of one before it
+	if p.cuts.at != nil {
+		quiet = max(quiet, p.cuts.until(n.item.Key, p.now)) // of one before it
+	}
 	if n.next == none {
 		if quiet > p.now {
 			p.cuts.add(n.item.Key, quiet, p.now)
@@ -140,7 +142,7 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 		next := p.at(n.next)
 		next.prev = none
 		switch {
-		case p.places.of[n.next] != nil:
+		case len(p.places.of) > 0 && p.places.of[n.next] != nil:
 			p.arrive(n.next, r, quiet)
 		case next.outdated, next.removed:
 			drop = n.next
@@ -156,7 +158,9 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 	}
 	if n.seq != 0 { // else it was a place
 		p.count--
-		delete(p.places.since, r)
+		if len(p.places.since) > 0 {
+			delete(p.places.since, r)
+		}
 	}
 	p.recycle(r)
 	return drop
@@ -282,18 +286,28 @@ func (p *pending[V]) compare(a, b ref) int {
 	return cmp.Compare(p.at(a).seq, p.at(b).seq)
 }
 
-func (p *pending[V]) before(a, b ref) bool { return p.compare(a, b) < 0 }
+func (p *pending[V]) before(a, b ref) bool {
+	if len(p.places.since) == 0 { // mostly
+		return p.at(a).seq < p.at(b).seq
+	}
+	return p.compare(a, b) < 0
+}
 
 // place returns the place of an action in the order of acceptance. That of a hold has the
 // one of what was accepted last before the hold: whoever asks for something behind it
 // asks for it, too.
 func (p *pending[V]) place(r ref) uint64 {
-	if len(p.places.since) > 0 {
-		if since, held := p.places.since[r]; held {
-			return since
-		}
+	if len(p.places.since) == 0 { // mostly
+		return p.at(r).seq
 	}
-	return p.at(r).seq
+	return p.places.place(r, p.at(r).seq)
+}
+
+func (s *places) place(r ref, seq uint64) uint64 {
+	if since, held := s.since[r]; held {
+		return since
+	}
+	return seq
 }
 
 // all returns every action, in the order of sort.
