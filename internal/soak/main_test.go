@@ -81,7 +81,7 @@ var planted = []soak{
 	{"crashing", "a goroutine panics", at(7, func() { go panic("planted"); select {} })},
 	{"hanging", "a loop without end", func() programs {
 		r := at(7, func() {
-			for {
+			for { //nolint:staticcheck // what is planted: a round that hangs
 			}
 		})
 		r.limit = time.Second
