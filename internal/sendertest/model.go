@@ -84,7 +84,7 @@ const modelIndex = `{"name":"model","fields":[
 
 // step is one thing that a caller does.
 type step struct {
-	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker, reset, withdraw
+	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker, reset, withdraw, hold
 	limits  bufferedsender.Limits
 	actions []models.IndexDocumentsAction[modelDoc]
 	wait    time.Duration // of sleep; deadline of the others, 0: none
@@ -108,6 +108,7 @@ type record struct {
 	certain   bool // … and certainly not applied
 	called    int  // calls of OnOutcome
 	takenBack bool // it ended so
+	behind    bool // it was behind a hold
 	withdrawn bool // by Withdraw, when it had been sent so often:
 	banned    int
 }

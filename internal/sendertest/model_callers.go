@@ -2,6 +2,7 @@ package sendertest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -104,6 +105,9 @@ func (s *schedule) do(st step) {
 		return
 	case "withdraw":
 		s.withdraw()
+		return
+	case "hold":
+		s.hold(ctx, st)
 		return
 	}
 	s.add(ctx, st)
@@ -235,6 +239,62 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 	return nil
 }
 
+// hold holds the keys of some actions and adds these, after others: those of its keys
+// have to wait.
+func (s *schedule) hold(ctx context.Context, st step) {
+	held, since := st.actions[:(len(st.actions)+1)/2], st.actions[(len(st.actions)+1)/2:]
+	raw := make([]models.RawAction, len(held))
+	keys := make([]string, len(held))
+	for i, a := range held {
+		r := a.Tag.(*record)
+		document, err := json.Marshal(a.Document)
+		orPanic(err)
+		raw[i], keys[i] = models.RawAction{Key: r.key, Type: a.Type, Document: document, Tag: r, OnOutcome: a.OnOutcome}, r.key
+	}
+	err := s.sender.Raw().HoldKeys(ctx, keys, func(_ context.Context, add func(actions ...models.RawAction) error) error {
+		s.mu.Lock()
+		s.observed.holds++
+		s.observed.heldActions += len(raw)
+		for _, a := range raw {
+			s.observed.heldBytes += len(`{"@search.action":"mergeOrUpload",`) + len(a.Document)
+		}
+		for _, r := range s.records {
+			if r.accepted && len(r.ended) == 0 && slices.Contains(keys, r.key) {
+				s.errorf("key %s is held, and action %d has not ended", r.key, r.id)
+			}
+		}
+		s.mu.Unlock()
+		s.add(ctx, step{kind: "try", actions: since}) // what waited for room would wait for this
+		s.behind(since)
+		time.Sleep(10 * time.Millisecond)
+		err := add(raw...)
+		if refused := (*bufferedsender.AddError)(nil); err != nil && (!errors.As(err, &refused) || refused.Accepted != 0) {
+			s.fail("a hold returned %v", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, a := range held {
+			r := a.Tag.(*record)
+			if r.accepted = err == nil; r.accepted {
+				r.added = 1
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, bufferedsender.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
+		s.fail("HoldKeys returned %v", err)
+	}
+}
+
+// behind notes that actions are behind a hold: taken back they end when it is released.
+func (s *schedule) behind(actions []models.IndexDocumentsAction[modelDoc]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range actions {
+		a.Tag.(*record).behind = true
+	}
+}
+
 // takesBack reports whether withdraw takes back what has the key.
 func takesBack(key string) bool { return len(key) > 0 && key[len(key)-1]%2 == 0 }
 
@@ -254,7 +314,7 @@ func (s *schedule) withdraw() {
 	defer s.mu.Unlock()
 	for r := range before {
 		// A Close that gives up may come first, and a hook that ends its goroutine.
-		if len(r.ended) == 0 && !s.closing && s.misbehaving == 0 {
+		if len(r.ended) == 0 && !r.behind && !s.closing && s.misbehaving == 0 {
 			s.errorf("action %d of key %s was withdrawn and has not ended", r.id, r.key)
 		}
 		r.banned = r.sent

@@ -33,6 +33,7 @@ var holds = []struct {
 	{"group held apart", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.apart }},
 	{"failed action", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Failed > 0 }},
 	{"purge", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Purged > 0 }},
+	{"hold of keys", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.holds > 0 }},
 	{"withdrawal", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Withdrawn > 0 }},
 	{"fold", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Folded > 0 }},
 	{"superseded version", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Superseded > 0 }},

@@ -28,9 +28,12 @@ type observed struct {
 	apart      bool                           // something was held apart while a request arrived
 	purged     map[string]int                 // ErrPurged events, by key
 	purgedKeys map[string]int                 // what OnPurged got
-	unknown    int                            // unsent actions that may have been applied
-	closed     bool
-	closedErr  bool // the Closed handler has failed
+	holds      int                            // holds that came to have their keys,
+	// and what they may have added beyond the high-water mark
+	heldActions, heldBytes int
+	unknown                int // unsent actions that may have been applied
+	closed                 bool
+	closedErr              bool // the Closed handler has failed
 
 	panics          int
 	adds            int

@@ -82,8 +82,14 @@ func (s *schedule) cutNow(id, key string) {
 	c := &cut{}
 	out := len(s.observed.cuts) - s.observed.batches + 1
 	s.observed.atOnce = max(s.observed.atOnce, out)
+	// The sender asks whether it is paused and whether the breaker is disabled one after
+	// the other, and again before the request really leaves.
+	going, enabled := false, false
 	for _, r := range s.rules[from:] {
-		if !r.paused && !r.disabled && out <= r.MaxInFlight {
+		going, enabled = going || !r.paused, enabled || !r.disabled
+	}
+	for _, r := range s.rules[from:] {
+		if going && enabled && out <= r.MaxInFlight {
 			c.rules = append(c.rules, r)
 		}
 	}

@@ -157,7 +157,7 @@ func (s *schedule) whenFull(onPurged func(context.Context, []string)) bufferedse
 
 func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 	for range 1 + s.intn(12) {
-		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset", "withdraw"}[s.intn(15)]}
+		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset", "withdraw", "hold"}[s.intn(16)]}
 		switch st.kind {
 		case "limits":
 			st.limits = bufferedsender.Limits{

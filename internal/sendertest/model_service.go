@@ -209,7 +209,7 @@ func (s *schedule) enter(raw []byte, value []map[string]json.RawMessage) (keys [
 	}
 	st := sender.Stats()
 	s.observed.apart = s.observed.apart || st.HeldApart > 0
-	if st.PendingActions > limits.MaxBufferedActions || st.PendingBytes > limits.MaxBufferedBytes {
+	if over := int64(s.observed.heldBytes); st.PendingActions > limits.MaxBufferedActions+s.observed.heldActions || st.PendingBytes > limits.MaxBufferedBytes+over {
 		s.errorf("over the high-water mark: %+v", st)
 	} else if st.Accepted != st.Completed+st.Failed+st.Unsent+int64(st.PendingActions) {
 		s.errorf("an inconsistent snapshot: %+v", st)
