@@ -240,7 +240,8 @@ func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
 				capacity(500)
 				began := r.Now()
 				require.NoError(t, r.Flush())
-				assert.Less(t, r.Now()-began, 3*time.Duration(waiting)*time.Millisecond, "%d documents, 500 a second", waiting)
+				// Mostly at two thirds of the capacity or more; nobody comes near it who waits.
+				assert.Less(t, r.Now()-began, 4*time.Duration(waiting)*time.Millisecond, "%d documents, 500 a second", waiting)
 			})
 		})
 	}
