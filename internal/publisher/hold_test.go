@@ -131,7 +131,6 @@ func TestAHoldThatWaitsHasWhatIsBeforeItSent(t *testing.T) {
 		var j journal
 		p, _ := start(t, &service{answer: j.answer}, nil) // which has no timer
 		write(t, p, "x1")
-		require.NoError(t, p.Flush(t.Context()))
 		first, err := p.Hold(t.Context(), []string{"k"})
 		require.NoError(t, err)
 		second := make(chan *Hold[int, int])
