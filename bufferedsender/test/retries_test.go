@@ -202,12 +202,13 @@ func TestAThrottledReplyPausesTheWholeSender(t *testing.T) {
 	t.Run("and the longest of several pauses counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 2}})
-			r.Faults(searchtest.Fault{Count: 1, Status: 503, RetryAfter: searchtest.Duration(100 * time.Second)},
+			// A millisecond, or the second request may find the pause before it leaves.
+			r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Millisecond), Status: 503, RetryAfter: searchtest.Duration(100 * time.Second)},
 				searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)})
 			r.Upload(sendertest.Hotels("k", 6)...)
 			require.NoError(t, r.Flush())
 			for _, x := range r.Requests()[2:] {
-				assert.Equal(t, 100*time.Second, x.At)
+				assert.Equal(t, 100*time.Second+time.Millisecond, x.At)
 			}
 		})
 	})
