@@ -5,11 +5,11 @@ package publisher
 // must not keep what each of them needed once, and one that is used again soon
 // shall not have to make it anew.
 type spare[V, R any] struct {
-	blocks  [][]node[V]
-	free    ref
-	lanes   lanes
-	classes []*class
-	delayed []ref
+	blocks [][]node[V]
+	free   ref
+	lanes  lanes
+	ready  queue    // of the first class
+	heaps  [3][]ref // its two, and the delayed
 
 	settled []Settlement[V, R]
 	endings []ending
@@ -30,11 +30,14 @@ func (l *loop[V, R]) lend(a *admission[V]) {
 			a.inboxes.Put(&inbox)
 		}
 	}
+	first := p.classes[0]
 	l.p.spare.Put(&spare[V, R]{
-		blocks: p.blocks, free: p.free, lanes: p.lanes, classes: p.classes, delayed: p.delayed.refs,
+		blocks: p.blocks, free: p.free, lanes: p.lanes, ready: first.ready,
+		heaps:   [3][]ref{first.freed.refs, first.due.refs, p.delayed.refs},
 		settled: l.delivery.settled, endings: l.delivery.endings, moving: l.bodies.moving, left: l.bodies.released, idle: l.flights.idle,
 	})
-	p.blocks, p.free, p.lanes, p.classes, p.delayed.refs = nil, none, newLanes(), []*class{p.newClass()}, nil
+	p.blocks, p.free, p.lanes, p.classes = nil, none, newLanes(), p.classes[:1]
+	first.ready, first.freed.refs, first.due.refs, p.delayed.refs = queue{}, nil, nil, nil
 	a.inbox, a.spare = nil, nil
 	l.delivery.settled, l.delivery.endings, l.bodies.moving, l.bodies.released, l.flights.idle = nil, nil, nil, nil, nil
 }
@@ -46,7 +49,9 @@ func (l *loop[V, R]) fetch() {
 		return
 	}
 	p := l.pending
-	p.blocks, p.free, p.lanes, p.classes, p.delayed.refs = s.blocks, s.free, s.lanes, s.classes, s.delayed
+	first := p.classes[0]
+	p.blocks, p.free, p.lanes, first.ready = s.blocks, s.free, s.lanes, s.ready
+	first.freed.refs, first.due.refs, p.delayed.refs = s.heaps[0], s.heaps[1], s.heaps[2]
 	l.delivery.settled, l.delivery.endings, l.bodies.moving, l.bodies.released, l.flights.idle = s.settled, s.endings, s.moving, s.left, s.idle
 }
 
