@@ -52,15 +52,20 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 
 // rawVersion is version for an action that is JSON already.
 func (o *Options[T]) rawVersion(a *models.RawAction) int64 {
-	if o.Folding == nil || o.Folding.Version == nil || a.Type == models.ActionTypeDelete {
+	if !o.versioned(a.Type) {
 		return 0
 	}
 	return a.Version
 }
 
+// versioned reports whether actions of the type have versions.
+func (o *Options[T]) versioned(typ models.ActionType) bool {
+	return o.Folding != nil && o.Folding.Version != nil && typ != models.ActionTypeDelete
+}
+
 // version returns the version of an action, 0 if it has none.
 func (o *Options[T]) version(a *models.IndexDocumentsAction[T]) (version int64, err error) {
-	if o.Folding == nil || o.Folding.Version == nil || a.Type == models.ActionTypeDelete {
+	if !o.versioned(a.Type) {
 		return 0, nil
 	}
 	defer func() {

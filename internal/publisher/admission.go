@@ -85,9 +85,10 @@ type admission[V any] struct {
 }
 
 // Stats is a consistent snapshot: Accepted = Completed + Failed + Unsent +
-// Items, always.
+// Returned + Items, always.
 type Stats struct {
 	Accepted, Completed, Failed, Unsent uint64
+	Returned                            uint64 // see Config.Return
 
 	Items int   // accepted and not settled
 	Bytes int64 // of their bodies

@@ -3,7 +3,6 @@ package publisher
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -158,17 +157,7 @@ func TestTheUrgentClassDoesNotWaitForRoomBehindTheOthers(t *testing.T) {
 // An item of a class that was never queued goes to a group at once.
 func TestAGroupOfAnotherClassIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refuse := true
-		s := &service{answer: func(b *Batch[int]) Reply[int] {
-			if refuse {
-				refuse = false
-				r := all(b, Result[int]{Next: Fail, Err: errRefused, Reason: "no such property"})
-				r.Trait = &Trait{Name: "p", Has: func(body []byte) bool { return strings.Contains(string(body), "p") }}
-				r.Err = errRefused
-				return r
-			}
-			return applied(b)
-		}}
+		s := lackingFirst()
 		p, _ := start(t, s, func(c *Config[int, int]) { c.Gate = openGate{} })
 		write(t, p, "ap")
 		require.Error(t, p.Flush(t.Context()))

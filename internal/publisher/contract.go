@@ -230,11 +230,13 @@ type Trait struct {
 // Outcome is how an item ended.
 type Outcome uint8
 
-// The outcomes. Only Close makes items Unsent, when it gives up.
+// The outcomes. Only Close makes items Unsent, when it gives up. What is Returned has
+// no outcome here: it goes back to where it came from, see Config.Return.
 const (
 	Completed Outcome = iota
 	Failed
 	Unsent
+	Returned
 )
 
 // Settlement is the end of an item.
@@ -386,4 +388,8 @@ type Config[V, R any] struct {
 	// if that is known. Both may be nil.
 	Leave func(it *Item[V]) bool
 	Back  func(it *Item[V], unknown bool, err error) (again bool)
+	// Return is asked about an item that is taken back, or that Close gives up: true says
+	// that it goes back to where it came from. Then it is Returned, which is neither a
+	// failure nor unsent. It may be nil.
+	Return func(v *V) bool
 }

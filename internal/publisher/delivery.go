@@ -54,6 +54,8 @@ func (d *delivery[V, R]) account(s *Stats, given *CloseError) (items int, bytes 
 			if end.Withdrawn {
 				s.Withdrawn++
 			}
+		case end.Outcome == Returned:
+			s.Returned++
 		case end.Unknown:
 			s.Unsent++
 			given.Unknown++

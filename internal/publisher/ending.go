@@ -85,7 +85,7 @@ func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
 			held = &IndexError{Err: g.err}
 		}
 		l.settle(Settlement[V, R]{
-			Item: &n.item, Outcome: Unsent, Unknown: n.unknown, Held: held, Waited: now - n.accepted,
+			Item: &n.item, Outcome: l.unlessReturned(&n.item, Unsent), Unknown: n.unknown, Held: held, Waited: now - n.accepted,
 			Result: &Result[R]{Next: Fail, Err: n.err, Unknown: n.unknown},
 		}, r)
 	}

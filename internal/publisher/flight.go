@@ -37,11 +37,16 @@ type flight[V, R any] struct {
 
 // giveBack gives up what a request has taken that is not sent, or left behind.
 func (f *flight[V, R]) giveBack() {
-	if f.slot != nil {
-		f.slot.Release()
-	}
+	release(f.slot)
 	if f.permit != nil {
 		f.permit.Done(ServiceUnclear, -1, nil)
+	}
+}
+
+// release gives a slot back, if there is one.
+func release(s Slot) {
+	if s != nil {
+		s.Release()
 	}
 }
 
@@ -232,10 +237,7 @@ func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 		f.group.out = false
 	}
 	for _, r := range f.refs {
-		n := l.pending.at(r)
-		n.item.Attempt--
-		l.putBack(n, r)
-		l.again(r, now, now)
+		l.againForFree(l.pending.at(r), r, now)
 	}
 	l.copyOut(l.bodies.take())
 	retried := len(f.refs)
@@ -278,9 +280,7 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 	}
 	a.mu.Unlock()
 	if l.cancelled() { // while the Sent hook ran: it must not leave any more
-		if f.slot != nil {
-			f.slot.Release()
-		}
+		release(f.slot)
 		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
 		l.completions.add(f)
 		return
@@ -299,9 +299,7 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 		if f.took == 0 {
 			f.took = l.p.now() - started
 		}
-		if slot != nil {
-			slot.Release()
-		}
+		release(slot)
 		l.completions.add(f)
 		l.p.signal()
 	}()

@@ -244,10 +244,8 @@ func (p *pending[V]) addFront(at ref, item Item[V], seq uint64, now instant, sin
 
 // arrive notes that what was before a place has settled.
 func (p *pending[V]) arrive(at, settled ref, quiet instant) {
-	s, n, before := p.places.of[at], p.at(at), p.at(settled)
-	if before.cut && (!n.cut || before.cutAt > n.cutAt) { // for what comes next, should it be taken back
-		n.cut, n.cutAt = true, before.cutAt
-	}
+	s := p.places.of[at]
+	p.at(at).takeCut(p.at(settled))
 	s.quiet = max(s.quiet, quiet)
 	p.reach(s)
 }

@@ -217,21 +217,25 @@ func TestWhatIsTakenBackBehindAHoldSettlesWhenItIsReleased(t *testing.T) {
 	})
 }
 
+// cutFirst is a service whose first request is cut; times notes when they came.
+func cutFirst(times *[]time.Duration) *service {
+	began, cut := time.Now(), true
+	return &service{answer: func(b *Batch[int]) Reply[int] {
+		*times = append(*times, time.Since(began).Truncate(time.Second))
+		if cut {
+			cut = false
+			return all(b, Result[int]{Next: Fail, Cut: true, Unknown: true})
+		}
+		return applied(b)
+	}}
+}
+
 // The service may still be at work on a request that was cut: what a hold adds, and what
 // came since, wait as long as any action of that key would.
 func TestAHoldKeepsTheWaitAfterARequestThatWasCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
-		began := time.Now()
-		cut := true
-		s := &service{answer: func(b *Batch[int]) Reply[int] {
-			times = append(times, time.Since(began).Truncate(time.Second))
-			if cut {
-				cut = false
-				return all(b, Result[int]{Next: Fail, Cut: true, Unknown: true})
-			}
-			return applied(b)
-		}}
+		s := cutFirst(&times)
 		p, _ := start(t, s, func(c *Config[int, int]) { c.UnknownWait = 5 * time.Second })
 		write(t, p, "k1")
 		h, err := p.Hold(t.Context(), []string{"k"})
@@ -428,20 +432,25 @@ func TestACloseThatGivesUpLetsNoSecondHolderIn(t *testing.T) {
 	}
 }
 
+// lackingFirst is a service that lacks the property p at the first request.
+func lackingFirst() *service {
+	lacks := true
+	return &service{answer: func(b *Batch[int]) Reply[int] {
+		if lacks {
+			lacks = false
+			r := all(b, Result[int]{Next: Fail, Err: errRefused, Reason: "no such property"})
+			r.Trait = &Trait{Name: "p", Has: func(body []byte) bool { return strings.Contains(string(body), "p") }}
+			r.Err = errRefused
+			return r
+		}
+		return applied(b)
+	}}
+}
+
 // An innocent group and a hold: the publisher says that it is held by the index.
 func TestAHoldIsNoFaultOfTheIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refuse := true
-		s := &service{answer: func(b *Batch[int]) Reply[int] {
-			if refuse {
-				refuse = false
-				r := all(b, Result[int]{Next: Fail, Err: errRefused, Reason: "no such property"})
-				r.Trait = &Trait{Name: "p", Has: func(body []byte) bool { return strings.Contains(string(body), "p") }}
-				r.Err = errRefused
-				return r
-			}
-			return applied(b)
-		}}
+		s := lackingFirst()
 		var changes []State
 		p, _ := start(t, s, func(c *Config[int, int]) {
 			c.Gate = openGate{}
@@ -511,16 +520,7 @@ func TestTheWaitAfterACutOutlivesTheFirstThatWaits(t *testing.T) {
 		t.Run(map[bool]string{false: "usual", true: "held"}[held], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var times []time.Duration
-				began := time.Now()
-				cut := true
-				s := &service{answer: func(b *Batch[int]) Reply[int] {
-					times = append(times, time.Since(began).Truncate(time.Second))
-					if cut {
-						cut = false
-						return all(b, Result[int]{Next: Fail, Cut: true, Unknown: true})
-					}
-					return applied(b)
-				}}
+				s := cutFirst(&times)
 				p, _ := start(t, s, func(c *Config[int, int]) { c.UnknownWait = 5 * time.Second })
 				write(t, p, "k1")
 				require.Error(t, p.Flush(t.Context()))

@@ -21,6 +21,13 @@ func (l *loop[V, R]) again(r ref, now, due instant) {
 	}
 }
 
+// againForFree puts an item back that uses no attempt: it goes at once, or when the pause is over.
+func (l *loop[V, R]) againForFree(n *node[V], r ref, now instant) {
+	n.item.Attempt--
+	l.putBack(n, r)
+	l.again(r, now, now)
+}
+
 // judge sorts the items of a batch into those that are to be sent again, which
 // it puts back, and those that are settled, which it leaves in settled.
 func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Counts) {
@@ -45,22 +52,18 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		}
 		circumstances.busy, circumstances.own = result.Throttled, result.Own
 		if result.Free && result.Next == Requeue {
-			node.item.Attempt--
 			n.Retried++
-			l.putBack(node, r)
-			l.again(r, now, now) // or when the pause is over
+			l.againForFree(node, r, now)
 			continue
 		}
 		switch {
 		case refused && result.Next != Complete, unpaid && result.Next == Requeue && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.keys())):
-			node.item.Attempt--
 			result.Next = Requeue
 			if probe && node.probes < math.MaxUint8 {
 				node.probes++ // let another one try next time
 			}
 			n.Retried++
-			l.putBack(node, r)
-			l.again(r, now, now)
+			l.againForFree(node, r, now)
 			continue
 		}
 		end := Settlement[V, R]{Item: &f.batch.Items[i], Result: result, Unknown: node.unknown, Waited: now - node.accepted}
@@ -71,9 +74,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		case result.Next == Fail && len(f.refs) == 1 && l.refusedFor(f, now):
 			result.Next = Requeue
 			n.Retried++
-			node.item.Attempt--
-			l.putBack(node, r)
-			l.again(r, now, now)
+			l.againForFree(node, r, now)
 			continue
 		case result.Next == Fail:
 			n.Failed++
@@ -82,9 +83,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			n.Retried++
 			l.bodies.leave(node.item.slab)
 			node.item.Body, node.item.slab = result.Body, nil
-			node.item.Attempt--
-			l.putBack(node, r)
-			l.again(r, now, now)
+			l.againForFree(node, r, now)
 			continue
 		case unpaid, !l.cancelled() && l.budget.spent(&node.history, circumstances, l.pending.keys()): // else Close settles it
 			n.Failed++

@@ -146,9 +146,7 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 			p.arrive(n.next, r, quiet)
 		case next.outdated, next.removed:
 			drop = n.next
-			if n.cut && (!next.cut || n.cutAt > next.cutAt) { // for the one behind it
-				next.cut, next.cutAt = true, n.cutAt
-			}
+			next.takeCut(n)
 		case quiet > p.now:
 			next.cut, next.cutAt = n.cut, n.cutAt // for the one behind it, should it be taken back
 			p.retry(n.next, quiet)
@@ -164,6 +162,14 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 	}
 	p.recycle(r)
 	return drop
+}
+
+// takeCut remembers the cut of the action before, if that is newer: for what comes behind
+// this one.
+func (n *node[V]) takeCut(before *node[V]) {
+	if before.cut && (!n.cut || before.cutAt > n.cutAt) {
+		n.cut, n.cutAt = true, before.cutAt
+	}
 }
 
 // recycle makes a node free.

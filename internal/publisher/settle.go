@@ -141,7 +141,7 @@ func (l *loop[V, R]) endDropped() {
 func (l *loop[V, R]) reportNext() {
 	end, e := &l.delivery.settled[l.delivery.next], l.delivery.endings[l.delivery.next]
 	var err error
-	if end.Outcome != Completed {
+	if end.Outcome != Completed && end.Outcome != Returned {
 		err = l.p.config.Hooks.Explain(end)
 	}
 	if end.Outcome == Unsent && len(l.shutdown.result.Errors) < keptErrors {
@@ -172,7 +172,7 @@ func (l *loop[V, R]) forget(r ref, end *Settlement[V, R]) {
 		quiet = later(n.cutAt, wait)
 	}
 	attempt := n.item.Attempt
-	if end.Outcome == Failed || end.Result != nil && end.Result.Ignored {
+	if end.Outcome == Failed || end.Outcome == Returned || end.Result != nil && end.Result.Ignored {
 		l.reconsider(n.next)
 	}
 	drop := l.pending.remove(r, quiet)

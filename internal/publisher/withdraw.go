@@ -69,6 +69,9 @@ func (p *Publisher[V, R]) Sweep(gone func(key string, v *V) bool) {
 	})
 }
 
+// Do has the loop call f, soon, like a hook; not if it has ended. It does not wait.
+func (p *Publisher[V, R]) Do(f func()) { p.command(f) }
+
 // command has the loop call f. After the end of the loop it is not called.
 func (p *Publisher[V, R]) command(f func()) {
 	a := &p.admission
@@ -225,7 +228,20 @@ func (l *loop[V, R]) staying(refs []ref, now instant) []ref {
 func (l *loop[V, R]) takenBack(r ref, now instant) {
 	n := l.pending.at(r)
 	l.settle(Settlement[V, R]{
-		Item: &n.item, Outcome: Failed, Withdrawn: true, Unknown: n.unknown, Waited: now - n.accepted,
+		Item: &n.item, Outcome: l.unlessReturned(&n.item, Failed), Withdrawn: true, Unknown: n.unknown, Waited: now - n.accepted,
 		Result: &Result[R]{Next: Fail, Err: n.err, Unknown: n.unknown},
 	}, r)
+}
+
+// unlessReturned is the outcome of an item that is not sent any more. Of several that were
+// folded into one all go back if one does.
+func (l *loop[V, R]) unlessReturned(it *Item[V], otherwise Outcome) Outcome {
+	back := l.p.config.Return
+	if back == nil {
+		return otherwise
+	}
+	if back(&it.Value) || slices.ContainsFunc(it.Parts, func(p Part[V]) bool { return back(&p.Value) }) {
+		return Returned
+	}
+	return otherwise
 }
