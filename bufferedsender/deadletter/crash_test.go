@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -58,9 +59,9 @@ func TestDiskStatesThatACrashLeaves(t *testing.T) {
 		"blank lines":            {disk{stemA + ".jsonl": "\n" + one + "\n\n" + two}, []int{1, 2}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDisk()
+			d := disktest.New()
 			for name, content := range c.disk {
-				d.put(name, content)
+				d.Put(name, content)
 			}
 			require.Equal(t, c.letters, versionsOf(readAll(t, d)), "before")
 			f := openDisk(t, d, nil)
@@ -68,7 +69,7 @@ func TestDiskStatesThatACrashLeaves(t *testing.T) {
 			if c.after == nil {
 				c.after = c.disk
 			}
-			require.Equal(t, c.after, d.files())
+			require.Equal(t, c.after, d.Files())
 
 			require.NoError(t, f.Write(t.Context(), []Letter{letterOf("new", 99)}))
 			want := append(slices.Clone(c.letters), 99)
@@ -79,7 +80,7 @@ func TestDiskStatesThatACrashLeaves(t *testing.T) {
 			require.Equal(t, Report{Sent: len(want), Delivered: len(want)}, report)
 			require.Equal(t, want, service.applied)
 			require.Empty(t, readAll(t, d))
-			for name := range d.files() {
+			for name := range d.Files() {
 				require.NotContains(t, name, stemA+".jsonl")
 				require.NotContains(t, name, stemA+".done")
 			}
@@ -98,14 +99,14 @@ func TestAFileTornAtAnyByteLosesNoWholeLetterAndGluesNone(t *testing.T) {
 				want = append(want, i+1)
 			}
 		}
-		d := newDisk()
-		d.put(stemA+lettersExt, whole[:cut])
+		d := disktest.New()
+		d.Put(stemA+lettersExt, whole[:cut])
 		require.Equal(t, want, versionsOf(readAll(t, d)), "cut at %d", cut)
 		f := openDisk(t, d, nil)
 		require.Equal(t, want, versionsOf(readAll(t, d)), "cut at %d, opened", cut)
 		require.NoError(t, f.Write(t.Context(), []Letter{letterOf("k4", 4)}))
 		require.Equal(t, append(want, 4), versionsOf(readAll(t, d)), "cut at %d, written", cut)
-		for name, content := range d.files() {
+		for name, content := range d.Files() {
 			require.True(t, strings.HasSuffix(content, "\n"), "cut at %d: %s is torn: %q", cut, name, content)
 		}
 	}
@@ -115,9 +116,9 @@ func TestAJournalTornAtAnyByteForgetsEntriesAndLosesNone(t *testing.T) {
 	entries := []string{`{"done":[1,3]}` + "\n", `{"again":[{"n":2,"status":422,"message":"again","last":"2026-11-21T12:04:27Z"}]}` + "\n"}
 	whole := strings.Join(entries, "")
 	for cut := range len(whole) + 1 {
-		d := newDisk()
-		d.put(stemA+lettersExt, lineOf(1)+lineOf(2)+lineOf(3)+lineOf(4))
-		d.put(stemA+journalExt, whole[:cut])
+		d := disktest.New()
+		d.Put(stemA+lettersExt, lineOf(1)+lineOf(2)+lineOf(3)+lineOf(4))
+		d.Put(stemA+journalExt, whole[:cut])
 		want, message := []int{1, 2, 3, 4}, "no"
 		if cut >= len(entries[0])-1 {
 			want = []int{2, 4}
@@ -145,7 +146,7 @@ type scenario struct {
 	finished  bool
 }
 
-func (s *scenario) run(ctx context.Context, d *memDisk) {
+func (s *scenario) run(ctx context.Context, d *disktest.Disk) {
 	options, _ := (&FileOptions{MaxFileBytes: 900}).withDefaults() // three letters
 	f, err := open(d, options)
 	if err != nil {
@@ -189,11 +190,11 @@ func TestACrashAnywhereLosesNothingAndRepeatsOnlyWhatWasNotRecorded(t *testing.T
 	const parts = 40
 	for at, finished := 0, false; !finished; at++ {
 		for part := range uint64(parts) {
-			d := newDisk()
+			d := disktest.New()
 			changes := 0
-			d.fail = func(string, string) error {
+			d.Fail = func(string, string) error {
 				if changes++; changes > at {
-					return errDisk
+					return disktest.ErrDisk
 				}
 				return nil
 			}
@@ -201,7 +202,7 @@ func TestACrashAnywhereLosesNothingAndRepeatsOnlyWhatWasNotRecorded(t *testing.T
 			s.run(t.Context(), d)
 			finished = s.finished
 			random := rand.New(rand.NewPCG(part, uint64(at)))
-			d.crash(func(_ string, n int) int {
+			d.Crash(func(_ string, n int) int {
 				switch part {
 				case 0:
 					return 0

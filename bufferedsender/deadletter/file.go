@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
 )
 
 // File keeps letters in the files of a directory, one JSON object a line. It is
@@ -14,7 +17,7 @@ import (
 // goroutines at once. Close it after the senders.
 type File struct {
 	options FileOptions
-	dir     folder
+	dir     disk.Folder
 	release func() error // gives the directory back
 
 	mu       sync.Mutex
@@ -34,7 +37,7 @@ var _ Sink = (*File)(nil)
 type segment struct {
 	stem    string
 	created time.Time
-	handle  handle
+	handle  disk.Handle
 	letters int64 // also the number of the last one
 }
 
@@ -58,12 +61,15 @@ func Open(dir string, opts *FileOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openDirectory(dir)
+	d, err := disk.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	release, err := lock(dir)
+	release, err := disk.Lock(filepath.Join(dir, lockName))
 	if err != nil {
+		if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+			err = fmt.Errorf("%w: %w", ErrLocked, err)
+		}
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	f, err := open(d, options)
@@ -75,7 +81,7 @@ func Open(dir string, opts *FileOptions) (*File, error) {
 }
 
 // open is Open for a folder that is locked.
-func open(dir folder, options FileOptions) (*File, error) {
+func open(dir disk.Folder, options FileOptions) (*File, error) {
 	f := &File{
 		options: options, dir: dir, release: func() error { return nil },
 		sizes: make(map[string]int64), journals: make(map[string]int),

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 )
 
 // FuzzRead reads any two files as letters and journal. What Read finds must be
@@ -20,9 +22,9 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"n":1,"N":2,"key":"k","action":"merge","document":[1,{}],"first":"x"}`+"\n"), []byte("\n\n"))
 	f.Add(bytes.Repeat([]byte{0}, 100), bytes.Repeat([]byte{'\n'}, 100))
 	f.Fuzz(func(t *testing.T, letters, journal []byte) {
-		d := newDisk()
-		d.put(stemA+lettersExt, string(letters))
-		d.put(stemA+journalExt, string(journal))
+		d := disktest.New()
+		d.Put(stemA+lettersExt, string(letters))
+		d.Put(stemA+journalExt, string(journal))
 		before, errs := read(d)
 		for _, err := range errs {
 			if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
 )
 
 // entry is a line of a journal: what has become of letters of its file.
@@ -116,7 +118,7 @@ func readJournal(dir fs.FS, stem string) (journal, error) {
 
 // appendEntry appends an entry to a journal, which it makes if there is none, and
 // syncs it, but not its name.
-func appendEntry(dir folder, stem string, e entry) error {
+func appendEntry(dir disk.Folder, stem string, e entry) error {
 	encoded, err := json.Marshal(e)
 	if err != nil {
 		return err

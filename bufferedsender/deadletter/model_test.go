@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"pgregory.net/rapid"
 )
@@ -54,7 +55,7 @@ type flight struct {
 
 type model struct {
 	rt      *rapid.T
-	d       *memDisk
+	d       *disktest.Disk
 	f       *File
 	options FileOptions
 	items   []*item
@@ -65,7 +66,7 @@ type model struct {
 }
 
 func newModel(rt *rapid.T) *model {
-	m := &model{rt: rt, d: newDisk(), applied: map[string]int{}}
+	m := &model{rt: rt, d: disktest.New(), applied: map[string]int{}}
 	m.options, _ = (&FileOptions{MaxFileBytes: rapid.SampledFrom([]int64{1, 900, 4000}).Draw(rt, "MaxFileBytes")}).withDefaults()
 	m.open()
 	return m
@@ -85,16 +86,16 @@ func (m *model) failing(rt *rapid.T, operation func()) (certain bool) {
 	m.broken = false
 	if at := rapid.IntRange(-8, 12).Draw(rt, "disk fails at change"); at >= 0 {
 		n := 0
-		m.d.fail = func(op, name string) error {
+		m.d.Fail = func(op, name string) error {
 			if n++; n == at+1 {
 				m.broken = true
-				return fmt.Errorf("%s of %s: %w", op, name, errDisk)
+				return fmt.Errorf("%s of %s: %w", op, name, disktest.ErrDisk)
 			}
 			return nil
 		}
 	}
 	operation()
-	m.d.fail = nil
+	m.d.Fail = nil
 	return !m.broken
 }
 
@@ -112,7 +113,7 @@ func (m *model) write(rt *rapid.T) {
 			for _, it := range items {
 				it.is = maybe
 			}
-			if !errors.Is(err, errDisk) {
+			if !errors.Is(err, disktest.ErrDisk) {
 				rt.Fatalf("Write: %v", err)
 			}
 		}
@@ -161,7 +162,7 @@ func (m *model) land(rt *rapid.T, key string) {
 		if err := m.f.Write(rt.Context(), []Letter{l}); err != nil {
 			rt.Fatalf("Write of a letter that was replayed: %v", err)
 		}
-		if m.d.fail == nil {
+		if m.d.Fail == nil {
 			fl.it.reasons = []string{reason}
 		} else {
 			fl.it.reasons = append(fl.it.reasons, reason)
@@ -268,7 +269,7 @@ func (m *model) discard(rt *rapid.T) {
 }
 
 func (m *model) crash(rt *rapid.T) {
-	m.d.crash(func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, what) })
+	m.d.Crash(func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, what) })
 	for _, fl := range m.flights {
 		if rapid.Bool().Draw(rt, "applied before the crash") {
 			m.apply(fl.it)
@@ -357,7 +358,7 @@ func (m *model) drain() {
 		m.rt.Fatalf("after everything was delivered: %+v", s)
 	}
 	m.reopen(m.rt) // which removes what a failure has left
-	if files := m.d.files(); len(files) != 0 {
+	if files := m.d.Files(); len(files) != 0 {
 		m.rt.Fatalf("after everything was delivered there are still %v", files)
 	}
 }

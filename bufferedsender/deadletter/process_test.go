@@ -106,19 +106,3 @@ func TestOneDirectoryHasOneFile(t *testing.T) {
 	require.NoError(t, f.Close())
 	openDir(t, dir, nil)
 }
-
-// Systems without locks are not where these tests run, but what stands in for
-// them there is.
-func TestALockByOwnerSaysWhoHasIt(t *testing.T) {
-	path := t.TempDir() + "/lock.owner"
-	release, err := lockByOwner(path)
-	require.NoError(t, err)
-	_, err = lockByOwner(path)
-	require.ErrorIs(t, err, ErrLocked)
-	require.ErrorContains(t, err, fmt.Sprintf("process %d on", os.Getpid()))
-	require.ErrorContains(t, err, path, "what to remove")
-	require.NoError(t, release())
-	release, err = lockByOwner(path)
-	require.NoError(t, err)
-	require.NoError(t, release())
-}

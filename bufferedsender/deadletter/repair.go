@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
 )
 
 // repair brings a file of letters that a crash has left into order, so that it
 // ends with a line feed, and returns its size. A file in which nothing is left
 // is removed; its size is 0.
-func repair(dir folder, name string) (int64, error) {
+func repair(dir disk.Folder, name string) (int64, error) {
 	size, last, err := endOf(dir, name)
 	if err != nil || size > 0 && last == '\n' {
 		return size, err
@@ -32,7 +34,7 @@ func repair(dir folder, name string) (int64, error) {
 }
 
 // endLine appends a line feed.
-func endLine(dir folder, name string) error {
+func endLine(dir disk.Folder, name string) error {
 	h, err := dir.Append(name)
 	if err != nil {
 		return err
@@ -43,7 +45,7 @@ func endLine(dir folder, name string) error {
 
 // tornEnd returns where the last line of a file begins, which has no line feed,
 // and whether it is a letter all the same.
-func tornEnd(dir folder, name string) (begin int64, letter bool, err error) {
+func tornEnd(dir disk.Folder, name string) (begin int64, letter bool, err error) {
 	f, err := dir.Open(name)
 	if err != nil {
 		return 0, false, err

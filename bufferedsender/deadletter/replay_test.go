@@ -12,15 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // filled returns a File on a disk in memory with letters in it.
-func filled(t testing.TB, opts *FileOptions, letters ...Letter) (*memDisk, *File) {
+func filled(t testing.TB, opts *FileOptions, letters ...Letter) (*disktest.Disk, *File) {
 	t.Helper()
-	d := newDisk()
+	d := disktest.New()
 	f := openDisk(t, d, opts)
 	require.NoError(t, f.Write(t.Context(), letters))
 	return d, f
@@ -127,7 +128,7 @@ func TestALetterThatIsRefusedAgainStaysOnceWithTheNewerReason(t *testing.T) {
 			report, err := Replay(t.Context(), f, testIndex, service, nil)
 			require.NoError(t, err)
 			require.Equal(t, Report{Sent: 1, Delivered: 1}, report)
-			require.Empty(t, d.files())
+			require.Empty(t, d.Files())
 		})
 	}
 }
@@ -248,7 +249,7 @@ func TestRedactedLettersAreReportedAndStayUnlessTheirDocumentIsRead(t *testing.T
 	require.NoError(t, err)
 	require.Equal(t, Report{Sent: 2, Delivered: 2}, report)
 	require.Equal(t, []int{7, 7}, service.applied)
-	require.Empty(t, d.files())
+	require.Empty(t, d.Files())
 }
 
 // The key is all of a delete that is sent.
@@ -378,7 +379,7 @@ func TestAnActionThatFailsAfterReplayHasReturnedMakesNoSecondLetter(t *testing.T
 	late(4)
 	require.Empty(t, readAll(t, d), "it has been delivered by another action")
 
-	require.NoError(t, openDisk(t, newDisk(), nil).Write(t.Context(), []Letter{{Action: models.ActionTypeUpload, Tag: tags[0]}}))
+	require.NoError(t, openDisk(t, disktest.New(), nil).Write(t.Context(), []Letter{{Action: models.ActionTypeUpload, Tag: tags[0]}}))
 	other, otherFile := filled(t, nil)
 	l := letterOf("k2", 2)
 	l.Tag = tags[1]
@@ -488,8 +489,8 @@ func TestASenderThatAnswersNonsenseLosesNothing(t *testing.T) {
 }
 
 func TestADamagedLineIsReportedAndKept(t *testing.T) {
-	d := newDisk()
-	d.put(stemA+lettersExt, lineOf(1)+"damage\n"+lineOf(2)+`{"n":0,"action":"upload"}`+"\n"+`{"n":5,"action":"replace"}`+"\n")
+	d := disktest.New()
+	d.Put(stemA+lettersExt, lineOf(1)+"damage\n"+lineOf(2)+`{"n":0,"action":"upload"}`+"\n"+`{"n":5,"action":"replace"}`+"\n")
 	letters, errs := read(d)
 	require.Equal(t, []int{1, 2}, versionsOf(letters))
 	require.Len(t, errs, 3)
@@ -514,7 +515,7 @@ func TestADamagedLineIsReportedAndKept(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.Equal(t, map[string]string{
 		stemA + lettersExt: "damage\n" + `{"n":0,"action":"upload"}` + "\n" + `{"n":5,"action":"replace"}` + "\n",
-	}, d.files(), "word for word")
+	}, d.Files(), "word for word")
 }
 
 func TestADiskThatFailsLosesNothingThatWasNotDelivered(t *testing.T) {
@@ -522,22 +523,22 @@ func TestADiskThatFailsLosesNothingThatWasNotDelivered(t *testing.T) {
 		d, f := filled(t, &FileOptions{MaxFileBytes: 900}, lettersOf(1, 5)...)
 		n := 0
 		failed := ""
-		d.fail = func(op, name string) error {
+		d.Fail = func(op, name string) error {
 			if n++; n == at+1 {
 				failed = op + " of " + name
-				return fmt.Errorf("%s: %w", failed, errDisk)
+				return fmt.Errorf("%s: %w", failed, disktest.ErrDisk)
 			}
 			return nil
 		}
 		service := &service{refused: map[int]bool{2: true}, message: "again"}
 		report, err := Replay(t.Context(), f, testIndex, service, nil)
-		d.fail = nil
+		d.Fail = nil
 		if failed == "" {
 			require.NoError(t, err)
 			require.Greater(t, at, 10)
 			return
 		}
-		require.ErrorIs(t, err, errDisk, failed)
+		require.ErrorIs(t, err, disktest.ErrDisk, failed)
 		require.Equal(t, len(service.applied), report.Delivered, failed)
 		for v := 1; v <= 5; v++ {
 			if !slices.Contains(service.applied, v) {
@@ -587,7 +588,7 @@ func TestDiscardRemovesWhatItIsGiven(t *testing.T) {
 		require.Equal(t, 5*(i+1), versionOf(l))
 	}
 	var total int64
-	for name, content := range d.files() {
+	for name, content := range d.Files() {
 		require.True(t, strings.HasSuffix(name, lettersExt), name)
 		total += int64(len(content))
 	}

@@ -6,16 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // failOn lets a disk fail when it does op with a file whose name ends in suffix.
-func failOn(d *memDisk, op, suffix string) {
-	d.fail = func(o, name string) error {
+func failOn(d *disktest.Disk, op, suffix string) {
+	d.Fail = func(o, name string) error {
 		if o == op && strings.HasSuffix(name, suffix) {
-			return errDisk
+			return disktest.ErrDisk
 		}
 		return nil
 	}
@@ -39,9 +40,9 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 
 			notified := make(chan struct{})
-			d.fail = func(o, name string) error {
+			d.Fail = func(o, name string) error {
 				if o == op && strings.HasSuffix(name, rewriteExt) {
-					d.fail = nil
+					d.Fail = nil
 					late := letterOf("k2", 2)
 					late.Message, late.Tag = "late", tag
 					go func() { // behind a rename there is the lock of the File
@@ -64,7 +65,7 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 			_, err = f.Discard(t.Context(), discardVersion(3))
 			require.NoError(t, err)
 			require.Equal(t, letters, readAll(t, d))
-			for name := range d.files() {
+			for name := range d.Files() {
 				require.NotContains(t, name, journalExt, "the next walk has seen to it")
 			}
 		})
@@ -75,17 +76,17 @@ func TestAReasonThatComesDuringARewriteIsKept(t *testing.T) {
 // machine does.
 func TestOpenDoesNotForgetWhatTheDiskMayBringBack(t *testing.T) {
 	d, f := filled(t, nil, lettersOf(1, 1)...)
-	d.fail = func(op, name string) error {
+	d.Fail = func(op, name string) error {
 		if op == "remove" && strings.HasSuffix(name, lettersExt) {
 			failOn(d, "sync names", ".")
 		}
 		return nil
 	}
 	_, err := f.Discard(t.Context(), discardVersion(1))
-	require.ErrorIs(t, err, errDisk)
-	d.fail = nil
+	require.ErrorIs(t, err, disktest.ErrDisk)
+	d.Fail = nil
 	openDisk(t, d, nil)
-	d.crash(func(what string, n int) int {
+	d.Crash(func(what string, n int) int {
 		if strings.Contains(what, lettersExt) {
 			return 0
 		}
@@ -107,16 +108,16 @@ func TestAnEntryThatMayBeLostIsNotBelieved(t *testing.T) {
 			}
 			failOn(d, failing, suffix)
 			_, err := f.Discard(t.Context(), discardVersion(1))
-			require.ErrorIs(t, err, errDisk)
-			d.fail = nil
+			require.ErrorIs(t, err, disktest.ErrDisk)
+			d.Fail = nil
 			service := &service{}
 			_, err = Replay(t.Context(), f, testIndex, sender(func(c context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
-				d.fail = func(string, string) error { return errDisk } // the crash
+				d.Fail = func(string, string) error { return disktest.ErrDisk } // the crash
 				return service.AddAndWait(c, actions)
 			}), nil)
-			require.ErrorIs(t, err, errDisk)
+			require.ErrorIs(t, err, disktest.ErrDisk)
 			require.Equal(t, []int{2}, service.applied)
-			d.crash(func(string, int) int { return 0 })
+			d.Crash(func(string, int) int { return 0 })
 			openDisk(t, d, nil)
 			require.Equal(t, []int{2}, versionsOf(readAll(t, d)))
 		})
@@ -141,12 +142,12 @@ func TestReadDuringARewriteFindsNothingThatWasGoneBefore(t *testing.T) {
 	d, f := filled(t, nil, lettersOf(1, 2)...)
 	failOn(d, "rename", rewriteExt)
 	_, err := f.Discard(t.Context(), discardVersion(1))
-	require.ErrorIs(t, err, errDisk)
-	d.fail = nil
+	require.ErrorIs(t, err, disktest.ErrDisk)
+	d.Fail = nil
 	require.Equal(t, []int{2}, versionsOf(readAll(t, d)))
 	require.Equal(t, []int{2}, versionsOf(readAll(t, &hooked{ReadDirFS: d, hook: func() {
 		_, err := f.Discard(t.Context(), discardVersion(3))
 		require.NoError(t, err)
 	}})))
-	require.Len(t, d.files(), 1, "it was rewritten")
+	require.Len(t, d.Files(), 1, "it was rewritten")
 }

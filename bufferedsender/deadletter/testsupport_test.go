@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 )
@@ -55,7 +56,7 @@ func versionIn(document json.RawMessage) int {
 }
 
 // openDisk opens a File on a disk in memory.
-func openDisk(t testing.TB, d *memDisk, opts *FileOptions) *File {
+func openDisk(t testing.TB, d *disktest.Disk, opts *FileOptions) *File {
 	t.Helper()
 	options, err := opts.withDefaults()
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -116,7 +117,7 @@ func TestAFileIsNoLargerThanMaxFileBytesUnlessOneLetterIs(t *testing.T) {
 
 func TestAnOldFileIsNotWrittenAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := openDisk(t, newDisk(), &FileOptions{MaxFileAge: time.Hour})
+		f := openDisk(t, disktest.New(), &FileOptions{MaxFileAge: time.Hour})
 		write := func() int {
 			require.NoError(t, f.Write(t.Context(), lettersOf(1, 1)))
 			return f.Stats().Files
@@ -133,16 +134,16 @@ func TestAnOldFileIsNotWrittenAnyMore(t *testing.T) {
 
 func TestFullDeadLettersRefuseAndRemoveNothing(t *testing.T) {
 	line := int64(len(lineOf(1)))
-	d := newDisk()
+	d := disktest.New()
 	f := openDisk(t, d, &FileOptions{MaxTotalBytes: 3*line + line/2, MaxFileBytes: 2 * line})
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
 	err := f.Write(t.Context(), lettersOf(3, 3))
 	require.ErrorIs(t, err, ErrFull)
 	require.ErrorContains(t, err, "2 of 3 letters are not kept")
 	require.Equal(t, []int{1, 2, 3}, versionsOf(readAll(t, d)), "as many as fit")
-	before := d.files()
+	before := d.Files()
 	require.ErrorIs(t, f.Write(t.Context(), lettersOf(6, 1)), ErrFull)
-	require.Equal(t, before, d.files())
+	require.Equal(t, before, d.Files())
 
 	again := openDisk(t, d, &FileOptions{MaxTotalBytes: 3*line + line/2})
 	require.ErrorIs(t, again.Write(t.Context(), lettersOf(6, 1)), ErrFull, "what was there counts")
@@ -151,13 +152,13 @@ func TestFullDeadLettersRefuseAndRemoveNothing(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.NoError(t, again.Write(t.Context(), lettersOf(6, 1)), "there is room again")
 
-	unlimited := openDisk(t, newDisk(), &FileOptions{MaxTotalBytes: -1})
+	unlimited := openDisk(t, disktest.New(), &FileOptions{MaxTotalBytes: -1})
 	require.NoError(t, unlimited.Write(t.Context(), lettersOf(1, 100)))
 }
 
 func TestRedactedLettersHoldNothingOfTheDocument(t *testing.T) {
 	const secret = "4711-0815"
-	d := newDisk()
+	d := disktest.New()
 	f := openDisk(t, d, &FileOptions{Redact: true})
 	letter := letterOf("7", 1)
 	letter.Document = json.RawMessage(`{"card":"` + secret + `"}`)
@@ -177,13 +178,13 @@ func TestRedactedLettersHoldNothingOfTheDocument(t *testing.T) {
 		_, err := Replay(t.Context(), f, testIndex, quoting, &ReplayOptions{
 			Document: func(_ context.Context, l Letter) (json.RawMessage, error) { return letterOf(l.Key, v).Document, nil },
 			Kept: func(Letter, error) {
-				for name, content := range d.files() {
+				for name, content := range d.Files() {
 					assert.NotContains(t, content, secret, name)
 				}
 			},
 		})
 		require.NoError(t, err)
-		for name, content := range d.files() {
+		for name, content := range d.Files() {
 			assert.NotContains(t, content, secret, name)
 		}
 	}
@@ -195,7 +196,7 @@ func TestRedactedLettersHoldNothingOfTheDocument(t *testing.T) {
 }
 
 func TestALetterThatCannotBeWrittenDoesNotKeepTheOthersOut(t *testing.T) {
-	d := newDisk()
+	d := disktest.New()
 	f := openDisk(t, d, nil)
 	noJSON, noAction := letterOf("secret-key", 2), letterOf("k3", 3)
 	noJSON.Document, noAction.Action = json.RawMessage(`{"id":`), "replace"
@@ -211,7 +212,7 @@ func TestAWriteThatFailedDoesNotHarmTheNext(t *testing.T) {
 	for _, op := range []string{"create", "write", "sync", "sync names"} {
 		for _, before := range []int{0, 1} {
 			t.Run(fmt.Sprintf("%s, %d letters before", op, before), func(t *testing.T) {
-				d := newDisk()
+				d := disktest.New()
 				f := openDisk(t, d, nil)
 				require.NoError(t, f.Write(t.Context(), lettersOf(1, before)))
 				if op == "create" || op == "sync names" {
@@ -219,18 +220,18 @@ func TestAWriteThatFailedDoesNotHarmTheNext(t *testing.T) {
 				}
 				written := f.Stats().Written
 				want := versionsOf(lettersOf(1, before))
-				files := d.files()
-				d.fail = func(o, name string) error {
+				files := d.Files()
+				d.Fail = func(o, name string) error {
 					if o == op {
-						return errDisk
+						return disktest.ErrDisk
 					}
 					return nil
 				}
 				for range 3 {
-					require.ErrorIs(t, f.Write(t.Context(), lettersOf(2, 2)), errDisk)
+					require.ErrorIs(t, f.Write(t.Context(), lettersOf(2, 2)), disktest.ErrDisk)
 				}
-				require.Equal(t, files, d.files())
-				d.fail = nil
+				require.Equal(t, files, d.Files())
+				d.Fail = nil
 				require.NoError(t, f.Write(t.Context(), lettersOf(4, 2)))
 				require.Equal(t, append(want, 4, 5), versionsOf(readAll(t, d)))
 				require.Equal(t, written+2, f.Stats().Written)
@@ -240,9 +241,9 @@ func TestAWriteThatFailedDoesNotHarmTheNext(t *testing.T) {
 }
 
 func TestNoSyncSyncsNothing(t *testing.T) {
-	d := newDisk()
+	d := disktest.New()
 	var syncs int
-	d.fail = func(op, _ string) error {
+	d.Fail = func(op, _ string) error {
 		if strings.HasPrefix(op, "sync") {
 			syncs++
 		}
@@ -256,7 +257,7 @@ func TestNoSyncSyncsNothing(t *testing.T) {
 }
 
 func TestClosedDeadLettersTakeNothing(t *testing.T) {
-	f := openDisk(t, newDisk(), nil)
+	f := openDisk(t, disktest.New(), nil)
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 1)))
 	require.NoError(t, f.Close())
 	require.NoError(t, f.Close())
@@ -271,7 +272,7 @@ func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
 	_, err := Open(t.TempDir(), &FileOptions{MaxFileBytes: -1, MaxFileAge: -1})
 	require.ErrorContains(t, err, "MaxFileBytes is -1")
 	require.ErrorContains(t, err, "MaxFileAge is -1ns")
-	_, err = Replay(t.Context(), openDisk(t, newDisk(), nil), testIndex, &service{}, &ReplayOptions{MaxActions: -1, MaxBytes: -2})
+	_, err = Replay(t.Context(), openDisk(t, disktest.New(), nil), testIndex, &service{}, &ReplayOptions{MaxActions: -1, MaxBytes: -2})
 	require.ErrorContains(t, err, "MaxActions is -1")
 	require.ErrorContains(t, err, "MaxBytes is -2")
 }
@@ -282,11 +283,11 @@ func TestADirectoryThatCannotBeUsedIsAnErrorOfOpen(t *testing.T) {
 	_, err := Open(path, nil)
 	require.Error(t, err)
 
-	d := newDisk()
-	d.put(stemA+lettersExt, lineOf(1)+"torn")
-	d.fail = func(string, string) error { return errDisk }
+	d := disktest.New()
+	d.Put(stemA+lettersExt, lineOf(1)+"torn")
+	d.Fail = func(string, string) error { return disktest.ErrDisk }
 	_, err = open(d, FileOptions{})
-	require.ErrorIs(t, err, errDisk)
+	require.ErrorIs(t, err, disktest.ErrDisk)
 }
 
 func TestManySendersWriteReplayAndReadConcurrentSafe(t *testing.T) {
@@ -376,7 +377,7 @@ func TestManySendersWriteReplayAndReadConcurrentSafe(t *testing.T) {
 }
 
 func TestCloseEndsAReplayThatWaitsConcurrentSafe(t *testing.T) {
-	f := openDisk(t, newDisk(), nil)
+	f := openDisk(t, disktest.New(), nil)
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 3)))
 	sending := make(chan struct{})
 	ended := make(chan error)

@@ -1,4 +1,4 @@
-package deadletter
+package disk
 
 import (
 	"errors"
@@ -9,20 +9,22 @@ import (
 // errSharingViolation is ERROR_SHARING_VIOLATION, which package syscall lacks.
 const errSharingViolation = syscall.Errno(32)
 
-// lockBySystem opens a file that it shares with nobody.
+// lockBySystem opens a file that others may read, to learn who has it, and nobody else may
+// write.
 func lockBySystem(path string) (release func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
-	const shareNothing = 0
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, shareNothing, nil,
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil,
 		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	switch {
 	case errors.Is(err, errSharingViolation):
-		return nil, ErrLocked
+		return nil, &LockedError{Path: path, Holder: holderIn(path)}
 	case err != nil:
 		return nil, &os.PathError{Op: "CreateFile", Path: path, Err: err}
 	}
-	return func() error { return syscall.CloseHandle(h) }, nil
+	f := os.NewFile(uintptr(h), path)
+	sign(f)
+	return f.Close, nil
 }

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package deadletter
+package disk
 
 import (
 	"errors"
@@ -24,11 +24,13 @@ func lockBySystem(path string) (release func() error, err error) {
 	}
 	switch {
 	case err == nil:
+		sign(f)
 		return f.Close, nil // which ends the lock
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		err = ErrLocked
+		err = &LockedError{Path: path, Holder: holderIn(path)}
 	default:
 		err = &os.PathError{Op: "flock", Path: path, Err: err}
 	}
-	return nil, errors.Join(err, f.Close())
+	_ = f.Close()
+	return nil, err
 }
