@@ -1,0 +1,23 @@
+// Package queuetest is for those who write a back end of package queue: it has the suite
+// that every back end passes (Run), a random test that compares one with a naive model call by call
+// (Check), and that model (Model), which says in code what a queue does.
+//
+// It imports the standard library and the contract only, so that a back end outside this
+// module can use it:
+//
+//	func TestSuite(t *testing.T) {
+//		queuetest.Run(t, queuetest.Backend{
+//			Run: queuetest.Bubble(func(t *testing.T, c queuetest.Config) *queuetest.Harness {
+//				return &queuetest.Harness{Queue: myqueue.New(c.MaxKeys, c.MaxBytes)}
+//			}),
+//			Limited: true,
+//		})
+//	}
+//
+// ICK.md lists the tests of Redis::Ick, which the queue follows, with those of the suite that say the same.
+//
+// No test waits for a lease in real time: all time passes by Harness.Sleep.
+//
+// What a back end cannot do is declared in its Backend, and nothing is skipped: a test of something that
+// a back end does not have does not run, and is not listed.
+package queuetest

@@ -1,0 +1,39 @@
+package queuetest
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A test that is renamed is renamed in the table, too.
+func TestEveryTestThatTheTableNamesExists(t *testing.T) {
+	page, err := os.ReadFile("ICK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range promises() {
+		names = append(names, p.name)
+	}
+	_, tables, _ := strings.Cut(string(page), "|---|---|")
+	for _, quoted := range regexp.MustCompile(`\*([^*]+)\*`).FindAllStringSubmatch(tables, -1) {
+		if !slices.Contains(names, quoted[1]) {
+			t.Errorf("there is no test %q", quoted[1])
+		}
+	}
+}
+
+// A test that runs twice is easily one that was meant to be another.
+func TestEveryPromiseHasANameOfItsOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range promises() {
+		if seen[p.name] {
+			t.Errorf("two tests are called %q", p.name)
+		}
+		seen[p.name] = true
+	}
+	t.Logf("%d promises", len(seen))
+}

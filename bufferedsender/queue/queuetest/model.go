@@ -1,0 +1,298 @@
+package queuetest
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Model says what a queue does as simply as it can be said: maps and slices, everything
+// looked at each time, and the time an argument. Its methods are those of queue.Queue and its second
+// interfaces, rule by rule as DESIGN.md of package queue numbers them. It is not safe for concurrent
+// use; ModelQueue makes a queue of it that is.
+type Model struct {
+	// MaxKeys and MaxBytes bound what is in it; 0 is no bound.
+	MaxKeys  int
+	MaxBytes int64
+
+	keys         map[string]*entry
+	adders       map[queue.ID]answered
+	reservations map[queue.ID]*reservation
+
+	arrivals   uint64 // places that were given
+	seq        uint64 // records that were numbered
+	generation uint64 // the present one, from 1
+
+	group  int // how many suspects a reservation may have; 0 without suspects
+	taster taster
+
+	paused      bool
+	pauseReason string
+
+	stats queue.Stats // the counters, and LastReserved
+}
+
+// entry is what the queue knows of a key.
+type entry struct {
+	key                  string
+	pile, leased, parked []queue.Record // oldest first; leased and parked are never both
+
+	place, leasedPlace, parkedPlace place // of each of them
+
+	lease *reservation // while leased
+	until time.Time    // while leased
+
+	due       time.Time // End.After
+	uncertain time.Time // outlives the records
+
+	expired, deaths, tries int
+
+	reason         string // while parked
+	parkedAt       time.Time
+	replaced       *queue.Record
+	replacedReason string
+}
+
+// place is where a key stands among the others.
+type place struct {
+	class      uint8
+	ms         int64 // Unix time
+	arrival    uint64
+	generation uint64
+}
+
+// withClass is the place in another class, and in the older of two generations.
+func (p place) withClass(class uint8, generation uint64) place {
+	p.class, p.generation = class, min(p.generation, generation)
+	return p
+}
+
+// before is the order of places.
+func (p place) before(q place) bool {
+	switch {
+	case p.class != q.class:
+		return p.class < q.class
+	case p.ms != q.ms:
+		return p.ms < q.ms
+	}
+	return p.arrival < q.arrival
+}
+
+// answered is the last call of an adder.
+type answered struct {
+	number  uint64
+	at      time.Time
+	receipt queue.Receipt
+}
+
+// reservation is what one Reserve has leased.
+type reservation struct {
+	token, holder queue.ID
+	name          string
+	keys          []string // all of them, also those that have ended
+	open          int      // those that have not
+	suspects      bool     // reserved as such, by the taster
+	ranOut        bool     // one of them at least
+	uncertain     time.Duration
+}
+
+// taster is the holder that tries suspects.
+type taster struct {
+	holder queue.ID
+	until  time.Time
+}
+
+// NewModel returns an empty queue without bounds.
+func NewModel() *Model {
+	return &Model{
+		keys:         map[string]*entry{},
+		adders:       map[queue.ID]answered{},
+		reservations: map[queue.ID]*reservation{},
+		generation:   1,
+	}
+}
+
+// Append is Queue.Append.
+func (m *Model) Append(now time.Time, call queue.Call) (queue.Receipt, error) {
+	if err := queue.CheckCall(&call); err != nil { // rule 1
+		return queue.Receipt{}, err
+	}
+	switch last := m.adders[call.Adder]; { // rule 8
+	case call.Number < last.number, call.Number == last.number && now.Sub(last.at) > queue.Memory:
+		return queue.Receipt{}, queue.ErrTooOld
+	case call.Number == last.number:
+		return last.receipt, nil
+	}
+	if m.MaxKeys > 0 || m.MaxBytes > 0 { // rule 7, on a copy
+		after := m.Clone()
+		after.apply(now, call)
+		keys, bytes := m.size()
+		keysAfter, bytesAfter := after.size()
+		if m.MaxKeys > 0 && keysAfter > keys && keysAfter > m.MaxKeys ||
+			m.MaxBytes > 0 && bytesAfter > bytes && bytesAfter > m.MaxBytes {
+			return queue.Receipt{}, queue.ErrFull
+		}
+	}
+	receipt := m.apply(now, call)
+	m.adders[call.Adder] = answered{call.Number, now, receipt}
+	return receipt, nil
+}
+
+// apply keeps a call.
+func (m *Model) apply(now time.Time, call queue.Call) queue.Receipt {
+	receipt := queue.Receipt{Position: position(m.generation)}
+	for _, f := range call.Folds { // rule 2
+		receipt.Folded += m.fold(f)
+	}
+	for i, r := range call.Records {
+		r.Body = slices.Clone(r.Body)
+		r.From = queue.Origin{Adder: call.Adder, Number: call.Number, Index: i}
+		m.seq++
+		r.Seq = m.seq
+		receipt.Replaced += m.add(now, r)
+	}
+	m.stats.Appended += int64(len(call.Records))
+	m.stats.Replaced += int64(receipt.Replaced)
+	m.stats.Folded += int64(receipt.Folded)
+	seen := map[string]bool{}
+	for _, r := range call.Records {
+		if e := m.keys[r.Key]; !seen[r.Key] && len(e.pile) >= queue.PileLimit {
+			receipt.Piles = append(receipt.Piles, queue.Pile{Key: r.Key, Records: copies(e.pile[:queue.PileLimit])})
+		}
+		seen[r.Key] = true
+	}
+	m.tidy(now)
+	return receipt
+}
+
+// fold replaces the oldest records that wait, and returns how many that has saved.
+func (m *Model) fold(f queue.Fold) int {
+	e := m.keys[f.Key]
+	if e == nil || len(e.pile) < f.Count || e.pile[f.Count-1].Seq != f.Last {
+		return 0
+	}
+	old := e.pile[:f.Count]
+	var folded []queue.Record
+	for i, r := range f.Records {
+		r.Body = slices.Clone(r.Body)
+		r.From = old[len(old)-1].From
+		r.Seq = old[len(old)-len(f.Records)+i].Seq // so that they rise still
+		folded = append(folded, r)
+	}
+	e.pile = append(folded, e.pile[f.Count:]...)
+	return f.Count - len(f.Records)
+}
+
+// add appends one record and returns how many had to give way.
+func (m *Model) add(now time.Time, r queue.Record) (replaced int) {
+	e := m.entry(r.Key)
+	if r.Replaces() {
+		e.due, e.tries = time.Time{}, 0 // rule 6
+		if len(e.parked) > 0 {          // rule 5
+			replaced = len(e.parked) + len(e.pile)
+			e.giveWay()
+			e.pile = nil
+		}
+	}
+	switch {
+	case len(e.pile) == 0:
+		e.place = m.newPlace(now, r) // rule 4
+		e.pile = []queue.Record{r}
+	case r.Replaces(): // rule 3
+		replaced += len(e.pile)
+		e.place.class = r.Class
+		e.pile = []queue.Record{r}
+	default: // rule 3; rule 5, behind what is parked
+		e.place.class = min(e.place.class, r.Class)
+		e.pile = append(e.pile, r)
+	}
+	return replaced
+}
+
+// giveWay ends that e is parked, because a record replaces what is.
+func (e *entry) giveWay() {
+	newest := e.parked[len(e.parked)-1]
+	e.replaced, e.replacedReason = &newest, e.reason
+	e.parked, e.reason, e.parkedAt = nil, "", time.Time{}
+	e.due, e.tries = time.Time{}, 0
+}
+
+// newPlace is the place of a key of which nothing waits when r comes.
+func (m *Model) newPlace(now time.Time, r queue.Record) place {
+	since := r.Since
+	if since.IsZero() || since.After(now) {
+		since = now
+	}
+	if oldest := now.Add(-queue.MaxSkew); since.Before(oldest) {
+		since = oldest
+	}
+	m.arrivals++
+	return place{r.Class, since.UnixMilli(), m.arrivals, m.generation}
+}
+
+// entry returns that of a key, made if need be.
+func (m *Model) entry(key string) *entry {
+	if m.keys[key] == nil {
+		m.keys[key] = &entry{key: key}
+	}
+	return m.keys[key]
+}
+
+// holdsSomething reports whether anything of the key is in the queue.
+func (e *entry) holdsSomething() bool {
+	return len(e.pile)+len(e.leased)+len(e.parked) > 0
+}
+
+// suspect reports whether leases of the key have run out again and again.
+func (e *entry) suspect() bool { return e.expired >= queue.Suspicious }
+
+// tidy forgets what has no meaning any more.
+func (m *Model) tidy(now time.Time) {
+	suspects := false // that are not parked
+	for k, e := range m.keys {
+		if !e.holdsSomething() {
+			if uncertain := e.uncertain; uncertain.After(now) {
+				*e = entry{key: k, uncertain: uncertain}
+			} else {
+				delete(m.keys, k)
+			}
+		}
+		suspects = suspects || e.suspect() && len(e.parked) == 0
+	}
+	if suspects {
+		m.group = max(m.group, 1)
+	} else {
+		m.group = 0
+	}
+}
+
+// size is what MaxKeys and MaxBytes bound.
+func (m *Model) size() (keys int, bytes int64) {
+	for _, e := range m.keys {
+		if e.holdsSomething() {
+			keys++
+		}
+		for _, r := range slices.Concat(e.pile, e.leased, e.parked) {
+			bytes += int64(size(r))
+		}
+	}
+	return keys, bytes
+}
+
+// size is what a record counts for Want.Bytes and MaxBytes.
+func size(r queue.Record) int { return len(r.Key) + len(r.Body) }
+
+// copies is what callers get of records.
+func copies(records []queue.Record) (out []queue.Record) {
+	for _, r := range records {
+		r.Body = slices.Clone(r.Body)
+		out = append(out, r)
+	}
+	return out
+}
+
+func position(generation uint64) queue.Position {
+	return queue.Position(strconv.FormatUint(generation, 10))
+}

@@ -1,0 +1,61 @@
+package queuetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// model is the model as a back end with one object, as memqueue.
+func model() Backend {
+	return Backend{
+		Run: Bubble(func(_ *testing.T, c Config) *Harness {
+			return &Harness{Queue: NewModelQueue(time.Now, c)}
+		}),
+		Limited: true,
+	}
+}
+
+// stored is the model as a back end whose storage outlives its objects, which several share.
+// Its leases end when it is opened again, as those of a directory with one owner, or not, as
+// those of a server.
+func stored(leasesEnd bool) Backend {
+	return Backend{
+		Run: Bubble(func(_ *testing.T, c Config) *Harness {
+			q := NewModelQueue(time.Now, c)
+			h := &Harness{Queue: q, Second: func(*testing.T) queue.Queue { return q.Second() }}
+			h.Reopen = func(*testing.T) queue.Queue {
+				if leasesEnd {
+					q.model.restart(time.Now())
+				}
+				h.Queue = q.Second()
+				return h.Queue
+			}
+			return h
+		}),
+		Limited: true, Durable: true, Shared: true, LeasesEnd: leasesEnd,
+	}
+}
+
+// The suite is proven on the model, which was written from the same rules.
+func TestTheModelPassesTheSuite(t *testing.T) {
+	t.Run("in memory", func(t *testing.T) { Run(t, model()) })
+	t.Run("as a directory", func(t *testing.T) { Run(t, stored(true)) })
+	t.Run("as a server", func(t *testing.T) { Run(t, stored(false)) })
+}
+
+// The model beside itself: what is tried is whether the schedules and the comparison are
+// right, and that they hold what is hard.
+func TestTheModelPassesTheCheck(t *testing.T) {
+	t.Run("in memory", func(t *testing.T) { Check(t, model(), Program{Seed: 1, Schedules: 3000}).AtLeast(t, 0.1) })
+	t.Run("many keys", func(t *testing.T) {
+		Check(t, model(), Program{Seed: 1, Schedules: 100, Keys: 40, Steps: 200}).AtLeast(t, 0.1)
+	})
+	t.Run("as a directory", func(t *testing.T) { Check(t, stored(true), Program{Seed: 1}).AtLeast(t, 0.1) })
+	t.Run("as a server", func(t *testing.T) { Check(t, stored(false), Program{Seed: 1}).AtLeast(t, 0.1) })
+	t.Run("as shards", func(t *testing.T) { Check(t, model(), Program{Seed: 1, Spread: true}).AtLeast(t, 0.1) })
+}
