@@ -1,0 +1,224 @@
+package book
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Contains reports whether anything of a key is in the queue.
+func (b *Book[R]) Contains(key string) bool {
+	n := b.find(key)
+	return n != nil && !n.vacant()
+}
+
+// Position is the present one.
+func (b *Book[R]) Position() queue.Position {
+	return queue.Position(strconv.FormatUint(uint64(b.gen), 36))
+}
+
+// Settled reports whether everything until a Position is settled or parked.
+func (b *Book[R]) Settled(now time.Time, at queue.Position) bool {
+	b.advance(now)
+	until, err := strconv.ParseUint(string(at), 36, 32)
+	if err != nil {
+		return true // "" is before everything
+	}
+	if uint64(b.gen) == until {
+		b.gen++
+	}
+	for gen := range b.gens {
+		if uint64(gen) <= until {
+			return false
+		}
+	}
+	return true
+}
+
+// Pause and Resume are of queue.Admin.
+func (b *Book[R]) Pause(reason string) { b.paused, b.pauseReason = true, reason }
+
+// Resume ends Pause.
+func (b *Book[R]) Resume() { b.paused, b.pauseReason = false, "" }
+
+// Park sets keys aside that wait, and are not leased.
+func (b *Book[R]) Park(now time.Time, reason string, keys []string) (parked int) {
+	b.advance(now)
+	for _, key := range keys {
+		n, i := b.lookup(b.hash(key))
+		if n == nil || !n.waits() || n.isLeased() || n.isParked() {
+			continue
+		}
+		var recs []Rec[R]
+		b.eachWaiting(n, func(r *Rec[R]) { recs = append(recs, *r) })
+		n.extra().rest = nil
+		n.first = Rec[R]{}
+		b.waiting--
+		b.ungen(n.gen)
+		b.park(n, recs, n.place, now, reason)
+		b.settleIn(n, i, now)
+		parked++
+	}
+	return parked
+}
+
+// Unpark makes parked keys wait again, at their old places, with a clean slate.
+func (b *Book[R]) Unpark(now time.Time, keys []string) (unparked int) {
+	b.advance(now)
+	for _, key := range keys {
+		n, i := b.lookup(b.hash(key))
+		if n == nil || !n.isParked() {
+			continue
+		}
+		recs := b.takeParked(n)
+		m := n.more
+		m.expired, m.deaths, m.tries = 0, 0, 0
+		if n.waits() {
+			b.gens[n.gen]++
+		}
+		m.leasedPlace, m.leasedGen = m.parkedPlace, b.gen
+		b.putBack(n, recs)
+		b.settleIn(n, i, now)
+		unparked++
+	}
+	return unparked
+}
+
+// Drop removes the parked records of keys.
+func (b *Book[R]) Drop(now time.Time, keys []string) (dropped int) {
+	b.advance(now)
+	for _, key := range keys {
+		n, i := b.lookup(b.hash(key))
+		if n == nil || !n.isParked() {
+			continue
+		}
+		for _, r := range b.takeParked(n) {
+			b.bytes -= int64(r.Ref.Bytes())
+		}
+		b.forgetReplaced(n)
+		n.more.expired, n.more.deaths, n.more.tries = 0, 0, 0
+		if n.waits() {
+			b.gens[n.gen]++
+		}
+		b.settleIn(n, i, now)
+		dropped++
+	}
+	return dropped
+}
+
+func (b *Book[R]) takeParked(n *node[R]) []Rec[R] {
+	m := n.more
+	recs := m.parked
+	m.parked, m.reason, m.parkedAt = nil, "", 0
+	b.parked--
+	return recs
+}
+
+// Stats counts what is in the queue.
+func (b *Book[R]) Stats(now time.Time) queue.Stats {
+	b.advance(now)
+	s := queue.Stats{
+		Waiting: b.waiting, Leased: b.leased, Parked: b.parked, Bytes: b.bytes,
+		Appended: b.counts.appended, Replaced: b.counts.replaced, Folded: b.counts.folded, Stale: b.counts.stale, Expired: b.counts.expired,
+		Paused: b.paused, PauseReason: b.pauseReason, LastReserved: b.lastReserved,
+	}
+	if p, ok := b.oldest(); ok {
+		s.Oldest = time.UnixMilli(p.ms())
+	}
+	return s
+}
+
+// oldest returns the place that comes first of all that wait or are leased.
+func (b *Book[R]) oldest() (first place, ok bool) {
+	look := func(p place) {
+		if !ok || p < first {
+			first, ok = p, true
+		}
+	}
+	for _, h := range []*heap{&b.ready, &b.suspects} {
+		if len(h.items) > 0 {
+			look(b.nodes.at(h.items[0]).place)
+		}
+	}
+	for _, h := range []*heap{&b.delayed, &b.leases} {
+		for _, i := range h.items {
+			n := b.nodes.at(i)
+			if n.isLeased() {
+				look(n.more.leasedPlace)
+			} else if n.waits() {
+				look(n.place)
+			}
+		}
+	}
+	return first, ok
+}
+
+// Entry is what is in the book about a key.
+type Entry[R Ref] struct {
+	queue.Entry                 // without key and records
+	Waits, Held, Aside []Rec[R] // what waits, is leased, is parked
+	Gone               *Rec[R]  // what was replaced
+	order              place
+}
+
+// Inspect returns the entries of the keys, nil for all, that are in one of the states,
+// in the order of their places, parked ones last.
+func (b *Book[R]) Inspect(now time.Time, states queue.State, keys []string, limit int) []Entry[R] {
+	b.advance(now)
+	if states == 0 {
+		states = queue.Waiting | queue.Leased | queue.Parked
+	}
+	var found []Entry[R]
+	look := func(n *node[R]) {
+		if e := b.entry(now, n); e.State&states != 0 {
+			found = append(found, e)
+		}
+	}
+	if keys != nil {
+		for _, key := range keys {
+			if n := b.find(key); n != nil {
+				look(n)
+			}
+		}
+	} else {
+		b.each(func(n *node[R], _ int32) { look(n) })
+	}
+	slices.SortFunc(found, func(x, y Entry[R]) int {
+		parked := func(e *Entry[R]) int {
+			if e.State&queue.Parked != 0 {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(parked(&x), parked(&y)), x.ParkedAt.Compare(y.ParkedAt), cmp.Compare(x.order, y.order))
+	})
+	return found[:min(limit, len(found))]
+}
+
+func (b *Book[R]) entry(now time.Time, n *node[R]) (e Entry[R]) {
+	e.order = n.place
+	b.eachWaiting(n, func(r *Rec[R]) { e.Waits = append(e.Waits, *r) })
+	if n.waits() {
+		e.State |= queue.Waiting
+	}
+	if m := n.more; m != nil {
+		e.Expired, e.Deaths, e.Tries = m.expired, m.deaths, m.tries
+		e.Held, e.Aside, e.Gone, e.ReplacedReason = slices.Clone(m.leased), slices.Clone(m.parked), m.replaced, m.replacedReason
+		if m.dueAt() > b.instant(now) {
+			e.Due = b.time(m.dueAt())
+		}
+		if n.isLeased() {
+			e.State |= queue.Leased
+			e.Holder, e.Until, e.order = m.from.name, b.time(m.until), m.leasedPlace
+		}
+		if n.isParked() {
+			e.State |= queue.Parked
+			e.Reason, e.ParkedAt, e.order = m.reason, time.UnixMilli(m.parkedAt), m.parkedPlace
+		}
+	}
+	e.Since, e.Class = time.UnixMilli(e.order.ms()), e.order.class()
+	return e
+}

@@ -1,0 +1,235 @@
+package book
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Change is a record that is appended.
+type Change[R Ref] struct {
+	Key      string
+	Ref      R
+	Seq      uint64 // see NextSeq
+	Replaces bool
+	Class    uint8
+	Since    int64 // ms since 1970; 0: now
+}
+
+// NextSeq draws the numbers of n records and returns the first one.
+func (b *Book[R]) NextSeq(n int) uint64 {
+	first := b.seq + 1
+	b.seq += uint64(n) //nolint:gosec // a length
+	return first
+}
+
+// Fits returns an error if the changes would make the queue larger than it may be.
+func (b *Book[R]) Fits(changes []Change[R]) error {
+	if b.MaxKeys == 0 && b.MaxBytes == 0 {
+		return nil
+	}
+	more, bytes := 0, int64(0)
+	seen := make(map[string]int64, len(changes)) // what waits for the keys of the call
+	for i := range changes {
+		c := &changes[i]
+		waits, again := seen[c.Key]
+		if !again {
+			n := b.find(c.Key)
+			if n == nil || n.vacant() {
+				more++
+			}
+			waits = b.waitingBytes(n)
+		}
+		size := int64(c.Ref.Bytes())
+		if c.Replaces {
+			bytes -= waits
+			waits = 0
+		}
+		bytes += size
+		seen[c.Key] = waits + size
+	}
+	if keys := b.keys(); b.MaxKeys > 0 && more > 0 && keys+more > b.MaxKeys {
+		return fmt.Errorf("%w: %d of %d keys are waiting, and the call has %d more", queue.ErrFull, keys, b.MaxKeys, more)
+	}
+	if b.MaxBytes > 0 && bytes > 0 && b.bytes+bytes > b.MaxBytes {
+		return fmt.Errorf("%w: %d of %d bytes are waiting, and the call has %d more", queue.ErrFull, b.bytes, b.MaxBytes, bytes)
+	}
+	return nil
+}
+
+// keys returns how many keys have something in the queue.
+func (b *Book[R]) keys() int { return b.nodes.used - b.quiets }
+
+func (b *Book[R]) waitingBytes(n *node[R]) (sum int64) {
+	if n == nil {
+		return 0
+	}
+	b.eachWaiting(n, func(r *Rec[R]) { sum += int64(r.Ref.Bytes()) })
+	return sum
+}
+
+func (b *Book[R]) eachWaiting(n *node[R], f func(*Rec[R])) {
+	if !n.waits() {
+		return
+	}
+	f(&n.first)
+	if n.more != nil {
+		for i := range n.more.rest {
+			f(&n.more.rest[i])
+		}
+	}
+}
+
+// Append puts changes into the queue, and returns how many records they have replaced and
+// the keys whose piles are high, each once.
+func (b *Book[R]) Append(now time.Time, changes []Change[R]) (replaced int, piles []string) {
+	b.forgetGroup()
+	for i := range changes {
+		c := &changes[i]
+		b.seq = max(b.seq, c.Seq)
+		n, at := b.obtain(c.Key)
+		replaced += b.add(n, at, now, c)
+		// Equal only once for each key and call, unless it was that high before.
+		if size := n.pile(); size >= queue.PileLimit && (size == queue.PileLimit || !slices.Contains(piles, c.Key)) {
+			piles = append(piles, c.Key)
+		}
+	}
+	b.counts.appended += int64(len(changes))
+	b.counts.replaced += int64(replaced)
+	// A record further back in the call may have replaced the pile.
+	piles = slices.DeleteFunc(piles, func(key string) bool { return b.find(key).pile() < queue.PileLimit })
+	return replaced, piles
+}
+
+func (b *Book[R]) add(n *node[R], at int32, now time.Time, c *Change[R]) (replaced int) {
+	rec := Rec[R]{Seq: c.Seq, Ref: c.Ref, Replaces: c.Replaces}
+	b.bytes += int64(rec.Ref.Bytes())
+	if !n.waits() {
+		b.waiting++
+	}
+	if c.Replaces {
+		replaced = b.unpark(n)
+		if n.more != nil {
+			n.more.due, n.more.tries = 0, 0
+		}
+	}
+	switch {
+	case !n.waits() || c.Replaces:
+		if n.waits() {
+			replaced += b.dropPile(n)
+			n.place = n.place.ofClass(c.Class)
+		} else {
+			n.place = newPlace(c.Class, placeTime(now, c.Since), c.Seq)
+			n.gen = b.gen
+			if !n.isParked() {
+				b.gens[n.gen]++
+			}
+		}
+		n.first = rec
+	default:
+		m := n.extra()
+		m.rest = append(m.rest, rec)
+		n.place = n.place.withClass(c.Class) // which may have risen: settleIn moves it
+	}
+	b.settleIn(n, at, now)
+	return replaced
+}
+
+// placeTime is the time of a new place.
+func placeTime(now time.Time, since int64) int64 {
+	ms := now.UnixMilli()
+	if since == 0 {
+		return ms
+	}
+	return min(max(since, ms-queue.MaxSkew.Milliseconds()), ms)
+}
+
+// dropPile removes what waits, without saying that nothing does.
+func (b *Book[R]) dropPile(n *node[R]) (dropped int) {
+	b.eachWaiting(n, func(r *Rec[R]) {
+		b.bytes -= int64(r.Ref.Bytes())
+		dropped++
+	})
+	if n.more != nil {
+		n.more.rest = nil
+	}
+	return dropped
+}
+
+// unpark makes room for a record that replaces what is parked: the newest parked one is kept,
+// and what waited behind it gives way too. The key gets a new place.
+func (b *Book[R]) unpark(n *node[R]) (replaced int) {
+	if !n.isParked() {
+		return 0
+	}
+	m := n.more
+	replaced = len(m.parked)
+	last := m.parked[len(m.parked)-1]
+	b.forgetReplaced(n)
+	for i := range m.parked[:len(m.parked)-1] {
+		b.bytes -= int64(m.parked[i].Ref.Bytes())
+	}
+	m.replaced, m.replacedReason = &last, m.reason
+	m.parked, m.reason, m.parkedAt, m.tries = nil, "", 0, 0
+	b.parked--
+	b.suspect(n)
+	if n.waits() {
+		replaced += b.dropPile(n)
+		n.first = Rec[R]{}
+	}
+	return replaced
+}
+
+func (b *Book[R]) forgetReplaced(n *node[R]) {
+	if m := n.more; m != nil && m.replaced != nil {
+		b.bytes -= int64(m.replaced.Ref.Bytes())
+		m.replaced, m.replacedReason = nil, ""
+	}
+}
+
+// Fold replaces the oldest count records that wait for a key, of which the last has the
+// number last, by what they make together, and returns how many fewer there are. The
+// numbers of the replaced ones are kept, the last one by the last. 0: it was not possible.
+func (b *Book[R]) Fold(key string, count int, last uint64, by []Change[R]) int {
+	n := b.find(key)
+	if n == nil || n.pile() < count || b.waitingAt(n, count-1).Seq != last {
+		return 0
+	}
+	recs := make([]Rec[R], 0, n.pile()-count+len(by))
+	for i := range by {
+		seq := b.waitingAt(n, count-len(by)+i).Seq
+		recs = append(recs, Rec[R]{Seq: seq, Ref: by[i].Ref, Replaces: by[i].Replaces})
+		b.bytes += int64(by[i].Ref.Bytes())
+	}
+	for i := range n.pile() {
+		if r := b.waitingAt(n, i); i < count {
+			b.bytes -= int64(r.Ref.Bytes())
+		} else {
+			recs = append(recs, *r)
+		}
+	}
+	n.first = recs[0]
+	n.more.rest = append([]Rec[R](nil), recs[1:]...)
+	b.counts.folded += int64(count - len(by))
+	return count - len(by)
+}
+
+// waitingAt returns the i-th record of a pile.
+func (b *Book[R]) waitingAt(n *node[R], i int) *Rec[R] {
+	if i == 0 {
+		return &n.first
+	}
+	return &n.more.rest[i-1]
+}
+
+// Pile returns what waits for a key, oldest first, at most limit records.
+func (b *Book[R]) Pile(key string, limit int) (recs []Rec[R]) {
+	if n := b.find(key); n != nil {
+		for i := range min(limit, n.pile()) {
+			recs = append(recs, *b.waitingAt(n, i))
+		}
+	}
+	return recs
+}

@@ -1,0 +1,253 @@
+// Package book is the state of a durable queue whose index is in memory, for the back ends
+// filequeue and memqueue: which records wait, are leased or parked, and who is next. It keeps
+// the rules of ../../DESIGN.md. It knows neither files nor locks nor clocks: it is handed
+// the time, is not safe for concurrent use, and does the same again when the same calls are
+// made again, which is how a log is replayed.
+//
+// A simple key, one that has one record and waits for the first time, costs a node, a place in
+// a heap and one in an index: about 80 bytes with a reference of 12. Its name is not kept, only 128
+// bits of a hash with a random seed: the back end reads the name where the record lies.
+// Among a billion keys two are the same with a probability of 10⁻²⁰.
+package book
+
+import (
+	"hash/maphash"
+	"math"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Ref says where a record lies, and how many bytes its key and body have.
+type Ref interface{ Bytes() int }
+
+// Rec is a record in the book.
+type Rec[R Ref] struct {
+	Seq      uint64 // rises with each record
+	Ref      R
+	Replaces bool
+}
+
+// place orders keys: class, milliseconds since 1970, number of the record, in 3, 42 and 19
+// bits. Half a million records in one millisecond keep their order.
+type place uint64
+
+const (
+	arrivalBits = 19
+	timeBits    = 42
+)
+
+func newPlace(class uint8, ms int64, seq uint64) place {
+	return place(class)<<(timeBits+arrivalBits) | place(ms&(1<<timeBits-1))<<arrivalBits | place(seq&(1<<arrivalBits-1))
+}
+
+func (p place) class() uint8 { return uint8(p >> (timeBits + arrivalBits)) }
+
+func (p place) ms() int64 { return int64(p >> arrivalBits & (1<<timeBits - 1)) }
+
+const allButClass = 1<<(timeBits+arrivalBits) - 1
+
+// ofClass returns the place in another class.
+func (p place) ofClass(class uint8) place {
+	return p&allButClass | place(class)<<(timeBits+arrivalBits)
+}
+
+// withClass returns the place in the more urgent of two classes.
+func (p place) withClass(class uint8) place { return p.ofClass(min(p.class(), class)) }
+
+// instant is a time by the monotonic clock of the process, since the book was made.
+type instant int64
+
+const never instant = math.MaxInt64
+
+// hash stands for a key.
+type hash [2]uint64
+
+// node is a key that has something in the book.
+type node[R Ref] struct {
+	id    hash
+	place place    // of the pile
+	gen   uint32   // in which the pile got it
+	at    slot     // in a heap
+	era   uint32   // see Book.Era
+	first Rec[R]   // the oldest of the pile, if it waits
+	more  *more[R] // nil for a simple key
+}
+
+// more is what a key has that is not simple.
+type more[R Ref] struct {
+	rest []Rec[R] // of the pile, behind first
+
+	leased      []Rec[R]
+	leasedPlace place
+	leasedGen   uint32
+	from        *reservation
+	until       instant // the lease
+	uncertain   time.Duration
+
+	parked         []Rec[R]
+	parkedPlace    place
+	parkedAt       int64 // ms since 1970
+	reason         string
+	replaced       *Rec[R]
+	replacedReason string
+
+	expired, deaths, tries int
+	due                    instant // see End.After
+	quiet                  instant // see End.Uncertain
+	vacant                 bool    // nothing else is known of the key
+}
+
+// dueAt is when the key may be reserved.
+func (m *more[R]) dueAt() instant { return max(m.due, m.quiet) }
+
+// reservation is what one Reserve has leased.
+type reservation struct {
+	token    queue.ID
+	holder   queue.ID
+	name     string
+	size     int // keys that it began with
+	live     int // keys that are leased still
+	suspects bool
+	ranOut   bool
+}
+
+// Book is the state of a queue.
+type Book[R Ref] struct {
+	MaxKeys  int   // 0: any number
+	MaxBytes int64 // 0: any number
+	// Era is noted with each key that comes into the book or is restored, for a log: all that
+	// the key is follows from what was written since.
+	Era uint32
+
+	start time.Time
+	seeds [2]maphash.Seed
+	index index
+	nodes slab[R]
+
+	ready, suspects, delayed, leases heap // of nodes
+
+	reservations map[queue.ID]*reservation
+	held         map[queue.ID]int // leases, by holder
+	suspected    int              // keys that are suspects and not parked
+	suspectsHeld int              // leases of suspects that were reserved as such
+	group        int              // how many suspects the next reservation of them holds; 0: there are none
+	taster       queue.ID
+	tasting      instant // until then
+
+	seq    uint64
+	gen    uint32
+	gens   map[uint32]int // places that are not settled, by generation
+	bytes  int64
+	counts struct{ appended, replaced, folded, stale, expired int64 }
+
+	waiting, leased, parked int64 // keys
+	quiets                  int   // keys of which only the end of an Uncertain is known
+
+	ripe bool // see Ripe
+
+	paused       bool
+	pauseReason  string
+	lastReserved time.Time
+}
+
+// New returns an empty book.
+func New[R Ref](now time.Time) *Book[R] {
+	b := &Book[R]{
+		start: now, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, gen: 1,
+		reservations: make(map[queue.ID]*reservation), held: make(map[queue.ID]int), gens: make(map[uint32]int),
+	}
+	b.clear()
+	return b
+}
+
+// clear gives back the memory of everything, when there is nothing.
+func (b *Book[R]) clear() {
+	b.index = index{}
+	b.nodes = slab[R]{}
+	b.ready, b.suspects, b.delayed, b.leases = heap{kind: inReady}, heap{kind: inSuspects}, heap{kind: inDelayed}, heap{kind: inLeases}
+}
+
+func (b *Book[R]) instant(now time.Time) instant { return instant(now.Sub(b.start)) }
+
+func (b *Book[R]) time(i instant) time.Time { return b.start.Add(time.Duration(i)) }
+
+// after is an instant that lies a while after another, without overflowing.
+func (i instant) after(d time.Duration) instant {
+	if sum := i + instant(d); sum >= i {
+		return sum
+	}
+	return never
+}
+
+func (b *Book[R]) hash(key string) hash {
+	return hash{maphash.String(b.seeds[0], key), maphash.String(b.seeds[1], key)}
+}
+
+// find returns the node of a key, nil if it has nothing in the book.
+func (b *Book[R]) find(key string) *node[R] {
+	n, _ := b.lookup(b.hash(key))
+	return n
+}
+
+func (b *Book[R]) lookup(id hash) (*node[R], int32) {
+	i := b.findNode(id)
+	if i < 0 {
+		return nil, 0
+	}
+	return b.nodes.at(i), i
+}
+
+// obtain returns the node of a key, a new one if it has nothing in the book.
+func (b *Book[R]) obtain(key string) (*node[R], int32) {
+	id := b.hash(key)
+	if n, i := b.lookup(id); n != nil {
+		return n, i
+	}
+	i := b.nodes.take()
+	n := b.nodes.at(i)
+	*n = node[R]{id: id, at: nowhere, era: b.Era}
+	b.enter(i)
+	return n, i
+}
+
+// forget removes a key that has nothing in the book any more.
+func (b *Book[R]) forget(n *node[R], i int32) {
+	b.strike(i)
+	*n = node[R]{at: nowhere}
+	b.nodes.free(i)
+	if b.nodes.used == 0 {
+		b.clear()
+	}
+}
+
+// extra returns what is not simple about a key.
+func (n *node[R]) extra() *more[R] {
+	if n.more == nil {
+		n.more = &more[R]{}
+	}
+	return n.more
+}
+
+func (n *node[R]) isLeased() bool { return n.more != nil && len(n.more.leased) > 0 }
+
+func (n *node[R]) isParked() bool { return n.more != nil && len(n.more.parked) > 0 }
+
+func (n *node[R]) isSuspect() bool { return n.more != nil && n.more.expired >= queue.Suspicious }
+
+// waits reports whether the key has a pile.
+func (n *node[R]) waits() bool { return n.first.Seq != 0 }
+
+// vacant reports whether the key has nothing in the queue.
+func (n *node[R]) vacant() bool { return !n.waits() && !n.isLeased() && !n.isParked() }
+
+// pile returns how many records wait.
+func (n *node[R]) pile() int {
+	switch {
+	case !n.waits():
+		return 0
+	case n.more == nil:
+		return 1
+	}
+	return 1 + len(n.more.rest)
+}

@@ -1,0 +1,203 @@
+package book
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// at is a Ref of twelve bytes, as that of a log.
+type at struct{ _, _, length uint32 }
+
+func (a at) Bytes() int { return int(a.length) }
+
+// TestBookAgreesWithItselfAfterAnyCalls compares what the book counts, and where its nodes
+// say that they are, with what is there, after each of many random calls.
+func TestBookAgreesWithItselfAfterAnyCalls(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b, now := New[at](time.Unix(1e9, 0)), time.Unix(1e9, 0)
+		key := func() string { return fmt.Sprint("k", r.IntN(8)) }
+		var held []Lease[at]
+		var heldKeys []queue.Lease
+		for step := range 200 {
+			switch r.IntN(9) {
+			case 0, 1, 2:
+				c := Change[at]{Key: key(), Ref: at{length: uint32(1 + r.IntN(9))}, Replaces: r.IntN(2) == 0, Class: uint8(r.IntN(3))}
+				c.Seq = b.NextSeq(1)
+				b.Append(now, []Change[at]{c})
+			case 3:
+				want := queue.Want{Token: queue.NewID(), Holder: queue.ID{byte(r.IntN(3))}, Keys: 1 + r.IntN(4), Bytes: r.IntN(30), For: time.Second, Uncertain: time.Duration(r.IntN(2)) * time.Second}
+				if r.IntN(4) == 0 {
+					want.Only = []string{key(), key()}
+				}
+				held = b.Reserve(now, &want)
+				for _, i := range b.leases.items {
+					n := b.nodes.at(i)
+					if n.more.from.token == want.Token {
+						heldKeys = append(heldKeys, queue.Lease{Key: b.nameOf(n, 8), Token: want.Token})
+					}
+				}
+				require.LessOrEqual(t, len(held), max(want.Keys, 2))
+			case 4, 5:
+				if len(heldKeys) > 0 {
+					l := heldKeys[r.IntN(len(heldKeys))]
+					b.Settle(now, []queue.End{{Lease: l, Fate: queue.Fate(1 + r.IntN(3)), Done: r.IntN(3), After: time.Duration(r.IntN(2)) * time.Second, Uncertain: time.Duration(r.IntN(2)) * time.Second, Again: r.IntN(2) == 0}})
+				}
+			case 6:
+				now = now.Add(time.Duration(r.IntN(1500)) * time.Millisecond)
+				b.advance(now)
+			case 7:
+				switch r.IntN(4) {
+				case 0:
+					b.Park(now, "why", []string{key()})
+				case 1:
+					b.Unpark(now, []string{key()})
+				case 2:
+					b.Drop(now, []string{key()})
+				case 3:
+					b.Settled(now, b.Position())
+				}
+			case 8:
+				k := key()
+				if s, ok := b.State(now, k); ok {
+					b.Restore(now, k, s)
+				}
+			}
+			b.verify(t, fmt.Sprintf("seed %d, step %d", seed, step))
+		}
+	}
+}
+
+// nameOf finds the key of a node among k0 … kn.
+func (b *Book[R]) nameOf(n *node[R], of int) string {
+	for i := range of {
+		if key := fmt.Sprint("k", i); b.hash(key) == n.id {
+			return key
+		}
+	}
+	return ""
+}
+
+func (b *Book[R]) verify(t *testing.T, when string) {
+	t.Helper()
+	var waiting, leased, parked, bytes int64
+	suspected, suspectsHeld, quiets := 0, 0, 0
+	gens, held := map[uint32]int{}, map[queue.ID]int{}
+	live := map[*reservation]int{}
+	found := 0
+	b.each(func(n *node[R], i int32) {
+		found++
+		require.Equal(t, i, b.findNode(n.id), when)
+		sum := func(r *Rec[R]) { bytes += int64(r.Ref.Bytes()) }
+		b.eachWaiting(n, sum)
+		if n.waits() {
+			waiting++
+			if !n.isParked() {
+				gens[n.gen]++
+			}
+		}
+		if n.vacant() {
+			quiets++
+		}
+		if n.isSuspect() && !n.isParked() {
+			suspected++
+		}
+		if m := n.more; m != nil {
+			for j := range m.leased {
+				sum(&m.leased[j])
+			}
+			for j := range m.parked {
+				sum(&m.parked[j])
+			}
+			if m.replaced != nil {
+				sum(m.replaced)
+			}
+		}
+		if n.isLeased() {
+			leased++
+			gens[n.more.leasedGen]++
+			held[n.more.from.holder]++
+			live[n.more.from]++
+			if n.more.from.suspects {
+				suspectsHeld++
+			}
+		}
+		if n.isParked() {
+			parked++
+		}
+		switch k, at := n.at.split(); {
+		case n.isParked() && !n.isLeased():
+			require.Equal(t, nowhere, n.at, when)
+		default:
+			require.NotEqual(t, nowhere, n.at, when)
+			require.Equal(t, i, b.heapOf(k).items[at], when)
+			require.Equal(t, n.isLeased(), k == inLeases, when)
+		}
+	})
+	require.Equal(t, b.nodes.used, found, when)
+	for _, h := range []*heap{&b.ready, &b.suspects, &b.delayed, &b.leases} {
+		for at := 1; at < len(h.items); at++ {
+			require.False(t, b.before(h.kind, h.items[at], h.items[(at-1)/2]), when)
+		}
+	}
+	require.Equal(t, [...]int64{waiting, leased, parked, bytes}, [...]int64{b.waiting, b.leased, b.parked, b.bytes}, when)
+	require.Equal(t, [...]int{suspected, suspectsHeld, quiets}, [...]int{b.suspected, b.suspectsHeld, b.quiets}, when)
+	require.Equal(t, gens, b.gens, when)
+	require.Equal(t, held, b.held, when)
+	b.forgetGroup()
+	require.Equal(t, suspected > 0, b.group > 0, when)
+	require.Len(t, b.reservations, len(live), when)
+	for r, n := range live {
+		require.Equal(t, n, r.live, when)
+	}
+}
+
+func TestMemoryOfAnEmptyBookIsGivenBack(t *testing.T) {
+	b, now := New[at](time.Now()), time.Now()
+	for i := range 10_000 {
+		b.Append(now, []Change[at]{{Key: fmt.Sprint(i), Seq: b.NextSeq(1), Ref: at{length: 10}}})
+	}
+	token := queue.NewID()
+	require.Len(t, b.Reserve(now, &queue.Want{Token: token, Keys: 10_000, Bytes: 1 << 20, For: time.Second}), 10_000)
+	for i := range 10_000 {
+		require.Empty(t, b.Settle(now, []queue.End{{Lease: queue.Lease{Key: fmt.Sprint(i), Token: token}, Fate: queue.Commit}}))
+	}
+	require.Empty(t, b.nodes.chunks)
+	require.Zero(t, b.bytes)
+}
+
+// BenchmarkWaitingKeys says what a key that waits costs: time to append it, and memory.
+func BenchmarkWaitingKeys(b *testing.B) {
+	const keys = 1_000_000
+	names := make([]string, keys)
+	for i := range names {
+		names[i] = fmt.Sprintf("hotel-%08d", i)
+	}
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		q, now := New[at](time.Now()), time.Now()
+		for chunk := range slices.Chunk(names, 1000) {
+			changes := make([]Change[at], len(chunk))
+			first := q.NextSeq(len(chunk))
+			for i, name := range chunk {
+				changes[i] = Change[at]{Key: name, Ref: at{length: 650}, Seq: first + uint64(i), Replaces: true}
+			}
+			q.Append(now, changes)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/keys, "B/key")
+		runtime.KeepAlive(q)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+}

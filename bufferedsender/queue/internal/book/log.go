@@ -1,0 +1,57 @@
+package book
+
+import "time"
+
+// EraOf returns the Era of a key, false if there is nothing of it in the book.
+func (b *Book[R]) EraOf(key string) (era uint32, ok bool) {
+	n := b.find(key)
+	if n == nil {
+		return 0, false
+	}
+	return n.era, true
+}
+
+// Renew notes the present Era with a key whose State has been written to the log.
+func (b *Book[R]) Renew(key string) {
+	if n := b.find(key); n != nil {
+		n.era = b.Era
+	}
+}
+
+// Globals is what is known of no key in particular, and has to outlive a log that is compacted.
+type Globals struct {
+	Seq    uint64
+	Gen    uint32
+	Paused bool
+	Reason string // of the pause
+}
+
+// Globals returns them.
+func (b *Book[R]) Globals() Globals { return Globals{b.seq, b.gen, b.paused, b.pauseReason} }
+
+// SetGlobals sets them. Numbers only rise.
+func (b *Book[R]) SetGlobals(g Globals) {
+	b.seq, b.gen = max(b.seq, g.Seq), max(b.gen, g.Gen)
+	b.paused, b.pauseReason = g.Paused, g.Reason
+}
+
+// Recount begins the counters of Stats at zero, when a log has been replayed.
+func (b *Book[R]) Recount() {
+	b.counts.appended, b.counts.replaced, b.counts.folded, b.counts.stale, b.counts.expired = 0, 0, 0, 0, 0
+	b.lastReserved = time.Time{}
+}
+
+// RanOut returns how many leases have run out since the counters began.
+func (b *Book[R]) RanOut() int64 { return b.counts.expired }
+
+// Advance ends what has ended by now, as every call does.
+func (b *Book[R]) Advance(now time.Time) { b.advance(now) }
+
+// Reserved reports whether a reservation has leases.
+func (b *Book[R]) Reserved(token [16]byte) bool { return b.reservations[token] != nil }
+
+// Nothing reports whether nothing at all is known of any key.
+func (b *Book[R]) Nothing() bool { return b.nodes.used == 0 }
+
+// Size returns how many keys are in the queue, and the bytes of keys and bodies.
+func (b *Book[R]) Size() (keys int, bytes int64) { return b.keys(), b.bytes }

@@ -1,0 +1,240 @@
+package book
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Settle ends leases and returns those ends, by index, that came too late.
+func (b *Book[R]) Settle(now time.Time, ends []queue.End) (stale []int) {
+	b.advance(now)
+	for i := range ends {
+		e := &ends[i]
+		n, at := b.lookup(b.hash(e.Lease.Key))
+		if n == nil || !n.isLeased() || n.more.from.token != e.Lease.Token {
+			stale = append(stale, i)
+			continue
+		}
+		b.end(n, at, now, e)
+	}
+	b.counts.stale += int64(len(stale))
+	return stale
+}
+
+// Extend makes leases last until now + d, and returns those, by index, that had ended.
+func (b *Book[R]) Extend(now time.Time, d time.Duration, leases []queue.Lease) (lost []int) {
+	b.advance(now)
+	for i := range leases {
+		n, _ := b.lookup(b.hash(leases[i].Key))
+		if n == nil || !n.isLeased() || n.more.from.token != leases[i].Token {
+			lost = append(lost, i)
+			continue
+		}
+		n.more.until = b.instant(now).after(d)
+		_, at := n.at.split()
+		b.fix(&b.leases, at)
+	}
+	b.counts.stale += int64(len(lost))
+	return lost
+}
+
+// end ends the lease of a key.
+func (b *Book[R]) end(n *node[R], at int32, now time.Time, e *queue.End) {
+	m := n.more
+	b.unlease(n)
+	if e.Uncertain > 0 {
+		m.quiet = b.instant(now).after(e.Uncertain)
+	}
+	done := e.Done
+	if e.Fate == queue.Commit {
+		done = len(m.leased)
+	}
+	rest := b.commit(n, min(done, len(m.leased)))
+	switch {
+	case len(rest) == 0:
+		b.pardon(n)
+	case e.Fate == queue.Release:
+		if e.Again {
+			m.tries++
+		}
+		if e.After > 0 {
+			m.due = b.instant(now).after(e.After)
+		}
+		b.putBack(n, rest)
+	default:
+		b.park(n, rest, m.leasedPlace, now, e.Reason)
+	}
+	b.settleIn(n, at, now)
+}
+
+// unlease takes the key out of its reservation. Its records stay in leased.
+func (b *Book[R]) unlease(n *node[R]) {
+	m := n.more
+	b.leave(n)
+	b.leased--
+	b.ungen(m.leasedGen)
+	r := m.from
+	m.from = nil
+	if b.held[r.holder]--; b.held[r.holder] == 0 {
+		delete(b.held, r.holder)
+	}
+	if r.suspects {
+		b.suspectsHeld--
+	}
+	if r.live--; r.live > 0 {
+		return
+	}
+	delete(b.reservations, r.token)
+	if r.suspects && !r.ranOut && b.group > 0 {
+		b.group = min(2*b.group, queue.MaxCall)
+	}
+}
+
+func (b *Book[R]) ungen(gen uint32) {
+	if b.gens[gen]--; b.gens[gen] == 0 {
+		delete(b.gens, gen)
+	}
+}
+
+// commit drops the first records that were leased and returns the others.
+func (b *Book[R]) commit(n *node[R], done int) (rest []Rec[R]) {
+	m := n.more
+	for i := range m.leased[:done] {
+		b.bytes -= int64(m.leased[i].Ref.Bytes())
+	}
+	rest = m.leased[done:]
+	m.leased = nil
+	return rest
+}
+
+// pardon forgets what a key was suspected of.
+func (b *Book[R]) pardon(n *node[R]) {
+	m := n.more
+	b.unsuspect(n)
+	m.expired, m.deaths, m.tries = 0, 0, 0
+	b.forgetReplaced(n)
+}
+
+// suspect counts a key that is one, and is not parked any more.
+func (b *Book[R]) suspect(n *node[R]) {
+	if !n.isSuspect() {
+		return
+	}
+	b.suspected++
+	b.group = max(b.group, 1)
+}
+
+func (b *Book[R]) unsuspect(n *node[R]) {
+	if n.isSuspect() {
+		b.suspected--
+	}
+}
+
+// forgetGroup forgets the size of the groups of suspects when there are none. It begins each
+// call: within one a key may stop to be a suspect and another, or itself, become one.
+func (b *Book[R]) forgetGroup() {
+	if b.suspected == 0 {
+		b.group = 0
+	}
+}
+
+// putBack puts records in front of the pile, with the place they had. It is not the earlier
+// one of the two: an Append before it is noticed that a lease has run out has to leave the
+// same as one afterwards.
+func (b *Book[R]) putBack(n *node[R], recs []Rec[R]) {
+	m := n.more
+	p, gen := m.leasedPlace, m.leasedGen
+	if n.waits() {
+		b.ungen(n.gen)
+		gen = min(gen, n.gen)
+	} else {
+		b.waiting++
+	}
+	if n.waits() && n.first.Replaces {
+		for i := range recs {
+			b.bytes -= int64(recs[i].Ref.Bytes())
+		}
+		b.counts.replaced += int64(len(recs))
+		p = p.ofClass(n.place.class())
+	} else {
+		all := slices.Clone(recs)
+		b.eachWaiting(n, func(r *Rec[R]) { all = append(all, *r) })
+		if n.waits() {
+			p = p.withClass(n.place.class())
+		}
+		n.first, m.rest = all[0], all[1:]
+	}
+	n.place, n.gen = p, gen
+	b.gens[gen]++
+}
+
+// park sets records aside. What waits for the key waits behind them, unless it replaces them.
+func (b *Book[R]) park(n *node[R], recs []Rec[R], at place, now time.Time, reason string) {
+	m := n.extra()
+	if n.waits() {
+		b.ungen(n.gen) // what waits behind them counts as settled
+	}
+	b.unsuspect(n)
+	m.parked, m.parkedPlace, m.parkedAt, m.reason = recs, at, now.UnixMilli(), reason
+	m.due = 0
+	b.parked++
+	if !n.waits() || !n.first.Replaces {
+		return
+	}
+	first := n.first
+	rest := m.rest
+	n.first, m.rest = Rec[R]{}, nil
+	b.counts.replaced += int64(b.unpark(n))
+	n.first, m.rest = first, rest
+	b.gens[n.gen]++
+}
+
+// settleIn puts a key where it belongs: into the heap from which it is taken next, or out of
+// the book.
+func (b *Book[R]) settleIn(n *node[R], at int32, now time.Time) {
+	vacant := n.vacant()
+	if m := n.more; m != nil && m.vacant != vacant {
+		if m.vacant = vacant; vacant {
+			b.quiets++
+		} else {
+			b.quiets--
+		}
+	}
+	var to kind
+	switch later := n.more != nil && n.more.dueAt() > b.instant(now); {
+	case n.isLeased():
+		return
+	case vacant && !later:
+		b.leave(n)
+		if n.more != nil {
+			b.quiets--
+		}
+		b.forget(n, at)
+		return
+	case n.isParked():
+		b.leave(n)
+		return
+	case later:
+		to = inDelayed
+	case n.isSuspect():
+		to = inSuspects
+	default:
+		to = inReady
+		n.simplify()
+	}
+	if k, i := n.at.split(); n.at != nowhere && k == to {
+		b.fix(b.heapOf(to), i)
+		return
+	}
+	b.leave(n)
+	b.push(to, at)
+}
+
+// simplify gives back what is only needed for keys that are not simple.
+func (n *node[R]) simplify() {
+	if m := n.more; m != nil && len(m.rest) == 0 && m.replaced == nil && m.expired == 0 && m.tries == 0 {
+		n.more = nil
+	}
+}

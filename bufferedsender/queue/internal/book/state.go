@@ -1,0 +1,200 @@
+package book
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// State is all that is known of a key, for a log that is compacted. Times are in
+// milliseconds since 1970, by the wall clock.
+type State[R Ref] struct {
+	Waiting, Leased, Parked         []Rec[R]
+	Replaced                        *Rec[R]
+	Place, LeasedPlace, ParkedPlace uint64
+	Expired, Deaths, Tries          int
+	Due, Quiet, ParkedAt            int64 // 0: none
+	Reason, ReplacedReason          string
+	Gen, LeasedGen                  uint32
+
+	// Of the lease, if Leased.
+	Token, Holder queue.ID
+	Name          string
+	Company       int   // how many keys were leased with it
+	AsSuspect     bool  // it was leased as a suspect
+	Until         int64 // ns since 1970
+	Uncertain     time.Duration
+}
+
+// Uses calls f with each record that the book has of a key, to be changed in place: a record
+// that lies elsewhere now. It returns false if there is nothing of the key.
+func (b *Book[R]) Uses(key string, f func(*Rec[R])) bool {
+	n := b.find(key)
+	if n == nil {
+		return false
+	}
+	b.eachWaiting(n, f)
+	if m := n.more; m != nil {
+		for _, recs := range [][]Rec[R]{m.leased, m.parked} {
+			for i := range recs {
+				f(&recs[i])
+			}
+		}
+		if m.replaced != nil {
+			f(m.replaced)
+		}
+	}
+	return true
+}
+
+// State returns what is known of a key, false if nothing.
+func (b *Book[R]) State(now time.Time, key string) (s State[R], ok bool) {
+	n := b.find(key)
+	if n == nil {
+		return s, false
+	}
+	b.eachWaiting(n, func(r *Rec[R]) { s.Waiting = append(s.Waiting, *r) })
+	s.Place, s.Gen = uint64(n.place), n.gen
+	m := n.more
+	if m == nil {
+		return s, true
+	}
+	s.Leased, s.Parked, s.Replaced = slices.Clone(m.leased), slices.Clone(m.parked), m.replaced
+	s.LeasedPlace, s.ParkedPlace, s.ParkedAt = uint64(m.leasedPlace), uint64(m.parkedPlace), m.parkedAt
+	s.Expired, s.Deaths, s.Tries = m.expired, m.deaths, m.tries
+	s.Reason, s.ReplacedReason = m.reason, m.replacedReason
+	if at := b.instant(now); m.due > at {
+		s.Due = b.time(m.due).UnixMilli()
+	}
+	if at := b.instant(now); m.quiet > at {
+		s.Quiet = b.time(m.quiet).UnixMilli()
+	}
+	if m.from != nil {
+		s.LeasedGen, s.Until, s.Uncertain = m.leasedGen, b.time(m.until).UnixNano(), m.uncertain
+		s.Token, s.Holder, s.Name, s.Company, s.AsSuspect = m.from.token, m.from.holder, m.from.name, m.from.size, m.from.suspects
+	}
+	return s, true
+}
+
+// Restore makes a key what State has said, whatever is in the book about it.
+func (b *Book[R]) Restore(now time.Time, key string, s State[R]) {
+	b.Remove(now, key)
+	n, i := b.obtain(key)
+	n.era = b.Era // also if Remove has left the end of an Uncertain
+	b.gen = max(b.gen, s.Gen, s.LeasedGen)
+	for _, recs := range [][]Rec[R]{s.Waiting, s.Leased, s.Parked} {
+		for _, r := range recs {
+			b.bytes += int64(r.Ref.Bytes())
+			b.seq = max(b.seq, r.Seq)
+		}
+	}
+	if len(s.Leased)+len(s.Parked)+len(s.Waiting) > 1 || s.Replaced != nil || s.Expired+s.Tries > 0 || s.Due+s.Quiet > 0 || len(s.Waiting) == 0 {
+		b.restoreMore(n, now, &s)
+	}
+	if len(s.Waiting) > 0 {
+		n.first, n.place, n.gen = s.Waiting[0], place(s.Place), s.Gen
+		b.waiting++
+		if len(s.Waiting) > 1 {
+			n.more.rest = slices.Clone(s.Waiting[1:])
+		}
+		if !n.isParked() {
+			b.gens[n.gen]++
+		}
+	}
+	if !n.isParked() {
+		b.suspect(n)
+	}
+	if len(s.Leased) > 0 {
+		n.more.leased = s.Leased
+		n.more.leasedGen = s.LeasedGen
+		b.gens[s.LeasedGen]++
+		b.leased++
+		r := b.reservations[s.Token]
+		if r == nil {
+			r = &reservation{token: s.Token, holder: s.Holder, name: s.Name, size: s.Company, suspects: s.AsSuspect}
+			b.reservations[r.token] = r
+		}
+		r.live++
+		b.held[r.holder]++
+		if r.suspects {
+			b.suspectsHeld++
+		}
+		n.more.from, n.more.until, n.more.uncertain = r, b.instant(time.Unix(0, s.Until)), s.Uncertain
+		b.push(inLeases, i)
+		return
+	}
+	b.settleIn(n, i, now)
+}
+
+func (b *Book[R]) restoreMore(n *node[R], now time.Time, s *State[R]) {
+	m := n.extra()
+	m.leasedPlace, m.parkedPlace = place(s.LeasedPlace), place(s.ParkedPlace)
+	m.expired, m.deaths, m.tries = s.Expired, s.Deaths, s.Tries
+	if s.Due > 0 {
+		m.due = b.instant(time.UnixMilli(s.Due))
+	}
+	if s.Quiet > 0 {
+		m.quiet = b.instant(time.UnixMilli(s.Quiet))
+	}
+	if len(s.Parked) > 0 {
+		m.parked, m.parkedAt, m.reason = s.Parked, s.ParkedAt, s.Reason
+		b.parked++
+	}
+	if s.Replaced != nil {
+		m.replaced, m.replacedReason = s.Replaced, s.ReplacedReason
+		b.bytes += int64(s.Replaced.Ref.Bytes())
+	}
+}
+
+// Remove forgets everything about a key.
+func (b *Book[R]) Remove(now time.Time, key string) {
+	n, i := b.lookup(b.hash(key))
+	if n == nil {
+		return
+	}
+	if n.isLeased() {
+		b.unlease(n)
+		b.commit(n, len(n.more.leased))
+	}
+	if n.waits() {
+		if !n.isParked() {
+			b.ungen(n.gen)
+		}
+		b.dropPile(n)
+		n.first = Rec[R]{}
+		b.waiting--
+	}
+	b.forgetReplaced(n)
+	if n.isParked() {
+		for _, r := range b.takeParked(n) {
+			b.bytes -= int64(r.Ref.Bytes())
+		}
+	} else {
+		b.unsuspect(n)
+	}
+	if m := n.more; m != nil {
+		m.expired, m.deaths, m.tries, m.due, m.quiet = 0, 0, 0, 0, 0
+	}
+	b.settleIn(n, i, now)
+}
+
+// Repeat leases the keys of a reservation that a log tells of, in place of Reserve. size is how many
+// it had, those that are not among keys any more included.
+func (b *Book[R]) Repeat(now time.Time, want *queue.Want, keys []string, records []int, size int, suspects bool) {
+	r := &reservation{token: want.Token, holder: want.Holder, name: want.Name, suspects: suspects}
+	t := taking[R]{b: b, want: want, r: r, now: b.instant(now)}
+	for i, key := range keys {
+		n, at := b.lookup(b.hash(key))
+		if n == nil || !n.waits() || n.isLeased() || n.isParked() {
+			continue
+		}
+		t.bytes = 0
+		for j := range min(records[i], n.pile()) {
+			t.bytes += b.waitingAt(n, j).Ref.Bytes()
+		}
+		t.take(at)
+	}
+	t.done()
+	r.size = size // or a key would seem to have been alone that was not
+}
