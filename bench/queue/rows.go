@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
+)
+
+// row is one question.
+type row struct {
+	name, what  string
+	contestants []contestant
+	measure     func(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error)
+}
+
+// figure is one answer.
+type figure struct {
+	name  string
+	value float64
+}
+
+const (
+	perCall   = 1000
+	bodyBytes = 650
+	lone      = 64
+)
+
+var body = bytes.Repeat([]byte("x"), bodyBytes)
+
+var rows = []row{
+	{"calls", "1000 documents a call of 650 bytes: Append, Reserve and Settle, one after the other", []contestant{ours, bolt, pebbly}, throughCalls},
+	{"lone", "64 callers with one document a call", []contestant{ours, bolt, pebbly}, loneCallers},
+	{"recovery", "opening a queue in which 10⁶ keys wait", []contestant{ours}, recovery},
+	{"through", "after 10⁷ documents have gone through and it is empty", []contestant{ours}, throughAndEmpty},
+	{"hot", "10⁶ appends on 10⁴ keys while nothing is sent", []contestant{ours}, hotKeys},
+}
+
+func rowNames() (names []string) {
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func keysFrom(first, n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("hotel-%012d", first+i)
+	}
+	return keys
+}
+
+// used opens a store, does something with it on the clock, and closes it.
+func used(dir string, c contestant, do func(s store) error) (u measure.Usage, err error) {
+	s, err := c.open(dir)
+	if err != nil {
+		return u, err
+	}
+	var clock measure.Clock
+	clock.Start()
+	err = do(s)
+	u = clock.Stop()
+	return u, errors.Join(err, s.close())
+}
+
+func costs(u measure.Usage, documents int) []figure {
+	return []figure{
+		{"CPU s per 10⁶", u.CPUSeconds / float64(documents) * 1e6},
+		{"documents/s", float64(documents) / u.Seconds},
+	}
+}
+
+// round appends, reserves and settles a call's worth.
+func round(ctx context.Context, s store, first int) error {
+	if err := s.append(ctx, 0, keysFrom(first, perCall), body); err != nil {
+		return err
+	}
+	r, err := s.reserve(ctx, perCall)
+	if err != nil {
+		return err
+	}
+	if r.len() != perCall || r.bytes < perCall*bodyBytes {
+		return fmt.Errorf("%d documents with %d bytes were reserved", r.len(), r.bytes)
+	}
+	return s.settle(ctx, r)
+}
+
+func throughCalls(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
+	documents := p.scaled(200, 2) * perCall
+	u, err := used(dir, c, func(s store) error {
+		for first := 0; first < documents; first += perCall {
+			if err := round(ctx, s, first); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return costs(u, documents), err
+}
+
+func loneCallers(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
+	each := p.scaled(2000, 20)
+	u, err := used(dir, c, func(s store) error {
+		var wg sync.WaitGroup
+		errs := make([]error, lone)
+		for caller := range lone {
+			wg.Go(func() {
+				for i := 0; i < each && errs[caller] == nil; i++ {
+					errs[caller] = s.append(ctx, caller, keysFrom(caller*each+i, 1), body)
+				}
+			})
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	})
+	return costs(u, lone*each), err
+}
+
+func heap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+func recovery(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
+	keys := p.scaled(1000, 2) * perCall
+	_, err := used(dir, c, func(s store) error {
+		for first := 0; first < keys; first += perCall {
+			if err := s.append(ctx, 0, keysFrom(first, perCall), body); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	before, begun := heap(), time.Now()
+	s, err := c.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(begun)
+	figures := []figure{{"s", took.Seconds()}, {"bytes a key", (heap() - before) / float64(keys)}}
+	return figures, s.close()
+}
+
+func throughAndEmpty(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
+	s, err := c.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	const side = 100 // calls whose cost is compared
+	calls := max(p.scaled(10_000, 0), 3*side)
+	some := func(first, n int) (u measure.Usage, err error) {
+		var clock measure.Clock
+		clock.Start()
+		for i := 0; i < n && err == nil; i++ {
+			err = round(ctx, s, (first+i)*perCall)
+		}
+		return clock.Stop(), err
+	}
+	early, err := some(0, side)
+	_, err2 := some(side, calls-2*side)
+	late, err3 := some(calls-side, side)
+	if err := errors.Join(err, err2, err3, s.close()); err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "queue", "log-*"))
+	if err != nil {
+		return nil, err
+	}
+	var size int64
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			return nil, err
+		}
+		size += info.Size()
+	}
+	return []figure{
+		{"files", float64(len(files))}, {"MB", float64(size) / 1e6},
+		{"CPU of the last call to the first", late.CPUSeconds / early.CPUSeconds},
+	}, nil
+}
+
+func hotKeys(ctx context.Context, p *plan, dir string, _ contestant) ([]figure, error) {
+	appends, keys := p.scaled(1000, 20)*perCall, p.scaled(10, 1)*perCall
+	before := heap()
+	q, err := filequeue.Open(filepath.Join(dir, "queue"), nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &fileQueue{q: q, callers: map[int]*queue.Call{}}
+	for first := 0; first < appends; first += perCall {
+		version := fmt.Appendf(nil, "%d", first/keys)
+		if err := s.append(ctx, 0, keysFrom(first%keys, perCall), version); err != nil {
+			return nil, err
+		}
+	}
+	grown := heap() - before
+	sent, last := 0, fmt.Sprint((appends-1)/keys)
+	for {
+		r, err := s.reserve(ctx, perCall)
+		if err != nil {
+			return nil, err
+		}
+		if r.len() == 0 {
+			break
+		}
+		for i := range r.leases {
+			recs := r.leases[i].Records
+			if len(recs) != 1 || string(recs[0].Body) != last {
+				return nil, fmt.Errorf("%s has %d records, the first is %s, and the last value is %s", r.leases[i].Key, len(recs), recs[0].Body, last)
+			}
+		}
+		sent += r.len()
+		if err := s.settle(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if sent != keys {
+		return nil, fmt.Errorf("%d of %d keys were sent", sent, keys)
+	}
+	return []figure{{"documents sent", float64(sent)}, {"bytes of memory a key", grown / float64(keys)}}, q.Close()
+}

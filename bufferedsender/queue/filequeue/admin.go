@@ -1,0 +1,195 @@
+package filequeue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+)
+
+// Contains is of queue.Membership. It reads nothing from the disk.
+func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
+	c, err := q.begin(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	in := make([]bool, len(keys))
+	for i, key := range keys {
+		in[i] = q.book.Contains(key)
+	}
+	return in, c.end()
+}
+
+// Inspect is of queue.Admin.
+func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
+	c, err := q.begin(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if what.Limit == 0 {
+		what.Limit = 100
+	}
+	found := q.book.Inspect(c.now, what.States, what.Keys, what.Limit)
+	entries := make([]queue.Entry, len(found))
+	for i := range found {
+		f, e := &found[i], &entries[i]
+		*e = f.Entry
+		e.Waiting, e.Leased, e.Parked = c.read.addAll(f.Waits), c.read.addAll(f.Held), c.read.addAll(f.Aside)
+		if f.Gone != nil {
+			e.Replaced = &c.read.addAll([]book.Rec[ref]{*f.Gone})[0]
+		}
+	}
+	if err := c.end(); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		e := &entries[i]
+		for _, recs := range [][]queue.Record{e.Waiting, e.Leased, e.Parked} {
+			if len(recs) > 0 {
+				e.Key = recs[0].Key
+			}
+			withoutBodies(recs, what.Bodies)
+		}
+		if e.Replaced != nil && !what.Bodies {
+			e.Replaced.Body = nil
+		}
+	}
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	return entries, nil
+}
+
+func withoutBodies(recs []queue.Record, want bool) {
+	if want {
+		return
+	}
+	for i := range recs {
+		recs[i].Body = nil
+	}
+}
+
+// Park is of queue.Admin.
+func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
+	return q.administer(ctx, keys, func(now time.Time) int { return q.book.Park(now, reason, keys) })
+}
+
+// Unpark is of queue.Admin.
+func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
+	return q.administer(ctx, keys, func(now time.Time) int { return q.book.Unpark(now, keys) })
+}
+
+// Drop is of queue.Admin.
+func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
+	return q.administer(ctx, keys, func(now time.Time) int { return q.book.Drop(now, keys) })
+}
+
+// administer changes keys, and writes what has become of them.
+func (q *Queue) administer(ctx context.Context, keys []string, do func(now time.Time) int) (int, error) {
+	c, err := q.change(ctx, 0, nil)
+	if err != nil {
+		return 0, err
+	}
+	n := do(c.now)
+	c.wake = n > 0
+	if n > 0 {
+		err = c.states(keys)
+	}
+	return n, q.settleDown(ctx, c, err)
+}
+
+// states writes what is known of keys.
+func (c *call) states(keys []string) error {
+	s := c.q.newStates()
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(keys))) {
+		if err := s.add(c.now, key); err != nil {
+			c.q.fail(err)
+			return c.q.log.failed
+		}
+	}
+	return s.write(c)
+}
+
+// settleDown ends a call and syncs what it has written.
+func (q *Queue) settleDown(ctx context.Context, c *call, err error) error {
+	until := q.log.end()
+	if err = errors.Join(err, c.end()); err != nil {
+		return err
+	}
+	if err := q.sync(ctx, until); err != nil {
+		return fmt.Errorf("filequeue: %w", err)
+	}
+	return nil
+}
+
+// Pause is of queue.Admin.
+func (q *Queue) Pause(ctx context.Context, reason string) error {
+	return q.globally(ctx, func() { q.book.Pause(reason) })
+}
+
+// Resume is of queue.Admin.
+func (q *Queue) Resume(ctx context.Context) error { return q.globally(ctx, q.book.Resume) }
+
+func (q *Queue) globally(ctx context.Context, do func()) error {
+	c, err := q.change(ctx, 1<<16, nil)
+	if err != nil {
+		return err
+	}
+	do()
+	c.wake = true
+	return q.settleDown(ctx, c, c.write(kindGlobals, q.globals()))
+}
+
+// Destroy is of queue.Admin. The directory itself stays, and its lock.
+func (q *Queue) Destroy(ctx context.Context) error {
+	c, err := q.change(ctx, 0, nil)
+	if err != nil {
+		return err
+	}
+	h, err := q.log.dir.Create(destroyedName)
+	if err == nil {
+		err = errors.Join(h.Sync(), h.Close(), q.log.dir.SyncNames())
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("filequeue: %w", err), c.end())
+	}
+	release := q.release
+	q.release = func() error { return errors.Join(finishDestroy(q.log.dir), release()) }
+	if err := c.end(); err != nil {
+		return err
+	}
+	return q.Close()
+}
+
+// finishDestroy removes a queue that is marked for it.
+func finishDestroy(dir disk.Folder) error {
+	if f, err := dir.Open(destroyedName); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	} else if err := f.Close(); err != nil {
+		return err
+	}
+	entries, err := dir.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, ok := segmentNumber(e.Name()); ok {
+			if err := dir.Remove(e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	if err := dir.SyncNames(); err != nil { // or the log may be back without the mark
+		return err
+	}
+	return errors.Join(dir.Remove(destroyedName), dir.SyncNames())
+}

@@ -1,0 +1,193 @@
+package filequeue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// slowDisk is one whose sync takes a while.
+func slowDisk(sync time.Duration) *disktest.Disk {
+	d := disktest.New()
+	d.Fail = func(op, _ string) error {
+		if op == "sync" {
+			time.Sleep(sync)
+		}
+		return nil
+	}
+	return d
+}
+
+func TestLoneCallersShareTheSyncsOfASlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers, calls = 64, 50
+		d := slowDisk(5 * time.Millisecond)
+		q := mustOpen(t, d, &Options{SegmentBytes: 1 << 20})
+		require.NoError(t, newAdder(q).append(t.Context(), upload("first", 1)))
+		time.Sleep(time.Second) // the next segment is there
+		before, begun := d.Syncs(), time.Now()
+		var wg sync.WaitGroup
+		for i := range callers {
+			wg.Go(func() {
+				a := newAdder(q)
+				for j := range calls {
+					assert.NoError(t, a.append(t.Context(), upload(fmt.Sprint(i), j)))
+				}
+			})
+		}
+		wg.Wait()
+		syncs := d.Syncs() - before
+		require.GreaterOrEqual(t, callers*calls/syncs, 10, "%d syncs", syncs)
+		require.LessOrEqual(t, time.Since(begun), 2*calls*6*time.Millisecond)
+		require.NoError(t, q.Close())
+	})
+}
+
+func TestAnAppendWhoseContextEndsInTheSyncIsFoundWhenItIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mustOpen(t, slowDisk(time.Second), nil)
+		a := newAdder(q)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		err := a.append(ctx, merge("a", 1))
+		require.ErrorIs(t, err, queue.ErrUnknown)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 100*time.Millisecond, time.Since(begun), "however long the disk takes")
+		a.number--
+		require.NoError(t, a.append(t.Context(), merge("a", 1)))
+		require.GreaterOrEqual(t, time.Since(begun), time.Second, "the repeat is durable")
+		require.Equal(t, map[string][]string{"a": {`merge{"version":1}`}}, contents(t, q), "once")
+		require.NoError(t, q.Close())
+	})
+}
+
+func TestNobodyWaitsForTheDiskButAppend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := mustOpen(t, slowDisk(time.Second), nil)
+		require.NoError(t, newAdder(q).append(t.Context(), upload("a", 1), upload("b", 1)))
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		go func() { assert.NoError(t, newAdder(q).append(t.Context(), upload("c", 1))) }()
+		synctest.Wait()
+		leases, err := q.Reserve(t.Context(), want(1))
+		require.NoError(t, err)
+		_, _, err = q.Settle(t.Context(), commits(leases)...)
+		require.NoError(t, err)
+		require.Zero(t, time.Since(begun))
+		require.NoError(t, q.Close())
+	})
+}
+
+func TestAFullDiskRefusesAppendsAndTakesCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		a := newAdder(q)
+		full := false
+		d.Fail = func(op, _ string) error {
+			if op == "allocate" && full {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		require.NoError(t, a.append(t.Context(), upload("first", 1)))
+		synctest.Wait()
+		full = true
+		kept := 1
+		var err error
+		for ; err == nil; kept++ {
+			r := upload(fmt.Sprint("key", kept), 1)
+			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+			err = a.append(t.Context(), r)
+			synctest.Wait()
+		}
+		kept--
+		require.ErrorIs(t, err, queue.ErrFull)
+		require.NotErrorIs(t, err, queue.ErrUnknown)
+		require.Len(t, contents(t, q), kept, "nothing of the call is kept")
+		for left := kept; left > 0; {
+			leases, err := q.Reserve(t.Context(), want(5))
+			require.NoError(t, err)
+			require.NotEmpty(t, leases)
+			_, _, err = q.Settle(t.Context(), commits(leases)...)
+			require.NoError(t, err, "commits work")
+			left -= len(leases)
+		}
+		require.Error(t, a.append(t.Context(), upload("b", 1)))
+		full = false
+		require.Error(t, a.append(t.Context(), upload("b", 1)), "which finds out that there is room")
+		synctest.Wait()
+		require.NoError(t, a.append(t.Context(), upload("b", 1)))
+		require.NoError(t, q.Close())
+		q = mustOpen(t, d, nil)
+		require.Equal(t, map[string][]string{"b": {`upload{"version":1}`}}, contents(t, q))
+		require.NoError(t, q.Close())
+	})
+}
+
+// A file system that copies on write can be full although the segment was allocated.
+func TestAWriteThatFindsNoRoomKeepsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, nil)
+		a := newAdder(q)
+		require.NoError(t, a.append(t.Context(), upload("a", 1)))
+		synctest.Wait()
+		d.Fail = func(op, _ string) error {
+			if op == "write" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		err := a.append(t.Context(), upload("b", 1), upload("c", 1))
+		require.ErrorIs(t, err, queue.ErrFull)
+		require.NotErrorIs(t, err, queue.ErrUnknown)
+		d.Fail = nil
+		require.NoError(t, a.append(t.Context(), upload("d", 1)), "in the place of what was written by half")
+		d.Crash(everything)
+		q = mustOpen(t, d, nil)
+		require.Len(t, contents(t, q), 2)
+		require.NoError(t, q.Close())
+	})
+}
+
+func TestADiskThatCannotSyncNamesFailsTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		d.Fail = func(op, _ string) error {
+			if op == "sync names" {
+				return syscall.EIO
+			}
+			return nil
+		}
+		_, err := openDisk(d, nil)
+		require.ErrorIs(t, err, syscall.EIO)
+		d.Crash(nothing)
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		d.Fail = func(op, _ string) error {
+			if op == "sync names" {
+				return syscall.EIO
+			}
+			return nil
+		}
+		a := newAdder(q)
+		for i := 0; err == nil || !errors.Is(err, queue.ErrFailed); i++ {
+			require.Less(t, i, 100)
+			err = a.append(t.Context(), upload(fmt.Sprint(i), i))
+		}
+		require.ErrorIs(t, q.Close(), queue.ErrFailed)
+	})
+}

@@ -1,0 +1,172 @@
+package filequeue
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What a key needs in the log beside its text and bodies, about.
+const keyOverhead = 120
+
+// sliceBytes is how much compaction writes before it lets others go on.
+const sliceBytes = 128 << 10
+
+// crowded reports whether the log is larger than three quarters of what it may be.
+func (q *Queue) crowded() bool {
+	keys, live := q.book.Size()
+	live += int64(keys) * keyOverhead
+	return len(q.log.segments) > 1 && q.log.total > max(3*int64(q.options.SegmentBytes), 3*live)
+}
+
+// tidy starts a compaction if there is need. The caller has the lock.
+func (q *Queue) tidy() {
+	if q.compacting || q.closed || q.log.failed != nil || !q.crowded() {
+		return
+	}
+	q.compacting = true
+	q.work.Go(func() {
+		err := q.compact()
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.compacting = false
+		if err != nil && q.quit.Err() == nil && !isFull(err) {
+			q.fail(err)
+		}
+	})
+}
+
+// compact removes segments from the front of the log until it is small enough.
+func (q *Queue) compact() error {
+	for {
+		q.mu.Lock()
+		oldest, crowded := q.log.segments[0], q.crowded() && !q.closed
+		nothing := q.book.Nothing()
+		q.mu.Unlock()
+		if !crowded {
+			return nil
+		}
+		if !nothing { // what comes into the book from now on depends on later segments
+			if err := q.move(oldest); err != nil {
+				return err
+			}
+		}
+		if err := q.drop(oldest); err != nil {
+			return err
+		}
+	}
+}
+
+// move writes the state of all keys that depend on the oldest segment to the head.
+func (q *Queue) move(oldest *segment) error {
+	data := make([]byte, oldest.used)
+	if n, err := oldest.area.ReadAt(data, 0); n < len(data) && err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	seed := seedOf(q.log.id, oldest.number)
+	for at := int64(headerSize); at < oldest.used; {
+		f, ok := parse(data, oldest.number, at, seed)
+		if !ok {
+			return &CorruptError{Segment: oldest.number, Offset: at, Reason: "what was written here is not what it was"}
+		}
+		at += f.size()
+		named, ok := namedIn(&f)
+		if !ok {
+			return &CorruptError{Segment: oldest.number, Offset: int64(f.at.offset), Reason: fmt.Sprintf("a frame of kind %d cannot be read", f.kind)}
+		}
+		for len(named) > 0 {
+			var err error
+			if named, err = q.moveSome(oldest.number, named); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// moveSome writes the state of some of the keys, and returns the others.
+func (q *Queue) moveSome(oldest uint32, keys []string) ([]string, error) {
+	c, err := q.change(q.quit, 2*sliceBytes, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := q.newStates()
+	q.book.Advance(c.now) // the state is to be that of now
+	for n := 0; len(keys) > 0 && len(s.b) < sliceBytes && n < 1000; n++ {
+		if era, ok := q.book.EraOf(keys[0]); ok && era <= oldest {
+			if err = s.add(c.now, keys[0]); err != nil {
+				break
+			}
+			q.book.Renew(keys[0]) // not twice in this frame
+		}
+		keys = keys[1:]
+	}
+	if err == nil {
+		err = s.write(c)
+	}
+	if err != nil {
+		q.fail(err) // some keys say that they were written
+	}
+	if end := c.end(); err == nil {
+		err = end
+	}
+	return keys, err
+}
+
+// namedIn returns the keys that came into the book, or were written whole, with a frame.
+func namedIn(f *frame) (keys []string, ok bool) {
+	d := decoder{b: f.payload}
+	switch f.kind {
+	case kindCall:
+		d.bytes(callHeader - 4)
+		for range d.count() {
+			if keys = append(keys, d.change(position{}).Key); d.bad {
+				return nil, false
+			}
+		}
+	case kindState:
+		for range d.count() {
+			key := d.text()
+			if d.flag() {
+				keys = append(keys, key)
+				d.state(position{})
+			}
+			if d.bad {
+				return nil, false
+			}
+		}
+	}
+	return keys, !d.bad
+}
+
+// drop removes the oldest segment, on which nothing depends any more.
+func (q *Queue) drop(oldest *segment) error {
+	c, err := q.change(q.quit, 1<<16, nil)
+	if err != nil {
+		return err
+	}
+	q.log.first = oldest.number + 1
+	err = c.write(kindAdders, q.addersFrame())
+	if err == nil {
+		err = c.write(kindGlobals, q.globals())
+	}
+	err = q.settleDown(q.quit, c, err)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	q.log.begins = q.log.first
+	q.log.segments = q.log.segments[1:]
+	q.log.total -= oldest.used
+	q.mu.Unlock()
+	q.log.files.Lock() // whoever reads has begun before
+	err = oldest.area.Close()
+	q.log.files.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := q.log.dir.Remove(segmentName(oldest.number)); err != nil {
+		return err
+	}
+	return q.log.dir.SyncNames()
+}

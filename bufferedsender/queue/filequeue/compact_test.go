@@ -1,0 +1,153 @@
+package filequeue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// logBytes is how large the log is, and its bound.
+func logBytes(q *Queue) (total, bound int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	keys, live := q.book.Size()
+	return q.log.total, max(4*int64(q.options.SegmentBytes), 4*(live+int64(keys)*keyOverhead))
+}
+
+func TestOneKeyThatIsLeasedForEverKeepsNoLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		opts := &Options{SegmentBytes: minSegment}
+		q := mustOpen(t, d, opts)
+		a := newAdder(q)
+		require.NoError(t, a.append(t.Context(), merge("stuck", 1), merge("stuck", 2), upload("parked", 1)))
+		_, err := q.Park(t.Context(), "why", "parked")
+		require.NoError(t, err)
+		forEver := want(1)
+		forEver.For = 1000 * time.Hour
+		stuck, err := q.Reserve(t.Context(), forEver)
+		require.NoError(t, err)
+		require.NoError(t, a.append(t.Context(), upload("stuck", 3)))
+		for i := range 3000 { // 200 segments
+			r := upload(fmt.Sprint("key", i%50), i)
+			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+			require.NoError(t, a.append(t.Context(), r))
+			if i%10 == 9 {
+				leases, err := q.Reserve(t.Context(), want(100))
+				require.NoError(t, err)
+				_, _, err = q.Settle(t.Context(), commits(leases)...)
+				require.NoError(t, err)
+			}
+			synctest.Wait()
+			total, bound := logBytes(q)
+			require.LessOrEqual(t, total, bound)
+		}
+		require.Greater(t, q.log.head().number, uint32(150))
+		require.LessOrEqual(t, len(d.Files()), 5, "four segments and the next")
+		before := contents(t, q)
+		require.Equal(t, map[string][]string{
+			"stuck":  {`merge{"version":1}`, `merge{"version":2}`, `upload{"version":3}`},
+			"parked": {`upload{"version":1}`},
+		}, before)
+
+		stale, _, err := q.Settle(t.Context(), queue.End{Lease: stuck[0], Fate: queue.Release, Done: 1})
+		require.NoError(t, err)
+		require.Empty(t, stale, "its lease has outlived all of that")
+		synctest.Wait()
+		d.Crash(everything)
+		q = mustOpen(t, d, opts)
+		require.Equal(t, map[string][]string{"stuck": {`upload{"version":3}`}, "parked": {`upload{"version":1}`}}, contents(t, q))
+		require.NoError(t, q.Close())
+	})
+}
+
+func TestACommitAfterACompactionIsRememberedAcrossARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		opts := &Options{SegmentBytes: minSegment}
+		q := mustOpen(t, d, opts)
+		a := newAdder(q)
+		require.NoError(t, a.append(t.Context(), upload("held", 1)))
+		w := want(1)
+		w.For = 1000 * time.Hour
+		held, err := q.Reserve(t.Context(), w)
+		require.NoError(t, err)
+		churn(t, q, a, 500)
+		_, _, err = q.Settle(t.Context(), commits(held)...)
+		require.NoError(t, err)
+		synctest.Wait()
+		d.Crash(everything)
+		q = mustOpen(t, d, opts)
+		require.Empty(t, contents(t, q))
+		require.NoError(t, q.Close())
+	})
+}
+
+// churn sends records through a queue.
+func churn(t *testing.T, q *Queue, a *adder, n int) {
+	t.Helper()
+	for i := range n {
+		r := upload(fmt.Sprint("churn", i), i)
+		r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+		require.NoError(t, a.append(t.Context(), r))
+		leases, err := q.Reserve(t.Context(), want(10))
+		require.NoError(t, err)
+		_, _, err = q.Settle(t.Context(), commits(leases)...)
+		require.NoError(t, err)
+		synctest.Wait()
+	}
+}
+
+func TestAKeyThatIsReplacedAllTheTimeKeepsItsPlaceThroughCompactions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		opts := &Options{SegmentBytes: minSegment}
+		q := mustOpen(t, d, opts)
+		a := newAdder(q)
+		require.NoError(t, a.append(t.Context(), upload("hot", 0)))
+		time.Sleep(time.Minute)
+		require.NoError(t, a.append(t.Context(), upload("cold", 0)))
+		for i := range 1000 {
+			r := upload("hot", i)
+			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+			require.NoError(t, a.append(t.Context(), r))
+			synctest.Wait()
+		}
+		require.Greater(t, q.log.segments[0].number, uint32(50), "it was compacted")
+		at, err := q.Stats(t.Context())
+		require.NoError(t, err)
+		d.Crash(everything)
+		q = mustOpen(t, d, opts)
+		again, err := q.Stats(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, at.Oldest, again.Oldest)
+		leases, err := q.Reserve(t.Context(), want(1))
+		require.NoError(t, err)
+		require.Equal(t, "hot", leases[0].Key)
+		require.NoError(t, q.Close())
+	})
+}
+
+func TestCallsOfAnEarlierProcessAreKnownAfterCompactions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		opts := &Options{SegmentBytes: minSegment}
+		q := mustOpen(t, d, opts)
+		old := newAdder(q)
+		require.NoError(t, old.append(t.Context(), merge("a", 1)))
+		churn(t, q, newAdder(q), 500)
+		d.Crash(everything)
+		q = mustOpen(t, d, opts)
+		old.q, old.number = q, old.number-1
+		require.NoError(t, old.append(t.Context(), merge("a", 1)))
+		require.Empty(t, contents(t, q), "it was applied, and sent, long ago")
+		require.NoError(t, q.Close())
+	})
+}

@@ -1,0 +1,224 @@
+package filequeue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// segment is a file of the log that is open.
+type segment struct {
+	number uint32
+	area   disk.Area
+	used   int64 // where the next frame begins
+}
+
+// log is the end of the log, and its files. All of it is guarded by Queue.mu but for files.
+type log struct {
+	dir     disk.Folder
+	options *Options
+	id      queue.ID
+
+	segments []*segment // oldest first; the last one is the head
+	total    int64      // used of all
+	unsynced []*segment // oldest first
+	synced   position   // all before is durable
+	next     *segment   // the next head, nil while there is none
+	first    uint32     // the log needs no segment before it; for globals
+	begins   uint32     // the same, as of what is durable; for headers, which are synced before what is in front of them
+
+	syncing bool
+	wanted  position      // somebody waits until it is synced
+	round   chan struct{} // closed when a sync has ended
+	making  bool          // of next
+	made    chan struct{} // closed when it has ended
+	full    error         // why next could not be made
+	failed  error
+
+	files sync.RWMutex // see DESIGN.md, "Locks"
+}
+
+// maxFrame bounds a call, so that offsets in a segment fit into 32 bits.
+const maxFrame = 1 << 30
+
+func (l *log) head() *segment { return l.segments[len(l.segments)-1] }
+
+// end is where the next frame begins, if it fits.
+func (l *log) end() position {
+	h := l.head()
+	return position{h.number, uint32(h.used)} //nolint:gosec // see maxFrame
+}
+
+// fits reports whether there is room for a frame in the head or in the next one.
+func (l *log) fits(size int) bool {
+	return l.next != nil || l.head().used+int64(size) <= int64(l.options.SegmentBytes)
+}
+
+// place returns where the next frame of a size will be written, and makes sure that it is there.
+func (l *log) place(size int, now time.Time) (position, error) {
+	h := l.head()
+	if h.used+int64(size) <= int64(l.options.SegmentBytes) || l.next == nil {
+		return l.end(), nil
+	}
+	next := l.next
+	b := appendI64(newFrame(8), h.used)
+	seal(b, seedOf(l.id, next.number), kindLink, l.synced, now)
+	if _, err := next.area.WriteAt(b, headerSize); err != nil {
+		return position{}, err
+	}
+	next.used = headerSize + int64(len(b))
+	l.total += next.used
+	l.segments = append(l.segments, next)
+	l.unsynced = append(l.unsynced, next)
+	l.next = nil
+	return l.end(), nil
+}
+
+// write writes a frame where place has said.
+func (l *log) write(b []byte, k kind, now time.Time) error {
+	h := l.head()
+	seal(b, seedOf(l.id, h.number), k, l.synced, now)
+	if _, err := h.area.WriteAt(b, h.used); err != nil {
+		return err
+	}
+	h.used += int64(len(b))
+	l.total += int64(len(b))
+	return nil
+}
+
+// isFull reports whether an error of the disk says that there is no room.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// prepare makes the next segment. It needs no lock.
+func (l *log) prepare(number, first uint32) (*segment, error) {
+	name := segmentName(number)
+	area, err := l.dir.Allocate(name, int64(l.options.SegmentBytes))
+	if err != nil {
+		return nil, err
+	}
+	h := header{queue: l.id, number: number, first: first, created: time.Now().UnixNano(), index: l.options.Index, endpoint: l.options.Endpoint}
+	_, err = area.WriteAt(h.encode(), 0)
+	if err == nil {
+		err = area.Sync()
+	}
+	if err == nil {
+		err = l.dir.SyncNames()
+	}
+	if err != nil {
+		return nil, errors.Join(err, area.Close(), l.dir.Remove(name))
+	}
+	return &segment{number: number, area: area, used: headerSize}, nil
+}
+
+// provide has the next segment made unless it is there. The caller has the lock.
+func (q *Queue) provide() {
+	l := &q.log
+	if l.next != nil || l.making || l.failed != nil || q.closed {
+		return
+	}
+	l.making, l.made = true, make(chan struct{})
+	number, first := l.head().number+1, l.begins
+	q.work.Go(func() {
+		next, err := l.prepare(number, first)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		switch {
+		case err == nil:
+			l.next, l.full = next, nil
+		case isFull(err):
+			l.full = fmt.Errorf("filequeue: there is no room for another segment: %w: %w", queue.ErrFull, err)
+		default:
+			q.fail(err)
+		}
+		l.making = false
+		close(l.made)
+	})
+}
+
+// fail ends the queue for good. The caller has the lock.
+func (q *Queue) fail(err error) {
+	if q.log.failed != nil {
+		return
+	}
+	q.log.failed = fmt.Errorf("filequeue: %w: %w", queue.ErrFailed, err)
+	q.options.Logger.Error("the queue has failed", "error", err)
+}
+
+// sync waits until the log is durable up to a position, which is so sooner or later unless the queue
+// fails. Whoever finds nobody syncing starts it, for all.
+func (q *Queue) sync(ctx context.Context, until position) error {
+	l := &q.log
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for l.synced.before(until) {
+		if l.failed != nil {
+			return l.failed
+		}
+		if l.wanted.before(until) {
+			l.wanted = until
+		}
+		if !l.syncing {
+			l.syncing, l.round = true, make(chan struct{})
+			q.work.Go(q.syncWanted)
+		}
+		round := l.round
+		q.mu.Unlock()
+		select {
+		case <-round:
+		case <-ctx.Done():
+			q.mu.Lock()
+			return ctx.Err()
+		}
+		q.mu.Lock()
+	}
+	return nil
+}
+
+// syncYields is how often others may run before a sync; it takes microseconds if they have nothing to do.
+const syncYields = 4
+
+// syncWanted syncs as long as somebody waits for it.
+func (q *Queue) syncWanted() {
+	l := &q.log
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for l.failed == nil && l.synced.before(l.wanted) {
+		// Those whom the last sync has woken write before the next one, or it would be for the
+		// first of them only, and they would take turns in two halves.
+		q.mu.Unlock()
+		for range syncYields {
+			runtime.Gosched()
+		}
+		q.mu.Lock()
+		// Everything before end is written, so that a sync that begins now covers it. The older
+		// segments first: what is synced has to be a beginning of the log.
+		end, segments := l.end(), l.unsynced
+		q.mu.Unlock()
+		var err error
+		for _, s := range segments {
+			if err = s.area.Sync(); err != nil {
+				break
+			}
+		}
+		q.mu.Lock()
+		if err != nil {
+			q.fail(err)
+			break
+		}
+		l.synced = end
+		l.unsynced = l.unsynced[len(segments)-1:] // the last one was the head, and may be written to again
+		close(l.round)
+		l.round = make(chan struct{})
+	}
+	l.syncing = false
+	close(l.round)
+}

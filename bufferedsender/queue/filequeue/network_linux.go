@@ -1,0 +1,32 @@
+package filequeue
+
+import "syscall"
+
+// networkNames are file systems that other machines can have mounted at the same time, by the numbers
+// that statfs(2) has for them.
+var networkNames = map[uint32]string{
+	0x6969:     "NFS",
+	0x517b:     "SMB",
+	0xff534d42: "CIFS",
+	0xfe534d42: "SMB2",
+	0x01021997: "9P",
+	0x5346414f: "AFS",
+	0x00c36400: "Ceph",
+	0x0bd00bd0: "Lustre",
+	0x47504653: "GPFS",
+	0x01161970: "GFS2",
+	0x7461636f: "OCFS2",
+	0x19830326: "BeeGFS",
+	0x73757245: "Coda",
+	0x564c:     "NCP",
+}
+
+// networkName names the file system of a directory if it is one of the network, as far as that can be
+// recognised. FUSE can be anything, and is not.
+func networkName(dir string) string {
+	var st syscall.Statfs_t
+	if syscall.Statfs(dir, &st) != nil {
+		return ""
+	}
+	return networkNames[uint32(st.Type)] //nolint:gosec // signed or not, of 32 or 64 bits
+}

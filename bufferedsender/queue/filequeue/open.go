@@ -1,0 +1,250 @@
+package filequeue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+)
+
+// Open opens the queue in a directory, which nobody else may use as long as it is open, and
+// makes it if need be, unless it is to be read only. It reads all of the log: about two seconds for a million keys that
+// wait. What a crash has left at the end is cut off and logged; damage elsewhere is a *CorruptError,
+// see Repair. Leases of whoever had the queue before have run out.
+//
+// Other errors have ErrLocked, ErrFormat, ErrOther or ErrNetwork in their chains.
+func Open(dir string, opts *Options) (*Queue, error) {
+	options, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d, release, err := take(dir, &options)
+	if err != nil {
+		return nil, err
+	}
+	q, err := open(d, options)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("filequeue: %s: %w", dir, err), release())
+	}
+	q.path, q.release = dir, release
+	return q, nil
+}
+
+// take makes the directory, if it may, and locks it.
+func take(dir string, options *Options) (disk.Folder, func() error, error) {
+	wrap := func(err error) error { return fmt.Errorf("filequeue: %s: %w", dir, err) }
+	d := disk.View(dir)
+	_, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !options.ReadOnly:
+		if d, err = disk.Open(dir); err == nil {
+			// Or the directory may be gone with all that is durable in it.
+			err = disk.View(filepath.Dir(filepath.Clean(dir))).SyncNames()
+		}
+	}
+	if err != nil {
+		return nil, nil, wrap(err)
+	}
+	if network := networkName(dir); network != "" && !options.AllowNetwork {
+		return nil, nil, wrap(fmt.Errorf("%w, %s: what it has synced, and its locks, are not to be relied on; see Options.AllowNetwork", ErrNetwork, network))
+	}
+	release, err := disk.Lock(filepath.Join(dir, lockName))
+	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+		err = fmt.Errorf("%w: %w", ErrLocked, err)
+	}
+	if err != nil {
+		return nil, nil, wrap(err)
+	}
+	return d, release, nil
+}
+
+// open is Open for a folder that is locked.
+func open(dir disk.Folder, options Options) (*Queue, error) {
+	if !options.ReadOnly {
+		if err := finishDestroy(dir); err != nil {
+			return nil, err
+		}
+	}
+	r := recovery{dir: dir, options: &options}
+	if err := r.run(); err != nil {
+		return nil, err
+	}
+	q := &Queue{options: options, release: func() error { return nil }}
+	q.quit, q.cancel = context.WithCancel(context.Background())
+	q.log = log{dir: dir, options: &q.options, id: r.id, first: r.first, begins: r.first}
+	q.clock = newClock(r.last)
+	q.book, q.adders = r.book, r.adders
+	if q.book == nil {
+		q.book = book.New[ref](q.clock.now().Add(-queue.MaxSkew))
+	}
+	err := q.start(&r)
+	if err != nil {
+		q.cancel()
+		return nil, errors.Join(err, q.log.close())
+	}
+	return q, nil
+}
+
+// start mends the end of the log, opens the files, and ends the leases.
+func (q *Queue) start(r *recovery) error {
+	l := &q.log
+	if r.torn > 0 {
+		q.options.Logger.Warn("the end of the queue's log was torn by a crash, and is cut off",
+			"segment", segmentName(r.end.segment), "offset", r.end.offset, "bytes", r.torn)
+	}
+	if !q.options.ReadOnly {
+		if err := r.mend(); err != nil {
+			return err
+		}
+	}
+	if err := l.openFiles(r); err != nil {
+		return err
+	}
+	now := q.clock.now()
+	q.book.Advance(now) // those that had run out before are not news
+	q.book.Recount()
+	q.book.RunOutAll(now)
+	q.book.MaxKeys, q.book.MaxBytes = q.options.MaxKeys, q.options.MaxBytes
+	if q.options.ReadOnly {
+		return nil
+	}
+	if len(l.segments) == 0 {
+		if err := l.create(now); err != nil {
+			return err
+		}
+	}
+	c := call{q: q, now: now}
+	if !l.fits(frameHeader + 64) {
+		next, err := l.prepare(l.head().number+1, l.begins)
+		if err != nil && !isFull(err) {
+			return err
+		}
+		if err == nil {
+			l.next = next
+		}
+	}
+	if l.fits(frameHeader + 64) {
+		if err := c.write(kindOpen, q.globals()); err != nil {
+			return err
+		}
+	}
+	return q.sync(context.Background(), l.end())
+}
+
+// mend cuts off what is behind the end of the log.
+func (r *recovery) mend() error {
+	gone := slices.Concat(r.old, r.empty)
+	slices.Reverse(r.cut) // so that no gap is left by a crash
+	gone = append(gone, r.cut...)
+	for _, name := range gone {
+		if err := r.dir.Remove(name); err != nil {
+			return err
+		}
+		if err := r.dir.SyncNames(); err != nil {
+			return err
+		}
+	}
+	if r.torn > 0 {
+		return r.dir.Cut(segmentName(r.end.segment), int64(r.end.offset))
+	}
+	return nil
+}
+
+// openFiles opens the segments that recovery has read.
+func (l *log) openFiles(r *recovery) error {
+	for _, n := range r.numbers {
+		if n > r.end.segment && n != r.ahead {
+			break
+		}
+		s := &segment{number: n}
+		var err error
+		switch {
+		case l.options.ReadOnly:
+			s.area, err = view(l.dir, segmentName(n))
+		case n < r.end.segment:
+			s.area, err = l.dir.Reopen(segmentName(n), 0)
+		default:
+			s.area, err = l.dir.Reopen(segmentName(n), int64(l.options.SegmentBytes))
+			if isFull(err) { // what waits is to be sent all the same
+				s.area, err = l.dir.Reopen(segmentName(n), 0)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		switch n {
+		case r.ahead:
+			s.used = headerSize
+			l.next = s
+			continue
+		case r.end.segment:
+			s.used = int64(r.end.offset)
+		default:
+			link, _ := r.link(n + 1)
+			s.used = link
+		}
+		l.segments = append(l.segments, s)
+		l.total += s.used
+	}
+	// What was read may be in memory only.
+	l.unsynced = slices.Clone(l.segments)
+	return nil
+}
+
+// create makes the first segment.
+func (l *log) create(now time.Time) error {
+	l.id, l.first, l.begins = queue.NewID(), 1, 1
+	s, err := l.prepare(1, 1)
+	if err != nil {
+		return err
+	}
+	b := appendI64(newFrame(8), 0)
+	seal(b, seedOf(l.id, 1), kindLink, position{}, now)
+	if _, err := s.area.WriteAt(b, headerSize); err != nil {
+		return errors.Join(err, s.area.Close())
+	}
+	s.used += int64(len(b))
+	l.segments, l.unsynced, l.total = []*segment{s}, []*segment{s}, s.used
+	return nil
+}
+
+// viewed is a segment that is only read.
+type viewed struct {
+	fs.File
+	io.ReaderAt
+}
+
+func view(dir fs.FS, name string) (disk.Area, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return viewed{f, f.(io.ReaderAt)}, nil
+}
+
+// Close of a segment that is missing does nothing.
+func (v viewed) Close() error {
+	if v.File == nil {
+		return nil
+	}
+	return v.File.Close()
+}
+
+func (v viewed) ReadAt(b []byte, at int64) (int, error) {
+	if v.File == nil {
+		return 0, fs.ErrNotExist
+	}
+	return v.ReaderAt.ReadAt(b, at)
+}
+
+func (viewed) WriteAt([]byte, int64) (int, error) { return 0, ErrReadOnly }
+func (viewed) Sync() error                        { return ErrReadOnly }

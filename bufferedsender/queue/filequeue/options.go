@@ -1,0 +1,68 @@
+package filequeue
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// Options say what is special about a queue. nil and the zero value are the defaults.
+type Options struct {
+	// Index and Endpoint are what the documents are for. A directory that was made for
+	// another index, or another endpoint, is refused. "" is not compared.
+	// At most 128 and 256 bytes.
+	Index    string
+	Endpoint string
+	// MaxKeys is how many keys may have something in the queue before Append returns
+	// queue.ErrFull. Defaults to any number: each takes up to 100 bytes of memory.
+	MaxKeys int
+	// MaxBytes is the size of all keys and bodies together. Defaults to any; the disk
+	// needs up to four times as much.
+	MaxBytes int64
+	// SegmentBytes is the size of the files. Defaults to 64 MB; at least 16 KB, at most 1 GB.
+	SegmentBytes int
+	// AllowNetwork accepts a file system that other machines may have mounted, too. Whether it
+	// keeps what it has synced, and its locks, is then up to it.
+	AllowNetwork bool
+	// ReadOnly opens a directory that nobody else has open for looking into it. Nothing is
+	// written: Append, Reserve, Settle, Extend and all changes return ErrReadOnly.
+	ReadOnly bool
+	// Logger is told of ends that a crash has torn, and of a failure of the disk. Defaults to none.
+	Logger *slog.Logger
+}
+
+const (
+	defaultSegment = 64 << 20
+	minSegment     = 16 << 10
+	maxSegment     = 1 << 30
+
+	maxIndex    = 128
+	maxEndpoint = 256
+)
+
+func (o *Options) withDefaults() (Options, error) {
+	var set Options
+	if o != nil {
+		set = *o
+	}
+	if set.SegmentBytes == 0 {
+		set.SegmentBytes = defaultSegment
+	}
+	if set.Logger == nil {
+		set.Logger = slog.New(slog.DiscardHandler)
+	}
+	var errs []error
+	if set.MaxKeys < 0 || set.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("MaxKeys is %d and MaxBytes %d: use positive numbers, or 0 for no bound", set.MaxKeys, set.MaxBytes))
+	}
+	if set.SegmentBytes < minSegment || set.SegmentBytes > maxSegment {
+		errs = append(errs, fmt.Errorf("SegmentBytes is %d: use %d to %d, or 0 for %d", set.SegmentBytes, minSegment, maxSegment, defaultSegment))
+	}
+	if len(set.Index) > maxIndex || len(set.Endpoint) > maxEndpoint {
+		errs = append(errs, fmt.Errorf("the Index has %d bytes and the Endpoint %d: %d and %d at the most", len(set.Index), len(set.Endpoint), maxIndex, maxEndpoint))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return set, fmt.Errorf("filequeue: %w", err)
+	}
+	return set, nil
+}

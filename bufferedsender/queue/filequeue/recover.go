@@ -1,0 +1,352 @@
+package filequeue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+)
+
+// recovery reads a log into a book.
+type recovery struct {
+	dir     disk.Folder
+	options *Options
+
+	id      queue.ID
+	numbers []uint32 // of the segments, contiguous
+	empty   []string // files of segments that were being made
+	old     []string // files in front of where the log begins
+	created time.Time
+
+	book    *book.Book[ref]
+	adders  book.Adders
+	first   uint32 // see header.first
+	last    time.Time
+	opened  map[uint32]fs.File // for keyAt
+	current uint32             // the segment in data
+	data    []byte
+	changes []book.Change[ref]
+
+	end   position // of the log
+	torn  int64    // bytes behind it that are to be cut off
+	ahead uint32   // the segment that was prepared to be next, 0: none
+	cut   []string // segments behind the end
+
+	salvage *RepairReport // nil: refuse what is damaged
+}
+
+// run reads the log. It changes nothing on the disk.
+func (r *recovery) run() error {
+	defer r.close()
+	r.opened = make(map[uint32]fs.File)
+	if err := r.list(); err != nil || len(r.numbers) == 0 {
+		return err
+	}
+	// The times of all frames have to be later than the start of the book.
+	r.book = book.New[ref](r.created.Add(-queue.MaxSkew))
+	prev := int64(-1)
+	for i := range r.numbers {
+		end, done, err := r.segment(i, prev)
+		if err != nil {
+			return err
+		}
+		if done {
+			break
+		}
+		prev = end
+	}
+	if r.first > 0 && r.numbers[0] > r.first && r.salvage == nil {
+		return &CorruptError{Reason: fmt.Sprintf("%s is missing", segmentName(r.first))}
+	}
+	return nil
+}
+
+func (r *recovery) close() {
+	for _, f := range r.opened {
+		_ = f.Close() // it was read
+	}
+	r.data = nil
+}
+
+// list finds the segments and reads their headers.
+func (r *recovery) list() error {
+	entries, err := r.dir.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if n, ok := segmentNumber(e.Name()); ok {
+			r.numbers = append(r.numbers, n)
+		}
+	}
+	slices.Sort(r.numbers)
+	var first uint32
+	headers := make(map[uint32]header)
+	for i, n := range r.numbers {
+		h, ok, err := r.header(n)
+		if err == nil && ok {
+			err = h.fits(r.options)
+		}
+		if err != nil {
+			return err
+		}
+		last := i == len(r.numbers)-1
+		switch {
+		case ok && (h.number != n || r.id != queue.ID{} && h.queue != r.id):
+			if r.salvage == nil {
+				return &CorruptError{Segment: n, Reason: "it is a segment of another log"}
+			}
+			r.damaged(n)
+		case ok:
+			r.id, headers[n] = h.queue, h
+			first = max(first, h.first)
+		case last && r.unused(n):
+			r.empty = append(r.empty, segmentName(n))
+		case r.salvage == nil:
+			return &CorruptError{Segment: n, Reason: "it has no header"}
+		default:
+			r.damaged(n)
+		}
+	}
+	if len(r.empty) > 0 {
+		r.numbers = r.numbers[:len(r.numbers)-1]
+	}
+	r.first = first
+	for len(r.numbers) > 0 && slices.Contains(r.numbers, first) && r.numbers[0] < first {
+		r.old = append(r.old, segmentName(r.numbers[0]))
+		r.numbers = r.numbers[1:]
+	}
+	for i, n := range r.numbers {
+		if i > 0 && n != r.numbers[i-1]+1 && r.salvage == nil {
+			return &CorruptError{Reason: fmt.Sprintf("%s is missing", segmentName(r.numbers[i-1]+1))}
+		}
+	}
+	if len(r.numbers) > 0 {
+		r.created = time.Unix(0, headers[r.numbers[0]].created) // 1970 if it cannot be read
+	}
+	return nil
+}
+
+func (r *recovery) header(n uint32) (h header, ok bool, err error) {
+	b := make([]byte, headerSize)
+	if got, err := r.readAt(n, b, 0); got < len(b) {
+		if err != nil && !errors.Is(err, io.EOF) {
+			return h, false, err
+		}
+		return h, false, nil
+	}
+	return decodeHeader(b)
+}
+
+// unused reports whether there is nothing in a segment behind its header.
+func (r *recovery) unused(n uint32) bool {
+	if r.load(n) != nil {
+		return false
+	}
+	return len(r.data) <= headerSize || allZero(r.data[headerSize:])
+}
+
+func allZero(b []byte) bool {
+	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
+}
+
+func (r *recovery) readAt(n uint32, b []byte, at int64) (int, error) {
+	f := r.opened[n]
+	if f == nil {
+		var err error
+		if f, err = r.dir.Open(segmentName(n)); err != nil {
+			return 0, err
+		}
+		r.opened[n] = f
+	}
+	return f.(io.ReaderAt).ReadAt(b, at)
+}
+
+// load reads a segment.
+func (r *recovery) load(n uint32) error {
+	if r.current == n {
+		return nil
+	}
+	r.current = 0
+	if _, err := r.readAt(n, nil, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	info, err := r.opened[n].Stat()
+	if err != nil {
+		return err
+	}
+	r.data = slices.Grow(r.data[:0], int(info.Size()))[:info.Size()]
+	if got, err := r.readAt(n, r.data, 0); got < len(r.data) {
+		return fmt.Errorf("%s: %w", segmentName(n), err)
+	}
+	r.current = n
+	return nil
+}
+
+// segment reads a segment, and returns where it ends. done says that the log ends in it. prev is where the
+// one before ended, -1 for the first.
+func (r *recovery) segment(i int, prev int64) (end int64, done bool, err error) {
+	n := r.numbers[i]
+	if err := r.load(n); err != nil {
+		return 0, false, err
+	}
+	seed := seedOf(r.id, n)
+	end = headerSize
+	for {
+		f, ok := parse(r.data, n, end, seed)
+		if !ok && r.salvage != nil {
+			f, ok = r.skip(n, end, seed)
+		}
+		if !ok {
+			break
+		}
+		replayed := r.replay(&f)
+		if r.salvage != nil {
+			r.salvaged(&f, replayed)
+		} else if !replayed {
+			return 0, false, &CorruptError{Segment: n, Offset: end, Reason: fmt.Sprintf("a frame of kind %d cannot be read", f.kind)}
+		}
+		r.last = later(r.last, f.now)
+		end = int64(f.at.offset) + f.size()
+	}
+	r.end = position{n, uint32(end)} //nolint:gosec // see maxFrame
+	if r.salvage != nil {
+		return end, false, nil // a link that does not fit shows that frames are missing, and which cannot be known
+	}
+	return r.ending(i, end)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// ending decides what the end of the frames of a segment is: that of the segment, that of the
+// log, or damage.
+func (r *recovery) ending(i int, end int64) (_ int64, done bool, err error) {
+	n, at := r.numbers[i], r.end
+	rest := r.data[min(end, int64(len(r.data))):]
+	if i+1 < len(r.numbers) {
+		link, ok := r.link(r.numbers[i+1])
+		if ok && link == end {
+			return end, false, nil
+		}
+	}
+	clean, size := allZero(rest), int64(len(bytes.TrimRight(rest, "\x00")))
+	attested := r.attested(at, end)
+	behind := r.numbers[i+1:]
+	if len(behind) == 1 && r.load(behind[0]) == nil && r.unused(behind[0]) {
+		r.ahead, behind = behind[0], nil
+	}
+	for _, b := range behind {
+		attested = attested || r.load(b) == nil && r.attested(at, headerSize)
+		r.cut = append(r.cut, segmentName(b))
+		size += int64(len(bytes.TrimRight(r.data, "\x00")))
+	}
+	switch {
+	case attested:
+		return 0, false, &CorruptError{Segment: n, Offset: end, Reason: "what was synced here is not there any more, or is not what it was"}
+	case clean && len(behind) == 0:
+		return end, true, nil
+	}
+	r.torn = max(size, 1)
+	return end, true, nil
+}
+
+// link returns where a segment says that the one before it ends.
+func (r *recovery) link(n uint32) (prev int64, ok bool) {
+	b := make([]byte, headerSize+frameHeader+8)
+	if got, _ := r.readAt(n, b, 0); got < len(b) {
+		return 0, false
+	}
+	f, ok := parse(b, n, headerSize, seedOf(r.id, n))
+	if !ok || f.kind != kindLink || len(f.payload) != 8 {
+		return 0, false
+	}
+	return int64(le.Uint64(f.payload)), true //nolint:gosec // see log.place
+}
+
+// attested reports whether a frame of the segment that is loaded, at from or behind it, says that the log was
+// durable beyond a position.
+func (r *recovery) attested(at position, from int64) bool {
+	seed := seedOf(r.id, r.current)
+	for {
+		f, ok := nextFrame(r.data, r.current, from, seed)
+		if !ok {
+			return false
+		}
+		if at.before(f.durable) {
+			return true
+		}
+		from = int64(f.at.offset) + f.size()
+	}
+}
+
+// keyAt returns the key of a record; false if its segment is gone.
+func (r *recovery) keyAt(at position) (string, bool) {
+	if at.segment == r.current {
+		if key, ok := keyIn(r.data, int(at.offset)); ok {
+			return key, true
+		}
+		return "", false
+	}
+	if !slices.Contains(r.numbers, at.segment) {
+		return "", false
+	}
+	b := make([]byte, recordHeader+1024)
+	n, _ := r.readAt(at.segment, b, int64(at.offset))
+	return keyIn(b[:n], 0)
+}
+
+func keyIn(b []byte, at int) (string, bool) {
+	if at < 0 || at+recordHeader > len(b) {
+		return "", false
+	}
+	end := at + recordHeader + int(le.Uint16(b[at+8:]))
+	if end > len(b) {
+		return "", false
+	}
+	return string(b[at+recordHeader : end]), true
+}
+
+// replay does again what a frame says. False: it makes no sense.
+func (r *recovery) replay(f *frame) bool {
+	r.book.Era = f.at.segment
+	switch f.kind {
+	case kindLink:
+		return len(f.payload) == 8 && f.at.offset == headerSize
+	case kindOpen:
+		ok := r.replayGlobals(f)
+		r.book.RunOutAll(f.now)
+		return ok
+	case kindGlobals:
+		return r.replayGlobals(f)
+	case kindClose:
+		return true
+	case kindRanOut:
+		r.book.Advance(f.now)
+		return true
+	case kindCall:
+		return r.replayCall(f)
+	case kindReserve:
+		return r.replayReserve(f)
+	case kindSettle:
+		return r.replaySettle(f)
+	case kindExtend:
+		return r.replayExtend(f)
+	case kindState:
+		return r.replayState(f)
+	case kindAdders:
+		return r.replayAdders(f)
+	}
+	return false
+}

@@ -1,0 +1,302 @@
+package filequeue
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+)
+
+// RepairReport is what a Repair has found. The zero value means that there was nothing to do.
+type RepairReport struct {
+	// Damaged are the files of the directory in which something was wrong, under the names
+	// under which they are kept aside. Remove them when nobody wants to look into them any more.
+	Damaged []string
+	// Missing are files that were not there.
+	Missing []string
+	// Dropped is how many bytes could not be read, Broken how many places that is.
+	Dropped int64
+	Broken  int
+	// Frames is how many operations were read, and Keys how many keys are in the queue after
+	// them. What the others had appended is lost; what they had settled may be sent again; a key whose newest record
+	// is among them has an older one.
+	Frames int
+	Keys   int
+}
+
+// Repair salvages what can be read of a queue that Open refuses with a *CorruptError. Nobody may
+// have it open. It writes the log anew, and keeps copies of the files that were damaged. A crash leaves it to be
+// done again. A queue that Open accepts is not changed.
+//
+// The documents of what is lost have to be added again: if it is not known which, all.
+func Repair(dir string, opts *Options) (RepairReport, error) {
+	options, err := opts.withDefaults()
+	if err != nil {
+		return RepairReport{}, err
+	}
+	options.ReadOnly = true // it makes no directory
+	d, release, err := take(dir, &options)
+	if err != nil {
+		return RepairReport{}, err
+	}
+	report, err := repair(d, options)
+	if err != nil {
+		err = fmt.Errorf("filequeue: %s: %w", dir, err)
+	}
+	return report, errors.Join(err, release())
+}
+
+// repair is Repair for a folder that is locked.
+func repair(dir disk.Folder, options Options) (report RepairReport, err error) {
+	r := recovery{dir: dir, options: &options}
+	var corrupt *CorruptError
+	if err := r.run(); !errors.As(err, &corrupt) {
+		return report, err
+	}
+	if err := removeRepairs(dir); err != nil {
+		return report, err
+	}
+	r = recovery{dir: dir, options: &options, salvage: &report}
+	if err := r.run(); err != nil {
+		return report, err
+	}
+	if r.book == nil || r.id == (queue.ID{}) {
+		return report, errors.New("no segment of the log has a header that can be read")
+	}
+	w := rewrite{dir: dir, options: &options, r: &r, report: &report}
+	return report, w.run()
+}
+
+func removeRepairs(dir disk.Folder) error {
+	entries, err := dir.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), repairPrefix) {
+			if err := dir.Remove(e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// skip finds the next frame that can be read, and counts what is in front of it. Zeros at the end of a segment
+// are no damage.
+func (r *recovery) skip(n uint32, at int64, seed uint32) (frame, bool) {
+	rest := r.data[min(at, int64(len(r.data))):]
+	f, ok := nextFrame(r.data, n, at, seed)
+	if ok {
+		rest = rest[:int64(f.at.offset)-at]
+	} else if allZero(rest) {
+		return f, false
+	}
+	r.salvage.Broken++
+	r.salvage.Dropped += int64(len(rest))
+	r.damaged(n)
+	return f, ok
+}
+
+// salvaged counts a frame.
+func (r *recovery) salvaged(f *frame, ok bool) {
+	if ok {
+		r.salvage.Frames++
+		return
+	}
+	r.salvage.Broken++
+	r.salvage.Dropped += f.size()
+	r.damaged(f.at.segment)
+}
+
+// damaged notes a segment in which something is wrong.
+func (r *recovery) damaged(n uint32) {
+	if name := damagedName(n); !slices.Contains(r.salvage.Damaged, name) {
+		r.salvage.Damaged = append(r.salvage.Damaged, name)
+	}
+}
+
+func damagedName(n uint32) string {
+	return damagedPrefix + strings.TrimPrefix(segmentName(n), segmentPrefix)
+}
+
+// rewrite writes a log that has the state of a book, behind one that is damaged.
+type rewrite struct {
+	dir     disk.Folder
+	options *Options
+	r       *recovery
+	report  *RepairReport
+
+	q       *Queue // to read the records of the old log
+	numbers []uint32
+	area    disk.Area
+	used    int64
+	now     time.Time
+}
+
+func (w *rewrite) run() (err error) {
+	for _, name := range w.report.Damaged {
+		if err := w.keep(name); err != nil {
+			return err
+		}
+	}
+	clock := newClock(w.r.last)
+	w.now = clock.now()
+	w.q = &Queue{book: w.r.book}
+	defer func() { err = errors.Join(err, w.q.log.close()) }()
+	if err := w.openOld(); err != nil {
+		return err
+	}
+	if err := w.writeAll(); err != nil {
+		return err
+	}
+	for _, n := range w.numbers { // the last one is what makes the log begin here
+		if err := errors.Join(w.dir.Rename(repairName(n), segmentName(n)), w.dir.SyncNames()); err != nil {
+			return err
+		}
+	}
+	for _, n := range w.r.numbers {
+		if err := errors.Join(w.dir.Remove(segmentName(n)), w.dir.SyncNames()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func repairName(n uint32) string {
+	return repairPrefix + strings.TrimPrefix(segmentName(n), segmentPrefix)
+}
+
+// keep copies a damaged segment.
+func (w *rewrite) keep(name string) error {
+	from, err := w.dir.Open(segmentPrefix + strings.TrimPrefix(name, damagedPrefix))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if old, err := w.dir.Open(name); err == nil { // of a Repair that was cut short
+		if err := errors.Join(old.Close(), w.dir.Remove(name)); err != nil {
+			return err
+		}
+	}
+	to, err := w.dir.Create(name)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(to, from); err == nil {
+		err = to.Sync()
+	}
+	return errors.Join(err, to.Close(), w.dir.SyncNames())
+}
+
+// openOld opens the old segments, with holes where some are missing.
+func (w *rewrite) openOld() error {
+	l := &w.q.log
+	for i, n := range w.r.numbers {
+		for i > 0 && l.segments[len(l.segments)-1].number+1 < n {
+			missing := l.segments[len(l.segments)-1].number + 1
+			l.segments = append(l.segments, &segment{number: missing, area: viewed{}})
+			w.report.Missing = append(w.report.Missing, segmentName(missing))
+		}
+		area, err := view(w.dir, segmentName(n))
+		if err != nil {
+			return err
+		}
+		l.segments = append(l.segments, &segment{number: n, area: area})
+	}
+	return nil
+}
+
+// writeAll writes what is in the book.
+func (w *rewrite) writeAll() error {
+	entries := w.r.book.Inspect(w.now, 0, nil, math.MaxInt)
+	w.report.Keys = len(entries)
+	first := w.r.numbers[len(w.r.numbers)-1] + 1
+	if err := w.begin(first); err != nil {
+		return err
+	}
+	if err := w.frame(kindGlobals, appendGlobals(newFrame(64), w.r.book.Globals(), first)); err != nil {
+		return err
+	}
+	s := w.q.newStates()
+	flush := func() error {
+		le.PutUint32(s.b[frameHeader:], uint32(len(s.keys))) //nolint:gosec // a few
+		b := s.b
+		s = w.q.newStates()
+		return w.frame(kindState, b)
+	}
+	for i := range entries {
+		key, err := w.q.log.keyAt(positionOf(&entries[i]))
+		if err == nil {
+			err = s.add(w.now, key)
+		}
+		if err == nil && len(s.b) >= sliceBytes {
+			err = flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	return w.finish(first)
+}
+
+func positionOf(e *book.Entry[ref]) position {
+	for _, recs := range [][]book.Rec[ref]{e.Waits, e.Held, e.Aside} {
+		if len(recs) > 0 {
+			return position{recs[0].Ref.segment, recs[0].Ref.offset}
+		}
+	}
+	return position{}
+}
+
+// begin makes the next segment, with a link to the one before. Its header comes last.
+func (w *rewrite) begin(n uint32) error {
+	area, err := w.dir.Allocate(repairName(n), int64(w.options.SegmentBytes))
+	if err != nil {
+		return err
+	}
+	prev := w.used
+	w.numbers, w.area, w.used = append(w.numbers, n), area, headerSize
+	return w.put(kindLink, appendI64(newFrame(8), prev))
+}
+
+// frame writes a frame, into the next segment if there is no room in this one.
+func (w *rewrite) frame(k kind, b []byte) error {
+	if w.used+int64(len(b)) > int64(w.options.SegmentBytes) {
+		if err := w.finish(w.r.first); err != nil {
+			return err
+		}
+		if err := w.begin(w.numbers[len(w.numbers)-1] + 1); err != nil {
+			return err
+		}
+	}
+	return w.put(k, b)
+}
+
+func (w *rewrite) put(k kind, b []byte) error {
+	seal(b, seedOf(w.r.id, w.numbers[len(w.numbers)-1]), k, position{}, w.now)
+	_, err := w.area.WriteAt(b, w.used)
+	w.used += int64(len(b))
+	return err
+}
+
+// finish writes the header of a segment, and syncs it.
+func (w *rewrite) finish(first uint32) error {
+	n := w.numbers[len(w.numbers)-1]
+	h := header{queue: w.r.id, number: n, first: first, created: w.now.UnixNano(), index: w.options.Index, endpoint: w.options.Endpoint}
+	_, err := w.area.WriteAt(h.encode(), 0)
+	if err == nil {
+		err = w.area.Sync()
+	}
+	return errors.Join(err, w.area.Close())
+}

@@ -1,0 +1,106 @@
+package filequeue
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+)
+
+// Reserve is of queue.Queue. What it leases is written, so that it counts as run out if the process
+// ends before it is settled, but not synced.
+func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
+	c, err := q.change(ctx, reserveSize(&want), queue.CheckWant(&want))
+	if err != nil {
+		return nil, err
+	}
+	leases, err := c.reserve(&want)
+	if err = errors.Join(err, c.end()); err != nil {
+		return nil, err
+	}
+	named(leases)
+	return leases, nil
+}
+
+func reserveSize(want *queue.Want) int {
+	return 64 + min(len(want.Name), 1<<16) + 12*max(want.Keys, len(want.Only))
+}
+
+func (c *call) reserve(want *queue.Want) ([]queue.Lease, error) {
+	q := c.q
+	q.book.Advance(c.now) // which may end the reservation
+	repeated := q.book.Reserved(want.Token)
+	found := q.book.Reserve(c.now, want)
+	if len(found) == 0 {
+		return nil, nil
+	}
+	leases := make([]queue.Lease, len(found))
+	for i := range found {
+		l := &found[i]
+		leases[i] = queue.Lease{Token: want.Token, Records: c.read.addAll(l.Recs), Expired: l.Expired, Tries: l.Tries}
+	}
+	if repeated {
+		return leases, nil
+	}
+	b := newFrame(reserveSize(want))
+	b = append(b, want.Token[:]...)
+	b = append(b, want.Holder[:]...)
+	b = appendI64(b, int64(want.For))
+	b = appendI64(b, int64(want.Uncertain))
+	b = appendFlag(b, q.book.OfSuspects(want.Token))
+	b = appendText(b, want.Name)
+	b = appendInt(b, len(found))
+	for i := range found {
+		at := latest(found[i].Recs)
+		b = le.AppendUint32(b, at.segment)
+		b = le.AppendUint32(b, at.offset)
+		b = appendInt(b, len(found[i].Recs))
+	}
+	return leases, c.write(kindReserve, b)
+}
+
+// latest returns where the record lies that stays in the log for longest. It stands for the key: an
+// earlier one may be gone with its segment while this one is still there to be leased.
+func latest(recs []book.Rec[ref]) (at position) {
+	for i := range recs {
+		if p := (position{recs[i].Ref.segment, recs[i].Ref.offset}); at.before(p) {
+			at = p
+		}
+	}
+	return at
+}
+
+// named fills in the keys, when the records have been read.
+func named(leases []queue.Lease) {
+	for i := range leases {
+		leases[i].Key = leases[i].Records[0].Key
+	}
+}
+
+// replayReserve does again what a frame says.
+func (r *recovery) replayReserve(f *frame) bool {
+	d := decoder{b: f.payload}
+	var want queue.Want
+	want.Token, want.Holder = d.id(), d.id()
+	want.For, want.Uncertain = duration(d.i64()), duration(d.i64())
+	suspects := d.flag()
+	want.Name = d.text()
+	n := d.count()
+	keys, records := make([]string, 0, min(n, queue.MaxCall)), make([]int, 0, min(n, queue.MaxCall))
+	for range n {
+		at := position{d.u32(), d.u32()}
+		count := d.count()
+		if d.bad {
+			return false
+		}
+		key, ok := r.keyAt(at)
+		if !ok { // in a segment that is gone, as all of the records: a state of the key follows, or it was settled
+			continue
+		}
+		keys, records = append(keys, key), append(records, count)
+	}
+	r.book.Advance(f.now)
+	r.book.Repeat(f.now, &want, keys, records, n, suspects)
+	return !d.bad
+}

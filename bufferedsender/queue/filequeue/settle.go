@@ -1,0 +1,204 @@
+package filequeue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+func duration(ns int64) time.Duration { return time.Duration(ns) }
+
+// Settle is of queue.Queue. What it has ended is written but not synced: if the machine stops,
+// some of it is sent again.
+func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
+	c, err := q.change(ctx, settleSize(ends), queue.CheckEnds(ends))
+	if err != nil {
+		return nil, leasesOf(ends), err
+	}
+	stale, err = c.settle(ends)
+	if err = errors.Join(err, c.end()); err != nil {
+		return stale, leasesOf(ends), err
+	}
+	return stale, nil, nil
+}
+
+// Exchange is of queue.Exchanger.
+func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+	wrong := errors.Join(queue.CheckWant(&want), queue.CheckEnds(ends))
+	c, err := q.change(ctx, settleSize(ends)+frameHeader+reserveSize(&want), wrong)
+	if err != nil {
+		return nil, nil, leasesOf(ends), err
+	}
+	stale, err = c.settle(ends)
+	if err != nil {
+		return nil, stale, leasesOf(ends), errors.Join(err, c.end())
+	}
+	leases, err = c.reserve(&want)
+	if err = errors.Join(err, c.end()); err != nil {
+		return nil, stale, nil, err // what was leased runs out
+	}
+	named(leases)
+	return leases, stale, nil, nil
+}
+
+func leasesOf(ends []queue.End) []queue.Lease {
+	leases := make([]queue.Lease, len(ends))
+	for i := range ends {
+		leases[i] = ends[i].Lease
+	}
+	return leases
+}
+
+func settleSize(ends []queue.End) int {
+	size := 4
+	for i := range ends {
+		size += 64 + len(ends[i].Lease.Key) + min(len(ends[i].Reason), 1<<16)
+	}
+	return size
+}
+
+func (c *call) settle(ends []queue.End) (stale []queue.Lease, err error) {
+	late := c.q.book.Settle(c.now, ends)
+	for _, i := range late {
+		stale = append(stale, ends[i].Lease)
+	}
+	if len(late) == len(ends) {
+		return stale, nil
+	}
+	c.wake = true
+	b := appendInt(newFrame(settleSize(ends)), len(ends)-len(late))
+	var last queue.ID
+	for i := range ends {
+		if len(late) > 0 && late[0] == i {
+			late = late[1:]
+			continue
+		}
+		b = appendEnd(b, &ends[i], last, !c.q.book.Contains(ends[i].Lease.Key))
+		last = ends[i].Lease.Token
+	}
+	return stale, c.write(kindSettle, b)
+}
+
+// The flags of an end. Most ends are commits of one reservation, and are written as that.
+const (
+	endToken   = 1 << 4 // another token than that of the end before
+	endDetails = 1 << 5
+	endAgain   = 1 << 6
+	// Nothing of the key is left. Who replays a log without its beginning may have something else of
+	// the key, which a state that follows would correct if the key were still there.
+	endLast = 1 << 7
+	endFate = 1<<4 - 1
+)
+
+func appendEnd(b []byte, e *queue.End, last queue.ID, gone bool) []byte {
+	flags := uint8(e.Fate)
+	if e.Lease.Token != last {
+		flags |= endToken
+	}
+	if e.Done > 0 || e.After > 0 || e.Uncertain > 0 || e.Reason != "" {
+		flags |= endDetails
+	}
+	if e.Again {
+		flags |= endAgain
+	}
+	if gone {
+		flags |= endLast
+	}
+	b = append(b, flags)
+	if flags&endToken != 0 {
+		b = append(b, e.Lease.Token[:]...)
+	}
+	b = appendText(b, e.Lease.Key)
+	if flags&endDetails != 0 {
+		b = appendInt(b, e.Done)
+		b = appendI64(b, int64(e.After))
+		b = appendI64(b, int64(e.Uncertain))
+		b = appendText(b, e.Reason)
+	}
+	return b
+}
+
+func (d *decoder) end(last queue.ID) (e queue.End, gone bool) {
+	flags := d.u8()
+	e.Fate, e.Again = queue.Fate(flags&endFate), flags&endAgain != 0
+	e.Lease.Token = last
+	if flags&endToken != 0 {
+		e.Lease.Token = d.id()
+	}
+	e.Lease.Key = d.text()
+	if flags&endDetails != 0 {
+		e.Done, e.After, e.Uncertain, e.Reason = d.count(), duration(d.i64()), duration(d.i64()), d.text()
+	}
+	return e, flags&endLast != 0
+}
+
+func (r *recovery) replaySettle(f *frame) bool {
+	d := decoder{b: f.payload}
+	ends := make([]queue.End, 0, min(d.count(), queue.MaxCall))
+	var last queue.ID
+	var gone []string
+	for d.at < len(d.b) && !d.bad {
+		e, g := d.end(last)
+		ends, last = append(ends, e), e.Lease.Token
+		if g {
+			gone = append(gone, e.Lease.Key)
+		}
+	}
+	if d.bad {
+		return false
+	}
+	r.book.Settle(f.now, ends)
+	for _, key := range gone {
+		if r.book.Contains(key) {
+			r.book.Remove(f.now, key)
+		}
+	}
+	return true
+}
+
+// Extend is of queue.Queue.
+func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
+	var wrong error
+	if d <= 0 {
+		wrong = fmt.Errorf("leases cannot be extended by %v", d)
+	}
+	size := 8
+	for i := range leases {
+		size += 18 + len(leases[i].Key)
+	}
+	c, err := q.change(ctx, size, wrong)
+	if err != nil {
+		return nil, err
+	}
+	late := q.book.Extend(c.now, d, leases)
+	b := appendI64(newFrame(size), int64(d))
+	for i := range leases {
+		if len(late) > 0 && late[0] == i {
+			late = late[1:]
+			lost = append(lost, leases[i])
+			continue
+		}
+		b = append(b, leases[i].Token[:]...)
+		b = appendText(b, leases[i].Key)
+	}
+	if len(lost) < len(leases) {
+		err = c.write(kindExtend, b)
+	}
+	return lost, errors.Join(err, c.end())
+}
+
+func (r *recovery) replayExtend(f *frame) bool {
+	d := decoder{b: f.payload}
+	by := duration(d.i64())
+	var leases []queue.Lease
+	for d.at < len(d.b) && !d.bad {
+		leases = append(leases, queue.Lease{Token: d.id(), Key: d.text()})
+	}
+	if !d.bad {
+		r.book.Extend(f.now, by, leases)
+	}
+	return !d.bad
+}

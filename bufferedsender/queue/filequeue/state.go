@@ -1,0 +1,254 @@
+package filequeue
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+)
+
+// states is a frame with all that is known of some keys, on its way into the log.
+type states struct {
+	q    *Queue
+	b    []byte
+	keys []string
+	recs [][]int // where the records of each key begin in b, in the order of book.Uses
+}
+
+const statesHeader = 4
+
+func (q *Queue) newStates() *states {
+	return &states{q: q, b: append(newFrame(statesHeader), 0, 0, 0, 0)}
+}
+
+// add adds a key. Its records are read from the log.
+func (s *states) add(now time.Time, key string) error {
+	st, ok := s.q.book.State(now, key)
+	s.keys, s.recs = append(s.keys, key), append(s.recs, nil)
+	s.b = appendText(s.b, key)
+	s.b = appendFlag(s.b, ok)
+	if !ok {
+		return nil
+	}
+	s.b = le.AppendUint64(s.b, st.Place)
+	s.b = le.AppendUint32(s.b, st.Gen)
+	err := s.records(st.Waiting)
+	simple := len(st.Leased)+len(st.Parked)+st.Expired+st.Tries == 0 && st.Replaced == nil && st.Due+st.Quiet == 0
+	s.b = appendFlag(s.b, !simple)
+	if simple {
+		return err
+	}
+	var gone []book.Rec[ref]
+	if st.Replaced != nil {
+		gone = append(gone, *st.Replaced)
+	}
+	err = errors.Join(err, s.records(st.Leased), s.records(st.Parked), s.records(gone))
+	s.b = le.AppendUint64(s.b, st.LeasedPlace)
+	s.b = le.AppendUint64(s.b, st.ParkedPlace)
+	s.b = le.AppendUint32(s.b, st.LeasedGen)
+	for _, n := range []int{st.Expired, st.Deaths, st.Tries, st.Company} {
+		s.b = appendInt(s.b, n)
+	}
+	for _, n := range []int64{st.Due, st.Quiet, st.ParkedAt, st.Until, int64(st.Uncertain)} {
+		s.b = appendI64(s.b, n)
+	}
+	for _, text := range []string{st.Reason, st.ReplacedReason, st.Name} {
+		s.b = appendText(s.b, text)
+	}
+	s.b = append(s.b, st.Token[:]...)
+	s.b = append(s.b, st.Holder[:]...)
+	s.b = appendFlag(s.b, st.AsSuspect)
+	return err
+}
+
+// records copies records from where they lie.
+func (s *states) records(recs []book.Rec[ref]) error {
+	s.b = appendInt(s.b, len(recs))
+	for i := range recs {
+		r := recs[i].Ref
+		begin := len(s.b)
+		s.b = append(s.b, make([]byte, recordHeader+int(r.length))...)
+		raw := s.b[begin:]
+		from, err := s.q.log.area(r.segment)
+		if err != nil {
+			return err
+		}
+		if n, err := from.area.ReadAt(raw, int64(r.offset)); n < len(raw) {
+			return err
+		}
+		if _, err := decodeRecord(raw); err != nil { // a new checksum must not make it right
+			return &CorruptError{Segment: r.segment, Offset: int64(r.offset), Reason: err.Error()}
+		}
+		number(raw, recs[i].Seq)
+		last := len(s.recs) - 1
+		s.recs[last] = append(s.recs[last], begin-frameHeader)
+	}
+	return nil
+}
+
+// write writes the frame, and has the book look for the records there.
+func (s *states) write(c *call) error {
+	if len(s.keys) == 0 {
+		return nil
+	}
+	le.PutUint32(s.b[frameHeader:], uint32(len(s.keys))) //nolint:gosec // a few
+	at, err := c.q.log.place(len(s.b), c.now)
+	if err != nil {
+		c.q.fail(err)
+		return c.q.log.failed
+	}
+	if err := c.write(kindState, s.b); err != nil {
+		return err
+	}
+	for i, key := range s.keys {
+		next := 0
+		c.q.book.Uses(key, func(r *book.Rec[ref]) {
+			r.Ref.segment = at.segment
+			r.Ref.offset = at.offset + uint32(frameHeader+s.recs[i][next]) //nolint:gosec // see maxFrame
+			next++
+		})
+		c.q.book.Renew(key)
+	}
+	return nil
+}
+
+func (d *decoder) recs(base position) (recs []book.Rec[ref]) {
+	n := d.count()
+	for range n {
+		c := d.change(base)
+		if d.bad {
+			return nil
+		}
+		recs = append(recs, book.Rec[ref]{Seq: c.Seq, Ref: c.Ref, Replaces: c.Replaces})
+	}
+	return recs
+}
+
+func (d *decoder) state(base position) (st book.State[ref]) {
+	st.Place, st.Gen = d.u64(), d.u32()
+	st.Waiting = d.recs(base)
+	if !d.flag() {
+		return st
+	}
+	st.Leased, st.Parked = d.recs(base), d.recs(base)
+	if gone := d.recs(base); len(gone) > 0 {
+		st.Replaced = &gone[0]
+	}
+	st.LeasedPlace, st.ParkedPlace, st.LeasedGen = d.u64(), d.u64(), d.u32()
+	st.Expired, st.Deaths, st.Tries, st.Company = d.count(), d.count(), d.count(), d.count()
+	st.Due, st.Quiet, st.ParkedAt, st.Until, st.Uncertain = d.i64(), d.i64(), d.i64(), d.i64(), duration(d.i64())
+	st.Reason, st.ReplacedReason, st.Name = d.text(), d.text(), d.text()
+	st.Token, st.Holder = d.id(), d.id()
+	st.AsSuspect = d.flag()
+	return st
+}
+
+func (r *recovery) replayState(f *frame) bool {
+	d := decoder{b: f.payload}
+	base := f.payloadAt()
+	for range d.count() {
+		key := d.text()
+		if !d.flag() {
+			r.book.Remove(f.now, key)
+			continue
+		}
+		st := d.state(base)
+		if d.bad {
+			return false
+		}
+		r.book.Restore(f.now, key, st)
+	}
+	return !d.bad
+}
+
+// globals is a frame with what is known of no key.
+func (q *Queue) globals() []byte { return appendGlobals(newFrame(64), q.book.Globals(), q.log.first) }
+
+func appendGlobals(b []byte, g book.Globals, first uint32) []byte {
+	b = le.AppendUint32(b, first)
+	b = le.AppendUint64(b, g.Seq)
+	b = le.AppendUint32(b, g.Gen)
+	b = appendFlag(b, g.Paused)
+	return appendText(b, g.Reason)
+}
+
+func (r *recovery) replayGlobals(f *frame) bool {
+	d := decoder{b: f.payload}
+	first := d.u32()
+	g := book.Globals{Seq: d.u64(), Gen: d.u32(), Paused: d.flag(), Reason: d.text()}
+	if d.bad {
+		return false
+	}
+	r.first = max(r.first, first)
+	r.book.SetGlobals(g)
+	return true
+}
+
+// payloadAt is where the payload of a frame begins.
+func (f *frame) payloadAt() position { return position{f.at.segment, f.at.offset + frameHeader} }
+
+func (r *recovery) replayCall(f *frame) bool {
+	d := decoder{b: f.payload}
+	base := f.payloadAt()
+	var receipt queue.Receipt
+	call := queue.Call{Adder: d.id(), Number: d.u64()}
+	n := d.count()
+	if n > len(d.b)/recordHeader {
+		return false
+	}
+	r.changes = r.changes[:0]
+	for range n {
+		r.changes = append(r.changes, d.change(base))
+	}
+	for range d.count() {
+		key, count, last := d.text(), d.count(), d.u64()
+		var by []book.Change[ref]
+		for range d.count() {
+			if by = append(by, d.change(base)); d.bad {
+				return false
+			}
+		}
+		if d.bad {
+			return false
+		}
+		if len(by) < count {
+			receipt.Folded += r.book.Fold(key, count, last, by)
+		}
+	}
+	if d.bad {
+		return false
+	}
+	receipt.Replaced, _ = r.book.Append(f.now, r.changes)
+	receipt.Position = r.book.Position()
+	r.adders.Remember(f.now, &call, receipt)
+	return true
+}
+
+// addersFrame is what is remembered of adders, for a log whose beginning is removed: those of an earlier
+// process may still be repeated, by whoever has kept their calls.
+func (q *Queue) addersFrame() []byte {
+	b := newFrame(1 << 10)
+	q.adders.Each(func(adder queue.ID, number uint64, at time.Time, r queue.Receipt) {
+		b = append(b, adder[:]...)
+		b = le.AppendUint64(b, number)
+		b = appendI64(b, at.UnixNano())
+		b = appendText(b, string(r.Position))
+		b = appendInt(b, r.Replaced)
+		b = appendInt(b, r.Folded)
+	})
+	return b
+}
+
+func (r *recovery) replayAdders(f *frame) bool {
+	d := decoder{b: f.payload}
+	for d.at < len(d.b) && !d.bad {
+		call := queue.Call{Adder: d.id(), Number: d.u64()}
+		at := time.Unix(0, d.i64())
+		receipt := queue.Receipt{Position: queue.Position(d.text()), Replaced: d.count(), Folded: d.count()}
+		if !d.bad {
+			r.adders.Remember(at, &call, receipt)
+		}
+	}
+	return !d.bad
+}
