@@ -63,7 +63,7 @@ func check(p Package) (broken []string) {
 			}
 		}
 	}
-	if p.StartsGoroutine && !matchAny(noLeakCheck, folder) && !slices.Contains(p.TestImports, Module+"/internal/testkit") {
+	if p.StartsGoroutine && !matchAny(noLeakCheck, folder) && !looksForLeaks(p) {
 		complain("starts a goroutine, so its tests need func TestMain(m *testing.M) { testkit.Main(m) }")
 	}
 	for _, element := range strings.Split(folder, "/") {
@@ -72,6 +72,13 @@ func check(p Package) (broken []string) {
 		}
 	}
 	return broken
+}
+
+// looksForLeaks reports whether the tests of a package have a TestMain of testkit's, or the
+// one of servers, which is the same with servers to end.
+func looksForLeaks(p Package) bool {
+	servers := Module + "/internal/testkit/servers"
+	return p.Path == servers || slices.Contains(p.TestImports, Module+"/internal/testkit") || slices.Contains(p.TestImports, servers)
 }
 
 // ruleFor returns the most specific rule of a folder.

@@ -32,11 +32,13 @@ const (
 	cli      = "github.com/urfave/cli/v3"
 	uuid     = "github.com/google/uuid"
 	progress = "github.com/schollz/progressbar/v3"
+	history  = "github.com/anishathalye/porcupine"
 	humanize = "github.com/dustin/go-humanize"
 	term     = "golang.org/x/term"
 	azid     = "github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	http     = "net/http"
 	sql      = "database/sql/..."
+	goredis  = "github.com/redis/go-redis/v9"
 )
 
 // otelAPI is what a library may import of OpenTelemetry: not the SDK, which is
@@ -83,7 +85,7 @@ var Rules = []Rule{
 		Folder: "bufferedsender",
 		May: append([]string{
 			"./models/...", "./retry/...", "./events", "./internal/publisher", "./bufferedsender/internal/fold",
-			"./bufferedsender/tuning", "./bufferedsender/deadletter", uuid,
+			"./bufferedsender/tuning", "./bufferedsender/deadletter", "./bufferedsender/queue", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
 		Never: []string{"./search/...", azure, stemmers},
@@ -94,13 +96,30 @@ var Rules = []Rule{
 	},
 	{Folder: "bufferedsender/internal/fold", May: []string{"./models/...", "./internal/wire"}, Never: []string{http}},
 	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
-	{Folder: "bufferedsender/deadletter", May: []string{"./models/..."}, Not: []string{http, sql}},
+	// What keeps files, for those that do; the disk that crashes is for their tests.
+	{Folder: "bufferedsender/internal/disk", Never: []string{http, sql}},
+	{Folder: "bufferedsender/internal/disk/disktest", May: []string{"./bufferedsender/internal/disk"}, Never: []string{http, sql}},
+	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./bufferedsender/internal/disk"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/queue", May: []string{"./models"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", goredis}, Not: []string{http, sql}},
+	// The standard library and the contract only, so that back ends of others can use it.
+	{Folder: "bufferedsender/queue/queuetest", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/queue/internal/...", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
+	{
+		Folder: "bufferedsender/queue/filequeue",
+		May:    []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/...", "./bufferedsender/internal/disk"},
+		Not:    []string{http, sql},
+	},
+	{Folder: "bufferedsender/queue/memqueue", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/..."}, Not: []string{http, sql}},
 
 	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
 	{Folder: "samples/observability", May: append(append([]string{azcore, "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, "./cmd/azsearch/internal/..."}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/..."}},
+	// They serve any queue, so they know none of the back ends.
+	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
 	// Bytes only, below everything: neither a type of this module, nor reflection on those
 	// of others. The emulator reads JSON with a scanner of its own, so that a mistake here
 	// is not also the judge of itself.
@@ -109,12 +128,17 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/test"},
 
 	{Folder: "internal/testkit", May: []string{goleak}},
+	// Starts programs and asks them whether they are there, with no client of theirs: whoever
+	// tests with a server brings the client that is under test.
+	{Folder: "internal/testkit/servers", May: []string{"./internal/testkit"}, Not: []string{sql}},
 	// The harness of the tests of the sender and of what is built on it. It is no test
 	// itself, so that tests of several packages and a program that runs for an hour can
 	// use it; nothing that is built for users may.
 	{Folder: "internal/sendertest", May: append(append([]string{
 		"./internal/testkit", testify, rapid, azcore, "go.opentelemetry.io/otel/sdk/metric/...",
 	}, otelAPI...), public...)},
+	// Beside queuetest, which users may import, for the one search that it needs.
+	{Folder: "internal/queuehistory", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", history}},
 	// A program that is made of tests: each soak may use the harness of what it tries.
 	{Folder: "internal/soak", May: []string{"./internal/sendertest"}},
 	{Folder: "internal/archtest"},
@@ -126,7 +150,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit", "./internal/sendertest",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/queuehistory",
 	testify,
 	"github.com/jarcoal/httpmock",
 	rapid,
@@ -140,6 +164,8 @@ var TestsMay = []string{
 // other folders included: whoever needs one elsewhere wants that folder.
 var homes = map[string]string{
 	stemmers: "search/searchtest/internal/textindex/analysis",
+	// Whoever wants Redis wants the queue; a program that only sends builds no client of it.
+	goredis: "bufferedsender/queue/redisqueue",
 }
 
 // noLeakCheck are the folders whose packages may start goroutines without a

@@ -1,0 +1,343 @@
+package redisqueue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// classScale is what a class adds to the score of a place; shard.lua has it, too.
+const classScale = 1 << 42
+
+// Stats is of queue.Queue. They are of the shards one after the other. Oldest is Estimated while more than a
+// thousand keys of a shard are leased, or not due.
+func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
+	if err := q.begin(ctx); err != nil {
+		return s, err
+	}
+	defer q.end()
+	oldest := int64(-1)
+	for shard := range q.shards {
+		r, err := q.again3(ctx, statsScript, shard)
+		if err != nil {
+			return s, err
+		}
+		s.Waiting += r.int()
+		s.Leased += r.int()
+		s.Parked += r.int()
+		s.Bytes += r.int()
+		if place := r.int(); place >= 0 && (oldest < 0 || place < oldest) {
+			oldest = place
+		}
+		s.Appended += r.int()
+		s.Replaced += r.int()
+		s.Folded += r.int()
+		s.Stale += r.int()
+		s.Expired += r.int()
+		if ms := r.int(); ms > 0 && time.UnixMilli(ms).After(s.LastReserved) {
+			s.LastReserved = time.UnixMilli(ms)
+		}
+		paused, reason := r.int() == 1, r.string()
+		if paused && !s.Paused {
+			s.Paused, s.PauseReason = true, reason
+		}
+		s.Estimated = r.int() == 1 || s.Estimated
+		if r.err != nil {
+			return s, r.err
+		}
+	}
+	s.Estimated = s.Estimated || len(q.shards) > 1
+	if oldest >= 0 {
+		s.Oldest = time.UnixMilli(oldest % classScale)
+	}
+	return s, nil
+}
+
+// again3 runs a script until it does not answer 3: so many leases had run out that it has done
+// nothing else.
+func (q *Queue) again3(ctx context.Context, s *script, shard int, args ...any) (*reader, error) {
+	for {
+		r, _, err := q.on(ctx, s, shard, 0, args...)
+		if err != nil {
+			return nil, err
+		}
+		if r.int() != 3 {
+			return r, r.err
+		}
+	}
+}
+
+// Contains is of queue.Membership.
+func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
+	if err := q.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer q.end()
+	byShard := divide(q, keys, func(k *string) string { return *k })
+	there := map[string]bool{}
+	for s, its := range byShard {
+		for chunk := range slices.Chunk(its, perScript) {
+			_, found, err := q.peek(ctx, s, chunk, "")
+			if err != nil {
+				return nil, err
+			}
+			for i := range found {
+				there[found[i].Key] = found[i].State != 0
+			}
+		}
+	}
+	out := make([]bool, len(keys))
+	for i, k := range keys {
+		out[i] = there[k]
+	}
+	return out, nil
+}
+
+// peek reads entries: with bodies ("1"), without ("0"), or without records ("").
+func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies string) (now time.Time, entries []entry, err error) {
+	args := []any{"get", bodies}
+	for _, k := range keys {
+		args = append(args, k)
+	}
+	r, _, err := q.on(ctx, peekScript, shard, 0, args...)
+	if err != nil {
+		return now, nil, err
+	}
+	now = time.UnixMilli(r.int())
+	for r.more() {
+		e, err := parseEntry(r.string(), r.string(), now)
+		if err != nil {
+			return now, nil, err
+		}
+		if holder := r.string(); holder != "" || e.State&queue.Leased != 0 {
+			e.Holder = holder
+		}
+		if bodies != "" {
+			e.fill(r, bodies == "1")
+		}
+		entries = append(entries, e)
+	}
+	return now, entries, r.err
+}
+
+// Inspect is of queue.Admin. It reads the whole queue, a thousand keys at a time, unless it is asked for
+// keys; what changes meanwhile is seen before or after.
+func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
+	if err := q.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer q.end()
+	limit := cmp.Or(what.Limit, 100)
+	var found []entry
+	take := func(e entry) {
+		if e.State == 0 || what.States != 0 && e.State&what.States == 0 {
+			return
+		}
+		found = append(found, e)
+		if len(found) > 4*limit+1000 {
+			slices.SortFunc(found, compareEntries)
+			found = found[:limit]
+		}
+	}
+	byShard := divide(q, what.Keys, func(k *string) string { return *k })
+	for s := range q.shards {
+		if _, err := q.again3(ctx, peekScript, s, "end"); err != nil {
+			return nil, err
+		}
+		if what.Keys != nil {
+			for chunk := range slices.Chunk(byShard[s], perScript) {
+				_, its, err := q.peek(ctx, s, chunk, "")
+				if err != nil {
+					return nil, err
+				}
+				for _, e := range its {
+					take(e)
+				}
+			}
+			continue
+		}
+		if err := q.scan(ctx, s, take); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(found, compareEntries)
+	found = slices.CompactFunc(found, func(a, b entry) bool { return a.Key == b.Key }) // a scan can say a key twice
+	var out []queue.Entry
+	for i := range found[:min(len(found), limit)] {
+		_, its, err := q.peek(ctx, q.shardOf(found[i].Key), []string{found[i].Key}, map[bool]string{true: "1", false: "0"}[what.Bodies])
+		if err != nil {
+			return nil, err
+		}
+		if len(its) == 1 && its[0].State != 0 {
+			out = append(out, its[0].Entry)
+		}
+	}
+	return out, nil
+}
+
+// scan reads all entries of a shard.
+func (q *Queue) scan(ctx context.Context, shard int, take func(entry)) error {
+	for cursor := "0"; ; {
+		r, _, err := q.on(ctx, peekScript, shard, 0, "scan", cursor)
+		if err != nil {
+			return err
+		}
+		now := time.UnixMilli(r.int())
+		cursor = r.string()
+		for r.more() {
+			e, err := parseEntry(r.string(), r.string(), now)
+			if err != nil {
+				return err
+			}
+			take(e)
+		}
+		if r.err != nil {
+			return r.err
+		}
+		if cursor == "0" {
+			return nil
+		}
+	}
+}
+
+// Park is of queue.Admin.
+func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
+	return q.admin(ctx, "park", reason, keys)
+}
+
+// Unpark is of queue.Admin.
+func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
+	return q.admin(ctx, "unpark", "", keys)
+}
+
+// Drop is of queue.Admin.
+func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
+	return q.admin(ctx, "drop", "", keys)
+}
+
+func (q *Queue) admin(ctx context.Context, what, reason string, keys []string) (n int, err error) {
+	if err := q.begin(ctx); err != nil {
+		return 0, err
+	}
+	defer q.end()
+	byShard := divide(q, keys, func(k *string) string { return *k })
+	for s, its := range byShard {
+		for chunk := range scripts(its, len(keys) == 0) {
+			args := []any{what, reason}
+			for _, k := range chunk {
+				args = append(args, k)
+			}
+			r, err := q.again3(ctx, adminScript, s, args...)
+			if err != nil {
+				return n, err
+			}
+			n += int(r.int())
+		}
+	}
+	q.wake()
+	return n, nil
+}
+
+// Pause is of queue.Admin.
+func (q *Queue) Pause(ctx context.Context, reason string) error { return q.each(ctx, "pause", reason) }
+
+// Resume is of queue.Admin.
+func (q *Queue) Resume(ctx context.Context) error { return q.each(ctx, "resume", "") }
+
+func (q *Queue) each(ctx context.Context, what, reason string) error {
+	if err := q.begin(ctx); err != nil {
+		return err
+	}
+	defer q.end()
+	for s := range q.shards {
+		if _, err := q.again3(ctx, adminScript, s, what, reason); err != nil {
+			return err
+		}
+	}
+	q.wake()
+	return nil
+}
+
+// Destroy is of queue.Admin. The first shard goes last: until then the queue can be opened, and destroyed again.
+func (q *Queue) Destroy(ctx context.Context) error {
+	if err := q.begin(ctx); err != nil {
+		return err
+	}
+	err := func() error {
+		defer q.end()
+		for s := len(q.shards) - 1; s >= 0; s-- {
+			if _, _, err := q.run(ctx, destroyScript, s, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}()
+	if err != nil {
+		return err
+	}
+	return q.Close()
+}
+
+// Repaired is what Repair has found.
+type Repaired struct {
+	// Keys is how many keys have something in the queue.
+	Keys int64
+	// Lost is how many of their records were not there any more.
+	Lost int64
+}
+
+// Repair makes a queue consistent again from which somebody has removed keys, or in which the server
+// has evicted some: what has lost its record is dropped and counted, and everything else is put in its place. All
+// leases end. The server does nothing else meanwhile, about two seconds for each hundred
+// thousand keys of a shard; a shard of more than most keys is refused.
+func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error) {
+	if err := q.begin(ctx); err != nil {
+		return done, err
+	}
+	defer q.end()
+	for s := range q.shards {
+		client, err := q.patient(ctx, s)
+		if err != nil {
+			return done, err
+		}
+		answer, err := eval(ctx, client, repairScript, q.shards[s].keys, []any{q.clock(), q.shards[s].epoch, q.channel, most})
+		if err != nil {
+			return done, meaning(err, q.shards[s].keys[0])
+		}
+		r := read(answer)
+		keys, lost := r.int(), r.int()
+		if keys < 0 {
+			return done, fmt.Errorf("redisqueue: shard %d has more than %d keys", s, most)
+		}
+		done.Keys += keys
+		done.Lost += lost
+		if q.o.Logger != nil {
+			q.o.Logger.WarnContext(ctx, "queue repaired", "queue", q.name, "shard", s, "keys", keys, "lost", lost)
+		}
+	}
+	q.wake()
+	return done, nil
+}
+
+// patient is a client that waits for the answer of a long script: with the time-out of the others, three seconds as a
+// rule, it would send the script again while the first one runs, and the server would do both.
+func (q *Queue) patient(ctx context.Context, shard int) (Client, error) {
+	c := q.client
+	if cluster, ok := c.(*redis.ClusterClient); ok {
+		node, err := cluster.MasterForKey(ctx, q.shards[shard].keys[0])
+		if err != nil {
+			return nil, fmt.Errorf("redisqueue: %w", err)
+		}
+		c = node
+	}
+	if node, ok := c.(*redis.Client); ok {
+		return node.WithTimeout(time.Hour), nil
+	}
+	return c, nil
+}

@@ -1,0 +1,274 @@
+package redisqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// part is what one script appends.
+type part struct {
+	folds, records int
+	args           []any // folds first
+	recordArgs     []any
+	bytes          int
+}
+
+// parts are those of a shard, in order.
+type parts []*part
+
+// room returns the part that takes another entry of this size: the last one, or a new one. Folds come before
+// records in a script, so one behind records begins a new part; there are none in a call.
+func (p *parts) room(entries, bytes int) *part {
+	if n := len(*p); n > 0 {
+		if last := (*p)[n-1]; last.folds+last.records+entries <= perScript && last.bytes+bytes <= scriptBytes {
+			last.bytes += bytes
+			return last
+		}
+	}
+	*p = append(*p, &part{bytes: bytes})
+	return (*p)[len(*p)-1]
+}
+
+// Append is of queue.Queue. See the package for what one call is.
+func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
+	if err := queue.CheckCall(&call); err != nil {
+		return queue.Receipt{}, fmt.Errorf("redisqueue: %w", err)
+	}
+	if call.Number >= 1<<48 {
+		return queue.Receipt{}, fmt.Errorf("redisqueue: the number %d of the call is 2^48 or more", call.Number)
+	}
+	if err := q.begin(ctx); err != nil {
+		return queue.Receipt{}, err
+	}
+	defer q.end()
+	before, err := q.before(ctx, &call)
+	if err != nil {
+		return queue.Receipt{}, err
+	}
+	receipt, err := q.append(ctx, &call, before)
+	if err == nil {
+		q.wake()
+	}
+	return receipt, err
+}
+
+// before returns the generations of the calls that an adder has made so far, by shard, and refuses one that is older
+// than the last of them, which may have been about keys of other shards. Nobody but the shards can know: another object
+// may have brought the last call.
+func (q *Queue) before(ctx context.Context, call *queue.Call) ([]int64, error) {
+	generations := make([]int64, len(q.shards))
+	if len(q.shards) == 1 {
+		return generations, nil
+	}
+	numbers, errs := make([]int64, len(q.shards)), make([]error, len(q.shards))
+	var wg sync.WaitGroup
+	limit := make(chan struct{}, 8)
+	for s := range q.shards {
+		limit <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-limit }()
+			r, _, err := q.on(ctx, adderScript, s, 0, call.Adder[:])
+			if err != nil {
+				errs[s] = err
+				return
+			}
+			numbers[s], generations[s] = r.int(), r.int()
+			errs[s] = r.err
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if call.Number < uint64(max(slices.Max(numbers), 0)) { //nolint:gosec // not negative
+		return nil, fmt.Errorf("redisqueue: %w", queue.ErrTooOld)
+	}
+	return generations, nil
+}
+
+func (q *Queue) append(ctx context.Context, call *queue.Call, before []int64) (receipt queue.Receipt, err error) {
+	byShard := q.divide(call)
+	answers := make([]shardAnswer, len(q.shards))
+	work := func(shard int) { answers[shard] = q.appendTo(ctx, call, shard, byShard[shard]) }
+	var busy []int
+	for s, p := range byShard {
+		if len(p) > 0 {
+			busy = append(busy, s)
+		}
+	}
+	if len(busy) == 1 {
+		work(busy[0])
+	} else {
+		var wg sync.WaitGroup
+		limit := make(chan struct{}, 8)
+		for _, s := range busy {
+			limit <- struct{}{}
+			wg.Go(func() { work(s); <-limit })
+		}
+		wg.Wait()
+	}
+	kept := false
+	var errs []error
+	for _, s := range busy {
+		a := answers[s]
+		kept = kept || a.kept
+		if a.err != nil {
+			errs = append(errs, a.err)
+		}
+		receipt.Replaced += a.replaced
+		receipt.Folded += a.folded
+		receipt.Piles = append(receipt.Piles, a.piles...)
+	}
+	if len(errs) > 0 {
+		err = errors.Join(errs...)
+		if kept && !errors.Is(err, queue.ErrUnknown) {
+			err = fmt.Errorf("%w: %w", queue.ErrUnknown, err)
+		}
+		return queue.Receipt{}, err
+	}
+	receipt.Position = q.position(before, answers)
+	return receipt, nil
+}
+
+// divide cuts a call into scripts, by shard. A call with nothing in it is one for the first shard,
+// which remembers its number.
+func (q *Queue) divide(call *queue.Call) []parts {
+	byShard := make([]parts, len(q.shards))
+	for i := range call.Folds {
+		f := &call.Folds[i]
+		args := []any{f.Key, f.Count, f.Last, len(f.Records)}
+		size := len(f.Key)
+		for j := range f.Records {
+			args = append(args, encode(&f.Records[j], queue.Origin{}))
+			size += len(f.Records[j].Body)
+		}
+		p := byShard[q.shardOf(f.Key)].room(1, size)
+		p.folds++
+		p.args = append(p.args, args...)
+	}
+	for i := range call.Records {
+		r := &call.Records[i]
+		p := byShard[q.shardOf(r.Key)].room(1, len(r.Key)+len(r.Body))
+		p.records++
+		if p.recordArgs == nil {
+			p.recordArgs = make([]any, 0, 2*min(len(call.Records)-i, perScript))
+		}
+		p.recordArgs = append(p.recordArgs, r.Key, encode(r, queue.Origin{Adder: call.Adder, Number: call.Number, Index: i}))
+	}
+	if len(call.Folds)+len(call.Records) == 0 {
+		byShard[0].room(0, 0)
+	}
+	return byShard
+}
+
+type shardAnswer struct {
+	replaced, folded int
+	generation       int64
+	piles            []queue.Pile
+	kept             bool // something of it at least, perhaps
+	err              error
+}
+
+// appendTo runs the scripts of one shard, one after the other. Their sums are of the whole call, so that the
+// last answer has them all, and a repeat gets the same.
+func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps parts) (a shardAnswer) {
+	n := int64(len(q.shards))
+	keys, bytes := (int64(q.o.MaxKeys)+n-1)/n, (q.o.MaxBytes+n-1)/n
+	for i, p := range ps {
+		args := make([]any, 0, 7+len(p.args)+len(p.recordArgs))
+		args = append(args, call.Adder[:], call.Number, i, keys, bytes, p.folds, p.records)
+		r, sent, err := q.on(ctx, appendScript, shard, int(q.o.Durability), append(append(args, p.args...), p.recordArgs...)...)
+		if err != nil {
+			a.kept = a.kept || sent
+			if sent {
+				err = fmt.Errorf("%w: %w", queue.ErrUnknown, err)
+			}
+			a.err = err
+			return a
+		}
+		a.kept = true
+		a.replaced, a.folded, a.generation = int(r.int()), int(r.int()), r.int()
+		for i := 0; i < len(p.recordArgs); i += 2 {
+			a.piles = dropPile(a.piles, p.recordArgs[i].(string)) // as an earlier part has left it
+		}
+		for r.more() {
+			key, seqs := r.string(), r.string()
+			a.piles = append(a.piles, queue.Pile{Key: key, Records: r.records(key, seqs)})
+		}
+		if r.err != nil {
+			a.err = fmt.Errorf("%w: %w", queue.ErrUnknown, r.err)
+			return a
+		}
+	}
+	return a
+}
+
+// dropPile forgets the pile of a key of which a later part of the call has records again: it may be low now.
+func dropPile(piles []queue.Pile, key string) []queue.Pile {
+	for i := range piles {
+		if piles[i].Key == key {
+			return append(piles[:i], piles[i+1:]...)
+		}
+	}
+	return piles
+}
+
+// position writes the generations of an answer, and those of earlier calls of the adder: of each shard that has
+// one, its number, the generation and the epoch. A shard by itself never goes back to an earlier one.
+func (q *Queue) position(before []int64, answers []shardAnswer) queue.Position {
+	var b strings.Builder
+	for s := range q.shards {
+		g := max(answers[s].generation, before[s])
+		if g > 0 {
+			if b.Len() > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.Itoa(s) + "." + strconv.FormatInt(g, 10) + "." + q.shards[s].epoch)
+		}
+	}
+	return queue.Position(b.String())
+}
+
+// Settled is of queue.Queue.
+func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
+	if err := q.begin(ctx); err != nil {
+		return false, err
+	}
+	defer q.end()
+	if at == "" {
+		return true, nil
+	}
+	settled := true
+	for one := range strings.SplitSeq(string(at), ",") {
+		f := strings.Split(one, ".")
+		if len(f) != 3 {
+			return false, fmt.Errorf("redisqueue: position %q makes no sense", at)
+		}
+		s, err1 := strconv.Atoi(f[0])
+		g, err2 := strconv.ParseInt(f[1], 10, 64)
+		if err := errors.Join(err1, err2); err != nil || s < 0 || s >= len(q.shards) {
+			return false, fmt.Errorf("redisqueue: position %q makes no sense", at)
+		}
+		if f[2] != q.shards[s].epoch {
+			return false, fmt.Errorf("redisqueue: shard %d was made anew: %w", s, queue.ErrLost)
+		}
+		answer, _, err := q.run(ctx, settledScript, s, 0, q.clock(), q.shards[s].epoch, q.channel, g)
+		if err != nil {
+			return false, err
+		}
+		switch n, _ := answer.(int64); n {
+		case 0:
+			settled = false // the others end their generation all the same
+		case 2:
+			return false, fmt.Errorf("redisqueue: shard %d does not know the generation %d: %w", s, g, queue.ErrLost)
+		}
+	}
+	return settled, nil
+}

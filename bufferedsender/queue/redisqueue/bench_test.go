@@ -1,0 +1,140 @@
+//go:build unix
+
+package redisqueue
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// cpuOf is what a process has used of the processor, from /proc.
+func cpuOf(t testing.TB, pid int) time.Duration {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	user, err1 := strconv.Atoi(f[11])
+	system, err2 := strconv.Atoi(f[12])
+	require.NoError(t, err1)
+	require.NoError(t, err2)
+	return time.Duration(user+system) * (time.Second / 100)
+}
+
+func cpuOfThis(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkTrip takes records of 650 bytes through Append, Reserve and Settle, on a server that syncs each
+// second, and reports the CPU seconds of client and server for a million of them.
+//
+//	go test ./bufferedsender/queue/redisqueue -run '^$' -bench Trip -benchtime 300x
+func BenchmarkTrip(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("%d a call", n), func(b *testing.B) {
+			server := servers.NewRedis(b)
+			q, err := New(b.Context(), newClient(b, server.Addr()), newName(b), nil)
+			require.NoError(b, err)
+			records, adder, holder := make([]queue.Record, n), queue.NewID(), queue.NewID()
+			body := bytes.Repeat([]byte("x"), 650)
+			var parts [3]struct{ client, server time.Duration }
+			measure := func(part int, f func()) {
+				c, s := cpuOfThis(b), cpuOf(b, server.PID())
+				f()
+				parts[part].client += cpuOfThis(b) - c
+				parts[part].server += cpuOf(b, server.PID()) - s
+			}
+			number := uint64(0)
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range records {
+					records[i] = queue.Record{Key: "hotel-" + strconv.FormatUint(rand.Uint64(), 36), Op: models.ActionTypeUpload, Body: body}
+				}
+				number++
+				var leases []queue.Lease
+				measure(0, func() {
+					_, err := q.Append(b.Context(), queue.Call{Adder: adder, Number: number, Records: records})
+					require.NoError(b, err)
+				})
+				measure(1, func() {
+					leases, err = q.Reserve(b.Context(), queue.Want{Token: queue.NewID(), Holder: holder, Keys: n, Bytes: 1 << 30, For: time.Minute})
+					require.NoError(b, err)
+					require.Len(b, leases, n)
+				})
+				measure(2, func() {
+					ends := make([]queue.End, n)
+					for i := range leases {
+						ends[i] = queue.End{Lease: leases[i], Fate: queue.Commit}
+					}
+					stale, _, err := q.Settle(b.Context(), ends...)
+					require.NoError(b, err)
+					require.Empty(b, stale)
+				})
+			}
+			per := 1e6 / (float64(b.N) * float64(n))
+			var total time.Duration
+			for i, name := range []string{"append", "reserve", "settle"} {
+				b.ReportMetric(parts[i].client.Seconds()*per, name+"-client-s/M")
+				b.ReportMetric(parts[i].server.Seconds()*per, name+"-server-s/M")
+				total += parts[i].client + parts[i].server
+			}
+			b.ReportMetric(total.Seconds()*per, "cpu-s/M")
+			require.NoError(b, q.Close())
+		})
+	}
+}
+
+// BenchmarkMemory reports how many bytes a waiting key costs the server beside its body and itself.
+//
+//	go test ./bufferedsender/queue/redisqueue -run '^$' -bench Memory -benchtime 1x
+func BenchmarkMemory(b *testing.B) {
+	server := servers.NewRedis(b, "--appendonly", "no", "--save", "3600 1")
+	c := newClient(b, server.Addr())
+	used := func() float64 {
+		for line := range strings.SplitSeq(server.CLI(b, "INFO", "memory"), "\n") {
+			if v, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); ok {
+				n, err := strconv.ParseFloat(v, 64)
+				require.NoError(b, err)
+				return n
+			}
+		}
+		b.Fatal("no used_memory")
+		return 0
+	}
+	const keys = 200_000
+	for b.Loop() {
+		q, err := New(b.Context(), c, newName(b), nil)
+		require.NoError(b, err)
+		before, adder := used(), queue.NewID()
+		body := bytes.Repeat([]byte("x"), 650)
+		for n := range keys / 1000 {
+			records := make([]queue.Record, 1000)
+			for i := range records {
+				records[i] = queue.Record{Key: fmt.Sprintf("hotel-%010d", n*1000+i), Op: models.ActionTypeUpload, Body: body}
+			}
+			_, err := q.Append(b.Context(), queue.Call{Adder: adder, Number: uint64(n) + 1, Records: records})
+			require.NoError(b, err)
+		}
+		b.ReportMetric((used()-before)/keys, "B/key")
+		b.ReportMetric((used()-before)/keys-650-16, "B/key-beside-body-and-key")
+		require.NoError(b, q.Destroy(b.Context()))
+	}
+}

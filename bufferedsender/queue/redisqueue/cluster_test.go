@@ -1,0 +1,179 @@
+package redisqueue
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+)
+
+// load appends to a queue, and sends from it, until it is told to stop.
+type load struct {
+	added, sent atomic.Int64
+	keys        map[string]bool // acknowledged
+	stop        chan struct{}
+	done        chan struct{}
+}
+
+// startLoad adds new keys, each once; with send, another goroutine takes and commits them.
+func startLoad(t *testing.T, q *Queue, send bool) *load {
+	l := &load{keys: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{}, 2)}
+	adder := queue.NewID()
+	go func() {
+		defer func() { l.done <- struct{}{} }()
+		for n := uint64(1); ; n++ {
+			select {
+			case <-l.stop:
+				return
+			default:
+			}
+			c := queue.Call{Adder: adder, Number: n}
+			for i := range 10 {
+				c.Records = append(c.Records, queue.Record{Key: fmt.Sprintf("k-%d-%d", n, i), Op: "upload", Body: []byte("{}")})
+			}
+			if _, err := q.Append(context.Background(), c); !assert.NoError(t, err) {
+				return
+			}
+			for i := range c.Records {
+				l.keys[c.Records[i].Key] = true
+			}
+			l.added.Add(10)
+		}
+	}()
+	go func() {
+		defer func() { l.done <- struct{}{} }()
+		holder := queue.NewID()
+		for send {
+			select {
+			case <-l.stop:
+				return
+			default:
+			}
+			leases, err := q.Reserve(context.Background(), queue.Want{Token: queue.NewID(), Holder: holder, Keys: 100, Bytes: 1 << 20, For: time.Minute})
+			if !assert.NoError(t, err) {
+				return
+			}
+			l.commit(t, q, leases)
+		}
+	}()
+	return l
+}
+
+func (l *load) commit(t *testing.T, q *Queue, leases []queue.Lease) {
+	var ends []queue.End
+	for i := range leases {
+		ends = append(ends, queue.End{Lease: leases[i], Fate: queue.Commit})
+	}
+	// A settle whose answer was lost is done again, and finds that it was too late: so stale ends are counted as sent.
+	_, failed, err := q.Settle(context.Background(), ends...)
+	assert.NoError(t, err)
+	l.sent.Add(int64(len(ends) - len(failed)))
+}
+
+func (l *load) end() {
+	close(l.stop)
+	<-l.done
+	<-l.done
+}
+
+func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
+	c := servers.NewCluster(t)
+	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
+	q := open(t, client, &Options{Shards: 2})
+	l := startLoad(t, q, true)
+	for shard := range q.shards {
+		slot := c.Slot(t, q.shards[shard].keys[0])
+		for _, to := range c.Masters(t) {
+			c.MoveSlot(t, slot, to, func() { time.Sleep(2 * time.Millisecond) })
+		}
+	}
+	before := l.sent.Load()
+	require.Eventually(t, func() bool { return l.sent.Load() > before+100 }, 20*time.Second, 5*time.Millisecond, "it goes on")
+	l.end()
+	for {
+		leases := take(t, q, 1000)
+		if len(leases) == 0 {
+			break
+		}
+		l.commit(t, q, leases)
+	}
+	require.Equal(t, l.added.Load(), l.sent.Load())
+	s, err := q.Stats(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, s.Waiting+s.Leased)
+	require.Equal(t, l.added.Load(), s.Appended)
+	t.Log("answers that were tried again: ", client.seen)
+	require.Positive(t, client.seen["TRYAGAIN"], "no script has met keys on both sides")
+}
+
+// counting counts what the cluster answers beside answers, beyond what its client sees to itself.
+type counting struct {
+	*redis.ClusterClient
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+func (c *counting) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	answer := c.ClusterClient.EvalSha(ctx, sha, keys, args...)
+	if err := answer.Err(); err != nil {
+		word, _, _ := strings.Cut(err.Error(), " ")
+		c.mu.Lock()
+		c.seen[word]++
+		c.mu.Unlock()
+	}
+	return answer
+}
+
+func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
+	c := servers.NewCluster(t)
+	q := open(t, newCluster(t, c), &Options{Shards: 4, Durability: Replicas(1), ReplicaTimeout: 20 * time.Second})
+	require.Contains(t, q.Survives(), "a failover to one of these loses nothing")
+	var victim *servers.RedisServer
+	for shard := range q.shards {
+		victim = c.Master(t, c.Slot(t, q.shards[shard].keys[0]))
+	}
+	l := startLoad(t, q, false)
+	require.Eventually(t, func() bool { return l.added.Load() > 200 }, 20*time.Second, time.Millisecond)
+	victim.Kill(t)
+	start := time.Now()
+	// The master that takes over has no replica until the dead one is back.
+	require.Eventually(t, func() bool {
+		for _, m := range c.Masters(t) {
+			if m == victim {
+				return false
+			}
+		}
+		return c.Ready()
+	}, 30*time.Second, 20*time.Millisecond)
+	t.Logf("the cluster has failed over after %v", time.Since(start))
+	victim.Restart(t)
+	before := l.added.Load()
+	require.Eventually(t, func() bool { return l.added.Load() > before+100 }, 30*time.Second, 5*time.Millisecond)
+	l.end()
+	var keys []string
+	for k := range l.keys {
+		keys = append(keys, k)
+	}
+	there, err := q.Contains(t.Context(), keys...)
+	require.NoError(t, err)
+	for i := range keys {
+		require.True(t, there[i], keys[i])
+	}
+}
+
+func TestAppendThatReplicasDoNotConfirmIsUnknown(t *testing.T) {
+	q := open(t, newClient(t, servers.Redis(t).Addr()), &Options{Durability: Replicas(1), ReplicaTimeout: time.Millisecond})
+	_, err := q.Append(t.Context(), callOf("body", "a"))
+	require.ErrorIs(t, err, queue.ErrUnknown)
+	require.ErrorContains(t, err, "0 of 1 replicas have confirmed it: it may be kept, or not")
+}

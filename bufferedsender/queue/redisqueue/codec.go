@@ -1,0 +1,144 @@
+package redisqueue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// A record as Redis has it:
+//
+//	0  operation: 0 key only, 1 upload, 2 delete (these replace), 3 merge, 4 mergeOrUpload
+//	1  class
+//	2  Since: milliseconds (6 bytes) and the nanoseconds of the last one (4); 0: not set
+//	12 origin: adder (16), number of the call (6), index in it (2)
+//	36 body
+const header = 36
+
+var ops = [...]models.ActionType{"", models.ActionTypeUpload, models.ActionTypeDelete, models.ActionTypeMerge, models.ActionTypeMergeOrUpload}
+
+// encode writes a record. Those of a fold get their origin from the script.
+func encode(r *queue.Record, from queue.Origin) []byte {
+	b := make([]byte, header, header+len(r.Body))
+	for i, op := range ops {
+		if op == r.Op {
+			b[0] = byte(i)
+		}
+	}
+	b[1] = r.Class
+	if !r.Since.IsZero() {
+		ms := max(r.Since.UnixMilli(), 1)
+		put48(b[2:], uint64(ms)) //nolint:gosec // positive
+		if ms > 1 {
+			binary.BigEndian.PutUint32(b[8:], uint32(r.Since.Nanosecond()%1e6)) //nolint:gosec // below a million
+		}
+	}
+	copy(b[12:], from.Adder[:])
+	put48(b[28:], from.Number)
+	binary.BigEndian.PutUint16(b[34:], uint16(from.Index)) //nolint:gosec // below MaxCall
+	return append(b, r.Body...)
+}
+
+func decode(key string, seq uint64, blob string) (r queue.Record, err error) {
+	if len(blob) < header || int(blob[0]) >= len(ops) {
+		return r, fmt.Errorf("redisqueue: record %d of %q has %d bytes that make no sense", seq, key, len(blob))
+	}
+	r = queue.Record{Key: key, Op: ops[blob[0]], Class: blob[1], Seq: seq}
+	if ms := get48(blob[2:]); ms != 0 {
+		r.Since = time.UnixMilli(int64(ms)).Add(time.Duration(get32(blob[8:]))) //nolint:gosec // 48 bits
+	}
+	copy(r.From.Adder[:], blob[12:])
+	r.From.Number = get48(blob[28:])
+	r.From.Index = int(blob[34])<<8 | int(blob[35])
+	if len(blob) > header {
+		r.Body = []byte(blob[header:])
+	}
+	return r, nil
+}
+
+func put48(b []byte, v uint64) {
+	binary.BigEndian.PutUint16(b, uint16(v>>32)) //nolint:gosec // the upper 16 of 48 bits
+	binary.BigEndian.PutUint32(b[2:], uint32(v)) //nolint:gosec // the lower 32
+}
+
+func get48(s string) uint64 { return uint64(s[0])<<40 | uint64(s[1])<<32 | uint64(get32(s[2:])) }
+
+func get32(s string) uint32 {
+	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
+}
+
+// millis rounds up: a lease never ends before its holder thinks so because of that.
+func millis(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10)
+}
+
+// reader reads the answer of a script: numbers and strings, one after the other.
+type reader struct {
+	all []any
+	err error
+}
+
+var errAnswer = errors.New("redisqueue: the answer of a script makes no sense")
+
+func read(answer any) *reader {
+	all, ok := answer.([]any)
+	if !ok {
+		return &reader{err: errAnswer}
+	}
+	return &reader{all: all}
+}
+
+func (r *reader) more() bool { return r.err == nil && len(r.all) > 0 }
+
+func (r *reader) int() int64 {
+	if !r.more() {
+		r.err = errAnswer
+		return 0
+	}
+	switch v := r.all[0].(type) {
+	case int64:
+		r.all = r.all[1:]
+		return v
+	case string: // a cursor
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			r.all = r.all[1:]
+			return n
+		}
+	}
+	r.err = errAnswer
+	return 0
+}
+
+func (r *reader) string() string {
+	if r.more() {
+		if s, ok := r.all[0].(string); ok {
+			r.all = r.all[1:]
+			return s
+		}
+	}
+	r.err = errAnswer
+	return ""
+}
+
+// records reads records with the given numbers, 6 bytes each.
+func (r *reader) records(key, seqs string) []queue.Record {
+	out := make([]queue.Record, 0, len(seqs)/6)
+	for ; len(seqs) >= 6; seqs = seqs[6:] {
+		blob := r.string()
+		if r.err != nil {
+			return nil
+		}
+		rec, err := decode(key, get48(seqs), blob)
+		if err != nil {
+			r.err = err
+			return nil
+		}
+		out = append(out, rec)
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package redisqueue
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// held is what this object knows of the reservations of its holders, for what a shard alone cannot know:
+// whether a holder that is to try suspects has leases of other shards, and which reservations are repeats.
+type held struct {
+	mu       sync.Mutex
+	many     bool // there is more than one shard
+	tokens   map[queue.ID]*hold
+	recent   map[queue.ID]map[int]int // the scripts that were tried for a token, by shard
+	order    []queue.ID               // of recent, a ring
+	next     int
+	draining map[queue.ID]int // the shard for which a holder lets its leases end
+}
+
+// hold is one reservation.
+type hold struct {
+	holder   queue.ID
+	until    time.Time
+	keys     map[int]int // leases by shard
+	suspects bool
+}
+
+const remembered = 4096
+
+func (h *held) init(shards int) {
+	h.many = shards > 1
+	h.tokens, h.recent, h.draining = map[queue.ID]*hold{}, map[queue.ID]map[int]int{}, map[queue.ID]int{}
+}
+
+// repeated reports whether a token was used before, and which scripts were tried for it then.
+func (h *held) repeated(token queue.ID) (map[int]int, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if tried, ok := h.recent[token]; ok {
+		again := map[int]int{}
+		for s, n := range tried {
+			again[s] = n
+		}
+		return again, true
+	}
+	if len(h.order) < remembered {
+		h.order = append(h.order, token)
+	} else {
+		delete(h.recent, h.order[h.next])
+		h.order[h.next] = token
+		h.next = (h.next + 1) % remembered
+	}
+	h.recent[token] = map[int]int{}
+	return nil, false
+}
+
+// tried replaces what is known of a token.
+func (h *held) tried(token queue.ID, scripts map[int]int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.recent[token] != nil {
+		h.recent[token] = maps.Clone(scripts)
+	}
+}
+
+func (h *held) tries(token queue.ID, shard int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if tried := h.recent[token]; tried != nil {
+		tried[shard]++
+	}
+}
+
+// first is the shard that is asked first by a holder, and whether it had suspects of that one. Only the shard
+// knows whether it still has: they may have been settled through another object.
+func (h *held) first(holder queue.ID, home int, now time.Time) (shard int, tried bool) {
+	if !h.many {
+		return 0, false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.expire(now)
+	for _, t := range h.tokens {
+		if t.holder == holder && t.suspects {
+			for s := range t.keys {
+				return s, true
+			}
+		}
+	}
+	if s, ok := h.draining[holder]; ok {
+		return s, false
+	}
+	return home, false
+}
+
+// tasted forgets the suspects that a holder had of a shard, which has given it others since.
+func (h *held) tasted(holder queue.ID, shard int) {
+	if !h.many {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, t := range h.tokens {
+		if _, its := t.keys[shard]; its && t.holder == holder && t.suspects {
+			delete(h.tokens, id)
+		}
+	}
+}
+
+// elsewhere is how many leases a holder has of other shards.
+func (h *held) elsewhere(holder queue.ID, shard int) (n int) {
+	if !h.many {
+		return 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.tokens {
+		if t.holder == holder {
+			for s, k := range t.keys {
+				if s != shard {
+					n += k
+				}
+			}
+		}
+	}
+	return n
+}
+
+func (h *held) drain(holder queue.ID, shard int, on bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if on {
+		h.draining[holder] = shard
+	} else if s, ok := h.draining[holder]; ok && s == shard {
+		delete(h.draining, holder)
+	}
+}
+
+func (h *held) leased(want *queue.Want, shard, n int, suspects bool, now time.Time) {
+	if !h.many || n == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.tokens[want.Token]
+	if t == nil {
+		t = &hold{holder: want.Holder, until: now.Add(want.For), keys: map[int]int{}}
+		h.tokens[want.Token] = t
+	}
+	t.keys[shard] = n
+	t.suspects = t.suspects || suspects
+}
+
+// ended notes that a lease has.
+func (h *held) ended(token queue.ID, shard int) {
+	if !h.many {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.tokens[token]; t != nil {
+		if t.keys[shard]--; t.keys[shard] <= 0 {
+			delete(t.keys, shard)
+		}
+		if len(t.keys) == 0 {
+			delete(h.tokens, token)
+		}
+	}
+}
+
+func (h *held) extended(token queue.ID, until time.Time) {
+	if !h.many {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.tokens[token]; t != nil && until.After(t.until) {
+		t.until = until
+	}
+}
+
+// expire forgets reservations that have run out; mu is held.
+func (h *held) expire(now time.Time) {
+	for id, t := range h.tokens {
+		if !t.until.After(now) {
+			delete(h.tokens, id)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package redisqueue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/fnv"
+	"strconv"
+	"strings"
+)
+
+const (
+	// slots is in how many parts the keys of each queue are divided, for ever.
+	slots = 1024
+	// longName is the longest name that is written in keys as it is.
+	longName = 128
+)
+
+// Slot is the part of a queue, of 1024, that a key belongs to: its FNV-1a hash of 64 bits modulo 1024. Slot s is
+// kept in shard s modulo the number of shards.
+func Slot(key string) int {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key)) // it never fails
+	return int(h.Sum64() % slots)
+}
+
+// kinds are the keys of a shard, in the order in which scripts get them; see shard.lua.
+var kinds = [...]string{"m", "k", "r", "p", "s", "d", "e", "x", "t", "w", "h", "a", "y", "g", "q"}
+
+// keysOf are the keys of a shard: {azq:<name>:<shard>}:<kind>. What is in braces is what Redis Cluster
+// hashes, so that a shard is in one slot of the cluster.
+func keysOf(name string, shard int) []string {
+	tag := "{azq:" + escape(name) + ":" + strconv.Itoa(shard) + "}:"
+	keys := make([]string, len(kinds))
+	for i, kind := range kinds {
+		keys[i] = tag + kind
+	}
+	return keys
+}
+
+// channelOf is where it is announced that there may be something to reserve.
+func channelOf(name string) string { return "azq:" + escape(name) + ":wake" }
+
+// escape writes a name with letters, digits, and "-_.%~" only: every other byte as %XX. A long one is cut, and
+// told from others by its hash; the marker has it in full.
+func escape(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte("0123456789ABCDEF"[c>>4])
+			b.WriteByte("0123456789ABCDEF"[c&15])
+		}
+	}
+	s := b.String()
+	if len(s) > longName {
+		sum := sha256.Sum256([]byte(name))
+		s = s[:longName-64] + "~" + hex.EncodeToString(sum[:])
+	}
+	return s
+}

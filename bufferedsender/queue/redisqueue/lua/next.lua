@@ -1,0 +1,10 @@
+#!lua flags=no-writes
+-- What a watcher asks: {now, how many are due, when the next becomes so or -1, how many keys there are}
+local soon = -1
+for _, z in ipairs({D, E}) do
+  local f = call('ZRANGE', z, 0, 0, 'WITHSCORES')
+  if f[2] and (soon < 0 or tonumber(f[2]) < soon) then soon = tonumber(f[2]) end
+end
+local due = call('ZCARD', P) + call('ZCARD', S)
+if call('ZCARD', S) > 0 and m.tas ~= '' and m.tun > now and (soon < 0 or m.tun < soon) then soon = m.tun end
+return {now, due, soon, call('HLEN', K)}

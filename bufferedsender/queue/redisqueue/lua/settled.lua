@@ -1,0 +1,12 @@
+#!lua flags=allow-oom
+-- Settled. ARGV: 4 generation. Answer: 1 settled, 0 not, 2 the shard knows no such generation.
+local at = tonumber(ARGV[4])
+if at > m.gen then return 2 end
+if at == m.gen then
+  m.gen = m.gen + 1
+  flush()
+end
+for _, g in ipairs(call('HKEYS', G)) do
+  if tonumber(g) <= at then return 0 end
+end
+return 1

@@ -1,0 +1,408 @@
+package redisqueue
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Reserve is of queue.Queue. It asks one shard after the other until it has what was asked for.
+func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
+	leases, _, _, err := q.Exchange(ctx, want)
+	return leases, err
+}
+
+// Settle is of queue.Queue.
+func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
+	if err := queue.CheckEnds(ends); err != nil {
+		return nil, leasesOf(ends), fmt.Errorf("redisqueue: %w", err)
+	}
+	if err := q.begin(ctx); err != nil {
+		return nil, leasesOf(ends), err
+	}
+	defer q.end()
+	stale, failed, err = q.settle(ctx, ends)
+	return stale, failed, err
+}
+
+// Exchange is of queue.Exchanger.
+func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+	if err := errors.Join(queue.CheckWant(&want), queue.CheckEnds(ends)); err != nil {
+		return nil, nil, leasesOf(ends), fmt.Errorf("redisqueue: %w", err)
+	}
+	if err := q.begin(ctx); err != nil {
+		return nil, nil, leasesOf(ends), err
+	}
+	defer q.end()
+	// With one shard both go in one script. With several, reserving begins when all is settled: the shards that
+	// have ends need not be those that are asked first.
+	var last []queue.End
+	if len(q.shards) == 1 {
+		cut := len(ends) - len(ends)%perScript
+		ends, last = ends[:cut], ends[cut:]
+	}
+	if len(ends) > 0 {
+		if stale, failed, err = q.settle(ctx, ends); err != nil {
+			return nil, stale, append(failed, leasesOf(last)...), err
+		}
+	}
+	leases, more, lost, err := q.reserve(ctx, &want, last)
+	return leases, append(stale, more...), lost, err
+}
+
+func leasesOf(ends []queue.End) (leases []queue.Lease) {
+	for i := range ends {
+		leases = append(leases, ends[i].Lease)
+	}
+	return leases
+}
+
+// settle settles ends, shard by shard.
+func (q *Queue) settle(ctx context.Context, ends []queue.End) (stale, failed []queue.Lease, err error) {
+	byShard := divide(q, ends, func(e *queue.End) string { return e.Lease.Key })
+	var errs []error
+	for s, its := range byShard {
+		for chunk := range scripts(its, len(ends) == 0) {
+			_, _, late, err := q.exchange(ctx, s, chunk, nil)
+			if err != nil {
+				failed = append(failed, leasesOf(chunk)...)
+				errs = append(errs, err)
+				continue
+			}
+			stale = append(stale, late...)
+		}
+	}
+	q.released(ends)
+	return stale, failed, errors.Join(errs...)
+}
+
+// divide sorts what is about keys by their shards.
+func divide[E any](q *Queue, all []E, key func(*E) string) [][]E {
+	if len(q.shards) == 1 {
+		return [][]E{all}
+	}
+	byShard := make([][]E, len(q.shards))
+	for i := range all {
+		s := q.shardOf(key(&all[i]))
+		byShard[s] = append(byShard[s], all[i])
+	}
+	return byShard
+}
+
+// scripts cuts what is for a shard into what one script takes. A call about nothing is one script for
+// every shard, which ends the leases that have run out.
+func scripts[E any](all []E, nothing bool) iter.Seq[[]E] {
+	if nothing {
+		return func(yield func([]E) bool) { yield(nil) }
+	}
+	return slices.Chunk(all, perScript)
+}
+
+func (q *Queue) released(ends []queue.End) {
+	if slices.ContainsFunc(ends, func(e queue.End) bool { return e.Fate == queue.Release }) {
+		q.wake()
+	}
+}
+
+// ask is what a script is to reserve.
+type ask struct {
+	want   *queue.Want
+	part   int
+	keys   int
+	bytes  int
+	first  bool // nothing was leased yet
+	repeat bool
+	note   bool // the shard is the one that remembers the token
+	only   []string
+}
+
+// state is how a script has answered.
+type state struct {
+	more     bool // the next part may have something
+	drain    bool // the holder is to try suspects when its leases have ended
+	suspects bool // these are
+	known    bool // the token was used before
+}
+
+// exchange runs a script that settles, reserves, or both, on one shard.
+func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *ask) (leases []queue.Lease, st state, stale []queue.Lease, err error) {
+	args := make([]any, 0, 14+2*len(ends))
+	args = append(args, len(ends))
+	if a == nil {
+		args = append(args, "", 0, "", "", 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	} else {
+		args = append(args, a.want.Token[:], a.part, a.want.Holder[:], a.want.Name, a.keys, a.bytes, millis(a.want.For),
+			millis(a.want.Uncertain), flag(a.first), q.held.elsewhere(a.want.Holder, shard), flag(a.repeat), scriptBytes, flag(a.note))
+	}
+	for i := range ends {
+		args = append(args, ends[i].Lease.Key, pack(&ends[i]))
+	}
+	if a != nil {
+		for _, k := range a.only {
+			args = append(args, k)
+		}
+	}
+	var r *reader
+	left := ends
+	for again := true; again; {
+		if r, _, err = q.on(ctx, exchangeScript, shard, 0, args...); err != nil {
+			return nil, st, nil, err
+		}
+		n := r.int()
+		_ = r.int()
+		st = state{more: n == 1, drain: n == 2, known: n == 5, suspects: r.int() == 1}
+		stale = q.stale(r, left, stale)
+		// So many leases had run out, or keys become due, that the script has done nothing else,
+		// or nothing but settle.
+		again = r.err == nil && (n == 3 || n == 4)
+		if n == 4 && len(left) > 0 {
+			args = append(args[:14:14], args[14+2*len(left):]...)
+			args[0], left = 0, nil
+		}
+	}
+	for r.more() {
+		key, info := r.string(), r.string()
+		if len(info) < 4 {
+			return nil, st, nil, errAnswer
+		}
+		l := queue.Lease{Key: key, Token: a.want.Token, Expired: int(info[0])<<8 | int(info[1]), Tries: int(info[2])<<8 | int(info[3])}
+		l.Records = r.records(key, info[4:])
+		leases = append(leases, l)
+	}
+	if r.err != nil {
+		return nil, st, nil, r.err
+	}
+	for i := range ends {
+		q.held.ended(ends[i].Lease.Token, shard)
+	}
+	return leases, st, stale, nil
+}
+
+// stale reads the ends that came too late.
+func (q *Queue) stale(r *reader, ends []queue.End, stale []queue.Lease) []queue.Lease {
+	for {
+		i := r.int()
+		if i < 0 || r.err != nil {
+			return stale
+		}
+		if int(i) < len(ends) {
+			stale = append(stale, ends[i].Lease)
+		}
+	}
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// pack writes an end: token (16), fate (1), done (4), again (1), after and uncertain (6 each, ms), reason.
+func pack(e *queue.End) []byte {
+	b := make([]byte, 34, 34+len(e.Reason))
+	copy(b, e.Lease.Token[:])
+	b[16] = byte(e.Fate)
+	binary.BigEndian.PutUint32(b[17:], uint32(min(e.Done, 1<<31-1)))                                    //nolint:gosec // checked
+	b[21] = byte(flag(e.Again))                                                                         //nolint:gosec // 0 or 1
+	ms := func(d time.Duration) uint64 { return uint64((d + time.Millisecond - 1) / time.Millisecond) } //nolint:gosec // checked
+	put48(b[22:], ms(e.After))
+	put48(b[28:], ms(e.Uncertain))
+	reason := e.Reason
+	if len(reason) > 4096 {
+		reason = reason[:4096]
+	}
+	return append(b, reason...)
+}
+
+// reserve settles ends of the only shard, and reserves.
+func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End) (leases, stale, failed []queue.Lease, err error) {
+	tried, repeat := q.held.repeated(want.Token)
+	if repeat {
+		return q.again(ctx, want, ends, tried)
+	}
+	// The shard that remembers a token is the same one whoever asks. It is asked first; where another one is to be,
+	// it only notes the token.
+	home := int(binary.BigEndian.Uint32(want.Token[:]) % uint32(len(q.shards))) //nolint:gosec // at most 1024
+	now := q.now()
+	from, tasting := q.held.first(want.Holder, home, now)
+	if len(q.shards) > 1 && (len(want.Only) > 0 || from != home) {
+		_, st, _, err := q.exchange(ctx, home, nil, &ask{want: want, note: true})
+		if err != nil {
+			return nil, nil, leasesOf(ends), err
+		}
+		if st.known {
+			return q.again(ctx, want, ends, q.unsure(want))
+		}
+	}
+	if len(want.Only) > 0 {
+		return q.named(ctx, want, ends)
+	}
+	keys, left := want.Keys, want.Bytes
+	nothing := keys == 0
+	for i := range q.shards {
+		shard := (from + i) % len(q.shards)
+		n := 0
+		for part := 0; ; part++ {
+			q.held.tries(want.Token, shard)
+			got, st, late, err := q.exchange(ctx, shard, ends, &ask{want: want, part: part, keys: keys, bytes: max(left, 0), first: len(leases) == 0, note: shard == home && from == home && part == 0})
+			if err != nil {
+				return leases, stale, leasesOf(ends), err
+			}
+			q.released(ends)
+			stale, ends = append(stale, late...), nil
+			if st.known {
+				leases, _, _, err = q.again(ctx, want, nil, q.unsure(want))
+				return leases, stale, nil, err
+			}
+			if tasting && i == 0 && st.drain { // what has run out elsewhere ends all the same
+				keys, nothing = 0, true
+				break
+			}
+			if tasting && i == 0 && part == 0 && len(got) > 0 {
+				q.held.tasted(want.Holder, shard)
+			}
+			leases = append(leases, got...)
+			n += len(got)
+			keys -= len(got)
+			for j := range got {
+				left -= size(&got[j])
+			}
+			q.held.leased(want, shard, n, st.suspects, now)
+			q.held.drain(want.Holder, shard, st.drain)
+			if st.drain || st.suspects && len(got) > 0 {
+				return leases, stale, nil, nil
+			}
+			if !st.more || keys <= 0 {
+				break
+			}
+		}
+		if keys <= 0 && !nothing || len(leases) > 0 && left <= 0 {
+			break
+		}
+	}
+	return leases, stale, nil, nil
+}
+
+// size is what a lease counts for Want.Bytes.
+func size(l *queue.Lease) (n int) {
+	for i := range l.Records {
+		n += len(l.Key) + len(l.Records[i].Body)
+	}
+	return n
+}
+
+// named reserves the keys of Want.Only.
+func (q *Queue) named(ctx context.Context, want *queue.Want, ends []queue.End) (leases, stale, failed []queue.Lease, err error) {
+	byShard := divide(q, want.Only, func(k *string) string { return *k })
+	left, now := want.Bytes, q.now()
+	for shard, keys := range byShard {
+		n, part := 0, 0
+		for chunk := range slices.Chunk(keys, perScript) {
+			for len(chunk) > 0 {
+				q.held.tries(want.Token, shard)
+				got, st, late, err := q.exchange(ctx, shard, ends, &ask{want: want, part: part, bytes: max(left, 0), first: len(leases) == 0, only: chunk, note: len(q.shards) == 1 && part == 0})
+				if err != nil {
+					return leases, stale, leasesOf(ends), err
+				}
+				part++
+				q.released(ends)
+				stale, ends = append(stale, late...), nil
+				if st.known {
+					leases, _, _, err = q.again(ctx, want, nil, q.unsure(want))
+					return leases, stale, nil, err
+				}
+				leases = append(leases, got...)
+				n += len(got)
+				for j := range got {
+					left -= size(&got[j])
+				}
+				q.held.leased(want, shard, n, false, now)
+				if len(got) == 0 {
+					break
+				}
+				// What was too long for one script follows in the next; keys that nobody can have are asked for in vain.
+				last := slices.Index(chunk, got[len(got)-1].Key)
+				chunk = chunk[last+1:]
+			}
+		}
+	}
+	return leases, stale, nil, nil
+}
+
+// unsure is how many scripts a reservation may have been, for whoever has not made it. It is remembered for the
+// next repeat, in place of what this one has tried.
+func (q *Queue) unsure(want *queue.Want) map[int]int {
+	tried := map[int]int{}
+	for s := range q.shards {
+		tried[s] = min(1+max(want.Keys, len(want.Only))/perScript+want.Bytes/scriptBytes, 64)
+	}
+	q.held.tried(want.Token, tried)
+	return tried
+}
+
+// again asks for what a reservation has, whose answer was lost.
+func (q *Queue) again(ctx context.Context, want *queue.Want, ends []queue.End, tried map[int]int) (leases, stale, failed []queue.Lease, err error) {
+	for shard := range q.shards {
+		for part := range tried[shard] {
+			got, _, late, err := q.exchange(ctx, shard, ends, &ask{want: want, part: part, repeat: true, first: true})
+			if err != nil {
+				return leases, stale, leasesOf(ends), err
+			}
+			stale, ends = append(stale, late...), nil
+			leases = append(leases, got...)
+		}
+	}
+	if len(ends) > 0 {
+		late, lost, err := q.settle(ctx, ends)
+		return leases, append(stale, late...), lost, err
+	}
+	return leases, stale, nil, nil
+}
+
+// Extend is of queue.Queue.
+func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
+	if err := q.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer q.end()
+	byShard := divide(q, leases, func(l *queue.Lease) string { return l.Key })
+	for s, its := range byShard {
+		for chunk := range scripts(its, len(leases) == 0) {
+			args := make([]any, 0, 1+2*len(chunk))
+			args = append(args, millis(d))
+			for i := range chunk {
+				args = append(args, chunk[i].Key, chunk[i].Token[:])
+			}
+			for {
+				r, _, err := q.on(ctx, extendScript, s, 0, args...)
+				if err != nil {
+					return lost, err
+				}
+				if r.int() == 3 {
+					continue
+				}
+				for i := range chunk {
+					q.held.extended(chunk[i].Token, q.now().Add(d))
+				}
+				for r.more() {
+					if i := r.int(); int(i) < len(chunk) {
+						lost = append(lost, chunk[i])
+						q.held.ended(chunk[i].Token, s)
+					}
+				}
+				if r.err != nil {
+					return lost, r.err
+				}
+				break
+			}
+		}
+	}
+	return lost, nil
+}

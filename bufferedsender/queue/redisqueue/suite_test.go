@@ -1,0 +1,107 @@
+package redisqueue
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+)
+
+func TestMain(m *testing.M) { servers.Main(m) }
+
+var lastName atomic.Int64
+
+// newName is the name of a queue that no other test of this process has.
+func newName(t testing.TB) string { return fmt.Sprintf("%s #%d", t.Name(), lastName.Add(1)) }
+
+// clock is the time of a test: it passes when the test says so.
+type clock struct{ ms atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.ms.Store(time.Now().UnixMilli())
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
+func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+func newClient(t testing.TB, addr string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+func newCluster(t testing.TB, c *servers.RedisCluster) *redis.ClusterClient {
+	t.Helper()
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+// backend declares what the queue has, on a server or a cluster behind client.
+func backend(client Client, shards int) queuetest.Backend {
+	run := func(t *testing.T, c queuetest.Config, body func(*testing.T, *queuetest.Harness)) {
+		clock, name := newClock(), newName(t)
+		var opened []*Queue
+		open := func(t *testing.T) queue.Queue {
+			t.Helper()
+			q, err := New(t.Context(), client, name, &Options{MaxKeys: c.MaxKeys, MaxBytes: c.MaxBytes, Shards: shards, clock: clock.now})
+			require.NoError(t, err)
+			opened = append(opened, q)
+			return q
+		}
+		h := &queuetest.Harness{
+			Queue: open(t), Now: clock.now, Second: open,
+			Sleep: clock.advance,
+			Await: func(cond func() bool) bool {
+				for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
+					if cond() {
+						return true
+					}
+				}
+				return cond()
+			},
+			Together: func(n int) (keys []string) {
+				for i := 0; len(keys) < n; i++ {
+					if k := fmt.Sprintf("key-%05d", i); Slot(k)%shards == 0 {
+						keys = append(keys, k)
+					}
+				}
+				return keys
+			},
+		}
+		h.Reopen = func(t *testing.T) queue.Queue {
+			h.Queue = open(t)
+			return h.Queue
+		}
+		body(t, h)
+		for _, q := range opened {
+			require.NoError(t, q.Close())
+		}
+	}
+	return queuetest.Backend{Run: run, Durable: true, Shared: true, Sharded: shards > 1, Limited: shards == 1}
+}
+
+func TestSuite(t *testing.T) {
+	queuetest.Run(t, backend(newClient(t, servers.Redis(t).Addr()), 1))
+}
+
+func TestSuiteOnCluster(t *testing.T) {
+	queuetest.Run(t, backend(newCluster(t, servers.Cluster(t)), 16))
+}
+
+func TestRandomSchedules(t *testing.T) {
+	c := newClient(t, servers.Redis(t).Addr())
+	queuetest.Check(t, backend(c, 1), queuetest.Program{Seed: 1, Schedules: 60}).AtLeast(t, 0.1)
+	queuetest.Check(t, backend(c, 4), queuetest.Program{Seed: 1, Schedules: 30})
+	queuetest.Check(t, backend(c, 4), queuetest.Program{Seed: 1, Schedules: 30, Spread: true})
+}

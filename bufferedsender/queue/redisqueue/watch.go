@@ -1,0 +1,264 @@
+package redisqueue
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// busyPoll is how long a watcher may not know of the end of a lease or a delay; idlePoll how long it relies on
+	// being woken while the queue is empty.
+	busyPoll = time.Second
+	idlePoll = 15 * time.Second
+	// peekTime bounds the questions of a watcher, so that a server that does not answer stops it only.
+	peekTime = 2 * time.Second
+)
+
+// watcher is one call of Watch. Its lock makes that wake is not called after stop has returned.
+type watcher struct {
+	mu      sync.Mutex
+	stopped bool
+	wake    func()
+}
+
+func (w *watcher) call() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.wake()
+	}
+}
+
+// Watch is of queue.Queue. Watchers of all queues of a client share one goroutine and one connection, which is
+// told of what is appended anywhere; it asks each queue once a second for what comes by time, and less often
+// while that is empty.
+func (q *Queue) Watch(wake func()) (stop func()) {
+	q.calls.RLock()
+	defer q.calls.RUnlock()
+	if q.closed {
+		return func() {}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	id := q.lastWatcher
+	q.lastWatcher++
+	q.watchers[id] = &watcher{wake: wake}
+	if len(q.watchers) == 1 {
+		q.hub = hubs.join(q)
+	}
+	return func() { q.unwatch(id) }
+}
+
+func (q *Queue) unwatch(id int) {
+	q.mu.Lock()
+	w := q.watchers[id]
+	delete(q.watchers, id)
+	var h *hub
+	if w != nil && len(q.watchers) == 0 {
+		h, q.hub = q.hub, nil
+	}
+	q.mu.Unlock()
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	w.stopped = true
+	w.mu.Unlock()
+	if h != nil {
+		hubs.leave(h, q)
+	}
+}
+
+// wake calls the watchers of this object.
+func (q *Queue) wake() {
+	q.mu.Lock()
+	all := make([]*watcher, 0, len(q.watchers))
+	for _, w := range q.watchers {
+		all = append(all, w)
+	}
+	q.mu.Unlock()
+	for _, w := range all {
+		w.call()
+	}
+}
+
+// peekNext asks what is due, and returns when to ask again.
+func (q *Queue) peekNext(ctx context.Context) time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, peekTime)
+	defer cancel()
+	wait, due := idlePoll, false
+	for s := range q.shards {
+		r, _, err := q.on(ctx, nextScript, s, 0)
+		if err != nil {
+			wait = busyPoll
+			continue
+		}
+		now, ready, soon, keys := r.int(), r.int(), r.int(), r.int()
+		due = due || ready > 0 || soon >= 0 && soon <= now
+		if keys > 0 {
+			wait = min(wait, busyPoll)
+		}
+		if soon > now {
+			wait = min(wait, time.Duration(soon-now)*time.Millisecond)
+		}
+	}
+	if due {
+		q.wake()
+	}
+	if q.o.clock != nil {
+		return 5 * time.Millisecond // the time of a test jumps
+	}
+	if wait >= busyPoll {
+		wait -= rand.N(wait / 4) // many processes do not ask at the same moment
+	}
+	return max(wait, time.Millisecond)
+}
+
+// hub serves the watchers of the queues of one client.
+type hub struct {
+	client  Client
+	queues  map[*Queue]time.Time // when to ask each; guarded by hubs.mu
+	changed chan struct{}        // capacity 1: queues has changed
+	cancel  context.CancelFunc
+	ended   chan struct{}
+}
+
+var hubs = registry{byClient: map[Client]*hub{}}
+
+type registry struct {
+	mu       sync.Mutex
+	byClient map[Client]*hub
+}
+
+func (r *registry) join(q *Queue) *hub {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.byClient[q.client]
+	if h == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		h = &hub{client: q.client, queues: map[*Queue]time.Time{}, changed: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{})}
+		r.byClient[q.client] = h
+		go h.run(ctx)
+	}
+	h.queues[q] = time.Now()
+	h.change()
+	return h
+}
+
+func (h *hub) change() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// leave removes a queue; with the last one the hub ends, unless leave was called by it.
+func (r *registry) leave(h *hub, q *Queue) {
+	r.mu.Lock()
+	delete(h.queues, q)
+	last := len(h.queues) == 0
+	if last {
+		delete(r.byClient, h.client)
+		h.cancel()
+	} else {
+		h.change()
+	}
+	r.mu.Unlock()
+	if last {
+		<-h.ended
+	}
+}
+
+// run listens and asks until the last watcher has gone.
+func (h *hub) run(ctx context.Context) {
+	defer close(h.ended)
+	ps := h.client.Subscribe(ctx)
+	defer func() { _ = ps.Close() }()
+	messages := ps.Channel(redis.WithChannelSize(100))
+	listening := map[string]bool{}
+	for {
+		next := h.sync(ctx, ps, listening)
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-h.changed:
+		case m := <-messages:
+			if m != nil {
+				h.tell(m.Channel)
+			}
+		case <-timer.C:
+			h.ask(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// sync listens to the channels of the queues, and returns when the first of them is to be asked.
+func (h *hub) sync(ctx context.Context, ps *redis.PubSub, listening map[string]bool) time.Time {
+	hubs.mu.Lock()
+	next := time.Now().Add(time.Hour)
+	wanted := map[string]bool{}
+	for q, at := range h.queues {
+		wanted[q.channel] = true
+		if at.Before(next) {
+			next = at
+		}
+	}
+	hubs.mu.Unlock()
+	for c := range wanted {
+		if !listening[c] {
+			_ = ps.Subscribe(ctx, c) // remembered, and said again when the connection is back
+			listening[c] = true
+		}
+	}
+	for c := range listening {
+		if !wanted[c] {
+			_ = ps.Unsubscribe(ctx, c)
+			delete(listening, c)
+		}
+	}
+	return next
+}
+
+func (h *hub) tell(channel string) {
+	hubs.mu.Lock()
+	var told []*Queue
+	for q := range h.queues {
+		if q.channel == channel {
+			told = append(told, q)
+			if soon := time.Now().Add(busyPoll); h.queues[q].After(soon) {
+				h.queues[q] = soon // it is not empty any more
+			}
+		}
+	}
+	hubs.mu.Unlock()
+	for _, q := range told {
+		q.wake()
+	}
+}
+
+// ask asks the queues whose time has come.
+func (h *hub) ask(ctx context.Context) {
+	hubs.mu.Lock()
+	var due []*Queue
+	for q, at := range h.queues {
+		if !at.After(time.Now()) {
+			due = append(due, q)
+		}
+	}
+	hubs.mu.Unlock()
+	for _, q := range due {
+		at := time.Now().Add(q.peekNext(ctx))
+		hubs.mu.Lock()
+		if _, still := h.queues[q]; still {
+			h.queues[q] = at
+		}
+		hubs.mu.Unlock()
+	}
+}

@@ -1,0 +1,242 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// RedisCluster is a Redis Cluster of three masters with a replica each.
+type RedisCluster struct {
+	Nodes []*RedisServer
+	cli   string
+}
+
+var sharedCluster shared[*RedisCluster]
+
+// Cluster returns the Redis Cluster that all tests of this process share. A test that kills
+// its nodes or moves its slots uses NewCluster.
+func Cluster(t testing.TB) *RedisCluster {
+	t.Helper()
+	server, cli := program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis)
+	return sharedCluster.get(t, func() (*RedisCluster, func() error, error) {
+		c, err := startCluster(server, cli)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.remove, nil
+	})
+}
+
+// NewCluster starts a Redis Cluster for one test, its nodes with further arguments. It takes
+// between two and three seconds.
+func NewCluster(t testing.TB, args ...string) *RedisCluster {
+	t.Helper()
+	c, err := startCluster(program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func startCluster(server, cli string, args ...string) (*RedisCluster, error) {
+	c := &RedisCluster{cli: cli}
+	args = append([]string{
+		"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0",
+	}, args...)
+	for range 6 {
+		r, err := startRedis(server, cli, args...)
+		if err != nil {
+			return nil, errors.Join(err, c.remove())
+		}
+		c.Nodes = append(c.Nodes, r)
+	}
+	create := []string{"--cluster", "create"}
+	for _, n := range c.Nodes {
+		create = append(create, n.Addr())
+	}
+	create = append(create, "--cluster-replicas", "1", "--cluster-yes")
+	if out, err := exec.Command(cli, create...).CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("redis-cli %q: %w\n%s", create, err, out), c.remove())
+	}
+	until := time.Now().Add(patience)
+	for {
+		err := c.ready()
+		if err == nil {
+			return c, nil
+		}
+		if time.Now().After(until) {
+			return nil, errors.Join(fmt.Errorf("the cluster is not ready after %v: %w", patience, err), c.remove())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// ready returns nil if every node that runs says that the cluster works, and each replica
+// has what its master has.
+func (c *RedisCluster) ready() error {
+	for _, n := range c.Nodes {
+		if n.PID() == 0 {
+			continue
+		}
+		info, err := n.command("CLUSTER", "INFO")
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(info, "cluster_state:ok") {
+			return fmt.Errorf("%s: %s", n.Addr(), info)
+		}
+		role, err := n.command("INFO", "replication")
+		if err != nil {
+			return err
+		}
+		if strings.Contains(role, "role:slave") && !strings.Contains(role, "master_link_status:up") {
+			return fmt.Errorf("%s has not caught up with its master", n.Addr())
+		}
+	}
+	return nil
+}
+
+// Ready reports whether every node that runs says that the cluster works, and has caught up.
+func (c *RedisCluster) Ready() bool { return c.ready() == nil }
+
+func (c *RedisCluster) remove() error {
+	var errs []error
+	for _, n := range c.Nodes {
+		errs = append(errs, n.remove())
+	}
+	return errors.Join(errs...)
+}
+
+// Addrs are the addresses of all nodes.
+func (c *RedisCluster) Addrs() []string {
+	var addrs []string
+	for _, n := range c.Nodes {
+		addrs = append(addrs, n.Addr())
+	}
+	return addrs
+}
+
+// Master returns the node that serves a hash slot.
+func (c *RedisCluster) Master(t testing.TB, slot int) *RedisServer {
+	t.Helper()
+	for _, m := range c.masters(t) {
+		for _, r := range m.slots {
+			if slot >= r[0] && slot <= r[1] {
+				return m.node
+			}
+		}
+	}
+	t.Fatalf("no master serves slot %d", slot)
+	return nil
+}
+
+// Masters returns the nodes that serve slots.
+func (c *RedisCluster) Masters(t testing.TB) []*RedisServer {
+	t.Helper()
+	var nodes []*RedisServer
+	for _, m := range c.masters(t) {
+		nodes = append(nodes, m.node)
+	}
+	return nodes
+}
+
+// Slot is the hash slot of a key.
+func (c *RedisCluster) Slot(t testing.TB, key string) int {
+	t.Helper()
+	slot, err := strconv.Atoi(c.Masters(t)[0].CLI(t, "CLUSTER", "KEYSLOT", key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slot
+}
+
+// MoveSlot moves a hash slot with all of its keys to another master, one key at a time, so that
+// scripts meet keys on both sides. Other clients go on meanwhile. between, if not nil, is called
+// after each key.
+func (c *RedisCluster) MoveSlot(t testing.TB, slot int, to *RedisServer, between func()) {
+	t.Helper()
+	from := c.Master(t, slot)
+	if from == to {
+		return
+	}
+	s, source, target := strconv.Itoa(slot), from.CLI(t, "CLUSTER", "MYID"), to.CLI(t, "CLUSTER", "MYID")
+	to.CLI(t, "CLUSTER", "SETSLOT", s, "IMPORTING", source)
+	from.CLI(t, "CLUSTER", "SETSLOT", s, "MIGRATING", target)
+	for {
+		keys := from.CLI(t, "CLUSTER", "GETKEYSINSLOT", s, "100")
+		if keys == "" {
+			break
+		}
+		for key := range strings.SplitSeq(keys, "\n") {
+			from.CLI(t, "MIGRATE", "127.0.0.1", strconv.Itoa(to.port), key, "0", "5000")
+			if between != nil {
+				between()
+			}
+		}
+	}
+	// The new owner first: a slot that nobody has is worse than one that two have.
+	for _, n := range append([]*RedisServer{to, from}, c.Masters(t)...) {
+		n.CLI(t, "CLUSTER", "SETSLOT", s, "NODE", target)
+	}
+}
+
+type master struct {
+	node  *RedisServer
+	slots [][2]int
+}
+
+// masters reads the view of the first node that runs.
+func (c *RedisCluster) masters(t testing.TB) (all []master) {
+	t.Helper()
+	for _, n := range c.Nodes {
+		if n.PID() != 0 {
+			return c.parse(t, n.CLI(t, "CLUSTER", "NODES"))
+		}
+	}
+	t.Fatal("no node of the cluster runs")
+	return nil
+}
+
+// parse reads lines as: id host:port@bus flags master ping pong epoch state slot slot-slot [slot->-id]….
+func (c *RedisCluster) parse(t testing.TB, nodes string) (all []master) {
+	t.Helper()
+	for line := range strings.SplitSeq(nodes, "\n") {
+		f := strings.Fields(line)
+		if len(f) < 9 || !strings.Contains(f[2], "master") || strings.Contains(f[2], "fail") {
+			continue
+		}
+		addr, _, _ := strings.Cut(f[1], "@")
+		m := master{}
+		for _, n := range c.Nodes {
+			if n.Addr() == addr {
+				m.node = n
+			}
+		}
+		for _, s := range f[8:] {
+			first, last, two := strings.Cut(s, "-")
+			if !two {
+				last = first
+			}
+			a, err1 := strconv.Atoi(first)
+			b, err2 := strconv.Atoi(last)
+			if err1 == nil && err2 == nil { // a slot on the move is said in brackets, and once more without
+				m.slots = append(m.slots, [2]int{a, b})
+			}
+		}
+		if m.node == nil {
+			t.Fatalf("the cluster knows a node that is not of it: %s", line)
+		}
+		all = append(all, m)
+	}
+	return all
+}

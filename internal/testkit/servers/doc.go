@@ -1,0 +1,15 @@
+// Package servers starts real servers for tests: redis-server, and a Redis Cluster of three
+// masters with a replica each. Nothing but _test.go files imports it.
+//
+// Servers listen on free ports of 127.0.0.1, keep their data in a temporary directory, and are
+// processes of the test's own: whoever kills one kills nobody else's. A package that uses them
+// has
+//
+//	func TestMain(m *testing.M) { servers.Main(m) }
+//
+// Redis and Cluster are started by the first test that asks, and shared by all tests of the
+// process; those of NewRedis and NewCluster belong to one test, which may do to them what it likes.
+//
+// Where the programs are not installed the tests are skipped, with a message that says what is
+// missing. With AZSEARCH_TEST_SERVERS=required in the environment they fail instead.
+package servers

@@ -1,0 +1,138 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a server may take to start. Servers start in milliseconds; this is for
+// a machine that does a lot else.
+const patience = 30 * time.Second
+
+// Process is a server that can be killed and started again.
+type Process struct {
+	name  string
+	dir   string
+	argv  []string
+	ready func() error // nil when the server answers
+
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process of cmd has ended
+}
+
+// start starts the process and waits until it answers.
+func (p *Process) start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the server has its own descriptor
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
+	dieWithParent(cmd)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	p.cmd, p.ended = cmd, make(chan struct{})
+	go func(ended chan struct{}) {
+		_ = cmd.Wait() // what it ends with is in its log
+		close(ended)
+	}(p.ended)
+	for until := time.Now().Add(patience); ; {
+		if err = p.ready(); err == nil {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("%s has ended: %w\n%s", p.name, err, p.log())
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Now().After(until) {
+			return errors.Join(fmt.Errorf("%s does not answer after %v: %w\n%s", p.name, patience, err, p.log()), p.end())
+		}
+	}
+}
+
+// end kills the process and waits for its end. p.mu is held.
+func (p *Process) end() error {
+	if p.cmd == nil {
+		return nil
+	}
+	err := p.cmd.Process.Signal(syscall.SIGKILL)
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	<-p.ended
+	p.cmd = nil
+	return nil
+}
+
+// Kill ends the server as kill -9 does, and returns when its process is gone. A server that
+// has ended already is left at that.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	if err := p.kill(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *Process) kill() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.end()
+}
+
+// Restart starts a server that was killed, with its port and its data, and returns when it
+// answers. One that runs is killed first.
+func (p *Process) Restart(t testing.TB) {
+	t.Helper()
+	if err := errors.Join(p.kill(), p.start()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Stop freezes the server until Cont: its connections stay, and nobody answers.
+func (p *Process) Stop(t testing.TB) { t.Helper(); p.signal(t, sigStop) }
+
+// Cont lets the server go on after Stop.
+func (p *Process) Cont(t testing.TB) { t.Helper(); p.signal(t, sigCont) }
+
+func (p *Process) signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		t.Fatalf("%s does not run", p.name)
+	}
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatalf("%s: %v", p.name, err)
+	}
+}
+
+// PID is the process number of the server that runs, 0 if none does: to read what it has cost.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}
+
+func (p *Process) logFile() string { return filepath.Join(p.dir, "log") }
+
+// log is the end of what the server has written, for a message.
+func (p *Process) log() string {
+	b, _ := os.ReadFile(p.logFile())
+	return string(b[max(0, len(b)-2000):])
+}

@@ -1,0 +1,138 @@
+package servers
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const installRedis = "apt-get install redis-server"
+
+// RedisServer is a redis-server.
+type RedisServer struct {
+	Process
+	port int
+	cli  string
+}
+
+var sharedRedis shared[*RedisServer]
+
+// Redis returns the redis-server that all tests of this process share. It syncs its log each
+// second and evicts nothing. Tests keep apart by the names that they use.
+func Redis(t testing.TB) *RedisServer {
+	t.Helper()
+	server, cli := program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis)
+	return sharedRedis.get(t, func() (*RedisServer, func() error, error) {
+		r, err := startRedis(server, cli)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.remove, nil
+	})
+}
+
+// NewRedis starts a redis-server for one test, with further arguments that override those of
+// Redis, such as "--appendfsync", "always". It ends with the test.
+func NewRedis(t testing.TB, args ...string) *RedisServer {
+	t.Helper()
+	r, err := startRedis(program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// startRedis tries another port if somebody was faster on the one it has found.
+func startRedis(server, cli string, args ...string) (*RedisServer, error) {
+	var errs []error
+	for range 3 {
+		r, err := tryRedis(server, cli, args)
+		if err == nil {
+			return r, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func tryRedis(server, cli string, args []string) (*RedisServer, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "redis-")
+	if err != nil {
+		return nil, err
+	}
+	r := &RedisServer{port: port, cli: cli, Process: Process{name: "redis-server on " + local(port), dir: dir}}
+	r.argv = append([]string{
+		server, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction",
+	}, args...)
+	r.ready = r.ping
+	if err := r.start(); err != nil {
+		return nil, errors.Join(err, r.remove())
+	}
+	return r, nil
+}
+
+// ping returns nil if the server answers, and has read its data.
+func (r *RedisServer) ping() error {
+	c, err := net.DialTimeout("tcp", r.Addr(), time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if answer != "+PONG\r\n" {
+		return errors.New(strings.TrimSpace(answer))
+	}
+	return nil
+}
+
+func (r *RedisServer) remove() error { return errors.Join(r.kill(), os.RemoveAll(r.dir)) }
+
+// Addr is host:port.
+func (r *RedisServer) Addr() string { return local(r.port) }
+
+// URL is the address as redis://….
+func (r *RedisServer) URL() string { return "redis://" + r.Addr() }
+
+// CLI runs one command by redis-cli and returns its output without the last line break. An error of
+// the server ends the test.
+func (r *RedisServer) CLI(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := r.command(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (r *RedisServer) command(args ...string) (string, error) {
+	out, err := exec.Command(r.cli, append([]string{"-e", "-p", strconv.Itoa(r.port)}, args...)...).CombinedOutput()
+	answer := strings.TrimRight(string(out), "\r\n")
+	if err != nil {
+		return "", fmt.Errorf("redis-cli %q on %s: %w: %s", args, r.Addr(), err, answer)
+	}
+	return answer, nil
+}

@@ -1,0 +1,91 @@
+package servers
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+)
+
+// Required is the variable of the environment that turns a server which is not installed
+// into a failure, if its value is "required".
+const Required = "AZSEARCH_TEST_SERVERS"
+
+// Main is testkit.Main for a package whose tests use servers: it ends the shared ones after
+// the last test.
+func Main(m *testing.M) {
+	flag.Parse()
+	os.Exit(testkit.Run(thenStop{m}))
+}
+
+type thenStop struct{ m *testing.M }
+
+func (s thenStop) Run() int {
+	code := s.m.Run()
+	for _, err := range stopShared() {
+		fmt.Fprintln(os.Stderr, "servers:", err)
+		code = max(code, 1)
+	}
+	return code
+}
+
+// program returns the path of a program, or ends the test: skipped, or failed if servers
+// are required.
+func program(t testing.TB, name, install string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if os.Getenv(Required) == "required" {
+		t.Fatalf("%s is not installed, and %s=required: %s", name, Required, install)
+	}
+	t.Skipf("DID NOT RUN: %s is not installed: %s", name, install)
+	return ""
+}
+
+// shared keeps a server that is started once for all tests of the process.
+type shared[S any] struct {
+	once  sync.Once
+	value S
+	err   error
+}
+
+var atExit struct {
+	mu   sync.Mutex
+	stop []func() error
+}
+
+// get starts the server if no test has before. A start that failed is not tried again: each
+// test that asks fails with the reason.
+func (s *shared[S]) get(t testing.TB, start func() (S, func() error, error)) S {
+	t.Helper()
+	s.once.Do(func() {
+		var stop func() error
+		if s.value, stop, s.err = start(); s.err == nil {
+			atExit.mu.Lock()
+			atExit.stop = append(atExit.stop, stop)
+			atExit.mu.Unlock()
+		}
+	})
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.value
+}
+
+func stopShared() (errs []error) {
+	atExit.mu.Lock()
+	defer atExit.mu.Unlock()
+	for _, stop := range atExit.stop {
+		if err := stop(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	atExit.stop = nil
+	return errs
+}
