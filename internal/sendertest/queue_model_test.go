@@ -1,0 +1,28 @@
+package sendertest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/stretchr/testify/require"
+)
+
+// TestProcessesThatShareAQueueLoseNothing runs random programs of processes that are
+// killed, stopped, closed and replaced; see sendertest.RunQueueModel. "go run
+// ./internal/soak queue" runs more of them.
+func TestProcessesThatShareAQueueLoseNothing(t *testing.T) {
+	held := map[string]int{}
+	const programs = 150
+	for seed := range uint64(programs) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		what, err := sendertest.RunQueueModel(t, rnd.IntN)
+		require.NoError(t, err, "seed %d", seed)
+		for _, w := range what {
+			held[w]++
+		}
+	}
+	for _, what := range sendertest.QueueModelHolds() {
+		require.Positive(t, held[what], "no program held a %s: %v", what, held)
+	}
+}
