@@ -45,8 +45,9 @@ type payload[T any] struct {
 	waiter *waiter
 	// own is what the action has of its own beside the document, nil if nothing.
 	own     *own
-	version int64 // see Folding.Version; 0: none
-	newest  int64 // of an outdated action: the version that it is older than
+	from    reserved[T] // the lease that it came with, none without a queue
+	version int64       // see Folding.Version; 0: none
+	newest  int64       // of an outdated action: the version that it is older than
 }
 
 // own is what belongs to an action and is not kept with its document.
@@ -76,6 +77,7 @@ type chunk[T any] struct {
 	ends    []int // of each body in scratch
 	items   []item[T]
 	size    int               // of a chunk, in actions
+	bytes   int               // and in bytes
 	waiters []waiter          // of the actions to come, in order; nil if nobody waits
 	patch   *models.Patch     // that is added in place of the document of action, or nil
 	raw     *models.RawAction // whose document is, or nil
@@ -100,7 +102,10 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 	if !ok {
 		c = &chunk[T]{s: s}
 	}
-	c.size = min(expected, chunkActions)
+	c.size, c.bytes = min(expected, chunkActions), chunkBytes
+	if s.feed != nil {
+		c.size, c.bytes = min(expected, queuedActions), queuedBytes
+	}
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
 		origin := span // allocates only here
 		c.origin = &origin
@@ -120,7 +125,7 @@ func (c *chunk[T]) free() {
 }
 
 func (c *chunk[T]) full() bool {
-	return len(c.items) >= c.size || c.scratch.Len() >= chunkBytes
+	return len(c.items) >= c.size || c.scratch.Len() >= c.bytes
 }
 
 // add checks and encodes c.action and asks the ActionAdded handler. The error is
@@ -181,6 +186,10 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		}
 	}
 	value := payload[T]{typ: action.Type, origin: c.origin, version: version}
+	if action.OnOutcome != nil && c.s.feed != nil && !c.s.feed.sends {
+		c.scratch.Truncate(before)
+		return errAdderOnly
+	}
 	if action.OnOutcome != nil || action.Tag != nil && !c.s.observer.wantsActions {
 		value.own = &own{tag: action.Tag, onOutcome: action.OnOutcome}
 	}
@@ -282,6 +291,11 @@ func (c *chunk[T]) accept(ctx context.Context, wait, turn bool) (int, error) {
 		return 0, nil
 	}
 	c.cut()
+	if c.s.feed != nil {
+		n, err := c.s.feed.append(ctx, c.items, wait)
+		c.clear()
+		return n, err
+	}
 	n, err := c.s.publisher.Add(ctx, c.items, wait, turn)
 	c.clear()
 	return n, translate(err)
@@ -295,7 +309,7 @@ func (c *chunk[T]) cut() {
 	for i, end := range c.ends {
 		it := &c.items[i]
 		it.Body = encoded[start:end:end]
-		if start = end; c.s.options.Folding != nil || len(it.Body) > largeAction {
+		if start = end; c.s.feed != nil || c.s.options.Folding != nil || len(it.Body) > largeAction {
 			it.Body, it.Own = bytes.Clone(it.Body), true
 		}
 	}

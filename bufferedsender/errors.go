@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,6 +48,16 @@ var (
 	// sending was held while its ActionSent events were reported. Its actions wait
 	// again.
 	ErrNotSent = publisher.ErrNotSent
+	// ErrQueueFull says that the durable queue holds as much as it may, see its options. It
+	// is where ErrBufferFull would be without a queue, and in the error of an adding call
+	// whose context ended while it waited for room.
+	ErrQueueFull = errors.New("the queue is full")
+	// ErrElsewhere says that the durable queue has kept the action and that another process,
+	// or people, have dealt with it: what has become of it is not known here.
+	ErrElsewhere = errors.New("dealt with elsewhere")
+	// ErrNobodySends says that a Flush waits for nothing: nobody reserves what is in the
+	// durable queue.
+	ErrNobodySends = errors.New("nobody sends what is in the queue")
 	// ErrNoKeyField says that the sender does not know which field of a document
 	// is its key.
 	ErrNoKeyField = errors.New("the key field is not known")
@@ -65,7 +76,26 @@ type AddError struct {
 	// of an ActionAdded handler or of a sequence.
 	Err error
 
-	document bool // it is about the document
+	// Unknown is how many documents, from position Accepted on, may have been kept by
+	// Options.Queue: ctx ended before its answer came. They are settled by Continue. It is 0
+	// without a queue.
+	Unknown int
+
+	document bool                                            // it is about the document
+	again    func(ctx context.Context) (more int, err error) // waits for the answer of the queue
+}
+
+// Continue goes on waiting for the answer of the queue about the documents of which it is
+// Unknown whether it has kept them, and returns how many of the call are accepted then: with
+// nil those too. It adds nothing: the documents behind them were not tried. Adding the same
+// documents anew instead is new work, which may land after what others have added
+// meanwhile. An error of ctx leaves open what it was; Continue may be called again.
+func (e *AddError) Continue(ctx context.Context) (accepted int, err error) {
+	if e.again == nil {
+		return e.Accepted, e
+	}
+	more, err := e.again(orBackground(ctx))
+	return e.Accepted + more, err
 }
 
 // unfitError marks an error that is about the document, and not about the sender or
@@ -176,11 +206,33 @@ type FlushError struct {
 	// while Flush waited, and Withdrawn how many were taken back meanwhile.
 	Unsent    int
 	Withdrawn int
+	// Parked is how many keys others have set aside meanwhile, or people: they are in the
+	// queue, and not in the index. It is 0 without a queue.
+	Parked int
 	// Errors holds the first hundred.
 	Errors []*ActionError
 }
 
+// parkedToo adds what others have parked to what a Flush has found.
+func parkedToo(err error, parked int) error {
+	if parked == 0 {
+		return err
+	}
+	var failed *FlushError
+	if !errors.As(err, &failed) {
+		if err != nil {
+			return err
+		}
+		failed = &FlushError{}
+	}
+	failed.Parked = parked
+	return failed
+}
+
 func (e *FlushError) Error() string {
+	if e.Count == 0 && e.Parked > 0 {
+		return fmt.Sprintf("%d %s parked in the queue by others", e.Parked, plural(e.Parked, "key"))
+	}
 	withdrawn := ""
 	if e.Withdrawn > 0 {
 		withdrawn = fmt.Sprintf(", %d of them withdrawn", e.Withdrawn)

@@ -33,7 +33,8 @@ type observer[T any] struct {
 	telemetry    *telemetry
 	deadLetters  deadletter.Sink // or nil
 	onPurged     func(context.Context, []string)
-	onHeld       func() // nil: nobody wants to know
+	onHeld       func()   // nil: nobody wants to know
+	feed         *feed[T] // nil without a queue
 	index        string
 	panics       atomic.Int64 // recovered in handlers
 	letters      atomic.Int64 // that deadLetters has taken
@@ -42,6 +43,7 @@ type observer[T any] struct {
 	// Of the publisher goroutine.
 	lastBatch    events.Batch // for telemetry, where there is no handler
 	requestID    string       // of the reply that is being reported
+	lettersTaken bool         // the dead letters of what is being reported were written
 	reportedHeld bool         // the log has said that sending is held, and not that it goes on
 
 	// Written by start, before the sender is handed out.
@@ -75,7 +77,7 @@ func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult]
 		Explain:   o.explain,
 		Replied:   o.replied,
 		Settled:   o.settled,
-		Delivered: func() { o.guard("MeterProvider", o.telemetry.flushSettled) },
+		Delivered: o.delivered,
 		Paused:    o.paused,
 		Ending:    o.ending,
 		Changed:   o.changed,
@@ -205,6 +207,9 @@ func (o *observer[T]) changed(from, to publisher.Condition) {
 	if o.onHeld != nil && to.Held() != nil {
 		o.onHeld()
 	}
+	if o.feed != nil {
+		o.feed.conditionChanged(to)
+	}
 	o.guard("Logger", func() { o.logChange(from, to, change) })
 	if from.State == to.State { // what holds it has come or gone
 		return
@@ -236,6 +241,7 @@ func (o *observer[T]) closed(ctx context.Context) (err error) {
 // ending writes the dead letters of the actions that have failed, before anybody
 // is notified of them.
 func (o *observer[T]) ending(all []settlement[T]) {
+	o.lettersTaken = false
 	if o.deadLetters == nil {
 		return
 	}
@@ -243,7 +249,7 @@ func (o *observer[T]) ending(all []settlement[T]) {
 	for i := range all {
 		// Of actions that were folded only what travelled is worth keeping: sent
 		// again it does what they all did.
-		if all[i].Outcome != publisher.Completed && all[i].Carrier != nil && !all[i].Withdrawn {
+		if all[i].Outcome != publisher.Completed && all[i].Outcome != publisher.Returned && all[i].Carrier != nil && !all[i].Withdrawn {
 			letters = append(letters, o.letter(&all[i]))
 		}
 	}
@@ -258,7 +264,7 @@ func (o *observer[T]) ending(all []settlement[T]) {
 // wrote counts n dead letters that were written, or could not be.
 func (o *observer[T]) wrote(n int, err error) {
 	o.guard("MeterProvider", func() { o.telemetry.deadLetters(n, err == nil) })
-	if err == nil {
+	if o.lettersTaken = err == nil; err == nil {
 		o.letters.Add(int64(n))
 		return
 	}
@@ -286,12 +292,31 @@ func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
 	}
 }
 
+// delivered runs when a batch has been reported.
+func (o *observer[T]) delivered() {
+	o.guard("MeterProvider", o.telemetry.flushSettled)
+	if o.feed != nil {
+		o.feed.delivered()
+	}
+}
+
 // settled tells of the end of an action. err is its failure, or nil. It returns
 // true if a call of IndexDocumentsAndWait has been given it.
 func (o *observer[T]) settled(s *settlement[T], err error) (reported bool) {
+	if o.feed != nil {
+		defer o.feed.reported(s, err) // also when a handler ends the goroutine
+		if s.Outcome == publisher.Returned {
+			return false // it has no end here
+		}
+	}
 	o.guard("MeterProvider", func() {
 		o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
 	})
+	return o.notify(s, err)
+}
+
+// notify tells of the end of an action that may not have been in the buffer.
+func (o *observer[T]) notify(s *settlement[T], err error) (reported bool) {
 	defer func() { // also when a handler ends the goroutine
 		defer func() { reported = o.endWaiter(s, err) }()
 		o.callBack(s, err)

@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,8 +10,10 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"go.opentelemetry.io/otel"
@@ -81,6 +84,29 @@ type Options[T any] struct {
 	// Outage says what happens while the service does not work. Defaults to Hold{}:
 	// sending stops, nothing fails, and adding calls wait when the buffer is full.
 	Outage Outage
+
+	// Queue keeps what adding calls accept until it is settled, so that it outlives the
+	// process: a *filequeue.Queue, a *redisqueue.Queue. With it adding is durable when the
+	// call returns, and a sender accepts what it reserves from the queue, whoever has put it
+	// there; Stats.Appended counts what it has put there itself. Any number of senders in any
+	// number of processes may share one; a sender without an indexer only adds. The sender does
+	// not close it. DESIGN.md says what each option and method means with it. Defaults to
+	// none: what is accepted is in memory only.
+	Queue queue.Queue
+	// QueueLease is how long nobody else gets a key that this sender has reserved and does
+	// not answer for any more: how late its documents are after a crash. It is extended while
+	// they wait. Defaults to twice RequestTimeout, which must end before two thirds of it,
+	// less a tenth, have passed.
+	QueueLease time.Duration
+	// Loader is asked for the documents of keys that IndexKeys has added: for each key an
+	// action or nothing. What it returns for other keys is an error, and after an error all
+	// keys wait in the queue for a second or more. It is called by one goroutine of each
+	// sender.
+	Loader func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)
+	// DeleteMissing deletes the documents of keys of which the Loader returns nothing. Defaults
+	// to asking again, with growing intervals of a second to an hour, and parking the key in
+	// the queue after ten times.
+	DeleteMissing bool
 
 	// Folding merges actions of one key while they wait, so that a key that changes
 	// often is written less often. Defaults to nil: each is sent.
@@ -257,6 +283,7 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	if c.UnknownWait == 0 {
 		c.UnknownWait = DefaultUnknownWait
 	}
+	errs = append(errs, c.checkQueue()...)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

@@ -52,6 +52,7 @@ type BufferedSender[T any] struct {
 	newLimits   atomic.Pointer[Limits] // for Options.Tuning
 	chunks      sync.Pool              // of *chunk[T], empty ones
 	gate        *gate                  // nil without a breaker
+	feed        *feed[T]               // nil without a queue
 	unsubscribe func()                 // from the breaker
 	held        signal                 // sent when sending is held, with Options.Waiting
 
@@ -66,8 +67,11 @@ type BufferedSender[T any] struct {
 func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	options, err := opts.withDefaults()
 	errs := []error{err}
-	if isNil(indexer) {
+	if isNil(indexer) && options.Queue == nil {
 		errs = append(errs, errors.New("indexer is nil: use a *search.Client"))
+	}
+	if isNil(indexer) {
+		indexer = nil // and not a typed one
 	}
 	keyOf, err := newKeyOf(indexer, &options)
 	if err := errors.Join(append(errs, err)...); err != nil {
@@ -82,6 +86,10 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		keyOf:    keyOf,
 		observer: newObserver(&options, telemetry),
 	}
+	if options.Queue != nil {
+		s.feed = newFeed(s, !isNil(indexer))
+		s.observer.feed = s.feed
+	}
 	hold := options.held()
 	s.gate = newGate(hold.Breaker, s.observer.contain)
 	limits := options.Limits
@@ -90,6 +98,9 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	sending := &transport[T]{
 		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
 		contain: s.observer.contain,
+	}
+	if s.feed != nil {
+		sending.lasts = s.feed.lasts
 	}
 	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
 		Transport:      sending,
@@ -113,8 +124,9 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		RequestTimeout: options.RequestTimeout,
 		UnknownWait:    options.UnknownWait,
 		Ping:           pingOf(indexer),
-		Leave:          leave[T],
-		Back:           back[T],
+		Leave:          s.leave,
+		Back:           s.back,
+		Return:         s.goesBack,
 	})
 	if options.Waiting.FailFast {
 		s.observer.onHeld = s.held.send
@@ -128,8 +140,43 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		s.unsubscribe()
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
+	if s.feed != nil {
+		if s.feed.unobserve, err = telemetry.observeQueue(s.feed.look); err != nil {
+			telemetry.stop()
+			s.unsubscribe()
+			return nil, fmt.Errorf("bufferedsender: %w", err)
+		}
+	}
 	s.publisher.Start()
+	if s.feed != nil {
+		s.feed.start()
+	}
 	return s, nil
+}
+
+// goesBack says of an action that is taken back, or given up by Close, whether it returns to
+// the queue.
+func (s *BufferedSender[T]) goesBack(v *payload[T]) bool { return s.feed != nil && s.feed.goesBack(v) }
+
+// leave says of an action that is about to travel whether it may.
+func (s *BufferedSender[T]) leave(it *item[T]) bool {
+	if s.feed != nil && !s.feed.mayTravel(it) {
+		return false
+	}
+	if leave(it) {
+		return true
+	}
+	return it.Value.detach()
+}
+
+// back notes that an action has come back, and says whether it is to travel again.
+func (s *BufferedSender[T]) back(it *item[T], unknown bool, err error) bool {
+	return back(it, unknown, err) || it.Value.detach()
+}
+
+// gone says of an action that waits whether it is not to be sent any more.
+func (s *BufferedSender[T]) gone(_ string, v *payload[T]) bool {
+	return v.goesBack() || v.from.holding == nil && v.waiter.withdrawn()
 }
 
 // UploadDocuments adds actions that create or completely replace documents. It
@@ -268,7 +315,14 @@ func (o *IndexSeqOptions) leaveOut(err error) error {
 // it returns; Async.Flush waits for them.
 func (s *BufferedSender[T]) Flush(ctx context.Context, _ *FlushOptions) error {
 	ctx = orBackground(ctx)
-	return s.translateClose(s.publisher.Flush(ctx))
+	if s.feed == nil || s.publisher.InsideHook(ctx) || s.publisher.Closing() {
+		return s.translateClose(s.publisher.Flush(ctx))
+	}
+	parked, err := s.feed.flush(ctx)
+	if err != nil && !errors.Is(err, ErrClosed) {
+		return err
+	}
+	return parkedToo(s.translateClose(s.publisher.Flush(ctx)), parked)
 }
 
 // Close refuses further actions, sends what is left, and returns when all of it
@@ -284,7 +338,13 @@ func (s *BufferedSender[T]) Flush(ctx context.Context, _ *FlushOptions) error {
 // it behind about two seconds after ctx has ended.
 func (s *BufferedSender[T]) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
+	if s.feed != nil && !s.publisher.InsideHook(ctx) {
+		s.feed.stop(ctx)
+	}
 	err := s.publisher.Close(ctx)
+	if s.feed != nil && !errors.Is(err, publisher.ErrInCallback) {
+		s.feed.close(ctx)
+	}
 	if !errors.Is(err, publisher.ErrInCallback) {
 		s.observer.telemetry.stop()
 		s.unsubscribe()
@@ -320,7 +380,15 @@ func (s *BufferedSender[T]) Withdraw(match func(key string, tag any) bool) int {
 
 // Contains says of each key whether an action of it is accepted and not settled.
 // It waits for a callback that is running.
-func (s *BufferedSender[T]) Contains(keys ...string) []bool { return s.publisher.Contains(keys) }
+// With a Queue it also asks the queue, for up to five seconds, and says true if that does
+// not answer.
+func (s *BufferedSender[T]) Contains(keys ...string) []bool {
+	found := s.publisher.Contains(keys)
+	if s.feed != nil {
+		s.feed.contains(keys, found)
+	}
+	return found
+}
 
 // PendingActionCount returns how many actions are accepted and not settled.
 func (s *BufferedSender[T]) PendingActionCount() int {
@@ -341,108 +409,4 @@ func (s *BufferedSender[T]) addDocuments(ctx context.Context, typ models.ActionT
 		c.action.Type, c.action.Document = typ, docs[i]
 		return c.add(ctx)
 	})
-}
-
-// addOne puts the i-th action of a call into a chunk, and returns its key.
-type addOne[T any] = func(ctx context.Context, c *chunk[T], i int) (string, error)
-
-// addAll adds n actions. If ctx has ended it adds none.
-func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add addOne[T]) error {
-	if n == 0 {
-		return nil
-	}
-	if s.publisher.Closing() {
-		return &AddError{Err: ErrClosed} // before any handler is called
-	}
-	ctx = orBackground(ctx)
-	if err := ended(ctx); err != nil {
-		return &AddError{Err: err}
-	}
-	a := adding[T]{s: s, ctx: ctx, wait: wait && !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, n)}
-	defer a.end()
-	for i := range n {
-		if err := a.begin(); err != nil {
-			return err
-		}
-		if key, err := add(ctx, a.chunk, i); err != nil {
-			return a.fail(key, err)
-		}
-		if err := a.acceptIfFull(); err != nil {
-			return err
-		}
-	}
-	return a.finish()
-}
-
-// ended says why ctx has ended, nil if it has not.
-func ended(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	return publisher.ContextError(ctx)
-}
-
-// adding is one adding call.
-type adding[T any] struct {
-	s        *BufferedSender[T]
-	ctx      context.Context
-	wait     bool
-	chunk    *chunk[T]
-	accepted int
-	turn     bool // it has the turn to encode a chunk
-}
-
-// begin looks, before the first action of a chunk is encoded, whether the context has
-// ended, and waits while so many others wait for room that what they hold would be
-// too much.
-func (a *adding[T]) begin() error {
-	if len(a.chunk.items) == 0 {
-		if err := ended(a.ctx); err != nil {
-			return &AddError{Accepted: a.accepted, Err: err}
-		}
-	}
-	if !a.wait || a.turn {
-		return nil
-	}
-	if err := a.s.publisher.Turn(a.ctx); err != nil {
-		return &AddError{Accepted: a.accepted, Err: translate(err)}
-	}
-	a.turn = true
-	return nil
-}
-
-// end gives back what the call has borrowed.
-func (a *adding[T]) end() {
-	if a.turn {
-		a.s.publisher.EndTurn()
-	}
-	a.chunk.free()
-}
-
-func (a *adding[T]) acceptIfFull() error {
-	if !a.chunk.full() {
-		return nil
-	}
-	return a.finish()
-}
-
-// finish has the chunk accepted.
-func (a *adding[T]) finish() error {
-	turn := a.turn
-	a.turn = false
-	n, err := a.chunk.accept(a.ctx, a.wait, turn)
-	a.accepted += n
-	if err != nil {
-		return &AddError{Accepted: a.accepted, Err: err}
-	}
-	return nil
-}
-
-// fail ends the call because of one action, after having those before it
-// accepted.
-func (a *adding[T]) fail(key string, err error) error {
-	if before := a.finish(); before != nil {
-		return before
-	}
-	return newAddError(a.accepted, key, err)
 }

@@ -70,14 +70,31 @@ type Stats struct {
 	DeadLetterErrors int64
 	// CallbackPanics counts the panics recovered in handlers.
 	CallbackPanics int64
+
+	// Appended counts the actions that adding calls have put into Options.Queue; what is
+	// reserved from it is Accepted. Kept is how many keys were in the queue when it was
+	// looked at last: after Flush, after Close, and when metrics are read. Stale counts
+	// leases that had ended before they could be settled: others send these keys again.
+	// All are 0 without a queue.
+	Appended, Kept, Stale int64
 }
 
 // Stats returns a snapshot of the sender's counters. It is cheap and never
 // waits for the service.
 func (s *BufferedSender[T]) Stats() Stats {
 	p := s.publisher.Stats()
+	var appended, kept, stale int64
+	if s.feed != nil {
+		_, appended = s.feed.appender.state()
+		stale = s.feed.stale.Load()
+		if last := s.feed.stats.Load(); last != nil {
+			kept = last.Waiting + last.Leased + last.Parked
+		}
+	}
 	return Stats{
-		Accepted:         int64(p.Accepted),
+		Appended: appended, Kept: kept, Stale: stale,
+
+		Accepted:         int64(p.Accepted - p.Returned),
 		Completed:        int64(p.Completed),
 		Failed:           int64(p.Failed),
 		Purged:           int64(p.Purged),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,10 @@ type transport[T any] struct {
 	longestWait  time.Duration        // that Retry-After may ask for; negative: any
 	spare        sync.Pool            // of *[]result, to be filled again
 	contain      func(handler string) // to be deferred around the code of others
+
+	// lasts says how long a request may take because of the leases of its actions, if
+	// they have any; nil without a queue.
+	lasts func(batch *batch[T]) (time.Duration, bool)
 }
 
 type result = publisher.Result[models.IndexingResult]
@@ -50,6 +55,15 @@ type reply = publisher.Reply[models.IndexingResult]
 // Send implements publisher.Transport. It runs on the goroutine of a request.
 func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	ctx = models.WithClientRequestID(ctx, batch.ID)
+	if t.lasts != nil {
+		if longest, limited := t.lasts(batch); limited && longest <= 0 {
+			return notSent(len(batch.Items))
+		} else if limited {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, longest)
+			defer cancel()
+		}
+	}
 	ctx, span := t.startSpan(ctx, batch)
 	answer, err := t.index(ctx, batch)
 	r := t.judge(batch, answer, err)
@@ -68,6 +82,17 @@ func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	}
 	t.endSpan(span, &r)
 	return r
+}
+
+// errLeaseEnds is why a request is not sent: before it could be answered others may send the
+// same keys.
+var errLeaseEnds = errors.New("not sent: the leases of its keys are about to end")
+
+// notSent is the reply to a request that was held back: all of it waits again, and
+// Leave has it taken back.
+func notSent(n int) reply {
+	held := result{Err: errLeaseEnds, Free: true}
+	return reply{Results: slices.Repeat([]result{held}, n), Err: errLeaseEnds, RetryAfter: -1, Unconfirmed: true}
 }
 
 // startSpan starts the span of a request. A tracer that panics must not keep it

@@ -234,6 +234,9 @@ func (s *BufferedSender[T]) addAndWait(ctx context.Context, n int, add addOne[T]
 	if s.publisher.InsideHook(ctx) {
 		return nil, &WaitError{Err: &AddError{Err: ErrInCallback}}
 	}
+	if s.feed != nil && !s.feed.sends {
+		return nil, &WaitError{Err: &AddError{Err: errAdderOnly}}
+	}
 	var held <-chan struct{}
 	if s.options.Waiting.FailFast {
 		held = s.held.wait()
@@ -283,7 +286,7 @@ func (s *BufferedSender[T]) addAndWait(ctx context.Context, n int, add addOne[T]
 		results[i] = w.result
 	}
 	if left {
-		s.publisher.Sweep(func(_ string, p *payload[T]) bool { return p.waiter.withdrawn() })
+		s.publisher.Sweep(s.gone)
 	}
 	if result.Err == nil && len(result.Errors) == 0 {
 		return results, nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
@@ -81,6 +82,12 @@ func (m *listingMeter) Int64ObservableGauge(name string, o ...metric.Int64Observ
 	return m.Meter.Int64ObservableGauge(name, o...)
 }
 
+func (m *listingMeter) Int64ObservableCounter(name string, o ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
+	c := metric.NewInt64ObservableCounterConfig(o...)
+	m.c.note(name, "counter", &c)
+	return m.Meter.Int64ObservableCounter(name, o...)
+}
+
 func (m *listingMeter) Float64ObservableGauge(name string, o ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
 	c := metric.NewFloat64ObservableGaugeConfig(o...)
 	m.c.note(name, "gauge", &c)
@@ -92,6 +99,18 @@ func instrumentsOfASender(t *testing.T) []instrument {
 	t.Helper()
 	c := &instrumentList{}
 	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: c})
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+	return c.instruments
+}
+
+// instrumentsWithAQueue returns what New makes with a durable queue: those of the queue too.
+func instrumentsWithAQueue(t *testing.T) []instrument {
+	t.Helper()
+	c := &instrumentList{}
+	q, err := memqueue.New(nil)
+	require.NoError(t, err)
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: c, Queue: q})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
 	return c.instruments
@@ -117,8 +136,8 @@ func TestEveryMetricHasAMovement(t *testing.T) {
 
 // The rules of OpenTelemetry's naming conventions that a program can check.
 func TestMetricNamesFollowTheConventions(t *testing.T) {
-	legal := regexp.MustCompile(`^(azsearch\.sender|db\.client)(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
-	all := instrumentsOfASender(t)
+	legal := regexp.MustCompile(`^(azsearch\.sender|azsearch\.queue|db\.client)(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
+	all := instrumentsWithAQueue(t)
 	for _, i := range all {
 		assert.Regexp(t, legal, i.name)
 		assert.Regexp(t, `^(s|By|\{[a-z]+\})$`, i.unit, "unit of %s", i.name)
@@ -137,7 +156,7 @@ func TestMetricNamesFollowTheConventions(t *testing.T) {
 func TestManualNamesTheMetricsOfASender(t *testing.T) {
 	manual := metricsOfTheManual(t)
 	var names []string
-	for _, i := range instrumentsOfASender(t) {
+	for _, i := range instrumentsWithAQueue(t) {
 		names = append(names, i.name)
 		row, ok := manual[i.name]
 		if assert.True(t, ok, "%s is not in TELEMETRY.md", i.name) {

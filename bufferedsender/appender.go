@@ -1,0 +1,393 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// appender makes calls of a queue out of adding calls. While one call is under way the next
+// adding calls gather, and make the one after it together: many callers share one fsync
+// or one round trip, and nobody waits for a timer. The calls of an adder come one after the
+// other, which is what makes a repeat harmless; so one whose answer is lost is repeated
+// before the next is made.
+//
+// It has a goroutine while there is a call to make.
+type appender[T any] struct {
+	queue queue.Queue
+	ctx   context.Context // ends when Close gives up
+	keep  func(call *appending[T], from, to int, number uint64, first int)
+	drop  func(call *appending[T], from, to int)
+	kept  func(calls []*appending[T], receipt *queue.Receipt)
+
+	adder queue.ID
+
+	mu       sync.Mutex
+	waiting  []*appending[T] // not part of a call of the queue
+	running  bool
+	full     bool // the queue has no room for the first one that waits
+	alone    int  // how many of those that wait are to be tried alone
+	closed   bool
+	room     chan struct{} // capacity 1: there may be room again
+	idle     signal        // sent when the goroutine ends
+	folds    []queue.Fold  // of the goroutine
+	number   uint64        // of the goroutine: of the last call
+	position queue.Position
+	appended int64 // records
+}
+
+// appending is one adding call, or a part of one.
+type appending[T any] struct {
+	records []queue.Record
+	locals  []*local[T] // what this process keeps of them, nil where nothing
+	wait    bool        // for room
+	bytes   int
+	done    chan struct{}
+	err     error // written before done is closed
+
+	// Guarded by mu.
+	kept  int  // records that are in the queue: some, if there was no room for all
+	try   int  // how many of the others the next call holds at the most; 0: all
+	taken bool // they are part of a call of the queue
+}
+
+// next returns the records that the next call of the queue holds.
+func (c *appending[T]) next() (from, to int) {
+	if c.try == 0 {
+		return c.kept, len(c.records)
+	}
+	return c.kept, min(c.kept+c.try, len(c.records))
+}
+
+// Bounds of one call of a queue, but for an adding call that is larger by itself.
+const (
+	callRecords = queue.MaxCall / 4
+	callBytes   = 4 << 20
+)
+
+// add has records appended, waits for it, and returns how many were. If the error is an
+// *unknownError those behind them may have been.
+func (a *appender[T]) add(ctx context.Context, c *appending[T]) (int, error) {
+	c.done = make(chan struct{})
+	a.mu.Lock()
+	switch {
+	case a.closed:
+		a.mu.Unlock()
+		return 0, ErrClosed
+	case a.full && !c.wait:
+		a.mu.Unlock()
+		return 0, ErrQueueFull
+	}
+	a.waiting = append(a.waiting, c)
+	a.start()
+	a.mu.Unlock()
+	return a.await(ctx, c)
+}
+
+// start gives the appender its goroutine, if it has none.
+func (a *appender[T]) start() {
+	if !a.running {
+		a.running = true
+		go a.run()
+	}
+}
+
+// await waits for the end of a call, as long as ctx lasts.
+func (a *appender[T]) await(ctx context.Context, c *appending[T]) (int, error) {
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-c.done:
+		return c.kept, c.err
+	default:
+	}
+	if c.taken {
+		return c.kept, &unknownError{context.Cause(ctx)}
+	}
+	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool { return w == c })
+	err := context.Cause(ctx)
+	if a.full {
+		err = fmt.Errorf("%w: %w", ErrQueueFull, err)
+		a.makeRoom() // the goroutine may be waiting for this very call
+	}
+	return c.kept, err
+}
+
+// unknownError says that records may have been appended.
+type unknownError struct{ err error }
+
+func (e *unknownError) Error() string {
+	return fmt.Sprintf("it is not known whether the queue has kept them: %v", e.err)
+}
+
+func (e *unknownError) Unwrap() error { return e.err }
+
+// run makes calls until there are none to make.
+func (a *appender[T]) run() {
+	for {
+		a.mu.Lock()
+		calls := a.take()
+		if len(calls) == 0 && len(a.folds) == 0 {
+			a.running, a.full = false, false
+			a.idle.send()
+			a.mu.Unlock()
+			return
+		}
+		a.mu.Unlock()
+		if !a.call(calls) {
+			a.awaitRoom()
+		}
+	}
+}
+
+// take takes the adding calls for the next call of the queue: one at a time after a refusal.
+func (a *appender[T]) take() []*appending[T] {
+	n, records, bytes := 0, len(a.folds), 0
+	for n < len(a.waiting) {
+		c := a.waiting[n]
+		from, to := c.next()
+		if n > 0 && (a.alone > 0 || c.try > 0 || records+to-from > callRecords || bytes+c.bytes > callBytes) {
+			break
+		}
+		records, bytes = records+to-from, bytes+c.bytes
+		c.taken = true
+		if n++; c.try > 0 {
+			break
+		}
+	}
+	a.alone = max(0, a.alone-1)
+	calls := a.waiting[:n:n]
+	a.waiting = a.waiting[n:]
+	return calls
+}
+
+// call makes one call of the queue, until its answer is known. False: those who are first in
+// line have to wait for room.
+func (a *appender[T]) call(calls []*appending[T]) bool {
+	a.number++
+	call := queue.Call{Adder: a.adder, Number: a.number, Folds: a.folds}
+	a.folds = nil
+	for _, c := range calls {
+		from, to := c.next()
+		a.keep(c, from, to, call.Number, len(call.Records))
+		call.Records = append(call.Records, c.records[from:to]...)
+	}
+	receipt, err := a.append(call)
+	switch {
+	case err == nil:
+		a.kept(calls, &receipt)
+		a.folds = foldPiles(receipt.Piles)
+		a.accepted(calls, &receipt, len(call.Records))
+	case errors.Is(err, queue.ErrUnknown):
+		a.finish(calls, &unknownError{err})
+	case errors.Is(err, queue.ErrFull):
+		a.forget(calls)
+		return a.refused(calls, fmt.Errorf("%w: %w", ErrQueueFull, err))
+	default:
+		a.forget(calls)
+		a.finish(calls, err)
+	}
+	return true
+}
+
+// accepted ends adding calls that are in the queue, and puts one of which only a part is
+// first in line again.
+func (a *appender[T]) accepted(calls []*appending[T], receipt *queue.Receipt, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.position, a.full = receipt.Position, false
+	a.appended += int64(n)
+	for _, c := range calls {
+		if _, c.kept = c.next(); c.kept == len(c.records) {
+			close(c.done)
+			continue
+		}
+		c.taken = false
+		a.waiting = slices.Insert(a.waiting, 0, c) // it is the only one
+	}
+}
+
+// forget drops what was kept of calls that are not in the queue.
+func (a *appender[T]) forget(calls []*appending[T]) {
+	for _, c := range calls {
+		from, to := c.next()
+		a.drop(c, from, to)
+	}
+}
+
+func (a *appender[T]) finish(calls []*appending[T], err error) {
+	for _, c := range calls {
+		c.err = err
+		close(c.done)
+	}
+}
+
+// append repeats a call until it is known whether it was applied, or that cannot be
+// known. Once it may have been, only a receipt and ErrFull say whether it was.
+func (a *appender[T]) append(call queue.Call) (queue.Receipt, error) {
+	unknown := false
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		receipt, err := a.queue.Append(a.ctx, call)
+		if err == nil || errors.Is(err, queue.ErrFull) {
+			return receipt, err
+		}
+		unknown = unknown || errors.Is(err, queue.ErrUnknown)
+		over := a.ctx.Err() != nil || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) || errors.Is(err, queue.ErrTooOld)
+		switch {
+		case !unknown:
+			return receipt, err
+		case over:
+			return receipt, fmt.Errorf("%w: %w", queue.ErrUnknown, err)
+		}
+		sleep(a.ctx, wait)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// refused is the end of a call for which the queue had no room. Each adding call of it may
+// find some alone, and of a large one a half, and so on; the first one that finds none for a
+// single record waits for it, and all others behind it, in their order. False: it is to.
+func (a *appender[T]) refused(calls []*appending[T], err error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range calls {
+		c.taken = false
+	}
+	a.waiting = append(slices.Clone(calls), a.waiting...)
+	if len(calls) > 1 {
+		a.alone = len(calls)
+		return true
+	}
+	if len(calls) == 0 {
+		return true // folds alone, which make nothing larger
+	}
+	c := calls[0]
+	from, to := c.next()
+	switch {
+	case !c.wait || a.closed:
+		a.waiting = a.waiting[1:]
+		c.err = err
+		close(c.done)
+		return true
+	case to-from > 1:
+		c.try = (to - from) / 2
+		return true
+	}
+	c.try = 0
+	a.full = true
+	// Who does not wait for room does not wait for those who do.
+	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool {
+		if !w.wait {
+			w.err = err
+			close(w.done)
+		}
+		return !w.wait
+	})
+	return false
+}
+
+// awaitRoom waits until there may be room.
+func (a *appender[T]) awaitRoom() {
+	t := time.NewTimer(time.Second) // others may have made it, in other processes
+	defer t.Stop()
+	select {
+	case <-a.room:
+	case <-t.C:
+	case <-a.ctx.Done():
+	}
+}
+
+// makeRoom says that there may be room in the queue.
+func (a *appender[T]) makeRoom() {
+	select {
+	case a.room <- struct{}{}:
+	default:
+	}
+}
+
+// close refuses further calls, lets those that wait for room go, and waits for the one under
+// way until ctx ends.
+func (a *appender[T]) close(ctx context.Context) {
+	a.mu.Lock()
+	a.closed = true
+	waiting := a.waiting
+	if a.full {
+		a.waiting = nil
+	} else {
+		waiting = nil
+	}
+	a.mu.Unlock()
+	a.makeRoom()
+	a.finish(waiting, ErrClosed)
+	for {
+		ended := a.idle.wait()
+		a.mu.Lock()
+		running := a.running
+		a.mu.Unlock()
+		if !running {
+			return
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// state returns what Flush and Stats want to know.
+func (a *appender[T]) state() (position queue.Position, appended int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.position, a.appended
+}
+
+// foldPiles makes as few records as can be of each pile.
+func foldPiles(piles []queue.Pile) (folds []queue.Fold) {
+	for i := range piles {
+		pile := piles[i].Records
+		var folded []queue.Record
+		for j := range pile {
+			folded = foldInto(folded, &pile[j])
+		}
+		if len(folded) < len(pile) {
+			folds = append(folds, queue.Fold{Key: piles[i].Key, Count: len(pile), Last: pile[len(pile)-1].Seq, Records: folded})
+		}
+	}
+	return folds
+}
+
+// foldInto puts a record behind others, or merges it into the last one.
+func foldInto(folded []queue.Record, r *queue.Record) []queue.Record {
+	if len(folded) == 0 || len(folded[len(folded)-1].Body) > largestFold {
+		return append(folded, *r)
+	}
+	last := &folded[len(folded)-1]
+	if last.Op == "" || r.Op == "" {
+		return append(folded, *r)
+	}
+	typ, body, ok := fold.Actions(last.Op, last.Body, r.Op, r.Body)
+	if !ok {
+		return append(folded, *r)
+	}
+	last.Op, last.Body, last.Class = typ, body, min(last.Class, r.Class)
+	return folded
+}

@@ -1,0 +1,307 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/publisher"
+)
+
+// feed stands between a sender and its queue: it keeps the buffer filled with what it
+// reserves, makes the leases last as long as their records are in the buffer, and settles
+// them when the handlers have run. What it holds is what the publisher has accepted.
+//
+// Its goroutine runs while there is something to settle or to reserve, and ends when the
+// queue has nothing: an idle sender has none. Whoever may have changed that calls wake.
+type feed[T any] struct {
+	s        *BufferedSender[T]
+	queue    queue.Queue
+	exchange func(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error)
+	appender appender[T]
+	locals   locals[T]
+	sends    bool // it reserves; false: there is no client
+
+	lease, margin, shortest time.Duration // see Options.QueueLease
+	holder                  queue.ID
+	name                    string
+
+	ctx    context.Context // of all calls of the queue; ends when Close gives up
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	held     map[*holding[T]]struct{}
+	records  int // of them, in the buffer
+	bytes    int
+	ends     []queue.End
+	running  bool
+	again    bool // somebody has called wake
+	flushing int  // calls of Flush that wait
+	extender *time.Timer
+	poller   *time.Timer        // of locals that others may have settled
+	asked    map[*local[T]]bool // that the poller asks about, kept until askedAt
+	askedAt  queue.Position
+	repeat   *queue.Want // of a reservation whose answer was lost, since repeatOf
+	repeatOf time.Time
+
+	loadsFailed int       // of the goroutine: calls of the Loader since one has worked
+	loadAfter   time.Time // of the goroutine: it is not asked before
+	unwatch     func()
+
+	unobserve func() // ends the metrics of the queue
+
+	stopped atomic.Bool // nothing is reserved any more
+	changed signal      // sent when ends were settled, or the goroutine ends
+	stale   atomic.Int64
+	parked  atomic.Int64 // by this process
+	stats   atomic.Pointer[queue.Stats]
+}
+
+func newFeed[T any](s *BufferedSender[T], sends bool) *feed[T] {
+	o := &s.options
+	host, _ := os.Hostname()
+	f := &feed[T]{
+		s: s, queue: o.Queue, sends: sends, lease: o.QueueLease, margin: o.QueueLease / leaseMargin, shortest: o.RequestTimeout / 10,
+		holder: queue.NewID(), name: fmt.Sprintf("process %d on %s", os.Getpid(), host), held: make(map[*holding[T]]struct{}),
+	}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.exchange = f.settleThenReserve
+	if both, ok := o.Queue.(queue.Exchanger); ok {
+		f.exchange = both.Exchange
+	}
+	f.appender = appender[T]{
+		queue: o.Queue, ctx: f.ctx, adder: queue.NewID(), room: make(chan struct{}, 1),
+		keep: f.keep, drop: f.drop, kept: f.kept,
+	}
+	return f
+}
+
+// start begins to reserve.
+func (f *feed[T]) start() {
+	unwatch := func() {}
+	if f.sends {
+		unwatch = f.queue.Watch(f.wake)
+	}
+	f.mu.Lock()
+	f.unwatch = unwatch
+	f.mu.Unlock()
+	f.wake()
+}
+
+// settleThenReserve is Exchange for queues that do not have it.
+func (f *feed[T]) settleThenReserve(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+	if stale, failed, err = f.queue.Settle(ctx, ends...); err != nil {
+		return nil, stale, failed, err
+	}
+	leases, err = f.queue.Reserve(ctx, want)
+	return leases, stale, nil, err
+}
+
+// keep remembers what belongs to the records of an adding call that is about to be
+// appended: the answer may come after they were reserved.
+func (f *feed[T]) keep(c *appending[T], from, to int, number uint64, first int) {
+	for i := from; c.locals != nil && i < to; i++ {
+		if l := c.locals[i]; l != nil {
+			l.number, l.index = number, first+i-from
+			f.locals.add(c.records[i].Key, l)
+		}
+	}
+}
+
+func (f *feed[T]) drop(c *appending[T], from, to int) {
+	for i := from; c.locals != nil && i < to; i++ {
+		if l := c.locals[i]; l != nil {
+			f.locals.remove(c.records[i].Key, l)
+		}
+	}
+}
+
+// kept notes that what belongs to these adding calls is in the queue.
+func (f *feed[T]) kept(calls []*appending[T], receipt *queue.Receipt) {
+	any := false
+	f.locals.mu.Lock()
+	for _, c := range calls {
+		from, to := c.next()
+		for i := from; c.locals != nil && i < to; i++ {
+			if l := c.locals[i]; l != nil {
+				l.kept, any = receipt.Position, true
+			}
+		}
+	}
+	f.locals.mu.Unlock()
+	if any {
+		f.mu.Lock()
+		f.pollLater(pollFirst)
+		f.mu.Unlock()
+	}
+}
+
+// wake has the feed look what there is to do. It never blocks.
+func (f *feed[T]) wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.again = true
+	if !f.running && f.unwatch != nil {
+		f.running = true
+		go f.run()
+	}
+}
+
+// run settles and reserves until there is nothing to do.
+func (f *feed[T]) run() {
+	wait := 50 * time.Millisecond
+	for {
+		f.mu.Lock()
+		ends := f.ends
+		if len(ends) > queue.MaxCall {
+			ends = ends[:queue.MaxCall:queue.MaxCall]
+		}
+		f.ends = f.ends[len(ends):]
+		want := f.want()
+		if !f.again && len(ends) == 0 || f.ctx.Err() != nil {
+			f.ends = append(ends, f.ends...)
+			f.running = false
+			f.mu.Unlock()
+			f.changed.send()
+			return
+		}
+		f.again = false
+		f.mu.Unlock()
+		if err := f.round(want, ends); err != nil {
+			if errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) {
+				f.stopped.Store(true) // what is held goes back when its leases end
+				f.log("the queue has ended: nothing more is sent from it", err)
+				f.mu.Lock()
+				f.ends, f.repeat, f.again = nil, nil, false
+				f.mu.Unlock()
+				continue
+			}
+			f.log("the queue does not answer", err)
+			sleep(f.ctx, wait)
+			wait = min(2*wait, 2*time.Second)
+			f.mu.Lock()
+			f.again = true
+			f.mu.Unlock()
+			continue
+		}
+		wait = 50 * time.Millisecond
+		f.changed.send()
+	}
+}
+
+// round settles ends, and reserves what is wanted. A reservation whose answer is lost is
+// repeated under its token before another is made: what it has leased would wait for the end
+// of the leases otherwise.
+func (f *feed[T]) round(want queue.Want, ends []queue.End) (err error) {
+	var leases, stale, failed []queue.Lease
+	began := time.Now()
+	if f.repeat != nil {
+		want, began = *f.repeat, f.repeatOf
+	}
+	switch {
+	case want.Keys > 0 && len(ends) > 0:
+		leases, stale, failed, err = f.exchange(f.ctx, want, ends...)
+	case want.Keys > 0:
+		leases, err = f.queue.Reserve(f.ctx, want)
+	case len(ends) > 0:
+		stale, failed, err = f.queue.Settle(f.ctx, ends...)
+	default:
+		return nil
+	}
+	f.repeat = nil
+	if err != nil {
+		f.unsettled(ends, failed, want.Keys > 0)
+		if want.Keys > 0 {
+			f.repeat, f.repeatOf = &want, began
+		}
+	}
+	f.settledEnds(ends, stale, err == nil)
+	if len(leases) > 0 {
+		f.take(leases, began, want.Keys == 1)
+	}
+	return err
+}
+
+// settledEnds counts what has reached the queue, or has come too late. Ends that are repeated
+// because their answer was lost count as stale if they had reached it the first time: nobody
+// can tell.
+func (f *feed[T]) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
+	if len(stale) > 0 {
+		f.stale.Add(int64(len(stale)))
+		f.log("leases had ended when they were settled: others may send these keys again", nil, slog.Int("keys", len(stale)))
+	}
+	if !all || len(ends) == 0 {
+		return
+	}
+	late := make(map[string]bool, len(stale))
+	for i := range stale {
+		late[stale[i].Key] = true
+	}
+	for i := range ends {
+		if ends[i].Fate == queue.Park && !late[ends[i].Lease.Key] {
+			f.parked.Add(1)
+		}
+	}
+	f.appender.makeRoom()
+}
+
+// unsettled puts back the ends of which it is not known whether they have reached the
+// queue: settled again they are stale at the worst, of which nobody is to be told. If the
+// keys that were reserved with them are not known either, their leases run out.
+func (f *feed[T]) unsettled(ends []queue.End, failed []queue.Lease, reserving bool) {
+	if failed != nil && !reserving {
+		ends = slices.DeleteFunc(slices.Clone(ends), func(e queue.End) bool {
+			return !slices.ContainsFunc(failed, func(l queue.Lease) bool { return l.Key == e.Lease.Key && l.Token == e.Lease.Token })
+		})
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ends = append(slices.Clone(ends), f.ends...)
+}
+
+// want says how much there is room for. While the breaker is not closed that is one key, for
+// the probe. Otherwise as much as two requests for each that may be in flight: what stays
+// in the queue can still be folded, and others can have it. Called with the lock.
+func (f *feed[T]) want() queue.Want {
+	w := queue.Want{Token: queue.NewID(), Holder: f.holder, Name: f.name, For: f.lease, Uncertain: max(f.s.options.UnknownWait, 0)}
+	if f.stopped.Load() || !f.sends {
+		return w
+	}
+	limits := f.s.publisher.Limits()
+	records := min(limits.Items, 2*limits.InFlight*limits.BatchItems)
+	bytes := int(min(limits.Bytes, 2*int64(limits.InFlight)*int64(limits.BatchBytes)))
+	switch f.s.publisher.Condition().State {
+	case publisher.Paused:
+		return w
+	case publisher.Held, publisher.Ready:
+		if len(f.held) == 0 {
+			w.Keys, w.Bytes = 1, bytes
+		}
+		return w
+	}
+	// In pieces that are worth a round trip.
+	if f.records > records/2 || f.bytes > bytes/2 {
+		return w
+	}
+	w.Keys, w.Bytes = min(records-f.records, queue.MaxCall), bytes-f.bytes
+	return w
+}
+
+func (f *feed[T]) log(what string, err error, more ...slog.Attr) {
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		more = append(more, slog.Any("error", err))
+	}
+	f.s.observer.guard("Logger", func() {
+		f.s.observer.logger.LogAttrs(f.ctx, slog.LevelWarn, "azsearch: "+what, append(f.s.observer.where(), more...)...)
+	})
+}

@@ -1,0 +1,125 @@
+package bufferedsender
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// take puts what was reserved into the buffer.
+func (f *feed[T]) take(leases []queue.Lease, began time.Time, probe bool) {
+	lasts := &span{began.Add(f.lease)}
+	f.mu.Lock()
+	var holdings []*holding[T]
+	for i := range leases {
+		h := &holding[T]{lease: leases[i], left: len(leases[i].Records), ends: make([]recordEnd, len(leases[i].Records)), locals: make([][]*local[T], len(leases[i].Records))}
+		h.span.Store(lasts)
+		for j := range h.lease.Records {
+			h.bytes += len(h.lease.Records[j].Body)
+		}
+		f.held[h] = struct{}{}
+		f.records += h.left
+		f.bytes += h.bytes
+		holdings = append(holdings, h)
+	}
+	if f.extender == nil {
+		f.extender = time.AfterFunc(f.lease/leaseExtends, f.extend)
+	}
+	f.again = true // there may be more
+	flushing := f.flushing > 0
+	f.mu.Unlock()
+	items := f.items(holdings)
+	urgent := slices.ContainsFunc(items, func(it item[T]) bool { return it.Value.waiter != nil })
+	for len(items) > 0 {
+		n, err := f.s.publisher.Add(f.ctx, items, true, false)
+		items = items[n:]
+		if err == nil {
+			continue
+		}
+		for i := range items { // the sender is being closed
+			f.ended(&items[i].Value, recordBack, false, "")
+		}
+		break
+	}
+	if !probe && f.s.publisher.Condition().Held() != nil {
+		f.giveBack() // sending has come to be held in the meantime
+	}
+	switch {
+	case flushing:
+		f.s.publisher.FlushAfter(0)
+	case urgent:
+		f.s.publisher.FlushAfter(max(f.s.options.Waiting.Interval, 0))
+	}
+}
+
+// items makes items of the records that were reserved.
+func (f *feed[T]) items(holdings []*holding[T]) (items []item[T]) {
+	var unloaded []*holding[T]
+	for _, h := range holdings {
+		for j := range h.lease.Records {
+			r := &h.lease.Records[j]
+			if r.Op == "" {
+				unloaded = append(unloaded, h)
+				break
+			}
+		}
+	}
+	loaded := f.load(unloaded)
+	for _, h := range holdings {
+		for j := range h.lease.Records {
+			r := &h.lease.Records[j]
+			it := item[T]{Key: r.Key, Body: r.Body, Class: 0, Own: true, Value: payload[T]{typ: r.Op}}
+			if r.Op == "" { // the first: it replaces what was before it
+				l, ok := loaded[h]
+				if !ok {
+					break // it was released
+				}
+				it.Body, it.Value = l.body, payload[T]{typ: l.typ}
+			}
+			var own *local[T]
+			h.locals[j], own = f.claim(r)
+			if own != nil {
+				typ := it.Value.typ
+				it.Value = own.value
+				it.Value.typ = typ
+			}
+			if f.s.observer.wantsActions && it.Value.action == nil {
+				it.Value.action = &models.IndexDocumentsAction[T]{Type: it.Value.typ}
+			}
+			if it.Value.typ == models.ActionTypeMerge && f.s.options.OnMergeMissing == MergeMissingUpload {
+				it.Body = widen(slices.Clone(it.Body), 0)
+			}
+			it.Value.from = reserved[T]{h, j, own}
+			items = append(items, it)
+		}
+	}
+	return items
+}
+
+// claim takes what this process knows of a record: its own waiter, and those of the
+// records that it has replaced, which end like it. Earlier ones that it has not replaced were
+// dealt with by another process, or are part of it: nobody here can tell.
+func (f *feed[T]) claim(r *queue.Record) (all []*local[T], own *local[T]) {
+	all = f.locals.take(r.Key, f.appender.adder, &r.From)
+	if n := len(all); n > 0 && all[n-1].number == r.From.Number && all[n-1].index == r.From.Index {
+		own = all[n-1]
+	}
+	if r.Replaces() {
+		return all, own
+	}
+	var others []item[T]
+	for _, l := range all {
+		if l != own {
+			others = append(others, item[T]{Key: r.Key, Value: l.value})
+		}
+	}
+	if len(others) > 0 {
+		f.s.publisher.Do(func() { f.endElsewhere(others) })
+	}
+	if own == nil {
+		return nil, nil
+	}
+	return []*local[T]{own}, own
+}

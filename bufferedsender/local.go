@@ -1,0 +1,158 @@
+package bufferedsender
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// local is what this process keeps of a record that it has appended: who waits for it,
+// its tag and callback, and the document if handlers want it. None of it is in the queue.
+type local[T any] struct {
+	value  payload[T]
+	number uint64 // of the call that brought the record
+	index  int    // in that call
+	kept   queue.Position
+}
+
+// before reports whether the record came before another of its adder.
+func (l *local[T]) before(o *queue.Origin) bool {
+	return l.number < o.Number || l.number == o.Number && l.index <= o.Index
+}
+
+// locals are those of the records that this process has appended and does not hold.
+type locals[T any] struct {
+	mu    sync.Mutex
+	byKey map[string][]*local[T] // in the order in which they were appended
+	n     int
+}
+
+func (ls *locals[T]) add(key string, l *local[T]) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.byKey == nil {
+		ls.byKey = make(map[string][]*local[T])
+	}
+	all := ls.byKey[key]
+	at := len(all)
+	for at > 0 && !all[at-1].before(&queue.Origin{Number: l.number, Index: l.index}) {
+		at-- // it was held, and is given back
+	}
+	ls.byKey[key] = slices.Insert(all, at, l)
+	ls.n++
+}
+
+func (ls *locals[T]) remove(key string, l *local[T]) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.set(key, slices.DeleteFunc(ls.byKey[key], func(x *local[T]) bool { return x == l }))
+}
+
+func (ls *locals[T]) set(key string, left []*local[T]) {
+	ls.n -= len(ls.byKey[key]) - len(left)
+	if len(left) == 0 {
+		delete(ls.byKey, key)
+		return
+	}
+	ls.byKey[key] = left
+}
+
+// take takes those that a reserved record is the end of: its own, last, and those of
+// earlier records that it has replaced, or that were folded into it.
+func (ls *locals[T]) take(key string, adder queue.ID, from *queue.Origin) []*local[T] {
+	if from.Adder != adder {
+		return nil
+	}
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	all := ls.byKey[key]
+	n := 0
+	for n < len(all) && all[n].before(from) {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	taken := slices.Clone(all[:n])
+	ls.set(key, slices.Clone(all[n:]))
+	return taken
+}
+
+// all takes all of them.
+func (ls *locals[T]) all() (ended []item[T]) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for key, all := range ls.byKey {
+		for _, l := range all {
+			ended = append(ended, item[T]{Key: key, Value: l.value})
+		}
+	}
+	ls.byKey, ls.n = nil, 0
+	return ended
+}
+
+// settled takes those that were kept until a position.
+func (ls *locals[T]) settled(until map[*local[T]]bool) (ended []item[T]) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for key, all := range ls.byKey {
+		left := slices.DeleteFunc(slices.Clone(all), func(l *local[T]) bool {
+			if until[l] {
+				ended = append(ended, item[T]{Key: key, Value: l.value})
+			}
+			return until[l]
+		})
+		ls.set(key, left)
+	}
+	return ended
+}
+
+// kept returns those whose append is known to have been kept, and the last position of
+// them.
+func (ls *locals[T]) kept() (all map[*local[T]]bool, last queue.Position) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	all = make(map[*local[T]]bool, ls.n)
+	number := uint64(0)
+	for _, some := range ls.byKey {
+		for _, l := range some {
+			if l.kept == "" {
+				continue
+			}
+			all[l] = true
+			if l.number >= number {
+				number, last = l.number, l.kept
+			}
+		}
+	}
+	return all, last
+}
+
+func (ls *locals[T]) count() int {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.n
+}
+
+// localOf returns what is to be kept of an action that is appended, nil if nothing.
+func localOf[T any](v *payload[T]) *local[T] {
+	if v.waiter == nil && v.own == nil && v.action == nil {
+		return nil
+	}
+	if v.waiter != nil {
+		// Whoever reserves it may send it, so it cannot be taken back for certain.
+		v.waiter.state.CompareAndSwap(waiterQueued, waiterMaybe)
+	}
+	return &local[T]{value: *v}
+}
+
+// elsewhere is the end of an action that another holder has, or had.
+func elsewhere[T any](it *item[T], err error) *settlement[T] {
+	return &settlement[T]{
+		Item: it, Outcome: publisher.Failed, Unknown: true,
+		Result: &publisher.Result[models.IndexingResult]{Next: publisher.Fail, Err: err, Unknown: true},
+	}
+}

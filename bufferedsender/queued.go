@@ -1,0 +1,255 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/models/keys"
+)
+
+// errAdderOnly refuses what needs an outcome.
+var errAdderOnly = errors.New("this sender has no indexer and only adds: outcomes are told where the queue is sent")
+
+// A chunk of a sender with a queue is larger: each is an fsync or a round trip, and has no
+// lock to hold.
+const (
+	queuedActions = 2000
+	queuedBytes   = 2 << 20
+)
+
+// append puts encoded actions into the queue, and returns how many it has kept.
+func (f *feed[T]) append(ctx context.Context, items []item[T], wait bool) (int, error) {
+	c := &appending[T]{wait: wait && !f.s.publisher.InsideHook(ctx), records: make([]queue.Record, len(items))}
+	for i := range items {
+		it := &items[i]
+		c.records[i] = queue.Record{Key: it.Key, Op: it.Value.typ, Body: narrow(it.Body), Class: it.Class}
+		c.bytes += len(it.Key) + len(it.Body)
+		if l := localOf(&it.Value); l != nil {
+			if c.locals == nil {
+				c.locals = make([]*local[T], len(items))
+			}
+			c.locals[i] = l
+		}
+	}
+	return f.add(ctx, c)
+}
+
+// appendKeys puts keys into the queue.
+func (f *feed[T]) appendKeys(ctx context.Context, changed []string) error {
+	for at := 0; at < len(changed); {
+		n := min(len(changed)-at, queuedActions)
+		c := &appending[T]{wait: !f.s.publisher.InsideHook(ctx), records: make([]queue.Record, n)}
+		for i, key := range changed[at : at+n] {
+			if err := keys.Validate(key); err != nil {
+				return newAddError(at, key, unfit(err))
+			}
+			c.records[i].Key = key
+			c.bytes += len(key)
+		}
+		if kept, err := f.add(ctx, c); err != nil {
+			return f.s.addError(at+kept, err)
+		}
+		at += n
+	}
+	return nil
+}
+
+func (f *feed[T]) add(ctx context.Context, c *appending[T]) (int, error) {
+	n, err := f.appender.add(ctx, c)
+	if unknown := (*unknownError)(nil); errors.As(err, &unknown) {
+		return n, &unknownAppend{unknown, len(c.records) - n, func(ctx context.Context) (int, error) {
+			kept, err := f.appender.await(ctx, c)
+			return kept - n, err
+		}}
+	}
+	return n, err
+}
+
+// unknownAppend is an unknownError with what can be done about it.
+type unknownAppend struct {
+	*unknownError
+	n     int
+	again func(ctx context.Context) (more int, err error)
+}
+
+func (e *unknownAppend) Unwrap() error { return e.unknownError }
+
+// addError makes the error of an adding call that has accepted n documents.
+func (s *BufferedSender[T]) addError(n int, err error) *AddError {
+	e := &AddError{Accepted: n, Err: err}
+	if unknown := (*unknownAppend)(nil); errors.As(err, &unknown) {
+		e.Unknown, e.again = unknown.n, unknown.again
+		e.Err = unknown.err
+	}
+	return e
+}
+
+// flush waits until nothing is unsettled in the queue that was appended before.
+func (f *feed[T]) flush(ctx context.Context) (parked int, err error) {
+	position, _ := f.appender.state()
+	before, err := f.queue.Stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	own := f.parked.Load()
+	f.mu.Lock()
+	f.flushing++
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.flushing--
+		f.mu.Unlock()
+	}()
+	f.s.publisher.FlushAfter(0)
+	f.wake()
+	began := time.Now()
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		changed := f.changed.wait()
+		settled, err := f.queue.Settled(ctx, position)
+		switch {
+		case errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed):
+			return 0, err
+		case err == nil && settled:
+			after, err := f.queue.Stats(ctx)
+			if err != nil {
+				return 0, err
+			}
+			f.stats.Store(&after)
+			return max(0, int(after.Parked-before.Parked-(f.parked.Load()-own))), nil
+		}
+		if err := f.stalled(ctx, began); err != nil {
+			return 0, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-f.s.publisher.Done():
+			timer.Stop()
+			return 0, ErrClosed
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, f.s.publisher.WaitError(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// stalled says why waiting for the queue is of no use.
+func (f *feed[T]) stalled(ctx context.Context, began time.Time) error {
+	s, err := f.queue.Stats(ctx)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // it may answer the next time, as long as ctx lasts
+	case s.Paused:
+		return fmt.Errorf("%w: somebody has paused the queue: %s", ErrPaused, s.PauseReason)
+	case !f.sends && time.Since(began) > nobody && time.Since(s.LastReserved) > nobody:
+		return fmt.Errorf("%w for %v", ErrNobodySends, nobody)
+	}
+	return nil
+}
+
+// nobody is how long a queue may be left alone before Flush says that nobody sends.
+const nobody = time.Minute
+
+// stop refuses further appends, waits for the one under way as long as ctx lasts, and
+// reserves nothing more. What the publisher does not send while it is being closed goes back
+// to the queue.
+func (f *feed[T]) stop(ctx context.Context) {
+	f.appender.close(ctx)
+	f.stopped.Store(true)
+	if f.s.publisher.Condition().Held() != nil {
+		f.giveBack()
+	}
+}
+
+// close settles what is left, and ends all that the feed has started. The publisher is
+// closed.
+func (f *feed[T]) close(ctx context.Context) {
+	const patience = 2 * time.Second
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	f.wake()
+	if at, limited := ctx.Deadline(); limited && ctx.Err() == nil {
+		deadline.Reset(max(patience, time.Until(at)))
+	}
+	f.untilIdle(deadline.C) // what is not settled then is sent again when its lease has run out
+	_, _ = f.look()
+	f.unobserve()
+	f.mu.Lock()
+	unwatch := f.unwatch
+	f.unwatch = nil
+	if f.extender != nil {
+		f.extender.Stop()
+	}
+	if f.poller != nil {
+		f.poller.Stop()
+	}
+	f.mu.Unlock()
+	if unwatch != nil {
+		unwatch()
+	}
+	f.cancel()
+	// A queue, or a Loader, that does not return although its context has ended is left behind.
+	deadline.Reset(patience)
+	f.untilIdle(deadline.C)
+	f.endLocals()
+}
+
+// endLocals tells those who still wait for what they have appended that the queue keeps it.
+func (f *feed[T]) endLocals() {
+	all := f.locals.all()
+	for i := range all {
+		end := elsewhere(&all[i], fmt.Errorf("%w: the queue keeps it", ErrClosed))
+		f.s.observer.callBack(end, f.s.observer.explain(end))
+		f.s.observer.endWaiter(end, f.s.observer.explain(end))
+	}
+}
+
+// untilIdle waits until the goroutine has ended, or something comes from enough.
+func (f *feed[T]) untilIdle(enough <-chan time.Time) {
+	for {
+		changed := f.changed.wait()
+		f.mu.Lock()
+		running := f.running
+		f.mu.Unlock()
+		if !running {
+			return
+		}
+		select {
+		case <-changed:
+		case <-enough:
+			return
+		}
+	}
+}
+
+// contains adds which keys are in the queue to those that are in the buffer.
+func (f *feed[T]) contains(keys []string, found []bool) {
+	members, ok := f.queue.(queue.Membership)
+	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+	defer cancel()
+	var in []bool
+	if ok {
+		var err error
+		in, err = members.Contains(ctx, keys...)
+		ok = err == nil
+	}
+	for i := range found {
+		found[i] = found[i] || !ok || in[i]
+	}
+}
+
+// look notes what is in the queue, for Stats and metrics.
+func (f *feed[T]) look() (queue.Stats, error) {
+	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
+	defer cancel()
+	s, err := f.queue.Stats(ctx)
+	if err == nil {
+		f.stats.Store(&s)
+	}
+	return s, err
+}

@@ -1,0 +1,47 @@
+package bufferedsender
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/publisher"
+)
+
+// checkQueue fills in the defaults of the options about a durable queue, and says which
+// options it makes no sense with. DESIGN.md has the table of all of them.
+func (o *Options[T]) checkQueue() (errs []error) {
+	if isNil(o.Queue) {
+		o.Queue = nil
+		if o.Loader != nil || o.DeleteMissing || o.QueueLease != 0 {
+			errs = append(errs, errors.New("the options Loader, DeleteMissing and QueueLease are about a Queue: give one"))
+		}
+		return errs
+	}
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	refuse(o.RequestTimeout < 0, "RequestTimeout is off: with a Queue each request must end before its leases do")
+	if o.QueueLease == 0 && o.RequestTimeout > 0 {
+		o.QueueLease = 2 * o.RequestTimeout
+	}
+	refuse(o.QueueLease < 0, "QueueLease is %v: use a positive duration, or 0 for twice RequestTimeout", o.QueueLease)
+	// A lease that was extended a third of its length ago must last for a request.
+	longest := o.QueueLease - o.QueueLease/leaseExtends - o.QueueLease/leaseMargin
+	refuse(o.QueueLease > 0 && o.RequestTimeout > longest,
+		"RequestTimeout is %v, and a QueueLease of %v leaves %v for a request: use at least %v",
+		o.RequestTimeout, o.QueueLease, longest.Round(time.Millisecond), (2 * o.RequestTimeout).Round(time.Millisecond))
+	refuse(o.DisableAutoFlush, "DisableAutoFlush would keep leases for as long as nobody calls Flush: with a Queue use Pause, of the sender or of the queue")
+	refuse(o.Folding != nil && o.Folding.Version != nil, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
+	switch hold := o.held(); {
+	case hold.Breaker == nil:
+		errs = append(errs, errors.New("FailSoon fails what a Queue is there to keep: use Hold"))
+	case hold.WhenFull.policy == publisher.PurgeOne || hold.WhenFull.policy == publisher.PurgeAll:
+		errs = append(errs, errors.New("Outage purges accepted actions: a Queue keeps them, use Hold without WhenFull"))
+	case hold.WhenFull.policy == publisher.Refuse:
+		errs = append(errs, errors.New("Reject refuses actions when the buffer is full: with a Queue the bounds are those of the queue"))
+	}
+	return errs
+}

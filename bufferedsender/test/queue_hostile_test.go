@@ -1,0 +1,628 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// faulty is a queue whose answers a test changes.
+type faulty struct {
+	*memqueue.Queue
+	append  func(call queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error)
+	reserve func(next func() ([]queue.Lease, error)) ([]queue.Lease, error)
+}
+
+func (q *faulty) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
+	next := func() (queue.Receipt, error) { return q.Queue.Append(ctx, call) }
+	if q.append == nil {
+		return next()
+	}
+	return q.append(call, next)
+}
+
+func (q *faulty) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
+	next := func() ([]queue.Lease, error) { return q.Queue.Reserve(ctx, want) }
+	if q.reserve == nil {
+		return next()
+	}
+	return q.reserve(next)
+}
+
+func (q *faulty) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+	if stale, failed, err = q.Settle(ctx, ends...); err != nil {
+		return nil, stale, failed, err
+	}
+	leases, err = q.Reserve(ctx, want)
+	return leases, stale, nil, err
+}
+
+// An accepted change is replaced in the queue by one whose caller gives up.
+func TestChangeIsNotLostBecauseTheCallerOfALaterOneGaveUp(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.down.Store(true)
+		s := q.sender(sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "other"}))
+		time.Sleep(time.Minute) // the breaker is open
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "x", Rooms: 1}), "accepted")
+		_, err := s.IndexDocumentsAndWait(q.within(5*time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "x", Rooms: 2})}, nil)
+		require.Error(t, err)
+		q.down.Store(false)
+		require.NoError(t, s.Flush(q.within(time.Hour), nil))
+		assert.Contains(t, []int{1, 2}, q.rooms("x"), "the accepted upload or the one after it is in the index")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestCallbackHearsOfAnotherProcessAlsoWhileThisOneGoesOnAdding(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.slow.Store(int64(300 * time.Millisecond))
+		mine, other := q.sender(sendertest.Options{}), q.sender(sendertest.Options{AutoFlushInterval: 200 * time.Millisecond})
+		mine.Pause() // so that the other one sends them
+		synctest.Wait()
+		var first, all atomic.Int64
+		add := func(i int, n *atomic.Int64) {
+			require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i), Rooms: 1}).
+				WithCallback(func(models.Outcome) { n.Add(1) })))
+		}
+		add(0, &first)
+		for i := range 3000 { // five minutes
+			add(i+1, &all)
+			time.Sleep(100 * time.Millisecond)
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, q.rooms("k-0"))
+		assert.Equal(t, int64(1), first.Load(), "it was in the index five minutes ago")
+		require.NoError(t, mine.Close(q.within(time.Minute)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
+
+func TestHandlersAreNotToldOfWhatAnotherProcessHasSent(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var failed, completed atomic.Int64
+		h := sendertest.Handlers{
+			ActionFailed:    func(context.Context, *events.ActionFailed[sendertest.Hotel]) { failed.Add(1) },
+			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { completed.Add(1) },
+		}
+		mine, other := q.sender(sendertest.Options{Handlers: h}), q.sender(sendertest.Options{Handlers: h})
+		mine.Pause()
+		synctest.Wait()
+		require.NoError(t, mine.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		q.drained()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, int64(100), completed.Load())
+		assert.Zero(t, failed.Load(), "nothing has failed, everything is in the index")
+		require.NoError(t, mine.Close(q.within(time.Minute)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
+
+func TestCloseDoesNotWaitForALoaderThatDoesNotReturn(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		stuck := make(chan struct{})
+		s := q.sender(sendertest.Options{Loader: func(context.Context, []string) ([]sendertest.Action, error) {
+			<-stuck
+			return nil, errors.New("too late")
+		}})
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "a"))
+		synctest.Wait()
+		closed := sendertest.Later(func() error { return s.Close(q.within(time.Second)) })
+		select {
+		case err := <-closed:
+			t.Log("Close has returned:", err)
+			close(stuck)
+		case <-time.After(time.Hour):
+			t.Error("Close waits after an hour")
+			close(stuck)
+			t.Log(<-closed)
+		}
+	})
+}
+
+func TestLoaderThatEndsItsGoroutineStopsNeitherTheFeedNorClose(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var calls atomic.Int64
+		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
+			if calls.Add(1) == 1 {
+				runtime.Goexit() // what FailNow of a test does
+			}
+			for _, key := range keys {
+				all = append(all, models.UploadAction(sendertest.Hotel{ID: key, Rooms: 4}))
+			}
+			return all, nil
+		}})
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "a"))
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "b", Rooms: 1}))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		assert.Equal(t, [...]int{4, 1}, [...]int{q.rooms("a"), q.rooms("b")})
+		closed := sendertest.Later(func() error { return s.Close(q.within(time.Second)) })
+		select {
+		case err := <-closed:
+			t.Log("Close has returned:", err)
+		case <-time.After(time.Hour):
+			t.Error("Close waits after an hour")
+		}
+	})
+}
+
+func TestCallThatIsLargerThanTheQueueMayBeIsAppendedPieceByPiece(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		require.NoError(t, s.UploadDocuments(q.within(time.Hour), hotels(101, 1)...), "the queue is empty and the service works")
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.Equal(t, int64(101), q.service.DocumentCount("hotels"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// Reserve answers after sending was held.
+func TestWhatIsReservedWhileSendingComesToBeHeldIsGivenBack(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		slow := &faulty{Queue: q.queue}
+		var pause func()
+		slow.reserve = func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			leases, err := next()
+			if len(leases) > 0 && pause != nil {
+				pause()
+				pause = nil
+				time.Sleep(100 * time.Millisecond) // the answer is on its way
+			}
+			return leases, err
+		}
+		s := q.sender(sendertest.Options{Queue: slow})
+		pause = s.Pause
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(1000, 1)...))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		assert.Zero(t, q.stats().Leased, "others could send these keys")
+		s.Resume()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestAppendThatMayHaveBeenAppliedIsNeverSaidNotToBeKept(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		n := 0
+		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+			if n++; n == 1 {
+				_, _ = next() // applied, and the answer is lost
+				return queue.Receipt{}, queue.ErrUnknown
+			}
+			return queue.Receipt{}, fmt.Errorf("%w: connection refused", queue.ErrFailed)
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		err := s.UploadDocuments(q.within(time.Minute), hotels(3, 1)...)
+		var added *bufferedsender.AddError
+		require.ErrorAs(t, err, &added)
+		assert.Equal(t, int64(3), q.stats().Appended)
+		assert.Equal(t, [...]int{0, 3}, [...]int{added.Accepted, added.Unknown}, "they are in the queue")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// The first call waits for room when its caller has left with Unknown; the second one of the same
+// caller overtakes it.
+func TestAddingCallIsNotOvertakenByALaterOneWhileTheQueueIsFull(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 1}, func(q *queued) {
+		ctx := context.Background()
+		full := queue.Call{Adder: queue.NewID(), Number: 1, Records: []queue.Record{{Key: "full", Op: models.ActionTypeUpload, Body: []byte(`{"@search.action":"upload","id":"full"}`)}}}
+		_, err := q.queue.Append(ctx, full)
+		require.NoError(t, err)
+		began := time.Now()
+		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+			time.Sleep(2 * time.Second)
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		s.Pause()
+		time.AfterFunc(7500*time.Millisecond-time.Since(began), func() { // somebody makes room
+			_, _ = q.queue.Park(ctx, "away", "full")
+			_, _ = q.queue.Drop(ctx, "full")
+		})
+		err = s.UploadDocuments(q.within(time.Second), sendertest.Hotel{ID: "k", Rooms: 1})
+		var added *bufferedsender.AddError
+		require.ErrorAs(t, err, &added)
+		require.Equal(t, 1, added.Unknown)
+		require.NoError(t, s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: "k", Rooms: 2}), "the newer value")
+		_, _ = added.Continue(q.within(time.Hour))
+		time.Sleep(time.Minute)
+		s.Resume()
+		require.NoError(t, s.Flush(q.within(time.Hour), nil))
+		assert.Equal(t, 2, q.rooms("k"), "the last value")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestHandlerThatEndsItsGoroutineKeepsNoOtherCallbackFromBeingCalled(t *testing.T) {
+	for name, elsewhere := range map[string]bool{"sent by another process": true, "replaced in the queue": false} {
+		t.Run(name, func(t *testing.T) {
+			withQueue(t, nil, func(q *queued) {
+				mine := q.sender(sendertest.Options{})
+				mine.Pause()
+				synctest.Wait()
+				var called atomic.Int64
+				for i := range 10 {
+					key := "hot"
+					if elsewhere {
+						key = fmt.Sprint("k-", i)
+					}
+					require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: key, Rooms: i}).WithCallback(func(models.Outcome) {
+						if called.Add(1) == 2 {
+							runtime.Goexit()
+						}
+					})))
+				}
+				if elsewhere {
+					other := q.sender(sendertest.Options{})
+					q.drained()
+					require.NoError(t, other.Close(q.within(time.Minute)))
+				} else {
+					mine.Resume()
+				}
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				assert.Equal(t, int64(10), called.Load(), "each callback once")
+				assert.Zero(t, q.stats().Leased, "and the lease is settled")
+				mine.Resume()
+				require.NoError(t, mine.Close(q.within(time.Minute)))
+			})
+		})
+	}
+}
+
+func TestLostAnswerOfAReservationDelaysNothing(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		lose := 2
+		f := &faulty{Queue: q.queue}
+		f.reserve = func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			leases, err := next()
+			if len(leases) > 0 && lose > 0 {
+				lose--
+				return nil, errors.New("i/o timeout")
+			}
+			return leases, err
+		}
+		s := q.sender(sendertest.Options{Queue: f})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, int64(100), q.service.DocumentCount("hotels"), "the call can be repeated with its token")
+		time.Sleep(time.Hour)
+		assert.Zero(t, q.stats().Expired, "nobody has died")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestPausedQueueWithSuspectsCostsNothing(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		ctx := context.Background()
+		_, err := q.queue.Append(ctx, queue.Call{Adder: queue.NewID(), Number: 1, Records: []queue.Record{{Key: "a", Op: models.ActionTypeUpload, Body: []byte(`{"@search.action":"upload","id":"a"}`)}}})
+		require.NoError(t, err)
+		for range queue.Suspicious {
+			leases, err := q.queue.Reserve(ctx, queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 1, Bytes: 1000, For: time.Second})
+			require.NoError(t, err)
+			require.Len(t, leases, 1)
+			time.Sleep(2 * time.Second)
+		}
+		require.NoError(t, q.queue.Pause(ctx, "maintenance"))
+		calls := 0
+		f := &faulty{Queue: q.queue}
+		f.reserve = func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			if calls++; calls == 10_000 {
+				time.Sleep(24 * time.Hour) // else the test would not end
+			}
+			return next()
+		}
+		s := q.sender(sendertest.Options{Queue: f})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Less(t, calls, 1000, "calls of Reserve in an hour in which nothing can be reserved")
+		require.NoError(t, q.queue.Resume(ctx))
+		_ = s.Close(q.within(time.Minute))
+	})
+}
+
+func TestSlowLoaderCostsNoLeaseOfWhatIsSent(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.slow.Store(int64(time.Second))
+		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
+			time.Sleep(10 * time.Minute)
+			for _, key := range keys {
+				all = append(all, models.UploadAction(sendertest.Hotel{ID: key, Rooms: 4}))
+			}
+			return all, nil
+		}})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10, 1)...))
+		synctest.Wait()
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "slow"))
+		time.Sleep(5 * time.Minute)
+		other := q.sender(sendertest.Options{})
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		assert.Zero(t, q.stats().Expired, "the holder lives")
+		assert.Zero(t, s.Stats().Stale)
+		assert.Len(t, q.service.History("hotels", "k-0"), 1, "it was sent and told, and is not sent again")
+		require.NoError(t, s.Close(q.within(time.Hour)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
+
+// Two changes of one key, the first one refused in another process.
+func TestChangeThatWasRefusedElsewhereIsNotToldAsCompleted(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		letters := sinkFunc(noLetters)
+		mine, other := q.sender(sendertest.Options{DeadLetters: letters}), q.sender(sendertest.Options{DeadLetters: letters, AutoFlushInterval: 20 * time.Millisecond})
+		mine.Pause()
+		synctest.Wait()
+		first := sendertest.Later(func() error {
+			_, err := mine.IndexDocumentsAndWait(q.within(time.Hour), []sendertest.Action{models.MergeAction(sendertest.Hotel{ID: "x", Rooms: 3})}, nil)
+			return err
+		})
+		for range 40 {
+			time.Sleep(10 * time.Millisecond)
+			if s := q.stats(); s.Appended == 1 && s.Waiting+s.Leased == 0 {
+				break
+			}
+		}
+		require.Zero(t, q.stats().Waiting+q.stats().Leased, "the other one has it in its dead letters: 404")
+		other.Pause()
+		mine.Resume()
+		synctest.Wait()
+		require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.MergeOrUploadAction(sendertest.Hotel{ID: "x", Rooms: 4})))
+		require.Error(t, <-first, "the merge was refused with 404")
+		other.Resume()
+		require.NoError(t, mine.Close(q.within(time.Minute)))
+		_ = other.Close(q.within(time.Minute))
+	})
+}
+
+func TestCallbacksOfWhatCloseLeavesInTheQueueAreCalled(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		var called atomic.Int64
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x"}).WithCallback(func(models.Outcome) { called.Add(1) })))
+		_ = s.Close(q.within(time.Second))
+		assert.Equal(t, int64(1), called.Load(), "once for every accepted action")
+	})
+}
+
+func TestLoaderThatFailsIsNotCalledInALoop(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var calls atomic.Int64
+		s := q.sender(sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 1}, Loader: func(context.Context, []string) ([]sendertest.Action, error) {
+			calls.Add(1)
+			return nil, errors.New("the database is down")
+		}})
+		var keys []string
+		for i := range 2000 {
+			keys = append(keys, fmt.Sprint("k-", i))
+		}
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), keys...))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Less(t, calls.Load(), int64(200), "calls of a Loader that fails, in a minute")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestDocumentOfTheLoaderThatCannotBeEncodedIsSetAside(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var calls atomic.Int64
+		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
+			calls.Add(1)
+			for _, key := range keys {
+				a := models.UploadAction(sendertest.Hotel{ID: key, Rooms: 4})
+				if key == "bad" {
+					a.Type = "nonsense" // or a NaN, or an Encoder that fails
+				}
+				all = append(all, a)
+			}
+			return all, nil
+		}})
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "bad"))
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		assert.Less(t, calls.Load(), int64(1000), "calls of the Loader for one bad key in a day")
+		assert.Equal(t, int64(1), q.stats().Parked, "for people to look at")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// A caller of IndexDocumentsAndWait leaves at the moment when sending comes to be held.
+func TestSenderGivesBackWhatItHoldsAlsoWhenACallerLeavesAtThatMoment(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.slow.Store(int64(time.Second))
+		var s *bufferedsender.BufferedSender[sendertest.Hotel]
+		gone, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var once sync.Once
+		s = q.sender(sendertest.Options{
+			Limits: bufferedsender.Limits{MaxInFlight: 1},
+			Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
+				once.Do(func() {
+					cancel()
+					time.Sleep(time.Second) // meanwhile the caller leaves
+					s.Pause()
+				})
+			}},
+		})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "a"}))
+		time.Sleep(100 * time.Millisecond)
+		flushed := sendertest.Later(func() error { return s.Flush(q.within(time.Hour), nil) })
+		synctest.Wait()
+		require.Equal(t, int64(1), q.requests.Load())
+		done := sendertest.Later(func() error {
+			_, err := s.IndexDocumentsAndWait(gone, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "w"})}, nil)
+			return err
+		})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(50, 1)...))
+		synctest.Wait()
+		require.Error(t, <-done)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, int64(1), q.requests.Load())
+		assert.Zero(t, q.stats().Leased, "a paused sender gives back what it holds")
+		s.Resume()
+		require.NoError(t, <-flushed)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestCallerIsNotToldThatNothingWasAppliedWhenAnotherProcessHasTheKey(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var busy atomic.Bool
+		busy.Store(true)
+		q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if busy.Load() && req.Method == http.MethodPost {
+				return sendertest.Reply(req, http.StatusTooManyRequests, sendertest.ErrorBody("busy")), nil
+			}
+			return next(req)
+		})
+		s := q.sender(sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		ctx, cancel := context.WithCancel(context.Background())
+		waits := sendertest.Later(func() error {
+			_, err := s.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "x", Rooms: 3})}, nil)
+			return err
+		})
+		time.Sleep(3 * time.Second)
+		s.Pause() // what it holds goes back
+		time.Sleep(time.Second)
+		busy.Store(false)
+		other := q.sender(sendertest.Options{AutoFlushInterval: 10 * time.Millisecond})
+		for q.rooms("x") != 3 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel() // before anybody here has asked
+		err := <-waits
+		assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it is in the index, and is said to be certainly not: %v", err)
+		s.Resume()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
+
+// Several callers wait for room at once.
+func TestEachCallerThatWaitsForRoomInVainIsToldThatTheQueueIsFull(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		synctest.Wait()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		var all []<-chan error
+		for i := range 20 {
+			all = append(all, sendertest.Later(func() error {
+				return s.UploadDocuments(q.within(10*time.Second+time.Duration(i)*time.Millisecond), sendertest.Hotel{ID: fmt.Sprint("more-", i)})
+			}))
+		}
+		unknown := 0
+		for _, c := range all {
+			var added *bufferedsender.AddError
+			err := <-c
+			require.ErrorAs(t, err, &added)
+			if unknown += added.Unknown; added.Unknown == 0 {
+				assert.ErrorIs(t, err, bufferedsender.ErrQueueFull)
+			}
+		}
+		assert.Zero(t, unknown, "the queue has refused them, which is known")
+		s.Resume()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestTryIndexDocumentsDoesNotWaitBehindThoseWhoWaitForRoom(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
+		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+			time.Sleep(100 * time.Millisecond)
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		s.Pause()
+		synctest.Wait()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		ctx, cancel := context.WithCancel(context.Background())
+		first := sendertest.Later(func() error { return s.UploadDocuments(ctx, sendertest.Hotel{ID: "k-0"}) }) // fits
+		time.Sleep(10 * time.Millisecond)                                                                      // under way: the next ones gather
+		var all []<-chan error
+		for i := range 20 {
+			all = append(all, sendertest.Later(func() error { return s.UploadDocuments(ctx, sendertest.Hotel{ID: fmt.Sprint("more-", i)}) }))
+		}
+		time.Sleep(10 * time.Millisecond)
+		began := time.Now()
+		err := s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "try"}))
+		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
+		assert.Less(t, time.Since(began), 5*time.Second)
+		cancel()
+		for _, c := range append(all, first) {
+			t.Log(<-c)
+		}
+		s.Resume()
+		_ = s.Close(q.within(time.Minute))
+	})
+}
+
+func TestChangeThatWasCompletedIsNotParkedBehindOneThatWasRefused(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		synctest.Wait()
+		var second atomic.Int64
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.MergeAction(sendertest.Hotel{ID: "x", Rooms: 1}))) // 404
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.MergeOrUploadAction(sendertest.Hotel{ID: "x", Rooms: 2}).WithCallback(func(o models.Outcome) {
+			if o.Completed() {
+				second.Add(1)
+			}
+		})))
+		s.Resume()
+		_ = s.Flush(q.within(time.Minute), nil)
+		entries, err := q.queue.Inspect(context.Background(), queue.Inspection{States: queue.Parked})
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		assert.Equal(t, int(1+1-second.Load()), len(entries[0].Parked), "what was told as completed is not parked")
+		_ = s.Close(q.within(time.Minute))
+	})
+}
+
+func TestFlushReportsWhatOthersHaveParkedBesideWhatThisProcessHas(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		synctest.Wait()
+		for range 2 { // one key, two records
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.MergeAction(sendertest.Hotel{ID: "x", Rooms: 1})))
+		}
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "y"}))
+		flushed := sendertest.Later(func() error { return s.Flush(q.within(time.Hour), nil) })
+		synctest.Wait()
+		n, err := q.queue.Park(context.Background(), "somebody", "y")
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		s.Resume()
+		var failed *bufferedsender.FlushError
+		require.ErrorAs(t, <-flushed, &failed)
+		assert.Equal(t, 1, failed.Parked, "the key y")
+		_ = s.Close(q.within(time.Minute))
+	})
+}
+
+func noLetters(_ []deadletter.Letter) error { return nil }

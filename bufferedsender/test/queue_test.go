@@ -1,0 +1,633 @@
+package test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// queued is an emulated index and a queue, for senders between the two.
+type queued struct {
+	*testing.T
+	service  *searchtest.Server
+	queue    *memqueue.Queue
+	requests atomic.Int64
+	down     atomic.Bool // requests are refused
+	slow     atomic.Int64
+}
+
+func withQueue(t *testing.T, opts *memqueue.Options, test func(q *queued)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queued{T: t, service: searchtest.NewServer(nil)}
+		require.NoError(t, q.service.CreateIndex(sendertest.HotelIndex))
+		q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if strings.HasSuffix(req.URL.Path, "/docs/search.index") {
+				q.requests.Add(1)
+				select {
+				case <-time.After(time.Duration(q.slow.Load())):
+				case <-req.Context().Done():
+					return nil, req.Context().Err()
+				}
+			}
+			if q.down.Load() {
+				return nil, errors.New("connection refused")
+			}
+			return next(req)
+		})
+		var err error
+		q.queue, err = memqueue.New(opts)
+		require.NoError(t, err)
+		test(q)
+		require.NoError(t, q.queue.Close())
+		require.NoError(t, q.service.Close())
+	})
+}
+
+// sender makes one more sender on the queue.
+func (q *queued) sender(opts sendertest.Options) *bufferedsender.BufferedSender[sendertest.Hotel] {
+	q.Helper()
+	if opts.Queue == nil {
+		opts.Queue = q.queue
+	}
+	opts.Logger = sendertest.NoLog
+	s, err := bufferedsender.New(sendertest.NewClient(q, q.service), &opts)
+	require.NoError(q, err)
+	return s
+}
+
+// drained waits until everything is sent that is in the queue.
+func (q *queued) drained() {
+	q.Helper()
+	for range 3600 {
+		if s := q.stats(); s.Waiting+s.Leased == 0 {
+			synctest.Wait()
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	q.Fatalf("not drained after an hour: %+v", q.stats())
+}
+
+// adder makes a sender that only adds.
+func (q *queued) adder(opts sendertest.Options) *bufferedsender.BufferedSender[sendertest.Hotel] {
+	q.Helper()
+	opts.Queue, opts.Logger = q.queue, sendertest.NoLog
+	s, err := bufferedsender.New(nil, &opts)
+	require.NoError(q, err)
+	return s
+}
+
+func (q *queued) within(d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	q.Cleanup(cancel)
+	return ctx
+}
+
+func (q *queued) stats() queue.Stats {
+	q.Helper()
+	s, err := q.queue.Stats(context.Background())
+	require.NoError(q, err)
+	return s
+}
+
+func (q *queued) empty() {
+	q.Helper()
+	s := q.stats()
+	assert.Zero(q, s.Waiting+s.Leased+s.Parked, "keys in the queue")
+}
+
+func (q *queued) rooms(key string) int {
+	q.Helper()
+	raw, ok := q.service.Document("hotels", key)
+	if !ok {
+		return -1
+	}
+	var h sendertest.Hotel
+	require.NoError(q, json.Unmarshal(raw, &h))
+	return h.Rooms
+}
+
+func hotels(n, rooms int) (all []sendertest.Hotel) {
+	for i := range n {
+		all = append(all, sendertest.Hotel{ID: fmt.Sprint("k-", i), Rooms: rooms})
+	}
+	return all
+}
+
+func TestWhatIsAppendedToAQueueIsSent(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var completed atomic.Int64
+		s := q.sender(sendertest.Options{Handlers: sendertest.Handlers{
+			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) { completed.Add(1) },
+		}})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(5000, 1)...))
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.Equal(t, int64(5000), q.service.DocumentCount("hotels"))
+		assert.Equal(t, int64(5000), completed.Load())
+		stats := s.Stats()
+		assert.Equal(t, [...]int64{5000, 5000, 5000, 0, 0}, [...]int64{stats.Appended, stats.Accepted, stats.Completed, int64(stats.PendingActions), stats.Kept})
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
+
+func TestCloseKeepsInTheQueueWhatIsNotSent(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.slow.Store(int64(10 * time.Second))
+		s := q.sender(sendertest.Options{})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10_000, 1)...))
+		require.NoError(t, s.Close(q.within(15*time.Second)), "nothing has failed")
+		stats := s.Stats()
+		assert.Equal(t, int64(10_000), stats.Completed+stats.Kept)
+		assert.Positive(t, stats.Kept)
+		assert.Equal(t, stats.Accepted, stats.Completed, "what was given back is not accepted any more")
+		q.slow.Store(0)
+		next := q.sender(sendertest.Options{})
+		q.drained()
+		assert.Equal(t, int64(10_000), q.service.DocumentCount("hotels"))
+		require.NoError(t, next.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
+
+func TestManySendersOfOneQueueSendEachChangeInOrder(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var all []*bufferedsender.BufferedSender[sendertest.Hotel]
+		for range 3 {
+			all = append(all, q.sender(sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 7, MaxInFlight: 2}}))
+		}
+		var wg sync.WaitGroup
+		for i, s := range all {
+			wg.Go(func() {
+				for round := range 50 {
+					for k := range 20 {
+						key := fmt.Sprintf("s%d-%d", i, k)
+						doc := sendertest.Hotel{ID: key, Rooms: round + 1}
+						action := models.MergeOrUploadAction(doc)
+						if round%10 == 0 {
+							action = models.UploadAction(doc)
+						}
+						assert.NoError(t, s.IndexDocuments(q.within(time.Hour), action))
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		wg.Wait()
+		for _, s := range all {
+			require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		}
+		for i := range all {
+			for k := range 20 {
+				key := fmt.Sprintf("s%d-%d", i, k)
+				assert.Equal(t, 50, q.rooms(key), key)
+				last := 0
+				for _, c := range q.service.History("hotels", key) {
+					assert.Positive(t, c.Status)
+					last++
+				}
+				assert.LessOrEqual(t, last, 50)
+			}
+		}
+		for _, s := range all {
+			require.NoError(t, s.Close(q.within(time.Minute)))
+		}
+		q.empty()
+	})
+}
+
+func TestBreakerGivesBackWhatASenderHolds(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.down.Store(true)
+		var failed atomic.Int64
+		s := q.sender(sendertest.Options{
+			Outage:   bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)},
+			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { failed.Add(1) }},
+		})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(3000, 1)...))
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		assert.LessOrEqual(t, q.stats().Leased, int64(1), "one key for the probe, nothing more")
+		assert.Zero(t, q.stats().Expired, "nothing ran out")
+		assert.Less(t, q.requests.Load(), int64(100))
+		assert.Zero(t, failed.Load(), "what is given back has not failed")
+		stats := s.Stats()
+		assert.Equal(t, stats.Accepted, stats.Completed+stats.Failed+stats.Unsent+int64(stats.PendingActions))
+		q.down.Store(false)
+		require.NoError(t, s.Flush(q.within(time.Hour), nil))
+		assert.Equal(t, int64(3000), q.service.DocumentCount("hotels"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
+
+func TestCloseDuringAnOutageReturnsSoon(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.down.Store(true)
+		s := q.sender(sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(3000, 1)...))
+		time.Sleep(time.Minute)
+		began := time.Now()
+		require.NoError(t, s.Close(q.within(time.Hour)))
+		assert.Less(t, time.Since(began), time.Minute)
+		assert.Equal(t, int64(3000), s.Stats().Kept)
+	})
+}
+
+func TestWhatTheServiceRefusesIsParkedOrADeadLetter(t *testing.T) {
+	for name, letters := range map[string]bool{"parked": false, "a dead letter": true} {
+		t.Run(name, func(t *testing.T) {
+			withQueue(t, nil, func(q *queued) {
+				var sink []deadletter.Letter
+				opts := sendertest.Options{}
+				if letters {
+					opts.DeadLetters = sinkFunc(func(all []deadletter.Letter) error { sink = append(sink, all...); return nil })
+				}
+				s := q.sender(opts)
+				require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10, 1)...))
+				require.NoError(t, s.Raw().Add(q.within(time.Minute), models.RawAction{Key: "bad", Type: models.ActionTypeUpload, Document: []byte(`{"id":"bad","rooms":"many"}`)}))
+				err := s.Flush(q.within(time.Hour), nil)
+				var failed *bufferedsender.FlushError
+				require.ErrorAs(t, err, &failed)
+				assert.Equal(t, 1, failed.Count)
+				assert.Zero(t, failed.Parked, "it was this process that parked it")
+				assert.Equal(t, int64(10), q.service.DocumentCount("hotels"))
+				if letters {
+					require.Len(t, sink, 1)
+					assert.Equal(t, "bad", sink[0].Key)
+				} else {
+					parked, err := q.queue.Inspect(context.Background(), queue.Inspection{States: queue.Parked})
+					require.NoError(t, err)
+					require.Len(t, parked, 1)
+					assert.Equal(t, "bad", parked[0].Key)
+					assert.Contains(t, parked[0].Reason, "400")
+					require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "bad", Rooms: 7}))
+					require.NoError(t, s.Flush(q.within(time.Hour), nil))
+					assert.Equal(t, 7, q.rooms("bad"), "what replaces it takes it out again")
+				}
+				require.NoError(t, s.Close(q.within(time.Minute)))
+				q.empty()
+			})
+		})
+	}
+}
+
+type sinkFunc func(all []deadletter.Letter) error
+
+func (f sinkFunc) Write(_ context.Context, all []deadletter.Letter) error { return f(all) }
+
+func TestAddersAndSendersMayBeDifferentProcesses(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		adder := q.adder(sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{KeyField: "id"}})
+		require.NoError(t, adder.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		require.NoError(t, adder.DeleteDocumentsByKey(q.within(time.Minute), "k-7"))
+		_, err := adder.IndexDocumentsAndWait(q.within(time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "x"})}, nil)
+		require.ErrorContains(t, err, "only adds")
+		err = adder.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x"}).WithCallback(func(models.Outcome) {}))
+		require.ErrorContains(t, err, "only adds")
+		err = adder.Flush(q.within(time.Hour), nil)
+		require.ErrorIs(t, err, bufferedsender.ErrNobodySends)
+		s := q.sender(sendertest.Options{})
+		require.NoError(t, adder.Flush(q.within(time.Hour), nil), "it waits for what others send")
+		assert.Equal(t, int64(99), q.service.DocumentCount("hotels"))
+		require.NoError(t, adder.Close(q.within(time.Minute)))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
+
+func TestCallersWaitForWhatTheyHaveAppended(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		began := time.Now()
+		results, err := s.IndexDocumentsAndWait(q.within(time.Minute), []sendertest.Action{
+			models.UploadAction(sendertest.Hotel{ID: "a", Rooms: 1}), models.UploadAction(sendertest.Hotel{ID: "b", Rooms: 2}),
+		}, nil)
+		require.NoError(t, err)
+		require.Len(t, results, 2)
+		assert.Less(t, time.Since(began), time.Second, "nobody waits for a full batch")
+		assert.Equal(t, []bool{true, true}, []bool{results[0].Succeeded, results[1].Succeeded})
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestCallbacksOfReplacedChangesHearThatTheyAreSuperseded(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		synctest.Wait()
+		var got []models.Outcome
+		note := func(o models.Outcome) { got = append(got, o) }
+		for i := range 5 {
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "hot", Rooms: i}).WithTag(i).WithCallback(note)))
+		}
+		s.Resume()
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		require.Len(t, got, 5)
+		for _, o := range got {
+			assert.True(t, o.Completed())
+			if o.Tag == 4 {
+				assert.Equal(t, models.ReasonNone, o.Reason)
+			} else {
+				assert.Equal(t, models.ReasonSuperseded, o.Reason, "%v", o.Tag)
+			}
+		}
+		assert.Equal(t, 4, q.rooms("hot"))
+		assert.Len(t, q.service.History("hotels", "hot"), 1, "one write for five changes")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestCallbackSaysWhenAnotherProcessHasSentIt(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		mine, other := q.sender(sendertest.Options{}), q.sender(sendertest.Options{})
+		mine.Pause()
+		synctest.Wait()
+		var got []models.Outcome
+		require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x", Rooms: 3}).WithCallback(func(o models.Outcome) { got = append(got, o) })))
+		q.drained()
+		assert.Equal(t, 3, q.rooms("x"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(t, got, 1)
+		require.ErrorIs(t, got[0].Err, bufferedsender.ErrElsewhere)
+		assert.True(t, got[0].Unknown)
+		mine.Resume()
+		require.NoError(t, mine.Close(q.within(time.Minute)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
+
+// stopped is a queue as a process has it that was stopped: nothing of it reaches the queue.
+type stopped struct {
+	*memqueue.Queue
+	off atomic.Bool
+}
+
+var errStopped = errors.New("not now")
+
+func (s *stopped) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) ([]queue.Lease, error) {
+	if s.off.Load() {
+		return nil, errStopped
+	}
+	return s.Queue.Extend(ctx, d, leases...)
+}
+
+func (s *stopped) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
+	if s.off.Load() {
+		return nil, errStopped
+	}
+	return s.Queue.Reserve(ctx, want)
+}
+
+func (s *stopped) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+	if s.off.Load() {
+		return nil, nil, nil, errStopped
+	}
+	return s.Queue.Exchange(ctx, want, ends...)
+}
+
+func (s *stopped) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
+	if s.off.Load() {
+		return nil, nil, errStopped
+	}
+	return s.Queue.Settle(ctx, ends...)
+}
+
+func TestSenderThatCannotExtendItsLeasesSendsNothingMore(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		gone := &stopped{Queue: q.queue}
+		s := q.sender(sendertest.Options{Queue: gone, Limits: bufferedsender.Limits{MaxBatchActions: 10}, RequestTimeout: 10 * time.Second})
+		q.slow.Store(int64(5 * time.Second))
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		time.Sleep(7 * time.Second)
+		gone.off.Store(true)
+		time.Sleep(20 * time.Second)
+		before := q.requests.Load()
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, before, q.requests.Load(), "no request after its leases have run out")
+		q.slow.Store(0)
+		other := q.sender(sendertest.Options{})
+		q.drained()
+		assert.Equal(t, int64(100), q.service.DocumentCount("hotels"))
+		gone.off.Store(false)
+		require.NoError(t, other.Close(q.within(time.Minute)))
+		_ = s.Close(q.within(time.Minute))
+		assert.Positive(t, s.Stats().Stale, "what it had sent was not its own any more")
+		q.empty()
+	})
+}
+
+func TestAppendThatGetsNoAnswerIsUnknownUntilItContinues(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		slow := &slowQueue{Queue: q.queue, wait: time.Minute}
+		s := q.sender(sendertest.Options{Queue: slow})
+		err := s.UploadDocuments(q.within(time.Second), hotels(10, 1)...)
+		var added *bufferedsender.AddError
+		require.ErrorAs(t, err, &added)
+		assert.Equal(t, [...]int{0, 10}, [...]int{added.Accepted, added.Unknown})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		_, err = added.Continue(q.within(time.Second))
+		require.Error(t, err)
+		n, err := added.Continue(q.within(time.Hour))
+		require.NoError(t, err)
+		assert.Equal(t, 10, n)
+		slow.wait = 0
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.Equal(t, int64(10), q.service.DocumentCount("hotels"))
+		assert.Equal(t, int64(10), q.stats().Appended, "it was appended once")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+type slowQueue struct {
+	*memqueue.Queue
+	wait time.Duration
+}
+
+func (s *slowQueue) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
+	time.Sleep(s.wait)
+	return s.Queue.Append(ctx, call)
+}
+
+func TestFullQueueLetsCallersWaitOrSaysSo(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		synctest.Wait()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 2)...), "these need no more room")
+		err := s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "more"}))
+		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
+		err = s.UploadDocuments(q.within(5*time.Second), sendertest.Hotel{ID: "more"})
+		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		waits := sendertest.Later(func() error {
+			return s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: "more", Rooms: 5})
+		})
+		time.Sleep(10 * time.Second)
+		s.Resume()
+		require.NoError(t, <-waits)
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.Equal(t, 5, q.rooms("more"))
+		assert.Equal(t, 2, q.rooms("k-3"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestFlushSaysThatTheQueueIsPaused(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		require.NoError(t, q.queue.Pause(context.Background(), "maintenance"))
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(1, 1)...))
+		err := s.Flush(q.within(time.Hour), nil)
+		require.ErrorIs(t, err, bufferedsender.ErrPaused)
+		require.ErrorContains(t, err, "maintenance")
+		require.NoError(t, q.queue.Resume(context.Background()))
+		require.NoError(t, s.Flush(q.within(time.Hour), nil))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestLoaderIsAskedForTheTruthWhenKeysAreSent(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		truth := map[string]int{"a": 1, "b": 2}
+		var asked []string
+		fail := errors.New("the database is down")
+		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (actions []sendertest.Action, err error) {
+			asked = append(asked, keys...)
+			for _, key := range keys {
+				if rooms, ok := truth[key]; ok {
+					actions = append(actions, models.UploadAction(sendertest.Hotel{ID: key, Rooms: rooms}))
+				}
+			}
+			return actions, fail
+		}})
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "a", "b", "gone"))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		assert.Zero(t, q.service.DocumentCount("hotels"), "an error releases all")
+		truth["a"], fail = 7, nil
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, [...]int{7, 2, -1}, [...]int{q.rooms("a"), q.rooms("b"), q.rooms("gone")})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		parked, err := q.queue.Inspect(context.Background(), queue.Inspection{States: queue.Parked})
+		require.NoError(t, err)
+		require.Len(t, parked, 1)
+		assert.Equal(t, "gone", parked[0].Key)
+		truth["gone"] = 3
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "gone"))
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.Equal(t, 3, q.rooms("gone"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
+
+func TestKeysThatTheLoaderDoesNotKnowAreDeletedIfWanted(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{DeleteMissing: true, Loader: func(context.Context, []string) ([]sendertest.Action, error) { return nil, nil }})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(2, 1)...))
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), "k-1"))
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.Equal(t, [...]int{1, -1}, [...]int{q.rooms("k-0"), q.rooms("k-1")})
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestMetricsSayHowTheQueueIs(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		reader := sdkmetric.NewManualReader()
+		s := q.sender(sendertest.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		s.Pause()
+		synctest.Wait()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(3, 1)...))
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(2, 2)...))
+		_, err := q.queue.Park(context.Background(), "why", "k-2")
+		require.NoError(t, err)
+		one, err := q.queue.Reserve(context.Background(), queue.Want{Token: queue.NewID(), Keys: 1, Bytes: 1000, For: time.Second})
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second) // the lease runs out
+		_, err = q.queue.Extend(context.Background(), time.Second, one...)
+		require.NoError(t, err)
+		_, err = q.queue.Reserve(context.Background(), queue.Want{Token: queue.NewID(), Keys: 1, Bytes: 1000, For: time.Second})
+		require.NoError(t, err)
+		assert.Equal(t, map[string]float64{
+			"waiting": 1, "leased": 1, "parked": 1, "bytes": float64(q.stats().Bytes), "oldest_age": 2,
+			"appended": 5, "folded": 2, "expired": 1, "stale": 1,
+		}, queueMetrics(t, reader))
+		s.Resume()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		assert.Empty(t, queueMetrics(t, reader), "a closed sender says nothing")
+	})
+}
+
+func queueMetrics(t *testing.T, reader *sdkmetric.ManualReader) map[string]float64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(context.Background(), &all))
+	got := map[string]float64{}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			name, ok := strings.CutPrefix(m.Name, "azsearch.queue.")
+			if !ok {
+				continue
+			}
+			switch d := m.Data.(type) {
+			case metricdata.Gauge[int64]:
+				got[name] = float64(d.DataPoints[0].Value)
+			case metricdata.Gauge[float64]:
+				got[name] = d.DataPoints[0].Value
+			case metricdata.Sum[int64]:
+				got[name] = float64(d.DataPoints[0].Value)
+			}
+		}
+	}
+	return got
+}
+
+func TestNewRefusesOptionsThatAQueueCannotKeep(t *testing.T) {
+	q, err := memqueue.New(nil)
+	require.NoError(t, err)
+	none := func(context.Context, []string) {}
+	for want, opts := range map[string]sendertest.Options{
+		"RequestTimeout is off":   {RequestTimeout: -1},
+		"leaves":                  {RequestTimeout: 10 * time.Second, QueueLease: 11 * time.Second},
+		"DisableAutoFlush":        {DisableAutoFlush: true},
+		"Folding.Version":         {Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(sendertest.Hotel) int64 { return 0 }}},
+		"FailSoon":                {Outage: bufferedsender.FailSoon{}},
+		"purges accepted actions": {Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(none)}},
+		"the bounds are those of": {Outage: bufferedsender.Hold{WhenFull: bufferedsender.Reject()}},
+	} {
+		opts.Queue = q
+		_, err := bufferedsender.New(sendertest.NewClient(t, searchtest.NewServer(nil)), &opts)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = bufferedsender.New(sendertest.NewClient(t, searchtest.NewServer(nil)), &sendertest.Options{DeleteMissing: true})
+	require.ErrorContains(t, err, "give one")
+}
