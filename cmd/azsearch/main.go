@@ -1,9 +1,12 @@
 // Command azsearch is for programs in any language that talk to Azure AI
-// Search: it runs the emulator of the service as a process.
+// Search: it runs the emulator of the service as a process. And it is for those who run
+// a program with a durable queue: it shows what is in the queue, and mends what is stuck.
 //
 //	azsearch emulator -addr 127.0.0.1:8080
 //	azsearch emulator -ui -seed hotels.json
 //	azsearch emulator -seed state.json -save state.json
+//	azsearch queue stats /var/lib/hotels/queue
+//	azsearch queue parked redis://localhost:6379/0?name=hotels
 //	azsearch version
 //
 // The emulator prints its endpoint, then a line for each request. Its admin key is
@@ -22,6 +25,12 @@
 //	    {"operation": "indexDocuments", "documents": [{"ratio": 0.05, "status": 409}]}
 //	  ]
 //	}
+//
+// The commands of azsearch queue are stats, peek, parked, release, drop, pause, resume, drain
+// and repair, each with -help. With -json they print a line of JSON for each result. Keys are quoted as in Go
+// where a terminal would not show them as they are, documents are printed with -bodies only. The exit
+// code is 0; 1 if something went wrong after the queue was open, or a key that was named is not parked; 2
+// if the command could not begin.
 package main
 
 import (
@@ -86,6 +95,7 @@ func newCommand(stdout, stderr io.Writer) *cli.Command {
 		Action:         refuseArguments(cli.ShowAppHelp),
 		Commands: []*cli.Command{
 			newEmulatorCommand(stdout, stderr),
+			newQueueCommand(stdout, stderr),
 			{
 				Name:         "version",
 				Usage:        "print the version",

@@ -1,0 +1,68 @@
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// batch is what one reservation has leased.
+type batch struct {
+	leases []queue.Lease
+	until  time.Time // when the leases end, by the clock that says sooner
+}
+
+func (m *mover) reserve(ctx context.Context, only []string) (*batch, error) {
+	b := &batch{until: time.Now().Add(m.o.Lease)}
+	want := queue.Want{
+		Token: queue.NewID(), Holder: m.holder, Name: m.o.Name, Keys: min(m.o.Keys, queue.MaxCall), Bytes: m.o.Bytes,
+		For: m.o.Lease, Only: only,
+	}
+	if only != nil {
+		want.Keys = len(only)
+	}
+	var err error
+	b.leases, err = m.from.Reserve(ctx, want)
+	return b, err
+}
+
+// left is how much of the leases is left: a machine that sleeps stops the monotonic clock, and
+// somebody who sets the time moves the other.
+func (b *batch) left(now time.Time) time.Duration {
+	return min(b.until.Sub(now), b.until.Round(0).Sub(now.Round(0)))
+}
+
+// extend makes sure that the leases last for two thirds of their length.
+func (m *mover) extend(ctx context.Context, b *batch) error {
+	if b.left(time.Now()) >= m.o.Lease*2/3 {
+		return nil
+	}
+	until := time.Now().Add(m.o.Lease)
+	lost, err := m.from.Extend(ctx, m.o.Lease, b.leases...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("keeping the keys: %w", err)
+	case len(lost) > 0:
+		return fmt.Errorf("the leases of %d keys have run out: this process was stopped, or the queues are slow", len(lost))
+	}
+	b.until = until
+	return nil
+}
+
+// release gives back what was not moved. It is done also when ctx of the run has ended, and only
+// for the sake of those that come next: the leases end by themselves.
+func (m *mover) release(b *batch) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	ends := make([]queue.End, len(b.leases))
+	for i := range b.leases {
+		ends[i] = queue.End{Lease: b.leases[i], Fate: queue.Release}
+	}
+	if _, _, err := m.from.Settle(ctx, ends...); err != nil && !errors.Is(err, queue.ErrClosed) {
+		return fmt.Errorf("giving back: %w", err)
+	}
+	return nil
+}

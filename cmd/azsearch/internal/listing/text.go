@@ -1,0 +1,193 @@
+package listing
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Safe returns text that somebody else has chosen in a form that cannot change what a terminal
+// shows around it: as it is if it is plain, else quoted as in Go.
+func Safe(s string) string {
+	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r == unicode.ReplacementChar || r == '"' || r == '\\' || r == ' ' || !strconv.IsPrint(r)
+	})
+	if plain {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// sentence is Safe for text that is meant to have spaces.
+func sentence(s string) string {
+	if plain := Safe(strings.ReplaceAll(s, " ", "_")); s == "" || plain[0] != '"' {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// text prints for people.
+type text struct {
+	w   io.Writer
+	now time.Time
+}
+
+func (t text) Stats(name string, s *queue.Stats, survives string) error {
+	w := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', 0)
+	row := func(label, format string, args ...any) { fmt.Fprintf(w, label+"\t"+format+"\n", args...) }
+	row("queue", "%s", Safe(name))
+	if s.Paused {
+		row("paused", "%s", orNone(sentence(s.PauseReason), "no reason was given"))
+	}
+	row("waiting", "%s%s", count(s.Waiting, "key"), t.oldest(s))
+	row("leased", "%s", count(s.Leased, "key"))
+	row("parked", "%s", count(s.Parked, "key"))
+	row("size", "%s", count(s.Bytes, "byte"))
+	row("appended", "%s, %d replaced by later ones, %d saved by folding", count(s.Appended, "record"), s.Replaced, s.Folded)
+	row("leases", "%d ran out, %d ends came too late", s.Expired, s.Stale)
+	if !s.LastReserved.IsZero() {
+		row("asked for", "%s", t.ago(s.LastReserved))
+	}
+	if survives != "" {
+		row("survives", "%s", survives)
+	}
+	if s.Estimated {
+		row("", "(some of these numbers may be a little off)")
+	}
+	return w.Flush()
+}
+
+func (t text) oldest(s *queue.Stats) string {
+	if s.Oldest.IsZero() {
+		return ""
+	}
+	return ", the oldest change " + t.ago(s.Oldest)
+}
+
+func (t text) ago(at time.Time) string {
+	return round(max(t.now.Sub(at), 0)).String() + " ago"
+}
+
+// round leaves of a duration what people read.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second)
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
+}
+
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func orNone(s, none string) string {
+	if s == "" {
+		return none
+	}
+	return s
+}
+
+func (t text) Entry(e *queue.Entry, bodies bool) error {
+	var b strings.Builder
+	b.WriteString(Safe(e.Key))
+	sep := ": "
+	add := func(format string, args ...any) {
+		fmt.Fprintf(&b, sep+format, args...)
+		sep = ", "
+	}
+	if e.State&queue.Leased != 0 {
+		add("%d leased by %s until %s", len(e.Leased), orNone(sentence(e.Holder), "somebody"), e.Until.Local().Format(time.TimeOnly))
+	}
+	if e.State&queue.Parked != 0 {
+		add("%d parked %s because %s", len(e.Parked), t.ago(e.ParkedAt), orNone(sentence(e.Reason), "of no given reason"))
+	}
+	if e.State&queue.Waiting != 0 {
+		add("%d waiting", len(e.Waiting))
+		if e.State != queue.Waiting {
+			b.WriteString(" behind")
+		}
+	}
+	add("since %s", t.ago(e.Since))
+	if e.Class > 0 {
+		add("class %d", e.Class)
+	}
+	if e.Due.After(t.now) {
+		add("not due for %v", round(e.Due.Sub(t.now)))
+	}
+	if e.Expired > 0 {
+		add("%s ran out", count(int64(e.Expired), "lease"))
+	}
+	if e.Deaths > 0 {
+		add("%s died with it alone", count(int64(e.Deaths), "holder"))
+	}
+	if e.Tries > 0 {
+		add("released %s to be tried again", times(e.Tries))
+	}
+	if e.Replaced != nil {
+		add("replaced a record that was parked because %s", orNone(sentence(e.ReplacedReason), "of no given reason"))
+	}
+	b.WriteByte('\n')
+	if bodies {
+		records(&b, "leased", e.Leased)
+		records(&b, "parked", e.Parked)
+		records(&b, "waiting", e.Waiting)
+		if e.Replaced != nil {
+			records(&b, "replaced", []queue.Record{*e.Replaced})
+		}
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func records(b *strings.Builder, state string, all []queue.Record) {
+	for i := range all {
+		r := &all[i]
+		op := "changed" // only the key is known
+		if r.Op != "" {
+			op = Safe(string(r.Op))
+		}
+		fmt.Fprintf(b, "  %s %s %s\n", state, op, body(r.Body))
+	}
+}
+
+// body escapes, as in JSON, what a terminal would not show as it is.
+func body(encoded []byte) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(string(encoded), string(unicode.ReplacementChar)) {
+		switch {
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func (t text) Done(_ any, sentence string) error {
+	_, err := fmt.Fprintln(t.w, sentence)
+	return err
+}
+
+func (t text) More(sentence string) error { return t.Done(nil, sentence) }

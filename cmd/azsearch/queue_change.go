@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+)
+
+// perCall is how many keys are released or dropped at once.
+const perCall = 1000
+
+func queueRelease(ctx context.Context, c *queueCall) error {
+	return c.changeParked(ctx, "released", c.q.Unpark)
+}
+
+func queueDrop(ctx context.Context, c *queueCall) error {
+	return c.changeParked(ctx, "dropped", c.q.Drop)
+}
+
+// changeParked does something to parked keys: those that are named, or all that are parked now.
+func (c *queueCall) changeParked(ctx context.Context, done string, do func(context.Context, ...string) (int, error)) error {
+	parked, err := c.parked(ctx)
+	if err != nil {
+		return &failure{err}
+	}
+	if c.Bool("all") && !c.Bool("yes") && len(parked) > 0 {
+		return fmt.Errorf("%d keys are parked, and would be %s: add -yes if that is meant", len(parked), done)
+	}
+	n := 0
+	for keys := range slices.Chunk(parked, perCall) {
+		some, err := do(ctx, keys...)
+		n += some
+		if err != nil {
+			return &failure{fmt.Errorf("%s %d of %d keys, then: %w", done, n, len(parked), err)}
+		}
+	}
+	if err := c.out.Done(map[string]int{done: n}, fmt.Sprintf("%s %s", done, keyCount(n))); err != nil {
+		return &failure{err}
+	}
+	var others []string
+	for _, key := range c.keys {
+		if !slices.Contains(parked, key) {
+			others = append(others, listing.Safe(key))
+		}
+	}
+	if len(others) > 0 {
+		return &failure{fmt.Errorf("not parked: %s", strings.Join(others, ", "))}
+	}
+	return nil
+}
+
+// parked returns which keys are parked, of those that are named if any are.
+func (c *queueCall) parked(ctx context.Context) ([]string, error) {
+	s, err := c.q.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	what := queue.Inspection{States: queue.Parked, Limit: max(int(s.Parked), len(c.keys), 1)}
+	if len(c.keys) > 0 {
+		what.Keys = c.keys
+	}
+	entries, err := c.q.Inspect(ctx, what)
+	keys := make([]string, len(entries))
+	for i := range entries {
+		keys[i] = entries[i].Key
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), err
+}
+
+func keyCount(n int) string {
+	if n == 1 {
+		return "1 key"
+	}
+	return fmt.Sprintf("%d keys", n)
+}
+
+func queuePause(ctx context.Context, c *queueCall) error {
+	reason := c.String("reason")
+	if reason == "" {
+		return errors.New("-reason must not be empty: others will wonder")
+	}
+	if err := c.q.Pause(ctx, reason); err != nil {
+		return &failure{err}
+	}
+	return c.said(map[string]bool{"paused": true}, "paused; azsearch queue resume ends it")
+}
+
+func queueResume(ctx context.Context, c *queueCall) error {
+	before, err := c.q.Stats(ctx)
+	if err == nil {
+		err = c.q.Resume(ctx)
+	}
+	if err != nil {
+		return &failure{err}
+	}
+	if !before.Paused {
+		return c.said(map[string]bool{"paused": false}, "it was not paused")
+	}
+	return c.said(map[string]bool{"paused": false}, "resumed")
+}
+
+func (c *queueCall) said(v any, sentence string) error {
+	if err := c.out.Done(v, sentence); err != nil {
+		return &failure{err}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/drain"
+)
+
+// queueDrain moves a queue into another one. It prints on stderr how far it is.
+func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
+	return func(ctx context.Context, c *queueCall) error {
+		where, err := parsePlace(c.String("to"), c.String("to-name"))
+		if err != nil {
+			return fmt.Errorf("-to: %w", err)
+		}
+		to, err := where.open(making)
+		if err != nil {
+			return fmt.Errorf("-to: %w", err)
+		}
+		host, _ := os.Hostname()
+		next := time.Now().Add(time.Second)
+		done, err := drain.Run(ctx, c.q, to, drain.Options{
+			Name: fmt.Sprintf("azsearch queue drain, process %d on %s", os.Getpid(), host),
+			Progress: func(r drain.Result) {
+				if now := time.Now(); now.After(next) {
+					next = now.Add(time.Second)
+					fmt.Fprintf(stderr, "azsearch: moved %d records%s\n", r.Records, c.waiting(ctx))
+				}
+			},
+		})
+		err = errors.Join(err, to.Close())
+		switch {
+		case errors.Is(err, drain.ErrSame):
+			return &failure{fmt.Errorf("-to: %s and %s are the same queue", c.place, where)}
+		case errors.Is(err, drain.ErrPaused):
+			err = fmt.Errorf("%w: stop its senders, then azsearch queue resume it", err)
+		case ctx.Err() != nil:
+			err = errors.New("interrupted")
+		}
+		if err != nil {
+			return &failure{fmt.Errorf("moved %d records, then: %w; run it again to go on", done.Records, err)}
+		}
+		said := fmt.Sprintf("moved %d records", done.Records)
+		switch {
+		case done.Left == 1:
+			said += "; 1 key stays, parked: release or drop it"
+		case done.Left > 0:
+			said += fmt.Sprintf("; %d keys stay, parked: release or drop them", done.Left)
+		}
+		return c.said(done, said)
+	}
+}
+
+// waiting says how much is left.
+func (c *queueCall) waiting(ctx context.Context) string {
+	s, err := c.q.Stats(ctx)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s wait", keyCount(int(s.Waiting)))
+}

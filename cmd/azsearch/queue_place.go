@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/redisqueue"
+)
+
+// administered is what all back ends are.
+type administered interface {
+	queue.Queue
+	queue.Admin
+}
+
+// place is where a queue is.
+type place struct {
+	dir   string   // "" for one on Redis
+	redis *url.URL // without the name
+	name  string   // on Redis
+}
+
+// access is what a queue is opened for.
+type access int
+
+const (
+	reading access = iota
+	writing
+	making // writing, and it is made if it does not exist
+)
+
+// parsePlace reads the URL of a queue. name is that of one on Redis, "" if it is in the URL.
+func parsePlace(where, name string) (place, error) {
+	scheme, _, ok := strings.Cut(where, "://")
+	switch {
+	case where == "":
+		return place{}, errors.New("the queue is missing: its URL is empty")
+	case ok && (scheme == "redis" || scheme == "rediss"):
+		return parseRedis(where, name)
+	case ok && scheme != "file":
+		return place{}, fmt.Errorf("%s:// is no queue: use a directory, redis:// or rediss://", scheme)
+	case name != "":
+		return place{}, errors.New("-name is for queues on Redis: a directory has one queue")
+	case !ok:
+		return place{dir: where}, nil
+	}
+	u, err := url.Parse(where)
+	switch {
+	case err != nil:
+		return place{}, fmt.Errorf("the URL of the queue cannot be read: %w", err)
+	case u.Host != "" && u.Host != "localhost", u.Path == "":
+		return place{}, fmt.Errorf("%s is no directory of this machine: write file:///PATH", where)
+	}
+	dir := u.Path
+	if runtime.GOOS == "windows" { // file:///C:/queue
+		dir = strings.TrimPrefix(dir, "/")
+	}
+	return place{dir: filepath.FromSlash(dir)}, nil
+}
+
+func parseRedis(where, name string) (place, error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		// Its text may have the password.
+		return place{}, errors.New("the URL of the queue cannot be read: redis://USER:PASSWORD@HOST:PORT/0?name=QUEUE is the form, with special characters of the password as %XX")
+	}
+	query := u.Query()
+	inURL := query.Get("name")
+	query.Del("name")
+	u.RawQuery = query.Encode()
+	switch {
+	case inURL != "" && name != "" && inURL != name:
+		return place{}, fmt.Errorf("the queue has two names: %q in the URL, and %q", inURL, name)
+	case inURL == "" && name == "":
+		return place{}, errors.New("the name of the queue is missing: end the URL with ?name=QUEUE, or use -name")
+	case name == "":
+		name = inURL
+	}
+	return place{redis: u, name: name}, nil
+}
+
+// String names the place for people, without a password.
+func (p place) String() string {
+	if p.redis == nil {
+		return p.dir
+	}
+	u := *p.redis
+	query := u.Query()
+	query.Set("name", p.name)
+	u.RawQuery = query.Encode()
+	return u.Redacted()
+}
+
+// open opens a queue that exists, unless it is to be made.
+func (p place) open(how access) (administered, error) {
+	if p.redis != nil {
+		redisqueue.Silence() // an error is one line
+		// What the server survives is the business of those who append, and printed by stats.
+		q, err := redisqueue.Open(p.redis.String(), p.name, &redisqueue.Options{AcceptWeaker: true, Existing: how != making})
+		if errors.Is(err, redisqueue.ErrNotFound) {
+			return nil, fmt.Errorf("there is no queue %q at %s: is the name right?", p.name, p.redis.Redacted())
+		}
+		if err != nil {
+			return nil, err
+		}
+		return q, nil
+	}
+	if how != making {
+		if err := p.exists(); err != nil {
+			return nil, err
+		}
+	}
+	q, err := filequeue.Open(p.dir, &filequeue.Options{ReadOnly: how == reading})
+	if err != nil {
+		return nil, p.advise(err)
+	}
+	return q, nil
+}
+
+// exists refuses a directory without a queue: opening it would make one.
+func (p place) exists() error {
+	entries, err := os.ReadDir(p.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no directory %s: is the path right?", p.dir)
+	case err != nil:
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "log-") {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no queue in %s: is the path right?", p.dir)
+}
+
+// advise adds to an error of a directory what can be done.
+func (p place) advise(err error) error {
+	var corrupt *filequeue.CorruptError
+	switch {
+	case errors.Is(err, filequeue.ErrLocked):
+		return fmt.Errorf("%w; one process at a time has a directory: stop that one, or ask it", err)
+	case errors.As(err, &corrupt):
+		return fmt.Errorf("%w; azsearch queue repair salvages the rest", err)
+	case errors.Is(err, filequeue.ErrNetwork):
+		return fmt.Errorf("%w; run this on the machine that has the disk", err)
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+func queueStats(ctx context.Context, c *queueCall) error {
+	s, err := c.q.Stats(ctx)
+	if err != nil {
+		return &failure{err}
+	}
+	survives := ""
+	if says, ok := c.q.(interface{ Survives() string }); ok {
+		survives = says.Survives()
+	}
+	if err := c.out.Stats(c.place.String(), &s, survives); err != nil {
+		return &failure{err}
+	}
+	return nil
+}
+
+func queuePeek(ctx context.Context, c *queueCall) error {
+	var states queue.State
+	for _, name := range c.StringSlice("state") {
+		switch name {
+		case "waiting":
+			states |= queue.Waiting
+		case "leased":
+			states |= queue.Leased
+		case "parked":
+			states |= queue.Parked
+		default:
+			return fmt.Errorf("-state %q is unknown: use waiting, leased or parked", name)
+		}
+	}
+	return c.list(ctx, states)
+}
+
+// list prints entries.
+func (c *queueCall) list(ctx context.Context, states queue.State) error {
+	limit := c.Int("limit")
+	if len(c.keys) > 0 {
+		limit = max(limit, len(c.keys)) // who names them wants them
+	}
+	what := queue.Inspection{States: states, Limit: limit + 1, Bodies: c.Bool("bodies")}
+	if len(c.keys) > 0 {
+		what.Keys = c.keys
+	}
+	entries, err := c.q.Inspect(ctx, what)
+	if err != nil {
+		return &failure{err}
+	}
+	for i := range entries[:min(limit, len(entries))] {
+		if err := c.out.Entry(&entries[i], what.Bodies); err != nil {
+			return &failure{err}
+		}
+	}
+	switch {
+	case len(entries) > limit:
+		err = c.out.More(fmt.Sprintf("… and more: -limit is %d", limit))
+	case len(entries) == 0:
+		err = c.out.More("nothing")
+	}
+	if err != nil {
+		return &failure{err}
+	}
+	return nil
+}

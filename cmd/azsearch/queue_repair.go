@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/redisqueue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+)
+
+// newRepairCommand makes a command of its own kind: a directory that needs it cannot be opened.
+func newRepairCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "repair", Usage: "salvage what can be read of a queue that cannot be opened, or whose server has lost keys", ArgsUsage: "URL",
+		Description: `A directory keeps copies of its damaged files. On Redis all leases end, and the server
+does nothing else meanwhile: about a second for each hundred thousand keys of a shard.`,
+		OnUsageError: usageError,
+		Flags: append(commonFlags(),
+			&cli.IntFlag{Name: "max-keys", Usage: "on Redis, refuse a shard with more than `N` keys", Value: 1_000_000}),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			if c.Args().Len() != 1 {
+				return fmt.Errorf("one queue is needed, not %d: its directory or its redis:// URL (see %s -help)", c.Args().Len(), c.FullName())
+			}
+			where, err := parsePlace(c.Args().First(), c.String("name"))
+			if err != nil {
+				return err
+			}
+			out := listing.New(stdout, c.Bool("json"))
+			if where.redis != nil {
+				return repairRedis(ctx, where, c.Int("max-keys"), out)
+			}
+			return repairDirectory(where, out)
+		},
+	}
+}
+
+func repairDirectory(where place, out listing.Printer) error {
+	if err := where.exists(); err != nil {
+		return err
+	}
+	report, err := filequeue.Repair(where.dir, nil)
+	if errors.Is(err, filequeue.ErrLocked) {
+		return where.advise(err)
+	}
+	if err != nil {
+		return &failure{err}
+	}
+	said := "nothing had to be repaired"
+	if report.Broken > 0 || len(report.Damaged)+len(report.Missing) > 0 {
+		said = fmt.Sprintf("repaired: %s are in the queue, %d bytes at %d places could not be read, so add the documents again that may be lost",
+			keyCount(report.Keys), report.Dropped, report.Broken)
+		if len(report.Missing) > 0 {
+			said += "; missing files: " + strings.Join(report.Missing, ", ")
+		}
+		if len(report.Damaged) > 0 {
+			said += "; kept for a look: " + strings.Join(report.Damaged, ", ")
+		}
+	}
+	return done(out, struct {
+		Keys    int      `json:"keys"`
+		Broken  int      `json:"broken"`
+		Dropped int64    `json:"droppedBytes"`
+		Damaged []string `json:"damaged,omitempty"`
+		Missing []string `json:"missing,omitempty"`
+	}{report.Keys, report.Broken, report.Dropped, report.Damaged, report.Missing}, said)
+}
+
+func repairRedis(ctx context.Context, where place, most int, out listing.Printer) error {
+	if most < 1 {
+		return fmt.Errorf("-max-keys %d: at least one key must be possible", most)
+	}
+	q, err := where.open(writing)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	report, err := q.(*redisqueue.Queue).Repair(ctx, most)
+	if err != nil {
+		return &failure{err}
+	}
+	return done(out, struct {
+		Keys int64 `json:"keys"`
+		Lost int64 `json:"lostRecords"`
+	}{report.Keys, report.Lost}, fmt.Sprintf("%s are in the queue; %d records were not there any more", keyCount(int(report.Keys)), report.Lost))
+}
+
+func done(out listing.Printer, v any, sentence string) error {
+	if err := out.Done(v, sentence); err != nil {
+		return &failure{err}
+	}
+	return nil
+}
