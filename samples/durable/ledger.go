@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// keyOf is the key of write n of an adder. A few keys change all the time. The others change for
+// as long as a stretch of writes lasts, and then never again: what is lost of them stays lost, and is noticed.
+func keyOf(adder int, n int64) string {
+	x := uint64(n) * 0x9e3779b97f4a7c15 //nolint:gosec // a hash
+	if x>>20%4 == 0 {
+		return fmt.Sprintf("adder%d-hot%d", adder, x>>32%8)
+	}
+	return fmt.Sprintf("adder%d-stretch%d-key%03d", adder, n/stretch, x>>32%keysEach)
+}
+
+// ledger is what the adders have reported. A write that was tried and not acknowledged may
+// be in the index or not: the process has died in between.
+type ledger struct {
+	adder        int
+	tried, acked int64            // the numbers of the last ones
+	unsure       int64            // how many were tried and not acknowledged
+	last         map[string]int64 // by key: the last one that was acknowledged
+	maybe        map[string][]int64
+}
+
+func newLedger(adder int) *ledger {
+	return &ledger{adder: adder, last: make(map[string]int64), maybe: make(map[string][]int64)}
+}
+
+// try notes that writes are about to be added.
+func (l *ledger) try(first, last int64) error {
+	if first != l.tried+1 || last < first {
+		return fmt.Errorf("adder %d tries writes %d to %d after %d", l.adder, first, last, l.tried)
+	}
+	l.tried = last
+	return nil
+}
+
+// ack notes that they were added: the queue has them.
+func (l *ledger) ack(first, last int64) error {
+	if last != l.tried || first <= l.acked {
+		return fmt.Errorf("adder %d acknowledges writes %d to %d, and has tried %d", l.adder, first, last, l.tried)
+	}
+	for n := first; n <= last; n++ {
+		key := keyOf(l.adder, n)
+		l.last[key] = n
+		delete(l.maybe, key) // older than this one
+	}
+	l.acked = last
+	return nil
+}
+
+// died notes that the adder has ended. What it has tried since its last acknowledgement may
+// have been added.
+func (l *ledger) died() {
+	for n := l.acked + 1; n <= l.tried; n++ {
+		key := keyOf(l.adder, n)
+		l.maybe[key] = append(l.maybe[key], n)
+		l.unsure++
+	}
+	l.acked = l.tried
+}
+
+// compare returns what is wrong with an index.
+func compare(ledgers []*ledger, documents map[string]json.RawMessage) (problems []string) {
+	documents = maps.Clone(documents)
+	for _, l := range ledgers {
+		keys := slices.Collect(maps.Keys(l.last))
+		for key := range l.maybe {
+			if _, ok := l.last[key]; !ok {
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			content, there := documents[key]
+			delete(documents, key)
+			want, acked := l.last[key]
+			switch {
+			case !there && acked:
+				problems = append(problems, fmt.Sprintf("%s: write %d was acknowledged, and the index does not have the document", key, want))
+				continue
+			case !there:
+				continue
+			}
+			var got Doc
+			if err := json.Unmarshal(content, &got); err != nil {
+				problems = append(problems, fmt.Sprintf("%s: %v", key, err))
+				continue
+			}
+			if got.Version != want && !slices.Contains(l.maybe[key], got.Version) {
+				problems = append(problems, fmt.Sprintf("%s: write %d was the last one that was acknowledged, and the index has write %d", key, want, got.Version))
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(documents)) {
+		problems = append(problems, key+": nobody has added it")
+	}
+	return problems
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/redisqueue"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// Doc is one document. Its version is the number of the write that it comes from.
+type Doc struct {
+	ID      string `json:"id" search:"key"`
+	Version int64  `json:"version" search:"filterable"`
+	Text    string `json:"text" search:"searchable"`
+}
+
+const (
+	indexName = "durable"
+	// perCall is how many documents an adding call has: they share an fsync, or a round trip.
+	perCall = 50
+	// stretch is how many writes have their keys in common, and keysEach how many keys that are: few,
+	// so that they change often.
+	stretch, keysEach = 2000, 400
+	// pause is how long an adder rests after a call.
+	pause = 5 * time.Millisecond
+	// closeTimeout is how long a worker may take to end.
+	closeTimeout = 30 * time.Second
+)
+
+// job is what a worker does.
+type job struct {
+	role          string // add, send, both
+	redis, dir    string // where the queue is: a server, or a directory
+	name          string // of the queue
+	endpoint      string
+	kill, verbose bool
+	adder         int   // its number among those that add
+	next          int64 // the number of its first write
+}
+
+type openQueue interface {
+	queue.Queue
+	queue.Admin
+}
+
+func (j *job) open() (openQueue, error) {
+	if j.redis != "" {
+		return redisqueue.Open(j.redis, j.name, &redisqueue.Options{Index: indexName})
+	}
+	return filequeue.Open(j.dir, &filequeue.Options{Index: indexName, SegmentBytes: 4 << 20})
+}
+
+// newSender returns a sender of a queue; one that only adds has no client.
+func (j *job) newSender(q queue.Queue) (*bufferedsender.BufferedSender[Doc], error) {
+	opts := &bufferedsender.Options[Doc]{
+		Queue:  q,
+		Limits: bufferedsender.Limits{MaxBatchActions: 200, MaxInFlight: 2},
+		// Small batches soon. A program that has time sends less often, and folds more.
+		AutoFlushInterval: 50 * time.Millisecond,
+		Logger:            slog.New(slog.DiscardHandler),
+	}
+	if j.verbose {
+		opts.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("worker", os.Getpid())
+	}
+	if j.kill {
+		// What takes a minute in a program: its keys are with others soon after it has died.
+		opts.RequestTimeout, opts.QueueLease = 100*time.Millisecond, 300*time.Millisecond
+		opts.UnknownWait = 200 * time.Millisecond
+		// A machine that is busy with all of this answers some requests too late.
+		opts.Retry = retry.Options{MaxRetries: 1000, Delay: 20 * time.Millisecond, MaxDelay: 100 * time.Millisecond}
+		trips, err := breaker.New(&breaker.Options{OpenFor: 50 * time.Millisecond, MaxOpenFor: 200 * time.Millisecond})
+		if err != nil {
+			return nil, err
+		}
+		opts.Outage = bufferedsender.Hold{Breaker: trips}
+	}
+	if j.role == "add" {
+		return bufferedsender.New(nil, opts)
+	}
+	client, err := search.NewClientWithKey(j.endpoint, indexName, azcore.NewKeyCredential(searchtest.AdminKey), nil)
+	if err != nil {
+		return nil, err
+	}
+	return bufferedsender.New(client, opts)
+}
+
+// work is the whole of a worker. It reports each write on out before and after adding it, and ends
+// when in says so: "stop" leaves in the queue what is not sent, "drain" sends all of it first.
+func (j *job) work(ctx context.Context, in io.Reader, out io.Writer) error {
+	q, err := j.open()
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	sender, err := j.newSender(q)
+	if err != nil {
+		return err
+	}
+	ended := make(chan string, 1) // one place: the reader does not wait for us
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		ended <- line // "" if the parent has died
+	}()
+	if _, err = fmt.Fprintln(out, "ready"); err != nil {
+		return err
+	}
+
+	var order string
+	if j.role == "send" {
+		order = <-ended
+	} else if order, err = j.add(ctx, sender, ended, out); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	released := 0
+	if order == "drain\n" && j.role != "add" {
+		if released, err = untilEmpty(ctx, q); err != nil {
+			return err
+		}
+	}
+	if err := sender.Close(ctx); err != nil {
+		return err
+	}
+	s := sender.Stats()
+	_, err = fmt.Fprintln(out, "end", s.Kept, s.Stale, released)
+	return err
+}
+
+// add writes until it is told to stop.
+func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc], ended <-chan string, out io.Writer) (order string, err error) {
+	for next := j.next; ; next += perCall {
+		select {
+		case order := <-ended:
+			return order, nil
+		case <-time.After(pause):
+		}
+		docs := make([]Doc, perCall)
+		for i := range docs {
+			n := next + int64(i)
+			docs[i] = Doc{ID: keyOf(j.adder, n), Version: n, Text: fmt.Sprintf("This is write %d of adder %d.", n, j.adder)}
+		}
+		if _, err := fmt.Fprintln(out, "try", next, next+perCall-1); err != nil {
+			return "", err
+		}
+		// nil: whatever happens to this process now, they will be in the index.
+		if err := sender.UploadDocuments(ctx, docs...); err != nil {
+			return "", err
+		}
+		if _, err := fmt.Fprintln(out, "ack", next, next+perCall-1); err != nil {
+			return "", err
+		}
+	}
+}
+
+// untilEmpty waits until nothing is in the queue any more. A key that was alone with three holders
+// when they died is set aside by the queue, because it may be what has killed them. Here something else
+// has, so it is released, as azsearch queue release does.
+func untilEmpty(ctx context.Context, q openQueue) (released int, err error) {
+	for {
+		s, err := q.Stats(ctx)
+		switch {
+		case err != nil:
+			return released, err
+		case s.Waiting+s.Leased+s.Parked == 0:
+			return released, nil
+		case s.Parked > 0:
+			n, err := release(ctx, q)
+			if released += n; err != nil {
+				return released, err
+			}
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return released, errors.Join(fmt.Errorf("%d keys wait, %d are leased and %d parked", s.Waiting, s.Leased, s.Parked), ctx.Err())
+		}
+	}
+}
+
+func release(ctx context.Context, q openQueue) (int, error) {
+	parked, err := q.Inspect(ctx, queue.Inspection{States: queue.Parked, Limit: 1000})
+	if err != nil {
+		return 0, err
+	}
+	keys := make([]string, len(parked))
+	for i := range parked {
+		keys[i] = parked[i].Key
+	}
+	return q.Unpark(ctx, keys...)
+}
