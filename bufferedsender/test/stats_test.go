@@ -275,7 +275,8 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 		})
 	}
 	t.Run("every number is in the table", func(t *testing.T) {
-		require.Equal(t, 28, reflect.TypeFor[bufferedsender.Stats]().NumField(), "a new one needs a row above")
+		const ofAQueue = 3 // queue_test.go is about these
+		require.Equal(t, 28+ofAQueue, reflect.TypeFor[bufferedsender.Stats]().NumField(), "a new one needs a row above")
 	})
 }
 
