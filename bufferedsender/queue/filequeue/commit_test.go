@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -96,16 +97,16 @@ func TestAFullDiskRefusesAppendsAndTakesCommits(t *testing.T) {
 		d := disktest.New()
 		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
 		a := newAdder(q)
-		full := false
+		var full atomic.Bool // the next segment is made on a goroutine of its own
 		d.Fail = func(op, _ string) error {
-			if op == "allocate" && full {
+			if op == "allocate" && full.Load() {
 				return syscall.ENOSPC
 			}
 			return nil
 		}
 		require.NoError(t, a.append(t.Context(), upload("first", 1)))
 		synctest.Wait()
-		full = true
+		full.Store(true)
 		kept := 1
 		var err error
 		for ; err == nil; kept++ {
@@ -127,7 +128,7 @@ func TestAFullDiskRefusesAppendsAndTakesCommits(t *testing.T) {
 			left -= len(leases)
 		}
 		require.Error(t, a.append(t.Context(), upload("b", 1)))
-		full = false
+		full.Store(false)
 		require.Error(t, a.append(t.Context(), upload("b", 1)), "which finds out that there is room")
 		synctest.Wait()
 		require.NoError(t, a.append(t.Context(), upload("b", 1)))

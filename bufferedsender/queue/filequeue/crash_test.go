@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -117,9 +118,10 @@ func TestACrashAtAnyOperationOfTheDiskLosesNothingThatWasAcknowledged(t *testing
 		synctest.Test(t, func(t *testing.T) {
 			d := disktest.New()
 			r := seeded(uint64(at))
-			left := at
+			var left atomic.Int64 // the next segment is made on a goroutine of its own
+			left.Store(int64(at))
 			d.Fail = func(string, string) error {
-				if left--; left <= 0 {
+				if left.Add(-1) <= 0 {
 					return disktest.ErrDisk
 				}
 				return nil
