@@ -55,6 +55,7 @@ type appending[T any] struct {
 	kept  int  // records that are in the queue: some, if there was no room for all
 	try   int  // how many of the others the next call holds at the most; 0: all
 	taken bool // they are part of a call of the queue
+	left  bool // its caller has gone, and was given that it is unknown
 }
 
 // next returns the records that the next call of the queue holds.
@@ -100,6 +101,9 @@ func (a *appender[T]) start() {
 
 // await waits for the end of a call, as long as ctx lasts.
 func (a *appender[T]) await(ctx context.Context, c *appending[T]) (int, error) {
+	a.mu.Lock()
+	c.left = false
+	a.mu.Unlock()
 	select {
 	case <-c.done:
 	case <-ctx.Done():
@@ -112,6 +116,7 @@ func (a *appender[T]) await(ctx context.Context, c *appending[T]) (int, error) {
 	default:
 	}
 	if c.taken {
+		c.left = true // should the queue refuse it, nobody waits for room
 		return c.kept, &unknownError{context.Cause(ctx)}
 	}
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool { return w == c })
@@ -282,7 +287,7 @@ func (a *appender[T]) refused(calls []*appending[T], err error) bool {
 	c := calls[0]
 	from, to := c.next()
 	switch {
-	case !c.wait || a.closed:
+	case !c.wait || c.left || a.closed:
 		a.waiting = a.waiting[1:]
 		c.err = err
 		close(c.done)

@@ -550,6 +550,33 @@ func TestEachCallerThatWaitsForRoomInVainIsToldThatTheQueueIsFull(t *testing.T) 
 	})
 }
 
+// The caller has left while its call was under way, and was told that it is not known.
+func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
+		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+			time.Sleep(2 * time.Second)
+			return next()
+		}}})
+		s.Pause()
+		synctest.Wait()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		err := s.UploadDocuments(q.within(time.Second), sendertest.Hotel{ID: "late", Rooms: 1})
+		var added *bufferedsender.AddError
+		require.ErrorAs(t, err, &added)
+		require.Equal(t, 1, added.Unknown)
+		time.Sleep(time.Minute) // the queue has refused it
+		began := time.Now()
+		n, err := added.Continue(q.within(time.Hour))
+		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
+		assert.Zero(t, n)
+		assert.Less(t, time.Since(began), time.Second, "the answer was there")
+		s.Resume()
+		require.NoError(t, s.Flush(q.within(time.Hour), nil))
+		assert.Equal(t, -1, q.rooms("late"), "it is not added behind the back of its caller")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 func TestTryIndexDocumentsDoesNotWaitBehindThoseWhoWaitForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
 		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {

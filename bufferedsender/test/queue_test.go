@@ -481,7 +481,7 @@ func TestFullQueueLetsCallersWaitOrSaysSo(t *testing.T) {
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 2)...), "these need no more room")
 		err := s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "more"}))
 		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
-		err = s.UploadDocuments(q.within(5*time.Second), sendertest.Hotel{ID: "more"})
+		err = s.UploadDocuments(q.within(5500*time.Millisecond), sendertest.Hotel{ID: "more"})
 		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		waits := sendertest.Later(func() error {
@@ -513,11 +513,12 @@ func TestFlushSaysThatTheQueueIsPaused(t *testing.T) {
 
 func TestLoaderIsAskedForTheTruthWhenKeysAreSent(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
+		var database sync.Mutex
 		truth := map[string]int{"a": 1, "b": 2}
-		var asked []string
 		fail := errors.New("the database is down")
 		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (actions []sendertest.Action, err error) {
-			asked = append(asked, keys...)
+			database.Lock()
+			defer database.Unlock()
 			for _, key := range keys {
 				if rooms, ok := truth[key]; ok {
 					actions = append(actions, models.UploadAction(sendertest.Hotel{ID: key, Rooms: rooms}))
@@ -529,7 +530,9 @@ func TestLoaderIsAskedForTheTruthWhenKeysAreSent(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		assert.Zero(t, q.service.DocumentCount("hotels"), "an error releases all")
+		database.Lock()
 		truth["a"], fail = 7, nil
+		database.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		assert.Equal(t, [...]int{7, 2, -1}, [...]int{q.rooms("a"), q.rooms("b"), q.rooms("gone")})
@@ -539,7 +542,9 @@ func TestLoaderIsAskedForTheTruthWhenKeysAreSent(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, parked, 1)
 		assert.Equal(t, "gone", parked[0].Key)
+		database.Lock()
 		truth["gone"] = 3
+		database.Unlock()
 		require.NoError(t, s.IndexKeys(q.within(time.Minute), "gone"))
 		require.NoError(t, s.Flush(q.within(time.Minute), nil))
 		assert.Equal(t, 3, q.rooms("gone"))
