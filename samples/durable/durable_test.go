@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,9 +28,16 @@ func TestMain(m *testing.M) {
 // play runs the program, which must find everything in the index.
 func play(t *testing.T, args ...string) string {
 	t.Helper()
-	var out, complaints bytes.Buffer
-	require.Zero(t, run(t.Context(), args, strings.NewReader(""), &out, &complaints), "%s\n%s", &complaints, &out)
-	assert.Empty(t, complaints.String())
+	var out bytes.Buffer
+	// A file, which the processes inherit: each writes by itself, and several may at once.
+	complaints, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer complaints.Close()
+	code := run(t.Context(), args, strings.NewReader(""), &out, complaints)
+	said, err := os.ReadFile(complaints.Name())
+	require.NoError(t, err)
+	require.Zero(t, code, "%s\n%s", said, &out)
+	assert.Empty(t, string(said))
 	assert.Regexp(t, `(?m)^index +\d+ documents: each has the last write`, out.String())
 	return out.String()
 }

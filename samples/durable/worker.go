@@ -60,6 +60,7 @@ type openQueue interface {
 
 func (j *job) open() (openQueue, error) {
 	if j.redis != "" {
+		redisqueue.Silence() // what is wrong is in the errors
 		return redisqueue.Open(j.redis, j.name, &redisqueue.Options{Index: indexName})
 	}
 	return filequeue.Open(j.dir, &filequeue.Options{Index: indexName, SegmentBytes: 4 << 20})
