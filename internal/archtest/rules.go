@@ -139,8 +139,10 @@ var Rules = []Rule{
 	}, otelAPI...), public...)},
 	// Beside queuetest, which users may import, for the one search that it needs.
 	{Folder: "internal/queuehistory", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", history}},
+	// Beside it for the same reason: users' tests need not kill processes.
+	{Folder: "internal/queuekill", May: []string{"./models", "./bufferedsender/queue"}},
 	// A program that is made of tests: each soak may use the harness of what it tries.
-	{Folder: "internal/soak", May: []string{"./internal/sendertest"}},
+	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/queuekill"}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
@@ -150,7 +152,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/queuehistory",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/queuehistory", "./internal/queuekill",
 	testify,
 	"github.com/jarcoal/httpmock",
 	rapid,

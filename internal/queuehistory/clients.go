@@ -59,17 +59,7 @@ func (h *holder) call(r *recorder, number int, now time.Time, draw *rand.Rand) {
 	case n < 35 || len(h.leases) == 0:
 		h.reserve(r, number, now, 1+draw.IntN(2))
 	case n < 65:
-		ends := h.ends(draw)
-		r.made(number, &call{now: now, ends: ends}, func(ctx context.Context) (answer, error) {
-			stale, failed, err := r.h.Queue.Settle(ctx, ends...)
-			again := false
-			for i := 0; len(failed) > 0 && i < attempts; i++ {
-				time.Sleep(10 * time.Millisecond)
-				again = true
-				stale, failed, err = r.h.Queue.Settle(ctx, ends...)
-			}
-			return answer{text: showKeys("stale", stale), anyStale: again}, err
-		})
+		h.settle(r, number, now, draw)
 	case n < 80:
 		leases := slices.Clone(h.leases)
 		d := time.Duration(1+draw.IntN(10)) * time.Second
@@ -83,7 +73,10 @@ func (h *holder) call(r *recorder, number int, now time.Time, draw *rand.Rand) {
 		})
 	default:
 		x, ok := r.h.Queue.(queue.Exchanger)
-		if !ok {
+		if !ok || r.sharded {
+			// It is one step where both are of the same shard, and nobody has promised more.
+			h.settle(r, number, now, draw)
+			h.reserve(r, number, now, 1+draw.IntN(2))
 			return
 		}
 		want, ends := h.want(1+draw.IntN(2)), h.ends(draw)
@@ -99,6 +92,20 @@ func (h *holder) call(r *recorder, number int, now time.Time, draw *rand.Rand) {
 			return answer{text: showLeases(leases) + ", " + showKeys("stale", stale), anyStale: again}, err
 		})
 	}
+}
+
+func (h *holder) settle(r *recorder, number int, now time.Time, draw *rand.Rand) {
+	ends := h.ends(draw)
+	r.made(number, &call{now: now, ends: ends}, func(ctx context.Context) (answer, error) {
+		stale, failed, err := r.h.Queue.Settle(ctx, ends...)
+		again := false
+		for i := 0; len(failed) > 0 && i < attempts; i++ {
+			time.Sleep(10 * time.Millisecond)
+			again = true
+			stale, failed, err = r.h.Queue.Settle(ctx, ends...)
+		}
+		return answer{text: showKeys("stale", stale), anyStale: again}, err
+	})
 }
 
 func (h *holder) want(keys int) queue.Want {

@@ -64,7 +64,7 @@ func (p Program) find(t *testing.T, b queuetest.Backend) (calls, undecided int, 
 		seed := p.Seed + uint64(i)
 		var r *recorder
 		b.Run(t, queuetest.Config{}, func(t *testing.T, h *queuetest.Harness) {
-			r = &recorder{h: h, rand: rand.New(rand.NewPCG(seed, seed))} //nolint:gosec // it has to be found again
+			r = &recorder{h: h, sharded: b.Sharded, rand: rand.New(rand.NewPCG(seed, seed))} //nolint:gosec // it has to be found again
 			r.record(t, p)
 		})
 		if err := errors.Join(r.errs...); err != nil {
@@ -84,9 +84,10 @@ func (p Program) find(t *testing.T, b queuetest.Backend) (calls, undecided int, 
 
 // recorder has goroutines make calls and keeps what they were answered.
 type recorder struct {
-	h     *queuetest.Harness
-	rand  *rand.Rand
-	clock atomic.Int64 // rises with each event: the clock of a bubble stands still
+	h       *queuetest.Harness
+	sharded bool
+	rand    *rand.Rand
+	clock   atomic.Int64 // rises with each event: the clock of a bubble stands still
 
 	mu      sync.Mutex
 	history []porcupine.Operation

@@ -47,6 +47,7 @@ type rounds interface {
 var soaks = []soak{
 	sender,
 	queue,
+	kills,
 	concurrent,
 	faults,
 	fuzz,

@@ -3,6 +3,7 @@ package redisqueue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/queuehistory"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -116,6 +119,28 @@ func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
 	require.Positive(t, client.seen["TRYAGAIN"], "no script has met keys on both sides")
 }
 
+func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
+	c := servers.NewCluster(t)
+	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
+	moves := 0
+	queuehistory.Check(t, backend(client, 4), queuehistory.Program{Seed: 1, Histories: 12, Phases: 6, Meanwhile: func(t *testing.T, h *queuetest.Harness, done <-chan struct{}) {
+		slot := c.Slot(t, h.Queue.(*Queue).shards[0].keys[0]) // the keys of a history are all in the first shard
+		for {
+			for _, to := range c.Masters(t) {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				c.MoveSlot(t, slot, to, nil)
+				moves++
+			}
+		}
+	}})
+	t.Log("moves: ", moves, ", answers that were tried again: ", client.seen)
+	require.Positive(t, client.seen["TRYAGAIN"], "no script has met keys on both sides")
+}
+
 // counting counts what the cluster answers beside answers, beyond what its client sees to itself.
 type counting struct {
 	*redis.ClusterClient
@@ -169,6 +194,55 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 	for i := range keys {
 		require.True(t, there[i], keys[i])
 	}
+}
+
+// What is acknowledged by a master alone goes with it. Nothing else may.
+func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) {
+	c := servers.NewCluster(t)
+	q := open(t, newCluster(t, c), &Options{Shards: 1})
+	require.Contains(t, q.Survives(), "A failover to a replica")
+	var had, lacks []string
+	for i := range 20 {
+		had, lacks = append(had, fmt.Sprint("had-", i)), append(lacks, fmt.Sprint("lacks-", i))
+	}
+	add(t, q, had...)
+	held := take(t, q, 5)
+	require.Len(t, held, 5)
+	master := c.Master(t, c.Slot(t, q.shards[0].keys[0]))
+	master.CLI(t, "WAIT", "1", "10000") // the replica has all of this
+
+	replica := c.Replica(t, master)
+	replica.Stop(t)
+	master.CLI(t, "CLIENT", "KILL", "TYPE", "replica") // what comes now does not lie in a buffer for it
+	add(t, q, lacks...)
+	require.Empty(t, commit(t, q, held[:2]), "these the replica has leased still")
+	zombies := take(t, q, 30)
+	require.Len(t, zombies, 30)
+	master.Kill(t)
+	replica.Cont(t)
+	require.Eventually(t, func() bool { return slices.Contains(c.Masters(t), replica) && c.Ready() }, 30*time.Second, 20*time.Millisecond)
+
+	later := queue.Call{Adder: testAdder, Number: calls.Add(1), Records: callOf("body", "later").Records}
+	_, err := q.Append(t.Context(), later)
+	require.NoError(t, err)
+	there, err := q.Contains(t.Context(), append(had, lacks...)...)
+	require.NoError(t, err)
+	for i := range had {
+		require.True(t, there[i], had[i])
+		require.False(t, there[len(had)+i], "it was never on the replica, or this test tests nothing: %s", lacks[i])
+	}
+	require.Len(t, commit(t, q, zombies), 30, "the replica knows nothing of this reservation")
+	require.Empty(t, commit(t, q, held[2:]), "but of that one")
+	rest := take(t, q, 1000)
+	require.Len(t, rest, len(had)-5+1)
+	require.Empty(t, commit(t, q, rest))
+	require.Empty(t, commit(t, q, held[:2]), "these were committed, and come again: at least once")
+	s, err := q.Stats(t.Context())
+	require.NoError(t, err, "counts agree")
+	require.Zero(t, s.Waiting+s.Leased)
+	s2, err := q.Inspect(t.Context(), queue.Inspection{})
+	require.NoError(t, err)
+	require.Empty(t, s2)
 }
 
 func TestAppendThatReplicasDoNotConfirmIsUnknown(t *testing.T) {

@@ -2,6 +2,8 @@ package redisqueue
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,10 +13,41 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/queuehistory"
+	"github.com/go-azsearch/azsearch/internal/queuekill"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-func TestMain(m *testing.M) { servers.Main(m) }
+// otherProcessURL is the server whose queue of the name otherProcessName the test binary, run as another
+// process, uses until it is killed.
+const otherProcessURL, otherProcessName = "AZSEARCH_TEST_REDISQUEUE_URL", "killed"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(otherProcessURL); url != "" {
+		q, err := Open(url, otherProcessName, nil)
+		if err == nil {
+			err = queuekill.Work(q, os.Stdout)
+		}
+		panic(err)
+	}
+	servers.Main(m)
+}
+
+func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
+	server := servers.NewRedis(t)
+	q, err := Open(server.URL(), otherProcessName, nil)
+	require.NoError(t, err)
+	var told queuekill.Ledger
+	kills := queuekill.Kills(5)
+	for range kills {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), otherProcessURL+"="+server.URL())
+		told.Kill(t, cmd)
+		told.Check(t, q)
+	}
+	t.Logf("%d kills, %d reports", kills, told.Reports)
+	require.NoError(t, q.Close())
+}
 
 var lastName atomic.Int64
 
@@ -97,6 +130,11 @@ func TestSuite(t *testing.T) {
 
 func TestSuiteOnCluster(t *testing.T) {
 	queuetest.Run(t, backend(newCluster(t, servers.Cluster(t)), 16))
+}
+
+func TestConcurrentCallsAreLinearizable(t *testing.T) {
+	queuehistory.Check(t, backend(newClient(t, servers.Redis(t).Addr()), 1), queuehistory.Program{Seed: 1, Histories: 60})
+	queuehistory.Check(t, backend(newClient(t, servers.Redis(t).Addr()), 4), queuehistory.Program{Seed: 1, Histories: 30})
 }
 
 func TestRandomSchedules(t *testing.T) {

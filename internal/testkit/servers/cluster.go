@@ -28,7 +28,7 @@ func Cluster(t testing.TB) *RedisCluster {
 		if err != nil {
 			return nil, nil, err
 		}
-		return c, c.remove, nil
+		return c, c.Close, nil
 	})
 }
 
@@ -41,11 +41,20 @@ func NewCluster(t testing.TB, args ...string) *RedisCluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.remove(); err != nil {
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return c
+}
+
+// StartCluster is NewCluster for a program that is no test, which calls Close.
+func StartCluster(args ...string) (*RedisCluster, error) {
+	server, cli, err := redisPrograms()
+	if err != nil {
+		return nil, err
+	}
+	return startCluster(server, cli, args...)
 }
 
 func startCluster(server, cli string, args ...string) (*RedisCluster, error) {
@@ -56,7 +65,7 @@ func startCluster(server, cli string, args ...string) (*RedisCluster, error) {
 	for range 6 {
 		r, err := startRedis(server, cli, args...)
 		if err != nil {
-			return nil, errors.Join(err, c.remove())
+			return nil, errors.Join(err, c.Close())
 		}
 		c.Nodes = append(c.Nodes, r)
 	}
@@ -66,7 +75,7 @@ func startCluster(server, cli string, args ...string) (*RedisCluster, error) {
 	}
 	create = append(create, "--cluster-replicas", "1", "--cluster-yes")
 	if out, err := exec.Command(cli, create...).CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("redis-cli %q: %w\n%s", create, err, out), c.remove())
+		return nil, errors.Join(fmt.Errorf("redis-cli %q: %w\n%s", create, err, out), c.Close())
 	}
 	until := time.Now().Add(patience)
 	for {
@@ -75,7 +84,7 @@ func startCluster(server, cli string, args ...string) (*RedisCluster, error) {
 			return c, nil
 		}
 		if time.Now().After(until) {
-			return nil, errors.Join(fmt.Errorf("the cluster is not ready after %v: %w", patience, err), c.remove())
+			return nil, errors.Join(fmt.Errorf("the cluster is not ready after %v: %w", patience, err), c.Close())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -109,10 +118,11 @@ func (c *RedisCluster) ready() error {
 // Ready reports whether every node that runs says that the cluster works, and has caught up.
 func (c *RedisCluster) Ready() bool { return c.ready() == nil }
 
-func (c *RedisCluster) remove() error {
+// Close ends all nodes and removes what they have kept. Clusters of tests are closed with them.
+func (c *RedisCluster) Close() error {
 	var errs []error
 	for _, n := range c.Nodes {
-		errs = append(errs, n.remove())
+		errs = append(errs, n.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -148,6 +158,21 @@ func (c *RedisCluster) Masters(t testing.TB) []*RedisServer {
 		nodes = append(nodes, m.node)
 	}
 	return nodes
+}
+
+// Replica returns the replica of a master. It waits until the master has heard of it.
+func (c *RedisCluster) Replica(t testing.TB, master *RedisServer) *RedisServer {
+	t.Helper()
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		replicas := master.CLI(t, "CLUSTER", "REPLICAS", master.CLI(t, "CLUSTER", "MYID"))
+		for _, n := range c.Nodes {
+			if strings.Contains(replicas, " "+n.Addr()+"@") {
+				return n
+			}
+		}
+	}
+	t.Fatalf("%s has no replica after %v", master.Addr(), patience)
+	return nil
 }
 
 // Slot is the hash slot of a key.

@@ -1,5 +1,6 @@
 // Package servers starts real servers for tests: redis-server, and a Redis Cluster of three
-// masters with a replica each. Nothing but _test.go files imports it.
+// masters with a replica each. Nothing but _test.go files and the benchmarks of the module bench
+// imports it.
 //
 // Servers listen on free ports of 127.0.0.1, keep their data in a temporary directory, and are
 // processes of the test's own: whoever kills one kills nobody else's. A package that uses them

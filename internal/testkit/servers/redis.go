@@ -34,7 +34,7 @@ func Redis(t testing.TB) *RedisServer {
 		if err != nil {
 			return nil, nil, err
 		}
-		return r, r.remove, nil
+		return r, r.Close, nil
 	})
 }
 
@@ -47,11 +47,29 @@ func NewRedis(t testing.TB, args ...string) *RedisServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := r.remove(); err != nil {
+		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return r
+}
+
+// StartRedis is NewRedis for a program that is no test, which calls Close.
+func StartRedis(args ...string) (*RedisServer, error) {
+	server, cli, err := redisPrograms()
+	if err != nil {
+		return nil, err
+	}
+	return startRedis(server, cli, args...)
+}
+
+func redisPrograms() (server, cli string, err error) {
+	server, err1 := exec.LookPath("redis-server")
+	cli, err2 := exec.LookPath("redis-cli")
+	if err := errors.Join(err1, err2); err != nil {
+		return "", "", fmt.Errorf("%w: %s", err, installRedis)
+	}
+	return server, cli, nil
 }
 
 // startRedis tries another port if somebody was faster on the one it has found.
@@ -83,7 +101,7 @@ func tryRedis(server, cli string, args []string) (*RedisServer, error) {
 	}, args...)
 	r.ready = r.ping
 	if err := r.start(); err != nil {
-		return nil, errors.Join(err, r.remove())
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
@@ -109,7 +127,8 @@ func (r *RedisServer) ping() error {
 	return nil
 }
 
-func (r *RedisServer) remove() error { return errors.Join(r.kill(), os.RemoveAll(r.dir)) }
+// Close ends the server and removes what it has kept. Servers of tests are closed with them.
+func (r *RedisServer) Close() error { return errors.Join(r.kill(), os.RemoveAll(r.dir)) }
 
 // Addr is host:port.
 func (r *RedisServer) Addr() string { return local(r.port) }
