@@ -38,15 +38,18 @@ type reserved struct {
 
 func (r *reserved) len() int { return max(len(r.leases), len(r.seqs)) }
 
+// contestant has what the rows need that it is in.
 type contestant struct {
 	name string
 	open func(dir string) (store, error)
+	trip func(ctx context.Context, p *plan) ([]figure, error)
+	send func(ctx context.Context, dir string, producers, each int) error
 }
 
 var (
-	ours   = contestant{"filequeue", openOurs}
-	bolt   = contestant{"bbolt", openBolt}
-	pebbly = contestant{"pebble", openPebble}
+	ours   = contestant{name: "filequeue", open: openOurs}
+	bolt   = contestant{name: "bbolt", open: openBolt}
+	pebbly = contestant{name: "pebble", open: openPebble}
 )
 
 type fileQueue struct {

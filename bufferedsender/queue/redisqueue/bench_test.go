@@ -8,12 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -54,7 +56,14 @@ func BenchmarkTrip(b *testing.B) {
 			q, err := New(b.Context(), newClient(b, server.Addr()), newName(b), nil)
 			require.NoError(b, err)
 			records, adder, holder := make([]queue.Record, n), queue.NewID(), queue.NewID()
-			body := bytes.Repeat([]byte("x"), 650)
+			// Documents differ in many places; strings that differ in few Lua finds slowly.
+			bodies := make([][]byte, n)
+			for i := range bodies {
+				bodies[i] = make([]byte, 650)
+				for j := range bodies[i] {
+					bodies[i][j] = byte('a' + rand.IntN(26))
+				}
+			}
 			var parts [3]struct{ client, server time.Duration }
 			measure := func(part int, f func()) {
 				c, s := cpuOfThis(b), cpuOf(b, server.PID())
@@ -66,7 +75,7 @@ func BenchmarkTrip(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range records {
-					records[i] = queue.Record{Key: "hotel-" + strconv.FormatUint(rand.Uint64(), 36), Op: models.ActionTypeUpload, Body: body}
+					records[i] = queue.Record{Key: "hotel-" + strconv.FormatUint(rand.Uint64(), 36), Op: models.ActionTypeUpload, Body: bodies[i]}
 				}
 				number++
 				var leases []queue.Lease
@@ -137,4 +146,59 @@ func BenchmarkMemory(b *testing.B) {
 		b.ReportMetric((used()-before)/keys-650-16, "B/key-beside-body-and-key")
 		require.NoError(b, q.Destroy(b.Context()))
 	}
+}
+
+// BenchmarkFailover kills a master, and reports how long after the cluster works again the first Append of its shard is
+// acknowledged; and the same for a SET of the client alone. The options of the client are its defaults.
+//
+//	go test ./bufferedsender/queue/redisqueue -run '^$' -bench Failover -benchtime 3x
+func BenchmarkFailover(b *testing.B) {
+	type writer func(c *redis.ClusterClient) (key string, write func() error)
+	for name, makes := range map[string]writer{
+		"Append": func(c *redis.ClusterClient) (string, func() error) {
+			q := open(b, c, &Options{Shards: 1})
+			return q.shards[0].keys[0], func() error {
+				_, err := q.Append(b.Context(), callOf("body", "key"))
+				return err
+			}
+		},
+		"SET": func(c *redis.ClusterClient) (string, func() error) {
+			return "key", func() error { return c.Set(b.Context(), "key", "value", 0).Err() }
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			var most, sum time.Duration
+			for b.Loop() {
+				took := failover(b, makes)
+				sum, most = sum+took, max(most, took)
+			}
+			b.ReportMetric(sum.Seconds()/float64(b.N), "s-mean")
+			b.ReportMetric(most.Seconds(), "s-most")
+		})
+	}
+}
+
+// failover returns 0 if the first write was acknowledged before the cluster said that it works.
+func failover(b *testing.B, makes func(*redis.ClusterClient) (string, func() error)) time.Duration {
+	b.Helper()
+	cluster := servers.NewCluster(b)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs()})
+	b.Cleanup(func() { require.NoError(b, client.Close()) })
+	key, write := makes(client)
+	require.NoError(b, write())
+	master := cluster.Master(b, cluster.Slot(b, key))
+	replica := cluster.Replica(b, master)
+	master.Kill(b)
+	acknowledged := make(chan time.Time, 1)
+	go func() {
+		for write() != nil {
+			time.Sleep(time.Millisecond)
+		}
+		acknowledged <- time.Now()
+	}()
+	for !slices.Contains(cluster.Masters(b), replica) || !cluster.Ready() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	works := time.Now()
+	return max(0, (<-acknowledged).Sub(works))
 }

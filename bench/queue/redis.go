@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/redisqueue"
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// What goes through Redis: documents are added, taken and acknowledged, by several workers at once.
+var (
+	oneWorker   = contestant{name: "redisqueue", trip: redisTrip(onServer, oursThrough, 1, 200)}
+	fourWorkers = contestant{name: "redisqueue, 4 workers", trip: redisTrip(onServer, oursThrough, 4, 200)}
+	clustered   = contestant{name: "redisqueue, cluster", trip: redisTrip(onCluster, oursThrough, 1, 200)}
+	asynqs      = contestant{name: "asynq, 4 workers", trip: redisTrip(onServer, asynqThrough, 4, 20)}
+)
+
+// throughRedis measures a whole trip, of client and server.
+func throughRedis(ctx context.Context, p *plan, _ string, c contestant) ([]figure, error) { return c.trip(ctx, p) }
+
+// place is where a queue is.
+type place struct {
+	addrs []string
+	nodes []*servers.RedisServer
+	close func() error
+}
+
+// The settings of servers.Redis: appendonly yes, appendfsync everysec.
+func onServer() (*place, error) {
+	r, err := servers.StartRedis()
+	if err != nil {
+		return nil, err
+	}
+	return &place{[]string{r.Addr()}, []*servers.RedisServer{r}, r.Close}, nil
+}
+
+func onCluster() (*place, error) {
+	c, err := servers.StartCluster()
+	if err != nil {
+		return nil, err
+	}
+	return &place{c.Addrs(), c.Nodes, c.Close}, nil
+}
+
+func (l *place) cpu() (sum float64, err error) {
+	for _, n := range l.nodes {
+		s, err := measure.ProcessCPU(n.PID())
+		if err != nil {
+			return 0, err
+		}
+		sum += s
+	}
+	return sum, nil
+}
+
+type through func(ctx context.Context, l *place, workers, documents int, clock func() error) error
+
+// redisTrip makes a contestant: where it runs, what it does, and how many thousands of documents.
+func redisTrip(where func() (*place, error), do through, workers, thousands int) func(ctx context.Context, p *plan) ([]figure, error) {
+	return func(ctx context.Context, p *plan) (figures []figure, err error) {
+		l, err := where()
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, l.close()) }()
+		documents := p.scaled(thousands/workers, 1) * workers * perCall
+		var clock measure.Clock
+		before := 0.0
+		// What it has used before, to connect and to send its scripts, is not counted.
+		start := func() (err error) {
+			before, err = l.cpu()
+			clock.Start()
+			return err
+		}
+		if err := do(ctx, l, workers, documents, start); err != nil {
+			return nil, err
+		}
+		u := clock.Stop()
+		after, err := l.cpu()
+		if err != nil {
+			return nil, err
+		}
+		per := 1e6 / float64(documents)
+		return []figure{
+			{"CPU s per 10⁶", (u.CPUSeconds + after - before) * per},
+			{"of these the server", (after - before) * per},
+			{"documents/s", float64(documents) / u.Seconds},
+		}, nil
+	}
+}
+
+// text is a body that differs from others in many places, as documents do.
+func text(from *rand.Rand) []byte {
+	b := make([]byte, bodyBytes)
+	for i := range b {
+		b[i] = byte('a' + from.IntN(26))
+	}
+	return b
+}
+
+func oursThrough(ctx context.Context, l *place, workers, documents int, start func() error) error {
+	client := redis.UniversalClient(redis.NewClient(&redis.Options{Addr: l.addrs[0], ContextTimeoutEnabled: true}))
+	if len(l.addrs) > 1 {
+		client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: l.addrs, ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second})
+	}
+	defer client.Close()
+	q, err := redisqueue.New(ctx, client, "bench", nil)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	bodies := make([][]byte, perCall)
+	from := rand.New(rand.NewPCG(1, 2))
+	for i := range bodies {
+		bodies[i] = text(from)
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	var sent atomic.Int64
+	errs := make([]error, workers)
+	each := documents / workers
+	for w := range workers {
+		wg.Go(func() { errs[w] = oneThrough(ctx, q, w*each, each, bodies, &sent) })
+	}
+	wg.Wait()
+	if n := sent.Load(); n != int64(documents) {
+		errs = append(errs, fmt.Errorf("%d of %d documents went through", n, documents))
+	}
+	return errors.Join(errs...)
+}
+
+// oneThrough is one worker: it appends a call's worth, and commits what it had while it takes more, as a
+// sender does.
+func oneThrough(ctx context.Context, q *redisqueue.Queue, first, documents int, bodies [][]byte, sent *atomic.Int64) error {
+	call := queue.Call{Adder: queue.NewID(), Records: make([]queue.Record, perCall)}
+	want := queue.Want{Holder: queue.NewID(), Keys: perCall, Bytes: 1 << 30, For: time.Minute}
+	var ends []queue.End
+	take := func() error {
+		want.Token = queue.NewID()
+		leases, stale, _, err := q.Exchange(ctx, want, ends...)
+		if err == nil && len(stale) > 0 {
+			err = errors.New("leases were stale")
+		}
+		sent.Add(int64(len(ends)))
+		ends = ends[:0]
+		for i := range leases {
+			ends = append(ends, queue.End{Lease: leases[i], Fate: queue.Commit})
+		}
+		return err
+	}
+	for at := first; at < first+documents; at += perCall {
+		call.Number++
+		for i, key := range keysFrom(at, perCall) {
+			call.Records[i] = queue.Record{Key: key, Op: models.ActionTypeUpload, Body: bodies[i]}
+		}
+		if _, err := q.Append(ctx, call); err != nil {
+			return err
+		}
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	for len(ends) > 0 {
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asynqThrough enqueues everything, one task a document, because it has no call for several, and
+// has them handled, by as many goroutines each. Options are its defaults.
+func asynqThrough(ctx context.Context, l *place, workers, documents int, start func() error) error {
+	opts := asynq.RedisClientOpt{Addr: l.addrs[0]}
+	client := asynq.NewClient(opts)
+	defer client.Close()
+	from := rand.New(rand.NewPCG(1, 2))
+	bodies := make([][]byte, perCall)
+	for i := range bodies {
+		bodies[i] = text(from)
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, workers)
+	each := documents / workers
+	for w := range workers {
+		wg.Go(func() {
+			for i := 0; i < each && errs[w] == nil; i++ {
+				_, errs[w] = client.EnqueueContext(ctx, asynq.NewTask("document", bodies[i%perCall]))
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	var handled atomic.Int64
+	server := asynq.NewServer(opts, asynq.Config{Concurrency: workers, LogLevel: asynq.FatalLevel})
+	err := server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
+		if handled.Add(1) == int64(documents) {
+			close(done)
+		}
+		return nil
+	}))
+	if err != nil {
+		return err
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	server.Shutdown()
+	return ctx.Err()
+}
