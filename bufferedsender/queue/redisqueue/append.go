@@ -48,11 +48,7 @@ func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, err
 		return queue.Receipt{}, err
 	}
 	defer q.end()
-	before, err := q.before(ctx, &call)
-	if err != nil {
-		return queue.Receipt{}, err
-	}
-	receipt, err := q.append(ctx, &call, before)
+	receipt, err := q.append(ctx, &call)
 	if err == nil {
 		q.wake()
 	}
@@ -60,12 +56,11 @@ func (q *Queue) Append(ctx context.Context, call queue.Call) (queue.Receipt, err
 }
 
 // before returns the generations of the calls that an adder has made so far, by shard, and refuses one that is older
-// than the last of them, which may have been about keys of other shards. Nobody but the shards can know: another object
-// may have brought the last call.
+// than the last of them, which may have been about keys of other shards.
 func (q *Queue) before(ctx context.Context, call *queue.Call) ([]int64, error) {
 	generations := make([]int64, len(q.shards))
 	if len(q.shards) == 1 {
-		return generations, nil
+		return generations, nil // its script sees to that
 	}
 	numbers, errs := make([]int64, len(q.shards)), make([]error, len(q.shards))
 	var wg sync.WaitGroup
@@ -93,7 +88,13 @@ func (q *Queue) before(ctx context.Context, call *queue.Call) ([]int64, error) {
 	return generations, nil
 }
 
-func (q *Queue) append(ctx context.Context, call *queue.Call, before []int64) (receipt queue.Receipt, err error) {
+func (q *Queue) append(ctx context.Context, call *queue.Call) (receipt queue.Receipt, err error) {
+	before, known := q.adders.take(call.Adder, call.Number)
+	if !known {
+		if before, err = q.before(ctx, call); err != nil {
+			return queue.Receipt{}, err
+		}
+	}
 	byShard := q.divide(call)
 	answers := make([]shardAnswer, len(q.shards))
 	work := func(shard int) { answers[shard] = q.appendTo(ctx, call, shard, byShard[shard]) }
@@ -114,11 +115,11 @@ func (q *Queue) append(ctx context.Context, call *queue.Call, before []int64) (r
 		}
 		wg.Wait()
 	}
-	kept := false
+	kept, repeated := false, false
 	var errs []error
 	for _, s := range busy {
 		a := answers[s]
-		kept = kept || a.kept
+		kept, repeated = kept || a.kept, repeated || a.repeated
 		if a.err != nil {
 			errs = append(errs, a.err)
 		}
@@ -133,7 +134,21 @@ func (q *Queue) append(ctx context.Context, call *queue.Call, before []int64) (r
 		}
 		return queue.Receipt{}, err
 	}
-	receipt.Position = q.position(before, answers)
+	if known && repeated { // another object has brought this call, and perhaps later ones
+		if before, err = q.before(ctx, call); err != nil {
+			if !errors.Is(err, queue.ErrTooOld) {
+				err = fmt.Errorf("%w: %w", queue.ErrUnknown, err)
+			}
+			return queue.Receipt{}, err
+		}
+	}
+	for s := range before {
+		before[s] = max(before[s], answers[s].generation)
+	}
+	receipt.Position = q.position(before)
+	if len(q.shards) > 1 {
+		q.adders.answered(call.Adder, call.Number, before)
+	}
 	return receipt, nil
 }
 
@@ -172,6 +187,7 @@ type shardAnswer struct {
 	replaced, folded int
 	generation       int64
 	piles            []queue.Pile
+	repeated         bool // a part of it was there already
 	kept             bool // something of it at least, perhaps
 	err              error
 }
@@ -195,6 +211,7 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 		}
 		a.kept = true
 		a.replaced, a.folded, a.generation = int(r.int()), int(r.int()), r.int()
+		a.repeated = r.int() == 1 || a.repeated
 		for i := 0; i < len(p.recordArgs); i += 2 {
 			a.piles = dropPile(a.piles, p.recordArgs[i].(string)) // as an earlier part has left it
 		}
@@ -220,12 +237,11 @@ func dropPile(piles []queue.Pile, key string) []queue.Pile {
 	return piles
 }
 
-// position writes the generations of an answer, and those of earlier calls of the adder: of each shard that has
+// position writes the generations of a call and of earlier ones of its adder: of each shard that has
 // one, its number, the generation and the epoch. A shard by itself never goes back to an earlier one.
-func (q *Queue) position(before []int64, answers []shardAnswer) queue.Position {
+func (q *Queue) position(generations []int64) queue.Position {
 	var b strings.Builder
-	for s := range q.shards {
-		g := max(answers[s].generation, before[s])
+	for s, g := range generations {
 		if g > 0 {
 			if b.Len() > 0 {
 				b.WriteByte(',')

@@ -43,8 +43,9 @@ type Queue struct {
 	calls  sync.RWMutex // held by each call, and by Close to wait for them
 	closed bool         // guarded by calls
 
-	held held
-	hub  *hub
+	held   held
+	adders adders
+	hub    *hub
 
 	mu          sync.Mutex
 	watchers    map[int]*watcher

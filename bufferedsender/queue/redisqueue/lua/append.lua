@@ -4,8 +4,8 @@
 -- ARGV: 4 adder, 5 number, 6 part, 7 most keys, 8 most bytes (0: no bound), 9 folds, 10 records, then
 -- of each fold: key, count, last, how many records, the records (their origin is left to this script);
 -- and of each record: key, record.
--- Answer: {replaced, folded, generation, key, n, records and numbers…}: sums over the parts of the call so far,
--- and the piles that have grown too long.
+-- Answer: {replaced, folded, generation, whether it is a repeat, key, n, records and numbers…}: sums over the parts of the call so
+-- far, and the piles that have grown too long.
 local adder, number, part = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local nfolds, nrecords = tonumber(ARGV[9]), tonumber(ARGV[10])
 local replaced, folded = 0, 0
@@ -19,8 +19,8 @@ for i = 1, nrecords do
 end
 
 -- piles are those of the keys of records as they are now. What is only folded is not told of: whoever folds it has it.
-local function answer(gen)
-  local out = {replaced, folded, gen}
+local function answer(gen, repeated)
+  local out = {replaced, folded, gen, repeated}
   local seen = {}
   for i = nfolds + 1, nfolds + nrecords do
     local k = keys[i]
@@ -50,7 +50,7 @@ if last then
     replaced, folded = rp, fo
     if part <= p then
       load(keys)
-      local out = answer(gen)
+      local out = answer(gen, 1)
       -- Written again, so that WAIT has something of this connection to wait for.
       call('HSET', A, adder, last)
       return out
@@ -184,4 +184,4 @@ for i = nfolds + 1, nfolds + nrecords do
   if not plain[keys[i]] then again[#again + 1] = keys[i] end
 end
 load(again)
-return answer(m.gen)
+return answer(m.gen, 0)
