@@ -182,6 +182,12 @@ func (a *appender[T]) call(calls []*appending[T]) bool {
 	a.number++
 	call := queue.Call{Adder: a.adder, Number: a.number, Folds: a.folds}
 	a.folds = nil
+	n := 0
+	for _, c := range calls {
+		from, to := c.next()
+		n += to - from
+	}
+	call.Records = make([]queue.Record, 0, n)
 	for _, c := range calls {
 		from, to := c.next()
 		a.keep(c, from, to, call.Number, len(call.Records))

@@ -293,6 +293,9 @@ func (c *chunk[T]) accept(ctx context.Context, wait, turn bool) (int, error) {
 	c.cut()
 	if c.s.feed != nil {
 		n, err := c.s.feed.append(ctx, c.items, wait)
+		if unknown := (*unknownAppend)(nil); errors.As(err, &unknown) {
+			c.scratch = bytes.Buffer{} // the bodies are in a call that is still under way
+		}
 		c.clear()
 		return n, err
 	}
@@ -301,15 +304,15 @@ func (c *chunk[T]) accept(ctx context.Context, wait, turn bool) (int, error) {
 	return n, translate(err)
 }
 
-// cut sets the bodies of the items. They lie in scratch, and the publisher
-// copies those that it accepts; large ones get memory of their own here, where no
+// cut sets the bodies of the items. They lie in scratch, and the publisher, or the queue,
+// copies those that it accepts. For the publisher large ones get memory of their own here, where no
 // lock is held, and all do if they may be folded, which makes new bodies of old ones.
 func (c *chunk[T]) cut() {
 	encoded, start := c.scratch.Bytes(), 0
 	for i, end := range c.ends {
 		it := &c.items[i]
 		it.Body = encoded[start:end:end]
-		if start = end; c.s.feed != nil || c.s.options.Folding != nil || len(it.Body) > largeAction {
+		if start = end; c.s.feed == nil && (c.s.options.Folding != nil || len(it.Body) > largeAction) {
 			it.Body, it.Own = bytes.Clone(it.Body), true
 		}
 	}

@@ -163,7 +163,9 @@ func (f *feed[T]) run() {
 		if len(ends) > queue.MaxCall {
 			ends = ends[:queue.MaxCall:queue.MaxCall]
 		}
-		f.ends = f.ends[len(ends):]
+		if f.ends = f.ends[len(ends):]; len(f.ends) == 0 {
+			f.ends = nil // not to grow step by step what is left of its capacity
+		}
 		want := f.want()
 		if !f.again && len(ends) == 0 || f.ctx.Err() != nil {
 			f.ends = append(ends, f.ends...)

@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
@@ -78,6 +79,9 @@ func (f *feed[T]) ended(v *payload[T], end recordEnd, unknown bool, reason strin
 	f.bytes -= h.bytes
 	delete(f.held, h)
 	if !h.lost.Load() {
+		if cap(f.ends) == 0 {
+			f.ends = make([]queue.End, 0, min(len(f.held)+1, queue.MaxCall))
+		}
 		f.ends = append(f.ends, h.end(max(f.s.options.UnknownWait, 0), afterProbe, reason))
 	}
 	f.again = true

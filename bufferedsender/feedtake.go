@@ -12,9 +12,9 @@ import (
 func (f *feed[T]) take(leases []queue.Lease, began time.Time, probe bool) {
 	lasts := &span{began.Add(f.lease)}
 	f.mu.Lock()
-	var holdings []*holding[T]
+	holdings := make([]*holding[T], 0, len(leases))
 	for i := range leases {
-		h := &holding[T]{lease: leases[i], left: len(leases[i].Records), ends: make([]recordEnd, len(leases[i].Records)), locals: make([][]*local[T], len(leases[i].Records))}
+		h := newHolding[T](leases[i])
 		h.span.Store(lasts)
 		for j := range h.lease.Records {
 			h.bytes += len(h.lease.Records[j].Body)
@@ -67,6 +67,11 @@ func (f *feed[T]) items(holdings []*holding[T]) (items []item[T]) {
 		}
 	}
 	loaded := f.load(unloaded)
+	n := 0
+	for _, h := range holdings {
+		n += len(h.lease.Records)
+	}
+	items = make([]item[T], 0, n)
 	for _, h := range holdings {
 		for j := range h.lease.Records {
 			r := &h.lease.Records[j]

@@ -23,6 +23,18 @@ type holding[T any] struct {
 	locals  [][]*local[T] // by record; the last of each is the record's own if it has one
 	sent    bool          // a record has been in a request
 	unknown bool          // the last one that was cut may still be applied
+
+	// What ends and locals are of a key with one record, which is most of them.
+	oneEnd   [1]recordEnd
+	oneLocal [1][]*local[T]
+}
+
+func newHolding[T any](l queue.Lease) *holding[T] {
+	h := &holding[T]{lease: l, left: len(l.Records)}
+	if h.ends, h.locals = h.oneEnd[:], h.oneLocal[:]; len(l.Records) != 1 {
+		h.ends, h.locals = make([]recordEnd, len(l.Records)), make([][]*local[T], len(l.Records))
+	}
+	return h
 }
 
 // recordEnd is what became of a record.

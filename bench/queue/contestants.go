@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"go.etcd.io/bbolt"
 
+	"github.com/go-azsearch/azsearch/bench/internal/child"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/models"
@@ -43,7 +44,7 @@ type contestant struct {
 	name string
 	open func(dir string) (store, error)
 	trip func(ctx context.Context, p *plan) ([]figure, error)
-	send func(ctx context.Context, dir string, producers, each int) error
+	send func(ctx context.Context, sink *child.Sink, dir string, producers, each int) error
 }
 
 var (

@@ -28,7 +28,9 @@ var (
 )
 
 // throughRedis measures a whole trip, of client and server.
-func throughRedis(ctx context.Context, p *plan, _ string, c contestant) ([]figure, error) { return c.trip(ctx, p) }
+func throughRedis(ctx context.Context, p *plan, _ string, c contestant) ([]figure, error) {
+	return c.trip(ctx, p)
+}
 
 // place is where a queue is.
 type place struct {

@@ -44,7 +44,7 @@ var rows = []row{
 	{"through", "after 10⁷ documents have gone through and it is empty", []contestant{ours}, throughAndEmpty},
 	{"hot", "10⁶ appends on 10⁴ keys while nothing is sent", []contestant{ours}, hotKeys},
 	{"redis", "1000 documents a call through a server on this machine: Append, then Exchange, which commits what was taken before; appendfsync everysec", []contestant{oneWorker, fourWorkers, clustered, asynqs}, throughRedis},
-	{"sender", "100 documents a call, all of which arrive at a sink in the same process", []contestant{withoutQueue, withQueue, queueAlone}, throughSender},
+	{"sender", "100 documents a call, all of which arrive at a sink, another process, before the clock stops", []contestant{withoutQueue, withQueue, queueAlone}, throughSender},
 }
 
 func rowNames() (names []string) {

@@ -1,26 +1,28 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
 )
 
-// What a sender gains and loses by a queue: producers add documents, and all of them arrive at a sink in this
-// process that answers at once.
+// What a sender pays for a queue: producers add documents, and all of them arrive at the sink of the other benchmarks, another
+// process on loopback that answers at once.
 var (
 	withoutQueue = contestant{name: "sender without a queue", send: sendWithout}
 	withQueue    = contestant{name: "sender with a filequeue", send: sendWith}
@@ -35,36 +37,25 @@ type document struct {
 	Text string `json:"text"`
 }
 
-// sink is an Indexer that answers at once. It looks for the keys, which all have the same length.
-type sink struct{ documents atomic.Int64 }
-
-func (s *sink) IndexDocumentsRaw(_ context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-	raw, err := io.ReadAll(body)
-	if err != nil {
-		return models.IndexDocumentsResult{}, err
-	}
-	const before, width = `"id":"`, len("hotel-000000000000")
-	result := models.IndexDocumentsResult{StatusCode: 200}
-	for at := bytes.Index(raw, []byte(before)); at >= 0; at = bytes.Index(raw, []byte(before)) {
-		raw = raw[at+len(before):]
-		result.Results = append(result.Results, models.IndexingResult{Key: string(raw[:width]), Succeeded: true, StatusCode: 200})
-	}
-	s.documents.Add(int64(len(result.Results)))
-	return result, nil
-}
-
-func (*sink) KeyFieldName(context.Context) (string, error) { return "id", nil }
-
 // throughSender measures one producer and eight.
 func throughSender(ctx context.Context, p *plan, dir string, c contestant) (figures []figure, err error) {
+	program, err := child.BuildSink(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
 	for _, producers := range []int{1, 8} {
 		each := p.scaled(2000/producers, 2) * perAdd
-		var clock measure.Clock
-		clock.Start()
-		if err := c.send(ctx, filepath.Join(dir, fmt.Sprint(producers)), producers, each); err != nil {
+		sink, err := child.StartSink(ctx, program)
+		if err != nil {
 			return nil, err
 		}
+		var clock measure.Clock
+		clock.Start()
+		err = c.send(ctx, sink, filepath.Join(dir, fmt.Sprint(producers)), producers, each)
 		u := clock.Stop()
+		if err := errors.Join(err, sink.Stop()); err != nil {
+			return nil, err
+		}
 		name := "1 producer, "
 		if producers > 1 {
 			name = fmt.Sprint(producers, " producers, ")
@@ -91,21 +82,24 @@ func produce(producers, each int, add func(producer, first int) error) error {
 	return errors.Join(errs...)
 }
 
-func sendWithout(ctx context.Context, _ string, producers, each int) error {
-	return throughSink(ctx, &bufferedsender.Options[document]{}, producers, each)
+func sendWithout(ctx context.Context, sink *child.Sink, _ string, producers, each int) error {
+	return throughSink(ctx, sink, nil, producers, each)
 }
 
-func sendWith(ctx context.Context, dir string, producers, each int) error {
+func sendWith(ctx context.Context, sink *child.Sink, dir string, producers, each int) error {
 	q, err := filequeue.Open(dir, nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(throughSink(ctx, &bufferedsender.Options[document]{Queue: q}, producers, each), q.Close())
+	return errors.Join(throughSink(ctx, sink, q, producers, each), q.Close())
 }
 
-func throughSink(ctx context.Context, opts *bufferedsender.Options[document], producers, each int) error {
-	s := &sink{}
-	sender, err := bufferedsender.New(s, opts)
+func throughSink(ctx context.Context, sink *child.Sink, q queue.Queue, producers, each int) error {
+	client, err := search.NewClientWithKey(sink.Address, corpus.IndexName, azcore.NewKeyCredential("bench"), nil)
+	if err != nil {
+		return err
+	}
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[document]{Queue: q})
 	if err != nil {
 		return err
 	}
@@ -120,15 +114,18 @@ func throughSink(ctx context.Context, opts *bufferedsender.Options[document], pr
 	if err == nil {
 		err = sender.Flush(ctx, nil)
 	}
-	err = errors.Join(err, sender.Close(ctx))
-	if n := s.documents.Load(); err == nil && n != int64(producers*each) {
-		err = fmt.Errorf("%d of %d documents have arrived", n, producers*each)
+	if err = errors.Join(err, sender.Close(ctx)); err != nil {
+		return err
+	}
+	counts, err := sink.Counts(ctx)
+	if err == nil && counts.Distinct != int64(producers*each) {
+		err = fmt.Errorf("%d of %d documents have arrived", counts.Distinct, producers*each)
 	}
 	return err
 }
 
 // sendAlone takes and commits without a sender what producers append, a request's worth at a time.
-func sendAlone(ctx context.Context, dir string, producers, each int) error {
+func sendAlone(ctx context.Context, _ *child.Sink, dir string, producers, each int) error {
 	q, err := filequeue.Open(dir, nil)
 	if err != nil {
 		return err

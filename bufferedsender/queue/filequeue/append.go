@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
@@ -22,6 +23,7 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 	var e *encodedCall
 	if wrong == nil {
 		e = encodeCall(&what, size)
+		defer e.free()
 	}
 	c, err := q.change(ctx, size, wrong)
 	if err != nil {
@@ -146,8 +148,25 @@ func callSize(what *queue.Call) int {
 	return size
 }
 
+// frames keeps the memory of frames that are in the log, but for those of uncommonly large calls.
+var frames = sync.Pool{New: func() any { return new([]byte) }}
+
+const largestKept = 4 << 20
+
+// free gives back the memory of the frame.
+func (e *encodedCall) free() {
+	if cap(e.b) <= largestKept {
+		b := e.b[:0]
+		frames.Put(&b)
+	}
+}
+
 func encodeCall(what *queue.Call, size int) *encodedCall {
-	e := &encodedCall{b: newFrame(size), begins: make([]int, len(what.Records)), changes: make([]book.Change[ref], len(what.Records))}
+	b := *frames.Get().(*[]byte)
+	if cap(b) < frameHeader+size {
+		b = newFrame(size)
+	}
+	e := &encodedCall{b: b[:frameHeader], begins: make([]int, len(what.Records)), changes: make([]book.Change[ref], len(what.Records))}
 	e.b = append(e.b, what.Adder[:]...)
 	e.b = le.AppendUint64(e.b, what.Number)
 	e.b = appendInt(e.b, len(what.Records))

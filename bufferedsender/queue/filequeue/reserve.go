@@ -3,6 +3,7 @@ package filequeue
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
@@ -36,6 +37,7 @@ func (c *call) reserve(want *queue.Want) ([]queue.Lease, error) {
 		return nil, nil
 	}
 	leases := make([]queue.Lease, len(found))
+	c.read.all = slices.Grow(c.read.all, len(found))
 	for i := range found {
 		l := &found[i]
 		leases[i] = queue.Lease{Token: want.Token, Records: c.read.addAll(l.Recs), Expired: l.Expired, Tries: l.Tries}
