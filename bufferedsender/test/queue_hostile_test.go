@@ -577,6 +577,28 @@ func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
 	})
 }
 
+// The caller of the first call has left, and its memory is used for the next one, while the queue has not copied it.
+func TestCallWhoseCallerHasLeftKeepsItsDocuments(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+			time.Sleep(2 * time.Second)
+			return next()
+		}}})
+		for i := range 20 { // the pool of memory drops some under the race detector
+			err := s.UploadDocuments(q.within(time.Second), sendertest.Hotel{ID: fmt.Sprint("first-", i), Rooms: 1000 + i})
+			var added *bufferedsender.AddError
+			require.ErrorAs(t, err, &added)
+			require.Equal(t, 1, added.Unknown)
+			require.NoError(t, s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: fmt.Sprint("other-", i), Rooms: 2000 + i}))
+		}
+		require.NoError(t, s.Flush(q.within(time.Hour), nil))
+		for i := range 20 {
+			assert.Equal(t, [...]int{1000 + i, 2000 + i}, [...]int{q.rooms(fmt.Sprint("first-", i)), q.rooms(fmt.Sprint("other-", i))})
+		}
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 func TestTryIndexDocumentsDoesNotWaitBehindThoseWhoWaitForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
 		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
