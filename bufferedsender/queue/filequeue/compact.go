@@ -59,15 +59,12 @@ func (q *Queue) compact() error {
 
 // move writes the state of all keys that depend on the oldest segment to the head.
 func (q *Queue) move(oldest *segment) error {
-	data := make([]byte, oldest.used)
-	if n, err := oldest.area.ReadAt(data, 0); n < len(data) && err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
+	var buf []byte
 	seed := seedOf(q.log.id, oldest.number)
 	for at := int64(headerSize); at < oldest.used; {
-		f, ok := parse(data, oldest.number, at, seed)
-		if !ok {
-			return &CorruptError{Segment: oldest.number, Offset: at, Reason: "what was written here is not what it was"}
+		f, err := readFrame(oldest, at, seed, &buf)
+		if err != nil {
+			return err
 		}
 		at += f.size()
 		named, ok := namedIn(&f)
@@ -82,6 +79,28 @@ func (q *Queue) move(oldest *segment) error {
 		}
 	}
 	return nil
+}
+
+// readFrame reads the frame at an offset of a segment into buf, which has room for the largest one so far: one after the
+// other, so that compaction does not need the memory of a segment.
+func readFrame(s *segment, at int64, seed uint32, buf *[]byte) (f frame, err error) {
+	size := int64(frameHeader)
+	for range 2 { // the header says how much follows
+		if int64(cap(*buf)) < size {
+			*buf = make([]byte, size)
+		}
+		b := (*buf)[:size]
+		if n, err := s.area.ReadAt(b, at); n < len(b) && err != nil && !errors.Is(err, io.EOF) {
+			return f, err
+		}
+		size = max(frameHeader, min(frameHeader+int64(le.Uint32(b[4:])), s.used-at))
+	}
+	f, ok := parse((*buf)[:size], s.number, 0, seed)
+	if !ok {
+		return f, &CorruptError{Segment: s.number, Offset: at, Reason: "what was written here is not what it was"}
+	}
+	f.at.offset = uint32(at) //nolint:gosec // see maxSegment
+	return f, nil
 }
 
 // moveSome writes the state of some of the keys, and returns the others.
