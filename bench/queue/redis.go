@@ -21,10 +21,17 @@ import (
 
 // What goes through Redis: documents are added, taken and acknowledged, by several workers at once.
 var (
-	oneWorker   = contestant{name: "redisqueue", trip: redisTrip(onServer, oursThrough, 1, 200)}
-	fourWorkers = contestant{name: "redisqueue, 4 workers", trip: redisTrip(onServer, oursThrough, 4, 200)}
-	clustered   = contestant{name: "redisqueue, cluster", trip: redisTrip(onCluster, oursThrough, 1, 200)}
-	asynqs      = contestant{name: "asynq, 4 workers", trip: redisTrip(onServer, asynqThrough, 4, 20)}
+	keepsUp = []contestant{
+		{name: "redisqueue", trip: redisTrip(onServer, keepingUp, 1, 200)},
+		{name: "redisqueue, 4 workers", trip: redisTrip(onServer, keepingUp, 4, 200)},
+		{name: "redisqueue, cluster", trip: redisTrip(onCluster, keepingUp, 1, 200)},
+	}
+	isBehind = []contestant{
+		{name: "redisqueue", trip: redisTrip(onServer, behind, 1, 200)},
+		{name: "redisqueue, 4 workers", trip: redisTrip(onServer, behind, 4, 200)},
+		{name: "redisqueue, cluster", trip: redisTrip(onCluster, behind, 1, 200)},
+		{name: "asynq, 4 workers", trip: redisTrip(onServer, asynqThrough, 4, 20)},
+	}
 )
 
 // throughRedis measures a whole trip, of client and server.
@@ -112,7 +119,29 @@ func text(from *rand.Rand) []byte {
 	return b
 }
 
-func oursThrough(ctx context.Context, l *place, workers, documents int, start func() error) error {
+func keepingUp(ctx context.Context, l *place, workers, documents int, start func() error) error {
+	return oursThrough(ctx, l, workers, documents, start, func(t *trip, first, n int) error {
+		for at := first; at < first+n; at += perCall {
+			if err := errors.Join(t.append(ctx, at), t.take(ctx)); err != nil {
+				return err
+			}
+		}
+		return t.takeRest(ctx)
+	})
+}
+
+func behind(ctx context.Context, l *place, workers, documents int, start func() error) error {
+	return oursThrough(ctx, l, workers, documents, start, func(t *trip, first, n int) error {
+		for at := first; at < first+n; at += perCall {
+			if err := t.append(ctx, at); err != nil {
+				return err
+			}
+		}
+		return errors.Join(t.take(ctx), t.takeRest(ctx))
+	})
+}
+
+func oursThrough(ctx context.Context, l *place, workers, documents int, start func() error, work func(t *trip, first, n int) error) error {
 	client := redis.UniversalClient(redis.NewClient(&redis.Options{Addr: l.addrs[0], ContextTimeoutEnabled: true}))
 	if len(l.addrs) > 1 {
 		client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: l.addrs, ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second})
@@ -136,7 +165,7 @@ func oursThrough(ctx context.Context, l *place, workers, documents int, start fu
 	errs := make([]error, workers)
 	each := documents / workers
 	for w := range workers {
-		wg.Go(func() { errs[w] = oneThrough(ctx, q, w*each, each, bodies, &sent) })
+		wg.Go(func() { errs[w] = work(newTrip(q, bodies, &sent), w*each, each) })
 	}
 	wg.Wait()
 	if n := sent.Load(); n != int64(documents) {
@@ -145,39 +174,50 @@ func oursThrough(ctx context.Context, l *place, workers, documents int, start fu
 	return errors.Join(errs...)
 }
 
-// oneThrough is one worker: it appends a call's worth, and commits what it had while it takes more, as a
-// sender does.
-func oneThrough(ctx context.Context, q *redisqueue.Queue, first, documents int, bodies [][]byte, sent *atomic.Int64) error {
-	call := queue.Call{Adder: queue.NewID(), Records: make([]queue.Record, perCall)}
-	want := queue.Want{Holder: queue.NewID(), Keys: perCall, Bytes: 1 << 30, For: time.Minute}
-	var ends []queue.End
-	take := func() error {
-		want.Token = queue.NewID()
-		leases, stale, _, err := q.Exchange(ctx, want, ends...)
-		if err == nil && len(stale) > 0 {
-			err = errors.New("leases were stale")
-		}
-		sent.Add(int64(len(ends)))
-		ends = ends[:0]
-		for i := range leases {
-			ends = append(ends, queue.End{Lease: leases[i], Fate: queue.Commit})
-		}
-		return err
+// trip is one worker.
+type trip struct {
+	q      *redisqueue.Queue
+	bodies [][]byte
+	sent   *atomic.Int64
+	call   queue.Call
+	want   queue.Want
+	ends   []queue.End
+}
+
+func newTrip(q *redisqueue.Queue, bodies [][]byte, sent *atomic.Int64) *trip {
+	return &trip{
+		q: q, bodies: bodies, sent: sent, call: queue.Call{Adder: queue.NewID(), Records: make([]queue.Record, perCall)},
+		want: queue.Want{Holder: queue.NewID(), Keys: perCall, Bytes: 1 << 30, For: time.Minute},
 	}
-	for at := first; at < first+documents; at += perCall {
-		call.Number++
-		for i, key := range keysFrom(at, perCall) {
-			call.Records[i] = queue.Record{Key: key, Op: models.ActionTypeUpload, Body: bodies[i]}
-		}
-		if _, err := q.Append(ctx, call); err != nil {
-			return err
-		}
-		if err := take(); err != nil {
-			return err
-		}
+}
+
+func (t *trip) append(ctx context.Context, first int) error {
+	t.call.Number++
+	for i, key := range keysFrom(first, perCall) {
+		t.call.Records[i] = queue.Record{Key: key, Op: models.ActionTypeUpload, Body: t.bodies[i]}
 	}
-	for len(ends) > 0 {
-		if err := take(); err != nil {
+	_, err := t.q.Append(ctx, t.call)
+	return err
+}
+
+// take commits what it had while it takes more, as a sender does.
+func (t *trip) take(ctx context.Context) error {
+	t.want.Token = queue.NewID()
+	leases, stale, _, err := t.q.Exchange(ctx, t.want, t.ends...)
+	if err == nil && len(stale) > 0 {
+		err = errors.New("leases were stale")
+	}
+	t.sent.Add(int64(len(t.ends)))
+	t.ends = t.ends[:0]
+	for i := range leases {
+		t.ends = append(t.ends, queue.End{Lease: leases[i], Fate: queue.Commit})
+	}
+	return err
+}
+
+func (t *trip) takeRest(ctx context.Context) error {
+	for len(t.ends) > 0 {
+		if err := t.take(ctx); err != nil {
 			return err
 		}
 	}

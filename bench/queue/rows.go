@@ -43,7 +43,8 @@ var rows = []row{
 	{"recovery", "opening a queue in which 10⁶ keys wait", []contestant{ours}, recovery},
 	{"through", "after 10⁷ documents have gone through and it is empty", []contestant{ours}, throughAndEmpty},
 	{"hot", "10⁶ appends on 10⁴ keys while nothing is sent", []contestant{ours}, hotKeys},
-	{"redis", "1000 documents a call through a server on this machine: Append, then Exchange, which commits what was taken before; appendfsync everysec", []contestant{oneWorker, fourWorkers, clustered, asynqs}, throughRedis},
+	{"redis", "1000 documents a call through a server on this machine, appendfsync everysec: Append, then Exchange, which commits what was taken before", keepsUp, throughRedis},
+	{"behind", "the same, but all is appended before anything is taken", isBehind, throughRedis},
 	{"sender", "100 documents a call, all of which arrive at a sink, another process, before the clock stops", []contestant{withoutQueue, withQueue, queueAlone}, throughSender},
 }
 
