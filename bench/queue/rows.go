@@ -165,8 +165,8 @@ func throughAndEmpty(ctx context.Context, p *plan, dir string, c contestant) ([]
 	if err != nil {
 		return nil, err
 	}
-	const side = 100 // calls whose cost is compared
-	calls := max(p.scaled(10_000, 0), 3*side)
+	calls := p.scaled(10_000, 3)
+	side := max(calls/20, 1) // calls whose cost is compared
 	some := func(first, n int) (u measure.Usage, err error) {
 		var clock measure.Clock
 		clock.Start()

@@ -12,11 +12,12 @@ const keyOverhead = 120
 // sliceBytes is how much compaction writes before it lets others go on.
 const sliceBytes = 128 << 10
 
-// crowded reports whether the log is larger than three quarters of what it may be.
+// crowded reports whether the log has to become smaller. Two segments, the head and the next one are four; and what
+// lives is to be a third of it at the least.
 func (q *Queue) crowded() bool {
 	keys, live := q.book.Size()
 	live += int64(keys) * keyOverhead
-	return len(q.log.segments) > 1 && q.log.total > max(3*int64(q.options.SegmentBytes), 3*live)
+	return len(q.log.segments) > 1 && q.log.total > max(2*int64(q.options.SegmentBytes), 3*live)
 }
 
 // tidy starts a compaction if there is need. The caller has the lock.
