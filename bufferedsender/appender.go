@@ -55,6 +55,7 @@ type appending[T any] struct {
 	kept  int  // records that are in the queue: some, if there was no room for all
 	try   int  // how many of the others the next call holds at the most; 0: all
 	taken bool // they are part of a call of the queue
+	ended bool // done is closed
 	left  bool // its caller has gone, and was given that it is unknown
 }
 
@@ -125,7 +126,16 @@ func (a *appender[T]) await(ctx context.Context, c *appending[T]) (int, error) {
 		err = fmt.Errorf("%w: %w", ErrQueueFull, err)
 		a.makeRoom() // the goroutine may be waiting for this very call
 	}
+	c.end(err) // for another Continue
 	return c.kept, err
+}
+
+// end tells the caller how it has ended, if nobody has. Called with the lock.
+func (c *appending[T]) end(err error) {
+	if !c.ended {
+		c.ended, c.err = true, err
+		close(c.done)
+	}
 }
 
 // unknownError says that records may have been appended.
@@ -193,7 +203,7 @@ func (a *appender[T]) call(calls []*appending[T]) bool {
 		a.keep(c, from, to, call.Number, len(call.Records))
 		call.Records = append(call.Records, c.records[from:to]...)
 	}
-	receipt, err := a.append(call)
+	receipt, err := a.append(call, calls)
 	switch {
 	case err == nil:
 		a.kept(calls, &receipt)
@@ -219,8 +229,8 @@ func (a *appender[T]) accepted(calls []*appending[T], receipt *queue.Receipt, n 
 	a.position, a.full = receipt.Position, false
 	a.appended += int64(n)
 	for _, c := range calls {
-		if _, c.kept = c.next(); c.kept == len(c.records) {
-			close(c.done)
+		if _, c.kept = c.next(); c.kept == len(c.records) || c.ended {
+			c.end(nil)
 			continue
 		}
 		c.taken = false
@@ -237,23 +247,33 @@ func (a *appender[T]) forget(calls []*appending[T]) {
 }
 
 func (a *appender[T]) finish(calls []*appending[T], err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, c := range calls {
-		c.err = err
-		close(c.done)
+		c.end(err)
 	}
 }
 
 // append repeats a call until it is known whether it was applied, or that cannot be
 // known. Once it may have been, only a receipt and ErrFull say whether it was.
-func (a *appender[T]) append(call queue.Call) (queue.Receipt, error) {
+//
+// A queue of several servers may have room for a part of it only. Then the rest waits for
+// room, and everybody else behind it: the call has to be repeated before the next one.
+func (a *appender[T]) append(call queue.Call, calls []*appending[T]) (queue.Receipt, error) {
 	unknown := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		receipt, err := a.queue.Append(a.ctx, call)
-		if err == nil || errors.Is(err, queue.ErrFull) {
+		full := errors.Is(err, queue.ErrFull)
+		if err == nil || full && !errors.Is(err, queue.ErrUnknown) {
 			return receipt, err
 		}
+		if full && a.ctx.Err() == nil && a.waitsFor(calls, err) {
+			unknown = true
+			a.awaitRoom()
+			continue
+		}
 		unknown = unknown || errors.Is(err, queue.ErrUnknown)
-		over := a.ctx.Err() != nil || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) || errors.Is(err, queue.ErrTooOld)
+		over := a.ctx.Err() != nil || full || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) || errors.Is(err, queue.ErrTooOld)
 		switch {
 		case !unknown:
 			return receipt, err
@@ -262,6 +282,32 @@ func (a *appender[T]) append(call queue.Call) (queue.Receipt, error) {
 		}
 		sleep(a.ctx, wait)
 	}
+}
+
+// waitsFor lets those go that do not wait for room for the rest of a call, and reports
+// whether somebody does.
+func (a *appender[T]) waitsFor(calls []*appending[T], err error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	waits := false
+	for _, c := range calls {
+		if waits = waits || c.wait; !c.wait {
+			c.end(&unknownError{err})
+		}
+	}
+	a.full = waits
+	if waits {
+		a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool {
+			if !w.wait {
+				w.end(fmt.Errorf("%w: %w", ErrQueueFull, err))
+			}
+			return !w.wait
+		})
+	}
+	return waits
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -295,8 +341,7 @@ func (a *appender[T]) refused(calls []*appending[T], err error) bool {
 	switch {
 	case !c.wait || c.left || a.closed:
 		a.waiting = a.waiting[1:]
-		c.err = err
-		close(c.done)
+		c.end(err)
 		return true
 	case to-from > 1:
 		c.try = (to - from) / 2
@@ -307,8 +352,7 @@ func (a *appender[T]) refused(calls []*appending[T], err error) bool {
 	// Who does not wait for room does not wait for those who do.
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool {
 		if !w.wait {
-			w.err = err
-			close(w.done)
+			w.end(err)
 		}
 		return !w.wait
 	})

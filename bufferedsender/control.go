@@ -18,7 +18,12 @@ func (s *BufferedSender[T]) Pause() { s.publisher.Pause() }
 
 // Resume ends a Pause, and the wait that the service has asked for with Retry-After
 // or that follows a failed request. It does not close the breaker.
-func (s *BufferedSender[T]) Resume() { s.publisher.Resume() }
+func (s *BufferedSender[T]) Resume() {
+	s.publisher.Resume()
+	if s.feed != nil {
+		s.feed.wake() // the publisher may not have seen the Pause, which the feed has
+	}
+}
 
 // Limits returns the limits in force, which Options.Tuning may narrow.
 func (s *BufferedSender[T]) Limits() Limits { return limitsOf(s.publisher.Limits()) }

@@ -54,6 +54,10 @@ type feed[T any] struct {
 	loadsFailed int       // of the goroutine: calls of the Loader since one has worked
 	loadAfter   time.Time // of the goroutine: it is not asked before
 	unwatch     func()
+	adding      context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
+	probes      int                // that have failed, since sending is held
+	others      []other[T]         // that are to be told, see endOthers
+	closed      bool               // whoever is to be told something is told at once
 
 	unobserve func() // ends the metrics of the queue
 
@@ -71,6 +75,7 @@ func newFeed[T any](s *BufferedSender[T], sends bool) *feed[T] {
 		s: s, queue: o.Queue, sends: sends, lease: o.QueueLease, margin: o.QueueLease / leaseMargin, shortest: o.RequestTimeout / 10,
 		holder: queue.NewID(), name: fmt.Sprintf("process %d on %s", os.Getpid(), host), held: make(map[*holding[T]]struct{}),
 	}
+	f.locals.most, f.locals.mostBytes = o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.exchange = f.settleThenReserve
 	if both, ok := o.Queue.(queue.Exchanger); ok {
@@ -271,7 +276,7 @@ func (f *feed[T]) unsettled(ends []queue.End, failed []queue.Lease, reserving bo
 // want says how much there is room for. While the breaker is not closed that is one key, for
 // the probe. Otherwise as much as two requests for each that may be in flight: what stays
 // in the queue can still be folded, and others can have it. Called with the lock.
-func (f *feed[T]) want() queue.Want {
+func (f *feed[T]) want() queue.Want { //nolint:cyclop // one decision
 	w := queue.Want{Token: queue.NewID(), Holder: f.holder, Name: f.name, For: f.lease, Uncertain: max(f.s.options.UnknownWait, 0)}
 	if f.stopped.Load() || !f.sends {
 		return w
@@ -279,13 +284,24 @@ func (f *feed[T]) want() queue.Want {
 	limits := f.s.publisher.Limits()
 	records := min(limits.Items, 2*limits.InFlight*limits.BatchItems)
 	bytes := int(min(limits.Bytes, 2*int64(limits.InFlight)*int64(limits.BatchBytes)))
-	switch f.s.publisher.Condition().State {
-	case publisher.Paused:
+	switch c := f.s.publisher.Condition(); {
+	case c.State == publisher.Paused:
 		return w
-	case publisher.Held, publisher.Ready:
-		if len(f.held) == 0 {
+	case c.State == publisher.Ready || f.isHeld(c):
+		// The next probe is to be another key, if there is one: what fails alone again and
+		// again looks like a bad document.
+		if !f.untried() {
 			w.Keys, w.Bytes = 1, bytes
 		}
+		return w
+	}
+	// What is held apart lets the others pass.
+	if apart := f.s.publisher.Stats().Apart; apart > 0 {
+		records, bytes = min(limits.Items, records+apart), int(limits.Bytes)
+		if f.records-apart > (records-apart)/2 || f.bytes > bytes/2 || records <= f.records {
+			return w
+		}
+		w.Keys, w.Bytes = min(records-f.records, queue.MaxCall), bytes-f.bytes
 		return w
 	}
 	// In pieces that are worth a round trip.
@@ -294,6 +310,26 @@ func (f *feed[T]) want() queue.Want {
 	}
 	w.Keys, w.Bytes = min(records-f.records, queue.MaxCall), bytes-f.bytes
 	return w
+}
+
+// isHeld reports whether a condition keeps everything from being sent, and not only what is
+// held apart from the others.
+func (f *feed[T]) isHeld(c publisher.Condition) bool {
+	return c.Held() != nil && (c.State != publisher.Held || !f.s.gate.closed())
+}
+
+// untried reports whether something is held that could be the next probe, or is on its way
+// back. Called with the lock.
+func (f *feed[T]) untried() bool {
+	if len(f.held) > 1 {
+		return true
+	}
+	for h := range f.held {
+		if !h.sent {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *feed[T]) log(what string, err error, more ...slog.Attr) {

@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -29,19 +30,15 @@ func (f *feed[T]) reported(s *settlement[T], err error) {
 		h.back.Store(true)
 		f.s.publisher.Sweep(f.s.gone)
 	}
-	if end != recordBack {
-		f.follow(h.locals[v.from.record], v, s, err)
+	if s.Outcome != publisher.Returned { // also of what Close has given up: it was notified
+		all := h.locals[v.from.record]
+		h.locals[v.from.record] = nil
+		eachOnce(0, len(all), func(i int) { f.follow(all[i], v, s, err) })
 	}
 }
 
-// follow gives the records that were replaced by one the same end. It goes on if a callback
-// ends the goroutine.
-func (f *feed[T]) follow(all []*local[T], v *payload[T], s *settlement[T], err error) {
-	if len(all) == 0 {
-		return
-	}
-	defer f.follow(all[1:], v, s, err)
-	l := all[0]
+// follow gives a record that was replaced by another one the same end.
+func (f *feed[T]) follow(l *local[T], v *payload[T], s *settlement[T], err error) {
 	if l == v.from.own {
 		return
 	}
@@ -53,17 +50,34 @@ func (f *feed[T]) follow(all []*local[T], v *payload[T], s *settlement[T], err e
 	f.s.observer.notify(&end, err)
 }
 
+// eachOnce calls do for each number, and goes on with the next one if it ends the goroutine.
+func eachOnce(from, n int, do func(i int)) {
+	defer func() {
+		if from < n {
+			eachOnce(from, n, do)
+		}
+	}()
+	for from < n {
+		from++
+		do(from - 1)
+	}
+}
+
 // ended notes what became of a record. When it was the last one of its key the lease can be
 // settled, which the next round does.
 func (f *feed[T]) ended(v *payload[T], end recordEnd, unknown bool, reason string) {
 	h := v.from.holding
 	if end == recordBack {
+		var late []item[T]
 		for _, l := range h.locals[v.from.record] {
 			if w := l.value.waiter; w != nil {
 				w.state.CompareAndSwap(waiterQueued, waiterMaybe) // others may send it from now on
 			}
-			f.locals.add(h.lease.Key, l)
+			if !f.locals.add(h.lease.Key, l) {
+				late = append(late, item[T]{Key: h.lease.Key, Value: l.value})
+			}
 		}
+		defer f.tell(late, errKept)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,6 +86,9 @@ func (f *feed[T]) ended(v *payload[T], end recordEnd, unknown bool, reason strin
 	}
 	h.ends[v.from.record] = end
 	h.unknown = h.unknown || unknown
+	if end == recordRefused {
+		h.reason = reason
+	}
 	f.records--
 	if h.left--; h.left > 0 {
 		return
@@ -82,14 +99,19 @@ func (f *feed[T]) ended(v *payload[T], end recordEnd, unknown bool, reason strin
 		if cap(f.ends) == 0 {
 			f.ends = make([]queue.End, 0, min(len(f.held)+1, queue.MaxCall))
 		}
-		f.ends = append(f.ends, h.end(max(f.s.options.UnknownWait, 0), afterProbe, reason))
+		f.ends = append(f.ends, h.end(max(f.s.options.UnknownWait, 0), min(afterProbe<<min(f.probes, 10), afterProbes)))
 	}
 	f.again = true
 }
 
 // afterProbe is how long a key that was sent in vain is not due when it is given back: the
 // next probe is to be another one.
-const afterProbe = time.Second
+// When many probes fail in a row it grows, so that a few bad documents at the head are not
+// all that is tried.
+const (
+	afterProbe  = time.Second
+	afterProbes = time.Minute
+)
 
 // delivered is called when a batch has been reported.
 func (f *feed[T]) delivered() {
@@ -104,10 +126,44 @@ func (f *feed[T]) delivered() {
 // conditionChanged gives back what is held when sending is held, and goes on when it is not.
 // It runs on the publisher goroutine.
 func (f *feed[T]) conditionChanged(to publisher.Condition) {
-	if to.Held() != nil && to.State != publisher.Ready {
+	switch {
+	case to.State == publisher.Closing && to.Held() != nil, to.State != publisher.Ready && f.isHeld(to):
 		f.giveBack()
+	case !f.isHeld(to):
+		f.mu.Lock()
+		f.probes = 0
+		f.mu.Unlock()
 	}
 	f.wake()
+}
+
+// cameBack notes that a request has not settled an item. It runs on the publisher goroutine.
+func (f *feed[T]) cameBack(v *payload[T]) {
+	h := v.from.holding
+	f.mu.Lock()
+	h.sent = true
+	probe := len(f.held) == 1
+	f.mu.Unlock()
+	if probe && f.isHeld(f.s.publisher.Condition()) {
+		f.wake() // another key is to be the next probe
+	}
+}
+
+// giveBackTried gives back what has been a probe, but for these.
+func (f *feed[T]) giveBackTried(not []*holding[T]) {
+	f.mu.Lock()
+	n := 0
+	for h := range f.held {
+		if h.sent && !slices.Contains(not, h) {
+			h.back.Store(true)
+			n++
+		}
+	}
+	f.probes += n
+	f.mu.Unlock()
+	if n > 0 {
+		f.s.publisher.Sweep(f.s.gone)
+	}
 }
 
 // giveBack has everything go back to the queue that is not in a request.
@@ -117,6 +173,9 @@ func (f *feed[T]) giveBack() {
 		h.back.Store(true)
 	}
 	n := len(f.held)
+	if f.adding != nil {
+		f.adding()
+	}
 	f.mu.Unlock()
 	if n > 0 {
 		f.s.publisher.Sweep(f.s.gone)

@@ -1,10 +1,12 @@
 package bufferedsender
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -29,22 +31,33 @@ func (f *feed[T]) take(leases []queue.Lease, began time.Time, probe bool) {
 	}
 	f.again = true // there may be more
 	flushing := f.flushing > 0
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	f.adding = cancel
 	f.mu.Unlock()
 	items := f.items(holdings)
 	urgent := slices.ContainsFunc(items, func(it item[T]) bool { return it.Value.waiter != nil })
 	for len(items) > 0 {
-		n, err := f.s.publisher.Add(f.ctx, items, true, false)
+		n, err := f.s.publisher.Add(ctx, items, true, false)
 		items = items[n:]
 		if err == nil {
 			continue
 		}
-		for i := range items { // the sender is being closed
+		for i := range items { // the sender is being closed, or what it holds goes back
 			f.ended(&items[i].Value, recordBack, false, "")
 		}
 		break
 	}
-	if !probe && f.s.publisher.Condition().Held() != nil {
+	f.mu.Lock()
+	f.adding = nil
+	f.mu.Unlock()
+	switch c := f.s.publisher.Condition(); {
+	case probe && c.State != publisher.Paused && !f.stopped.Load() && f.isHeld(c):
+		f.giveBackTried(holdings)
+	case f.isHeld(c):
 		f.giveBack() // sending has come to be held in the meantime
+	case slices.ContainsFunc(holdings, func(h *holding[T]) bool { return h.back.Load() }):
+		f.s.publisher.Sweep(f.s.gone) // that was so for a while
 	}
 	switch {
 	case flushing:
@@ -120,9 +133,7 @@ func (f *feed[T]) claim(r *queue.Record) (all []*local[T], own *local[T]) {
 			others = append(others, item[T]{Key: r.Key, Value: l.value})
 		}
 	}
-	if len(others) > 0 {
-		f.s.publisher.Do(func() { f.endElsewhere(others) })
-	}
+	f.tell(others, ErrElsewhere)
 	if own == nil {
 		return nil, nil
 	}

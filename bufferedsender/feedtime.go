@@ -2,6 +2,7 @@ package bufferedsender
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -101,9 +102,12 @@ func (f *feed[T]) poll(after time.Duration) {
 	}
 	if len(asked) > 0 {
 		ctx, cancel := context.WithTimeout(f.ctx, pollLast)
-		if settled, err := f.queue.Settled(ctx, at); err == nil && settled {
-			ended := f.locals.settled(asked)
-			f.s.publisher.Do(func() { f.endElsewhere(ended) })
+		switch settled, err := f.queue.Settled(ctx, at); {
+		case err == nil && settled:
+			f.tell(f.locals.settled(asked), ErrElsewhere)
+			asked, after = nil, pollFirst
+		case errors.Is(err, queue.ErrLost): // nobody will ever know
+			f.tell(f.locals.settled(asked), err)
 			asked, after = nil, pollFirst
 		}
 		cancel()
@@ -117,16 +121,41 @@ func (f *feed[T]) poll(after time.Duration) {
 	}
 }
 
-// endElsewhere ends records that this process has appended, and another one, or people,
-// have dealt with: for those who wait for them. Events are of the process that held them. It
-// runs on the publisher goroutine, and goes on if a callback ends that.
-func (f *feed[T]) endElsewhere(items []item[T]) {
+// other is a record that this process has appended, and another one, or people, have dealt
+// with, or nobody; with what is told about it.
+type other[T any] struct {
+	item item[T]
+	err  error
+}
+
+// tell ends such records for those who wait for them, soon, on the publisher goroutine.
+// Events are of the process that held them.
+func (f *feed[T]) tell(items []item[T], err error) {
 	if len(items) == 0 {
 		return
 	}
-	defer f.endElsewhere(items[1:])
-	end := elsewhere(&items[0], ErrElsewhere)
-	err := f.s.observer.explain(end)
-	defer f.s.observer.endWaiter(end, err)
-	f.s.observer.callBack(end, err)
+	f.mu.Lock()
+	for i := range items {
+		f.others = append(f.others, other[T]{items[i], err})
+	}
+	closed := f.closed
+	f.mu.Unlock()
+	if closed { // the publisher does not run it any more
+		f.endOthers()
+		return
+	}
+	f.s.publisher.Do(f.endOthers) // else Close does it
+}
+
+func (f *feed[T]) endOthers() {
+	f.mu.Lock()
+	all := f.others
+	f.others = nil
+	f.mu.Unlock()
+	eachOnce(0, len(all), func(i int) {
+		end := elsewhere(&all[i].item, all[i].err)
+		err := f.s.observer.explain(end)
+		defer f.s.observer.endWaiter(end, err)
+		f.s.observer.callBack(end, err)
+	})
 }

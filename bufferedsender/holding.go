@@ -22,6 +22,7 @@ type holding[T any] struct {
 	bytes   int
 	locals  [][]*local[T] // by record; the last of each is the record's own if it has one
 	sent    bool          // a record has been in a request
+	reason  string        // why one was refused
 	unknown bool          // the last one that was cut may still be applied
 
 	// What ends and locals are of a key with one record, which is most of them.
@@ -56,9 +57,8 @@ func (s *span) left(now time.Time) time.Duration {
 	return min(s.until.Sub(now), s.until.Round(0).Sub(now.Round(0)))
 }
 
-// end says what is to become of the lease when all records have ended. reason is for
-// those that are parked.
-func (h *holding[T]) end(uncertain time.Duration, again time.Duration, reason string) queue.End {
+// end says what is to become of the lease when all records have ended.
+func (h *holding[T]) end(uncertain time.Duration, again time.Duration) queue.End {
 	e := queue.End{Lease: queue.Lease{Key: h.lease.Key, Token: h.lease.Token}, Fate: queue.Commit}
 	if h.unknown {
 		e.Uncertain = uncertain
@@ -69,7 +69,7 @@ func (h *holding[T]) end(uncertain time.Duration, again time.Duration, reason st
 		}
 		e.Done, e.Fate = i, queue.Release
 		if end == recordRefused {
-			e.Fate, e.Reason = queue.Park, reason
+			e.Fate, e.Reason = queue.Park, h.reason
 		} else if h.sent {
 			e.After = again
 		}

@@ -16,6 +16,12 @@ type local[T any] struct {
 	number uint64 // of the call that brought the record
 	index  int    // in that call
 	kept   queue.Position
+	size   int64 // encoded
+}
+
+// bare reports whether nobody waits for its end: it is only for handlers and Withdraw.
+func (l *local[T]) bare() bool {
+	return l.value.waiter == nil && (l.value.own == nil || l.value.own.onOutcome == nil)
 }
 
 // before reports whether the record came before another of its adder.
@@ -28,11 +34,51 @@ type locals[T any] struct {
 	mu    sync.Mutex
 	byKey map[string][]*local[T] // in the order in which they were appended
 	n     int
+	ended bool // all was called
+
+	// Of the bare ones, which are not kept beyond these: handlers are given the zero document
+	// then.
+	bare, most           int
+	bareBytes, mostBytes int64
 }
 
-func (ls *locals[T]) add(key string, l *local[T]) {
+// note notes one more, or with -1 one less.
+func (ls *locals[T]) note(l *local[T], n int) {
+	ls.n += n
+	if l.bare() {
+		ls.bare += n
+		ls.bareBytes += int64(n) * l.size
+	}
+}
+
+// room reports whether one may be kept, after dropping those that it has replaced and that
+// nobody waits for.
+func (ls *locals[T]) room(key string, l *local[T]) bool {
+	full := func() bool {
+		return l.bare() && ls.most > 0 && (ls.bare >= ls.most || ls.bareBytes+l.size > ls.mostBytes)
+	}
+	if !full() {
+		return true
+	}
+	if typ := l.value.typ; typ == models.ActionTypeUpload || typ == models.ActionTypeDelete {
+		ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local[T]) bool {
+			return x.bare() && x.before(&queue.Origin{Number: l.number, Index: l.index})
+		}))
+	}
+	return !full()
+}
+
+// add keeps one, and reports whether it could: not any more when all are told that the queue
+// keeps it.
+func (ls *locals[T]) add(key string, l *local[T]) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
+	if ls.ended {
+		return false
+	}
+	if !ls.room(key, l) {
+		return true
+	}
 	if ls.byKey == nil {
 		ls.byKey = make(map[string][]*local[T])
 	}
@@ -42,17 +88,23 @@ func (ls *locals[T]) add(key string, l *local[T]) {
 		at-- // it was held, and is given back
 	}
 	ls.byKey[key] = slices.Insert(all, at, l)
-	ls.n++
+	ls.note(l, 1)
+	return true
 }
 
 func (ls *locals[T]) remove(key string, l *local[T]) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	ls.set(key, slices.DeleteFunc(ls.byKey[key], func(x *local[T]) bool { return x == l }))
+	ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local[T]) bool { return x == l }))
 }
 
 func (ls *locals[T]) set(key string, left []*local[T]) {
-	ls.n -= len(ls.byKey[key]) - len(left)
+	for _, l := range ls.byKey[key] {
+		ls.note(l, -1)
+	}
+	for _, l := range left {
+		ls.note(l, 1)
+	}
 	if len(left) == 0 {
 		delete(ls.byKey, key)
 		return
@@ -90,7 +142,7 @@ func (ls *locals[T]) all() (ended []item[T]) {
 			ended = append(ended, item[T]{Key: key, Value: l.value})
 		}
 	}
-	ls.byKey, ls.n = nil, 0
+	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.ended = nil, 0, 0, 0, true
 	return ended
 }
 
@@ -138,7 +190,7 @@ func (ls *locals[T]) count() int {
 }
 
 // localOf returns what is to be kept of an action that is appended, nil if nothing.
-func localOf[T any](v *payload[T]) *local[T] {
+func localOf[T any](v *payload[T], size int) *local[T] {
 	if v.waiter == nil && v.own == nil && v.action == nil {
 		return nil
 	}
@@ -146,7 +198,7 @@ func localOf[T any](v *payload[T]) *local[T] {
 		// Whoever reserves it may send it, so it cannot be taken back for certain.
 		v.waiter.state.CompareAndSwap(waiterQueued, waiterMaybe)
 	}
-	return &local[T]{value: *v}
+	return &local[T]{value: *v, size: int64(size)}
 }
 
 // elsewhere is the end of an action that another holder has, or had.

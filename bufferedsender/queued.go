@@ -27,7 +27,10 @@ func (f *feed[T]) append(ctx context.Context, items []item[T], wait bool) (int, 
 		it := &items[i]
 		c.records[i] = queue.Record{Key: it.Key, Op: it.Value.typ, Body: narrow(it.Body), Class: it.Class}
 		c.bytes += len(it.Key) + len(it.Body)
-		if l := localOf(&it.Value); l != nil {
+		if !f.sends {
+			continue // it has no use for what it knows of them
+		}
+		if l := localOf(&it.Value, len(it.Key)+len(it.Body)); l != nil {
 			if c.locals == nil {
 				c.locals = make([]*local[T], len(items))
 			}
@@ -40,19 +43,23 @@ func (f *feed[T]) append(ctx context.Context, items []item[T], wait bool) (int, 
 // appendKeys puts keys into the queue.
 func (f *feed[T]) appendKeys(ctx context.Context, changed []string) error {
 	for at := 0; at < len(changed); {
-		n := min(len(changed)-at, queuedActions)
-		c := &appending[T]{wait: !f.s.publisher.InsideHook(ctx), records: make([]queue.Record, n)}
-		for i, key := range changed[at : at+n] {
-			if err := keys.Validate(key); err != nil {
-				return newAddError(at, key, unfit(err))
+		c := &appending[T]{wait: !f.s.publisher.InsideHook(ctx)}
+		var bad error
+		for _, key := range changed[at:min(len(changed), at+queuedActions)] {
+			if bad = keys.Validate(key); bad != nil {
+				break // those before it are added
 			}
-			c.records[i].Key = key
+			c.records = append(c.records, queue.Record{Key: key})
 			c.bytes += len(key)
 		}
-		if kept, err := f.add(ctx, c); err != nil {
-			return f.s.addError(at+kept, err)
+		if len(c.records) > 0 {
+			if kept, err := f.add(ctx, c); err != nil {
+				return f.s.addError(at+kept, err)
+			}
 		}
-		at += n
+		if at += len(c.records); bad != nil {
+			return newAddError(at, changed[at], unfit(bad))
+		}
 	}
 	return nil
 }
@@ -196,16 +203,32 @@ func (f *feed[T]) close(ctx context.Context) {
 	// A queue, or a Loader, that does not return although its context has ended is left behind.
 	deadline.Reset(patience)
 	f.untilIdle(deadline.C)
-	f.endLocals()
+	f.endLocals(patience)
 }
 
+// errKept is the end of what Close leaves in the queue.
+var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
+
 // endLocals tells those who still wait for what they have appended that the queue keeps it.
-func (f *feed[T]) endLocals() {
+// A callback that does not return is left behind.
+func (f *feed[T]) endLocals(patience time.Duration) {
 	all := f.locals.all()
+	f.mu.Lock()
+	f.closed = true
 	for i := range all {
-		end := elsewhere(&all[i], fmt.Errorf("%w: the queue keeps it", ErrClosed))
-		f.s.observer.callBack(end, f.s.observer.explain(end))
-		f.s.observer.endWaiter(end, f.s.observer.explain(end))
+		f.others = append(f.others, other[T]{all[i], errKept})
+	}
+	f.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.endOthers()
+	}()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
 	}
 }
 

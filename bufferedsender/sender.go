@@ -171,6 +171,10 @@ func (s *BufferedSender[T]) leave(it *item[T]) bool {
 
 // back notes that an action has come back, and says whether it is to travel again.
 func (s *BufferedSender[T]) back(it *item[T], unknown bool, err error) bool {
+	if it.Value.from.holding != nil {
+		s.feed.cameBack(&it.Value)
+		unknown = true // whoever leaves now takes nothing with it, see detach
+	}
 	return back(it, unknown, err) || it.Value.detach()
 }
 

@@ -1,0 +1,791 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// odd is a queue of which a test changes more answers than of a faulty one.
+type odd struct {
+	*memqueue.Queue
+	reserve func(next func() ([]queue.Lease, error)) ([]queue.Lease, error)
+	append  func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error)
+	settle  func(ends []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error)
+	settled func(at queue.Position, next func() (bool, error)) (bool, error)
+	watch   func(wake func()) (stop func())
+}
+
+func (q *odd) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
+	next := func(c queue.Call) (queue.Receipt, error) { return q.Queue.Append(ctx, c) }
+	if q.append == nil {
+		return next(call)
+	}
+	return q.append(call, next)
+}
+
+func (q *odd) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
+	next := func() ([]queue.Lease, error) { return q.Queue.Reserve(ctx, want) }
+	if q.reserve == nil {
+		return next()
+	}
+	return q.reserve(next)
+}
+
+func (q *odd) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
+	next := func() ([]queue.Lease, []queue.Lease, error) { return q.Queue.Settle(ctx, ends...) }
+	if q.settle == nil {
+		return next()
+	}
+	return q.settle(ends, next)
+}
+
+func (q *odd) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+	if stale, failed, err = q.Settle(ctx, ends...); err != nil {
+		return nil, stale, failed, err
+	}
+	leases, err = q.Reserve(ctx, want)
+	return leases, stale, nil, err
+}
+
+func (q *odd) Settled(ctx context.Context, at queue.Position) (bool, error) {
+	next := func() (bool, error) { return q.Queue.Settled(ctx, at) }
+	if q.settled == nil {
+		return next()
+	}
+	return q.settled(at, next)
+}
+
+func (q *odd) Watch(wake func()) (stop func()) {
+	if q.watch == nil {
+		return q.Queue.Watch(wake)
+	}
+	return q.watch(wake)
+}
+
+// The index lacks a property that all documents have.
+func TestDocumentsThatTheIndexLacksAPropertyForAreHeldAndNotReservedInALoop(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		calls := 0
+		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			if calls++; calls == 1000 {
+				time.Sleep(24 * time.Hour) // else the test would not end
+			}
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		var raw []models.RawAction
+		for i := range 3000 {
+			raw = append(raw, models.RawAction{Key: fmt.Sprint("k-", i), Type: models.ActionTypeUpload, Document: fmt.Appendf(nil, `{"id":"k-%d","nosuch":1}`, i)})
+		}
+		require.NoError(t, s.Raw().Add(q.within(time.Minute), raw...))
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		t.Logf("reserve calls %d, requests %d, %+v; health %v; apart %d failed %d", calls, q.requests.Load(), q.stats(), s.Health(), s.Stats().HeldApart, s.Stats().Failed)
+		assert.Less(t, calls, 1000, "calls of Reserve in half an hour")
+		assert.LessOrEqual(t, q.stats().Parked, int64(40), "the index is the cause, not the documents")
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+}
+
+func TestIndexKeysCountsWhatComesBeforeABadKey(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
+			for _, key := range keys {
+				all = append(all, models.UploadAction(sendertest.Hotel{ID: key, Rooms: 4}))
+			}
+			return all, nil
+		}})
+		err := s.IndexKeys(q.within(time.Minute), "good", "bad key!", "after")
+		var added *bufferedsender.AddError
+		require.ErrorAs(t, err, &added)
+		assert.True(t, added.Rejected())
+		assert.Equal(t, "bad key!", added.Key)
+		assert.Equal(t, 1, added.Accepted, "Key is the key at position Accepted")
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.Equal(t, 4, q.rooms("good"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestParkedPileSaysWhyItWasRefused(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		synctest.Wait()
+		for range 2 {
+			require.NoError(t, s.MergeDocuments(q.within(time.Minute), sendertest.Hotel{ID: "x", Rooms: 1})) // 404
+		}
+		s.Resume()
+		_ = s.Flush(q.within(time.Minute), nil)
+		entries, err := q.queue.Inspect(context.Background(), queue.Inspection{States: queue.Parked})
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		assert.Contains(t, entries[0].Reason, "404")
+		_ = s.Close(q.within(time.Minute))
+	})
+}
+
+// The document is refused with 429 and waits for its next try when the caller leaves.
+func TestCallerWhoLeavesDuringABackOffIsNotToldThatItsChangeIsWithdrawn(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var busy atomic.Bool
+		busy.Store(true)
+		q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if busy.Load() && req.Method == http.MethodPost {
+				return sendertest.Reply(req, http.StatusTooManyRequests, sendertest.ErrorBody("busy")), nil
+			}
+			return next(req)
+		})
+		s := q.sender(sendertest.Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		waits := sendertest.Later(func() error {
+			_, err := s.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "x", Rooms: 3})}, nil)
+			return err
+		})
+		time.Sleep(1500 * time.Millisecond)
+		cancel()
+		err := <-waits
+		busy.Store(false)
+		time.Sleep(10 * time.Minute)
+		if q.rooms("x") == 3 {
+			assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it was applied, and was said to be certainly not: %v", err)
+		}
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestCloseLeavesBehindACallbackThatDoesNotReturn(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		stuck := make(chan struct{})
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x"}).WithCallback(func(models.Outcome) { <-stuck })))
+		closed := sendertest.Later(func() error { return s.Close(q.within(time.Second)) })
+		select {
+		case <-closed:
+		case <-time.After(time.Hour):
+			t.Error("Close waits after an hour")
+		}
+		close(stuck)
+		synctest.Wait()
+	})
+}
+
+func TestCallbackThatEndsItsGoroutineDoesNotEndThatOfClose(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		var called atomic.Int64
+		for i := range 5 {
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i)}).WithCallback(func(models.Outcome) {
+				called.Add(1)
+				runtime.Goexit()
+			})))
+		}
+		returned := make(chan bool, 1)
+		go func() {
+			ok := false
+			defer func() { returned <- ok }()
+			_ = s.Close(q.within(time.Second))
+			ok = true
+		}()
+		assert.True(t, <-returned, "Close has returned")
+		assert.Equal(t, int64(5), called.Load(), "each callback once")
+	})
+}
+
+func TestPausedSenderGivesBackAKeyThatComesForTheProbe(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.down.Store(true)
+		var s *bufferedsender.BufferedSender[sendertest.Hotel]
+		var pause atomic.Bool
+		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			leases, err := next()
+			if len(leases) == 1 && pause.CompareAndSwap(true, false) {
+				s.Pause()
+				time.Sleep(100 * time.Millisecond) // the answer is on its way
+			}
+			return leases, err
+		}}
+		s = q.sender(sendertest.Options{Queue: f, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		pause.Store(true)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10, 1)...))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.False(t, pause.Load())
+		assert.Zero(t, q.stats().Leased, "a paused sender gives back what it holds")
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		_ = s.Close(ctx)
+		assert.Less(t, time.Since(began), time.Minute)
+	})
+}
+
+// More records of a key than the buffer takes.
+func TestPausedSenderGivesBackAPileThatDoesNotFitIntoItsBuffer(t *testing.T) {
+	for name, closes := range map[string]bool{"paused": false, "closed": true} {
+		t.Run(name, func(t *testing.T) {
+			withQueue(t, nil, func(q *queued) {
+				q.slow.Store(int64(10 * time.Second))
+				s := q.sender(sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 10, MaxBatchActions: 5}})
+				s.Pause()
+				synctest.Wait()
+				for i := range 50 {
+					require.NoError(t, s.MergeOrUploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "x", Rooms: i}))
+				}
+				s.Resume()
+				time.Sleep(5 * time.Second) // the first is under way
+				s.Pause()
+				time.Sleep(10 * time.Minute)
+				if closes {
+					began := time.Now()
+					ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+					defer cancel()
+					_ = s.Close(ctx)
+					assert.Less(t, time.Since(began), time.Minute, "Close gives the rest back at once")
+					return
+				}
+				assert.Zero(t, q.stats().Leased, "a paused sender gives back what it holds")
+				s.Resume()
+				require.NoError(t, s.Flush(q.within(time.Hour), nil))
+				require.NoError(t, s.Close(q.within(time.Hour)))
+				assert.Equal(t, 49, q.rooms("x"))
+			})
+		})
+	}
+}
+
+// Dead letters are asked for, and nothing is sent for a while.
+func TestMemoryDoesNotGrowWithTheChangesOfAKey(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{DeadLetters: sinkFunc(noLetters), Limits: bufferedsender.Limits{MaxBufferedActions: 1000}})
+		s.Pause()
+		synctest.Wait()
+		heap := func() int64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		add := func(rounds int) {
+			for range rounds {
+				require.NoError(t, s.UploadDocuments(q.within(time.Hour), hotels(100, 1)...))
+			}
+		}
+		add(10)
+		before := heap()
+		add(2000) // 200,000 changes of 100 keys
+		grown := heap() - before
+		t.Logf("%d kB for 200,000 changes of 100 keys", grown>>10)
+		assert.Less(t, grown, int64(4<<20))
+		s.Resume()
+		require.NoError(t, s.Close(q.within(time.Hour)))
+	})
+}
+
+func TestMemoryOfAnAdderDoesNotGrowWithWhatWaits(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.adder(sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}, Documents: bufferedsender.Documents[sendertest.Hotel]{KeyField: "id"}})
+		heap := func() int64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		add := func(rounds int) {
+			for range rounds {
+				require.NoError(t, s.UploadDocuments(q.within(time.Hour), hotels(100, 1)...))
+			}
+		}
+		add(10)
+		before := heap()
+		add(2000)
+		grown := heap() - before
+		t.Logf("%d kB for 200,000 changes of 100 keys", grown>>10)
+		assert.Less(t, grown, int64(4<<20))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// The server has forgotten what it had acknowledged, once.
+func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var lost atomic.Pointer[queue.Position]
+		f := &odd{Queue: q.queue, settled: func(at queue.Position, next func() (bool, error)) (bool, error) {
+			if p := lost.Load(); p != nil && at <= *p {
+				return false, queue.ErrLost
+			}
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		s.Pause()
+		synctest.Wait()
+		var first, second atomic.Int64
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "a"}).WithCallback(func(models.Outcome) { first.Add(1) })))
+		time.Sleep(10 * time.Second)
+		_, err := q.queue.Park(context.Background(), "lost", "a")
+		require.NoError(t, err)
+		_, err = q.queue.Drop(context.Background(), "a")
+		require.NoError(t, err)
+		at := queue.Position("1")
+		lost.Store(&at)
+		_, _ = q.queue.Settled(context.Background(), at)
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "b"}).WithCallback(func(models.Outcome) { second.Add(1) })))
+		other := q.sender(sendertest.Options{})
+		q.drained()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Equal(t, [...]int64{1, 1}, [...]int64{first.Load(), second.Load()}, "of the change that was lost, and of one that another has sent an hour ago")
+		s.Resume()
+		_ = s.Close(q.within(time.Minute))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
+
+// What others have sent is found out while Close is waiting for its last settle.
+func TestCallbackIsNotLostWhenCloseIsAlmostDone(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var slow atomic.Bool
+		f := &odd{Queue: q.queue}
+		f.settle = func(_ []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
+			if slow.Load() {
+				time.Sleep(time.Minute)
+			}
+			return next()
+		}
+		var sent atomic.Bool
+		f.settled = func(_ queue.Position, next func() (bool, error)) (bool, error) {
+			if !sent.Load() {
+				return false, nil
+			}
+			return true, nil
+		}
+		mine := q.sender(sendertest.Options{Queue: f})
+		mine.Pause()
+		synctest.Wait()
+		var called atomic.Int64
+		require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x"}).WithCallback(func(models.Outcome) { called.Add(1) })))
+		other := q.sender(sendertest.Options{})
+		q.drained()
+		require.NoError(t, other.Close(q.within(time.Minute)))
+		mine.Resume()
+		slow.Store(true)
+		require.NoError(t, mine.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "y"}))
+		time.Sleep(6 * time.Second) // it is sent, and being settled
+		closed := sendertest.Later(func() error { return mine.Close(q.within(2 * time.Minute)) })
+		time.Sleep(20 * time.Second) // the publisher is closed
+		sent.Store(true)
+		require.NoError(t, <-closed)
+		synctest.Wait()
+		assert.Equal(t, int64(1), called.Load(), "once")
+	})
+}
+
+// The queue keeps a part of a call, because one of its servers is full.
+func TestCallOfWhichAPartIsKeptIsRepeatedUntilThereIsRoom(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var room atomic.Bool
+		kept := map[string]bool{}
+		var last uint64
+		f := &odd{Queue: q.queue}
+		other := queue.NewID()
+		n := uint64(0)
+		f.append = func(call queue.Call, _ func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
+			if call.Number != last {
+				last, kept = call.Number, map[string]bool{}
+			}
+			put := func(which func(string) bool) (r queue.Receipt) {
+				for _, rec := range call.Records {
+					if !kept[rec.Key] && which(rec.Key) {
+						n++
+						var err error
+						r, err = q.queue.Append(context.Background(), queue.Call{Adder: other, Number: n, Records: []queue.Record{rec}})
+						require.NoError(t, err)
+						kept[rec.Key] = true
+					}
+				}
+				return r
+			}
+			put(func(key string) bool { return key != "full" })
+			if !room.Load() {
+				if len(kept) == 0 {
+					return queue.Receipt{}, queue.ErrFull
+				}
+				return queue.Receipt{}, fmt.Errorf("%w: %w", queue.ErrUnknown, queue.ErrFull)
+			}
+			return put(func(string) bool { return true }), nil
+		}
+		s := q.sender(sendertest.Options{Queue: f})
+		time.AfterFunc(time.Minute, func() { room.Store(true) })
+		err := s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: "a", Rooms: 1}, sendertest.Hotel{ID: "full", Rooms: 1})
+		require.NoError(t, err, "there is room after a minute, and the caller waits for an hour")
+		q.drained()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		assert.Equal(t, 1, q.rooms("full"))
+	})
+}
+
+// A second Continue after one that has given up.
+func TestContinueReturnsAlsoAfterOneThatGaveUpWaitingForRoom(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
+		var slow atomic.Bool
+		s := q.sender(sendertest.Options{Queue: &odd{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
+			if slow.Load() {
+				time.Sleep(2 * time.Second)
+			}
+			return next(call)
+		}}})
+		s.Pause()
+		synctest.Wait()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		slow.Store(true)
+		err := s.UploadDocuments(q.within(time.Second), sendertest.Hotel{ID: "late", Rooms: 1})
+		var added *bufferedsender.AddError
+		require.ErrorAs(t, err, &added)
+		require.Equal(t, 1, added.Unknown)
+		_, err = added.Continue(q.within(4500 * time.Millisecond)) // waits for room
+		require.Error(t, err)
+		t.Log(err)
+		time.Sleep(time.Minute)
+		done := sendertest.Later(func() error { _, err := added.Continue(context.Background()); return err })
+		select {
+		case err := <-done:
+			t.Log(err)
+		case <-time.After(time.Hour):
+			t.Error("Continue waits after an hour for a call that nobody makes")
+			s.Resume()
+			_ = s.Close(q.within(time.Minute))
+			panic("else the test would not end")
+		}
+		s.Resume()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// Pause and Resume while a handler keeps the publisher.
+func TestResumeWakesTheFeedAlsoIfThePublisherHasNotSeenThePause(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var slow atomic.Bool
+		s := q.sender(sendertest.Options{Handlers: sendertest.Handlers{HealthChanged: func(context.Context, *events.HealthChange) {
+			if slow.Load() {
+				time.Sleep(time.Second)
+			}
+		}}})
+		s.Pause()
+		synctest.Wait()
+		slow.Store(true)
+		s.Resume()
+		synctest.Wait() // the handler runs
+		s.Pause()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "x", Rooms: 1}))
+		synctest.Wait()
+		s.Resume()
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, q.rooms("x"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+func TestPauseAndResumeAtOnceLeaveNothingInTheQueue(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		for i := range 200 {
+			s.Pause()
+			require.NoError(t, s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: "x", Rooms: i}))
+			s.Resume()
+			time.Sleep(10 * time.Minute)
+			require.Equal(t, i, q.rooms("x"))
+		}
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// A Loader whose documents are large.
+func TestBufferBoundsWhatTheLoaderIsAskedFor(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var most, alive atomic.Int64
+		s := q.sender(sendertest.Options{
+			Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxBufferedActions: 1000},
+			Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
+				most.Store(max(most.Load(), int64(len(keys))))
+				alive.Add(int64(len(keys)))
+				for _, key := range keys {
+					all = append(all, models.UploadAction(sendertest.Hotel{ID: key, Rooms: 4}))
+				}
+				return all, nil
+			},
+		})
+		var keys []string
+		for i := range 5000 {
+			keys = append(keys, fmt.Sprint("k-", i))
+		}
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), keys...))
+		require.NoError(t, s.Flush(q.within(time.Hour), nil))
+		t.Log("keys in one call of the Loader:", most.Load())
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// A handler is stuck when Close's context ends; it returns later.
+func TestCallbacksAreCalledOnceAlsoAfterACloseThatCouldNotWait(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		stuck := make(chan struct{})
+		var calls [3]atomic.Int64
+		s := q.sender(sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Handlers: sendertest.Handlers{
+			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
+				if e.Key == "stuck" {
+					<-stuck
+				}
+			},
+		}})
+		s.Pause()
+		synctest.Wait()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "stuck", Rooms: 1}))
+		time.Sleep(10 * time.Millisecond)
+		for i := range calls[:2] { // the second one replaces the first
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x", Rooms: i}).WithCallback(func(models.Outcome) { calls[i].Add(1) })))
+		}
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "y"}).WithCallback(func(models.Outcome) { calls[2].Add(1) })))
+		s.Resume()
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err := s.Close(ctx)
+		t.Log(err)
+		close(stuck)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		for i := range calls {
+			assert.Equal(t, int64(1), calls[i].Load(), "callback %d", i)
+		}
+	})
+}
+
+// Leases end while the extending fails, with folding.
+func TestFoldedActionsOfALostLeaseDoNotSpin(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		gone := &stopped{Queue: q.queue}
+		s := q.sender(sendertest.Options{
+			Queue: gone, RequestTimeout: 10 * time.Second, AutoFlushInterval: 5 * time.Minute, Folding: &bufferedsender.Folding[sendertest.Hotel]{},
+		})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10, 1)...))
+		synctest.Wait()
+		gone.off.Store(true)
+		time.Sleep(time.Minute)
+		gone.off.Store(false)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(10, 2)...))
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		assert.Equal(t, 2, q.rooms("k-3"))
+		t.Logf("%+v %d", q.stats(), q.requests.Load())
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
+
+// A Loader that fails while many keys wait.
+func TestLoaderThatFailsDoesNotChurnTheQueue(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		calls, ends := 0, 0
+		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			calls++
+			return next()
+		}, settle: func(e []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
+			ends += len(e)
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f, Limits: bufferedsender.Limits{MaxBatchActions: 100}, Loader: func(context.Context, []string) ([]sendertest.Action, error) {
+			return nil, errors.New("the database is down")
+		}})
+		var keys []string
+		for i := range 20_000 {
+			keys = append(keys, fmt.Sprint("k-", i))
+		}
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), keys...))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		t.Logf("reserve calls %d, ends %d in an hour", calls, ends)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+var _ deadletter.Sink = sinkFunc(nil)
+
+// The oldest key is one that the service cannot digest, and there was an outage.
+func TestAKeyThatTheServiceCannotDigestDoesNotKeepTheBreakerOpen(t *testing.T) {
+	for _, outage := range []time.Duration{time.Minute, 10 * time.Minute, 2 * time.Hour} {
+		for _, ping := range []bool{true, false} {
+			t.Run(fmt.Sprint(outage, ping), func(t *testing.T) {
+				withQueue(t, nil, func(q *queued) {
+					var broken atomic.Bool
+					q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+						if broken.Load() && !ping {
+							return nil, errors.New("connection refused")
+						}
+						if req.Method == http.MethodPost {
+							if q.requests.Add(1); broken.Load() {
+								return nil, errors.New("connection refused")
+							}
+							all, err := io.ReadAll(req.Body)
+							require.NoError(t, err)
+							req = req.Clone(req.Context())
+							req.Body = io.NopCloser(bytes.NewReader(all))
+							if bytes.Contains(all, []byte(`"k-0"`)) {
+								return sendertest.Reply(req, http.StatusInternalServerError, sendertest.ErrorBody("oops")), nil
+							}
+						}
+						return next(req)
+					})
+					broken.Store(true)
+					s := q.sender(sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+					require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+					time.Sleep(outage)
+					broken.Store(false)
+					time.Sleep(30 * time.Minute)
+					synctest.Wait()
+					assert.Equal(t, int64(99), q.service.DocumentCount("hotels"), "all others, half an hour after the outage")
+					t.Logf("%d requests, %+v, %v", q.requests.Load(), q.stats(), s.Health())
+					_ = s.Close(q.within(time.Minute))
+				})
+			})
+		}
+	}
+}
+
+// Bad documents come first, and good ones behind them.
+func TestDocumentsPassThoseThatAreHeldApart(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		calls := 0
+		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			if calls++; calls == 3000 {
+				time.Sleep(24 * time.Hour) // else the test would not end
+			}
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		var raw []models.RawAction
+		for i := range 3000 {
+			raw = append(raw, models.RawAction{Key: fmt.Sprint("bad-", i), Type: models.ActionTypeUpload, Document: fmt.Appendf(nil, `{"id":"bad-%d","nosuch":1}`, i)})
+		}
+		require.NoError(t, s.Raw().Add(q.within(time.Minute), raw...))
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(1000, 1)...))
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		assert.Equal(t, int64(1000), q.service.DocumentCount("hotels"))
+		t.Logf("%d calls, %d requests, %+v, %v %+v", calls, q.requests.Load(), q.stats(), s.Health(), s.Stats())
+		_ = s.Close(q.within(time.Minute))
+	})
+}
+
+// silent is an Indexer without Ping.
+type silent struct{ bufferedsender.Indexer }
+
+func (s silent) KeyFieldName(context.Context) (string, error) { return "id", nil }
+
+func TestAnOutageFailsNothingThatAQueueKeeps(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var failed atomic.Int64
+		s, err := bufferedsender.New(silent{sendertest.NewClient(t, q.service)}, &sendertest.Options{
+			Queue: q.queue, Logger: sendertest.NoLog, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)},
+			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { failed.Add(1) }},
+		})
+		require.NoError(t, err)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(1, 1)...))
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		q.down.Store(true)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 2)...))
+		time.Sleep(12 * time.Hour)
+		synctest.Wait()
+		assert.Zero(t, failed.Load(), "an outage of twelve hours")
+		assert.Zero(t, q.stats().Parked)
+		q.down.Store(false)
+		assert.NoError(t, s.Flush(q.within(time.Hour), nil))
+		_ = s.Close(q.within(time.Minute))
+	})
+}
+
+// A key is changed a million times while sending is held, and each change has a callback.
+func TestAMillionChangesOfAKeyDoNotOverflowTheStack(t *testing.T) {
+	for name, elsewhere := range map[string]bool{"sent here": false, "sent by another": true} {
+		t.Run(name, func(t *testing.T) {
+			withQueue(t, nil, func(q *queued) {
+				s := q.sender(sendertest.Options{})
+				s.Pause()
+				synctest.Wait()
+				var called atomic.Int64
+				actions := make([]sendertest.Action, 2000)
+				for i := range actions {
+					actions[i] = models.UploadAction(sendertest.Hotel{ID: "hot", Rooms: i}).WithCallback(func(models.Outcome) { called.Add(1) })
+				}
+				const calls = 1000
+				for range calls {
+					require.NoError(t, s.IndexDocuments(q.within(time.Hour), actions...))
+				}
+				if elsewhere {
+					other := q.sender(sendertest.Options{})
+					q.drained()
+					require.NoError(t, other.Close(q.within(time.Minute)))
+					time.Sleep(time.Hour)
+				}
+				s.Resume()
+				time.Sleep(time.Hour)
+				assert.Equal(t, int64(calls*2000), called.Load())
+				require.NoError(t, s.Close(q.within(time.Minute)))
+			})
+		})
+	}
+}
+
+// Ping works and writing does not.
+func TestAnOutageOfWritingFailsNothingThatAQueueKeeps(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var broken atomic.Bool
+		q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if broken.Load() && strings.HasSuffix(req.URL.Path, "/docs/search.index") {
+				return sendertest.Reply(req, http.StatusInternalServerError, sendertest.ErrorBody("oops")), nil
+			}
+			return next(req)
+		})
+		var failed atomic.Int64
+		s := q.sender(sendertest.Options{
+			Outage:   bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)},
+			Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { failed.Add(1) }},
+		})
+		broken.Store(true)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 2)...))
+		time.Sleep(6 * time.Hour)
+		synctest.Wait()
+		t.Log(q.requests.Load(), s.Health().State, q.stats().Leased)
+		assert.Zero(t, failed.Load(), "an outage of six hours")
+		assert.Zero(t, q.stats().Parked)
+		broken.Store(false)
+		assert.NoError(t, s.Flush(q.within(time.Hour), nil))
+		_ = s.Close(q.within(time.Minute))
+	})
+}
