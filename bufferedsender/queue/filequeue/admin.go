@@ -154,7 +154,9 @@ func (q *Queue) Destroy(ctx context.Context) error {
 	}
 	h, err := q.log.dir.Create(destroyedName)
 	if err == nil {
-		err = errors.Join(h.Sync(), h.Close(), q.log.dir.SyncNames())
+		if err = errors.Join(h.Sync(), h.Close(), q.log.dir.SyncNames()); err != nil {
+			q.fail(err) // the next Open may find the mark: nothing more is to be acknowledged
+		}
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("filequeue: %w", err), c.end())

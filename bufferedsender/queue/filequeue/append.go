@@ -31,9 +31,13 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 	}
 	receipt, err := c.append(&what, e)
 	until := q.log.end()
-	err = errors.Join(err, c.end())
+	unread := c.end()
 	if err != nil {
 		return queue.Receipt{}, err
+	}
+	if unread != nil { // the call is kept; who reserves the pile will be told
+		q.options.Logger.Error("what waits for a key cannot be read, so that it is not folded", "error", unread)
+		receipt.Piles = nil
 	}
 	if err := q.sync(ctx, until); err != nil {
 		return queue.Receipt{}, fmt.Errorf("filequeue: %w: %w", queue.ErrUnknown, err)
@@ -60,6 +64,9 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	}
 	b := e.frame(folds)
 	at, err := q.log.place(len(b), c.now)
+	if isFull(err) { // so is the next segment; see below
+		return receipt, fmt.Errorf("filequeue: %w: %w", queue.ErrFull, err)
+	}
 	if err != nil {
 		q.fail(err)
 		return receipt, q.log.failed

@@ -28,7 +28,8 @@ func (c *clock) now() time.Time {
 	now := time.Now()
 	passed := now.Sub(c.anchor)
 	if wall := now.Round(0).Sub(c.anchor.Round(0)); wall > passed+jump {
-		c.base, c.anchor = c.base.Add(wall), now
+		// Not further than the wall clock: a machine that starts in the past is told the time only then.
+		c.base, c.anchor = later(c.base.Add(passed), now.Round(0)), now
 		return c.base
 	}
 	return c.base.Add(passed)

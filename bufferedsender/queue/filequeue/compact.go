@@ -9,6 +9,9 @@ import (
 // What a key needs in the log beside its text and bodies, about.
 const keyOverhead = 120
 
+// What a key needs besides if it is leased or parked, about, without the reason.
+const asideOverhead = 200
+
 // sliceBytes is how much compaction writes before it lets others go on.
 const sliceBytes = 128 << 10
 
@@ -16,7 +19,8 @@ const sliceBytes = 128 << 10
 // lives is to be a third of it at the least.
 func (q *Queue) crowded() bool {
 	keys, live := q.book.Size()
-	live += int64(keys) * keyOverhead
+	aside, texts := q.book.Aside()
+	live += int64(keys)*keyOverhead + aside*asideOverhead + texts
 	return len(q.log.segments) > 1 && q.log.total > max(2*int64(q.options.SegmentBytes), 3*live)
 }
 
@@ -74,7 +78,7 @@ func (q *Queue) move(oldest *segment) error {
 		}
 		for len(named) > 0 {
 			var err error
-			if named, err = q.moveSome(oldest.number, named); err != nil {
+			if named, err = q.moveSome(&f, named); err != nil {
 				return err
 			}
 		}
@@ -104,15 +108,21 @@ func readFrame(s *segment, at int64, seed uint32, buf *[]byte) (f frame, err err
 	return f, nil
 }
 
-// moveSome writes the state of some of the keys, and returns the others.
-func (q *Queue) moveSome(oldest uint32, keys []string) ([]string, error) {
+// readsAtOnce is how many records compaction reads that are not where the keys are, before it lets others go on: the disk may
+// be slow, and nobody else gets on meanwhile.
+const readsAtOnce = 16
+
+// moveSome writes the state of some of the keys that a frame names, and returns the others.
+func (q *Queue) moveSome(f *frame, keys []string) ([]string, error) {
+	oldest := f.at.segment
 	c, err := q.change(q.quit, 2*sliceBytes, nil)
 	if err != nil {
 		return nil, err
 	}
 	s := q.newStates()
+	s.near = f
 	q.book.Advance(c.now) // the state is to be that of now
-	for n := 0; len(keys) > 0 && len(s.b) < sliceBytes && n < 1000; n++ {
+	for n := 0; len(keys) > 0 && len(s.b) < sliceBytes && n < 1000 && s.reads < readsAtOnce; n++ {
 		if era, ok := q.book.EraOf(keys[0]); ok && era <= oldest {
 			if err = s.add(c.now, keys[0]); err != nil {
 				break
@@ -179,9 +189,8 @@ func (q *Queue) drop(oldest *segment) error {
 	q.log.segments = q.log.segments[1:]
 	q.log.total -= oldest.used
 	q.mu.Unlock()
-	q.log.files.Lock() // whoever reads has begun before
+	oldest.readers.Wait() // they have begun before
 	err = oldest.area.Close()
-	q.log.files.Unlock()
 	if err != nil {
 		return err
 	}

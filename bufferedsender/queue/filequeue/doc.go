@@ -12,9 +12,9 @@
 //
 // # What it costs
 //
-// Up to 100 bytes of memory for each key that waits, whatever its documents are; bodies are on
-// the disk only. The disk holds at most four times what waits, or four segments and one that is
-// prepared (320 MB by default).
+// About 85 bytes of memory for each key that waits, whatever its documents are, and 350 and its reason for one that
+// is leased, delayed or parked; bodies are on the disk only. The disk holds at most four times what waits, or four
+// segments (256 MB by default).
 //
 // # Where it works
 //

@@ -18,6 +18,8 @@ type segment struct {
 	number uint32
 	area   disk.Area
 	used   int64 // where the next frame begins
+	// Reads of this segment and later ones that were the oldest then. Nobody begins one when it is not in log.segments any more.
+	readers sync.WaitGroup
 }
 
 // log is the end of the log, and its files. All of it is guarded by Queue.mu but for files.
@@ -41,8 +43,6 @@ type log struct {
 	made    chan struct{} // closed when it has ended
 	full    error         // why next could not be made
 	failed  error
-
-	files sync.RWMutex // see DESIGN.md, "Locks"
 }
 
 // maxFrame bounds a call, so that offsets in a segment fit into 32 bits.
@@ -95,6 +95,9 @@ func (l *log) write(b []byte, k kind, now time.Time) error {
 
 // isFull reports whether an error of the disk says that there is no room.
 func isFull(err error) bool {
+	if runtime.GOOS == "windows" { // ERROR_DISK_FULL and ERROR_HANDLE_DISK_FULL, which package syscall lacks
+		return errors.Is(err, syscall.Errno(112)) || errors.Is(err, syscall.Errno(39)) || errors.Is(err, syscall.ENOSPC)
+	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
@@ -134,7 +137,7 @@ func (q *Queue) provide() {
 		switch {
 		case err == nil:
 			l.next, l.full = next, nil
-		case isFull(err):
+		case isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 			l.full = fmt.Errorf("filequeue: there is no room for another segment: %w: %w", queue.ErrFull, err)
 		default:
 			q.fail(err)

@@ -42,14 +42,28 @@ func Open(dir string, opts *Options) (*Queue, error) {
 // take makes the directory, if it may, and locks it.
 func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	wrap := func(err error) error { return fmt.Errorf("filequeue: %s: %w", dir, err) }
+	dir, err := filepath.Abs(dir) // the program may change its directory
+	if err != nil {
+		return nil, nil, wrap(err)
+	}
 	d := disk.View(dir)
-	_, err := os.Stat(dir)
+	_, err = os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !options.ReadOnly:
-		if d, err = disk.Open(dir); err == nil {
-			// Or the directory may be gone with all that is durable in it.
-			err = disk.View(filepath.Dir(filepath.Clean(dir))).SyncNames()
+		there := filepath.Dir(dir)
+		for !exists(there) && there != filepath.Dir(there) {
+			there = filepath.Dir(there)
 		}
+		d, err = disk.Open(dir)
+		// Or the directory may be gone with all that is durable in it, and so may those that it is in.
+		for at := filepath.Dir(dir); err == nil; at = filepath.Dir(at) {
+			if err = disk.View(at).SyncNames(); at == there {
+				break
+			}
+		}
+	case err == nil && !options.ReadOnly:
+		// Whoever made it may have been killed before that. Not everybody may read the directory that it is in.
+		_ = disk.View(filepath.Dir(dir)).SyncNames()
 	}
 	if err != nil {
 		return nil, nil, wrap(err)
@@ -65,6 +79,11 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 		return nil, nil, wrap(err)
 	}
 	return d, release, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // open is Open for a folder that is locked.
@@ -195,8 +214,48 @@ func (l *log) openFiles(r *recovery) error {
 		l.segments = append(l.segments, s)
 		l.total += s.used
 	}
-	// What was read may be in memory only.
+	// What was read may be in memory only, and so may its names.
 	l.unsynced = slices.Clone(l.segments)
+	if l.options.ReadOnly || len(l.segments) == 0 {
+		return nil
+	}
+	if err := l.dir.SyncNames(); err != nil {
+		return err
+	}
+	found := l.segments
+	if l.next != nil {
+		found = append(slices.Clip(found), l.next)
+	}
+	for _, s := range found {
+		if s.number < r.durable.segment {
+			continue
+		}
+		// Before anything is written behind it, too: a segment whose header is lost is damaged if it has frames.
+		if err := errors.Join(s.rewrite(r.durable), s.area.Sync()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite writes what lies behind a position once more, as it is: after a sync that has failed the system may have it
+// in memory, and take it for written, so that another sync would do nothing.
+func (s *segment) rewrite(durable position) error {
+	at := int64(0) // the header as well
+	if s.number == durable.segment {
+		at = int64(durable.offset)
+	}
+	buf := make([]byte, min(max(s.used-at, 0), 1<<20))
+	for at < s.used {
+		b := buf[:min(int64(len(buf)), s.used-at)]
+		if n, err := s.area.ReadAt(b, at); n < len(b) {
+			return err
+		}
+		if _, err := s.area.WriteAt(b, at); err != nil {
+			return err
+		}
+		at += int64(len(b))
+	}
 	return nil
 }
 

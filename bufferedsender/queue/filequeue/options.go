@@ -14,7 +14,7 @@ type Options struct {
 	Index    string
 	Endpoint string
 	// MaxKeys is how many keys may have something in the queue before Append returns
-	// queue.ErrFull. Defaults to any number: each takes up to 100 bytes of memory.
+	// queue.ErrFull. Defaults to any number: each takes about 85 bytes of memory, see the package.
 	MaxKeys int
 	// MaxBytes is the size of all keys and bodies together. Defaults to any; the disk
 	// needs up to four times as much.

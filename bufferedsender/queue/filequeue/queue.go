@@ -113,7 +113,7 @@ func (c *call) end() error {
 	var view *log
 	if len(c.read.all) > 0 {
 		view = q.log.snapshot()
-		q.log.files.RLock()
+		view.segments[0].readers.Add(1)
 	}
 	if !q.options.ReadOnly {
 		if q.book.RanOut() != c.ranOut && q.usable() == nil && q.log.fits(frameHeader) {
@@ -134,7 +134,7 @@ func (c *call) end() error {
 	if view == nil {
 		return nil
 	}
-	defer q.log.files.RUnlock()
+	defer view.segments[0].readers.Done()
 	if err := view.read(c.read.all); err != nil {
 		return fmt.Errorf("filequeue: %w", err)
 	}
@@ -158,7 +158,11 @@ func (c *call) write(k kind, b []byte) error {
 
 // Settled is of queue.Queue.
 func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
-	c, err := q.begin(ctx, nil)
+	begin := func() (*call, error) { return q.change(ctx, 1<<10, nil) } // for globals, with the reason of a pause
+	if q.options.ReadOnly {
+		begin = func() (*call, error) { return q.begin(ctx, nil) }
+	}
+	c, err := begin()
 	if err != nil {
 		return false, err
 	}
@@ -234,9 +238,8 @@ func (q *Queue) writeClose() error {
 
 // close closes the files.
 func (l *log) close() (err error) {
-	l.files.Lock()
-	defer l.files.Unlock()
 	for _, s := range l.segments {
+		s.readers.Wait()
 		err = errors.Join(err, s.area.Close())
 	}
 	if l.next != nil {

@@ -29,6 +29,7 @@ type recovery struct {
 	adders  book.Adders
 	first   uint32 // see header.first
 	last    time.Time
+	durable position           // the largest of all frames
 	opened  map[uint32]fs.File // for keyAt
 	current uint32             // the segment in data
 	data    []byte
@@ -214,6 +215,9 @@ func (r *recovery) segment(i int, prev int64) (end int64, done bool, err error) 
 			return 0, false, &CorruptError{Segment: n, Offset: end, Reason: fmt.Sprintf("a frame of kind %d cannot be read", f.kind)}
 		}
 		r.last = later(r.last, f.now)
+		if r.durable.before(f.durable) {
+			r.durable = f.durable
+		}
 		end = int64(f.at.offset) + f.size()
 	}
 	r.end = position{n, uint32(end)} //nolint:gosec // see maxFrame

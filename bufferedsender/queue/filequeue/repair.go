@@ -149,7 +149,7 @@ func (w *rewrite) run() (err error) {
 	}
 	clock := newClock(w.r.last)
 	w.now = clock.now()
-	w.q = &Queue{book: w.r.book}
+	w.q = &Queue{book: w.r.book, adders: w.r.adders}
 	defer func() { err = errors.Join(err, w.q.log.close()) }()
 	if err := w.openOld(); err != nil {
 		return err
@@ -161,6 +161,11 @@ func (w *rewrite) run() (err error) {
 		if err := errors.Join(w.dir.Rename(repairName(n), segmentName(n)), w.dir.SyncNames()); err != nil {
 			return err
 		}
+	}
+	err = w.q.log.close() // Windows does not remove what is open
+	w.q.log.segments = nil
+	if err != nil {
+		return err
 	}
 	for _, n := range w.r.numbers {
 		if err := errors.Join(w.dir.Remove(segmentName(n)), w.dir.SyncNames()); err != nil {
@@ -199,6 +204,9 @@ func (w *rewrite) keep(name string) error {
 // openOld opens the old segments, with holes where some are missing.
 func (w *rewrite) openOld() error {
 	l := &w.q.log
+	for n := w.r.first; n > 0 && n < w.r.numbers[0]; n++ {
+		w.report.Missing = append(w.report.Missing, segmentName(n))
+	}
 	for i, n := range w.r.numbers {
 		for i > 0 && l.segments[len(l.segments)-1].number+1 < n {
 			missing := l.segments[len(l.segments)-1].number + 1
@@ -223,6 +231,9 @@ func (w *rewrite) writeAll() error {
 		return err
 	}
 	if err := w.frame(kindGlobals, appendGlobals(newFrame(64), w.r.book.Globals(), first)); err != nil {
+		return err
+	}
+	if err := w.frame(kindAdders, w.q.addersFrame()); err != nil {
 		return err
 	}
 	s := w.q.newStates()

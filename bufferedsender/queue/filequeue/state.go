@@ -10,10 +10,12 @@ import (
 
 // states is a frame with all that is known of some keys, on its way into the log.
 type states struct {
-	q    *Queue
-	b    []byte
-	keys []string
-	recs [][]int // where the records of each key begin in b, in the order of book.Uses
+	q     *Queue
+	b     []byte
+	keys  []string
+	recs  [][]int // where the records of each key begin in b, in the order of book.Uses
+	near  *frame  // which is in memory
+	reads int     // of records that are not in it
 }
 
 const statesHeader = 4
@@ -70,11 +72,7 @@ func (s *states) records(recs []book.Rec[ref]) error {
 		begin := len(s.b)
 		s.b = append(s.b, make([]byte, recordHeader+int(r.length))...)
 		raw := s.b[begin:]
-		from, err := s.q.log.area(r.segment)
-		if err != nil {
-			return err
-		}
-		if n, err := from.area.ReadAt(raw, int64(r.offset)); n < len(raw) {
+		if err := s.fetch(raw, r); err != nil {
 			return err
 		}
 		if _, err := decodeRecord(raw); err != nil { // a new checksum must not make it right
@@ -83,6 +81,25 @@ func (s *states) records(recs []book.Rec[ref]) error {
 		number(raw, recs[i].Seq)
 		last := len(s.recs) - 1
 		s.recs[last] = append(s.recs[last], begin-frameHeader)
+	}
+	return nil
+}
+
+// fetch copies what lies at a place of the log.
+func (s *states) fetch(raw []byte, r ref) error {
+	if f := s.near; f != nil && r.segment == f.at.segment && r.offset >= f.at.offset+frameHeader {
+		if at := int64(r.offset) - int64(f.at.offset) - frameHeader; at+int64(len(raw)) <= int64(len(f.payload)) {
+			copy(raw, f.payload[at:])
+			return nil
+		}
+	}
+	s.reads++
+	from, err := s.q.log.area(r.segment)
+	if err != nil {
+		return err
+	}
+	if n, err := from.area.ReadAt(raw, int64(r.offset)); n < len(raw) {
+		return err
 	}
 	return nil
 }

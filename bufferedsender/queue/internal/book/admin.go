@@ -112,7 +112,8 @@ func (b *Book[R]) Drop(now time.Time, keys []string) (dropped int) {
 func (b *Book[R]) takeParked(n *node[R]) []Rec[R] {
 	m := n.more
 	recs := m.parked
-	m.parked, m.reason, m.parkedAt = nil, "", 0
+	m.parked, m.parkedAt = nil, 0
+	b.say(&m.reason, "")
 	b.parked--
 	return recs
 }
@@ -171,31 +172,68 @@ func (b *Book[R]) Inspect(now time.Time, states queue.State, keys []string, limi
 	if states == 0 {
 		states = queue.Waiting | queue.Leased | queue.Parked
 	}
-	var found []Entry[R]
-	look := func(n *node[R]) {
-		if e := b.entry(now, n); e.State&states != 0 {
-			found = append(found, e)
+	var found []found
+	order := func() { slices.SortFunc(found, compareFound) }
+	look := func(n *node[R], i int32) {
+		f, state := b.foundOf(n, i)
+		if state&states == 0 {
+			return
+		}
+		// No more than those that may be among the first, for a queue of millions.
+		if found = append(found, f); len(found)/2 > max(limit, 1024) {
+			order()
+			found = found[:limit]
 		}
 	}
 	if keys != nil {
 		for _, key := range keys {
-			if n := b.find(key); n != nil {
-				look(n)
+			if n, i := b.lookup(b.hash(key)); n != nil {
+				look(n, i)
 			}
 		}
 	} else {
-		b.each(func(n *node[R], _ int32) { look(n) })
+		b.each(look)
 	}
-	slices.SortFunc(found, func(x, y Entry[R]) int {
-		parked := func(e *Entry[R]) int {
-			if e.State&queue.Parked != 0 {
-				return 1
-			}
-			return 0
+	order()
+	entries := make([]Entry[R], min(limit, len(found)))
+	for i := range entries {
+		entries[i] = b.entry(now, b.nodes.at(found[i].node))
+	}
+	return entries
+}
+
+// found is a key that Inspect may return, with what it is ordered by.
+type found struct {
+	parkedAt int64 // 0: it is not parked
+	place    place
+	node     int32
+	parked   bool
+}
+
+func compareFound(x, y found) int {
+	if x.parked != y.parked {
+		if x.parked {
+			return 1
 		}
-		return cmp.Or(cmp.Compare(parked(&x), parked(&y)), x.ParkedAt.Compare(y.ParkedAt), cmp.Compare(x.order, y.order))
-	})
-	return found[:min(limit, len(found))]
+		return -1
+	}
+	return cmp.Or(cmp.Compare(x.parkedAt, y.parkedAt), cmp.Compare(x.place, y.place))
+}
+
+func (b *Book[R]) foundOf(n *node[R], i int32) (f found, state queue.State) {
+	f = found{node: i, place: n.place}
+	if n.waits() {
+		state |= queue.Waiting
+	}
+	if n.isLeased() {
+		state |= queue.Leased
+		f.place = n.more.leasedPlace
+	}
+	if n.isParked() {
+		state |= queue.Parked
+		f.parked, f.parkedAt, f.place = true, n.more.parkedAt, n.more.parkedPlace
+	}
+	return f, state
 }
 
 func (b *Book[R]) entry(now time.Time, n *node[R]) (e Entry[R]) {

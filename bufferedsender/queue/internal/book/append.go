@@ -171,8 +171,10 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 	for i := range m.parked[:len(m.parked)-1] {
 		b.bytes -= int64(m.parked[i].Ref.Bytes())
 	}
-	m.replaced, m.replacedReason = &last, m.reason
-	m.parked, m.reason, m.parkedAt, m.tries = nil, "", 0, 0
+	m.replaced = &last
+	b.say(&m.replacedReason, m.reason)
+	b.say(&m.reason, "")
+	m.parked, m.parkedAt, m.tries = nil, 0, 0
 	b.parked--
 	b.suspect(n)
 	if n.waits() {
@@ -185,7 +187,8 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 func (b *Book[R]) forgetReplaced(n *node[R]) {
 	if m := n.more; m != nil && m.replaced != nil {
 		b.bytes -= int64(m.replaced.Ref.Bytes())
-		m.replaced, m.replacedReason = nil, ""
+		m.replaced = nil
+		b.say(&m.replacedReason, "")
 	}
 }
 

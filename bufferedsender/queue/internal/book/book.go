@@ -139,6 +139,7 @@ type Book[R Ref] struct {
 	gen    uint32
 	gens   map[uint32]int // places that are not settled, by generation
 	bytes  int64
+	texts  int64 // bytes of reasons
 	counts struct{ appended, replaced, folded, stale, expired int64 }
 
 	waiting, leased, parked int64 // keys

@@ -10,6 +10,7 @@ import (
 // advance ends the leases that have run out, and makes keys due that were delayed.
 func (b *Book[R]) advance(now time.Time) {
 	b.forgetGroup()
+	b.shrink()
 	at := b.instant(now)
 	for len(b.leases.items) > 0 {
 		i := b.leases.items[0]

@@ -53,5 +53,14 @@ func (b *Book[R]) Reserved(token [16]byte) bool { return b.reservations[token] !
 // Nothing reports whether nothing at all is known of any key.
 func (b *Book[R]) Nothing() bool { return b.nodes.used == 0 }
 
+// Aside returns how many keys are parked or leased, and the bytes of the reasons for which they are.
+func (b *Book[R]) Aside() (keys, texts int64) { return b.leased + b.parked, b.texts }
+
+// say sets a reason.
+func (b *Book[R]) say(reason *string, text string) {
+	b.texts += int64(len(text) - len(*reason))
+	*reason = text
+}
+
 // Size returns how many keys are in the queue, and the bytes of keys and bodies.
 func (b *Book[R]) Size() (keys int, bytes int64) { return b.keys(), b.bytes }

@@ -177,7 +177,8 @@ func (b *Book[R]) park(n *node[R], recs []Rec[R], at place, now time.Time, reaso
 		b.ungen(n.gen) // what waits behind them counts as settled
 	}
 	b.unsuspect(n)
-	m.parked, m.parkedPlace, m.parkedAt, m.reason = recs, at, now.UnixMilli(), reason
+	m.parked, m.parkedPlace, m.parkedAt = recs, at, now.UnixMilli()
+	b.say(&m.reason, reason)
 	m.due = 0
 	b.parked++
 	if !n.waits() || !n.first.Replaces {

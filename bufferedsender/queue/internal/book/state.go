@@ -138,11 +138,13 @@ func (b *Book[R]) restoreMore(n *node[R], now time.Time, s *State[R]) {
 		m.quiet = b.instant(time.UnixMilli(s.Quiet))
 	}
 	if len(s.Parked) > 0 {
-		m.parked, m.parkedAt, m.reason = s.Parked, s.ParkedAt, s.Reason
+		m.parked, m.parkedAt = s.Parked, s.ParkedAt
+		b.say(&m.reason, s.Reason)
 		b.parked++
 	}
 	if s.Replaced != nil {
-		m.replaced, m.replacedReason = s.Replaced, s.ReplacedReason
+		m.replaced = s.Replaced
+		b.say(&m.replacedReason, s.ReplacedReason)
 		b.bytes += int64(s.Replaced.Ref.Bytes())
 	}
 }

@@ -1,0 +1,32 @@
+package book
+
+// shrinkAbove is up to how many nodes are kept for keys to come.
+const shrinkAbove = 64 * slabNodes
+
+// shrink gives back memory when most of the nodes that there were are not used any more: one key that is parked must
+// not keep that of millions. It takes as long as what is left needs, after at least fifteen times as many keys have gone.
+func (b *Book[R]) shrink() {
+	if size := len(b.nodes.chunks) * slabNodes; size <= shrinkAbove || 16*b.nodes.used > size {
+		return
+	}
+	nodes, index := b.nodes, b.index
+	b.nodes, b.index = slab[R]{}, [indexParts]indexPart{}
+	for part := range index {
+		for _, slot := range index[part].slots {
+			if slot == 0 {
+				continue
+			}
+			i := b.nodes.take()
+			n := b.nodes.at(i)
+			*n = *nodes.at(slot - 1)
+			b.enter(i)
+			if n.at != nowhere {
+				k, at := n.at.split()
+				b.heapOf(k).items[at] = i
+			}
+		}
+	}
+	for _, h := range []*heap{&b.ready, &b.suspects, &b.delayed, &b.leases} {
+		h.items = append([]int32(nil), h.items...)
+	}
+}
