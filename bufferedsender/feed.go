@@ -225,7 +225,7 @@ func (f *feed[T]) round(want queue.Want, ends []queue.End) (err error) {
 	f.repeat = nil
 	if err != nil {
 		f.unsettled(ends, failed, want.Keys > 0)
-		if want.Keys > 0 {
+		if want.Keys > 0 && len(leases) == 0 && time.Since(began) < want.For { // later there is nothing left of it
 			f.repeat, f.repeatOf = &want, began
 		}
 	}

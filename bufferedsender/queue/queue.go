@@ -150,7 +150,8 @@ type Receipt struct {
 	// Folded is how many records the folds of the call have saved.
 	Folded int
 	// Piles are keys of the call for which PileLimit records or more wait that do not
-	// replace each other. The adder folds them, with Call.Folds of its next call.
+	// replace each other; some of them, if all would be too much for one answer. The adder
+	// folds them, with Call.Folds of its next call.
 	Piles []Pile
 }
 

@@ -208,6 +208,7 @@ func (q *Queue) scan(ctx context.Context, shard int, take func(entry)) error {
 
 // Park is of queue.Admin.
 func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
+	reason = reason[:min(len(reason), longReason)]
 	return q.admin(ctx, "park", reason, keys)
 }
 
@@ -272,7 +273,7 @@ func (q *Queue) Destroy(ctx context.Context) error {
 	err := func() error {
 		defer q.end()
 		for s := len(q.shards) - 1; s >= 0; s-- {
-			if _, _, err := q.run(ctx, destroyScript, s, 0); err != nil {
+			if _, _, err := q.run(ctx, destroyScript, s, 0, q.shards[s].epoch); err != nil {
 				return err
 			}
 		}
@@ -329,7 +330,7 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 // rule, it would send the script again while the first one runs, and the server would do both.
 func (q *Queue) patient(ctx context.Context, shard int) (Client, error) {
 	c := q.client
-	if cluster, ok := c.(*redis.ClusterClient); ok {
+	if cluster, ok := c.(clustered); ok {
 		node, err := cluster.MasterForKey(ctx, q.shards[shard].keys[0])
 		if err != nil {
 			return nil, fmt.Errorf("redisqueue: %w", err)

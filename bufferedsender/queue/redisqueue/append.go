@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
@@ -202,6 +204,7 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 		args = append(args, call.Adder[:], call.Number, i, keys, bytes, p.folds, p.records)
 		r, sent, err := q.on(ctx, appendScript, shard, int(q.o.Durability), append(append(args, p.args...), p.recordArgs...)...)
 		if err != nil {
+			sent = sent || q.kept(ctx, call, shard, i, err)
 			a.kept = a.kept || sent
 			if sent {
 				err = fmt.Errorf("%w: %w", queue.ErrUnknown, err)
@@ -225,6 +228,21 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 		}
 	}
 	return a
+}
+
+// kept reports whether a part that a server has refused may be there all the same: the client of Redis tries again by
+// itself, so that an earlier attempt may have been applied, and so may an earlier call that this one repeats. Only the refusals of the script itself know.
+func (q *Queue) kept(ctx context.Context, call *queue.Call, shard, part int, err error) bool {
+	var said redis.Error
+	if !errors.As(err, &said) {
+		return false
+	}
+	r, _, err := q.on(ctx, adderScript, shard, 0, call.Adder[:])
+	if err != nil {
+		return true
+	}
+	number, _, last := r.int(), r.int(), r.int()
+	return r.err != nil || uint64(number) == call.Number && last >= int64(part) //nolint:gosec // not negative
 }
 
 // dropPile forgets the pile of a key of which a later part of the call has records again: it may be low now.

@@ -67,6 +67,12 @@ func clusterOptions(o *redis.Options) *redis.ClusterOptions {
 	}
 }
 
+// clustered is what a *redis.ClusterClient has, also one inside another type.
+type clustered interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ForEachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error
+}
+
 // again are the beginnings of what a server says that may be over soon.
 var again = []string{
 	"MOVED", "ASK", "TRYAGAIN", "LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY",
@@ -83,6 +89,10 @@ func transient(err error) bool {
 			}
 		}
 		return false
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return true // also where it says context.DeadlineExceeded: that is the time-out of a dial
 	}
 	if errors.Is(err, redis.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -110,6 +120,8 @@ func (q *Queue) run(ctx context.Context, s *script, shard int, replicas int, arg
 		if errors.As(err, &few) {
 			return nil, true, err
 		}
+		var done applied
+		sent = sent || errors.As(err, &done)
 		if !transient(err) {
 			sent = sent || !refusal(err)
 			return nil, sent, meaning(err, keys[0])
@@ -152,11 +164,17 @@ func (e tooFew) Error() string {
 	return fmt.Sprintf("%d of %d replicas have confirmed it: it may be kept, or not", e.have, e.want)
 }
 
+// applied is an error behind a script that has run: of WAIT, or of a later attempt.
+type applied struct{ err error }
+
+func (e applied) Error() string { return e.err.Error() }
+func (e applied) Unwrap() error { return e.err }
+
 // replicated runs a script, and waits on the same connection until replicas have what it has
 // written: WAIT is about the writes of its connection, so both go in one pipeline.
 func (q *Queue) replicated(ctx context.Context, s *script, keys []string, replicas int, args []any) (any, error) {
 	c := q.client
-	if cluster, ok := q.client.(*redis.ClusterClient); ok {
+	if cluster, ok := q.client.(clustered); ok {
 		node, err := cluster.MasterForKey(ctx, keys[0]) // WAIT has no key by which the cluster's client would find it
 		if err != nil {
 			return nil, fmt.Errorf("cluster: %w", err)
@@ -166,7 +184,13 @@ func (q *Queue) replicated(ctx context.Context, s *script, keys []string, replic
 	var answer *redis.Cmd
 	var have *redis.Cmd
 	until := time.Now().Add(q.o.ReplicaTimeout)
-	source := false
+	source, ran := false, false
+	is := func(err error) error {
+		if ran {
+			return applied{err}
+		}
+		return err
+	}
 	for {
 		_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 			if source {
@@ -182,14 +206,16 @@ func (q *Queue) replicated(ctx context.Context, s *script, keys []string, replic
 			source = true
 			continue
 		case answer.Err() != nil:
-			return nil, answer.Err()
-		case err != nil:
-			return nil, err
+			return nil, is(answer.Err())
+		}
+		ran = true
+		if err != nil && have.Err() == nil {
+			return nil, is(err)
 		}
 		n, err := have.Int64()
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, is(err)
 		case n >= int64(replicas):
 			return answer.Result()
 		case time.Now().After(until) || ctx.Err() != nil:
@@ -208,7 +234,7 @@ func meaning(err error, marker string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {
 	case "OOM":
-		return fmt.Errorf("redisqueue: the memory of the server is full: %w (%s)", queue.ErrFull, text)
+		return fmt.Errorf("redisqueue: the memory of the server is full: %w (%w)", queue.ErrFull, err)
 	case "AZQFULL":
 		return fmt.Errorf("redisqueue: %w", queue.ErrFull)
 	case "AZQTOOOLD":
@@ -220,7 +246,7 @@ func meaning(err error, marker string) error {
 	case "AZQCLOBBERED", "WRONGTYPE":
 		return fmt.Errorf("redisqueue: a key of the queue was overwritten: %s; delete it, then Repair the queue", rest)
 	case "AZQDAMAGED":
-		return fmt.Errorf("%w: %s", errDamaged, rest)
+		return fmt.Errorf("%w: %s (%w)", errDamaged, rest, err)
 	case "AZQMARKER":
 		return fmt.Errorf("redisqueue: the queue has lost its marker: %s; is maxmemory-policy one that evicts? Destroy the queue or restore the marker", rest)
 	}

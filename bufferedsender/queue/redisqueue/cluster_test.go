@@ -199,18 +199,21 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 // What is acknowledged by a master alone goes with it. Nothing else may.
 func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) {
 	c := servers.NewCluster(t)
-	q := open(t, newCluster(t, c), &Options{Shards: 1})
+	client := newCluster(t, c)
+	safe := open(t, client, &Options{Shards: 1, Durability: Replicas(1), ReplicaTimeout: time.Minute})
+	q, err := New(t.Context(), client, safe.name, nil)
+	require.NoError(t, err)
 	require.Contains(t, q.Survives(), "A failover to a replica")
 	var had, lacks []string
 	for i := range 20 {
 		had, lacks = append(had, fmt.Sprint("had-", i)), append(lacks, fmt.Sprint("lacks-", i))
 	}
-	add(t, q, had...)
+	add(t, q, had[:19]...)
 	held := take(t, q, 5)
 	require.Len(t, held, 5)
-	master := c.Master(t, c.Slot(t, q.shards[0].keys[0]))
-	master.CLI(t, "WAIT", "1", "10000") // the replica has all of this
+	add(t, safe, had[19:]...) // the replica has this, and so all that was before it
 
+	master := c.Master(t, c.Slot(t, q.shards[0].keys[0]))
 	replica := c.Replica(t, master)
 	replica.Stop(t)
 	master.CLI(t, "CLIENT", "KILL", "TYPE", "replica") // what comes now does not lie in a buffer for it
@@ -222,9 +225,7 @@ func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) 
 	replica.Cont(t)
 	require.Eventually(t, func() bool { return slices.Contains(c.Masters(t), replica) && c.Ready() }, 30*time.Second, 20*time.Millisecond)
 
-	later := queue.Call{Adder: testAdder, Number: calls.Add(1), Records: callOf("body", "later").Records}
-	_, err := q.Append(t.Context(), later)
-	require.NoError(t, err)
+	add(t, q, "later")
 	there, err := q.Contains(t.Context(), append(had, lacks...)...)
 	require.NoError(t, err)
 	for i := range had {

@@ -9,7 +9,10 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
@@ -42,6 +45,7 @@ type Queue struct {
 
 	calls  sync.RWMutex // held by each call, and by Close to wait for them
 	closed bool         // guarded by calls
+	ending atomic.Bool  // Close waits for calls: later ones do not wait behind it
 
 	held   held
 	adders adders
@@ -100,6 +104,14 @@ func New(ctx context.Context, client Client, name string, opts *Options) (*Queue
 	server, err := examine(ctx, client)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := client.(clustered); q.o.Durability > 0 && !ok {
+		_, ring := client.(interface {
+			ForEachShard(ctx context.Context, fn func(context.Context, *redis.Client) error) error
+		})
+		if ring || server.cluster {
+			return nil, errors.New("redisqueue: Options.Durability asks for replicas, and WAIT would not reach the server of a shard through this client: use a *redis.ClusterClient, or a type that embeds one")
+		}
 	}
 	q.survives = server.survives(q.o.Durability)
 	if weak := server.weaker(q.o.Durability); weak != nil && !q.o.AcceptWeaker {
@@ -202,6 +214,9 @@ func (q *Queue) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redisqueue: %w", err)
 	}
+	if q.ending.Load() {
+		return fmt.Errorf("redisqueue: %w", queue.ErrClosed)
+	}
 	q.calls.RLock()
 	if q.closed {
 		q.calls.RUnlock()
@@ -214,6 +229,7 @@ func (q *Queue) end() { q.calls.RUnlock() }
 
 // Close is of queue.Queue.
 func (q *Queue) Close() error {
+	q.ending.Store(true)
 	q.mu.Lock()
 	var stops []func()
 	for id := range q.watchers {

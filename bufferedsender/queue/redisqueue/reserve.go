@@ -215,13 +215,25 @@ func pack(e *queue.End) []byte {
 	put48(b[22:], ms(e.After))
 	put48(b[28:], ms(e.Uncertain))
 	reason := e.Reason
-	if len(reason) > 4096 {
-		reason = reason[:4096]
-	}
-	return append(b, reason...)
+	return append(b, reason[:min(len(reason), longReason)]...)
 }
 
-// reserve settles ends of the only shard, and reserves.
+// longReason is how many bytes of a reason are kept: an entry has two bytes for its length.
+const longReason = 4096
+
+// patience is how long one shard of several may keep the others waiting, in Reserve.
+var patience = 2 * time.Second // a variable for tests
+
+// turn bounds what is asked of one shard of several.
+func (q *Queue) turn(ctx context.Context) (context.Context, context.CancelFunc) {
+	if len(q.shards) == 1 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, patience)
+}
+
+// reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: who repeats the call
+// after an error gets all that its token has. While other shards answer, one that does not is passed over; what it may have leased runs out.
 func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End) (leases, stale, failed []queue.Lease, err error) {
 	tried, repeat := q.held.repeated(want.Token)
 	if repeat {
@@ -246,15 +258,30 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 	}
 	keys, left := want.Keys, want.Bytes
 	nothing := keys == 0
+	var errs []error
+	answered, last := false, error(nil)
 	for i := range q.shards {
 		shard := (from + i) % len(q.shards)
 		n := 0
 		for part := 0; ; part++ {
 			q.held.tries(want.Token, shard)
-			got, st, late, err := q.exchange(ctx, shard, ends, &ask{want: want, part: part, keys: keys, bytes: max(left, 0), first: len(leases) == 0, note: shard == home && from == home && part == 0})
-			if err != nil {
-				return leases, stale, leasesOf(ends), err
+			turn, done := q.turn(ctx)
+			got, st, late, err := q.exchange(turn, shard, ends, &ask{want: want, part: part, keys: keys, bytes: max(left, 0), first: len(leases) == 0, note: shard == home && from == home && part == 0})
+			passing := err != nil && ctx.Err() == nil && (turn.Err() != nil || transient(err))
+			done()
+			switch {
+			case err != nil && len(leases) > 0:
+				return leases, stale, nil, nil // the next call meets the error
+			case err != nil && (len(q.shards) == 1 || ctx.Err() != nil || tasting || from != home):
+				return nil, stale, leasesOf(ends), err
+			case err != nil && !passing:
+				errs = append(errs, err)
 			}
+			if err != nil {
+				last = err
+				break
+			}
+			answered = true
 			q.released(ends)
 			stale, ends = append(stale, late...), nil
 			if st.known {
@@ -287,6 +314,12 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 			break
 		}
 	}
+	if !answered && len(errs) == 0 {
+		errs = append(errs, last)
+	}
+	if err := errors.Join(errs...); err != nil && len(leases) == 0 {
+		return nil, stale, nil, err
+	}
 	return leases, stale, nil, nil
 }
 
@@ -308,8 +341,11 @@ func (q *Queue) named(ctx context.Context, want *queue.Want, ends []queue.End) (
 			for len(chunk) > 0 {
 				q.held.tries(want.Token, shard)
 				got, st, late, err := q.exchange(ctx, shard, ends, &ask{want: want, part: part, bytes: max(left, 0), first: len(leases) == 0, only: chunk, note: len(q.shards) == 1 && part == 0})
+				if err != nil && len(leases) > 0 {
+					return leases, stale, nil, nil
+				}
 				if err != nil {
-					return leases, stale, leasesOf(ends), err
+					return nil, stale, leasesOf(ends), err
 				}
 				part++
 				q.released(ends)
@@ -349,11 +385,18 @@ func (q *Queue) unsure(want *queue.Want) map[int]int {
 
 // again asks for what a reservation has, whose answer was lost.
 func (q *Queue) again(ctx context.Context, want *queue.Want, ends []queue.End, tried map[int]int) (leases, stale, failed []queue.Lease, err error) {
+	var errs []error
 	for shard := range q.shards {
 		for part := range tried[shard] {
-			got, _, late, err := q.exchange(ctx, shard, ends, &ask{want: want, part: part, repeat: true, first: true})
+			turn, done := q.turn(ctx)
+			got, _, late, err := q.exchange(turn, shard, ends, &ask{want: want, part: part, repeat: true, first: true})
+			done()
+			if err != nil && len(q.shards) > 1 && ctx.Err() == nil {
+				errs = append(errs, err)
+				break
+			}
 			if err != nil {
-				return leases, stale, leasesOf(ends), err
+				return nil, stale, leasesOf(ends), err
 			}
 			stale, ends = append(stale, late...), nil
 			leases = append(leases, got...)
@@ -362,6 +405,9 @@ func (q *Queue) again(ctx context.Context, want *queue.Want, ends []queue.End, t
 	if len(ends) > 0 {
 		late, lost, err := q.settle(ctx, ends)
 		return leases, append(stale, late...), lost, err
+	}
+	if err := errors.Join(errs...); err != nil && len(leases) == 0 {
+		return nil, stale, nil, err
 	}
 	return leases, stale, nil, nil
 }

@@ -26,7 +26,7 @@ type server struct {
 
 // examine reads the settings.
 func examine(ctx context.Context, c Client) (server, error) {
-	cluster, ok := c.(*redis.ClusterClient)
+	cluster, ok := c.(clustered)
 	if !ok {
 		return examineOne(ctx, c)
 	}

@@ -37,6 +37,9 @@ func (w *watcher) call() {
 // told of what is appended anywhere; it asks each queue once a second for what comes by time, and less often
 // while that is empty.
 func (q *Queue) Watch(wake func()) (stop func()) {
+	if q.ending.Load() {
+		return func() {}
+	}
 	q.calls.RLock()
 	defer q.calls.RUnlock()
 	if q.closed {
@@ -178,7 +181,7 @@ func (h *hub) run(ctx context.Context) {
 	defer close(h.ended)
 	ps := h.client.Subscribe(ctx)
 	defer func() { _ = ps.Close() }()
-	messages := ps.Channel(redis.WithChannelSize(100))
+	messages := ps.ChannelWithSubscriptions(redis.WithChannelSize(100))
 	listening := map[string]bool{}
 	for {
 		next := h.sync(ctx, ps, listening)
@@ -189,7 +192,10 @@ func (h *hub) run(ctx context.Context) {
 			return
 		case <-h.changed:
 		case m := <-messages:
-			if m != nil {
+			switch m := m.(type) {
+			case *redis.Message:
+				h.tell(m.Channel)
+			case *redis.Subscription: // perhaps again, after a while without
 				h.tell(m.Channel)
 			}
 		case <-timer.C:

@@ -21,11 +21,12 @@ end
 -- piles are those of the keys of records as they are now. What is only folded is not told of: whoever folds it has it.
 local function answer(gen, repeated)
   local out = {replaced, folded, gen, repeated}
-  local seen = {}
+  local seen, told = {}, 0
   for i = nfolds + 1, nfolds + nrecords do
     local k = keys[i]
     local e = entries[k]
-    if e and not seen[k] and #e.pile >= 704 then
+    if e and not seen[k] and #e.pile >= 704 and told < 2097152 then -- the others are told of when they come again
+      told = told + bytes(sub(e.pile, 1, 704))
       local seqs = {}
       for i = 1, 704, 11 do seqs[#seqs + 1] = sub(e.pile, i, i + 5) end
       out[#out + 1] = k
@@ -67,9 +68,13 @@ end
 local often, plain = {}, {}
 for _, k in ipairs(keys) do often[k] = (often[k] or 0) + 1 end
 do
-  local raw, others = get(K, keys), {}
-  for i, k in ipairs(keys) do
-    if i > nfolds and not raw[i] and often[k] == 1 then plain[k] = true else others[#others + 1] = k end
+  local once, others = {}, {}
+  for i, k in ipairs(keys) do -- a key that comes often may have a long entry: it is read once
+    if i > nfolds and often[k] == 1 then once[#once + 1] = k else others[#others + 1] = k end
+  end
+  local raw = get(K, once)
+  for i, k in ipairs(once) do
+    if not raw[i] then plain[k] = true else others[#others + 1] = k end
   end
   load(others)
 end
@@ -105,6 +110,15 @@ for i = 1, nfolds do
   at = at + 4 + nrec
 end
 
+-- What is put behind a pile is joined once: a pile that grows with each record is copied each time.
+local behind = {}
+local function join(e)
+  local l = behind[e]
+  if l then
+    e.pile = e.pile .. table.concat(l)
+    behind[e] = nil
+  end
+end
 local added, nplain, plainbytes = 0, 0, 0
 local zp, before = zadd[1], now - 86400000
 for i = 1, nrecords do
@@ -129,6 +143,7 @@ for i = 1, nrecords do
     local repl = op <= 2
     local item = seq .. pack('>I4B', size, repl and 1 or 0)
     if repl then
+      join(e)
       e.du, e.tr = 0, 0
       if e.fk == 2 then
         added = added + (#e.front + #e.pile) / 11
@@ -144,10 +159,17 @@ for i = 1, nrecords do
       remove(e.pile)
       e.pile, e.c = item, class
     else
-      e.pile, e.c = e.pile .. item, min(e.c, class)
+      local l = behind[e]
+      if not l then
+        l = {}
+        behind[e] = l
+      end
+      l[#l + 1] = item
+      e.c = min(e.c, class)
     end
   end
 end
+for _, e in ipairs(list) do join(e) end
 nhset = 2 * nplain
 m.nk, m.nw, m.nr, m.b = m.nk + nplain, m.nw + nplain, m.nr + nplain, m.b + plainbytes
 if nplain > 0 then gens[m.gen] = (gens[m.gen] or 0) + nplain end
@@ -173,7 +195,7 @@ flush()
 call('HSET', A, adder, pack('>I6I4I4I4I4I6', number, part, replaced, folded, m.gen, now))
 if part == 0 then
   call('ZADD', Y, now, adder)
-  for _, id in ipairs(call('ZRANGEBYSCORE', Y, '-inf', now - 86400000 * 2, 'LIMIT', 0, 10)) do
+  for _, id in ipairs(call('ZRANGEBYSCORE', Y, '-inf', now - 86400000 * 30, 'LIMIT', 0, 10)) do
     call('HDEL', A, id)
     call('ZREM', Y, id)
   end
