@@ -86,14 +86,14 @@ func TestLostAnswerThenRefusalIsUnknown(t *testing.T) {
 			direct, err := New(t.Context(), newClient(t, server.Addr()), q.name, nil)
 			require.NoError(t, err)
 			defer direct.Close()
-			var undo func()
-			p.lose.Store(&loss{after: func() { undo = refusal(server) }})
+			undo := make(chan func(), 1)
+			p.lose.Store(&loss{after: func() { undo <- refusal(server) }})
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			defer cancel()
 			_, err = q.Append(ctx, mergeOf("a"))
 			t.Log(err)
 			require.Error(t, err)
-			undo()
+			(<-undo)()
 			require.True(t, there(t, direct, "a"))
 			require.ErrorIs(t, err, queue.ErrUnknown, "it was kept")
 		})
@@ -101,6 +101,7 @@ func TestLostAnswerThenRefusalIsUnknown(t *testing.T) {
 }
 
 // proxy loses the answer to an EVALSHA of an append when told to.
+// proxy stands before a server, and loses the answer to a script.
 type proxy struct {
 	l    net.Listener
 	lose atomic.Pointer[loss]
