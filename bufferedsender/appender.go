@@ -22,7 +22,7 @@ import (
 type appender[T any] struct {
 	queue queue.Queue
 	ctx   context.Context // ends when Close gives up
-	keep  func(call *appending[T], from, to int, number uint64, first int)
+	keep  func(call *appending[T], from int, number uint64, places []int)
 	drop  func(call *appending[T], from, to int)
 	kept  func(calls []*appending[T], receipt *queue.Receipt)
 
@@ -192,23 +192,13 @@ func (a *appender[T]) call(calls []*appending[T]) bool {
 	a.number++
 	call := queue.Call{Adder: a.adder, Number: a.number, Folds: a.folds}
 	a.folds = nil
-	n := 0
-	for _, c := range calls {
-		from, to := c.next()
-		n += to - from
-	}
-	call.Records = make([]queue.Record, 0, n)
-	for _, c := range calls {
-		from, to := c.next()
-		a.keep(c, from, to, call.Number, len(call.Records))
-		call.Records = append(call.Records, c.records[from:to]...)
-	}
+	n := a.fill(&call, calls)
 	receipt, err := a.append(call, calls)
 	switch {
 	case err == nil:
 		a.kept(calls, &receipt)
 		a.folds = foldPiles(receipt.Piles)
-		a.accepted(calls, &receipt, len(call.Records))
+		a.accepted(calls, &receipt, n)
 	case errors.Is(err, queue.ErrUnknown):
 		a.finish(calls, &unknownError{err})
 	case errors.Is(err, queue.ErrFull):
@@ -219,6 +209,48 @@ func (a *appender[T]) call(calls []*appending[T]) bool {
 		a.finish(calls, err)
 	}
 	return true
+}
+
+// fill puts the records of adding calls into a call, and returns how many they are. Merges of
+// a key become one record as far as they can, unless somebody here waits for one of them: the queue
+// tells of a pile, to be folded, only so many records at a time.
+func (a *appender[T]) fill(call *queue.Call, calls []*appending[T]) (n int) {
+	for _, c := range calls {
+		from, to := c.next()
+		n += to - from
+	}
+	call.Records = make([]queue.Record, 0, n)
+	var last map[string]int // of keys whose last record in the call may be folded: where that is
+	for _, c := range calls {
+		from, to := c.next()
+		var places []int // of the records in the call, if it matters
+		for i := from; i < to; i++ {
+			r := &c.records[i]
+			known := c.locals != nil && c.locals[i] != nil
+			if c.locals != nil {
+				places = append(places, len(call.Records))
+			}
+			switch at, ok := last[r.Key]; {
+			case known || r.Replaces():
+				delete(last, r.Key)
+			case !ok:
+				if last == nil {
+					last = make(map[string]int)
+				}
+				last[r.Key] = len(call.Records)
+			default:
+				one := foldInto(call.Records[at:at+1:at+1], r)
+				if len(one) == 1 {
+					call.Records[at] = one[0]
+					continue
+				}
+				last[r.Key] = len(call.Records)
+			}
+			call.Records = append(call.Records, *r)
+		}
+		a.keep(c, from, call.Number, places)
+	}
+	return n
 }
 
 // accepted ends adding calls that are in the queue, and puts one of which only a part is

@@ -111,11 +111,11 @@ func (f *feed[T]) settleThenReserve(ctx context.Context, want queue.Want, ends .
 
 // keep remembers what belongs to the records of an adding call that is about to be
 // appended: the answer may come after they were reserved.
-func (f *feed[T]) keep(c *appending[T], from, to int, number uint64, first int) {
-	for i := from; c.locals != nil && i < to; i++ {
-		if l := c.locals[i]; l != nil {
-			l.number, l.index = number, first+i-from
-			f.locals.add(c.records[i].Key, l)
+func (f *feed[T]) keep(c *appending[T], from int, number uint64, places []int) {
+	for i, at := range places {
+		if l := c.locals[from+i]; l != nil {
+			l.number, l.index = number, at
+			f.locals.add(c.records[from+i].Key, l)
 		}
 	}
 }

@@ -11,8 +11,7 @@
 // a delete or one that only says that the key has changed, takes the place of what waits
 // for its key. So a queue grows with the number of keys that are behind, never with the
 // number of changes, and the further behind the sender is the less it has to send. Merges
-// do not replace each other: the adder folds them, up to PileLimit of a key with each call.
-// So a key that only gets merges, and more of them a call than that, grows until it is sent.
+// do not replace each other: the adder folds them, in its call and in what waits.
 //
 // Holders reserve keys, oldest first, each reservation with a random token, and settle them
 // when they know what became of them. Nobody else gets a key meanwhile; what is appended to

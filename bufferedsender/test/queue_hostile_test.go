@@ -550,6 +550,32 @@ func TestEachCallerThatWaitsForRoomInVainIsToldThatTheQueueIsFull(t *testing.T) 
 	})
 }
 
+// Merges do not replace each other, and the queue tells of the first few of a pile only.
+func TestKeyThatIsMergedAllTheTimeDoesNotGrow(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.adder(sendertest.Options{})
+		for n := range 30 {
+			var actions []sendertest.Action
+			for i := range 1000 {
+				actions = append(actions, models.MergeOrUploadAction(sendertest.Hotel{ID: fmt.Sprint("hot-", i%3), Rooms: 1 + n*1000 + i}))
+			}
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), actions...))
+		}
+		assert.Equal(t, int64(30_000), s.Stats().Appended)
+		all, err := q.queue.Inspect(context.Background(), queue.Inspection{})
+		require.NoError(t, err)
+		require.Len(t, all, 3)
+		for i := range all {
+			assert.Less(t, len(all[i].Waiting), 2*queue.PileLimit, "records of a key that has changed ten thousand times")
+		}
+		sends := q.sender(sendertest.Options{})
+		q.drained()
+		assert.Equal(t, [...]int{30_000, 29_998, 29_999}, [...]int{q.rooms("hot-0"), q.rooms("hot-1"), q.rooms("hot-2")})
+		require.NoError(t, sends.Close(q.within(time.Minute)))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 // The caller has left while its call was under way, and was told that it is not known.
 func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
