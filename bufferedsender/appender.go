@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
@@ -211,48 +210,6 @@ func (a *appender[T]) call(calls []*appending[T]) bool {
 	return true
 }
 
-// fill puts the records of adding calls into a call, and returns how many they are. Merges of
-// a key become one record as far as they can, unless somebody here waits for one of them: the queue
-// tells of a pile, to be folded, only so many records at a time.
-func (a *appender[T]) fill(call *queue.Call, calls []*appending[T]) (n int) {
-	for _, c := range calls {
-		from, to := c.next()
-		n += to - from
-	}
-	call.Records = make([]queue.Record, 0, n)
-	var last map[string]int // of keys whose last record in the call may be folded: where that is
-	for _, c := range calls {
-		from, to := c.next()
-		var places []int // of the records in the call, if it matters
-		for i := from; i < to; i++ {
-			r := &c.records[i]
-			known := c.locals != nil && c.locals[i] != nil
-			if c.locals != nil {
-				places = append(places, len(call.Records))
-			}
-			switch at, ok := last[r.Key]; {
-			case known || r.Replaces():
-				delete(last, r.Key)
-			case !ok:
-				if last == nil {
-					last = make(map[string]int)
-				}
-				last[r.Key] = len(call.Records)
-			default:
-				one := foldInto(call.Records[at:at+1:at+1], r)
-				if len(one) == 1 {
-					call.Records[at] = one[0]
-					continue
-				}
-				last[r.Key] = len(call.Records)
-			}
-			call.Records = append(call.Records, *r)
-		}
-		a.keep(c, from, call.Number, places)
-	}
-	return n
-}
-
 // accepted ends adding calls that are in the queue, and puts one of which only a part is
 // first in line again.
 func (a *appender[T]) accepted(calls []*appending[T], receipt *queue.Receipt, n int) {
@@ -330,16 +287,20 @@ func (a *appender[T]) waitsFor(calls []*appending[T], err error) bool {
 			c.end(&unknownError{err})
 		}
 	}
-	a.full = waits
-	if waits {
-		a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool {
-			if !w.wait {
-				w.end(fmt.Errorf("%w: %w", ErrQueueFull, err))
-			}
-			return !w.wait
-		})
+	if a.full = waits; waits {
+		a.letGo(fmt.Errorf("%w: %w", ErrQueueFull, err))
 	}
 	return waits
+}
+
+// letGo ends those behind that do not wait for room: nor do they wait for those who do.
+func (a *appender[T]) letGo(err error) {
+	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool {
+		if !w.wait {
+			w.end(err)
+		}
+		return !w.wait
+	})
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -381,13 +342,7 @@ func (a *appender[T]) refused(calls []*appending[T], err error) bool {
 	}
 	c.try = 0
 	a.full = true
-	// Who does not wait for room does not wait for those who do.
-	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool {
-		if !w.wait {
-			w.end(err)
-		}
-		return !w.wait
-	})
+	a.letGo(err)
 	return false
 }
 
@@ -445,36 +400,4 @@ func (a *appender[T]) state() (position queue.Position, appended int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.position, a.appended
-}
-
-// foldPiles makes as few records as can be of each pile.
-func foldPiles(piles []queue.Pile) (folds []queue.Fold) {
-	for i := range piles {
-		pile := piles[i].Records
-		var folded []queue.Record
-		for j := range pile {
-			folded = foldInto(folded, &pile[j])
-		}
-		if len(folded) < len(pile) {
-			folds = append(folds, queue.Fold{Key: piles[i].Key, Count: len(pile), Last: pile[len(pile)-1].Seq, Records: folded})
-		}
-	}
-	return folds
-}
-
-// foldInto puts a record behind others, or merges it into the last one.
-func foldInto(folded []queue.Record, r *queue.Record) []queue.Record {
-	if len(folded) == 0 || len(folded[len(folded)-1].Body) > largestFold {
-		return append(folded, *r)
-	}
-	last := &folded[len(folded)-1]
-	if last.Op == "" || r.Op == "" {
-		return append(folded, *r)
-	}
-	typ, body, ok := fold.Actions(last.Op, last.Body, r.Op, r.Body)
-	if !ok {
-		return append(folded, *r)
-	}
-	last.Op, last.Body, last.Class = typ, body, min(last.Class, r.Class)
-	return folded
 }

@@ -23,37 +23,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// faulty is a queue whose answers a test changes.
-type faulty struct {
-	*memqueue.Queue
-	append  func(call queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error)
-	reserve func(next func() ([]queue.Lease, error)) ([]queue.Lease, error)
-}
-
-func (q *faulty) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
-	next := func() (queue.Receipt, error) { return q.Queue.Append(ctx, call) }
-	if q.append == nil {
-		return next()
-	}
-	return q.append(call, next)
-}
-
-func (q *faulty) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
-	next := func() ([]queue.Lease, error) { return q.Queue.Reserve(ctx, want) }
-	if q.reserve == nil {
-		return next()
-	}
-	return q.reserve(next)
-}
-
-func (q *faulty) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
-	if stale, failed, err = q.Settle(ctx, ends...); err != nil {
-		return nil, stale, failed, err
-	}
-	leases, err = q.Reserve(ctx, want)
-	return leases, stale, nil, err
-}
-
 // An accepted change is replaced in the queue by one whose caller gives up.
 func TestChangeIsNotLostBecauseTheCallerOfALaterOneGaveUp(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
@@ -203,9 +172,9 @@ func TestWhatIsReservedWhileSendingComesToBeHeldIsGivenBack(t *testing.T) {
 func TestAppendThatMayHaveBeenAppliedIsNeverSaidNotToBeKept(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		n := 0
-		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+		f := &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			if n++; n == 1 {
-				_, _ = next() // applied, and the answer is lost
+				_, _ = next(call) // applied, and the answer is lost
 				return queue.Receipt{}, queue.ErrUnknown
 			}
 			return queue.Receipt{}, fmt.Errorf("%w: connection refused", queue.ErrFailed)
@@ -229,9 +198,9 @@ func TestAddingCallIsNotOvertakenByALaterOneWhileTheQueueIsFull(t *testing.T) {
 		_, err := q.queue.Append(ctx, full)
 		require.NoError(t, err)
 		began := time.Now()
-		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+		f := &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			time.Sleep(2 * time.Second)
-			return next()
+			return next(call)
 		}}
 		s := q.sender(sendertest.Options{Queue: f})
 		s.Pause()
@@ -579,9 +548,9 @@ func TestKeyThatIsMergedAllTheTimeDoesNotGrow(t *testing.T) {
 // The caller has left while its call was under way, and was told that it is not known.
 func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
-		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			time.Sleep(2 * time.Second)
-			return next()
+			return next(call)
 		}}})
 		s.Pause()
 		synctest.Wait()
@@ -606,9 +575,9 @@ func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
 // The caller of the first call has left, and its memory is used for the next one, while the queue has not copied it.
 func TestCallWhoseCallerHasLeftKeepsItsDocuments(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
-		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			time.Sleep(2 * time.Second)
-			return next()
+			return next(call)
 		}}})
 		for i := range 20 { // the pool of memory drops some under the race detector
 			err := s.UploadDocuments(q.within(time.Second), sendertest.Hotel{ID: fmt.Sprint("first-", i), Rooms: 1000 + i})
@@ -627,9 +596,9 @@ func TestCallWhoseCallerHasLeftKeepsItsDocuments(t *testing.T) {
 
 func TestTryIndexDocumentsDoesNotWaitBehindThoseWhoWaitForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
-		f := &faulty{Queue: q.queue, append: func(_ queue.Call, next func() (queue.Receipt, error)) (queue.Receipt, error) {
+		f := &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			time.Sleep(100 * time.Millisecond)
-			return next()
+			return next(call)
 		}}
 		s := q.sender(sendertest.Options{Queue: f})
 		s.Pause()

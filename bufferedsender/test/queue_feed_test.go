@@ -26,8 +26,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// odd is a queue of which a test changes more answers than of a faulty one.
-type odd struct {
+// faulty is a queue whose answers a test changes.
+type faulty struct {
 	*memqueue.Queue
 	reserve func(next func() ([]queue.Lease, error)) ([]queue.Lease, error)
 	append  func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error)
@@ -36,7 +36,7 @@ type odd struct {
 	watch   func(wake func()) (stop func())
 }
 
-func (q *odd) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
+func (q *faulty) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
 	next := func(c queue.Call) (queue.Receipt, error) { return q.Queue.Append(ctx, c) }
 	if q.append == nil {
 		return next(call)
@@ -44,7 +44,7 @@ func (q *odd) Append(ctx context.Context, call queue.Call) (queue.Receipt, error
 	return q.append(call, next)
 }
 
-func (q *odd) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
+func (q *faulty) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
 	next := func() ([]queue.Lease, error) { return q.Queue.Reserve(ctx, want) }
 	if q.reserve == nil {
 		return next()
@@ -52,7 +52,7 @@ func (q *odd) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, erro
 	return q.reserve(next)
 }
 
-func (q *odd) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
+func (q *faulty) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
 	next := func() ([]queue.Lease, []queue.Lease, error) { return q.Queue.Settle(ctx, ends...) }
 	if q.settle == nil {
 		return next()
@@ -60,7 +60,7 @@ func (q *odd) Settle(ctx context.Context, ends ...queue.End) (stale, failed []qu
 	return q.settle(ends, next)
 }
 
-func (q *odd) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+func (q *faulty) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	if stale, failed, err = q.Settle(ctx, ends...); err != nil {
 		return nil, stale, failed, err
 	}
@@ -68,7 +68,7 @@ func (q *odd) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) 
 	return leases, stale, nil, err
 }
 
-func (q *odd) Settled(ctx context.Context, at queue.Position) (bool, error) {
+func (q *faulty) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	next := func() (bool, error) { return q.Queue.Settled(ctx, at) }
 	if q.settled == nil {
 		return next()
@@ -76,7 +76,7 @@ func (q *odd) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	return q.settled(at, next)
 }
 
-func (q *odd) Watch(wake func()) (stop func()) {
+func (q *faulty) Watch(wake func()) (stop func()) {
 	if q.watch == nil {
 		return q.Queue.Watch(wake)
 	}
@@ -87,7 +87,7 @@ func (q *odd) Watch(wake func()) (stop func()) {
 func TestDocumentsThatTheIndexLacksAPropertyForAreHeldAndNotReservedInALoop(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		calls := 0
-		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			if calls++; calls == 1000 {
 				time.Sleep(24 * time.Hour) // else the test would not end
 			}
@@ -223,7 +223,7 @@ func TestPausedSenderGivesBackAKeyThatComesForTheProbe(t *testing.T) {
 		q.down.Store(true)
 		var s *bufferedsender.BufferedSender[sendertest.Hotel]
 		var pause atomic.Bool
-		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			leases, err := next()
 			if len(leases) == 1 && pause.CompareAndSwap(true, false) {
 				s.Pause()
@@ -338,7 +338,7 @@ func TestMemoryOfAnAdderDoesNotGrowWithWhatWaits(t *testing.T) {
 func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var lost atomic.Pointer[queue.Position]
-		f := &odd{Queue: q.queue, settled: func(at queue.Position, next func() (bool, error)) (bool, error) {
+		f := &faulty{Queue: q.queue, settled: func(at queue.Position, next func() (bool, error)) (bool, error) {
 			if p := lost.Load(); p != nil && at <= *p {
 				return false, queue.ErrLost
 			}
@@ -373,7 +373,7 @@ func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
 func TestCallbackIsNotLostWhenCloseIsAlmostDone(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var slow atomic.Bool
-		f := &odd{Queue: q.queue}
+		f := &faulty{Queue: q.queue}
 		f.settle = func(_ []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
 			if slow.Load() {
 				time.Sleep(time.Minute)
@@ -414,7 +414,7 @@ func TestCallOfWhichAPartIsKeptIsRepeatedUntilThereIsRoom(t *testing.T) {
 		var room atomic.Bool
 		kept := map[string]bool{}
 		var last uint64
-		f := &odd{Queue: q.queue}
+		f := &faulty{Queue: q.queue}
 		other := queue.NewID()
 		n := uint64(0)
 		f.append = func(call queue.Call, _ func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
@@ -456,7 +456,7 @@ func TestCallOfWhichAPartIsKeptIsRepeatedUntilThereIsRoom(t *testing.T) {
 func TestContinueReturnsAlsoAfterOneThatGaveUpWaitingForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
 		var slow atomic.Bool
-		s := q.sender(sendertest.Options{Queue: &odd{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
+		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			if slow.Load() {
 				time.Sleep(2 * time.Second)
 			}
@@ -615,7 +615,7 @@ func TestFoldedActionsOfALostLeaseDoNotSpin(t *testing.T) {
 func TestLoaderThatFailsDoesNotChurnTheQueue(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		calls, ends := 0, 0
-		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			calls++
 			return next()
 		}, settle: func(e []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
@@ -684,7 +684,7 @@ func TestAKeyThatTheServiceCannotDigestDoesNotKeepTheBreakerOpen(t *testing.T) {
 func TestDocumentsPassThoseThatAreHeldApart(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		calls := 0
-		f := &odd{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			if calls++; calls == 3000 {
 				time.Sleep(24 * time.Hour) // else the test would not end
 			}
