@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
@@ -54,6 +55,7 @@ type payload[T any] struct {
 type own struct {
 	tag       any
 	onOutcome func(models.Outcome)
+	until     func() time.Duration // see models.RawAction
 }
 
 // tag returns the tag of the action.
@@ -190,8 +192,12 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		c.scratch.Truncate(before)
 		return errAdderOnly
 	}
-	if action.OnOutcome != nil || action.Tag != nil && !c.s.observer.wantsActions {
-		value.own = &own{tag: action.Tag, onOutcome: action.OnOutcome}
+	var until func() time.Duration
+	if c.raw != nil {
+		until = c.raw.Until
+	}
+	if action.OnOutcome != nil || until != nil || action.Tag != nil && !c.s.observer.wantsActions {
+		value.own = &own{tag: action.Tag, onOutcome: action.OnOutcome, until: until}
 	}
 	if len(c.waiters) > 0 {
 		value.waiter, c.waiters = &c.waiters[0], c.waiters[1:]

@@ -18,6 +18,7 @@ type RawSender struct{ sender rawTarget }
 // rawTarget is a BufferedSender of any T.
 type rawTarget interface {
 	addRaw(ctx context.Context, actions []models.RawAction) error
+	info() models.SenderInfo
 	addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 	holdKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error
 	Contains(keys ...string) []bool
@@ -31,6 +32,23 @@ func (s *BufferedSender[T]) Raw() *RawSender { return &RawSender{s} }
 func (r *RawSender) Add(ctx context.Context, actions ...models.RawAction) error {
 	return r.sender.addRaw(orBackground(ctx), actions)
 }
+
+// Offer is Add that returns how many it has accepted, which are the first ones, for those
+// that do not know this package. An error with a method Rejected that returns true is
+// about the action behind them.
+func (r *RawSender) Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error) {
+	err = r.sender.addRaw(orBackground(ctx), actions)
+	if err == nil {
+		return len(actions), nil
+	}
+	if failed := (*AddError)(nil); errors.As(err, &failed) {
+		accepted = failed.Accepted
+	}
+	return accepted, err
+}
+
+// Info returns what the sender is like.
+func (r *RawSender) Info() models.SenderInfo { return r.sender.info() }
 
 // AddAndWait adds actions and waits for their outcomes, like
 // BufferedSender.IndexDocumentsAndWait.
@@ -72,6 +90,15 @@ func (s *BufferedSender[T]) addRaw(ctx context.Context, actions []models.RawActi
 	return s.addAll(ctx, len(actions), true, rawAdder[T](actions))
 }
 
+func (s *BufferedSender[T]) info() models.SenderInfo {
+	limits := s.Limits()
+	return models.SenderInfo{
+		MaxBufferedActions: limits.MaxBufferedActions, MaxBufferedBytes: limits.MaxBufferedBytes,
+		RequestTimeout: s.options.RequestTimeout, UnknownWait: s.options.UnknownWait,
+		Queued: s.feed != nil, Closed: s.publisher.Closing(),
+	}
+}
+
 func (s *BufferedSender[T]) addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 	return s.addAndWait(ctx, len(actions), rawAdder[T](actions), func(i int) (string, models.ActionType) {
 		return actions[i].Key, actions[i].Type
@@ -83,6 +110,9 @@ func rawAdder[T any](actions []models.RawAction) addOne[T] {
 		a := &actions[i]
 		if !a.Type.Valid() {
 			return "", unknownType(a.Type)
+		}
+		if a.Until != nil && c.s.feed != nil {
+			return a.Key, errors.New("the action has Until, and the sender a Queue, which has leases of its own: give it to a sender without one")
 		}
 		// The field is needed to write a delete that has no document, and to compare the keys
 		// where nobody has said that documents have them elsewhere.

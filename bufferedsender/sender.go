@@ -99,8 +99,9 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
 		contain: s.observer.contain,
 	}
+	sending.lasts = untilOf[T]
 	if s.feed != nil {
-		sending.lasts = s.feed.lasts
+		sending.lasts = s.feed.lasts // whose actions have no Until
 	}
 	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
 		Transport:      sending,
@@ -161,6 +162,9 @@ func (s *BufferedSender[T]) goesBack(v *payload[T]) bool { return s.feed != nil 
 // leave says of an action that is about to travel whether it may.
 func (s *BufferedSender[T]) leave(it *item[T]) bool {
 	if s.feed != nil && !s.feed.mayTravel(it) {
+		return false
+	}
+	if !lasting(it, s.options.RequestTimeout/10) {
 		return false
 	}
 	if leave(it) {

@@ -30,7 +30,7 @@ type transport[T any] struct {
 	contain      func(handler string) // to be deferred around the code of others
 
 	// lasts says how long a request may take because of the leases of its actions, if
-	// they have any; nil without a queue.
+	// they have any.
 	lasts func(batch *batch[T]) (time.Duration, bool)
 }
 

@@ -1,6 +1,9 @@
 package models
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // RawAction is an action whose document is JSON already: what a queue, an outbox or a
 // file of dead letters keeps. The Raw method of a buffered sender gives what takes it.
@@ -18,4 +21,27 @@ type RawAction struct {
 	// Tag and OnOutcome are as in IndexDocumentsAction.
 	Tag       any
 	OnOutcome func(Outcome)
+	// Until says for how much longer a request with the action may go on: whoever has
+	// leased the key must not be waited for when the lease ends. It is asked before each
+	// request, which is cut off after that time. If it is less than a tenth of the sender's
+	// RequestTimeout the action is not sent any more, and ends as if it had been withdrawn. It is called on
+	// the sender's goroutines and must not block. nil means for ever. A sender with a Queue
+	// refuses it: there the queue has the leases.
+	Until func() time.Duration
+}
+
+// SenderInfo is what whoever feeds a buffered sender has to know of it.
+type SenderInfo struct {
+	// MaxBufferedActions and MaxBufferedBytes are what its buffer takes at the most.
+	MaxBufferedActions int
+	MaxBufferedBytes   int64
+	// RequestTimeout is how long a request takes at the most; negative: there is no bound.
+	RequestTimeout time.Duration
+	// UnknownWait is how long a key waits after a request that was cut off; not positive: not at
+	// all.
+	UnknownWait time.Duration
+	// Queued says that it has a durable queue, and so leases of its own.
+	Queued bool
+	// Closed says that it accepts nothing any more.
+	Closed bool
 }

@@ -39,6 +39,8 @@ const (
 	http     = "net/http"
 	sql      = "database/sql/..."
 	goredis  = "github.com/redis/go-redis/v9"
+	pgx      = "github.com/jackc/pgx/v5/..."
+	modernc  = "modernc.org/sqlite/..."
 )
 
 // otelAPI is what a library may import of OpenTelemetry: not the SDK, which is
@@ -112,9 +114,18 @@ var Rules = []Rule{
 	},
 	{Folder: "bufferedsender/queue/memqueue", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/..."}, Not: []string{http, sql}},
 
+	// Any driver will do: those of PostgreSQL and SQLite are for tests and samples.
+	{
+		Folder: "bufferedsender/outbox", May: append([]string{"./models/...", "./bufferedsender/internal/fold"}, otelAPI...),
+		Not: []string{http},
+	},
+	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", pgx}, Not: []string{http}},
+
 	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
 	{Folder: "samples/observability", May: append(append([]string{azcore, "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
+	{Folder: "samples/outbox", May: append([]string{azcore, pgx, modernc, "./samples/internal/..."}, public...)},
+	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, "./cmd/azsearch/internal/..."}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/..."}},
 	// They serve any queue, so they know none of the back ends.
@@ -159,6 +170,7 @@ var TestsMay = []string{
 	goleak,
 	"go.opentelemetry.io/otel/...",
 	azcore,
+	pgx, modernc, // the drivers that the outbox is tried with
 	"go.yaml.in/yaml/v3", // the recorded exchanges; testify brings the same one
 }
 

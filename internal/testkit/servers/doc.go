@@ -1,6 +1,6 @@
-// Package servers starts real servers for tests: redis-server, and a Redis Cluster of three
-// masters with a replica each. Nothing but _test.go files and the benchmarks of the module bench
-// imports it.
+// Package servers starts real servers for tests: redis-server, a Redis Cluster of three
+// masters with a replica each, and PostgreSQL. Nothing but _test.go files and the benchmarks of
+// the module bench imports it.
 //
 // Servers listen on free ports of 127.0.0.1, keep their data in a temporary directory, and are
 // processes of the test's own: whoever kills one kills nobody else's. A package that uses them
@@ -8,8 +8,9 @@
 //
 //	func TestMain(m *testing.M) { servers.Main(m) }
 //
-// Redis and Cluster are started by the first test that asks, and shared by all tests of the
-// process; those of NewRedis and NewCluster belong to one test, which may do to them what it likes.
+// Redis, Cluster and Postgres are started by the first test that asks, and shared by all tests of
+// the process; those of NewRedis, NewCluster and NewPostgres belong to one test, which may do to
+// them what it likes. PostgreSQL runs as the user postgres where the test is root's.
 //
 // Where the programs are not installed the tests are skipped, with a message that says what is
 // missing. With AZSEARCH_TEST_SERVERS=required in the environment they fail instead.

@@ -3,6 +3,7 @@ package servers
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,9 @@ type Process struct {
 	argv  []string
 	ready func() error // nil when the server answers
 
+	prepare func(*exec.Cmd) error // what is to be set before it is started
+	family  bool                  // it has children, which are killed and stopped with it
+
 	mu    sync.Mutex
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process of cmd has ended
@@ -39,7 +43,14 @@ func (p *Process) start() error {
 	defer log.Close() // the server has its own descriptor
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
-	dieWithParent(cmd)
+	if p.family {
+		// A pipe, which Wait reads until the last child that holds it is gone as well. Nothing
+		// is written there.
+		cmd.Stdout = io.Discard
+	}
+	if err := p.prepare(cmd); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -68,17 +79,43 @@ func (p *Process) end() error {
 	if p.cmd == nil {
 		return nil
 	}
-	err := p.cmd.Process.Signal(syscall.SIGKILL)
-	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("%s: %w", p.name, err)
+	if err := p.send(syscall.SIGKILL, true); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
 	}
 	<-p.ended
 	p.cmd = nil
 	return nil
 }
 
-// Kill ends the server as kill -9 does, and returns when its process is gone. A server that
-// has ended already is left at that.
+// send sends a signal to the server, and to its children if they are meant as well. p.mu is held.
+func (p *Process) send(s syscall.Signal, children bool) error {
+	var family []*os.Process
+	// Stopped, it starts no others meanwhile. When it is gone, its number may be somebody else's.
+	if p.family && children && p.cmd.Process.Signal(sigStop) == nil {
+		pids, err := childrenOf(p.cmd.Process.Pid)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		for _, pid := range pids {
+			if child, err := os.FindProcess(pid); err == nil {
+				family = append(family, child)
+			}
+		}
+	}
+	// The server first: it would start new ones in place of those that are killed.
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	for _, child := range family {
+		if err := child.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// Kill ends the server as kill -9 does, with all of its processes if there are several, and
+// returns when they are gone. A server that has ended already is left at that.
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	if err := p.kill(); err != nil {
@@ -114,8 +151,8 @@ func (p *Process) signal(t testing.TB, s syscall.Signal) {
 	if p.cmd == nil {
 		t.Fatalf("%s does not run", p.name)
 	}
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatalf("%s: %v", p.name, err)
+	if err := p.send(s, true); err != nil {
+		t.Fatal(err)
 	}
 }
 

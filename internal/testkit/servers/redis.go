@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -99,7 +100,7 @@ func tryRedis(server, cli string, args []string) (*RedisServer, error) {
 		server, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
 		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction",
 	}, args...)
-	r.ready = r.ping
+	r.ready, r.prepare = r.ping, func(cmd *exec.Cmd) error { dieWithParent(cmd, syscall.SIGKILL); return nil }
 	if err := r.start(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

@@ -38,14 +38,18 @@ func (s thenStop) Run() int {
 func program(t testing.TB, name, install string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
+	if err != nil {
+		missing(t, name, install)
 	}
+	return path
+}
+
+func missing(t testing.TB, name, install string) {
+	t.Helper()
 	if os.Getenv(Required) == "required" {
 		t.Fatalf("%s is not installed, and %s=required: %s", name, Required, install)
 	}
 	t.Skipf("DID NOT RUN: %s is not installed: %s", name, install)
-	return ""
 }
 
 // shared keeps a server that is started once for all tests of the process.
@@ -64,6 +68,14 @@ var atExit struct {
 // test that asks fails with the reason.
 func (s *shared[S]) get(t testing.TB, start func() (S, func() error, error)) S {
 	t.Helper()
+	value, err := s.try(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func (s *shared[S]) try(start func() (S, func() error, error)) (S, error) {
 	s.once.Do(func() {
 		var stop func() error
 		if s.value, stop, s.err = start(); s.err == nil {
@@ -72,10 +84,7 @@ func (s *shared[S]) get(t testing.TB, start func() (S, func() error, error)) S {
 			atExit.mu.Unlock()
 		}
 	})
-	if s.err != nil {
-		t.Fatal(s.err)
-	}
-	return s.value
+	return s.value, s.err
 }
 
 func stopShared() (errs []error) {

@@ -1,0 +1,68 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the drivers under test
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+)
+
+// database is one that outboxes are tried on.
+type database struct {
+	*sql.DB
+	dialect Dialect
+	url     string // for further processes and pools
+}
+
+// onBoth runs a test on SQLite and on PostgreSQL.
+func onBoth(t *testing.T, test func(t *testing.T, db database)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, newSQLite(t)) })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, newPostgres(t)) })
+}
+
+// newSQLite returns an empty database with the tables of an outbox.
+func newSQLite(t testing.TB) database {
+	return open(t, SQLite, "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)&_txlock=immediate")
+}
+
+func newPostgres(t testing.TB) database { return open(t, PostgreSQL, servers.Postgres(t).Database(t)) }
+
+func open(t testing.TB, d Dialect, url string) database {
+	t.Helper()
+	db := database{openPool(t, d, url), d, url}
+	require.NoError(t, Migrate(context.Background(), db.DB, d, nil))
+	return db
+}
+
+// openPool opens a database once more, as another process would.
+func openPool(t testing.TB, d Dialect, url string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(map[Dialect]string{SQLite: "sqlite", PostgreSQL: "pgx"}[d], url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// exec runs statements.
+func (db database) exec(t testing.TB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
+	}
+}
+
+// inTx commits what write has written.
+func (db database) inTx(t testing.TB, write func(tx *sql.Tx) error) {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	require.NoError(t, write(tx))
+	require.NoError(t, tx.Commit())
+}

@@ -1,0 +1,140 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// DeadLetter is a row that the service, or the sender, has refused for good.
+type DeadLetter struct {
+	Row
+	// Status is what the service has answered, 0 if the row was not sent.
+	Status int
+	// Reason and Message say why.
+	Reason  string
+	Message string
+	// Died is when, by the clock of the database.
+	Died time.Time
+	// Newer is the number of a later row of the key that was applied since, 0 if there is none.
+	Newer int64
+}
+
+// DeadLetters returns the dead letters of the queue with numbers above after, at most limit of them.
+func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit int) ([]DeadLetter, error) {
+	if err := t.ready(); err != nil {
+		return nil, err
+	}
+	var all []DeadLetter
+	err := each(ctx, db, func(rows *sql.Rows) error {
+		var l DeadLetter
+		var op string
+		var written, died int64
+		err := rows.Scan(&l.Seq, &l.Class, &l.Key, &op, (*[]byte)(&l.Body), &written, &l.Attempts, &l.Status, &l.Reason, &l.Message, &died, &l.Newer)
+		l.Op, l.Written, l.Died = models.ActionType(op), time.UnixMilli(written), time.UnixMilli(died)
+		all = append(all, l)
+		return err
+	}, t.text(`SELECT seq, class, key, op, body, written, attempts, status, reason, message, died, newer FROM {t}_dead
+		WHERE queue = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`), t.Queue, after, int64(max(limit, 0)))
+	return all, err
+}
+
+// ErrNewer says that a dead letter was left because its key has later rows.
+var ErrNewer = errors.New("there are later rows of the key, which the letter would overwrite")
+
+// ErrNoLetter says that there is no such dead letter.
+var ErrNoLetter = errors.New("there is no such dead letter")
+
+// Retry brings a dead letter back: it becomes a row again, with a new number, and is sent. A
+// letter with a body is left with ErrNewer if its key has later rows, applied or waiting. That
+// cannot see a transaction which is under way: call it in a transaction that has locked the
+// entity, or write the entity anew instead. A letter with only a key can always come back.
+//
+// tx is a transaction; on a *sql.DB it makes one.
+func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
+	if err := t.ready(); err != nil {
+		return err
+	}
+	if db, ok := tx.(*sql.DB); ok {
+		return inTransaction(ctx, db, t.data, func(c *sql.Conn) error { return t.Retry(ctx, c, seq) })
+	}
+	letters, err := t.DeadLetters(ctx, tx, seq-1, 1)
+	if err != nil {
+		return err
+	}
+	if len(letters) == 0 || letters[0].Seq != seq {
+		return fmt.Errorf("outbox: %q has no dead letter %d: %w", t.Queue, seq, ErrNoLetter)
+	}
+	l := letters[0]
+	if l.Op != "" {
+		var waiting int
+		if err := one(ctx, tx, &waiting, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t} WHERE queue = ?1 AND key = ?2 AND seq > ?3 LIMIT 1) w`), t.Queue, l.Key, seq); err != nil {
+			return err
+		}
+		if waiting > 0 || l.Newer > 0 {
+			return fmt.Errorf("outbox: dead letter %d of %q: %w", seq, l.Key, ErrNewer)
+		}
+	}
+	result, err := tx.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2`), t.Queue, seq)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err == nil && n == 0 {
+		return fmt.Errorf("outbox: %q has no dead letter %d: %w", t.Queue, seq, ErrNoLetter)
+	}
+	b := newBatch(1)
+	var body any
+	if l.Body != nil {
+		body = string(l.Body)
+	}
+	b.add(l.Key, l.Op, body)
+	return t.write(ctx, tx, l.Class, b)
+}
+
+// Discard deletes dead letters by their numbers, and returns how many there were.
+func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (int64, error) {
+	if err := t.ready(); err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, seq := range seqs {
+		result, err := db.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2`), t.Queue, seq)
+		if err != nil {
+			return n, err
+		}
+		affected, err := result.RowsAffected()
+		if err != nil {
+			return n, err
+		}
+		n += affected
+	}
+	return n, nil
+}
+
+// buried notifies of a row that has become a dead letter.
+func (r *Relay) buried(l letter) {
+	if r.opts.Dead == nil {
+		r.opts.Logger.Error("outbox: a row was refused for good and is a dead letter now",
+			"queue", r.table.Queue, "seq", l.seq, "status", l.status, "reason", l.reason.String())
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			r.opts.Logger.Error("outbox: RelayOptions.Dead panicked", "panic", v)
+		}
+	}()
+	r.opts.Dead(DeadLetter{Row: l.public(), Status: l.status, Reason: l.reason.String(), Message: clean(l.message), Died: time.Now()})
+}
+
+// clean makes text that every database takes.
+func clean(s string) string {
+	if len(s) > 4000 {
+		s = s[:4000]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}

@@ -1,0 +1,570 @@
+package outbox
+
+import (
+	"container/heap"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// row is a row in hand.
+type row struct {
+	seq     int64
+	written int64
+	key     string
+	op      models.ActionType
+	body    []byte
+	tries   int
+	class   uint8
+	part    uint8 // the range of its bucket
+	light   bool  // the body was dropped: it is superseded, or the key is aside
+}
+
+// replaces reports whether what waits before the row for its key is superfluous.
+func (r *row) replaces() bool {
+	return r.op == models.ActionTypeUpload || r.op == models.ActionTypeDelete || r.op == ""
+}
+
+// needsBody reports whether the row is sent with a body of its own.
+func (r *row) needsBody() bool { return r.op != "" && r.op != models.ActionTypeDelete }
+
+// desk is what a relay has in hand: the rows that it has read and that are not deleted yet, by
+// key. It does no I/O and takes the time as an argument; the loop owns it.
+type desk struct {
+	exports bool // rows are not folded: each is exported
+
+	entries map[string]*entry
+	seqs    map[int64]uint32   // of all rows in hand → the generation of the hold of its range
+	gone    map[int64]struct{} // deleted since the read that is under way began
+	reading bool
+	ready   [classes][]*entry
+	aside   asides
+	rows    int   // with or without a body, but for keys that are aside
+	asides  int   // rows of these
+	bytes   int64 // of bodies
+
+	flights [ranges]int // of each range
+	done    []row       // confirmed, to be deleted
+	dead    []letter
+	tried   []row // whose attempts are to be counted
+}
+
+// entry is a key in hand.
+type entry struct {
+	key    string
+	rows   []row // by number; the first of them are under way if flight is not nil
+	flight *flight
+	part   uint8
+	class  uint8
+	gen    uint32
+	queued bool  // in ready
+	apart  int64 // rows up to this number are sent one by one
+	tries  int
+	due    time.Time
+	at     int // in aside, from 1; 0: it is not
+}
+
+// letter is a row that was refused for good.
+type letter struct {
+	row
+	status  int
+	reason  models.Reason
+	message string
+}
+
+// step is what is to be done next about a flight.
+type step uint8
+
+const (
+	stepSend   step = iota
+	stepFetch       // the bodies of its rows
+	stepLoad        // the truth about its key
+	stepExport      // what its row means for other keys
+)
+
+// flight is a group of rows of a key that become one action, or those of an export.
+type flight struct {
+	entry   *entry
+	rows    []row
+	step    step
+	seq     int64 // of the last row
+	actions []models.RawAction
+	left    int // actions without an outcome
+	worst   models.Outcome
+	lease   *lease // under which it is sent
+	loop    *loop  // that has sent it
+}
+
+func newDesk(exports bool) *desk {
+	return &desk{exports: exports, entries: make(map[string]*entry), seqs: make(map[int64]uint32), gone: make(map[int64]struct{})}
+}
+
+// take takes rows that were read, but for those that are in hand, or have been deleted since. gen is that
+// of their range. It returns how many were new.
+func (d *desk) take(rows []row, gens *[ranges]uint32) (fresh int) {
+	for i := range rows {
+		r := &rows[i]
+		if _, known := d.seqs[r.seq]; known || gens[r.part] == 0 {
+			continue
+		}
+		if _, deleted := d.gone[r.seq]; deleted {
+			continue
+		}
+		d.seqs[r.seq] = gens[r.part]
+		fresh++
+		e := d.entries[r.key]
+		if e == nil {
+			e = &entry{key: r.key, part: r.part, class: r.class, gen: gens[r.part]}
+			d.entries[r.key] = e
+		}
+		d.insert(e, *r)
+	}
+	return fresh
+}
+
+// insert puts a row into its place among those of its key. One that comes too late goes first
+// of those that are not under way.
+func (d *desk) insert(e *entry, r row) {
+	first := e.under()
+	at := first + sort.Search(len(e.rows)-first, func(i int) bool { return e.rows[first+i].seq > r.seq })
+	e.rows = slices.Insert(e.rows, at, r)
+	d.bytes += int64(len(r.body))
+	e.tries = max(e.tries, r.tries)
+	if e.at != 0 {
+		d.asides++
+		d.lighten(&e.rows[at])
+		return
+	}
+	d.rows++
+	d.supersede(e)
+	d.enqueue(e)
+}
+
+// under is how many rows of a key are under way.
+func (e *entry) under() int {
+	if e.flight == nil {
+		return 0
+	}
+	return len(e.flight.rows)
+}
+
+// supersede drops the bodies of what waits and will not be sent: what is before a row that
+// replaces it and, of a key whose truth will be read, all.
+func (d *desk) supersede(e *entry) {
+	if d.exports {
+		return
+	}
+	waiting := e.rows[e.under():]
+	for len(waiting) > 0 && waiting[0].seq <= e.apart {
+		waiting = waiting[1:]
+	}
+	last, loads := -1, false
+	for i := range waiting {
+		if waiting[i].replaces() {
+			last = i
+		}
+		loads = loads || waiting[i].op == ""
+	}
+	for i := range waiting {
+		if i < last || loads {
+			d.lighten(&waiting[i])
+		}
+	}
+}
+
+func (d *desk) lighten(r *row) {
+	if r.needsBody() {
+		d.bytes -= int64(len(r.body))
+		r.body, r.light = nil, true
+	}
+}
+
+// enqueue has a key wait for being sent, if it has something that may be.
+func (d *desk) enqueue(e *entry) {
+	if e.queued || e.flight != nil || e.at != 0 || len(e.rows) == 0 {
+		return
+	}
+	e.queued = true
+	for i := range e.rows {
+		e.class = min(e.class, e.rows[i].class)
+	}
+	d.ready[e.class] = append(d.ready[e.class], e)
+}
+
+// next returns the next group of rows that is to be sent, of the most urgent class, or nil. open
+// says of a range whether anything of it may be sent.
+func (d *desk) next(open func(part uint8) bool) *flight {
+	for c := range d.ready {
+		for i, e := range d.ready[c] {
+			if !open(e.part) {
+				continue
+			}
+			if i == 0 {
+				d.ready[c][0] = nil
+				d.ready[c] = d.ready[c][1:]
+			} else {
+				d.ready[c] = slices.Delete(d.ready[c], i, i+1)
+			}
+			e.queued = false
+			return d.plan(e)
+		}
+	}
+	return nil
+}
+
+// plan makes a flight of the first rows of a key.
+func (d *desk) plan(e *entry) *flight {
+	f := &flight{entry: e, step: stepSend}
+	n := 1
+	switch loads := slices.IndexFunc(e.rows, func(r row) bool { return r.op == "" }); {
+	case d.exports:
+		f.step = stepExport
+	case e.rows[0].seq <= e.apart:
+		if e.rows[0].op == "" {
+			f.step = stepLoad
+		}
+	case loads >= 0:
+		n, f.step = len(e.rows), stepLoad
+	default:
+		n = foldable(e.rows)
+	}
+	f.rows = slices.Clone(e.rows[:n])
+	f.seq = f.rows[n-1].seq
+	if f.step != stepLoad && slices.ContainsFunc(f.needed(), func(r row) bool { return r.light }) {
+		f.step = stepFetch
+	}
+	e.flight = f
+	d.flights[e.part]++
+	return f
+}
+
+// land takes a flight off its key, and reports whether it was still the key's.
+func (d *desk) land(f *flight) bool {
+	e := f.entry
+	if e == nil || e.flight != f { // it was dropped meanwhile
+		return false
+	}
+	e.flight = nil
+	d.flights[e.part]--
+	return true
+}
+
+// needed are the rows of a group whose bodies count: from the last one on that replaces
+// the others.
+func (f *flight) needed() []row {
+	for i := len(f.rows) - 1; i > 0; i-- {
+		if f.rows[i].replaces() {
+			return f.rows[i:]
+		}
+	}
+	return f.rows
+}
+
+// foldable returns how many rows may become one action: all up to the last one that replaces
+// the others, and of the merges behind it as many as are worth a try.
+func foldable(rows []row) int {
+	last := len(rows) - 1
+	for last > 0 && !rows[last].replaces() {
+		last--
+	}
+	return min(len(rows), last+maxFold)
+}
+
+// maxFold is how many merges are folded into one action at the most.
+const maxFold = 256
+
+// make makes the action of a group whose bodies are there. What cannot be folded into it is
+// left for the next one.
+func (d *desk) make(f *flight, key string) models.RawAction {
+	rows := f.needed()
+	before := len(f.rows) - len(rows)
+	typ, body := rows[0].op, rows[0].body
+	n := 1
+	if len(rows) > 1 {
+		text := encoded(typ, body)
+		for ; n < len(rows); n++ {
+			folded, more, ok := fold.Actions(typ, text, rows[n].op, encoded(rows[n].op, rows[n].body))
+			if !ok || len(more) > maxBody {
+				break
+			}
+			typ, text = folded, more
+		}
+		if n > 1 {
+			body = []byte(document(text))
+		}
+	}
+	f.rows = f.rows[:before+n]
+	f.seq = f.rows[len(f.rows)-1].seq
+	if typ == models.ActionTypeDelete {
+		body = nil
+	}
+	return models.RawAction{Key: key, Type: typ, Document: body}
+}
+
+// encoded is an action as the folding wants it.
+func encoded(typ models.ActionType, body []byte) []byte {
+	if typ == models.ActionTypeDelete {
+		body = []byte("{}")
+	}
+	text, err := models.AppendEncoded(nil, typ, body)
+	if err != nil {
+		return nil // which folds with nothing: it is refused by itself
+	}
+	return text
+}
+
+// verdict is what is to become of a flight.
+type verdict uint8
+
+const (
+	confirmed verdict = iota
+	refused           // for good
+	failed            // it may succeed later
+	returned          // nothing has happened to it
+)
+
+func verdictOf(o models.Outcome) verdict {
+	switch {
+	case o.Completed():
+		return confirmed
+	case o.Rejected():
+		return refused
+	case o.Reason == models.ReasonClosed:
+		return returned
+	default:
+		return failed
+	}
+}
+
+// end notes how a flight has ended.
+func (d *desk) end(f *flight, v verdict, why models.Outcome, now time.Time) {
+	if !d.land(f) {
+		return
+	}
+	e := f.entry
+	group := e.rows[:len(f.rows)]
+	switch {
+	case v == refused && len(group) > 1 && f.rows[0].seq > e.apart && !loadOnly(group):
+		e.apart = f.seq // one by one: it is one of them
+	case v == refused:
+		l := letter{row: group[len(group)-1], status: why.Status, reason: why.Reason}
+		if why.Err != nil {
+			l.message = why.Err.Error()
+		}
+		d.dead = append(d.dead, l)
+		d.finish(e, len(group), len(group)-1)
+	case v == confirmed:
+		d.finish(e, len(group), len(group))
+	case v == failed:
+		d.tried = append(d.tried, group...)
+		e.tries++
+		d.putAside(e, now.Add(backOff(e.tries)))
+		return
+	}
+	d.goOn(e)
+}
+
+// loadOnly reports whether all rows say only that the key has changed: together they are
+// one.
+func loadOnly(rows []row) bool {
+	return !slices.ContainsFunc(rows, func(r row) bool { return r.op != "" })
+}
+
+// finish takes the first rows of a key out, the first n of which are to be deleted; the others are dead
+// letters, which the same transaction removes.
+func (d *desk) finish(e *entry, all, n int) {
+	for i := range all {
+		r := e.rows[i]
+		d.bytes -= int64(len(r.body))
+		r.body = nil
+		if i < n {
+			d.done = append(d.done, r)
+		}
+	}
+	d.rows -= all
+	e.rows = slices.Delete(e.rows, 0, all)
+	e.tries = 0
+}
+
+// goOn goes on with a key, or forgets it.
+func (d *desk) goOn(e *entry) {
+	if len(e.rows) == 0 {
+		delete(d.entries, e.key)
+		return
+	}
+	d.supersede(e)
+	d.enqueue(e)
+}
+
+// putAside has a key wait until due, without its bodies.
+func (d *desk) putAside(e *entry, due time.Time) {
+	for i := range e.rows {
+		d.lighten(&e.rows[i])
+	}
+	d.rows -= len(e.rows)
+	d.asides += len(e.rows)
+	e.due = due
+	heap.Push(&d.aside, e)
+}
+
+// wake has keys go on whose time has come.
+func (d *desk) wake(now time.Time) {
+	for len(d.aside) > 0 && !d.aside[0].due.After(now) {
+		e := heap.Pop(&d.aside).(*entry) //nolint:errcheck,forcetypeassert // there is nothing else in it
+		d.asides -= len(e.rows)
+		d.rows += len(e.rows)
+		d.enqueue(e)
+	}
+}
+
+// nextDue is when wake has something to do, zero if it has not.
+func (d *desk) nextDue() time.Time {
+	if len(d.aside) == 0 {
+		return time.Time{}
+	}
+	return d.aside[0].due
+}
+
+// fetched gives the rows of a flight their bodies. Of those that were asked for and are not
+// there somebody has purged.
+func (d *desk) fetched(f *flight, bodies map[int64][]byte, asked map[int64]bool) {
+	if !d.land(f) {
+		return
+	}
+	e := f.entry
+	kept := e.rows[:0]
+	for i, r := range e.rows {
+		if i < len(f.rows) && r.light && asked[r.seq] {
+			body, there := bodies[r.seq]
+			if !there {
+				d.rows--
+				d.forget(r)
+				continue
+			}
+			d.bytes += int64(len(body))
+			r.body, r.light = body, false
+		}
+		kept = append(kept, r)
+	}
+	clear(e.rows[len(kept):])
+	e.rows = kept
+	if len(e.rows) == 0 {
+		delete(d.entries, e.key)
+		return
+	}
+	d.enqueue(e)
+}
+
+// forget takes the number of a row out of what is in hand.
+func (d *desk) forget(r row) {
+	delete(d.seqs, r.seq)
+	if d.reading {
+		d.gone[r.seq] = struct{}{}
+	}
+}
+
+// deleted notes that rows are deleted; gens are those of their ranges when that began.
+func (d *desk) deleted(rows []row, gens *[ranges]uint32) {
+	for _, r := range rows {
+		if d.seqs[r.seq] == gens[r.part] {
+			d.forget(r)
+		}
+	}
+}
+
+// drop forgets all that is in hand of a range.
+func (d *desk) drop(part uint8) {
+	for key, e := range d.entries {
+		if e.part != part {
+			continue
+		}
+		if e.at != 0 {
+			heap.Remove(&d.aside, e.at-1)
+			d.asides -= len(e.rows)
+		} else {
+			d.rows -= len(e.rows)
+		}
+		for _, r := range e.rows {
+			d.bytes -= int64(len(r.body))
+			delete(d.seqs, r.seq)
+		}
+		if e.flight != nil {
+			e.flight.entry = nil
+			d.flights[part]--
+		}
+		e.queued = false
+		delete(d.entries, key)
+	}
+	mine := func(r row) bool {
+		if r.part == part {
+			delete(d.seqs, r.seq)
+		}
+		return r.part == part
+	}
+	d.done = slices.DeleteFunc(d.done, mine)
+	d.dead = slices.DeleteFunc(d.dead, func(l letter) bool { return mine(l.row) })
+	d.tried = slices.DeleteFunc(d.tried, func(r row) bool { return r.part == part })
+	for c := range d.ready {
+		d.ready[c] = slices.DeleteFunc(d.ready[c], func(e *entry) bool { return e.part == part })
+	}
+}
+
+// busy reports whether something of a range is in a flight, or waits for being deleted.
+func (d *desk) busy(part uint8) bool {
+	of := func(r row) bool { return r.part == part }
+	return d.flights[part] > 0 || slices.ContainsFunc(d.done, of) || slices.ContainsFunc(d.dead, func(l letter) bool { return of(l.row) })
+}
+
+// Back-off of a key that fails: half of it at least, and the rest at random.
+const (
+	backOffFirst = time.Second
+	backOffLast  = 5 * time.Minute
+)
+
+func backOff(tries int) time.Duration {
+	d := backOffLast
+	if tries < 10 {
+		d = min(backOffFirst<<max(tries-1, 0), backOffLast)
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// asides are keys that wait, the one that is due first in front.
+type asides []*entry
+
+func (a asides) Len() int           { return len(a) }
+func (a asides) Less(i, j int) bool { return a[i].due.Before(a[j].due) }
+func (a asides) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].at, a[j].at = i+1, j+1
+}
+
+// Push implements heap.Interface.
+func (a *asides) Push(x any) {
+	e := x.(*entry) //nolint:errcheck,forcetypeassert // as in wake
+	*a = append(*a, e)
+	e.at = len(*a)
+}
+
+// Pop implements heap.Interface.
+func (a *asides) Pop() any {
+	last := len(*a) - 1
+	e := (*a)[last]
+	(*a)[last] = nil
+	*a = (*a)[:last]
+	e.at = 0
+	return e
+}
+
+// public returns a row as users see it.
+func (r *row) public() Row {
+	return Row{
+		Key: r.key, Seq: r.seq, Class: r.class, Op: r.op, Body: json.RawMessage(r.body),
+		Written: time.UnixMilli(r.written), Attempts: r.tries,
+	}
+}

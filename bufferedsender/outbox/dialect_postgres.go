@@ -1,0 +1,125 @@
+package outbox
+
+const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
+
+var postgres = dialect{
+	name:   PostgreSQL,
+	now:    `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+	dollar: true,
+	begin:  `BEGIN`,
+	lists:  listing{numbers: arrayOfNumbers, records: arrays},
+	lock:   `SELECT pg_advisory_xact_lock(hashtextextended('{t}', 7062))`,
+
+	version: `SELECT version()`,
+	missing: `SELECT n FROM unnest(?1::text::text[]) AS n WHERE to_regclass(n) IS NULL`,
+	faults: `SELECT 'the sequence {t}_seq has a cache of ' || cache_size || ': numbers that wait in a cache are given out late, so rows would be skipped; ALTER SEQUENCE {t}_seq CACHE 1'
+		FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass = '{t}_seq'::regclass AND cache_size <> 1`,
+
+	schema: []string{`
+CREATE SEQUENCE IF NOT EXISTS {t}_seq;
+
+CREATE TABLE IF NOT EXISTS {t} (
+	queue    text     NOT NULL,
+	class    smallint NOT NULL DEFAULT 0 CHECK (class BETWEEN 0 AND 7),
+	seq      bigint   NOT NULL DEFAULT nextval('{t}_seq'),
+	key      text     NOT NULL CHECK (key <> ''),
+	bucket   smallint NOT NULL GENERATED ALWAYS AS (hashtextextended(key, 0) & 1023) STORED,
+	op       text     NOT NULL DEFAULT '' CHECK (op IN ('', 'upload', 'merge', 'mergeOrUpload', 'delete')),
+	body     text,
+	written  bigint   NOT NULL DEFAULT {now},
+	attempts integer  NOT NULL DEFAULT 0,
+	PRIMARY KEY (queue, class, seq)
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+CREATE INDEX IF NOT EXISTS {i}_later ON {t} (queue, key) WHERE class > 0;
+
+CREATE TABLE IF NOT EXISTS {t}_lease (
+	queue   text    NOT NULL,
+	slot    bigint  NOT NULL,
+	owner   text    NOT NULL,
+	epoch   bigint  NOT NULL,
+	expires bigint  NOT NULL,
+	PRIMARY KEY (queue, slot)
+) WITH (fillfactor = 50);
+
+CREATE TABLE IF NOT EXISTS {t}_queue (
+	queue  text PRIMARY KEY,
+	paused boolean NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS {t}_dead (
+	queue    text     NOT NULL,
+	seq      bigint   NOT NULL,
+	class    smallint NOT NULL,
+	key      text     NOT NULL,
+	op       text     NOT NULL,
+	body     text,
+	written  bigint   NOT NULL,
+	attempts integer  NOT NULL,
+	status   integer  NOT NULL,
+	reason   text     NOT NULL,
+	message  text     NOT NULL,
+	died     bigint   NOT NULL,
+	newer    bigint   NOT NULL DEFAULT 0,
+	PRIMARY KEY (queue, seq)
+);
+
+CREATE INDEX IF NOT EXISTS {i}_dead_key ON {t}_dead (queue, key);
+
+CREATE TABLE IF NOT EXISTS {t}_tombstone (
+	queue text   NOT NULL,
+	key   text   NOT NULL,
+	seq   bigint NOT NULL,
+	died  bigint NOT NULL,
+	PRIMARY KEY (queue, key)
+);
+
+CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
+`},
+
+	insert: `INSERT INTO {t} (queue, class, key, op, body) VALUES (?1, ?2, ?3, ?4, ?5)`,
+	insertMany: `INSERT INTO {t} (queue, class, key, op, body) SELECT ?1::text, ?2::integer, k, o, b
+		FROM unnest(?3::text::text[], ?4::text::text[], ?5::text::text[]) WITH ORDINALITY AS r(k, o, b, n) ORDER BY n`,
+	notify: ` RETURNING pg_notify('{channel}', queue)`,
+
+	arm:   `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2::bigint >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3`,
+	fetch: `SELECT ` + rowColumns + `, FALSE FROM {t} WHERE queue = ?1 AND class = ?2::integer AND seq = ANY(?3::text::bigint[])`,
+	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, FALSE
+		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) JOIN {t} o ON o.queue = ?1 AND o.class > 0 AND o.key = k.key AND o.seq < k.seq`,
+	earlierFirst: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, FALSE
+		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) JOIN {t} o ON o.queue = ?1 AND o.class = 0 AND o.key = k.key AND o.seq < k.seq`,
+
+	held: `WITH held AS MATERIALIZED (
+		SELECT l.slot FROM {t}_lease l JOIN unnest(?3::text::bigint[], ?4::text::bigint[]) AS w(slot, epoch) ON l.slot = w.slot AND l.epoch = w.epoch
+		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now} FOR SHARE OF l)`,
+	remove: `DELETE FROM {t} o USING unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq), held
+		WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.bucket / 16 = held.slot`,
+	bury: `INSERT INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
+		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.status, d.reason, d.message, {now}
+		FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[], ?8::text::text[], ?9::text::text[]) AS d(class, seq, status, reason, message)
+		JOIN {t} o ON o.queue = ?1 AND o.class = d.class AND o.seq = d.seq JOIN held ON o.bucket / 16 = held.slot
+		ON CONFLICT (queue, seq) DO UPDATE SET status = excluded.status, reason = excluded.reason, message = excluded.message, died = excluded.died, attempts = excluded.attempts`,
+	tried: `UPDATE {t} o SET attempts = o.attempts + 1 FROM unnest(?2::text::bigint[], ?3::text::bigint[]) AS d(class, seq)
+		WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq`,
+	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1::text, k.key, k.seq, {now} FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)
+		ON CONFLICT (queue, key) DO UPDATE SET seq = greatest({t}_tombstone.seq, excluded.seq), died = excluded.died`,
+	mark: `UPDATE {t}_dead d SET newer = greatest(d.newer, k.seq) FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)
+		WHERE d.queue = ?1 AND d.key = k.key AND d.seq < k.seq`,
+	acquire: `WITH free AS MATERIALIZED (
+		SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4 FOR UPDATE SKIP LOCKED)
+		UPDATE {t}_lease l SET owner = ?2, epoch = l.epoch + 1, expires = {now} + ?3 FROM free WHERE l.queue = ?1 AND l.slot = free.slot
+		RETURNING l.slot, l.epoch`,
+
+	last: `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {t}_seq`,
+	writers: `SELECT coalesce(virtualtransaction, ''), pid IS NULL FROM pg_locks WHERE locktype = 'relation' AND granted AND mode <> 'AccessShareLock'
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relation = '{t}'::regclass`,
+
+	contains:   `SELECT DISTINCT key FROM {t} WHERE queue = ?1 AND key = ANY(?2::text::text[])`,
+	purge:      `DELETE FROM {t} WHERE queue = ?1 AND key = ANY(?2::text::text[])`,
+	tombstones: `SELECT key, seq FROM {t}_tombstone WHERE queue = ?1 AND key = ANY(?2::text::text[])`,
+
+	oldestTransaction: `SELECT coalesce(max((extract(epoch FROM clock_timestamp() - began) * 1000)::bigint), 0) FROM (
+		SELECT xact_start AS began FROM pg_stat_activity WHERE backend_xmin IS NOT NULL OR backend_xid IS NOT NULL UNION ALL SELECT prepared FROM pg_prepared_xacts) x`,
+	estimate: `SELECT coalesce(sum(n_live_tup), 0)::bigint FROM pg_stat_all_tables WHERE relid = '{t}'::regclass`,
+	trigger:  postgresTrigger,
+}

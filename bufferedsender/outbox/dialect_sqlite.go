@@ -1,0 +1,114 @@
+package outbox
+
+var sqlite = dialect{
+	name:  SQLite,
+	now:   `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
+	begin: `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
+	setUp: `PRAGMA busy_timeout = 5000`,
+	lists: listing{numbers: jsonOfNumbers, records: jsonRecords},
+
+	version: `SELECT 'SQLite ' || sqlite_version()`,
+	missing: `SELECT value ->> 0 FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = value ->> 0)`,
+
+	// The bucket is of the last eight characters, the first two and the length: SQLite has
+	// no hash function, and a trigger cannot call one of Go.
+	schema: []string{`
+CREATE TABLE IF NOT EXISTS {t} (
+	seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+	queue    TEXT    NOT NULL,
+	class    INTEGER NOT NULL DEFAULT 0 CHECK (class BETWEEN 0 AND 7),
+	key      TEXT    NOT NULL CHECK (key <> ''),
+	bucket   INTEGER GENERATED ALWAYS AS ((unicode(substr(key, -1, 1)) * 1 + coalesce(unicode(substr(key, -2, 1)), 0) * 31
+		+ coalesce(unicode(substr(key, -3, 1)), 0) * 961 + coalesce(unicode(substr(key, -4, 1)), 0) * 29791
+		+ coalesce(unicode(substr(key, -5, 1)), 0) * 923521 + coalesce(unicode(substr(key, -6, 1)), 0) * 28629151
+		+ coalesce(unicode(substr(key, -7, 1)), 0) * 887503681 + coalesce(unicode(substr(key, -8, 1)), 0) * 27512614111
+		+ coalesce(unicode(substr(key, 1, 1)), 0) * 7919 + coalesce(unicode(substr(key, 2, 1)), 0) * 104729 + length(key) * 613) & 1023) VIRTUAL,
+	op       TEXT    NOT NULL DEFAULT '' CHECK (op IN ('', 'upload', 'merge', 'mergeOrUpload', 'delete')),
+	body     TEXT,
+	written  INTEGER NOT NULL DEFAULT ({now}),
+	attempts INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE INDEX IF NOT EXISTS {t}_order ON {t} (queue, class);
+
+CREATE INDEX IF NOT EXISTS {t}_later ON {t} (queue, key) WHERE class > 0;
+
+CREATE TABLE IF NOT EXISTS {t}_lease (
+	queue   TEXT    NOT NULL,
+	slot    INTEGER NOT NULL,
+	owner   TEXT    NOT NULL,
+	epoch   INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	PRIMARY KEY (queue, slot)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS {t}_queue (
+	queue  TEXT PRIMARY KEY,
+	paused INTEGER NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS {t}_dead (
+	queue    TEXT    NOT NULL,
+	seq      INTEGER NOT NULL,
+	class    INTEGER NOT NULL,
+	key      TEXT    NOT NULL,
+	op       TEXT    NOT NULL,
+	body     TEXT,
+	written  INTEGER NOT NULL,
+	attempts INTEGER NOT NULL,
+	status   INTEGER NOT NULL,
+	reason   TEXT    NOT NULL,
+	message  TEXT    NOT NULL,
+	died     INTEGER NOT NULL,
+	newer    INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (queue, seq)
+) WITHOUT ROWID;
+
+CREATE INDEX IF NOT EXISTS {t}_dead_key ON {t}_dead (queue, key);
+
+CREATE TABLE IF NOT EXISTS {t}_tombstone (
+	queue TEXT    NOT NULL,
+	key   TEXT    NOT NULL,
+	seq   INTEGER NOT NULL,
+	died  INTEGER NOT NULL,
+	PRIMARY KEY (queue, key)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
+`},
+
+	insert: `INSERT INTO {t} (queue, class, key, op, body) VALUES (?1, ?2, ?3, ?4, ?5)`,
+	insertMany: `INSERT INTO {t} (queue, class, key, op, body) SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2
+		FROM json_each(?3) ORDER BY json_each.key`,
+
+	// The entries of an index are in the order of seq, the row id, where its columns are equal.
+	arm:   `SELECT * FROM (SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3)`,
+	fetch: `SELECT ` + rowColumns + `, 0 FROM {t} WHERE queue = ?1 AND class = ?2 AND seq IN (SELECT value FROM json_each(?3))`,
+	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, 0
+		FROM json_each(?2) k JOIN {t} o ON o.queue = ?1 AND o.class > 0 AND o.key = k.value ->> 0 AND o.seq < k.value ->> 1`,
+	earlierFirst: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, 0
+		FROM {t} o JOIN json_each(?2) k ON o.key = k.value ->> 0 AND o.seq < k.value ->> 1 WHERE o.queue = ?1 AND o.class = 0`,
+
+	held: `WITH held AS (
+		SELECT l.slot FROM {t}_lease l JOIN json_each(?3) w ON l.slot = w.value ->> 0 AND l.epoch = w.value ->> 1
+		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now})`,
+	remove: `DELETE FROM {t} WHERE queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
+	bury: `INSERT OR REPLACE INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
+		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.value ->> 2, d.value ->> 3, d.value ->> 4, {now}
+		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 WHERE o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held)`,
+	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?2))`,
+	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1, value ->> 0, value ->> 1, {now} FROM json_each(?2) WHERE TRUE
+		ON CONFLICT (queue, key) DO UPDATE SET seq = max(seq, excluded.seq), died = excluded.died`,
+	mark: `UPDATE {t}_dead SET newer = max(newer, k.seq) FROM (SELECT value ->> 0 AS key, value ->> 1 AS seq FROM json_each(?2)) k
+		WHERE queue = ?1 AND {t}_dead.key = k.key AND {t}_dead.seq < k.seq`,
+	acquire: `UPDATE {t}_lease SET owner = ?2, epoch = epoch + 1, expires = {now} + ?3 WHERE queue = ?1 AND slot IN (
+		SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4) RETURNING slot, epoch`,
+
+	contains:   `SELECT DISTINCT key FROM {t} WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
+	purge:      `DELETE FROM {t} WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
+	tombstones: `SELECT key, seq FROM {t}_tombstone WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
+
+	oldestTransaction: `SELECT 0`,
+	estimate:          `SELECT coalesce((SELECT max(seq) FROM {t}) - (SELECT min(seq) FROM {t}) + 1, 0)`,
+	trigger:           sqliteTrigger,
+}

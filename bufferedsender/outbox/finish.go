@@ -1,0 +1,155 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Bounds of one deletion.
+const (
+	maxDelete = 5000
+	maxBury   = 200
+)
+
+// finishing is what is to be written about rows that have ended: one deletion, and what
+// goes with it.
+type finishing struct {
+	done  []row
+	dead  []letter
+	tried []row
+
+	gens          [ranges]uint32 // of the ranges when it began
+	parts, epochs []any          // of the leases that it relies on
+	marks         bool           // there may be dead letters of the keys
+
+	deleted, buried int64
+}
+
+// has reports whether something of a range is in it.
+func (f *finishing) has(part uint8) bool {
+	of := func(r row) bool { return r.part == part }
+	return f != nil && (slices.ContainsFunc(f.done, of) || slices.ContainsFunc(f.dead, func(l letter) bool { return of(l.row) }))
+}
+
+// finishes are the statements of a relay that deletes.
+type finishes struct {
+	table                           *Table
+	keepsDeletes                    bool
+	remove, bury, tried, tomb, mark string
+}
+
+func newFinishes(t *Table, tombs bool) *finishes {
+	d := t.data
+	return &finishes{
+		table: t, keepsDeletes: tombs, remove: t.text(d.held + " " + d.remove), bury: t.text(d.held + " " + d.bury),
+		tried: t.text(d.tried), tomb: t.text(d.tombs), mark: t.text(d.mark),
+	}
+}
+
+// run writes it: one statement if nothing but rows are to be deleted, else one transaction.
+func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishing) error {
+	d := q.table.data
+	tombs := q.keepsDeletes && slices.ContainsFunc(f.done, func(r row) bool { return r.op == models.ActionTypeDelete })
+	if len(f.dead) == 0 && len(f.tried) == 0 && !tombs && !f.marks {
+		return onConn(ctx, db, d, func(c *sql.Conn) (err error) {
+			f.deleted, err = q.delete(ctx, c, owner, f, f.done)
+			return err
+		})
+	}
+	return inTransaction(ctx, db, d, func(c *sql.Conn) error {
+		if err := q.buryAll(ctx, c, owner, f); err != nil {
+			return err
+		}
+		if len(f.tried) > 0 {
+			class, seq := places(f.tried)
+			if _, err := c.ExecContext(ctx, q.tried, append([]any{q.table.Queue}, d.lists.records(class, seq)...)...); err != nil {
+				return err
+			}
+		}
+		if len(f.done) == 0 {
+			return nil
+		}
+		var err error
+		if f.deleted, err = q.delete(ctx, c, owner, f, f.done); err != nil {
+			return err
+		}
+		if tombs {
+			if err := q.latest(ctx, c, q.tomb, f.done, func(r row) bool { return r.op == models.ActionTypeDelete }); err != nil {
+				return err
+			}
+		}
+		if f.marks {
+			return q.latest(ctx, c, q.mark, f.done, func(row) bool { return true })
+		}
+		return nil
+	})
+}
+
+// buryAll makes dead letters of rows, and deletes these.
+func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *finishing) error {
+	if len(f.dead) == 0 {
+		return nil
+	}
+	rows := make([]row, len(f.dead))
+	var statuses, reasons, messages []any
+	for i, l := range f.dead {
+		rows[i] = l.row
+		statuses, reasons, messages = append(statuses, int64(l.status)), append(reasons, l.reason.String()), append(messages, clean(l.message))
+	}
+	class, seq := places(rows)
+	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
+	args = append(args, q.table.data.lists.records(class, seq, statuses, reasons, messages)...)
+	result, err := c.ExecContext(ctx, q.bury, args...)
+	if err != nil {
+		return err
+	}
+	if f.buried, err = result.RowsAffected(); err != nil {
+		return err
+	}
+	_, err = q.delete(ctx, c, owner, f, rows)
+	return err
+}
+
+// delete deletes exactly these rows, of ranges that are still held.
+func (q *finishes) delete(ctx context.Context, c *sql.Conn, owner string, f *finishing, rows []row) (int64, error) {
+	class, seq := places(rows)
+	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
+	args = append(args, q.table.data.lists.records(class, seq)...)
+	result, err := c.ExecContext(ctx, q.remove, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// latest runs a statement with the highest number of each key.
+func (q *finishes) latest(ctx context.Context, c *sql.Conn, statement string, rows []row, of func(row) bool) error {
+	last := make(map[string]int64)
+	for _, r := range rows {
+		if of(r) {
+			last[r.key] = max(last[r.key], r.seq)
+		}
+	}
+	if len(last) == 0 {
+		return nil
+	}
+	var keys, seqs []any
+	for key, seq := range last {
+		keys, seqs = append(keys, key), append(seqs, seq)
+	}
+	_, err := c.ExecContext(ctx, statement, append([]any{q.table.Queue}, q.table.data.lists.records(keys, seqs)...)...)
+	return err
+}
+
+// places are the classes and the numbers of rows.
+func places(rows []row) (class, seq []any) {
+	all := make([]any, 2*len(rows))
+	class, seq = all[:len(rows)], all[len(rows):]
+	for i := range rows {
+		class[i], seq[i] = int64(rows[i].class), rows[i].seq
+	}
+	return class, seq
+}

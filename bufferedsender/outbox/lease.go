@@ -1,0 +1,166 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// leasing are the statements about leases. One call of tick, or of the others, is under way at a time,
+// but that give may come beside it.
+type leasing struct {
+	table                                  *Table
+	owner                                  string
+	slot                                   int64
+	lease                                  int64 // in milliseconds
+	renew, join, fill, acquire, give, quit string
+
+	conn *sql.Conn // of its own on PostgreSQL, nil until it is needed
+}
+
+func newLeasing(r *Relay) *leasing {
+	t := r.table
+	of := `FROM {t}_lease m WHERE m.queue = ?1 AND m.slot >= 64 AND m.expires > {now}`
+	return &leasing{
+		table: t, owner: r.owner, slot: r.slot, lease: r.opts.Lease.Milliseconds(),
+		renew: t.text(`UPDATE {t}_lease SET expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND expires > {now} RETURNING slot, epoch,
+			(SELECT count(*) ` + of + `), (SELECT count(*) ` + of + ` AND m.slot < ?4),
+			(SELECT count(*) FROM {t}_lease m WHERE m.queue = ?1 AND m.slot < 64 AND m.expires <= {now}),
+			(SELECT count(*) FROM {t}_queue q WHERE q.queue = ?1 AND q.paused),
+			EXISTS (SELECT 1 FROM {t}_dead d WHERE d.queue = ?1)`),
+		join: t.text(`INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) VALUES (?1, ?2, ?3, 0, {now} + ?4)
+			ON CONFLICT (queue, slot) DO UPDATE SET owner = excluded.owner, expires = excluded.expires`),
+		fill: t.text(`WITH RECURSIVE slots (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slots WHERE n < 63)
+			INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) SELECT ` + t.data.textArg("?1") + `, n, '', 0, 0 FROM slots WHERE TRUE ON CONFLICT (queue, slot) DO NOTHING`),
+		acquire: t.text(t.data.acquire),
+		give:    t.text(`UPDATE {t}_lease SET owner = '', expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND slot = ?4 AND epoch = ?5`),
+		quit:    t.text(`DELETE FROM {t}_lease WHERE queue = ?1 AND (slot = ?2 OR slot >= 64 AND expires < {now} - 3600000)`),
+	}
+}
+
+// textArg is an argument whose type a database cannot guess.
+func (d *dialect) textArg(arg string) string {
+	if d.dollar {
+		return arg + "::text"
+	}
+	return arg
+}
+
+// tally is what a tick has found.
+type tally struct {
+	began         time.Time
+	renewed       map[int]int64 // the epochs of the ranges that this relay had
+	acquired      map[int]int64 // and of those that it has got
+	members, rank int
+	paused        bool
+	letters       bool // there are dead letters
+}
+
+// on calls f with the connection for leases.
+func (l *leasing) on(ctx context.Context, db *sql.DB, f func(Queryer) error) error {
+	if l.table.data.name != PostgreSQL {
+		return onConn(ctx, db, l.table.data, func(c *sql.Conn) error { return f(c) })
+	}
+	if l.conn == nil {
+		c, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		l.conn = c
+	}
+	err := f(l.conn)
+	if err != nil {
+		l.close()
+	}
+	return err
+}
+
+// close gives the connection up.
+func (l *leasing) close() {
+	if l.conn != nil {
+		drop(l.conn)
+		_ = l.conn.Close()
+		l.conn = nil
+	}
+}
+
+// tick renews the leases, joins if this relay is not known, and takes free ranges until it has
+// its share. draining are how many it holds and gives away. A tick without anything to change is one
+// statement.
+func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, err error) {
+	err = l.on(ctx, db, func(c Queryer) error {
+		free, joined := 0, false
+		renew := func() error {
+			t.began, t.renewed, t.acquired = time.Now(), make(map[int]int64), make(map[int]int64)
+			return each(ctx, c, func(rows *sql.Rows) error {
+				var slot, epoch int64
+				var paused int
+				if err := rows.Scan(&slot, &epoch, &t.members, &t.rank, &free, &paused, &t.letters); err != nil {
+					return err
+				}
+				t.paused = paused > 0
+				if slot < ranges {
+					t.renewed[int(slot)] = epoch
+				}
+				joined = joined || slot == l.slot
+				return nil
+			}, l.renew, l.table.Queue, l.owner, l.lease, l.slot)
+		}
+		if err := renew(); err != nil {
+			return err
+		}
+		if !joined {
+			if _, err := c.ExecContext(ctx, l.fill, l.table.Queue); err != nil {
+				return err
+			}
+			if _, err := c.ExecContext(ctx, l.join, l.table.Queue, l.slot, l.owner, l.lease); err != nil {
+				return err
+			}
+			if err := renew(); err != nil {
+				return err
+			}
+			if !joined {
+				return errors.New("the relay has joined, and is not there")
+			}
+		}
+		want := share(max(t.members, 1), t.rank) - (len(t.renewed) - draining)
+		if want <= 0 || free == 0 {
+			return nil
+		}
+		return each(ctx, c, func(rows *sql.Rows) error {
+			var slot, epoch int64
+			err := rows.Scan(&slot, &epoch)
+			t.acquired[int(slot)] = epoch
+			return err
+		}, l.acquire, l.table.Queue, l.owner, l.lease, int64(want))
+	})
+	return t, err
+}
+
+// gift is a range that is given away.
+type gift struct {
+	part  int
+	epoch int64
+	wait  time.Duration // how long nobody may send anything of it
+}
+
+// givenAway ends leases. It uses a connection of the pool: tick may be under way.
+func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error {
+	return onConn(ctx, db, l.table.data, func(c *sql.Conn) error {
+		for _, g := range gifts {
+			if _, err := c.ExecContext(ctx, l.give, l.table.Queue, l.owner, g.wait.Milliseconds(), int64(g.part), g.epoch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// leave says that this relay is not one of those that share the ranges any more.
+func (l *leasing) leave(ctx context.Context, db *sql.DB) error {
+	return onConn(ctx, db, l.table.data, func(c *sql.Conn) error {
+		_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.slot)
+		return err
+	})
+}

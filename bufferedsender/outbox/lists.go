@@ -1,0 +1,100 @@
+package outbox
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// arrayOfNumbers writes an array as PostgreSQL reads it from text, which all drivers pass on.
+func arrayOfNumbers(numbers []int64) string {
+	b := make([]byte, 0, 2+len(numbers)*8)
+	b = append(b, '{')
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return string(append(b, '}'))
+}
+
+// arrays writes an array for each column.
+func arrays(columns ...[]any) []any {
+	args := make([]any, len(columns))
+	for i, column := range columns {
+		size := 2
+		for _, v := range column {
+			if s, ok := v.(string); ok {
+				size += len(s) + len(s)/8
+			}
+			size += 12
+		}
+		var b strings.Builder
+		b.Grow(size)
+		b.WriteByte('{')
+		for j, v := range column {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			arrayElement(&b, v)
+		}
+		b.WriteByte('}')
+		args[i] = b.String()
+	}
+	return args
+}
+
+func arrayElement(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case nil:
+		b.WriteString("NULL")
+	case int64:
+		b.WriteString(strconv.FormatInt(v, 10))
+	case string:
+		b.WriteByte('"')
+		for {
+			at := strings.IndexAny(v, `"\`)
+			if at < 0 {
+				break
+			}
+			b.WriteString(v[:at])
+			b.WriteByte('\\')
+			b.WriteByte(v[at])
+			v = v[at+1:]
+		}
+		b.WriteString(v)
+		b.WriteByte('"')
+	}
+}
+
+// jsonOfNumbers writes an array for json_each.
+func jsonOfNumbers(numbers []int64) string {
+	b := []byte(arrayOfNumbers(numbers))
+	b[0], b[len(b)-1] = '[', ']'
+	return string(b)
+}
+
+// jsonRecords writes one array of arrays for json_each.
+func jsonRecords(columns ...[]any) []any {
+	b := []byte{'['}
+	for i := range columns[0] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		for j, column := range columns {
+			b = append(b, "[,"[min(j, 1)])
+			switch v := column[i].(type) {
+			case nil:
+				b = append(b, "null"...)
+			case int64:
+				b = strconv.AppendInt(b, v, 10)
+			case string:
+				text, _ := json.Marshal(v) // a string that is UTF-8 always has a form
+				b = append(b, text...)
+			}
+		}
+		b = append(b, ']')
+	}
+	return []any{string(append(b, ']'))}
+}

@@ -1,0 +1,109 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Loader reads what is true of keys. Load and LoadRaw make one.
+type Loader struct {
+	load func(ctx context.Context, t *Table, keys []string) ([]loaded, error)
+}
+
+// loaded is what a Loader says about a key.
+type loaded struct {
+	action models.RawAction
+	err    error // the document cannot be sent
+}
+
+// Load makes a Loader of a function that reads documents by their raw keys, at most 1000 at a
+// time: for each an action, or nothing, which means that there is no such document: it is deleted
+// from the index. So it has to read from the database itself, and not from a replica that may
+// be behind, and has to return an error if it cannot. After an error all keys wait. What it returns
+// for other keys is an error. It is called on a goroutine of the relay, one call at a time.
+func Load[T any](load func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)) Loader {
+	if load == nil {
+		return Loader{}
+	}
+	return Loader{func(ctx context.Context, t *Table, keys []string) ([]loaded, error) {
+		actions, err := load(ctx, keys)
+		if err != nil {
+			return nil, err
+		}
+		all := make([]loaded, len(actions))
+		for i := range actions {
+			a := &actions[i]
+			key, err := keyIn(t, &a.Document)
+			if err != nil {
+				return nil, fmt.Errorf("action %d: %w", i, err)
+			}
+			all[i].action = models.RawAction{Key: key, Type: a.Type}
+			if !a.Type.Valid() {
+				all[i].err = fmt.Errorf("unknown action type %q", a.Type)
+			} else if a.Type != models.ActionTypeDelete {
+				var text string
+				if text, all[i].err = encode(a); all[i].err == nil {
+					all[i].action.Document = []byte(text)
+				}
+			}
+		}
+		return all, nil
+	}}
+}
+
+// LoadRaw is Load for documents that are JSON already.
+func LoadRaw(load func(ctx context.Context, keys []string) ([]models.RawAction, error)) Loader {
+	if load == nil {
+		return Loader{}
+	}
+	return Loader{func(ctx context.Context, _ *Table, keys []string) ([]loaded, error) {
+		actions, err := load(ctx, keys)
+		all := make([]loaded, len(actions))
+		for i := range actions {
+			all[i].action = actions[i]
+		}
+		return all, err
+	}}
+}
+
+var errNoLoader = errors.New("there are rows with keys only, and RelayOptions.Loader is not set")
+
+// ask returns what the Loader says about raw keys, by key. A panic is an error.
+func (l Loader) ask(ctx context.Context, t *Table, raw []string) (found map[string]loaded, err error) {
+	if l.load == nil {
+		return nil, errNoLoader
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			found, err = nil, fmt.Errorf("the Loader panicked: %v", v)
+		}
+	}()
+	rawOf := make(map[string]string, len(raw))
+	for _, k := range raw {
+		rawOf[t.key(k)] = k
+	}
+	all, err := l.load(ctx, t, raw)
+	if err != nil {
+		return nil, err
+	}
+	found = make(map[string]loaded, len(raw))
+	for _, a := range all {
+		k, asked := rawOf[a.action.Key]
+		if !asked {
+			return nil, fmt.Errorf("the Loader returned an action about the key %q, which was not asked for", a.action.Key)
+		}
+		if _, twice := found[k]; twice {
+			return nil, fmt.Errorf("the Loader returned two actions about the key %q", a.action.Key)
+		}
+		found[k] = a
+	}
+	for _, k := range raw {
+		if _, ok := found[k]; !ok {
+			found[k] = loaded{action: models.RawAction{Key: t.key(k), Type: models.ActionTypeDelete}}
+		}
+	}
+	return found, nil
+}

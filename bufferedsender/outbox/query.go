@@ -1,0 +1,103 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+)
+
+// one reads a single value.
+func one(ctx context.Context, db Queryer, into any, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return sql.ErrNoRows
+	}
+	if err := rows.Scan(into); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// texts reads a column.
+func texts(ctx context.Context, db Queryer, query string, args ...any) ([]string, error) {
+	var all []string
+	err := each(ctx, db, func(rows *sql.Rows) error {
+		var s string
+		err := rows.Scan(&s)
+		all = append(all, s)
+		return err
+	}, query, args...)
+	return all, err
+}
+
+// errEnough ends each without an error.
+var errEnough = errors.New("enough")
+
+// each calls scan for each row.
+func each(ctx context.Context, db Queryer, scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); errors.Is(err, errEnough) {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// onConn calls f with a connection of its own. After an error the connection is not used
+// again: it may lead to a server that has become read-only by a failover (SQLSTATE 25006), or to none, and
+// whatever the reason, making another costs little.
+func onConn(ctx context.Context, db *sql.DB, d *dialect, f func(*sql.Conn) error) error {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if d.setUp != "" {
+		if _, err := c.ExecContext(ctx, d.setUp); err != nil {
+			drop(c)
+			return err
+		}
+	}
+	if err := f(c); err != nil {
+		drop(c)
+		return err
+	}
+	return nil
+}
+
+// drop has the pool forget a connection.
+func drop(c *sql.Conn) {
+	_ = c.Raw(func(any) error { return driver.ErrBadConn })
+}
+
+// inTransaction calls f in a transaction that may write from its beginning, and commits.
+func inTransaction(ctx context.Context, db *sql.DB, d *dialect, f func(*sql.Conn) error) error {
+	return onConn(ctx, db, d, func(c *sql.Conn) error {
+		if _, err := c.ExecContext(ctx, d.begin); err != nil {
+			return err
+		}
+		err := f(c)
+		if err == nil {
+			_, err = c.ExecContext(ctx, `COMMIT`)
+		}
+		if err != nil {
+			_, _ = c.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) // the connection is dropped as well
+		}
+		return err
+	})
+}

@@ -1,0 +1,212 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Bounds of one read.
+const (
+	maxRead      = 2000
+	maxReadBytes = 8 << 20
+)
+
+// reading are the statements of a relay that reads.
+type reading struct {
+	table                             *Table
+	rows, fetch, earlier, first, last string
+	writers                           string
+}
+
+func newReading(t *Table) *reading {
+	var arms []string
+	for c := range classes {
+		arm := strings.NewReplacer("{class}", fmt.Sprint(c), "{after}", fmt.Sprintf("?%d", 4+c), "{seen}", fmt.Sprintf("?%d", 4+classes+c)).Replace(t.data.arm)
+		arms = append(arms, "("+arm+")")
+	}
+	union := strings.Join(arms, " UNION ALL ")
+	if !t.data.dollar { // SQLite has no parentheses there
+		union = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(union, "("), ")"), ") UNION ALL (", " UNION ALL ")
+	}
+	query := `SELECT r.*, EXISTS (SELECT 1 FROM {t} WHERE queue = ?1 AND class > 0) FROM (` + union + `) r LIMIT ?3`
+	return &reading{
+		table: t, rows: t.text(query), fetch: t.text(t.data.fetch), earlier: t.text(t.data.earlier), first: t.text(t.data.earlierFirst),
+		last: t.text(t.data.last), writers: t.text(t.data.writers),
+	}
+}
+
+// answer is what a read has found.
+type answer struct {
+	rows  []row
+	last  [classes]int64 // the highest number that was read of each class
+	more  bool           // there may be more
+	bytes int64
+}
+
+// read reads rows of ranges whose numbers are above those of after, at most so many and, but for the
+// first, so many bytes, together with those that must be sent before them. Those with numbers
+// up to seen, most of which are in hand, come without a body.
+func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen [classes]int64, count int, bytes int64) (answer, error) {
+	a := answer{last: after}
+	args := []any{q.table.Queue, mask, int64(count)}
+	for _, numbers := range [][classes]int64{after, seen} {
+		for _, n := range numbers {
+			args = append(args, n)
+		}
+	}
+	mixed := false
+	err := each(ctx, db, func(rows *sql.Rows) error {
+		r, several, err := scanRow(rows)
+		if err != nil {
+			return err
+		}
+		mixed = mixed || several
+		a.rows = append(a.rows, r)
+		a.last[r.class] = max(a.last[r.class], r.seq)
+		if a.bytes += int64(len(r.body)); a.bytes >= bytes {
+			a.more = true
+			return errEnough
+		}
+		return nil
+	}, q.rows, args...)
+	if err != nil {
+		return a, err
+	}
+	a.more = a.more || len(a.rows) >= count
+	if mixed && len(a.rows) > 0 {
+		if err := q.predecessors(ctx, db, &a); err != nil {
+			return a, err
+		}
+	}
+	slices.SortFunc(a.rows, func(x, y row) int { return int(x.seq - y.seq) })
+	return a, nil
+}
+
+// predecessors adds the rows that must be sent before those that were read: of the same keys,
+// with lower numbers, in other classes. It runs after the read, so it sees all that
+// was committed when they were.
+func (q *reading) predecessors(ctx context.Context, db Queryer, a *answer) error {
+	highest := make(map[string]int64, len(a.rows))
+	later := make(map[string]int64) // of rows of the classes above 0
+	for _, r := range a.rows {
+		highest[r.key] = max(highest[r.key], r.seq)
+		if r.class > 0 {
+			later[r.key] = max(later[r.key], r.seq)
+		}
+	}
+	have := make(map[int64]bool, len(a.rows))
+	for _, r := range a.rows {
+		have[r.seq] = true
+	}
+	for _, part := range []struct {
+		query string
+		keys  map[string]int64
+	}{{q.earlier, highest}, {q.first, later}} {
+		if len(part.keys) == 0 {
+			continue
+		}
+		keys, seqs := make([]any, 0, len(part.keys)), make([]any, 0, len(part.keys))
+		for key, seq := range part.keys {
+			keys, seqs = append(keys, key), append(seqs, seq)
+		}
+		err := each(ctx, db, func(rows *sql.Rows) error {
+			r, _, err := scanRow(rows)
+			if err == nil && !have[r.seq] {
+				have[r.seq] = true
+				a.rows = append(a.rows, r)
+			}
+			return err
+		}, part.query, append([]any{q.table.Queue}, q.table.data.lists.records(keys, seqs)...)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanRow(rows *sql.Rows) (r row, several bool, err error) {
+	var bucket int64
+	var op string
+	err = rows.Scan(&r.class, &r.seq, &bucket, &r.key, &op, &r.body, &r.tries, &r.written, &several)
+	r.op, r.part = models.ActionType(op), uint8(bucket/rangeBuckets)
+	r.light = r.body == nil && r.needsBody()
+	return r, several, err
+}
+
+// bodies reads the bodies of rows.
+func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64][]byte, error) {
+	found := make(map[int64][]byte, len(rows))
+	byClass := make(map[uint8][]int64)
+	for _, r := range rows {
+		byClass[r.class] = append(byClass[r.class], r.seq)
+	}
+	for class, seqs := range byClass {
+		err := each(ctx, db, func(rows *sql.Rows) error {
+			r, _, err := scanRow(rows)
+			found[r.seq] = r.body
+			return err
+		}, q.fetch, q.table.Queue, int64(class), q.table.data.lists.numbers(seqs))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// floor finds the number below which no row can become visible any more: see DESIGN.md. The
+// goroutine that reads owns it.
+type floor struct {
+	at      int64
+	next    int64           // becomes at when waitFor have ended
+	waitFor map[string]bool // transactions that may hold numbers up to next; nil: none is asked for
+}
+
+// rise looks whether the floor is higher by now.
+func (f *floor) rise(ctx context.Context, db Queryer, q *reading) error {
+	if f.waitFor == nil {
+		if err := one(ctx, db, &f.next, q.last); err != nil {
+			return err
+		}
+		if f.next == f.at {
+			return nil
+		}
+	}
+	writers, prepared := make(map[string]bool), false
+	err := each(ctx, db, func(rows *sql.Rows) error {
+		var name string
+		var nobody bool
+		err := rows.Scan(&name, &nobody)
+		writers[name] = true
+		prepared = prepared || nobody
+		return err
+	}, q.writers)
+	if err != nil {
+		return err
+	}
+	if f.waitFor == nil {
+		f.waitFor = writers
+	}
+	for name := range f.waitFor {
+		if !writers[name] {
+			delete(f.waitFor, name)
+		}
+	}
+	// A transaction that is prepared goes on under another name.
+	if len(f.waitFor) == 0 && !prepared {
+		f.at, f.waitFor = f.next, nil
+	}
+	return nil
+}
+
+// clone returns a copy that rises by itself.
+func (f *floor) clone() floor {
+	c := *f
+	c.waitFor = maps.Clone(f.waitFor)
+	return c
+}

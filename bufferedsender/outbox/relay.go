@@ -1,0 +1,308 @@
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Sender is what a relay needs of a sender: the Raw method of any
+// bufferedsender.BufferedSender without a Queue returns one.
+type Sender interface {
+	// Offer adds actions and returns how many were accepted, which are the first ones. It
+	// waits while there is no room, until ctx ends. Each accepted action has its OnOutcome
+	// called once. An error with a method Rejected() bool that returns true is about the
+	// action behind the accepted ones; any other may go away. The actions of a key are
+	// applied in the order of the calls.
+	Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error)
+	// Withdraw takes accepted actions back that match wants, and returns when none of them
+	// is in a request; their outcomes have ReasonWithdrawn if they were not applied.
+	Withdraw(match func(key string, tag any) bool) int
+	// Info says what the sender is like.
+	Info() models.SenderInfo
+}
+
+// Defaults of RelayOptions.
+const (
+	DefaultPoll     = 250 * time.Millisecond
+	DefaultIdlePoll = 10 * time.Second
+	DefaultFullPass = 30 * time.Second
+	// DefaultSlack is by how much a lease outlasts a request.
+	DefaultSlack         = 30 * time.Second
+	DefaultTombstonesFor = 24 * time.Hour
+)
+
+// RelayOptions configures a Relay. nil and the zero value are ready to use.
+type RelayOptions struct {
+	// Loader reads the documents of keys whose rows have none. Required for tables with
+	// such rows; without one they wait, and the log says so.
+	Loader Loader
+	// Export turns a row into actions on other keys, any number of them: an inverted index
+	// deletes the old entry and writes the new one. Rows of one key are exported one after the other, each when all
+	// actions of the one before are confirmed; the row is deleted then. After any failure it is exported again, so what it
+	// returns must be the same, or newer, each time. Actions of one call on the same key
+	// are applied in their order; nothing is promised about the order between rows of
+	// different keys that lead to the same target. It may block; ctx ends with the relay. After an
+	// error the row waits. Rows without a body come without one. Defaults to none: a row is an action on its own key.
+	Export func(ctx context.Context, row Row) ([]models.RawAction, error)
+	// SeqField is the field of documents, Edm.Int64, into which the number of the row is
+	// written: of two documents of a key the one with the higher number is newer. That of a delete
+	// is kept as a tombstone, see Table.Tombstones. Not for exports. Defaults to none.
+	SeqField string
+	// TombstonesFor is how long tombstones are kept. Defaults to 24 h.
+	TombstonesFor time.Duration
+
+	// Lease is how long nobody else sends what this relay holds when it has stopped: how late
+	// its rows are after a crash. Defaults to the sender's RequestTimeout and 30 s; it has to be
+	// longer than RequestTimeout and the margin (UnknownWait and a second, at least five seconds) and three renewals.
+	Lease time.Duration
+	// Renew is how often leases are renewed, and relays look for each other. Defaults to 10 s, or a
+	// sixth of what Lease has more than RequestTimeout if that is less.
+	Renew time.Duration
+	// Poll is how long after a read that has found nothing the next one comes. Defaults to
+	// 250 ms.
+	Poll time.Duration
+	// Wake is received from when rows may have been committed: see outboxpgx.Listen. With it an idle
+	// relay reads each IdlePoll only. Whoever sends on it must not wait for the relay.
+	Wake <-chan struct{}
+	// IdlePoll is for a relay with Wake. Defaults to 10 s.
+	IdlePoll time.Duration
+	// FullPass is how often all rows are read from the beginning, as a second net. Defaults to 30 s.
+	FullPass time.Duration
+	// MaxRows and MaxBytes are how much is in hand at once. Default to half of the sender's
+	// buffer, which is also the most.
+	MaxRows  int
+	MaxBytes int64
+
+	// Name is shown as the owner of leases, with a random number. Defaults to the host and the process.
+	Name string
+	// Dead is called for each row that was refused for good, after it has become a dead letter. It must not
+	// block. Defaults to a line in the log.
+	Dead func(DeadLetter)
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+	// MeterProvider defaults to the global one.
+	MeterProvider metric.MeterProvider
+}
+
+// Relay sends what is in a Table. Any number of relays of one table may run, in any number of
+// processes: they share its keys.
+type Relay struct {
+	db      *sql.DB
+	table   *Table
+	to      Sender
+	opts    RelayOptions
+	info    models.SenderInfo
+	owner   string
+	slot    int64 // of the relay itself in the table of leases
+	margin  time.Duration
+	running atomic.Bool
+	stats   counters
+	state   atomic.Pointer[state]
+}
+
+// NewRelay returns a relay of a table that sends to a sender. Nothing is asked of the database before
+// Run. The error names every problem at once.
+//
+// db is used by the relay for a few statements at a time. On PostgreSQL one connection of it is
+// taken for good, for the leases: a pool that the application has exhausted must not cost them. Let
+// it have at least four.
+func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, error) {
+	if err := from.ready(); err != nil {
+		return nil, err
+	}
+	if db == nil || to == nil {
+		return nil, errors.New("outbox: the database or the sender is nil")
+	}
+	r := &Relay{db: db, table: from, to: to, info: to.Info()}
+	if opts != nil {
+		r.opts = *opts
+	}
+	o := &r.opts
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	positive := func(name string, d *time.Duration, standard time.Duration) {
+		if *d < 0 {
+			bad("%s is %v: use a positive duration, or 0 for the default of %v", name, *d, standard)
+		}
+		if *d == 0 {
+			*d = standard
+		}
+	}
+	if r.info.Queued {
+		bad("the sender has a Queue: the outbox is durable, so give the relay a sender without one")
+	}
+	if r.info.RequestTimeout <= 0 {
+		bad("the sender's RequestTimeout is off: a request without an end may be applied after the lease on its keys. Set it")
+	}
+	r.margin = max(5*time.Second, r.info.UnknownWait+time.Second)
+	timeout := max(r.info.RequestTimeout, 0)
+	positive("Lease", &o.Lease, timeout+max(DefaultSlack, 6*r.margin))
+	spare := o.Lease - timeout - r.margin
+	positive("Renew", &o.Renew, min(10*time.Second, spare/2))
+	if spare < 2*o.Renew || o.Renew <= 0 {
+		bad("Lease is %v: it has to outlast the sender's RequestTimeout of %v, a margin of %v and two renewals of %v each: use at least %v",
+			o.Lease, r.info.RequestTimeout, r.margin, o.Renew, timeout+r.margin+2*max(o.Renew, time.Second))
+	}
+	positive("Poll", &o.Poll, DefaultPoll)
+	positive("IdlePoll", &o.IdlePoll, DefaultIdlePoll)
+	positive("FullPass", &o.FullPass, DefaultFullPass)
+	positive("TombstonesFor", &o.TombstonesFor, DefaultTombstonesFor)
+	if o.Wake == nil {
+		o.IdlePoll = o.Poll
+	}
+	rows, bytes := max(1, r.info.MaxBufferedActions/2), max(1, r.info.MaxBufferedBytes/2)
+	if o.MaxRows < 0 || o.MaxBytes < 0 {
+		bad("MaxRows and MaxBytes are %d and %d: use positive numbers, or 0 for half of the sender's buffer", o.MaxRows, o.MaxBytes)
+	}
+	if o.MaxRows == 0 || o.MaxRows > rows {
+		o.MaxRows = rows
+	}
+	if o.MaxBytes == 0 || o.MaxBytes > bytes {
+		o.MaxBytes = bytes
+	}
+	if o.SeqField != "" && o.Export != nil {
+		bad("SeqField is for rows that are actions on their own keys, and there is an Export")
+	}
+	if n := db.Stats().MaxOpenConnections; from.data.name == PostgreSQL && n > 0 && n < 4 {
+		bad("the database has at most %d connections, and a relay needs four: SetMaxOpenConns, or a *sql.DB of its own", n)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("outbox: relay of %q: %w", from.Queue, err)
+	}
+	if o.Name == "" {
+		host, _ := os.Hostname()
+		o.Name = fmt.Sprintf("process %d on %s", os.Getpid(), host)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = otel.GetMeterProvider()
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	r.owner = o.Name + " " + hex.EncodeToString(random[:])
+	r.slot = memberSlots
+	for _, b := range random[:6] {
+		r.slot = r.slot<<8 | int64(b)
+	}
+	r.state.Store(&state{err: errNotRunning})
+	return r, nil
+}
+
+// memberSlots is where the slots of relays begin, shifted by 48 bits; those of ranges are below 64.
+const memberSlots = 1
+
+// state is what Ready says.
+type state struct {
+	err  error
+	held int
+}
+
+var errNotRunning = errors.New("the relay does not run")
+
+// ErrRunning says that Run was called twice.
+var ErrRunning = errors.New("outbox: the relay runs already")
+
+// Ready returns nil while the relay has joined the others and its leases are renewed, whatever
+// its share is; otherwise why not. It never blocks.
+func (r *Relay) Ready() error { return r.state.Load().err }
+
+// Owner is the name under which the relay holds leases.
+func (r *Relay) Owner() string { return r.owner }
+
+// Stats counts what a relay has done since it was made, and what it has in hand.
+type Stats struct {
+	// Read is how many rows were read, Late how many of them by a full pass although they
+	// should have been read before.
+	Read, Late int64
+	// Sent is how many actions the sender has accepted, Loaded for how many keys the Loader was asked.
+	Sent, Loaded int64
+	// Deleted is how many rows were deleted because they, or later ones of their keys, were
+	// confirmed; Folded how many of them were not sent themselves.
+	Deleted, Folded int64
+	// Dead is how many became dead letters, Failed how often one was sent in vain.
+	Dead, Failed int64
+	// Stale is how many rows were to be deleted when the lease had ended: they are sent again.
+	Stale int64
+	// LeasesLost is how many leases have ended without having been given away.
+	LeasesLost int64
+	// Ranges is how many of the 64 ranges of keys the relay holds, InHand how many rows it has, Aside
+	// how many of them are of keys that wait after a failure.
+	Ranges, InHand, Aside int64
+}
+
+type counters struct {
+	read, late, sent, loaded, deleted, folded, dead, failed, stale, lost, ranges, inHand, aside atomic.Int64
+}
+
+// Stats returns the counts. It never blocks.
+func (r *Relay) Stats() Stats {
+	c := &r.stats
+	return Stats{
+		Read: c.read.Load(), Late: c.late.Load(), Sent: c.sent.Load(), Loaded: c.loaded.Load(), Deleted: c.deleted.Load(), Folded: c.folded.Load(),
+		Dead: c.dead.Load(), Failed: c.failed.Load(), Stale: c.stale.Load(), LeasesLost: c.lost.Load(),
+		Ranges: c.ranges.Load(), InHand: c.inHand.Load(), Aside: c.aside.Load(),
+	}
+}
+
+// Run sends rows until ctx ends, and returns nil then. Before it returns it takes back what was not sent, waits for
+// requests that are under way (the sender's RequestTimeout at the most), deletes what they have confirmed and
+// gives its leases away, so that another relay goes on at once.
+//
+// It does not end when the database is gone, nor when the service is: it goes on when they are back. The error is ErrSchema if the tables are
+// not there, ErrRunning, or says that the sender was closed; rows stay where they are.
+func (r *Relay) Run(ctx context.Context) error {
+	if r.running.Swap(true) {
+		return ErrRunning
+	}
+	defer r.running.Store(false)
+	if err := r.await(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	unobserve, err := r.observe()
+	if err != nil {
+		return err
+	}
+	defer unobserve()
+	defer r.state.Store(&state{err: errNotRunning})
+	return newLoop(r).run(ctx)
+}
+
+// await waits for a database whose tables are as they should be.
+func (r *Relay) await(ctx context.Context) error {
+	wait := 100 * time.Millisecond
+	for {
+		err := Check(ctx, r.db, r.table.Dialect, &SchemaOptions{Prefix: r.table.prefix()})
+		if err == nil || errors.Is(err, ErrSchema) {
+			return err
+		}
+		r.state.Store(&state{err: err})
+		r.log(slog.LevelWarn, "the database does not answer", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+			wait = min(2*wait, 5*time.Second)
+		}
+	}
+}
+
+func (r *Relay) log(level slog.Level, what string, err error) {
+	r.opts.Logger.Log(context.Background(), level, "outbox: "+what, "queue", r.table.Queue, "error", err)
+}

@@ -1,0 +1,215 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Pause has all relays of the queue read nothing more, until Resume; what they have in hand is
+// still sent. It is kept in the database, and seen when a relay renews its leases: within RelayOptions.Renew.
+func (t *Table) Pause(ctx context.Context, db Execer) error { return t.pause(ctx, db, true) }
+
+// Resume ends a Pause.
+func (t *Table) Resume(ctx context.Context, db Execer) error { return t.pause(ctx, db, false) }
+
+func (t *Table) pause(ctx context.Context, db Execer, paused bool) error {
+	if err := t.ready(); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, t.text(`INSERT INTO {t}_queue (queue, paused) VALUES (?1, ?2) ON CONFLICT (queue) DO UPDATE SET paused = excluded.paused`), t.Queue, paused)
+	return err
+}
+
+// Contains says of each raw key whether there are rows of it. It reads the rows of the queue, so
+// it costs as much as there is waiting.
+func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) ([]bool, error) {
+	if err := t.ready(); err != nil {
+		return nil, err
+	}
+	found := make([]bool, len(keys))
+	for from := 0; from < len(keys); from += maxLoad {
+		part := keys[from:min(from+maxLoad, len(keys))]
+		have, err := texts(ctx, db, t.text(t.data.contains), append([]any{t.Queue}, t.data.lists.records(anys(part))...)...)
+		if err != nil {
+			return nil, err
+		}
+		waits := make(map[string]bool, len(have))
+		for _, k := range have {
+			waits[k] = true
+		}
+		for i, k := range part {
+			found[from+i] = waits[k]
+		}
+	}
+	return found, nil
+}
+
+func anys(values []string) []any {
+	all := make([]any, len(values))
+	for i, v := range values {
+		all[i] = v
+	}
+	return all
+}
+
+// Purge deletes the rows of raw keys, which are then not sent, but for what a relay has in hand, and
+// returns how many there were.
+func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (int64, error) {
+	if err := t.ready(); err != nil {
+		return 0, err
+	}
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	result, err := db.ExecContext(ctx, t.text(t.data.purge), append([]any{t.Queue}, t.data.lists.records(anys(keys))...)...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// PurgeAll deletes all rows of the queue that were written until now, if confirm is its name, and returns how many
+// there were. What a relay has in hand is still sent.
+func (t *Table) PurgeAll(ctx context.Context, db Execer, confirm string) (int64, error) {
+	if err := t.ready(); err != nil {
+		return 0, err
+	}
+	if confirm != t.Queue {
+		return 0, fmt.Errorf("outbox: PurgeAll deletes all rows of the queue %q: give its name to confirm that, not %q", t.Queue, confirm)
+	}
+	result, err := db.ExecContext(ctx, t.text(`DELETE FROM {t} WHERE queue = ?1`), t.Queue)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// BackfillClass is the class of rows that Backfill adds: behind all others.
+const BackfillClass = classes - 1
+
+// Backfill enqueues raw keys of what is in the database already, behind all other rows, 1000 in a
+// transaction, and returns how many it has enqueued. The relay needs a Loader. Calling it again after an error enqueues
+// keys twice, which costs no more than reading them twice.
+func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, error]) (n int64, err error) {
+	if err := t.ready(); err != nil {
+		return 0, err
+	}
+	keys := make([]string, 0, maxLoad)
+	flush := func() error {
+		b, err := keysOnly(t, keys)
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		err = inTransaction(ctx, db, t.data, func(c *sql.Conn) error { return t.write(ctx, c, BackfillClass, b) })
+		if err == nil {
+			n += int64(len(keys))
+		}
+		keys = keys[:0]
+		return err
+	}
+	for key, err := range all {
+		if err != nil {
+			return n, err
+		}
+		if keys = append(keys, key); len(keys) == maxLoad {
+			if err := flush(); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, flush()
+}
+
+// Lag says how far behind the relays of a queue are.
+type Lag struct {
+	// Rows is how many rows there are, up to LagRows; Estimated that there are more, and that it is an
+	// estimate, of all queues with the same prefix.
+	Rows      int64
+	Estimated bool
+	// Oldest is the age of the oldest row, 0 if there is none.
+	Oldest time.Duration
+	// Buckets are the first LagRows rows by bucket: how many there are, and how old the oldest one is.
+	Buckets map[int]BucketLag
+	// Dead is how many dead letters there are, up to LagRows.
+	Dead int64
+	// OldestTransaction is the age of the oldest transaction in the database that holds a snapshot. While
+	// it is open nothing that was deleted can be cleaned up. 0 on SQLite, and where the user
+	// may not see those of others.
+	OldestTransaction time.Duration
+	// Paused is true after Pause.
+	Paused bool
+}
+
+// BucketLag is how many rows of a bucket wait.
+type BucketLag struct {
+	Rows   int64
+	Oldest time.Duration
+}
+
+// LagRows is how many rows Lag counts at the most.
+const LagRows = 10_000
+
+// Lag returns how far behind the relays are. It reads at most LagRows rows.
+func (t *Table) Lag(ctx context.Context, db Queryer) (Lag, error) {
+	lag := Lag{Buckets: make(map[int]BucketLag)}
+	if err := t.ready(); err != nil {
+		return lag, err
+	}
+	err := each(ctx, db, func(rows *sql.Rows) error {
+		var bucket int
+		var n, age int64
+		if err := rows.Scan(&bucket, &n, &age); err != nil {
+			return err
+		}
+		oldest := time.Duration(max(age, 0)) * time.Millisecond
+		lag.Buckets[bucket] = BucketLag{n, oldest}
+		lag.Rows += n
+		lag.Oldest = max(lag.Oldest, oldest)
+		return nil
+	}, t.text(`SELECT bucket, count(*), {now} - min(written) FROM (SELECT bucket, written FROM {t} WHERE queue = ?1 ORDER BY class, seq LIMIT ?2) w GROUP BY bucket`), t.Queue, int64(LagRows))
+	if err != nil {
+		return lag, err
+	}
+	if lag.Rows >= LagRows {
+		lag.Estimated = true
+		var estimate int64
+		if err := one(ctx, db, &estimate, t.text(t.data.estimate)); err != nil {
+			return lag, err
+		}
+		lag.Rows = max(lag.Rows, estimate)
+	}
+	if err := one(ctx, db, &lag.Dead, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t}_dead WHERE queue = ?1 LIMIT ?2) d`), t.Queue, int64(LagRows)); err != nil {
+		return lag, err
+	}
+	var age, paused int64
+	if err := one(ctx, db, &age, t.text(t.data.oldestTransaction)); err != nil {
+		return lag, err
+	}
+	lag.OldestTransaction = time.Duration(age) * time.Millisecond
+	err = one(ctx, db, &paused, t.text(`SELECT count(*) FROM {t}_queue WHERE queue = ?1 AND paused`), t.Queue)
+	lag.Paused = paused > 0
+	return lag, err
+}
+
+// Tombstones returns the numbers of the last deletes of raw keys that a relay with SeqField has
+// confirmed, and has not forgotten.
+func (t *Table) Tombstones(ctx context.Context, db Queryer, keys ...string) (map[string]int64, error) {
+	if err := t.ready(); err != nil {
+		return nil, err
+	}
+	found := make(map[string]int64)
+	err := each(ctx, db, func(rows *sql.Rows) error {
+		var key string
+		var seq int64
+		err := rows.Scan(&key, &seq)
+		found[key] = seq
+		return err
+	}, t.text(t.data.tombstones), append([]any{t.Queue}, t.data.lists.records(anys(keys))...)...)
+	return found, err
+}

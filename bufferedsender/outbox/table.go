@@ -1,0 +1,163 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// DefaultPrefix is what the names of an outbox's tables begin with, and the name of the
+// table of rows.
+const DefaultPrefix = "azsearch_outbox"
+
+// Table is an outbox: a queue in a database. Fill in the fields before it is used for the
+// first time and do not change them, nor copy it, afterwards; then it is safe for concurrent use.
+type Table struct {
+	// Dialect is the kind of the database. Required.
+	Dialect Dialect
+	// Queue is the name of the queue, most often that of the index. Several queues may be
+	// in one database. Required: letters, digits, "_", "-" and ".", at most 128.
+	Queue string
+	// Prefix is what the names of the tables begin with, with a schema before it if there is
+	// one: "search.outbox". Defaults to DefaultPrefix.
+	Prefix string
+
+	// KeyField is the name of the key field, for documents without a struct tag.
+	KeyField string
+	// Key makes the key of a document out of the raw key in a row, for tables whose keys are
+	// not legal in an index: keys.Encode, for example. Defaults to the raw key as it is.
+	Key func(raw string) string
+	// RawKey returns the raw key of a document that Write is given. With Key it is required
+	// for Write. Defaults to the key of the document.
+	RawKey func(doc any) (string, error)
+
+	// Class is the class of service of rows, 0 the most urgent, at most 7: those of a lower number
+	// are sent first. Backfill adds with 7. Defaults to 0. The rows of a key keep their order, whatever
+	// their classes.
+	Class uint8
+	// Notify wakes relays that listen (package outboxpgx) when rows are committed. Processes do
+	// it at most every 50 ms, because PostgreSQL commits transactions that notify one after
+	// another. PostgreSQL only.
+	Notify bool
+
+	once sync.Once
+	err  error
+	data *dialect
+	sql  statements
+	sent notified
+}
+
+// statements are what is run often, for a table.
+type statements struct {
+	insert, insertMany, insertNotify, insertManyNotify string
+}
+
+var (
+	queueName  = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+	prefixName = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,39}\.)?[a-z_][a-z0-9_]{0,39}$`)
+)
+
+// ready checks the fields, once.
+func (t *Table) ready() error {
+	if t == nil {
+		return errors.New("outbox: the Table is nil")
+	}
+	t.once.Do(func() {
+		var errs []error
+		var err error
+		if t.data, err = t.Dialect.data(); err != nil {
+			errs = append(errs, err)
+		}
+		if !queueName.MatchString(t.Queue) {
+			errs = append(errs, fmt.Errorf("Queue is %q: use 1 to 128 letters, digits, _, - and .", t.Queue))
+		}
+		if err := checkPrefix(t.Dialect, t.Prefix); err != nil {
+			errs = append(errs, err)
+		}
+		if t.Class >= classes {
+			errs = append(errs, fmt.Errorf("Class is %d: use 0 to %d", t.Class, classes-1))
+		}
+		if t.Notify && t.data != nil && t.data.notify == "" {
+			errs = append(errs, fmt.Errorf("Notify is for PostgreSQL; %s has nothing to listen to: relays poll", t.Dialect))
+		}
+		if t.err = errors.Join(errs...); t.err != nil {
+			t.err = fmt.Errorf("outbox: table %q: %w", t.Queue, t.err)
+			return
+		}
+		t.sql.insert, t.sql.insertMany = t.text(t.data.insert), t.text(t.data.insertMany)
+		notify := strings.ReplaceAll(t.data.notify, "{channel}", t.Channel())
+		t.sql.insertNotify, t.sql.insertManyNotify = t.sql.insert+notify, t.sql.insertMany+notify
+	})
+	return t.err
+}
+
+func checkPrefix(d Dialect, prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	if !prefixName.MatchString(prefix) {
+		return fmt.Errorf("Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
+	}
+	if d == SQLite && strings.Contains(prefix, ".") {
+		return fmt.Errorf("Prefix is %q: SQLite has no schemas", prefix)
+	}
+	return nil
+}
+
+func (t *Table) prefix() string {
+	if t.Prefix == "" {
+		return DefaultPrefix
+	}
+	return t.Prefix
+}
+
+// text returns a statement of the dialect for this table.
+func (t *Table) text(statement string) string { return t.data.text(statement, t.prefix()) }
+
+// Channel is what relays of PostgreSQL listen to: one for all queues with a prefix, whose
+// names are the payload.
+func (t *Table) Channel() string { return strings.ReplaceAll(t.prefix(), ".", "_") }
+
+// key returns the key of a document for a raw key.
+func (t *Table) key(raw string) string {
+	if t.Key == nil {
+		return raw
+	}
+	return t.Key(raw)
+}
+
+// Execer runs a statement: a *sql.Tx, or a *sql.Conn on which a transaction was begun.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Queryer runs statements and queries: a *sql.DB, a *sql.Conn or a *sql.Tx.
+type Queryer interface {
+	Execer
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Row is what was written about a key.
+type Row struct {
+	// Key is the raw key.
+	Key string
+	// Seq is the number: within a key it rises in the order of the transactions.
+	Seq   int64
+	Class uint8
+	// Op is what to do; "" says that only the key is known to have changed.
+	Op models.ActionType
+	// Body is the JSON of the document, nil of a delete and of a key alone.
+	Body json.RawMessage
+	// Written is when, by the clock of the database.
+	Written time.Time
+	// Attempts is how often it was sent in vain.
+	Attempts int
+}

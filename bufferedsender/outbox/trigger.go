@@ -1,0 +1,92 @@
+package outbox
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// triggerParts is what a trigger is made of.
+type triggerParts struct {
+	table, column, name, prefix, queue, notify string
+	class                                      uint8
+}
+
+var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// Trigger returns the statements that have a table of the application write the keys of its rows
+// that change, whoever changes them: after an insert, an update, a delete, a change of the key (both keys) and, on
+// PostgreSQL, TRUNCATE (all keys; SQLite has none, but for a DELETE without WHERE, which its triggers see). keyColumn is the
+// column of the raw key, which is written as text; rows in which it is NULL are left out. Run
+// them once, or put them into a migration; run again they replace what is there. The relay
+// needs a Loader.
+//
+// On PostgreSQL a statement writes its keys at once, however many rows it changes.
+func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
+	if err := t.ready(); err != nil {
+		return nil, err
+	}
+	if !prefixName.MatchString(strings.ToLower(table)) {
+		return nil, fmt.Errorf("outbox: the table %q: use a plain name, perhaps behind a schema and a dot", table)
+	}
+	if !columnName.MatchString(keyColumn) {
+		return nil, fmt.Errorf("outbox: the column %q: use a plain name", keyColumn)
+	}
+	name := t.prefix()[strings.IndexByte(t.prefix(), '.')+1:] + "_" + plain.ReplaceAllString(strings.ToLower(t.Queue), "_")
+	p := triggerParts{table: table, column: keyColumn, name: name, prefix: t.prefix(), queue: t.Queue, class: t.Class}
+	if t.Notify {
+		p.notify = "\n\tPERFORM pg_notify('" + t.Channel() + "', '" + t.Queue + "');"
+	}
+	return t.data.trigger(p), nil
+}
+
+var plain = regexp.MustCompile(`[^a-z0-9_]`)
+
+func (p triggerParts) text(statement string) string {
+	return strings.NewReplacer("{table}", p.table, "{column}", p.column, "{name}", p.name, "{t}", p.prefix, "{queue}", p.queue,
+		"{class}", fmt.Sprint(p.class), "{notify}", p.notify, "{of}", p.table[strings.IndexByte(p.table, '.')+1:]).Replace(statement)
+}
+
+// postgresTrigger has one function for each kind of statement, because only those that there are
+// transition tables of can be named in it.
+func postgresTrigger(p triggerParts) []string {
+	insert := `INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, k FROM (`
+	function := `CREATE OR REPLACE FUNCTION {name}_{of}_{kind}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	` + insert + `{rows}) r WHERE k <> '';{notify}
+	RETURN NULL;
+END $$`
+	trigger := `CREATE TRIGGER {name}_{kind} AFTER {event} ON {table} {transition} FOR EACH STATEMENT EXECUTE FUNCTION {name}_{of}_{kind}()`
+	var all []string
+	for _, k := range []struct{ kind, event, transition, rows string }{
+		{"insert", "INSERT", "REFERENCING NEW TABLE AS changed", `SELECT DISTINCT {column}::text AS k FROM changed`},
+		{
+			"update", "UPDATE", "REFERENCING OLD TABLE AS before NEW TABLE AS changed",
+			`SELECT {column}::text AS k FROM changed UNION SELECT {column}::text FROM before`,
+		},
+		{"delete", "DELETE", "REFERENCING OLD TABLE AS before", `SELECT DISTINCT {column}::text AS k FROM before`},
+	} {
+		fill := strings.NewReplacer("{kind}", k.kind, "{event}", k.event, "{transition}", k.transition, "{rows}", k.rows)
+		all = append(all, p.text(fill.Replace(function)), p.text(fill.Replace(`DROP TRIGGER IF EXISTS {name}_{kind} ON {table}`)), p.text(fill.Replace(trigger)))
+	}
+	// TRUNCATE has no transition table: the keys are read before.
+	fill := strings.NewReplacer("{kind}", "truncate", "{rows}", `SELECT DISTINCT {column}::text AS k FROM {table}`)
+	return append(all, p.text(fill.Replace(function)), p.text(`DROP TRIGGER IF EXISTS {name}_truncate ON {table}`),
+		p.text(`CREATE TRIGGER {name}_truncate BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {name}_{of}_truncate()`))
+}
+
+// sqliteTrigger has one trigger for each kind of change: SQLite has no triggers for statements.
+func sqliteTrigger(p triggerParts) []string {
+	insert := func(row string) string {
+		return `INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(` + row + `.{column} AS TEXT) WHERE ` + row + `.{column} <> '';`
+	}
+	var all []string
+	for _, k := range []struct{ kind, event, do string }{
+		{"insert", "INSERT", insert("NEW")},
+		{"update", "UPDATE", insert("NEW") + ` INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(OLD.{column} AS TEXT) WHERE OLD.{column} <> '' AND OLD.{column} IS NOT NEW.{column};`},
+		{"delete", "DELETE", insert("OLD")},
+	} {
+		name := `{name}_{of}_` + k.kind
+		all = append(all, p.text(`DROP TRIGGER IF EXISTS `+name), p.text(`CREATE TRIGGER `+name+` AFTER `+k.event+` ON {table} FOR EACH ROW BEGIN `+k.do+` END`))
+	}
+	return all
+}

@@ -1,0 +1,286 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/keys"
+)
+
+// maxBody is what fits into no request of the service: 16 MB.
+const maxBody = 16_000_000
+
+// WriteError says which action, or key, was refused. Nothing of the call was written.
+type WriteError struct {
+	// Index is its position in the call, and Key its raw key if it has one.
+	Index int
+	Key   string
+	Err   error
+}
+
+func (e *WriteError) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("outbox: action %d: %v; nothing was written", e.Index, e.Err)
+	}
+	return fmt.Sprintf("outbox: action %d (key %q): %v; nothing was written", e.Index, e.Key, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// Write adds actions to the outbox in the transaction of the caller, with one statement. They are
+// sent when it commits, and never if it does not.
+//
+// Write the entity first, then call Write: the row must come while the transaction holds the
+// lock on what it has changed. Then the actions of a key are applied in the order of the
+// transactions. The other way round two transactions on one entity can number their rows in the order
+// in which they do not commit, and the index keeps the older state for ever; WriteKeys has no such
+// condition.
+//
+// ctx bounds the statement. The error is a *WriteError if an action is not fit to be sent, in which case
+// nothing was written and the transaction can go on; otherwise it is that of the database.
+// Tags are not kept, and an action with OnOutcome is refused: what becomes of rows is known to the relay.
+func Write[T any](ctx context.Context, tx Execer, to *Table, actions ...models.IndexDocumentsAction[T]) error {
+	if err := to.ready(); err != nil {
+		return err
+	}
+	if len(actions) == 0 {
+		return nil
+	}
+	if err := inside(tx); err != nil {
+		return err
+	}
+	if to.Key != nil && to.RawKey == nil {
+		return fmt.Errorf("outbox: table %q has Key, which makes keys of documents out of raw ones, and no RawKey, which Write needs to know the raw one: set Table.RawKey, or use WriteKeys", to.Queue)
+	}
+	batch := newBatch(len(actions))
+	for i := range actions {
+		if key, err := appendAction(to, batch, &actions[i]); err != nil {
+			return &WriteError{Index: i, Key: key, Err: err}
+		}
+	}
+	return to.write(ctx, tx, to.Class, batch)
+}
+
+// WriteKeys adds keys of which only it is known that they have changed, in the transaction of
+// the caller, with one statement: raw keys, as the Loader of the relay gets them. What the documents are
+// is read when they are sent, so nothing of the order can go wrong: it does not matter when in the
+// transaction it is called. It reports like Write.
+func WriteKeys(ctx context.Context, tx Execer, to *Table, changed ...string) error {
+	if err := to.ready(); err != nil {
+		return err
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := inside(tx); err != nil {
+		return err
+	}
+	batch, err := keysOnly(to, changed)
+	if err != nil {
+		return err
+	}
+	return to.write(ctx, tx, to.Class, batch)
+}
+
+// keysOnly makes rows of keys.
+func keysOnly(to *Table, changed []string) (*batch, error) {
+	b := newBatch(len(changed))
+	for i, key := range changed {
+		if err := to.checkKey(key); err != nil {
+			return nil, &WriteError{Index: i, Key: key, Err: err}
+		}
+		b.add(key, "", nil)
+	}
+	return b, nil
+}
+
+// inside refuses what is no transaction.
+func inside(tx Execer) error {
+	switch tx.(type) {
+	case nil:
+		return errors.New("outbox: the transaction is nil")
+	case *sql.DB:
+		return errors.New("outbox: a *sql.DB is no transaction: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity")
+	}
+	return nil
+}
+
+// checkKey refuses what cannot be the raw key of a document.
+func (t *Table) checkKey(raw string) error {
+	switch {
+	case raw == "":
+		return errors.New("the key is empty")
+	case !utf8.ValidString(raw):
+		return errors.New("the key is not UTF-8, which is all that a database keeps as text")
+	case strings.IndexByte(raw, 0) >= 0:
+		return errors.New("the key has a zero byte, which a database does not keep in text")
+	}
+	return keys.Validate(t.key(raw))
+}
+
+// batch is what a statement inserts.
+type batch struct {
+	keys, ops, bodies []any
+}
+
+func newBatch(n int) *batch {
+	all := make([]any, 0, 3*n)
+	return &batch{all[0:0:n], all[n : n : 2*n], all[2*n : 2*n : 3*n]}
+}
+
+func (b *batch) add(key string, op models.ActionType, body any) {
+	b.keys, b.ops, b.bodies = append(b.keys, key), append(b.ops, string(op)), append(b.bodies, body)
+}
+
+// appendAction adds an action and returns its raw key.
+func appendAction[T any](to *Table, b *batch, action *models.IndexDocumentsAction[T]) (string, error) {
+	if !action.Type.Valid() {
+		return "", fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", action.Type)
+	}
+	if action.OnOutcome != nil {
+		return "", errors.New("it has OnOutcome, which an outbox does not keep: the relay that sends it may be another process")
+	}
+	written, err := keyIn(to, &action.Document)
+	if err != nil {
+		return "", err
+	}
+	raw := written
+	if to.RawKey != nil {
+		if raw, err = rawKey(to, action.Document); err != nil {
+			return "", err
+		}
+	}
+	if err := to.checkKey(raw); err != nil {
+		return raw, err
+	}
+	if key := to.key(raw); key != written {
+		return raw, fmt.Errorf("the key of the document is %q, and Table.Key makes %q of its raw key", written, key)
+	}
+	if action.Type == models.ActionTypeDelete {
+		b.add(raw, action.Type, nil)
+		return raw, nil
+	}
+	body, err := encode(action)
+	if err != nil {
+		return raw, err
+	}
+	b.add(raw, action.Type, body)
+	return raw, nil
+}
+
+func rawKey(to *Table, doc any) (raw string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("Table.RawKey panicked: %v", v)
+		}
+	}()
+	return to.RawKey(doc)
+}
+
+// keyFields has the models.KeyField of each type that was written, by table's KeyField.
+var keyFields sync.Map
+
+type keyOf struct {
+	of   reflect.Type
+	name string
+}
+
+// keyIn returns the key that is in a document.
+func keyIn[T any](to *Table, doc *T) (string, error) {
+	known := keyOf{reflect.TypeFor[T](), to.KeyField}
+	field, ok := keyFields.Load(known)
+	if !ok {
+		found, err := models.KeyFieldOf[T]()
+		if err == nil && found.Name == "" {
+			if to.KeyField == "" {
+				return "", fmt.Errorf("it is not known which field of %T is the key: tag it with `search:\"key\"`, or set Table.KeyField", *doc)
+			}
+			found, err = models.KeyFieldByName[T](to.KeyField)
+		}
+		if err != nil {
+			return "", err
+		}
+		field = found
+		keyFields.Store(known, field)
+	}
+	key := field.(models.KeyField[T]) //nolint:errcheck,forcetypeassert // by its type
+	return key.GetFrom(doc)
+}
+
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// encode returns the JSON of the document of an action.
+func encode[T any](action *models.IndexDocumentsAction[T]) (string, error) {
+	buffer := scratch.Get().(*[]byte) //nolint:errcheck,forcetypeassert // of New
+	defer scratch.Put(buffer)
+	text, err := models.AppendActionFrom((*buffer)[:0], action.Type, &action.Document)
+	if err != nil {
+		return "", err
+	}
+	*buffer = text
+	if len(text) > maxBody {
+		*buffer = nil
+		return "", fmt.Errorf("its JSON has %d bytes, and no request may have more than %d", len(text), maxBody)
+	}
+	if !utf8.Valid(text) {
+		return "", errors.New("its JSON is not UTF-8")
+	}
+	return document(text), nil
+}
+
+// document returns the JSON of the document in an encoded action: what follows the member
+// that names the action.
+func document(action []byte) string {
+	at := bytes.IndexByte(action, ',')
+	if at < 0 {
+		return "{}"
+	}
+	return "{" + string(action[at+1:])
+}
+
+// write inserts a batch.
+func (t *Table) write(ctx context.Context, tx Execer, class uint8, b *batch) error {
+	notify := t.Notify && t.sent.due(time.Now())
+	var query string
+	var args []any
+	if len(b.keys) == 1 {
+		query, args = t.sql.insert, []any{t.Queue, int64(class), b.keys[0], b.ops[0], b.bodies[0]}
+		if notify {
+			query = t.sql.insertNotify
+		}
+	} else {
+		query, args = t.sql.insertMany, append([]any{t.Queue, int64(class)}, t.data.lists.records(b.keys, b.ops, b.bodies)...)
+		if notify {
+			query = t.sql.insertManyNotify
+		}
+	}
+	_, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("outbox: writing to %q: %w", t.Queue, err)
+	}
+	return nil
+}
+
+// notifyEvery is how often a process notifies relays. A relay that was woken goes on reading for
+// longer than that, so it sees what is committed without one meanwhile.
+const notifyEvery = 50 * time.Millisecond
+
+// notified is when this process has notified relays last.
+type notified struct{ at atomic.Int64 }
+
+// due reports whether it is time to do it again.
+func (n *notified) due(now time.Time) bool {
+	last, at := n.at.Load(), now.UnixNano()
+	return (at-last >= int64(notifyEvery) || at < last) && n.at.CompareAndSwap(last, at)
+}

@@ -1,0 +1,330 @@
+package servers
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const installPostgres = "apt-get install postgresql"
+
+// PostgresServer is a PostgreSQL server: the process of Process is its postmaster, with a child
+// for each connection.
+type PostgresServer struct {
+	Process
+	port   int
+	bin    string // the folder of its programs
+	shared bool
+}
+
+var sharedPostgres shared[*PostgresServer]
+
+// Postgres returns the PostgreSQL server that all tests of this process share. Its settings are
+// those that PostgreSQL comes with: what it has said is committed survives a kill. Tests keep
+// apart by a Database each.
+func Postgres(t testing.TB) *PostgresServer {
+	t.Helper()
+	bin := postgresOf(t)
+	return sharedPostgres.get(t, func() (*PostgresServer, func() error, error) {
+		r, err := fromTemplate(bin)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.shared = true
+		return r, r.Close, nil
+	})
+}
+
+// NewPostgres starts a PostgreSQL server for one test, with further arguments that override
+// those of Postgres, such as "-c", "max_connections=10". It ends with the test.
+func NewPostgres(t testing.TB, args ...string) *PostgresServer {
+	t.Helper()
+	r, err := fromTemplate(postgresOf(t), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// StartPostgres is NewPostgres for a program that is no test, which calls Close.
+func StartPostgres(args ...string) (*PostgresServer, error) {
+	bin, err := postgresPrograms()
+	if err != nil {
+		return nil, err
+	}
+	return startPostgres(bin, initdb, args...)
+}
+
+// postgresOf is postgresPrograms for a test, which ends where there are none.
+func postgresOf(t testing.TB) (bin string) {
+	t.Helper()
+	bin, err := postgresPrograms()
+	if err != nil {
+		missing(t, "postgres", installPostgres)
+	}
+	return bin
+}
+
+// postgresPrograms returns the folder of the programs: those of the newest version where Debian
+// has them, which is not in PATH, or the one in PATH.
+func postgresPrograms() (bin string, err error) {
+	newest := 0
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	for _, path := range found {
+		dir := filepath.Dir(path)
+		if version, err := strconv.Atoi(filepath.Base(filepath.Dir(dir))); err == nil && version > newest {
+			newest, bin = version, dir
+		}
+	}
+	if bin != "" {
+		return bin, nil
+	}
+	path, err := exec.LookPath("postgres")
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, installPostgres)
+	}
+	return filepath.Dir(path), nil
+}
+
+// template is the data of a server that was never started, made once for all tests of the
+// process: to copy it takes a tenth of the time.
+var template shared[string]
+
+func fromTemplate(bin string, args ...string) (*PostgresServer, error) {
+	from, err := template.try(func() (string, func() error, error) {
+		dir, err := postgresDir()
+		if err != nil {
+			return "", nil, err
+		}
+		remove := func() error { return os.RemoveAll(dir) }
+		data := filepath.Join(dir, "data")
+		if err := initdb(bin, data); err != nil {
+			return "", nil, errors.Join(err, remove())
+		}
+		return data, remove, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return startPostgres(bin, func(_, data string) error { return runAsPostgres("cp", "-Rp", from, data) }, args...)
+}
+
+func initdb(bin, data string) error {
+	return runAsPostgres(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust",
+		"--no-sync", "--locale=C", "-E", "UTF8")
+}
+
+func runAsPostgres(argv ...string) error {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = os.TempDir() // the user postgres may not be allowed into that of the test
+	if err := asPostgres(cmd); err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%q: %w\n%s", argv, err, out)
+	}
+	return nil
+}
+
+// startPostgres tries another port if somebody was faster on the one it has found.
+func startPostgres(bin string, fill func(bin, data string) error, args ...string) (*PostgresServer, error) {
+	var errs []error
+	for range 3 {
+		r, err := tryPostgres(bin, fill, args)
+		if err == nil {
+			return r, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func tryPostgres(bin string, fill func(bin, data string) error, args []string) (*PostgresServer, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := postgresDir()
+	if err != nil {
+		return nil, err
+	}
+	r := &PostgresServer{port: port, bin: bin, Process: Process{name: "postgres on " + local(port), dir: dir, family: true}}
+	if err := fill(bin, r.data()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	r.argv = append([]string{
+		r.Program("postgres"), "-D", r.data(), "-p", strconv.Itoa(port), "-k", dir, "-c", "listen_addresses=127.0.0.1",
+		"-c", "max_connections=200", "-c", "max_prepared_transactions=10",
+		// In its data, where a server that is killed leaves nothing behind in /dev/shm.
+		"-c", "dynamic_shared_memory_type=mmap",
+	}, args...)
+	r.prepare, r.ready = prepare, r.ping
+	if err := r.start(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// prepare has the server end when the test process does, in the way of CrashImmediate: killed,
+// it would leave children that are busy, and shared memory. One that is stopped at that moment
+// stays as it is.
+func prepare(cmd *exec.Cmd) error {
+	dieWithParent(cmd, syscall.SIGQUIT)
+	return asPostgres(cmd)
+}
+
+// ping returns nil if the server lets somebody in. It speaks the protocol as far as pg_isready
+// does, and then some: to start that program each time takes longer than the server does.
+func (r *PostgresServer) ping() error {
+	c, err := net.DialTimeout("tcp", r.Addr(), time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	hello := "\x00\x03\x00\x00user\x00postgres\x00database\x00postgres\x00\x00"
+	if _, err := c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(4+len(hello))), hello...)); err != nil {
+		return err
+	}
+	answers := bufio.NewReader(c)
+	for {
+		var head struct {
+			Kind byte
+			Size uint32
+		}
+		if err := binary.Read(answers, binary.BigEndian, &head); err != nil {
+			return err
+		}
+		body, err := io.ReadAll(io.LimitReader(answers, int64(head.Size)-4))
+		if err != nil {
+			return err
+		}
+		switch head.Kind {
+		case 'E':
+			return errors.New(strings.ReplaceAll(string(body), "\x00", " "))
+		case 'Z': // ready for queries
+			_, err := c.Write([]byte("X\x00\x00\x00\x04"))
+			return err
+		}
+	}
+}
+
+// CrashImmediate ends the server as pg_ctl -m immediate stop does, without a checkpoint: it
+// recovers from its log when it is started again. It returns when all of its processes are gone.
+func (r *PostgresServer) CrashImmediate(t testing.TB) {
+	t.Helper()
+	if err := r.crash(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *PostgresServer) crash() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cmd == nil {
+		return nil
+	}
+	// One that was stopped hears nothing before it goes on.
+	for _, err := range []error{r.send(syscall.SIGQUIT, false), r.send(sigCont, true)} {
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+	}
+	select {
+	case <-r.ended:
+		r.cmd = nil
+		return nil
+	case <-time.After(patience):
+		return errors.Join(fmt.Errorf("%s does not end after %v:\n%s", r.name, patience, r.log()), r.end())
+	}
+}
+
+// Close ends the server and removes what it has kept. Servers of tests are closed with them.
+func (r *PostgresServer) Close() error {
+	err := r.crash()
+	r.removeSharedMemory()
+	return errors.Join(err, os.RemoveAll(r.dir))
+}
+
+// removeSharedMemory removes what a server that was killed has left in the kernel, which has
+// room for a few thousand of them. Its number is in the lock file, which is there only then.
+func (r *PostgresServer) removeSharedMemory() {
+	lock, _ := os.ReadFile(filepath.Join(r.data(), "postmaster.pid"))
+	if lines := strings.Split(string(lock), "\n"); len(lines) > 6 {
+		if f := strings.Fields(lines[6]); len(f) == 2 {
+			_ = exec.Command("ipcrm", "-m", f[1]).Run() // a little less room, where that is missing
+		}
+	}
+}
+
+func (r *PostgresServer) data() string { return filepath.Join(r.dir, "data") }
+
+// Addr is host:port.
+func (r *PostgresServer) Addr() string { return local(r.port) }
+
+// URL is the address of a database as postgres://…; "postgres" is one that there always is.
+func (r *PostgresServer) URL(database string) string {
+	return "postgres://postgres@" + r.Addr() + "/" + database + "?sslmode=disable"
+}
+
+var databases atomic.Int64
+
+// Database creates an empty database for a test and returns its URL. It is dropped with the
+// test, by force; or, if the server belongs to the test, with that.
+func (r *PostgresServer) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test%d", databases.Add(1))
+	r.SQL(t, "postgres", "CREATE DATABASE "+name+" TEMPLATE template0")
+	if r.shared {
+		t.Cleanup(func() {
+			if _, err := r.query("postgres", "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return r.URL(name)
+}
+
+// SQL runs a query by psql in a database, given by its name or its URL, and returns the output:
+// a line for each row, "|" between columns. An error of the server ends the test.
+func (r *PostgresServer) SQL(t testing.TB, database, query string) string {
+	t.Helper()
+	out, err := r.query(database, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (r *PostgresServer) query(database, query string) (string, error) {
+	if !strings.Contains(database, "://") {
+		database = r.URL(database)
+	}
+	cmd := exec.Command(r.Program("psql"), "-X", "-q", "-At", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", query)
+	out, err := cmd.CombinedOutput()
+	answer := strings.TrimRight(string(out), "\r\n")
+	if err != nil {
+		return "", fmt.Errorf("psql %q in %s: %w: %s", query, database, err, answer)
+	}
+	return answer, nil
+}
+
+// Program is the path of a program that belongs to the server, such as pg_dump, pg_restore or psql.
+func (r *PostgresServer) Program(name string) string { return filepath.Join(r.bin, name) }
