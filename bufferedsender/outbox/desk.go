@@ -105,8 +105,9 @@ func newDesk(exports bool) *desk {
 }
 
 // take takes rows that were read, but for those that are in hand, or have been deleted since. gen is that
-// of their range. It returns how many were new.
-func (d *desk) take(rows []row, gens *[ranges]uint32) (fresh int) {
+// of their range. It returns how many were new, and how many of them should have been read
+// before: their numbers are not above those of known.
+func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fresh, late int) {
 	for i := range rows {
 		r := &rows[i]
 		if _, known := d.seqs[r.seq]; known || gens[r.part] == 0 {
@@ -117,6 +118,9 @@ func (d *desk) take(rows []row, gens *[ranges]uint32) (fresh int) {
 		}
 		d.seqs[r.seq] = gens[r.part]
 		fresh++
+		if r.seq <= known[r.class] {
+			late++
+		}
 		e := d.entries[r.key]
 		if e == nil {
 			e = &entry{key: r.key, part: r.part, class: r.class, gen: gens[r.part]}
@@ -124,7 +128,7 @@ func (d *desk) take(rows []row, gens *[ranges]uint32) (fresh int) {
 		}
 		d.insert(e, *r)
 	}
-	return fresh
+	return fresh, late
 }
 
 // insert puts a row into its place among those of its key. One that comes too late goes first

@@ -59,7 +59,7 @@ type dialect struct {
 	remove, bury, tried         string
 	tombs, mark                 string
 	acquire                     string
-	last, writers               string // for the floor; "" if the order of numbers is that of commits
+	last, writers               string // for the floor; no writers: the order of numbers is that of commits
 	trigger                     func(t triggerParts) []string
 	contains, purge, tombstones string // by keys
 	oldestTransaction           string
@@ -67,7 +67,7 @@ type dialect struct {
 }
 
 // dialects are all there are.
-var dialects = map[Dialect]*dialect{PostgreSQL: &postgres, SQLite: &sqlite}
+var dialects = map[Dialect]*dialect{PostgreSQL: &postgresDialect, SQLite: &sqliteDialect}
 
 // of returns the data of a dialect.
 func (d Dialect) data() (*dialect, error) {

@@ -2,7 +2,7 @@ package outbox
 
 const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
 
-var postgres = dialect{
+var postgresDialect = dialect{
 	name:   PostgreSQL,
 	now:    `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
 	dollar: true,

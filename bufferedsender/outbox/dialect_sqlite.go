@@ -1,6 +1,6 @@
 package outbox
 
-var sqlite = dialect{
+var sqliteDialect = dialect{
 	name:  SQLite,
 	now:   `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
 	begin: `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS {t} (
 		+ coalesce(unicode(substr(key, -3, 1)), 0) * 961 + coalesce(unicode(substr(key, -4, 1)), 0) * 29791
 		+ coalesce(unicode(substr(key, -5, 1)), 0) * 923521 + coalesce(unicode(substr(key, -6, 1)), 0) * 28629151
 		+ coalesce(unicode(substr(key, -7, 1)), 0) * 887503681 + coalesce(unicode(substr(key, -8, 1)), 0) * 27512614111
-		+ coalesce(unicode(substr(key, 1, 1)), 0) * 7919 + coalesce(unicode(substr(key, 2, 1)), 0) * 104729 + length(key) * 613) & 1023) VIRTUAL,
+		+ coalesce(unicode(substr(key, 1, 1)), 0) * 7919 + coalesce(unicode(substr(key, 2, 1)), 0) * 104729 + length(key) * 613) & 1023) STORED,
 	op       TEXT    NOT NULL DEFAULT '' CHECK (op IN ('', 'upload', 'merge', 'mergeOrUpload', 'delete')),
 	body     TEXT,
 	written  INTEGER NOT NULL DEFAULT ({now}),
@@ -108,6 +108,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	purge:      `DELETE FROM {t} WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
 	tombstones: `SELECT key, seq FROM {t}_tombstone WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
 
+	last:              `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{t}'), 0)`,
 	oldestTransaction: `SELECT 0`,
 	estimate:          `SELECT coalesce((SELECT max(seq) FROM {t}) - (SELECT min(seq) FROM {t}) + 1, 0)`,
 	trigger:           sqliteTrigger,

@@ -51,7 +51,9 @@ type loop struct {
 	readFailed        int
 	floor             floor
 	after, seen       [classes]int64 // where the next read begins; what has been read
+	known             [classes]int64 // of a full pass: what it should not find anything new in
 	restart, full     bool           // the next read begins at 0: there are new ranges, or it is time
+	dry               bool           // all up to the floor was read
 	offerAt           time.Time
 	offersFailed      int
 	loadAt            time.Time
@@ -432,8 +434,9 @@ func (l *loop) beginRead(now time.Time) {
 		return
 	}
 	if l.restart || !now.Before(l.fullAt) {
+		l.known = l.after
 		if l.full = !l.restart; l.restart {
-			l.seen = [classes]int64{}
+			l.seen, l.known = [classes]int64{}, [classes]int64{}
 		}
 		l.restart = false
 		l.after, l.readAt, l.fullAt = [classes]int64{}, now, now.Add(l.r.opts.FullPass)
@@ -447,25 +450,30 @@ func (l *loop) beginRead(now time.Time) {
 		count += len(l.desk.seqs)
 	}
 	l.readBegan = now
-	gens, full, floor := l.holds.gens, l.full, l.floor.clone()
+	known := l.known
+	if !l.full {
+		known = [classes]int64{}
+	}
+	gens, full, floor, dry := l.holds.gens, l.full, l.floor.clone(), l.dry
 	l.desk.reading = true
 	l.beginWork(kindRead, statement, l.work, func(ctx context.Context) func() {
 		var a answer
 		err := onConn(ctx, l.r.db, l.r.table.data, func(c *sql.Conn) (err error) {
-			if l.read.writers != "" && floor.at < slices.Max(seen[:]) {
-				if err := floor.rise(ctx, c, l.read); err != nil {
+			if !full || floor.at < slices.Max(seen[:]) {
+				news, err := floor.rise(ctx, c, l.read)
+				if err != nil || !news && dry {
 					return err
 				}
 			}
 			a, err = l.read.read(ctx, c, mask, after, seen, count, bytes)
 			return err
 		})
-		return func() { l.readDone(a, err, floor, gens, full) }
+		return func() { l.readDone(a, err, floor, gens, known) }
 	})
 }
 
 // readDone takes over what was read.
-func (l *loop) readDone(a answer, err error, floor floor, gens [ranges]uint32, full bool) {
+func (l *loop) readDone(a answer, err error, floor floor, gens [ranges]uint32, known [classes]int64) {
 	now := time.Now()
 	l.desk.reading = false
 	defer clear(l.desk.gone)
@@ -483,25 +491,19 @@ func (l *loop) readDone(a answer, err error, floor floor, gens [ranges]uint32, f
 			gens[i] = 0
 		}
 	}
-	if full {
-		for _, r := range a.rows {
-			if _, known := l.desk.seqs[r.seq]; !known && r.seq <= l.seen[r.class] && gens[r.part] != 0 {
-				l.r.stats.late.Add(1)
-			}
-		}
-	}
-	l.r.stats.read.Add(int64(l.desk.take(a.rows, &gens)))
+	fresh, late := l.desk.take(a.rows, &gens, known)
+	l.r.stats.read.Add(int64(fresh))
+	l.r.stats.late.Add(int64(late))
+	l.dry = false
 	if !l.restart {
-		l.floor = floor
+		l.floor, l.dry = floor, !a.more && floor.waitFor == nil
 		for c := range l.after {
 			l.seen[c] = max(l.seen[c], a.last[c])
 			l.after[c] = a.last[c]
 			if !a.more {
 				l.after[c] = l.seen[c]
 			}
-			if l.read.writers != "" {
-				l.after[c] = min(l.after[c], floor.at)
-			}
+			l.after[c] = min(l.after[c], floor.at)
 		}
 	}
 	switch {

@@ -167,18 +167,23 @@ type floor struct {
 	waitFor map[string]bool // transactions that may hold numbers up to next; nil: none is asked for
 }
 
-// rise looks whether the floor is higher by now.
-func (f *floor) rise(ctx context.Context, db Queryer, q *reading) error {
+// rise looks whether the floor is higher by now. news is false if nothing was written since
+// it has come to where it is.
+func (f *floor) rise(ctx context.Context, db Queryer, q *reading) (news bool, err error) {
 	if f.waitFor == nil {
 		if err := one(ctx, db, &f.next, q.last); err != nil {
-			return err
+			return true, err
 		}
 		if f.next == f.at {
-			return nil
+			return false, nil
 		}
 	}
+	if q.writers == "" {
+		f.at = f.next
+		return true, nil
+	}
 	writers, prepared := make(map[string]bool), false
-	err := each(ctx, db, func(rows *sql.Rows) error {
+	err = each(ctx, db, func(rows *sql.Rows) error {
 		var name string
 		var nobody bool
 		err := rows.Scan(&name, &nobody)
@@ -187,7 +192,7 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading) error {
 		return err
 	}, q.writers)
 	if err != nil {
-		return err
+		return true, err
 	}
 	if f.waitFor == nil {
 		f.waitFor = writers
@@ -201,7 +206,7 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading) error {
 	if len(f.waitFor) == 0 && !prepared {
 		f.at, f.waitFor = f.next, nil
 	}
-	return nil
+	return true, nil
 }
 
 // clone returns a copy that rises by itself.

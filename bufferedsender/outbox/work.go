@@ -474,7 +474,7 @@ func (l *loop) close(now time.Time) {
 
 // finished reports whether nothing is under way any more, or it takes too long.
 func (l *loop) finished(now time.Time) bool {
-	if now.After(l.closeBy) {
+	if !now.Before(l.closeBy) {
 		return true
 	}
 	return l.underway == 0 && !slices.Contains(l.busy[:], true) && !l.withdraw &&

@@ -1,0 +1,89 @@
+package outboxpgx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Execer runs a statement in a transaction: a pgx.Tx, or a *pgx.Conn or *pgxpool.Conn on which one was begun.
+type Execer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// Write is outbox.Write for pgx: it adds actions to the outbox in the transaction of the caller, with one
+// statement. Write the entity first. Without actions nothing is run.
+//
+// ctx bounds the statement, for which it waits. The error is an *outbox.WriteError if an action is not fit to be sent; it
+// says so if tx is no transaction, or what is wrong with the Table. In all of these cases nothing was written,
+// and the transaction can go on. Otherwise it has that of the database in its chain.
+func Write[T any](ctx context.Context, tx Execer, to *outbox.Table, actions ...models.IndexDocumentsAction[T]) error {
+	insert, err := outbox.BuildInsert(to, actions...)
+	if err != nil {
+		return err
+	}
+	return write(ctx, tx, to, insert)
+}
+
+// WriteKeys is outbox.WriteKeys for pgx: it adds raw keys of which only it is known that they have changed. It
+// does not matter when in the transaction it is called. It reports like Write.
+func WriteKeys(ctx context.Context, tx Execer, to *outbox.Table, changed ...string) error {
+	insert, err := outbox.BuildInsertKeys(to, changed...)
+	if err != nil {
+		return err
+	}
+	return write(ctx, tx, to, insert)
+}
+
+func write(ctx context.Context, tx Execer, to *outbox.Table, insert outbox.Insert) error {
+	if insert.Len() == 0 {
+		return nil
+	}
+	if err := inside(tx); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, insert.Statement(), insert.Args...); err != nil {
+		return fmt.Errorf("outboxpgx: writing to %q: %w", to.Queue, err)
+	}
+	return nil
+}
+
+// pool is a *pgxpool.Pool, or what has one inside.
+type pool interface {
+	Acquire(ctx context.Context) (*pgxpool.Conn, error)
+}
+
+// inside refuses what is no transaction, as far as it can be seen.
+func inside(tx Execer) error {
+	switch tx := tx.(type) {
+	case nil:
+		return errors.New("outboxpgx: the transaction is nil")
+	case pool:
+		return errors.New("outboxpgx: a pool is no transaction: the row would be committed although what it is about may not be. Use the pgx.Tx that has written the entity")
+	case *pgx.Conn:
+		return begun(tx)
+	case *pgxpool.Conn:
+		return begun(tx.Conn())
+	}
+	return nil
+}
+
+// idle is the status of a connection that is in no transaction.
+const idle = 'I'
+
+func begun(c *pgx.Conn) error {
+	if c == nil {
+		return errors.New("outboxpgx: the transaction is nil")
+	}
+	if c.PgConn().TxStatus() == idle {
+		return errors.New("outboxpgx: no transaction was begun on the connection: the row would be committed although what it is about may not be. Use the pgx.Tx that has written the entity")
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// process stands between a relay with its sender and what outlives them: the database and the
+// service. It can be killed, stopped for a while, and cut off from the database.
+type process struct {
+	dead, noDatabase atomic.Bool
+	statements       atomic.Int64
+
+	mu      sync.Mutex
+	stopped chan struct{} // closed when it goes on; nil: it runs
+}
+
+var (
+	errKilled     = errors.New("the process was killed")
+	errNoDatabase = errors.New("the database does not answer")
+)
+
+// stop holds all that it does, until goOn.
+func (p *process) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped == nil {
+		p.stopped = make(chan struct{})
+	}
+}
+
+func (p *process) goOn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped != nil {
+		close(p.stopped)
+		p.stopped = nil
+	}
+}
+
+// kill ends it: nothing that it does reaches anybody any more.
+func (p *process) kill() {
+	p.dead.Store(true)
+	p.goOn()
+}
+
+// alive waits while the process is stopped.
+func (p *process) alive() error {
+	for {
+		p.mu.Lock()
+		stopped := p.stopped
+		p.mu.Unlock()
+		if p.dead.Load() {
+			return errKilled
+		}
+		if stopped == nil {
+			return nil
+		}
+		<-stopped
+	}
+}
+
+// database opens a pool of this process.
+func (p *process) database(d driver.Driver, dsn string) *sql.DB {
+	return sql.OpenDB(&connector{p, d, dsn})
+}
+
+// connector makes connections of a process.
+type connector struct {
+	process *process
+	driver  driver.Driver
+	dsn     string
+}
+
+func (c *connector) Driver() driver.Driver { return c.driver }
+
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	if err := c.process.ask(); err != nil {
+		return nil, err
+	}
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{conn, c.process}, nil
+}
+
+func (p *process) ask() error {
+	if err := p.alive(); err != nil {
+		return err
+	}
+	if p.noDatabase.Load() {
+		return errNoDatabase
+	}
+	return nil
+}
+
+// connection is one of a process.
+type connection struct {
+	driver.Conn
+	process *process
+}
+
+func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.process.ask(); err != nil {
+		return nil, err
+	}
+	c.process.statements.Add(1)
+	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+	if err == nil {
+		err = c.process.alive() // nobody is there for the answer
+	}
+	return result, err
+}
+
+func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.process.ask(); err != nil {
+		return nil, err
+	}
+	c.process.statements.Add(1)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+// network is the way of a process to the service.
+type network struct {
+	process *process
+	service *searchtest.Server
+}
+
+// Do lets a request through, unless its process is dead, or was stopped for longer than it may take.
+func (n *network) Do(req *http.Request) (*http.Response, error) {
+	if err := n.process.alive(); err != nil {
+		return nil, err
+	}
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	reply, err := n.service.Do(req)
+	if err := n.process.alive(); err != nil {
+		return nil, err
+	}
+	return reply, err
+}
