@@ -36,8 +36,11 @@ type dialect struct {
 	now  string // milliseconds since 1970; tests replace it
 	// dollar: arguments are $1, $2; otherwise they stay as they are.
 	dollar bool
-	// begin starts a transaction that writes.
-	begin string
+	// begin starts a transaction that writes. If it steers the planner, reads and deletes
+	// need one too: estimates of a table that is empty now and has a million rows a minute
+	// later are always wrong, and prepared statements keep the plan.
+	begin  string
+	steers bool
 	// setUp is run on a connection before it is used, "" for nothing.
 	setUp string
 	// lists turns values into one argument for statements that take a list of them.
@@ -58,7 +61,7 @@ type dialect struct {
 	held                        string // a common table expression: the ranges that the owner still holds, locked
 	remove, bury, tried         string
 	tombs, mark                 string
-	acquire                     string
+	renew, acquire              string
 	last, writers               string // for the floor; no writers: the order of numbers is that of commits
 	trigger                     func(t triggerParts) []string
 	contains, purge, tombstones string // by keys

@@ -6,7 +6,8 @@ var postgresDialect = dialect{
 	name:   PostgreSQL,
 	now:    `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
 	dollar: true,
-	begin:  `BEGIN`,
+	begin:  `BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
+	steers: true,
 	lists:  listing{numbers: arrayOfNumbers, records: arrays},
 	lock:   `SELECT pg_advisory_xact_lock(hashtextextended('{t}', 7062))`,
 
@@ -31,7 +32,7 @@ CREATE TABLE IF NOT EXISTS {t} (
 	PRIMARY KEY (queue, class, seq)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
-CREATE INDEX IF NOT EXISTS {i}_later ON {t} (queue, key) WHERE class > 0;
+CREATE INDEX IF NOT EXISTS {i}_later ON {t} (key) WHERE class + 0 > 0;
 
 CREATE TABLE IF NOT EXISTS {t}_lease (
 	queue   text    NOT NULL,
@@ -82,29 +83,34 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 		FROM unnest(?3::text::text[], ?4::text::text[], ?5::text::text[]) WITH ORDINALITY AS r(k, o, b, n) ORDER BY n`,
 	notify: ` RETURNING pg_notify('{channel}', queue)`,
 
-	arm:   `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2::bigint >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3`,
+	arm:   `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2::bigint >> (bucket / 16)) & 1 <> 0 ORDER BY seq LIMIT ?3`,
 	fetch: `SELECT ` + rowColumns + `, FALSE FROM {t} WHERE queue = ?1 AND class = ?2::integer AND seq = ANY(?3::text::bigint[])`,
+	// No index but {i}_later fits, and the keys come first whatever the planner thinks of them.
 	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, FALSE
-		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) JOIN {t} o ON o.queue = ?1 AND o.class > 0 AND o.key = k.key AND o.seq < k.seq`,
+		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) CROSS JOIN LATERAL (
+			SELECT * FROM {t} o WHERE o.queue || '' = ?1 AND o.class + 0 > 0 AND o.key = k.key AND o.seq < k.seq OFFSET 0) o`,
 	earlierFirst: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, FALSE
 		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) JOIN {t} o ON o.queue = ?1 AND o.class = 0 AND o.key = k.key AND o.seq < k.seq`,
 
 	held: `WITH held AS MATERIALIZED (
 		SELECT l.slot FROM {t}_lease l JOIN unnest(?3::text::bigint[], ?4::text::bigint[]) AS w(slot, epoch) ON l.slot = w.slot AND l.epoch = w.epoch
-		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now} FOR SHARE OF l)`,
-	remove: `DELETE FROM {t} o USING unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq), held
-		WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.bucket / 16 = held.slot`,
+		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now} ORDER BY l.slot FOR SHARE OF l)`,
+	// The numbers come first, and each is looked up: as a join it may read the whole queue.
+	remove: `DELETE FROM {t} WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
+		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,
 	bury: `INSERT INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.status, d.reason, d.message, {now}
 		FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[], ?8::text::text[], ?9::text::text[]) AS d(class, seq, status, reason, message)
-		JOIN {t} o ON o.queue = ?1 AND o.class = d.class AND o.seq = d.seq JOIN held ON o.bucket / 16 = held.slot
+		CROSS JOIN LATERAL (SELECT * FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))
 		ON CONFLICT (queue, seq) DO UPDATE SET status = excluded.status, reason = excluded.reason, message = excluded.message, died = excluded.died, attempts = excluded.attempts`,
-	tried: `UPDATE {t} o SET attempts = o.attempts + 1 FROM unnest(?2::text::bigint[], ?3::text::bigint[]) AS d(class, seq)
-		WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq`,
+	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?2::text::bigint[], ?3::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
+		SELECT o.ctid FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o))`,
 	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1::text, k.key, k.seq, {now} FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)
 		ON CONFLICT (queue, key) DO UPDATE SET seq = greatest({t}_tombstone.seq, excluded.seq), died = excluded.died`,
 	mark: `UPDATE {t}_dead d SET newer = greatest(d.newer, k.seq) FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)
 		WHERE d.queue = ?1 AND d.key = k.key AND d.seq < k.seq`,
+	renew: `WITH mine AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND owner = ?2 AND expires > {now} ORDER BY slot FOR UPDATE)
+		UPDATE {t}_lease l SET expires = {now} + ?3 FROM mine WHERE l.queue = ?1 AND l.slot = mine.slot RETURNING l.slot, l.epoch`,
 	acquire: `WITH free AS MATERIALIZED (
 		SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4 FOR UPDATE SKIP LOCKED)
 		UPDATE {t}_lease l SET owner = ?2, epoch = l.epoch + 1, expires = {now} + ?3 FROM free WHERE l.queue = ?1 AND l.slot = free.slot

@@ -101,6 +101,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 		ON CONFLICT (queue, key) DO UPDATE SET seq = max(seq, excluded.seq), died = excluded.died`,
 	mark: `UPDATE {t}_dead SET newer = max(newer, k.seq) FROM (SELECT value ->> 0 AS key, value ->> 1 AS seq FROM json_each(?2)) k
 		WHERE queue = ?1 AND {t}_dead.key = k.key AND {t}_dead.seq < k.seq`,
+	renew: `UPDATE {t}_lease SET expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND expires > {now} RETURNING slot, epoch`,
 	acquire: `UPDATE {t}_lease SET owner = ?2, epoch = epoch + 1, expires = {now} + ?3 WHERE queue = ?1 AND slot IN (
 		SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4) RETURNING slot, epoch`,
 

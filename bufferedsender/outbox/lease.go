@@ -24,7 +24,7 @@ func newLeasing(r *Relay) *leasing {
 	of := `FROM {t}_lease m WHERE m.queue = ?1 AND m.slot >= 64 AND m.expires > {now}`
 	return &leasing{
 		table: t, owner: r.owner, slot: r.slot, lease: r.opts.Lease.Milliseconds(),
-		renew: t.text(`UPDATE {t}_lease SET expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND expires > {now} RETURNING slot, epoch,
+		renew: t.text(t.data.renew + `,
 			(SELECT count(*) ` + of + `), (SELECT count(*) ` + of + ` AND m.slot < ?4),
 			(SELECT count(*) FROM {t}_lease m WHERE m.queue = ?1 AND m.slot < 64 AND m.expires <= {now}),
 			(SELECT count(*) FROM {t}_queue q WHERE q.queue = ?1 AND q.paused),

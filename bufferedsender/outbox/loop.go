@@ -49,6 +49,7 @@ type loop struct {
 	readBegan         time.Time
 	hotUntil          time.Time
 	readFailed        int
+	readMost          int // rows that one read asks for: fewer if they are large
 	floor             floor
 	after, seen       [classes]int64 // where the next read begins; what has been read
 	known             [classes]int64 // of a full pass: what it should not find anything new in
@@ -142,7 +143,8 @@ func (b *inbox) take() ([]func(), []ended) {
 func newLoop(r *Relay) *loop {
 	return &loop{
 		r: r, desk: newDesk(r.opts.Export != nil), holds: &holds{margin: r.margin}, read: newReading(r.table),
-		finish: newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r), inbox: inbox{signal: make(chan struct{}, 1)},
+		readMost: firstRead,
+		finish:   newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r), inbox: inbox{signal: make(chan struct{}, 1)},
 	}
 }
 
@@ -445,7 +447,7 @@ func (l *loop) beginRead(now time.Time) {
 		return
 	}
 	mask, after, seen := l.holds.mask(), l.after, l.seen
-	count, bytes := l.room(), min(maxReadBytes, l.r.opts.MaxBytes-l.desk.bytes)
+	count, bytes := min(l.room(), l.readMost), min(maxReadBytes, l.r.opts.MaxBytes-l.desk.bytes)
 	if after != seen { // what is in hand comes again
 		count += len(l.desk.seqs)
 	}
@@ -465,8 +467,10 @@ func (l *loop) beginRead(now time.Time) {
 					return err
 				}
 			}
-			a, err = l.read.read(ctx, c, mask, after, seen, count, bytes)
-			return err
+			return steered(ctx, c, l.r.table.data, func() (err error) {
+				a, err = l.read.read(ctx, c, mask, after, seen, count, bytes)
+				return err
+			})
 		})
 		return func() { l.readDone(a, err, floor, gens, known) }
 	})
@@ -483,9 +487,16 @@ func (l *loop) readDone(a answer, err error, floor floor, gens [ranges]uint32, k
 		}
 		l.readAt = now.Add(retryAfter(l.readFailed, 5*time.Second))
 		l.readFailed++
+		l.readMost = max(1, l.readMost/4) // it may have taken too long
 		return
 	}
 	l.readFailed = 0
+	switch {
+	case a.bytes >= maxReadBytes/2: // what does not fit was sent in vain
+		l.readMost = max(1, len(a.rows)*3/4)
+	case a.more:
+		l.readMost = min(2*l.readMost, maxRead)
+	}
 	for i := range gens { // of ranges that are held as they were when the read began
 		if gens[i] != l.holds.gens[i] {
 			gens[i] = 0

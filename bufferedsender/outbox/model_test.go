@@ -585,7 +585,7 @@ func history(service *searchtest.Server, key string) (all []string) {
 // schedules is how many TestRandomSchedules runs: AZSEARCH_TEST_SCHEDULES, from the seed
 // AZSEARCH_TEST_SEED on.
 func schedules() (n int, seed uint64) {
-	n, seed = 300, 1
+	n, seed = 500, 1
 	if v, err := strconv.Atoi(os.Getenv("AZSEARCH_TEST_SCHEDULES")); err == nil {
 		n = v
 	}

@@ -85,6 +85,21 @@ func drop(c *sql.Conn) {
 	_ = c.Raw(func(any) error { return driver.ErrBadConn })
 }
 
+// steered calls f on a connection, in a transaction if the planner has to be steered.
+func steered(ctx context.Context, c *sql.Conn, d *dialect, f func() error) error {
+	if !d.steers {
+		return f()
+	}
+	if _, err := c.ExecContext(ctx, d.begin); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err // and the connection is dropped
+	}
+	_, err := c.ExecContext(ctx, `COMMIT`)
+	return err
+}
+
 // inTransaction calls f in a transaction that may write from its beginning, and commits.
 func inTransaction(ctx context.Context, db *sql.DB, d *dialect, f func(*sql.Conn) error) error {
 	return onConn(ctx, db, d, func(c *sql.Conn) error {

@@ -14,6 +14,7 @@ import (
 // Bounds of one read.
 const (
 	maxRead      = 2000
+	firstRead    = 200 // until it is known how large rows are
 	maxReadBytes = 8 << 20
 )
 
