@@ -1,6 +1,8 @@
 package outbox
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 )
@@ -11,7 +13,8 @@ type Dialect string
 // The dialects that there are.
 const (
 	// PostgreSQL is version 12 or newer, by any driver of database/sql (pgx, lib/pq), also
-	// behind PgBouncer in transaction mode.
+	// behind PgBouncer in transaction mode if the driver prepares no statements there: of pgx
+	// default_query_exec_mode=exec.
 	PostgreSQL Dialect = "postgresql"
 	// SQLite is version 3.38 or newer, by any driver of database/sql.
 	SQLite Dialect = "sqlite"
@@ -41,8 +44,9 @@ type dialect struct {
 	// later are always wrong, and prepared statements keep the plan.
 	begin  string
 	steers bool
-	// setUp is run on a connection before it is used, "" for nothing.
-	setUp string
+	// tidy is run by a relay that has nothing else to do, after it has deleted rows; nil for
+	// nothing.
+	tidy func(ctx context.Context, c *sql.Conn) error
 	// lists turns values into one argument for statements that take a list of them.
 	lists listing
 

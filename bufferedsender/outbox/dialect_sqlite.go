@@ -1,10 +1,16 @@
 package outbox
 
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
 var sqliteDialect = dialect{
 	name:  SQLite,
 	now:   `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
 	begin: `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
-	setUp: `PRAGMA busy_timeout = 5000`,
+	tidy:  checkpoint,
 	lists: listing{numbers: jsonOfNumbers, records: jsonRecords},
 
 	version: `SELECT 'SQLite ' || sqlite_version()`,
@@ -84,10 +90,12 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	// The entries of an index are in the order of seq, the row id, where its columns are equal.
 	arm:   `SELECT * FROM (SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3)`,
 	fetch: `SELECT ` + rowColumns + `, 0 FROM {t} WHERE queue = ?1 AND class = ?2 AND seq IN (SELECT value FROM json_each(?3))`,
+	// CROSS JOIN keeps the order in which the tables are named.
 	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, 0
-		FROM json_each(?2) k JOIN {t} o ON o.queue = ?1 AND o.class > 0 AND o.key = k.value ->> 0 AND o.seq < k.value ->> 1`,
-	earlierFirst: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, 0
-		FROM {t} o JOIN json_each(?2) k ON o.key = k.value ->> 0 AND o.seq < k.value ->> 1 WHERE o.queue = ?1 AND o.class = 0`,
+		FROM json_each(?2) k CROSS JOIN {t} o INDEXED BY {t}_later WHERE o.queue = ?1 AND o.class > 0 AND o.key = k.value ->> 0 AND o.seq < k.value ->> 1`,
+	earlierFirst: `WITH k (key, seq) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
+		SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, 0 FROM {t} o CROSS JOIN k ON o.key = k.key AND o.seq < k.seq
+		WHERE o.queue = ?1 AND o.class = 0 AND o.key IN (SELECT key FROM k)`,
 
 	held: `WITH held AS (
 		SELECT l.slot FROM {t}_lease l JOIN json_each(?3) w ON l.slot = w.value ->> 0 AND l.epoch = w.value ->> 1
@@ -113,4 +121,21 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	oldestTransaction: `SELECT 0`,
 	estimate:          `SELECT coalesce((SELECT max(seq) FROM {t}) - (SELECT min(seq) FROM {t}) + 1, 0)`,
 	trigger:           sqliteTrigger,
+}
+
+// checkpoint makes the log of a file in WAL mode empty: it goes on growing as long as some reader
+// is in it at each moment. If one is there now the next time will do. The connection is the
+// application's, and is left as it was.
+func checkpoint(ctx context.Context, c *sql.Conn) error {
+	var patience int64
+	if err := one(ctx, c, &patience, `PRAGMA busy_timeout`); err != nil {
+		return err
+	}
+	nothing := func(*sql.Rows) error { return nil }
+	for _, pragma := range []string{`PRAGMA busy_timeout = 50`, `PRAGMA wal_checkpoint(TRUNCATE)`, fmt.Sprintf(`PRAGMA busy_timeout = %d`, patience)} {
+		if err := each(ctx, c, nothing, pragma); err != nil {
+			return err // and the connection is dropped
+		}
+	}
+	return nil
 }

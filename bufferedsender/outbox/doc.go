@@ -1,4 +1,78 @@
 // Package outbox is for programs that keep their truth in a SQL database and want a search
 // index to follow it: what a transaction commits reaches the index, what it rolls back never
-// does. It works on PostgreSQL and SQLite, through database/sql and any driver.
+// does. It works on PostgreSQL and SQLite, through database/sql and any driver; package
+// outboxpgx is for programs that use pgx itself.
+//
+// # What you write
+//
+// Once, and at each start of the program:
+//
+//	hotels := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: "hotels"}
+//	err := outbox.Migrate(ctx, db, outbox.PostgreSQL, nil)     // or put outbox.Schema into your migrations
+//
+// Where the truth changes:
+//
+//	tx, _ := db.BeginTx(ctx, nil)
+//	_, err = tx.ExecContext(ctx, `UPDATE hotels SET …`)         // the entity first
+//	err = outbox.Write(ctx, tx, hotels, models.UploadAction(doc)) // then the row, in the same transaction
+//	err = tx.Commit()
+//
+// And in any number of processes, these or others:
+//
+//	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 50 * time.Millisecond})
+//	relay, err := outbox.NewRelay(db, hotels, sender.Raw(), nil)
+//	err = relay.Run(ctx)                                        // until ctx ends
+//
+// AutoFlushInterval is how long a row waits for others to share a request with: the sender's
+// default is five seconds.
+//
+// # Four ways to write, and what order each one promises
+//
+//   - [Write] writes the action. The actions of a key are applied in the order of the
+//     transactions if each transaction writes the entity before the row, so that it holds the lock when
+//     the row gets its number. The other way round the order can be wrong for ever.
+//   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it is
+//     sent. Nothing about the order can go wrong, and a key that changes often is read once.
+//   - [Table.Trigger] has the database write the keys, whoever changes the table.
+//   - outboxpgx.Queue puts the row into a pgx.Batch of yours: no round trip of its own.
+//
+// They can be mixed. Then a key can go back for a moment: the Loader knows more than the rows
+// that are still to come. Nothing is promised about the order of different keys.
+//
+// # What is promised
+//
+//   - Rolled back: never in any request. Committed: its effect, or that of a later row of its
+//     key, is confirmed by the service, or the row is a dead letter, or was purged by somebody. Also
+//     when transactions commit in another order than that of their numbers, stay open for minutes, or when the database or
+//     relays crash in between.
+//   - The rows of a key are applied in the order of their numbers, one request at a time. A row that
+//     cannot be applied now holds its key, and no other one: it is tried again after a second, then after two, up to five minutes.
+//   - At least once: what was confirmed and could not be deleted any more is sent again, and after a failure more than that.
+//     Then the index can go back to an older state of a key for as long as it takes to send the newer row behind it.
+//   - Each key has one relay at a time. When a relay dies the others take its keys over after
+//     [RelayOptions].Lease, 96 seconds with the sender's default RequestTimeout of a minute; when it ends in an orderly way, at their next
+//     renewal, within 10 seconds. A request that the network or the service holds back for longer than its time-out
+//     can still land last: no client can exclude that. Keys without documents (WriteKeys, Trigger) heal it with their next change.
+//   - The service refuses a document for good: it becomes a dead letter ([Table.DeadLetters], with
+//     status and message), and later rows of its key go on. [Table.Retry] brings it back.
+//   - A transaction that is open elsewhere for an hour, a slow writer, a prepared transaction: nobody
+//     else's rows wait for them.
+//
+// # Seeing and steering
+//
+// [Table.Lag] says how far behind the relays are, [Relay.Stats] what one has done, [Relay.Ready] whether
+// it takes part; TELEMETRY.md lists the metrics. [Table.Pause], [Table.Resume] and [Table.Purge] are kept in
+// the database and so hold for all relays. [Table.Backfill] enqueues what has been there before the outbox was, behind all live rows.
+//
+// # What to know about the databases
+//
+// PostgreSQL 12 or newer. Behind PgBouncer in transaction mode all works but LISTEN. A relay takes one connection
+// of its pool for good and up to three more for moments. Its statements are steered away from
+// sequential scans and sorts by SET LOCAL, because a queue is empty when the planner looks at it. Relays poll
+// each quarter of a second with one cheap statement; with a Wake channel (outboxpgx.Listen) each ten seconds.
+//
+// SQLite: use WAL and a busy_timeout, and begin transactions that write with BEGIN IMMEDIATE (_txlock=immediate): one that begins with
+// reading fails at its first write, whatever the time-out. A second process may have relays too.
+//
+// MySQL and MariaDB are not supported: under their default isolation deletes wait for inserts.
 package outbox

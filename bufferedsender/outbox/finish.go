@@ -54,7 +54,7 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 	d := q.table.data
 	tombs := q.keepsDeletes && slices.ContainsFunc(f.done, func(r row) bool { return r.op == models.ActionTypeDelete })
 	if len(f.dead) == 0 && len(f.tried) == 0 && !tombs && !f.marks {
-		return onConn(ctx, db, d, func(c *sql.Conn) error {
+		return onConn(ctx, db, func(c *sql.Conn) error {
 			return steered(ctx, c, d, func() (err error) {
 				f.deleted, err = q.delete(ctx, c, owner, f, f.done)
 				return err

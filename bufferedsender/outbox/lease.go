@@ -60,7 +60,7 @@ type tally struct {
 // on calls f with the connection for leases.
 func (l *leasing) on(ctx context.Context, db *sql.DB, f func(Queryer) error) error {
 	if l.table.data.name != PostgreSQL {
-		return onConn(ctx, db, l.table.data, func(c *sql.Conn) error { return f(c) })
+		return onConn(ctx, db, func(c *sql.Conn) error { return f(c) })
 	}
 	if l.conn == nil {
 		c, err := db.Conn(ctx)
@@ -147,7 +147,7 @@ type gift struct {
 
 // givenAway ends leases. It uses a connection of the pool: tick may be under way.
 func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error {
-	return onConn(ctx, db, l.table.data, func(c *sql.Conn) error {
+	return onConn(ctx, db, func(c *sql.Conn) error {
 		for _, g := range gifts {
 			if _, err := c.ExecContext(ctx, l.give, l.table.Queue, l.owner, g.wait.Milliseconds(), int64(g.part), g.epoch); err != nil {
 				return err
@@ -159,7 +159,7 @@ func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error
 
 // leave says that this relay is not one of those that share the ranges any more.
 func (l *leasing) leave(ctx context.Context, db *sql.DB) error {
-	return onConn(ctx, db, l.table.data, func(c *sql.Conn) error {
+	return onConn(ctx, db, func(c *sql.Conn) error {
 		_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.slot)
 		return err
 	})

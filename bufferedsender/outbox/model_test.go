@@ -77,18 +77,17 @@ type schedule struct {
 	procs   [3]*member
 	jobs    sync.WaitGroup
 
-	mu        sync.Mutex
-	errors    []string
-	held      map[string]bool
-	version   int
-	committed map[string][]int // versions by key, in the order of commits
-	truth     map[string]entity
-	refused   map[int]bool // versions that the service refuses for good
-	purged    map[string]bool
-	rolled    map[int]bool // versions that were rolled back
-	down      bool
-	lossy     bool // answers are lost
-	busy      bool // documents are refused for a while
+	mu      sync.Mutex
+	errors  []string
+	held    map[string]bool
+	version int
+	truth   map[string]entity
+	refused map[int]bool // versions that the service refuses for good
+	purged  map[string]bool
+	rolled  map[int]bool // versions that were rolled back
+	down    bool
+	lossy   bool // answers are lost
+	busy    bool // documents are refused for a while
 }
 
 // member is a process with a relay.
@@ -585,7 +584,9 @@ func history(service *searchtest.Server, key string) (all []string) {
 // schedules is how many TestRandomSchedules runs: AZSEARCH_TEST_SCHEDULES, from the seed
 // AZSEARCH_TEST_SEED on.
 func schedules() (n int, seed uint64) {
-	n, seed = 500, 1
+	if n, seed = 300, 1; raceEnabled {
+		n = 40
+	}
 	if v, err := strconv.Atoi(os.Getenv("AZSEARCH_TEST_SCHEDULES")); err == nil {
 		n = v
 	}

@@ -61,18 +61,12 @@ func each(ctx context.Context, db Queryer, scan func(*sql.Rows) error, query str
 // onConn calls f with a connection of its own. After an error the connection is not used
 // again: it may lead to a server that has become read-only by a failover (SQLSTATE 25006), or to none, and
 // whatever the reason, making another costs little.
-func onConn(ctx context.Context, db *sql.DB, d *dialect, f func(*sql.Conn) error) error {
+func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if d.setUp != "" {
-		if _, err := c.ExecContext(ctx, d.setUp); err != nil {
-			drop(c)
-			return err
-		}
-	}
 	if err := f(c); err != nil {
 		drop(c)
 		return err
@@ -102,7 +96,7 @@ func steered(ctx context.Context, c *sql.Conn, d *dialect, f func() error) error
 
 // inTransaction calls f in a transaction that may write from its beginning, and commits.
 func inTransaction(ctx context.Context, db *sql.DB, d *dialect, f func(*sql.Conn) error) error {
-	return onConn(ctx, db, d, func(c *sql.Conn) error {
+	return onConn(ctx, db, func(c *sql.Conn) error {
 		if _, err := c.ExecContext(ctx, d.begin); err != nil {
 			return err
 		}

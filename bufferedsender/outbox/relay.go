@@ -35,11 +35,9 @@ type Sender interface {
 
 // Defaults of RelayOptions.
 const (
-	DefaultPoll     = 250 * time.Millisecond
-	DefaultIdlePoll = 10 * time.Second
-	DefaultFullPass = 30 * time.Second
-	// DefaultSlack is by how much a lease outlasts a request.
-	DefaultSlack         = 30 * time.Second
+	DefaultPoll          = 250 * time.Millisecond
+	DefaultIdlePoll      = 10 * time.Second
+	DefaultFullPass      = 30 * time.Second
 	DefaultTombstonesFor = 24 * time.Hour
 )
 
@@ -64,17 +62,19 @@ type RelayOptions struct {
 	TombstonesFor time.Duration
 
 	// Lease is how long nobody else sends what this relay holds when it has stopped: how late
-	// its rows are after a crash. Defaults to the sender's RequestTimeout and 30 s; it has to be
-	// longer than RequestTimeout and the margin (UnknownWait and a second, at least five seconds) and three renewals.
+	// its rows are after a crash. It has to be longer than the sender's RequestTimeout, a margin
+	// (UnknownWait and a second, at least five seconds) and two renewals together: for a short one
+	// make RequestTimeout short. Defaults to RequestTimeout and six margins, which is 96 seconds for a
+	// sender with its defaults.
 	Lease time.Duration
-	// Renew is how often leases are renewed, and relays look for each other. Defaults to 10 s, or a
-	// sixth of what Lease has more than RequestTimeout if that is less.
+	// Renew is how often leases are renewed, and relays look for each other. Defaults to 10 s, or
+	// half of what Lease has more than RequestTimeout and the margin if that is less.
 	Renew time.Duration
 	// Poll is how long after a read that has found nothing the next one comes. Defaults to
 	// 250 ms.
 	Poll time.Duration
-	// Wake is received from when rows may have been committed: see outboxpgx.Listen. With it an idle
-	// relay reads each IdlePoll only. Whoever sends on it must not wait for the relay.
+	// Wake is received from when rows may have been committed: see outboxpgx.Listen. With it a
+	// relay that has found nothing for long reads each IdlePoll only. Whoever sends on it must not wait for the relay.
 	Wake <-chan struct{}
 	// IdlePoll is for a relay with Wake. Defaults to 10 s.
 	IdlePoll time.Duration
@@ -148,7 +148,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	}
 	r.margin = max(5*time.Second, r.info.UnknownWait+time.Second)
 	timeout := max(r.info.RequestTimeout, 0)
-	positive("Lease", &o.Lease, timeout+max(DefaultSlack, 6*r.margin))
+	positive("Lease", &o.Lease, timeout+6*r.margin)
 	spare := o.Lease - timeout - r.margin
 	positive("Renew", &o.Renew, min(10*time.Second, spare/2))
 	if spare < 2*o.Renew || o.Renew <= 0 {
@@ -219,6 +219,9 @@ var ErrRunning = errors.New("outbox: the relay runs already")
 // Ready returns nil while the relay has joined the others and its leases are renewed, whatever
 // its share is; otherwise why not. It never blocks.
 func (r *Relay) Ready() error { return r.state.Load().err }
+
+// Lease is how long nobody else sends what this relay holds when it has died.
+func (r *Relay) Lease() time.Duration { return r.opts.Lease }
 
 // Owner is the name under which the relay holds leases.
 func (r *Relay) Owner() string { return r.owner }
@@ -292,8 +295,9 @@ func (r *Relay) await(ctx context.Context) error {
 		if err == nil || errors.Is(err, ErrSchema) {
 			return err
 		}
-		r.state.Store(&state{err: err})
-		r.log(slog.LevelWarn, "the database does not answer", err)
+		if r.state.Swap(&state{err: err}).err == errNotRunning { //nolint:errorlint // the very value that NewRelay has set
+			r.log(slog.LevelWarn, "the database does not answer", err)
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -100,6 +101,9 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 	keys := make([]string, 0, maxLoad)
 	flush := func() error {
 		b, err := keysOnly(t, keys)
+		if bad := (*WriteError)(nil); errors.As(err, &bad) {
+			bad.Index += int(n) // in all, of which the first n are enqueued
+		}
 		if err != nil {
 			return err
 		}
@@ -155,7 +159,8 @@ type BucketLag struct {
 // LagRows is how many rows Lag counts at the most.
 const LagRows = 10_000
 
-// Lag returns how far behind the relays are. It reads at most LagRows rows.
+// Lag returns how far behind the relays are. It reads at most LagRows rows. If Rows is 0, all
+// that was committed before is in the index, or a dead letter.
 func (t *Table) Lag(ctx context.Context, db Queryer) (Lag, error) {
 	lag := Lag{Buckets: make(map[int]BucketLag)}
 	if err := t.ready(); err != nil {

@@ -45,7 +45,8 @@ type Table struct {
 	Class uint8
 	// Notify wakes relays that listen (package outboxpgx) when rows are committed. Processes do
 	// it at most every 50 ms, because PostgreSQL commits transactions that notify one after
-	// another. PostgreSQL only.
+	// another. A row whose transaction has not notified is found within a quarter of the time since
+	// the last one that has, at most RelayOptions.IdlePoll. PostgreSQL only.
 	Notify bool
 
 	once sync.Once
@@ -77,16 +78,19 @@ func (t *Table) ready() error {
 			errs = append(errs, err)
 		}
 		if !queueName.MatchString(t.Queue) {
-			errs = append(errs, fmt.Errorf("Queue is %q: use 1 to 128 letters, digits, _, - and .", t.Queue))
+			errs = append(errs, fmt.Errorf("the Queue is %q: use 1 to 128 letters, digits, underscores, dashes and dots", t.Queue))
 		}
 		if err := checkPrefix(t.Dialect, t.Prefix); err != nil {
 			errs = append(errs, err)
 		}
 		if t.Class >= classes {
-			errs = append(errs, fmt.Errorf("Class is %d: use 0 to %d", t.Class, classes-1))
+			errs = append(errs, fmt.Errorf("the Class is %d: use 0 to %d", t.Class, classes-1))
 		}
 		if t.Notify && t.data != nil && t.data.notify == "" {
-			errs = append(errs, fmt.Errorf("Notify is for PostgreSQL; %s has nothing to listen to: relays poll", t.Dialect))
+			errs = append(errs, fmt.Errorf("the option Notify is for PostgreSQL; %s has nothing to listen to: relays poll", t.Dialect))
+		}
+		if t.Notify && len(t.Channel()) > maxName {
+			errs = append(errs, fmt.Errorf("the option Notify is for a Prefix of at most %d letters, which is the name of a channel: %q has %d", maxName, t.Prefix, len(t.Channel())))
 		}
 		if t.err = errors.Join(errs...); t.err != nil {
 			t.err = fmt.Errorf("outbox: table %q: %w", t.Queue, t.err)
@@ -99,15 +103,18 @@ func (t *Table) ready() error {
 	return t.err
 }
 
+// maxName is how long a name of PostgreSQL can be, in bytes; of a longer one it ignores the rest.
+const maxName = 63
+
 func checkPrefix(d Dialect, prefix string) error {
 	if prefix == "" {
 		return nil
 	}
 	if !prefixName.MatchString(prefix) {
-		return fmt.Errorf("Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
+		return fmt.Errorf("the Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
 	}
 	if d == SQLite && strings.Contains(prefix, ".") {
-		return fmt.Errorf("Prefix is %q: SQLite has no schemas", prefix)
+		return fmt.Errorf("the Prefix is %q: SQLite has no schemas", prefix)
 	}
 	return nil
 }

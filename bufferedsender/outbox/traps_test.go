@@ -394,7 +394,10 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 		writers.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(w), 7))
 			for time.Now().Before(until) {
-				key := fmt.Sprint("k", rnd.IntN(500))
+				// Half of the keys have rows with actions, and half have the key only. One key with both may go
+				// back for a moment: the Loader knows more than the rows that are still to come.
+				n := rnd.IntN(500)
+				key := fmt.Sprint("k", n)
 				tx, err := r.db.BeginTx(ctx, nil)
 				if err != nil {
 					t.Error(err)
@@ -402,10 +405,9 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 				}
 				var v int
 				err = tx.QueryRowContext(ctx, `INSERT INTO entity (id, v) VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET v = entity.v + 1 RETURNING v`, key).Scan(&v)
-				switch rnd.IntN(3) {
-				case 0:
+				if n%2 == 0 {
 					err = errors.Join(err, WriteKeys(ctx, tx, r.table, key))
-				default:
+				} else {
 					err = errors.Join(err, Write(ctx, tx, r.table, models.UploadAction(entity{key, v, 0})))
 				}
 				if rnd.IntN(8) == 0 {

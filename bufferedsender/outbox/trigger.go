@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"strings"
@@ -21,7 +22,10 @@ var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // them once, or put them into a migration; run again they replace what is there. The relay
 // needs a Loader.
 //
-// On PostgreSQL a statement writes its keys at once, however many rows it changes.
+// On PostgreSQL a statement writes its keys at once, however many rows it changes, and names
+// without a schema mean what they mean when the statements here are run. On SQLite INSERT OR REPLACE
+// deletes without telling triggers (unless PRAGMA recursive_triggers is on): if it takes the place of
+// a row with another key, that key is not written. Use ON CONFLICT DO UPDATE.
 func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
 	if err := t.ready(); err != nil {
 		return nil, err
@@ -32,30 +36,37 @@ func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
 	if !columnName.MatchString(keyColumn) {
 		return nil, fmt.Errorf("outbox: the column %q: use a plain name", keyColumn)
 	}
-	name := t.prefix()[strings.IndexByte(t.prefix(), '.')+1:] + "_" + plain.ReplaceAllString(strings.ToLower(t.Queue), "_")
-	p := triggerParts{table: table, column: keyColumn, name: name, prefix: t.prefix(), queue: t.Queue, class: t.Class}
+	p := triggerParts{table: table, column: keyColumn, name: t.triggerName(table, keyColumn), prefix: t.prefix(), queue: t.Queue, class: t.Class}
 	if t.Notify {
 		p.notify = "\n\tPERFORM pg_notify('" + t.Channel() + "', '" + t.Queue + "');"
 	}
 	return t.data.trigger(p), nil
 }
 
+// triggerName is what the names of triggers and functions begin with: short enough that the
+// kind behind it is not cut off, and another one for each queue, table and column.
+func (t *Table) triggerName(table, column string) string {
+	name := t.prefix()[strings.IndexByte(t.prefix(), '.')+1:] + "_" + plain.ReplaceAllString(strings.ToLower(t.Queue+"_"+table), "_")
+	sum := sha256.Sum256([]byte(t.prefix() + "\x00" + t.Queue + "\x00" + strings.ToLower(table+"\x00"+column)))
+	return fmt.Sprintf("%.40s_%x", name, sum[:4])
+}
+
 var plain = regexp.MustCompile(`[^a-z0-9_]`)
 
 func (p triggerParts) text(statement string) string {
 	return strings.NewReplacer("{table}", p.table, "{column}", p.column, "{name}", p.name, "{t}", p.prefix, "{queue}", p.queue,
-		"{class}", fmt.Sprint(p.class), "{notify}", p.notify, "{of}", p.table[strings.IndexByte(p.table, '.')+1:]).Replace(statement)
+		"{class}", fmt.Sprint(p.class), "{notify}", p.notify).Replace(statement)
 }
 
 // postgresTrigger has one function for each kind of statement, because only those that there are
 // transition tables of can be named in it.
 func postgresTrigger(p triggerParts) []string {
 	insert := `INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, k FROM (`
-	function := `CREATE OR REPLACE FUNCTION {name}_{of}_{kind}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	function := `CREATE OR REPLACE FUNCTION {name}_{kind}() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
 	` + insert + `{rows}) r WHERE k <> '';{notify}
 	RETURN NULL;
 END $$`
-	trigger := `CREATE TRIGGER {name}_{kind} AFTER {event} ON {table} {transition} FOR EACH STATEMENT EXECUTE FUNCTION {name}_{of}_{kind}()`
+	trigger := `CREATE TRIGGER {name}_{kind} AFTER {event} ON {table} {transition} FOR EACH STATEMENT EXECUTE FUNCTION {name}_{kind}()`
 	var all []string
 	for _, k := range []struct{ kind, event, transition, rows string }{
 		{"insert", "INSERT", "REFERENCING NEW TABLE AS changed", `SELECT DISTINCT {column}::text AS k FROM changed`},
@@ -71,7 +82,7 @@ END $$`
 	// TRUNCATE has no transition table: the keys are read before.
 	fill := strings.NewReplacer("{kind}", "truncate", "{rows}", `SELECT DISTINCT {column}::text AS k FROM {table}`)
 	return append(all, p.text(fill.Replace(function)), p.text(`DROP TRIGGER IF EXISTS {name}_truncate ON {table}`),
-		p.text(`CREATE TRIGGER {name}_truncate BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {name}_{of}_truncate()`))
+		p.text(`CREATE TRIGGER {name}_truncate BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {name}_truncate()`))
 }
 
 // sqliteTrigger has one trigger for each kind of change: SQLite has no triggers for statements.
@@ -85,7 +96,7 @@ func sqliteTrigger(p triggerParts) []string {
 		{"update", "UPDATE", insert("NEW") + ` INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(OLD.{column} AS TEXT) WHERE OLD.{column} <> '' AND OLD.{column} IS NOT NEW.{column};`},
 		{"delete", "DELETE", insert("OLD")},
 	} {
-		name := `{name}_{of}_` + k.kind
+		name := `{name}_` + k.kind
 		all = append(all, p.text(`DROP TRIGGER IF EXISTS `+name), p.text(`CREATE TRIGGER `+name+` AFTER `+k.event+` ON {table} FOR EACH ROW BEGIN `+k.do+` END`))
 	}
 	return all

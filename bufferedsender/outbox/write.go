@@ -42,7 +42,8 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // sent when it commits, and never if it does not.
 //
 // Write the entity first, then call Write: the row must come while the transaction holds the
-// lock on what it has changed. Then the actions of a key are applied in the order of the
+// lock on what it has changed. A statement that has changed nothing, such as an INSERT … ON CONFLICT DO NOTHING, holds
+// none: then leave Write out too. So the actions of a key are applied in the order of the
 // transactions. The other way round two transactions on one entity can number their rows in the order
 // in which they do not commit, and the index keeps the older state for ever; WriteKeys has no such
 // condition.
@@ -214,7 +215,7 @@ func keyIn[T any](to *Table, doc *T) (string, error) {
 		field = found
 		keyFields.Store(known, field)
 	}
-	key := field.(models.KeyField[T]) //nolint:errcheck,forcetypeassert // by its type
+	key := field.(models.KeyField[T]) //nolint:forcetypeassert // by its type
 	return key.GetFrom(doc)
 }
 
@@ -222,7 +223,7 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // encode returns the JSON of the document of an action.
 func encode[T any](action *models.IndexDocumentsAction[T]) (string, error) {
-	buffer := scratch.Get().(*[]byte) //nolint:errcheck,forcetypeassert // of New
+	buffer := scratch.Get().(*[]byte) //nolint:forcetypeassert // of New
 	defer scratch.Put(buffer)
 	text, err := models.AppendActionFrom((*buffer)[:0], action.Type, &action.Document)
 	if err != nil {
@@ -272,8 +273,8 @@ func (t *Table) write(ctx context.Context, tx Execer, class uint8, b *batch) err
 	return nil
 }
 
-// notifyEvery is how often a process notifies relays. A relay that was woken goes on reading for
-// longer than that, so it sees what is committed without one meanwhile.
+// notifyEvery is how often a process notifies relays. One that was woken goes on reading for
+// what is committed without a notification meanwhile, see pollAfter.
 const notifyEvery = 50 * time.Millisecond
 
 // notified is when this process has notified relays last.

@@ -48,6 +48,7 @@ var soaks = []soak{
 	sender,
 	queue,
 	kills,
+	outbox,
 	concurrent,
 	faults,
 	fuzz,

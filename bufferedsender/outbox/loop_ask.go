@@ -1,0 +1,104 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"github.com/go-azsearch/azsearch/models"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// beginLoad asks the Loader.
+func (l *loop) beginLoad(now time.Time) {
+	if l.busy[kindLoad] || len(l.toLoad) == 0 || now.Before(l.loadAt) || l.closing {
+		return
+	}
+	flights := some(&l.toLoad, maxLoad)
+	if len(flights) == 0 {
+		return
+	}
+	keys := make([]string, len(flights))
+	for i, f := range flights {
+		keys[i] = f.entry.key
+	}
+	l.beginWork(l.asking, kindLoad, 0, func(ctx context.Context) func() {
+		found, err := l.r.opts.Loader.ask(ctx, l.r.table, keys)
+		return func() { l.loadDone(flights, keys, found, err) }
+	})
+}
+
+func (l *loop) loadDone(flights []*flight, keys []string, found map[string]loaded, err error) {
+	now := time.Now()
+	if err != nil {
+		// All together and ever later: a database that is down is not asked for each key.
+		l.loadAt = now.Add(min(backOff(l.loadsFailed+1), time.Minute))
+		if l.loadsFailed == 0 && l.asking.Err() == nil {
+			l.r.log(slog.LevelError, "the Loader has failed: its keys wait", err)
+		}
+		l.loadsFailed++
+		l.toLoad = append(flights, l.toLoad...)
+		return
+	}
+	l.loadsFailed = 0
+	l.r.stats.loaded.Add(int64(len(keys)))
+	for i, f := range flights {
+		if f.entry == nil {
+			continue
+		}
+		a := found[keys[i]]
+		if a.err != nil {
+			l.desk.end(f, refused, models.Outcome{Reason: models.ReasonDocument, Err: a.err}, now)
+			continue
+		}
+		l.made(f, a.action)
+	}
+}
+
+// beginExport asks Export.
+func (l *loop) beginExport() {
+	if l.busy[kindExport] || len(l.toExport) == 0 || l.closing {
+		return
+	}
+	flights := some(&l.toExport, maxExport)
+	if len(flights) == 0 {
+		return
+	}
+	rows := make([]Row, len(flights))
+	for i, f := range flights {
+		rows[i] = f.rows[0].public()
+	}
+	l.beginWork(l.asking, kindExport, 0, func(ctx context.Context) func() {
+		actions, errs := make([][]models.RawAction, len(rows)), make([]error, len(rows))
+		for i, r := range rows {
+			if actions[i], errs[i] = l.export(ctx, r); errs[i] != nil && ctx.Err() != nil {
+				break
+			}
+		}
+		return func() {
+			for i, f := range flights {
+				switch {
+				case f.entry == nil:
+				case l.closing:
+					l.desk.end(f, returned, models.Outcome{}, time.Now())
+				case errs[i] != nil:
+					l.r.stats.failed.Add(1)
+					l.r.log(slog.LevelError, fmt.Sprintf("Export has failed for row %d: it waits", rows[i].Seq), errs[i])
+					l.desk.end(f, failed, models.Outcome{}, time.Now())
+				default:
+					l.made(f, actions[i]...)
+				}
+			}
+		}
+	})
+}
+
+func (l *loop) export(ctx context.Context, r Row) (actions []models.RawAction, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the Export function panicked: %v", v)
+		}
+	}()
+	actions, err = l.r.opts.Export(ctx, r)
+	return slices.Clone(actions), err
+}

@@ -1,0 +1,47 @@
+package outbox
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// TELEMETRY.md names every metric with its unit and its words, and no other.
+func TestTelemetryIsWhatTheManualSays(t *testing.T) {
+	r := newRig(t, newSQLite(t))
+	r.oneRow(t, 1)
+	reader := sdk.NewManualReader()
+	relay, err := NewRelay(r.db.DB, r.table, r.sender(t).Raw(), &RelayOptions{MeterProvider: sdk.NewMeterProvider(sdk.WithReader(reader))})
+	require.NoError(t, err)
+	stop, err := relay.observe()
+	require.NoError(t, err)
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &all))
+	manual, err := os.ReadFile("TELEMETRY.md")
+	require.NoError(t, err)
+	lines := regexp.MustCompile("(?m)^\\| `(azsearch[^`]+)` \\| (counter|gauge) \\| `([^`]+)` \\| (.*) \\|$").FindAllStringSubmatch(string(manual), -1)
+	type metric struct{ kind, unit, text string }
+	want, got := map[string]metric{}, map[string]metric{}
+	for _, l := range lines {
+		want[l[1]] = metric{l[2], l[3], l[4]}
+	}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		kind := "gauge"
+		if _, sums := m.Data.(metricdata.Sum[int64]); sums {
+			kind = "counter"
+		}
+		got[m.Name] = metric{kind, m.Unit, m.Description}
+		if m.Name == "azsearch.outbox.rows" {
+			require.EqualValues(t, 1, m.Data.(metricdata.Gauge[int64]).DataPoints[0].Value)
+		}
+	}
+	require.Equal(t, want, got)
+	stop()
+	require.NoError(t, reader.Collect(context.Background(), &all))
+	require.Empty(t, all.ScopeMetrics)
+}

@@ -1,0 +1,103 @@
+package outbox
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func keysIn(t *testing.T, db database) []string {
+	all, err := texts(t.Context(), db, `SELECT DISTINCT key FROM azsearch_outbox ORDER BY key`)
+	require.NoError(t, err)
+	db.exec(t, `DELETE FROM azsearch_outbox`)
+	return all
+}
+
+func TestTriggersOfAQueueWithALongNameAreDifferent(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		to := &Table{Dialect: db.dialect, Queue: "a-name-that-says-what-is-in-the-index-v2"}
+		db.exec(t, `CREATE TABLE hotel_rooms (id integer PRIMARY KEY, hotel_id integer)`)
+		s, err := to.Trigger("hotel_rooms", "hotel_id")
+		require.NoError(t, err)
+		db.exec(t, s...)
+		db.exec(t, `INSERT INTO hotel_rooms VALUES (1, 7)`)
+		assert.Equal(t, []string{"7"}, keysIn(t, db), "insert")
+		db.exec(t, `UPDATE hotel_rooms SET hotel_id = 8`)
+		assert.Equal(t, []string{"7", "8"}, keysIn(t, db), "update")
+		db.exec(t, `DELETE FROM hotel_rooms`)
+		assert.Equal(t, []string{"8"}, keysIn(t, db), "delete")
+	})
+}
+
+func TestTwoColumnsOfATableHaveATriggerEach(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		to := &Table{Dialect: db.dialect, Queue: "accounts"}
+		db.exec(t, `CREATE TABLE transfers (id integer PRIMARY KEY, payer integer, payee integer)`)
+		for _, c := range []string{"payer", "payee"} {
+			s, err := to.Trigger("transfers", c)
+			require.NoError(t, err)
+			db.exec(t, s...)
+		}
+		db.exec(t, `INSERT INTO transfers VALUES (1, 7, 8)`)
+		assert.Equal(t, []string{"7", "8"}, keysIn(t, db))
+	})
+}
+
+func TestQueuesWithSimilarNamesHaveTriggersOfTheirOwn(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		db.exec(t, `CREATE TABLE hotels (id integer PRIMARY KEY)`)
+		for _, q := range []string{"hotels-v2", "hotels_v2"} {
+			s, err := (&Table{Dialect: db.dialect, Queue: q}).Trigger("hotels", "id")
+			require.NoError(t, err)
+			db.exec(t, s...)
+		}
+		db.exec(t, `INSERT INTO hotels VALUES (1)`)
+		all, err := texts(t.Context(), db, `SELECT queue FROM azsearch_outbox ORDER BY 1`)
+		require.NoError(t, err)
+		assert.Len(t, all, 2, strings.Join(all, " "))
+	})
+}
+
+func TestATriggerKnowsItsTableWhateverTheSearchPathIs(t *testing.T) {
+	db := newPostgres(t)
+	to := &Table{Dialect: db.dialect, Queue: "hotels"}
+	db.exec(t, `CREATE TABLE rooms (id integer PRIMARY KEY, hotel_id integer)`)
+	s, err := to.Trigger("rooms", "hotel_id")
+	require.NoError(t, err)
+	db.exec(t, s...)
+	c, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.ExecContext(t.Context(), `SET search_path = ''`)
+	require.NoError(t, err)
+	_, err = c.ExecContext(t.Context(), `INSERT INTO public.rooms VALUES (1, 7)`)
+	assert.NoError(t, err)
+}
+
+func TestABusyTimeoutOfTheApplicationIsLeftAsItIs(t *testing.T) {
+	db := openPool(t, SQLite, "file:"+t.TempDir()+"/db?_pragma=busy_timeout(10000)")
+	db.SetMaxOpenConns(1)
+	require.NoError(t, Migrate(t.Context(), db, SQLite, nil))
+	var ms int
+	require.NoError(t, db.QueryRow(`PRAGMA busy_timeout`).Scan(&ms))
+	assert.Equal(t, 10000, ms)
+}
+
+// Two rooms of a hotel whose trigger is fired by a foreign key.
+func TestACascadeFiresTriggers(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		to := &Table{Dialect: db.dialect, Queue: "guests"}
+		if db.dialect == SQLite {
+			db.SetMaxOpenConns(1)
+			db.exec(t, `PRAGMA foreign_keys = 1`)
+		}
+		db.exec(t, `CREATE TABLE hotels (id integer PRIMARY KEY)`, `CREATE TABLE rooms (id integer PRIMARY KEY, hotel_id integer REFERENCES hotels ON DELETE CASCADE, guest text)`)
+		s, err := to.Trigger("rooms", "guest")
+		require.NoError(t, err)
+		db.exec(t, s...)
+		db.exec(t, `INSERT INTO hotels VALUES (1)`, `INSERT INTO rooms VALUES (1, 1, 'a'), (2, 1, 'b')`, `DELETE FROM azsearch_outbox`, `DELETE FROM hotels`)
+		assert.Equal(t, []string{"a", "b"}, keysIn(t, db))
+	})
+}

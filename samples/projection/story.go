@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// patience is how long the index may be behind.
+const patience = 30 * time.Second
+
+// story is what happens to the tables, and what comes of it.
+type story struct {
+	out     io.Writer
+	db      *sql.DB
+	outbox  *outbox.Table
+	service *searchtest.Server
+	client  *search.Client
+	loader  *loader
+	relay   *projection
+
+	loaded, queries int64 // until the last change
+}
+
+// tell is the whole program.
+func tell(ctx context.Context, c config, out, stderr io.Writer) (err error) {
+	s := &story{out: out, outbox: newOutbox()}
+	var cleanUps []func() error
+	defer func() {
+		for i := len(cleanUps) - 1; i >= 0; i-- {
+			err = errors.Join(err, cleanUps[i]())
+		}
+	}()
+	dir, err := os.MkdirTemp("", "projection")
+	if err != nil {
+		return err
+	}
+	cleanUps = append(cleanUps, func() error { return os.RemoveAll(dir) })
+	if s.db, err = open(filepath.Join(dir, "hotels.db")); err != nil {
+		return err
+	}
+	cleanUps = append(cleanUps, s.db.Close)
+	s.service = searchtest.NewServer(nil)
+	cleanUps = append(cleanUps, s.service.Close)
+	if err := s.createIndex(); err != nil {
+		return err
+	}
+	s.loader = &loader{db: s.db}
+	if err := s.fill(ctx, c.hotels); err != nil {
+		return err
+	}
+	logger := slog.New(slog.DiscardHandler)
+	if c.verbose {
+		logger = slog.New(slog.NewTextHandler(stderr, nil))
+	}
+	if s.relay, err = project(s.loader, s.outbox, s.client, logger); err != nil {
+		return err
+	}
+	cleanUps = append(cleanUps, s.relay.close)
+	return s.tell(ctx, c.hotels)
+}
+
+func (s *story) createIndex() (err error) {
+	fields, err := models.FieldsOf[Hotel]()
+	if err != nil {
+		return err
+	}
+	if err := s.service.CreateIndex(models.SearchIndex{Name: indexName, Fields: fields}); err != nil {
+		return err
+	}
+	opts := &search.ClientOptions{}
+	opts.Transport = s.service
+	s.client, err = search.NewClientWithKey(s.service.URL(), indexName, azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	return err
+}
+
+// fill fills the tables as they are before anybody thinks of an index, and then has the outbox follow them.
+func (s *story) fill(ctx context.Context, hotels int) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing, after Commit
+	numbers := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) `
+	for _, statement := range append(append([]string{}, schema...),
+		`INSERT INTO hotels (id, name, city) `+numbers+`SELECT i, 'Hotel ' || i, json_extract('["Rome","Oslo","Lima"]', '$[' || (i % 3) || ']') FROM n`,
+		`INSERT INTO rooms (hotel_id, kind, price) `+numbers+`SELECT i, k.value, 60 + i * 7 % 50 + 40 * k.key FROM n, json_each('["single","double","suite"]') k WHERE k.key <= i % 4`,
+		`INSERT INTO reviews (hotel_id, stars, words) `+numbers+`SELECT i, 1 + (i * 3 + k.value) % 5, 'as expected' FROM n, json_each('[1,2,3,4,5]') k WHERE k.value <= i % 6`,
+	) {
+		var args []any
+		if strings.Contains(statement, "$1") {
+			args = []any{hotels}
+		}
+		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	// In this order: what changes after the triggers are there is written down by them, and all else is older.
+	if err := follow(ctx, s.db, s.outbox); err != nil {
+		return err
+	}
+	return backfill(ctx, s.db, s.outbox)
+}
+
+// tell makes one change after the other.
+func (s *story) tell(ctx context.Context, hotels int) error {
+	if err := s.follows(ctx, fmt.Sprintf("the tables have %d hotels from before, which are backfilled", hotels), hotels, 1); err != nil {
+		return err
+	}
+	for _, c := range changes(hotels) {
+		if err := s.transaction(ctx, c.do); err != nil && !errors.Is(err, errSecondThoughts) {
+			return fmt.Errorf("%s: %w", c.what, err)
+		}
+		if err := s.follows(ctx, c.what, c.documents, c.show...); err != nil {
+			return err
+		}
+	}
+	return s.repair(ctx)
+}
+
+// transaction makes a change.
+func (s *story) transaction(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing, after Commit
+	if err := do(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// repair has a document made again that somebody has changed in the index, where nobody should.
+func (s *story) repair(ctx context.Context) error {
+	if _, err := search.DeleteDocumentsByKey(ctx, s.client, "id", []string{"7"}, nil); err != nil {
+		return err
+	}
+	if _, there := s.service.Document(indexName, "7"); there {
+		return errors.New("the document was deleted, and is still there")
+	}
+	err := s.transaction(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return outbox.WriteKeys(ctx, tx, s.outbox, "7")
+	})
+	if err != nil {
+		return err
+	}
+	return s.follows(ctx, "somebody deletes a document from the index; WriteKeys brings it back", 1, 7)
+}
+
+// follows waits until the outbox is empty, shows some documents, and compares all of them with the truth. So many must
+// have been made.
+func (s *story) follows(ctx context.Context, what string, documents int, show ...int64) error {
+	if err := s.empty(ctx); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	loaded, queries := s.relay.relay.Stats().Loaded, s.loader.queries.Load()
+	fmt.Fprintf(s.out, "\n%s\n", what)
+	for _, id := range show {
+		content, there := s.service.Document(indexName, keyOf(id))
+		if !there {
+			content = []byte("none")
+		}
+		fmt.Fprintf(s.out, "  %6d  %s\n", id, content)
+	}
+	want, err := truth(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	if problems := compare(want, s.service.Documents(indexName)); len(problems) > 0 {
+		return fmt.Errorf("%s: the index is wrong about %d hotels: %s", what, len(problems), strings.Join(problems[:min(5, len(problems))], "; "))
+	}
+	made := loaded - s.loaded
+	if made < int64(documents) || documents == 0 && made > 0 {
+		return fmt.Errorf("%s: that is about %d documents, and %d were made", what, documents, made)
+	}
+	fmt.Fprintf(s.out, "  index == join: yes, for all %d hotels; %s made, with %d queries\n", len(want), count(made, "document"), queries-s.queries)
+	s.loaded, s.queries = loaded, queries
+	return nil
+}
+
+func count(n int64, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
+}
+
+// empty waits until nothing is in the outbox: rows are deleted when the service has confirmed them.
+func (s *story) empty(ctx context.Context) error {
+	deadline := time.Now().Add(patience)
+	for {
+		lag, err := s.outbox.Lag(ctx, s.db)
+		switch {
+		case err != nil:
+			return err
+		case lag.Dead > 0:
+			return fmt.Errorf("%d rows were refused", lag.Dead)
+		case lag.Rows == 0:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("after %v there are still %d rows", patience, lag.Rows)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-s.relay.ended:
+			s.relay.ended <- nil // for close
+			return errors.Join(errors.New("the relay has ended"), err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
