@@ -38,6 +38,8 @@
 //
 // In transaction mode everything but the Listener works, if pgx prepares no statements that outlive a
 // transaction: with default_query_exec_mode=exec or simple_protocol in the connection string, for the pool
-// of the relay too. LISTEN is lost with the transaction there, without an error: give the
-// Listener a way around the pooler, ListenOptions.Connect.
+// of the relay too. With the default mode, statements of the relay fail there ("prepared statement … does not exist"),
+// unless PgBouncer keeps account of them (max_prepared_statements, from 1.21 on). LISTEN is lost with
+// the transaction, without an error, and rows wait for IdlePoll: give the Listener a way around the
+// pooler, ListenOptions.Connect.
 package outboxpgx

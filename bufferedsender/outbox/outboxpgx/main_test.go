@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { servers.Main(m) }
 type hotel struct {
 	ID   string `json:"id" search:"key"`
 	Name string `json:"name"`
-	Seq  int64  `json:"seq"`
+	Seq  int64  `json:"seq,omitempty"`
 }
 
 // database is an empty one with the tables of an outbox.
