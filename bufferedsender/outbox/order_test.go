@@ -1,0 +1,107 @@
+package outbox
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// The rows of the most urgent class go first, but for what a key of theirs has had before.
+func TestAKeyKeepsItsOrderWhateverTheClassesOfItsRowsAre(t *testing.T) {
+	for _, rows := range []int{1, 3} {
+		t.Run(fmt.Sprint("MaxRows ", rows), func(t *testing.T) {
+			onBoth(t, func(t *testing.T, db database) {
+				r := newRig(t, db)
+				later := &Table{Dialect: db.dialect, Queue: r.table.Queue, Class: 3}
+				ctx := t.Context()
+				put := func(table *Table, key string, v int) {
+					db.inTx(t, func(tx *sql.Tx) error {
+						return errors.Join(r.put(ctx, tx, key, v), Write(ctx, tx, table, models.UploadAction(entity{key, v, 0})))
+					})
+				}
+				for i := range 5 {
+					put(later, fmt.Sprint("behind", i), 1)
+				}
+				put(later, "k", 1)
+				put(r.table, "k", 2)
+				put(later, "k", 3)
+				put(r.table, "k", 4)
+				put(r.table, "urgent", 1)
+				r.run(t, RelayOptions{MaxRows: rows})
+				r.empty(t, 20*time.Second)
+				r.same(t)
+				require.Empty(t, r.goesBack())
+				changes := r.service.Changes("entities")
+				behind := slices.IndexFunc(changes, func(c searchtest.Change) bool { return strings.HasPrefix(c.Key, "behind") })
+				for _, c := range changes[behind:] {
+					require.Contains(t, c.Key, "behind", "what is not urgent goes last")
+				}
+			})
+		})
+	}
+}
+
+// parts are ranges that are all held.
+var parts = func() (gens [ranges]uint32) {
+	for i := range gens {
+		gens[i] = 1
+	}
+	return gens
+}()
+
+func everywhere(uint8) bool { return true }
+
+func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
+	d := newDesk(false)
+	now := time.Now()
+	upload := func(seq int64) row {
+		return row{seq: seq, key: "k", op: models.ActionTypeUpload, body: []byte(`{"id":"k"}`)}
+	}
+	d.take([]row{upload(1)}, &parts, [classes]int64{})
+	first := d.next(everywhere)
+	require.Equal(t, int64(1), first.seq)
+	d.take([]row{upload(2), upload(3)}, &parts, [classes]int64{})
+	require.Nil(t, d.next(everywhere), "the first one is under way")
+	d.end(first, failed, models.Outcome{}, now)
+	require.Nil(t, d.next(everywhere), "the key waits")
+	d.wake(now.Add(time.Minute))
+	again := d.next(everywhere)
+	require.Len(t, again.rows, 3, "what has come meanwhile is folded in")
+	require.Equal(t, stepFetch, again.step)
+	d.fetched(again, map[int64][]byte{3: []byte(`{"id":"k"}`)}, map[int64]bool{3: true})
+	again = d.next(everywhere)
+	require.Equal(t, stepSend, again.step)
+	d.end(again, confirmed, models.Outcome{}, now)
+	require.Len(t, d.done, 3)
+	d.deleted(d.done, &parts)
+	require.Empty(t, d.seqs)
+	require.Empty(t, d.entries)
+	require.Zero(t, d.rows)
+	require.Zero(t, d.asides)
+	require.Zero(t, d.bytes)
+	require.Zero(t, d.flights)
+}
+
+// A read that began before a delete returns what is deleted: it is not sent again, behind what
+// is newer.
+func TestARowThatWasDeletedWhileARowWasReadIsNotTakenAgain(t *testing.T) {
+	d := newDesk(false)
+	r := row{seq: 5, key: "k", op: models.ActionTypeDelete}
+	d.take([]row{r}, &parts, [classes]int64{})
+	f := d.next(everywhere)
+	d.reading = true
+	d.end(f, confirmed, models.Outcome{}, time.Now())
+	d.deleted(d.done, &parts)
+	fresh, _ := d.take([]row{r}, &parts, [classes]int64{})
+	require.Zero(t, fresh)
+	require.Nil(t, d.next(everywhere))
+}
