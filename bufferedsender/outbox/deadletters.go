@@ -128,6 +128,7 @@ func (r *Relay) buried(l letter) {
 			r.opts.Logger.Error("outbox: RelayOptions.Dead panicked", "panic", v)
 		}
 	}()
+	l.tries++ // as in the table
 	r.opts.Dead(DeadLetter{Row: l.public(), Status: l.status, Reason: l.reason.String(), Message: clean(l.message), Died: time.Now()})
 }
 

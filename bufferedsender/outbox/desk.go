@@ -21,6 +21,8 @@ type row struct {
 	class   uint8
 	part    uint8 // the range of its bucket
 	light   bool  // the body was dropped: it is superseded, or the key is aside
+	gone    bool  // what was confirmed with it is that there is no document
+	size    int   // of the body that was dropped
 }
 
 // replaces reports whether what waits before the row for its key is superfluous.
@@ -42,7 +44,6 @@ type desk struct {
 	reading bool
 	ready   [classes][]*entry
 	aside   asides
-	rows    int   // with or without a body, but for keys that are aside
 	asides  int   // rows of these
 	bytes   int64 // of bodies
 
@@ -95,8 +96,13 @@ type flight struct {
 	left    int // actions without an outcome
 	worst   models.Outcome
 	lease   *lease // under which it is sent
+	made    int64  // bytes of actions that are not bodies of rows
 	loop    *loop  // that has sent it
 }
+
+// inHand is how many rows there are, with or without a body and also if they are about to be deleted, but for
+// those of keys that are aside.
+func (d *desk) inHand() int { return len(d.seqs) - d.asides }
 
 func newDesk(exports bool) *desk {
 	return &desk{exports: exports, entries: make(map[string]*entry), seqs: make(map[int64]uint32), gone: make(map[int64]struct{})}
@@ -142,7 +148,6 @@ func (d *desk) insert(e *entry, r row) {
 		d.lighten(&e.rows[at])
 		return
 	}
-	d.rows++
 	d.supersede(e)
 	d.enqueue(e)
 }
@@ -182,6 +187,7 @@ func (d *desk) supersede(e *entry) {
 func (d *desk) lighten(r *row) {
 	if r.needsBody() {
 		d.bytes -= int64(len(r.body))
+		r.size = max(r.size, len(r.body))
 		r.body, r.light = nil, true
 	}
 }
@@ -231,7 +237,6 @@ func (d *desk) fetched(f *flight, bodies map[int64][]byte, asked map[int64]bool)
 		if i < len(f.rows) && r.light && asked[r.seq] {
 			body, there := bodies[r.seq]
 			if !there {
-				d.rows--
 				d.forget(r)
 				continue
 			}
@@ -275,8 +280,6 @@ func (d *desk) drop(part uint8) {
 		if e.at != 0 {
 			heap.Remove(&d.aside, e.at-1)
 			d.asides -= len(e.rows)
-		} else {
-			d.rows -= len(e.rows)
 		}
 		for _, r := range e.rows {
 			d.bytes -= int64(len(r.body))

@@ -49,6 +49,7 @@ func (d *desk) end(f *flight, v verdict, why models.Outcome, now time.Time) {
 		d.dead = append(d.dead, l)
 		d.finish(e, len(group), len(group)-1)
 	case v == confirmed:
+		group[len(group)-1].gone = !d.exports && len(f.actions) == 1 && f.actions[0].Type == models.ActionTypeDelete
 		d.finish(e, len(group), len(group))
 	case v == failed:
 		d.tried = append(d.tried, group...)
@@ -76,7 +77,6 @@ func (d *desk) finish(e *entry, all, n int) {
 			d.done = append(d.done, r)
 		}
 	}
-	d.rows -= all
 	e.rows = slices.Delete(e.rows, 0, all)
 	e.tries = 0
 }
@@ -91,12 +91,18 @@ func (d *desk) goOn(e *entry) {
 	d.enqueue(e)
 }
 
+// wait has the key of a flight wait until due; nothing was wrong with it.
+func (d *desk) wait(f *flight, due time.Time) {
+	if d.land(f) {
+		d.putAside(f.entry, due)
+	}
+}
+
 // putAside has a key wait until due, without its bodies.
 func (d *desk) putAside(e *entry, due time.Time) {
 	for i := range e.rows {
 		d.lighten(&e.rows[i])
 	}
-	d.rows -= len(e.rows)
 	d.asides += len(e.rows)
 	e.due = due
 	heap.Push(&d.aside, e)
@@ -107,7 +113,6 @@ func (d *desk) wake(now time.Time) {
 	for len(d.aside) > 0 && !d.aside[0].due.After(now) {
 		e := heap.Pop(&d.aside).(*entry) //nolint:forcetypeassert // there is nothing else in it
 		d.asides -= len(e.rows)
-		d.rows += len(e.rows)
 		d.enqueue(e)
 	}
 }

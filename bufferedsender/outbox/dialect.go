@@ -53,9 +53,10 @@ type dialect struct {
 	schema []string // a version of the schema each; see migrate.go
 	// lock keeps two from migrating at once, "" where begin does.
 	lock    string
-	version string // what the server says it is
-	missing string // the names of those of ?1 that are no tables
-	faults  string // of a schema that is there, in words; "" if nothing can be wrong
+	version string   // what the server says it is
+	others  []string // what the names of indexes and sequences end with
+	missing string   // the names of those of ?1 that are no tables
+	faults  string   // of a schema that is there, in words; "" if nothing can be wrong
 
 	insert, insertMany          string // queue, class, then key, op, body
 	notify                      string // added to an insert, with {channel}

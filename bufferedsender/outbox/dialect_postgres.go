@@ -12,9 +12,12 @@ var postgresDialect = dialect{
 	lock:   `SELECT pg_advisory_xact_lock(hashtextextended('{t}', 7062))`,
 
 	version: `SELECT version()`,
+	others:  []string{"_seq", "_pkey", "_later", "_dead_key", "_dead_pkey", "_lease_pkey", "_tombstone_pkey", "_queue_pkey"},
 	missing: `SELECT n FROM unnest(?1::text::text[]) AS n WHERE to_regclass(n) IS NULL`,
 	faults: `SELECT 'the sequence {t}_seq has a cache of ' || cache_size || ': numbers that wait in a cache are given out late, so rows would be skipped; ALTER SEQUENCE {t}_seq CACHE 1'
-		FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass = '{t}_seq'::regclass AND cache_size <> 1`,
+		FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass = '{t}_seq'::regclass AND cache_size <> 1
+		UNION ALL SELECT 'the column seq of {t} takes no numbers from {t}_seq; ALTER TABLE {t} ALTER seq SET DEFAULT nextval(''{t}_seq'')' WHERE NOT EXISTS (
+			SELECT 1 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = '{t}'::regclass AND a.attname = 'seq')`,
 
 	schema: []string{`
 CREATE SEQUENCE IF NOT EXISTS {t}_seq;
@@ -125,7 +128,8 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 	tombstones: `SELECT key, seq FROM {t}_tombstone WHERE queue = ?1 AND key = ANY(?2::text::text[])`,
 
 	oldestTransaction: `SELECT coalesce(max((extract(epoch FROM clock_timestamp() - began) * 1000)::bigint), 0) FROM (
-		SELECT xact_start AS began FROM pg_stat_activity WHERE backend_xmin IS NOT NULL OR backend_xid IS NOT NULL UNION ALL SELECT prepared FROM pg_prepared_xacts) x`,
+		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
+		UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) x`,
 	estimate: `SELECT coalesce(sum(n_live_tup), 0)::bigint FROM pg_stat_all_tables WHERE relid = '{t}'::regclass`,
 	trigger:  postgresTrigger,
 }

@@ -14,9 +14,10 @@ var sqliteDialect = dialect{
 	lists: listing{numbers: jsonOfNumbers, records: jsonRecords},
 
 	version: `SELECT 'SQLite ' || sqlite_version()`,
-	missing: `SELECT value ->> 0 FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = value ->> 0)`,
+	missing: `SELECT value ->> 0 FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type IN ('table', 'index') AND name = value ->> 0)`,
+	others:  []string{"_order", "_later", "_dead_key"},
 
-	// The bucket is of the last eight characters, the first two and the length: SQLite has
+	// The bucket is of the first eight characters, the last eight and the length: SQLite has
 	// no hash function, and a trigger cannot call one of Go.
 	schema: []string{`
 CREATE TABLE IF NOT EXISTS {t} (
@@ -24,11 +25,10 @@ CREATE TABLE IF NOT EXISTS {t} (
 	queue    TEXT    NOT NULL,
 	class    INTEGER NOT NULL DEFAULT 0 CHECK (class BETWEEN 0 AND 7),
 	key      TEXT    NOT NULL CHECK (key <> ''),
-	bucket   INTEGER GENERATED ALWAYS AS ((unicode(substr(key, -1, 1)) * 1 + coalesce(unicode(substr(key, -2, 1)), 0) * 31
-		+ coalesce(unicode(substr(key, -3, 1)), 0) * 961 + coalesce(unicode(substr(key, -4, 1)), 0) * 29791
-		+ coalesce(unicode(substr(key, -5, 1)), 0) * 923521 + coalesce(unicode(substr(key, -6, 1)), 0) * 28629151
-		+ coalesce(unicode(substr(key, -7, 1)), 0) * 887503681 + coalesce(unicode(substr(key, -8, 1)), 0) * 27512614111
-		+ coalesce(unicode(substr(key, 1, 1)), 0) * 7919 + coalesce(unicode(substr(key, 2, 1)), 0) * 104729 + length(key) * 613) & 1023) STORED,
+	bucket   INTEGER GENERATED ALWAYS AS ((coalesce(unicode(substr(key, -1, 1)), 0) * 1 + coalesce(unicode(substr(key, -2, 1)), 0) * 31 + coalesce(unicode(substr(key, -3, 1)), 0) * 961 + coalesce(unicode(substr(key, -4, 1)), 0) * 95
+		+ coalesce(unicode(substr(key, -5, 1)), 0) * 897 + coalesce(unicode(substr(key, -6, 1)), 0) * 159 + coalesce(unicode(substr(key, -7, 1)), 0) * 833 + coalesce(unicode(substr(key, -8, 1)), 0) * 223
+		+ coalesce(unicode(substr(key, 1, 1)), 0) * 37 + coalesce(unicode(substr(key, 2, 1)), 0) * 345 + coalesce(unicode(substr(key, 3, 1)), 0) * 477 + coalesce(unicode(substr(key, 4, 1)), 0) * 241
+		+ coalesce(unicode(substr(key, 5, 1)), 0) * 725 + coalesce(unicode(substr(key, 6, 1)), 0) * 201 + coalesce(unicode(substr(key, 7, 1)), 0) * 269 + coalesce(unicode(substr(key, 8, 1)), 0) * 737 + length(key) * 613) & 1023) STORED,
 	op       TEXT    NOT NULL DEFAULT '' CHECK (op IN ('', 'upload', 'merge', 'mergeOrUpload', 'delete')),
 	body     TEXT,
 	written  INTEGER NOT NULL DEFAULT ({now}),

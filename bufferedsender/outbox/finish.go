@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-
-	"github.com/go-azsearch/azsearch/models"
 )
 
 // Bounds of one deletion.
@@ -52,7 +50,7 @@ func newFinishes(t *Table, tombs bool) *finishes {
 // run writes it: one statement if nothing but rows are to be deleted, else one transaction.
 func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishing) error {
 	d := q.table.data
-	tombs := q.keepsDeletes && slices.ContainsFunc(f.done, func(r row) bool { return r.op == models.ActionTypeDelete })
+	tombs := q.keepsDeletes && slices.ContainsFunc(f.done, func(r row) bool { return r.gone })
 	if len(f.dead) == 0 && len(f.tried) == 0 && !tombs && !f.marks {
 		return onConn(ctx, db, func(c *sql.Conn) error {
 			return steered(ctx, c, d, func() (err error) {
@@ -79,7 +77,7 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 			return err
 		}
 		if tombs {
-			if err := q.latest(ctx, c, q.tomb, f.done, func(r row) bool { return r.op == models.ActionTypeDelete }); err != nil {
+			if err := q.latest(ctx, c, q.tomb, f.done, func(r row) bool { return r.gone }); err != nil {
 				return err
 			}
 		}

@@ -81,9 +81,9 @@ func (l Loader) ask(ctx context.Context, t *Table, raw []string) (found map[stri
 			found, err = nil, fmt.Errorf("the Loader panicked: %v", v)
 		}
 	}()
-	rawOf := make(map[string]string, len(raw))
+	rawOf := make(map[string][]string, len(raw)) // Table.Key may make one of two
 	for _, k := range raw {
-		rawOf[t.key(k)] = k
+		rawOf[t.key(k)] = append(rawOf[t.key(k)], k)
 	}
 	all, err := l.load(ctx, t, raw)
 	if err != nil {
@@ -91,14 +91,16 @@ func (l Loader) ask(ctx context.Context, t *Table, raw []string) (found map[stri
 	}
 	found = make(map[string]loaded, len(raw))
 	for _, a := range all {
-		k, asked := rawOf[a.action.Key]
-		if !asked {
+		of := rawOf[a.action.Key]
+		if len(of) == 0 {
 			return nil, fmt.Errorf("the Loader returned an action about the key %q, which was not asked for", a.action.Key)
 		}
-		if _, twice := found[k]; twice {
+		if _, twice := found[of[0]]; twice {
 			return nil, fmt.Errorf("the Loader returned two actions about the key %q", a.action.Key)
 		}
-		found[k] = a
+		for _, k := range of {
+			found[k] = a
+		}
 	}
 	for _, k := range raw {
 		if _, ok := found[k]; !ok {

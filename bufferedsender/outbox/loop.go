@@ -38,6 +38,7 @@ type loop struct {
 	tickFailed        int
 	want              int // how many ranges are its share
 	paused, letters   bool
+	buriedAt          time.Time // when the last dead letter was made here
 	readAt, fullAt    time.Time
 	readBegan         time.Time
 	wokenAt           time.Time // or when a read has found something
@@ -60,6 +61,8 @@ type loop struct {
 	toFetch, toExport []*flight
 	fetchAt           time.Time
 	underway          int       // actions that were offered and have no outcome
+	madeBytes         int64     // of documents of the Loader and of Export that have no outcome
+	loadedSize        int64     // of a document of the Loader, about
 	untidy            int64     // rows deleted since beginTidy
 	tidyAt, forgetAt  time.Time // when it may come again, and when old tombstones are deleted
 	withdraw          bool
@@ -153,7 +156,7 @@ func (l *loop) run(ctx context.Context) error {
 	defer l.beside.Wait()
 	defer l.cancel()
 	defer l.stop()
-	done := ctx.Done()
+	done, wake := ctx.Done(), l.r.opts.Wake
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -169,7 +172,10 @@ func (l *loop) run(ctx context.Context) error {
 		select {
 		case <-l.inbox.signal:
 		case <-timer.C:
-		case <-l.r.opts.Wake:
+		case _, open := <-wake:
+			if !open {
+				wake, l.r.opts.Wake, l.r.opts.IdlePoll = nil, nil, l.r.opts.Poll // nobody wakes it any more
+			}
 			l.woken(time.Now())
 		case <-done:
 			done = nil

@@ -14,7 +14,11 @@ func (l *loop) beginLoad(now time.Time) {
 	if l.busy[kindLoad] || len(l.toLoad) == 0 || now.Before(l.loadAt) || l.closing {
 		return
 	}
-	flights := some(&l.toLoad, maxLoad)
+	room := l.r.opts.MaxBytes - l.madeBytes
+	if room <= 0 && l.underway+len(l.toOffer) > 0 { // documents that were read wait for the sender
+		return
+	}
+	flights := l.some(&l.toLoad, int(min(maxLoad, max(1, room/max(1, l.loadedSize)))))
 	if len(flights) == 0 {
 		return
 	}
@@ -37,11 +41,18 @@ func (l *loop) loadDone(flights []*flight, keys []string, found map[string]loade
 			l.r.log(slog.LevelError, "the Loader has failed: its keys wait", err)
 		}
 		l.loadsFailed++
-		l.toLoad = append(flights, l.toLoad...)
+		for _, f := range flights { // others may go on
+			l.desk.wait(f, l.loadAt)
+		}
 		return
 	}
 	l.loadsFailed = 0
 	l.r.stats.loaded.Add(int64(len(keys)))
+	size := int64(0)
+	for _, a := range found {
+		size += int64(len(a.action.Document))
+	}
+	l.loadedSize = max(l.loadedSize/2, size/int64(len(flights)))
 	for i, f := range flights {
 		if f.entry == nil {
 			continue
@@ -60,7 +71,7 @@ func (l *loop) beginExport() {
 	if l.busy[kindExport] || len(l.toExport) == 0 || l.closing {
 		return
 	}
-	flights := some(&l.toExport, maxExport)
+	flights := l.some(&l.toExport, maxExport)
 	if len(flights) == 0 {
 		return
 	}

@@ -14,7 +14,11 @@ func (l *loop) beginFinish(now time.Time) {
 	if l.busy[kindFinish] || now.Before(l.finishAt) || len(d.done)+len(d.dead)+len(d.tried) == 0 {
 		return
 	}
-	f := &finishing{done: cut(&d.done, maxDelete), dead: cut(&d.dead, maxBury), tried: cut(&d.tried, maxDelete), marks: l.letters || len(d.dead) > 0}
+	f := &finishing{dead: cut(&d.dead, maxBury), tried: cut(&d.tried, maxDelete)}
+	f.marks = l.letters || len(f.dead) > 0
+	if len(d.dead) == 0 { // a row marks the letters of its key that are there
+		f.done = cut(&d.done, maxDelete)
+	}
 	var parts [ranges]bool
 	for _, r := range f.done {
 		parts[r.part] = true
@@ -28,7 +32,9 @@ func (l *loop) beginFinish(now time.Time) {
 		}
 	}
 	f.gens = l.holds.gens
-	l.letters = l.letters || len(f.dead) > 0
+	if len(f.dead) > 0 {
+		l.letters, l.buriedAt = true, now
+	}
 	l.now = f
 	l.beginWork(l.work, kindFinish, statement, func(ctx context.Context) func() {
 		err := l.finish.run(ctx, l.r.db, l.r.owner, f)
@@ -65,10 +71,16 @@ func (l *loop) finishDone(f *finishing, err error) {
 	for _, x := range f.dead {
 		d.deleted([]row{x.row}, &f.gens)
 	}
+	if f.gens != l.holds.gens { // what was to be deleted has been in hand until now, and may have to be read again
+		l.restart = true
+	}
 	c := &l.r.stats
 	c.deleted.Add(f.deleted)
 	l.untidy += f.deleted
 	c.dead.Add(f.buried)
+	if f.buried > 0 {
+		l.buriedAt = time.Now()
+	}
 	if missing := int64(len(f.done)) - f.deleted; missing > 0 {
 		c.stale.Add(missing)
 		l.tickAt = time.Now() // was a lease lost? Or were they purged?

@@ -14,7 +14,7 @@ func (l *loop) beginOffer(now time.Time) {
 	if l.busy[kindOffer] || len(l.toOffer) == 0 || now.Before(l.offerAt) || l.closing {
 		return
 	}
-	flights := some(&l.toOffer, maxOffer)
+	flights := l.some(&l.toOffer, maxOffer)
 	var actions []models.RawAction
 	var of []*flight
 	for i, f := range flights {
@@ -114,7 +114,12 @@ func (l *loop) outcome(e ended) {
 	if severity(o) >= severity(f.worst) {
 		f.worst = o
 	}
-	if f.left > 0 || f.entry == nil {
+	if f.left > 0 {
+		return
+	}
+	l.madeBytes -= f.made
+	f.made = 0
+	if f.entry == nil {
 		return
 	}
 	v := verdictOf(f.worst)

@@ -51,6 +51,12 @@ func (l *loop) plan() {
 // made has an action of a flight sent.
 func (l *loop) made(f *flight, actions ...models.RawAction) {
 	f.actions, f.left = actions, len(actions)
+	if f.step == stepLoad || f.step == stepExport {
+		for i := range actions {
+			f.made += int64(len(actions[i].Document))
+		}
+		l.madeBytes += f.made
+	}
 	if field := l.r.opts.SeqField; field != "" {
 		for i := range actions {
 			actions[i].Document = withNumber(actions[i], field, f.seq)
@@ -78,13 +84,19 @@ func withNumber(a models.RawAction, field string, n int64) json.RawMessage {
 }
 
 // alive drops flights that were forgotten.
-func alive(flights []*flight) []*flight {
-	return slices.DeleteFunc(flights, func(f *flight) bool { return f.entry == nil })
+func (l *loop) alive(flights []*flight) []*flight {
+	return slices.DeleteFunc(flights, func(f *flight) bool {
+		if f.entry == nil {
+			l.madeBytes -= f.made
+			f.made = 0
+		}
+		return f.entry == nil
+	})
 }
 
 // some cuts the first so many off, and copies them.
-func some(flights *[]*flight, n int) []*flight {
-	*flights = alive(*flights)
+func (l *loop) some(flights *[]*flight, n int) []*flight {
+	*flights = l.alive(*flights)
 	n = min(n, len(*flights))
 	taken := slices.Clone((*flights)[:n])
 	*flights = slices.Delete(*flights, 0, n)
@@ -96,21 +108,30 @@ func (l *loop) beginFetch(now time.Time) {
 	if l.busy[kindFetch] || len(l.toFetch) == 0 || now.Before(l.fetchAt) {
 		return
 	}
-	flights := some(&l.toFetch, maxLoad)
-	if len(flights) == 0 {
+	l.toFetch = l.alive(l.toFetch)
+	room := min(maxReadBytes, l.r.opts.MaxBytes-l.desk.bytes)
+	if len(l.toFetch) == 0 || room <= 0 && l.underway+len(l.toOffer) > 0 {
 		return
 	}
 	var rows []row
-	for _, f := range flights {
+	n := 0
+	for _, f := range l.toFetch {
+		size := int64(0)
+		for _, r := range f.needed() {
+			size += int64(r.size)
+		}
+		if n > 0 && (size > room || len(rows) >= maxLoad) {
+			break
+		}
+		room -= size
+		n++
 		for _, r := range f.needed() {
 			if r.light {
 				rows = append(rows, r)
 			}
 		}
-		if len(rows) >= maxLoad { // few are that long
-			break
-		}
 	}
+	flights := l.some(&l.toFetch, n)
 	l.beginWork(l.work, kindFetch, statement, func(ctx context.Context) func() {
 		var bodies map[int64][]byte
 		err := onConn(ctx, l.r.db, func(c *sql.Conn) (err error) {

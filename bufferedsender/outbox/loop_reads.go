@@ -19,8 +19,8 @@ func (l *loop) mayRead() bool {
 
 // room is how many rows a read may bring; 0 until it is worth one.
 func (l *loop) room() int {
-	room := l.r.opts.MaxRows - l.desk.rows
-	if room < min(maxRead, l.r.opts.MaxRows)/2 && l.desk.rows > 0 {
+	room := l.r.opts.MaxRows - l.desk.inHand()
+	if room < min(maxRead, l.r.opts.MaxRows)/2 && l.desk.inHand() > 0 {
 		return 0
 	}
 	return max(min(room, maxRead), 0)

@@ -103,7 +103,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	}
 	l.tickFailed = 0
 	l.tickAt = t.began.Add(l.r.opts.Renew)
-	l.paused, l.letters = t.paused, t.letters
+	l.paused, l.letters = t.paused, t.letters || !t.began.After(l.buriedAt)
 	end := t.began.Add(l.r.opts.Lease)
 	for part := range l.holds.parts {
 		had := l.holds.parts[part].lease

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,13 +41,14 @@ func (p plan) text(statement string) string {
 	return p.data.text(strings.ReplaceAll(statement, "{i}", index), p.prefix)
 }
 
-// tables are the names of the tables.
-func (p plan) tables() []any {
-	var names []any
-	for _, suffix := range []string{"", "_lease", "_queue", "_dead", "_tombstone", "_version"} {
-		names = append(names, p.prefix+suffix)
-	}
-	return names
+// suffixes are what the names of tables end with.
+var suffixes = []string{"", "_lease", "_queue", "_dead", "_tombstone", "_version"}
+
+// columns are those of each table.
+var columns = map[string]string{
+	"": "queue, class, seq, key, bucket, op, body, written, attempts", "_lease": "queue, slot, owner, epoch, expires", "_queue": "queue, paused",
+	"_dead":      "queue, seq, class, key, op, body, written, attempts, status, reason, message, died, newer",
+	"_tombstone": "queue, key, seq, died", "_version": "version",
 }
 
 // Schema returns the statements that make the tables, for those who have migrations of their
@@ -128,7 +130,7 @@ func (p plan) ours(ctx context.Context, db Queryer) error {
 
 // have returns the version of the tables, 0 if there are none.
 func (p plan) have(ctx context.Context, db Queryer) (int, error) {
-	missing, err := p.missing(ctx, db)
+	missing, err := p.missing(ctx, db, slices.Concat(suffixes, p.data.others))
 	if err != nil || len(missing) > 0 {
 		return 0, err
 	}
@@ -137,8 +139,13 @@ func (p plan) have(ctx context.Context, db Queryer) (int, error) {
 	return int(version.Int64), err
 }
 
-func (p plan) missing(ctx context.Context, db Queryer) ([]string, error) {
-	return texts(ctx, db, p.text(p.data.missing), p.data.lists.records(p.tables())...)
+// missing returns the names of tables, indexes and sequences that are not there.
+func (p plan) missing(ctx context.Context, db Queryer, of []string) ([]string, error) {
+	names := make([]any, len(of))
+	for i, suffix := range of {
+		names[i] = p.prefix + suffix
+	}
+	return texts(ctx, db, p.text(p.data.missing), p.data.lists.records(names)...)
 }
 
 // Check returns nil if the tables are as Migrate makes them; otherwise an error that says in
@@ -151,12 +158,23 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 	if err := p.ours(ctx, db); err != nil {
 		return err
 	}
-	missing, err := p.missing(ctx, db)
+	missing, err := p.missing(ctx, db, suffixes)
+	if err == nil && len(missing) == 0 {
+		missing, err = p.missing(ctx, db, p.data.others)
+	}
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("outbox: %w: there is no %s. Call outbox.Migrate, or run what outbox.Schema returns", ErrSchema, strings.Join(missing, ", "))
+	}
+	for _, suffix := range suffixes {
+		_, err := texts(ctx, db, "SELECT '' FROM (SELECT "+columns[suffix]+" FROM "+p.prefix+suffix+" LIMIT 0) c")
+		if err != nil && (strings.Contains(err.Error(), "no such column") || strings.HasPrefix(sqlState(err), "42")) { // SQLite has words, and no states
+			return fmt.Errorf("outbox: %w: the table %s%s is another one: %w", ErrSchema, p.prefix, suffix, err)
+		} else if err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
 	}
 	have, err := p.have(ctx, db)
 	if err != nil {
@@ -179,3 +197,11 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 
 // ErrSchema says that the tables are not there, or not as they should be.
 var ErrSchema = errors.New("the tables of the outbox are not as they should be")
+
+// sqlState is the SQLSTATE of an error of a driver, "" if it has none.
+func sqlState(err error) string {
+	if known := (interface{ SQLState() string })(nil); errors.As(err, &known) {
+		return known.SQLState()
+	}
+	return ""
+}

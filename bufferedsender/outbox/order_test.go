@@ -85,7 +85,7 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	d.deleted(d.done, &parts)
 	require.Empty(t, d.seqs)
 	require.Empty(t, d.entries)
-	require.Zero(t, d.rows)
+	require.Zero(t, d.inHand())
 	require.Zero(t, d.asides)
 	require.Zero(t, d.bytes)
 	require.Zero(t, d.flights)

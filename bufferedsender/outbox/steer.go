@@ -102,7 +102,7 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 	flush := func() error {
 		b, err := keysOnly(t, keys)
 		if bad := (*WriteError)(nil); errors.As(err, &bad) {
-			bad.Index += int(n) // in all, of which the first n are enqueued
+			bad.Index, bad.written = bad.Index+int(n), int(n)
 		}
 		if err != nil {
 			return err
@@ -191,6 +191,17 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (Lag, error) {
 	}
 	if err := one(ctx, db, &lag.Dead, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t}_dead WHERE queue = ?1 LIMIT ?2) d`), t.Queue, int64(LagRows)); err != nil {
 		return lag, err
+	}
+	for class := range classes { // each in the order of its numbers: the oldest is one of the first
+		err := each(ctx, db, func(rows *sql.Rows) error {
+			var age int64
+			err := rows.Scan(&age)
+			lag.Oldest = max(lag.Oldest, time.Duration(age)*time.Millisecond)
+			return err
+		}, t.text(`SELECT {now} - written FROM {t} WHERE queue = ?1 AND class = ?2 ORDER BY seq LIMIT 1`), t.Queue, int64(class))
+		if err != nil {
+			return lag, err
+		}
 	}
 	var age, paused int64
 	if err := one(ctx, db, &age, t.text(t.data.oldestTransaction)); err != nil {

@@ -113,6 +113,11 @@ func checkPrefix(d Dialect, prefix string) error {
 	if !prefixName.MatchString(prefix) {
 		return fmt.Errorf("the Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
 	}
+	for _, suffix := range suffixes {
+		if suffix != "" && strings.HasSuffix(prefix, suffix) {
+			return fmt.Errorf("the Prefix is %q: one that ends in %s may be a table of another outbox", prefix, suffix)
+		}
+	}
 	if d == SQLite && strings.Contains(prefix, ".") {
 		return fmt.Errorf("the Prefix is %q: SQLite has no schemas", prefix)
 	}

@@ -148,23 +148,28 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 	conn, err := r.db.Conn(ctx)
 	require.NoError(t, err)
 	defer conn.Close()
-	for _, statement := range []string{
-		`BEGIN`, `INSERT INTO entity (id, v) VALUES ('k', 1)`,
-		`INSERT INTO azsearch_outbox (queue, key, op, body) VALUES ('entities', 'k', 'upload', '{"id":"k","v":1,"extra":0}')`, `PREPARE TRANSACTION 'two phases'`,
-	} {
-		_, err := conn.ExecContext(ctx, statement)
-		require.NoError(t, err)
+	run := func(statements ...string) {
+		for _, statement := range statements {
+			_, err := conn.ExecContext(ctx, statement)
+			require.NoError(t, err)
+		}
 	}
+	run(`BEGIN`, `INSERT INTO entity (id, v) VALUES ('k', 1)`,
+		`INSERT INTO azsearch_outbox (queue, key, op, body) VALUES ('entities', 'k', 'upload', '{"id":"k","v":1,"extra":0}')`)
 	relay := r.run(t, RelayOptions{FullPass: time.Hour})
-	for i := range 20 {
-		r.db.inTx(t, func(tx *sql.Tx) error {
-			key := fmt.Sprint("other", i)
-			return errors.Join(r.put(ctx, tx, key, 1), Write(ctx, tx, r.table, models.UploadAction(entity{key, 1, 0})))
-		})
-		r.empty(t, 10*time.Second)
+	others := func(from, to int) {
+		for i := from; i < to; i++ {
+			r.db.inTx(t, func(tx *sql.Tx) error {
+				key := fmt.Sprint("other", i)
+				return errors.Join(r.put(ctx, tx, key, 1), Write(ctx, tx, r.table, models.UploadAction(entity{key, 1, 0})))
+			})
+			r.empty(t, 10*time.Second)
+		}
 	}
-	_, err = conn.ExecContext(ctx, `COMMIT PREPARED 'two phases'`)
-	require.NoError(t, err)
+	others(0, 5) // by now the relay waits for the transaction, under the name that it has
+	run(`PREPARE TRANSACTION 'two phases'`)
+	others(5, 20)
+	run(`COMMIT PREPARED 'two phases'`)
 	r.empty(t, 10*time.Second)
 	r.same(t)
 	require.Zero(t, relay.Stats().Late)

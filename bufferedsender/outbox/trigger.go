@@ -69,18 +69,18 @@ END $$`
 	trigger := `CREATE TRIGGER {name}_{kind} AFTER {event} ON {table} {transition} FOR EACH STATEMENT EXECUTE FUNCTION {name}_{kind}()`
 	var all []string
 	for _, k := range []struct{ kind, event, transition, rows string }{
-		{"insert", "INSERT", "REFERENCING NEW TABLE AS changed", `SELECT DISTINCT {column}::text AS k FROM changed`},
+		{"insert", "INSERT", "REFERENCING NEW TABLE AS changed", `SELECT DISTINCT changed.{column}::text AS k FROM changed`},
 		{
 			"update", "UPDATE", "REFERENCING OLD TABLE AS before NEW TABLE AS changed",
-			`SELECT {column}::text AS k FROM changed UNION SELECT {column}::text FROM before`,
+			`SELECT changed.{column}::text AS k FROM changed UNION SELECT before.{column}::text FROM before`,
 		},
-		{"delete", "DELETE", "REFERENCING OLD TABLE AS before", `SELECT DISTINCT {column}::text AS k FROM before`},
+		{"delete", "DELETE", "REFERENCING OLD TABLE AS before", `SELECT DISTINCT before.{column}::text AS k FROM before`},
 	} {
 		fill := strings.NewReplacer("{kind}", k.kind, "{event}", k.event, "{transition}", k.transition, "{rows}", k.rows)
 		all = append(all, p.text(fill.Replace(function)), p.text(fill.Replace(`DROP TRIGGER IF EXISTS {name}_{kind} ON {table}`)), p.text(fill.Replace(trigger)))
 	}
 	// TRUNCATE has no transition table: the keys are read before.
-	fill := strings.NewReplacer("{kind}", "truncate", "{rows}", `SELECT DISTINCT {column}::text AS k FROM {table}`)
+	fill := strings.NewReplacer("{kind}", "truncate", "{rows}", `SELECT DISTINCT truncated.{column}::text AS k FROM {table} AS truncated`)
 	return append(all, p.text(fill.Replace(function)), p.text(`DROP TRIGGER IF EXISTS {name}_truncate ON {table}`),
 		p.text(`CREATE TRIGGER {name}_truncate BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {name}_truncate()`))
 }

@@ -20,19 +20,26 @@ import (
 // maxBody is what fits into no request of the service: 16 MB.
 const maxBody = 16_000_000
 
-// WriteError says which action, or key, was refused. Nothing of the call was written.
+// WriteError says which action, or key, was refused. Nothing of the call was written, but for
+// what Backfill says that it has enqueued.
 type WriteError struct {
 	// Index is its position in the call, and Key its raw key if it has one.
 	Index int
 	Key   string
 	Err   error
+
+	written int // by Backfill, before
 }
 
 func (e *WriteError) Error() string {
-	if e.Key == "" {
-		return fmt.Sprintf("outbox: action %d: %v; nothing was written", e.Index, e.Err)
+	done := "nothing was written"
+	if e.written > 0 {
+		done = fmt.Sprintf("%d before it were", e.written)
 	}
-	return fmt.Sprintf("outbox: action %d (key %q): %v; nothing was written", e.Index, e.Key, e.Err)
+	if e.Key == "" {
+		return fmt.Sprintf("outbox: action %d: %v; %s", e.Index, e.Err, done)
+	}
+	return fmt.Sprintf("outbox: action %d (key %q): %v; %s", e.Index, e.Key, e.Err, done)
 }
 
 // Unwrap returns Err.

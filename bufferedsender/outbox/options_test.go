@@ -1,0 +1,574 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+	"github.com/go-azsearch/azsearch/search/searchtest/clienttest"
+)
+
+// scripted is a Sender whose outcomes the test decides.
+type scripted struct {
+	mu      sync.Mutex
+	info    models.SenderInfo
+	offered []models.RawAction
+	held    []models.RawAction
+	holds   bool
+	most    int64 // of bytes that were held
+	bytes   int64
+	room    chan struct{} // nil: there is always some
+	answer  func(a models.RawAction) models.Outcome
+	reject  func(a models.RawAction) bool
+}
+
+func newScripted() *scripted {
+	return &scripted{
+		info:   models.SenderInfo{MaxBufferedActions: 2000, MaxBufferedBytes: 8 << 20, RequestTimeout: time.Second, UnknownWait: -1},
+		answer: func(models.RawAction) models.Outcome { return models.Outcome{} },
+	}
+}
+
+// notAccepted is what a sender says of an action that it will never take.
+type notAccepted struct{}
+
+func (notAccepted) Error() string  { return "it is not fit to be sent" }
+func (notAccepted) Rejected() bool { return true }
+
+func (s *scripted) Offer(ctx context.Context, actions []models.RawAction) (int, error) {
+	for i, a := range actions {
+		s.mu.Lock()
+		if s.reject != nil && s.reject(a) {
+			s.mu.Unlock()
+			return i, notAccepted{}
+		}
+		room := s.room
+		s.mu.Unlock()
+		if room != nil {
+			select {
+			case <-ctx.Done():
+				return i, ctx.Err()
+			case <-room:
+			}
+		}
+		s.mu.Lock()
+		if s.info.Closed {
+			s.mu.Unlock()
+			return i, errors.New("closed")
+		}
+		s.offered = append(s.offered, a)
+		s.bytes += int64(len(a.Document))
+		s.most = max(s.most, s.bytes)
+		if s.holds {
+			s.held = append(s.held, a)
+			s.mu.Unlock()
+			continue
+		}
+		answer := s.answer(a)
+		s.bytes -= int64(len(a.Document))
+		s.mu.Unlock()
+		a.OnOutcome(answer)
+	}
+	return len(actions), nil
+}
+
+func (s *scripted) Withdraw(match func(key string, tag any) bool) (n int) {
+	s.mu.Lock()
+	var gone []models.RawAction
+	kept := s.held[:0]
+	for _, a := range s.held {
+		if match(a.Key, a.Tag) {
+			gone = append(gone, a)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	s.held = kept
+	s.mu.Unlock()
+	for _, a := range gone {
+		a.OnOutcome(models.Outcome{Key: a.Key, Reason: models.ReasonWithdrawn, Err: errors.New("withdrawn")})
+	}
+	return len(gone)
+}
+
+func (s *scripted) Info() models.SenderInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+func (s *scripted) set(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// release answers what is held, and holds nothing more.
+func (s *scripted) release() {
+	s.set(func() { s.holds = false })
+	s.answerHeld()
+}
+
+// answerHeld answers what is held so far.
+func (s *scripted) answerHeld() {
+	s.mu.Lock()
+	held, answer := s.held, s.answer
+	s.held, s.bytes = nil, 0
+	s.mu.Unlock()
+	for _, a := range held {
+		a.OnOutcome(answer(a))
+	}
+}
+
+func failing(reason models.Reason) models.Outcome {
+	return models.Outcome{Reason: reason, Status: map[models.Reason]int{models.ReasonDocument: 400}[reason], Err: errors.New(reason.String())}
+}
+
+// refuse has the service refuse the documents of keys for good.
+func (s *scripted) refuse(keys ...string) {
+	s.set(func() {
+		s.answer = func(a models.RawAction) models.Outcome {
+			for _, k := range keys {
+				if a.Key == k {
+					return failing(models.ReasonDocument)
+				}
+			}
+			return models.Outcome{}
+		}
+	})
+}
+
+func (s *scripted) all() []models.RawAction {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]models.RawAction(nil), s.offered...)
+}
+
+// keys are those of what was offered, in that order.
+func (s *scripted) keys() (all []string) {
+	for _, a := range s.all() {
+		all = append(all, a.Key)
+	}
+	return all
+}
+
+func (s *scripted) count(key string) (n int) {
+	for _, k := range s.keys() {
+		if k == key {
+			n++
+		}
+	}
+	return n
+}
+
+// deletesAll is a Loader that finds nothing.
+var deletesAll = LoadRaw(func(context.Context, []string) ([]models.RawAction, error) { return nil, nil })
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// quick are options that make a relay do at once what it does.
+func quick(o RelayOptions) *RelayOptions {
+	if o.Lease == 0 {
+		o.Lease, o.Renew = 20*time.Second, 250*time.Millisecond
+	}
+	if o.Poll == 0 {
+		o.Poll = 20 * time.Millisecond
+	}
+	if o.Logger == nil {
+		o.Logger = quiet()
+	}
+	return &o
+}
+
+// tried is a relay that a test has started.
+type tried struct {
+	*Relay
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error
+}
+
+// end ends it and returns what Run has.
+func (r *tried) end() error {
+	r.cancel()
+	<-r.ended
+	return r.err
+}
+
+// tryRelay starts a relay, which ends with the test.
+func tryRelay(t testing.TB, db database, table *Table, to Sender, opts RelayOptions) *tried {
+	t.Helper()
+	relay, err := NewRelay(db.DB, table, to, quick(opts))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &tried{Relay: relay, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(r.ended)
+		r.err = relay.Run(ctx)
+	}()
+	t.Cleanup(func() { require.NoError(t, r.end()) })
+	return r
+}
+
+// soon waits until something holds.
+func soon(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	require.Eventually(t, holds, 12*time.Second, 3*time.Millisecond, what)
+}
+
+// emptied waits until no row of a queue is left.
+func emptied(t testing.TB, db database, table *Table) {
+	t.Helper()
+	soon(t, "no row is left", func() bool {
+		lag, err := table.Lag(context.Background(), db)
+		return err == nil && lag.Rows == 0
+	})
+}
+
+const gadgetIndex = `{"name":"gadgets","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"n","type":"Edm.Int32"},
+	{"name":"text","type":"Edm.String"},{"name":"more","type":"Edm.Double"},{"name":"seq","type":"Edm.Int64"},{"name":"ids","type":"Collection(Edm.String)"}]}`
+
+// realSender is one to an emulated service.
+func realSender(t testing.TB) (*bufferedsender.BufferedSender[gadget], *searchtest.Server) {
+	t.Helper()
+	service := searchtest.NewServer(&searchtest.Options{KeepContents: true})
+	t.Cleanup(func() { require.NoError(t, service.Close()) })
+	client := clienttest.NewClient(t, gadgetIndex, &clienttest.Options{Server: service})
+	return newRealSender(t, client), service
+}
+
+func newRealSender(t testing.TB, client *search.Client) *bufferedsender.BufferedSender[gadget] {
+	t.Helper()
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[gadget]{
+		AutoFlushInterval: 2 * time.Millisecond, RequestTimeout: 2 * time.Second, UnknownWait: 100 * time.Millisecond, Logger: quiet(),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = sender.Close(context.Background()) }) // it says which have failed
+	return sender
+}
+
+// uploads writes documents, a transaction each.
+func uploads(t testing.TB, db database, table *Table, docs ...gadget) {
+	t.Helper()
+	for _, d := range docs {
+		db.inTx(t, func(tx *sql.Tx) error { return Write(t.Context(), tx, table, models.UploadAction(d)) })
+	}
+}
+
+func TestNewRelayNamesEveryProblemAtOnce(t *testing.T) {
+	table := &Table{Dialect: PostgreSQL, Queue: "hotels"}
+	db, err := sql.Open("pgx", "postgres://nobody@127.0.0.1:1/none")
+	require.NoError(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(3)
+	to := newScripted()
+	to.info.Queued, to.info.RequestTimeout = true, -1
+	_, err = NewRelay(db, table, to, &RelayOptions{
+		Lease: -1, Renew: -2, Poll: -3, IdlePoll: -4, FullPass: -5, TombstonesFor: -6, MaxRows: -7, MaxBytes: -8, SeqField: "seq",
+		Export: func(context.Context, Row) ([]models.RawAction, error) { return nil, nil },
+	})
+	for _, want := range []string{
+		`relay of "hotels"`, "the sender has a Queue", "RequestTimeout is off", "Lease is -1ns", "Renew is -2ns", "Poll is -3ns", "IdlePoll is -4ns", "FullPass is -5ns",
+		"TombstonesFor is -6ns", "MaxRows and MaxBytes are -7 and -8", "SeqField", "at most 3 connections", "needs four",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	for want, call := range map[string]func() (*Relay, error){
+		"the Table is nil":                  func() (*Relay, error) { return NewRelay(db, nil, to, nil) },
+		"the database or the sender is nil": func() (*Relay, error) { return NewRelay(nil, table, to, nil) },
+		"or the sender is nil":              func() (*Relay, error) { return NewRelay(db, table, nil, nil) },
+		"Queue is":                          func() (*Relay, error) { return NewRelay(db, &Table{Dialect: SQLite}, to, nil) },
+	} {
+		_, err := call()
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestALeaseThatDoesNotOutlastARequestIsRefused(t *testing.T) {
+	db, table := newSQLite(t), &Table{Dialect: SQLite, Queue: "q"}
+	for name, row := range map[string]struct {
+		timeout, unknown, lease, renew time.Duration
+		ok                             bool
+	}{
+		"shorter than a request":                    {time.Minute, -1, 59 * time.Second, 0, false},
+		"longer than a request, but for the margin": {time.Second, -1, 6 * time.Second, time.Second, false},
+		"one renewal is not two":                    {time.Second, -1, 7500 * time.Millisecond, time.Second, false},
+		"a margin of five seconds and two renewals": {time.Second, -1, 8100 * time.Millisecond, time.Second, true},
+		"a margin of UnknownWait and a second":      {time.Second, 20 * time.Second, 23 * time.Second, time.Second, false},
+		"and two renewals":                          {time.Second, 20 * time.Second, 24100 * time.Millisecond, time.Second, true},
+		"nothing is said":                           {time.Minute, 5 * time.Second, 0, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := newScripted()
+			to.info.RequestTimeout, to.info.UnknownWait = row.timeout, row.unknown
+			_, err := NewRelay(db.DB, table, to, &RelayOptions{Lease: row.lease, Renew: row.renew})
+			if row.ok {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, "Lease is "+row.lease.String())
+			require.ErrorContains(t, err, "use at least")
+		})
+	}
+}
+
+func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
+	sender, _ := realSender(t)
+	to := newScripted()
+	to.info.RequestTimeout, to.info.UnknownWait = bufferedsender.DefaultRequestTimeout, bufferedsender.DefaultUnknownWait
+	r, err := NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, to, nil)
+	require.NoError(t, err)
+	o := r.opts
+	require.Equal(t, 250*time.Millisecond, o.Poll)
+	require.Equal(t, 30*time.Second, o.FullPass)
+	require.Equal(t, 24*time.Hour, o.TombstonesFor)
+	require.Equal(t, 10*time.Second, o.Renew)
+	require.Equal(t, 1000, o.MaxRows, "half of the sender's buffer")
+	require.EqualValues(t, 4<<20, o.MaxBytes)
+	require.ErrorContains(t, r.Ready(), "does not run")
+	require.True(t, strings.HasPrefix(r.Owner(), "process "), r.Owner())
+	r, err = NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, sender.Raw(), &RelayOptions{MaxRows: 1 << 30, MaxBytes: 1 << 50, Name: "blue"})
+	require.NoError(t, err)
+	require.Equal(t, bufferedsender.DefaultMaxBufferedActions/2, r.opts.MaxRows)
+	require.EqualValues(t, bufferedsender.DefaultMaxBufferedBytes/2, r.opts.MaxBytes)
+	require.True(t, strings.HasPrefix(r.Owner(), "blue "), r.Owner())
+}
+
+// RelayOptions.Lease: "RequestTimeout and six margins, which is 96 seconds for a sender with its defaults".
+func TestALeaseOutlastsARequestBySixMargins(t *testing.T) {
+	sender, _ := realSender(t)
+	to := newScripted()
+	to.info = sender.Raw().Info()
+	for want, waits := range map[time.Duration][2]time.Duration{
+		96 * time.Second:  {bufferedsender.DefaultRequestTimeout, bufferedsender.DefaultUnknownWait},
+		31 * time.Second:  {time.Second, -1},
+		127 * time.Second: {time.Second, 20 * time.Second},
+	} {
+		to.info.RequestTimeout, to.info.UnknownWait = waits[0], waits[1]
+		r, err := NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, to, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, r.opts.Lease)
+		require.Equal(t, 10*time.Second, r.opts.Renew)
+	}
+}
+
+func TestRunTwiceAtOnceIsRefusedAndOneAfterTheOtherIsNot(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		table, to := &Table{Dialect: db.dialect, Queue: "q"}, newScripted()
+		r := tryRelay(t, db, table, to, RelayOptions{})
+		soon(t, "it is ready", func() bool { return r.Ready() == nil })
+		require.ErrorIs(t, r.Run(t.Context()), ErrRunning)
+		require.EqualValues(t, ranges, r.Stats().Ranges)
+		require.NoError(t, r.end())
+		require.ErrorContains(t, r.Ready(), "does not run")
+		uploads(t, db, table, gadget{ID: "a"})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Run(ctx) }()
+		emptied(t, db, table)
+		cancel()
+		require.NoError(t, <-ended)
+		require.Equal(t, []string{"a"}, to.keys())
+	})
+}
+
+func TestRunReturnsWhatIsWrongWithTheTables(t *testing.T) {
+	bareBoth(t, func(t *testing.T, db database) {
+		r, err := NewRelay(db.DB, &Table{Dialect: db.dialect, Queue: "q"}, newScripted(), quick(RelayOptions{}))
+		require.NoError(t, err)
+		require.ErrorIs(t, r.Run(t.Context()), ErrSchema)
+		require.Error(t, r.Ready())
+	})
+}
+
+func TestASenderThatIsClosedEndsTheRelayAndTheRowsStay(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		for _, name := range []string{"before", "while actions are on their way"} {
+			t.Run(name, func(t *testing.T) {
+				table, to := &Table{Dialect: db.dialect, Queue: fmt.Sprint("q", len(name))}, newScripted()
+				if name == "before" {
+					to.info.Closed = true
+				} else {
+					to.holds, to.answer = true, func(models.RawAction) models.Outcome { return failing(models.ReasonClosed) }
+				}
+				relay, err := NewRelay(db.DB, table, to, quick(RelayOptions{}))
+				require.NoError(t, err)
+				uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "b"})
+				ended := make(chan error)
+				go func() { ended <- relay.Run(context.Background()) }()
+				if name != "before" {
+					soon(t, "they are on their way", func() bool { return len(to.all()) == 2 })
+					to.set(func() { to.info.Closed = true })
+					to.release()
+				}
+				require.ErrorContains(t, <-ended, "the sender is closed")
+				require.Len(t, rowsOf(t, db, table.Queue), 2)
+			})
+		}
+	})
+}
+
+func TestARelayThatEndsGivesItsKeysToAnotherAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		table, first, second := &Table{Dialect: db.dialect, Queue: "q"}, newScripted(), newScripted()
+		first.holds = true
+		slow := RelayOptions{Lease: time.Minute, Renew: 300 * time.Millisecond}
+		a := tryRelay(t, db, table, first, slow)
+		soon(t, "it holds all", func() bool { return a.Stats().Ranges == ranges })
+		b := tryRelay(t, db, table, second, slow)
+		soon(t, "they share", func() bool { return a.Stats().Ranges == ranges/2 && b.Stats().Ranges == ranges/2 })
+		var docs []gadget
+		for i := range 40 {
+			docs = append(docs, gadget{ID: fmt.Sprint("k", i)})
+		}
+		uploads(t, db, table, docs...)
+		soon(t, "all are on their way", func() bool { return len(first.all())+len(second.all()) == len(docs) })
+		began := time.Now()
+		require.NoError(t, a.end())
+		emptied(t, db, table)
+		require.Less(t, time.Since(began), 3*time.Second, "the next renewal, and not the lease of a minute")
+		require.Len(t, second.all(), len(docs))
+		require.EqualValues(t, ranges, b.Stats().Ranges)
+		require.Zero(t, a.Stats().LeasesLost+b.Stats().LeasesLost)
+	})
+}
+
+// inBubble runs a test on SQLite in a bubble: with the clock of the bubble, which waits for nothing.
+func inBubble(t *testing.T, test func(t *testing.T, db database)) {
+	t.Helper()
+	sqliteWithBubbleClock(t)
+	synctest.Test(t, func(t *testing.T) { test(t, newSQLite(t)) })
+}
+
+// calm are options for a bubble in which minutes pass.
+func calm(o RelayOptions) RelayOptions {
+	o.Poll, o.Renew, o.Lease = 200*time.Millisecond, 5*time.Second, time.Minute
+	return o
+}
+
+// passes lets time pass, and all that is due be done.
+func passes(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestRowsOnTheirWayAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	for name, row := range map[string]struct {
+		RelayOptions
+		most int
+	}{
+		"one row":                       {RelayOptions{MaxRows: 1}, 1},
+		"fewer bytes than one body has": {RelayOptions{MaxBytes: 1000}, 1},
+		"three bodies":                  {RelayOptions{MaxBytes: 250_000}, 3},
+		"half of the sender's buffer":   {RelayOptions{MaxRows: 1000, MaxBytes: 1 << 40}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, db database) {
+				table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
+				to.holds, to.info.MaxBufferedActions, to.info.MaxBufferedBytes = true, 20, 1<<20
+				if row.MaxRows == 1000 {
+					to.info.MaxBufferedBytes = 1 << 40
+				}
+				r := tryRelay(t, db, table, to, row.RelayOptions)
+				db.inTx(t, func(tx *sql.Tx) error {
+					var err error
+					for i := range 30 {
+						err = errors.Join(err, Write(t.Context(), tx, table, models.UploadAction(gadget{ID: fmt.Sprint("k", i), Text: long})))
+					}
+					return err
+				})
+				for r.Stats().Deleted < 30 {
+					passes(100 * time.Millisecond)
+					var held int
+					to.set(func() { held = len(to.held) })
+					require.LessOrEqual(t, held, row.most)
+					to.answerHeld()
+				}
+				require.Len(t, to.all(), 30)
+			})
+		})
+	}
+}
+
+// "Rows in hand, bodies included: half of the sender's buffer, in actions and in bytes, at least one row."
+func TestBodiesThatAreReadAgainAfterABackOffAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
+		to.answer = func(models.RawAction) models.Outcome { return failing(models.ReasonUnreachable) }
+		const body, most = 50_000, 500_000
+		tryRelay(t, db, table, to, RelayOptions{MaxBytes: most})
+		db.inTx(t, func(tx *sql.Tx) error {
+			var err error
+			for i := range 100 {
+				err = errors.Join(err, Write(t.Context(), tx, table, models.UploadAction(gadget{ID: fmt.Sprint("k", i), Text: strings.Repeat("x", body)})))
+			}
+			return err
+		})
+		soon(t, "all have failed, and wait", func() bool { return len(to.all()) >= 100 })
+		require.Len(t, to.all(), 100, "all have failed, and wait")
+		to.set(func() { to.holds, to.most = true, 0 })
+		passes(3 * time.Second)
+		to.set(func() { require.LessOrEqual(t, to.most, int64(most+body+1000), "bodies on their way") })
+		to.set(func() { to.answer = func(models.RawAction) models.Outcome { return models.Outcome{} } })
+		to.release()
+		emptied(t, db, table)
+	})
+}
+
+func TestDocumentsThatWereLoadedAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
+		to.info.MaxBufferedActions, to.info.MaxBufferedBytes, to.room = 40_000, 2_000_000, make(chan struct{})
+		const body = 10_000
+		loaded := 0
+		doc := strings.Repeat("x", body)
+		tryRelay(t, db, table, to, RelayOptions{Loader: Load(func(_ context.Context, keys []string) (all []models.IndexDocumentsAction[gadget], err error) {
+			loaded += len(keys)
+			for _, k := range keys {
+				all = append(all, models.UploadAction(gadget{ID: k, Text: doc}))
+			}
+			return all, nil
+		})})
+		all := make([]string, 20_000)
+		for i := range all {
+			all[i] = fmt.Sprint("k", i)
+		}
+		db.inTx(t, func(tx *sql.Tx) error { return WriteKeys(t.Context(), tx, table, all...) })
+		passes(2 * time.Second)
+		require.LessOrEqual(t, loaded*body, 1_000_000+1000*body, "MaxBytes, and one call of the Loader: the sender has no room")
+		close(to.room)
+		emptied(t, db, table)
+	})
+}
+
+func TestRowsThatCannotBeDeletedAreBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
+		db.exec(t, `CREATE TRIGGER no BEFORE DELETE ON azsearch_outbox BEGIN SELECT RAISE(ABORT, 'permission denied'); END`)
+		all := make([]string, 5000)
+		for i := range all {
+			all[i] = fmt.Sprint("k", i)
+		}
+		db.inTx(t, func(tx *sql.Tx) error { return WriteKeys(t.Context(), tx, table, all...) })
+		r := tryRelay(t, db, table, to, calm(RelayOptions{MaxRows: 100, Loader: deletesAll}))
+		passes(10 * time.Second)
+		require.LessOrEqual(t, r.Stats().InHand, int64(200))
+		db.exec(t, `DROP TRIGGER no`)
+		emptied(t, db, table)
+	})
+}
