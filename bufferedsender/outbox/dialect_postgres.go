@@ -106,8 +106,8 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 		FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[], ?8::text::text[], ?9::text::text[]) AS d(class, seq, status, reason, message)
 		CROSS JOIN LATERAL (SELECT * FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))
 		ON CONFLICT (queue, seq) DO UPDATE SET status = excluded.status, reason = excluded.reason, message = excluded.message, died = excluded.died, attempts = excluded.attempts`,
-	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?2::text::bigint[], ?3::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
-		SELECT o.ctid FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o))`,
+	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
+		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,
 	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1::text, k.key, k.seq, {now} FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)
 		ON CONFLICT (queue, key) DO UPDATE SET seq = greatest({t}_tombstone.seq, excluded.seq), died = excluded.died`,
 	mark: `UPDATE {t}_dead d SET newer = greatest(d.newer, k.seq) FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)

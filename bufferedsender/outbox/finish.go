@@ -43,7 +43,7 @@ func newFinishes(t *Table, tombs bool) *finishes {
 	d := t.data
 	return &finishes{
 		table: t, keepsDeletes: tombs, remove: t.text(d.held + " " + d.remove), bury: t.text(d.held + " " + d.bury),
-		tried: t.text(d.tried), tomb: t.text(d.tombs), mark: t.text(d.mark),
+		tried: t.text(d.held + " " + d.tried), tomb: t.text(d.tombs), mark: t.text(d.mark),
 	}
 }
 
@@ -64,8 +64,11 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 			return err
 		}
 		if len(f.tried) > 0 {
+			// Only where nobody else deletes: who writes to a row moves it, and a delete that has found it
+			// before leaves it then, and takes the newer one that supersedes it.
 			class, seq := places(f.tried)
-			if _, err := c.ExecContext(ctx, q.tried, append([]any{q.table.Queue}, d.lists.records(class, seq)...)...); err != nil {
+			args := append([]any{q.table.Queue, owner}, d.lists.records(f.parts, f.epochs)...)
+			if _, err := c.ExecContext(ctx, q.tried, append(args, d.lists.records(class, seq)...)...); err != nil {
 				return err
 			}
 		}

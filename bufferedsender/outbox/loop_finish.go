@@ -26,6 +26,9 @@ func (l *loop) beginFinish(now time.Time) {
 	for _, r := range f.dead {
 		parts[r.part] = true
 	}
+	for _, r := range f.tried {
+		parts[r.part] = true
+	}
 	for i := range parts {
 		if p := l.holds.parts[i].lease; parts[i] && p != nil {
 			f.parts, f.epochs = append(f.parts, int64(i)), append(f.epochs, p.epoch)
@@ -60,7 +63,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 		d.done = append(slices.DeleteFunc(f.done, func(r row) bool { return !held(r) }), d.done...)
 		d.dead = append(slices.DeleteFunc(f.dead, func(x letter) bool { return !held(x.row) }), d.dead...)
 		if len(d.tried) < maxAside {
-			d.tried = append(f.tried, d.tried...)
+			d.tried = append(slices.DeleteFunc(f.tried, func(r row) bool { return !held(r) }), d.tried...)
 		}
 		l.finishAt = time.Now().Add(retryAfter(l.finishFailed, 5*time.Second))
 		l.finishFailed++

@@ -1,0 +1,82 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// inHand writes uploads of one key and returns them as a relay has them.
+func (r *rig) inHand(t testing.TB, values ...int) (rows []row) {
+	t.Helper()
+	r.db.inTx(t, func(tx *sql.Tx) error {
+		var err error
+		for _, v := range values {
+			err = errors.Join(err, Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", v, 0})))
+		}
+		return err
+	})
+	a, err := newReading(r.table).read(t.Context(), r.db, -1, [classes]int64{}, [classes]int64{}, 100, maxReadBytes)
+	require.NoError(t, err)
+	require.Len(t, a.rows, len(values))
+	return a.rows
+}
+
+// leased has an owner hold a range, or hold it no more.
+func (r *rig) leased(t testing.TB, part uint8, owner string, epoch int64) {
+	t.Helper()
+	_, err := r.db.ExecContext(t.Context(), r.table.text(`INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) VALUES (?1, ?2, ?3, ?4, {now} + 60000)
+		ON CONFLICT (queue, slot) DO UPDATE SET owner = excluded.owner, epoch = excluded.epoch, expires = excluded.expires`), r.table.Queue, int64(part), owner, epoch)
+	require.NoError(t, err)
+}
+
+// A delete finds rows by where they are. Somebody who writes to one of them at that moment moves it: the
+// delete would leave it, and take the newer one that supersedes it.
+func TestARelayWhoseLeaseHasEndedWritesToNoRow(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		r := newRig(t, db)
+		rows := r.inHand(t, 1, 2)
+		part := rows[0].part
+		r.leased(t, part, "new", 2)
+		q := newFinishes(r.table, false)
+		zombie := &finishing{tried: rows[:1], parts: []any{int64(part)}, epochs: []any{int64(1)}}
+		require.NoError(t, q.run(t.Context(), r.db.DB, "old", zombie))
+		var attempts int
+		require.NoError(t, one(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
+		require.Zero(t, attempts)
+		zombie.parts, zombie.epochs = nil, nil
+		require.NoError(t, q.run(t.Context(), r.db.DB, "old", zombie))
+		require.NoError(t, one(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
+		require.Zero(t, attempts)
+		own := &finishing{tried: rows[:1], parts: []any{int64(part)}, epochs: []any{int64(2)}}
+		require.NoError(t, q.run(t.Context(), r.db.DB, "new", own))
+		require.NoError(t, one(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
+		require.Equal(t, 1, attempts)
+	})
+}
+
+func TestADeleteMeetsNoUpdateOfARelayWhoseLeaseHasEnded(t *testing.T) {
+	r := newRig(t, newPostgres(t))
+	rows := r.inHand(t, 1, 2)
+	part := rows[0].part
+	r.leased(t, part, "new", 2)
+	q := newFinishes(r.table, false)
+	tx := r.begin(t)
+	class, seq := places(rows[:1])
+	lists := r.table.data.lists
+	args := append([]any{r.table.Queue, "old"}, lists.records([]any{int64(part)}, []any{int64(1)})...)
+	_, err := tx.ExecContext(t.Context(), q.tried, append(args, lists.records(class, seq)...)...)
+	require.NoError(t, err)
+	f := &finishing{done: rows, parts: []any{int64(part)}, epochs: []any{int64(2)}}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // it waits for nobody
+	defer cancel()
+	require.NoError(t, q.run(ctx, r.db.DB, "new", f))
+	require.NoError(t, tx.Commit())
+	require.EqualValues(t, 2, f.deleted)
+}
