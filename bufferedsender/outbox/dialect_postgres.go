@@ -99,12 +99,12 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 		SELECT l.slot FROM {t}_lease l JOIN unnest(?3::text::bigint[], ?4::text::bigint[]) AS w(slot, epoch) ON l.slot = w.slot AND l.epoch = w.epoch
 		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now} ORDER BY l.slot FOR SHARE OF l)`,
 	// The numbers come first, and each is looked up: as a join it may read the whole queue.
-	remove: `DELETE FROM {t} WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
-		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,
+	remove: `DELETE FROM {t} WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[]) AS d(class, seq, written) CROSS JOIN LATERAL (
+		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.written = d.written OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,
 	bury: `INSERT INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.status, d.reason, d.message, {now}
-		FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[], ?8::text::text[], ?9::text::text[]) AS d(class, seq, status, reason, message)
-		CROSS JOIN LATERAL (SELECT * FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))
+		FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[], ?8::text::bigint[], ?9::text::text[], ?10::text::text[]) AS d(class, seq, written, status, reason, message)
+		CROSS JOIN LATERAL (SELECT * FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.written = d.written OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))
 		ON CONFLICT (queue, seq) DO UPDATE SET status = excluded.status, reason = excluded.reason, message = excluded.message, died = excluded.died, attempts = excluded.attempts`,
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
 		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,

@@ -104,7 +104,7 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 	}
 	class, seq := places(rows)
 	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
-	args = append(args, q.table.data.lists.records(class, seq, statuses, reasons, messages)...)
+	args = append(args, q.table.data.lists.records(class, seq, writtenAt(rows), statuses, reasons, messages)...)
 	result, err := c.ExecContext(ctx, q.bury, args...)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 func (q *finishes) delete(ctx context.Context, c *sql.Conn, owner string, f *finishing, rows []row) (int64, error) {
 	class, seq := places(rows)
 	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
-	args = append(args, q.table.data.lists.records(class, seq)...)
+	args = append(args, q.table.data.lists.records(class, seq, writtenAt(rows))...)
 	result, err := c.ExecContext(ctx, q.remove, args...)
 	if err != nil {
 		return 0, err
@@ -155,4 +155,14 @@ func places(rows []row) (class, seq []any) {
 		class[i], seq[i] = int64(rows[i].class), rows[i].seq
 	}
 	return class, seq
+}
+
+// writtenAt is when rows were written. After a crash a database that commits asynchronously gives numbers
+// again that it had given to rows which it has lost, and which may be in hand.
+func writtenAt(rows []row) []any {
+	all := make([]any, len(rows))
+	for i := range rows {
+		all[i] = rows[i].written
+	}
+	return all
 }

@@ -80,3 +80,25 @@ func TestADeleteMeetsNoUpdateOfARelayWhoseLeaseHasEnded(t *testing.T) {
 	require.NoError(t, tx.Commit())
 	require.EqualValues(t, 2, f.deleted)
 }
+
+// A database that commits asynchronously (synchronous_commit = off) gives numbers again after a crash: that of a
+// row which is in hand belongs to another one, which was not sent.
+func TestARowThatGotTheNumberOfALostOneIsNotDeletedForIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		r := newRig(t, db)
+		rows := r.inHand(t, 1, 2)
+		part := rows[0].part
+		r.leased(t, part, "relay", 1)
+		_, err := db.ExecContext(t.Context(), r.table.text(`UPDATE {t} SET written = written + 5`))
+		require.NoError(t, err)
+		f := &finishing{done: rows[:1], dead: []letter{{row: rows[1]}}, parts: []any{int64(part)}, epochs: []any{int64(1)}}
+		require.NoError(t, newFinishes(r.table, false).run(t.Context(), db.DB, "relay", f))
+		require.Zero(t, f.deleted+f.buried)
+		var left int
+		require.NoError(t, one(t.Context(), db, &left, r.table.text(`SELECT count(*) FROM {t}`)))
+		require.Equal(t, 2, left)
+		found, err := newReading(r.table).bodies(t.Context(), db, rows)
+		require.NoError(t, err)
+		require.Empty(t, found)
+	})
+}

@@ -144,13 +144,17 @@ func scanRow(rows *sql.Rows) (r row, several bool, err error) {
 func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64][]byte, error) {
 	found := make(map[int64][]byte, len(rows))
 	byClass := make(map[uint8][]int64)
+	written := make(map[int64]int64, len(rows))
 	for _, r := range rows {
 		byClass[r.class] = append(byClass[r.class], r.seq)
+		written[r.seq] = r.written
 	}
 	for class, seqs := range byClass {
 		err := each(ctx, db, func(rows *sql.Rows) error {
 			r, _, err := scanRow(rows)
-			found[r.seq] = r.body
+			if err == nil && r.written == written[r.seq] { // else the number was given to another row: see writtenAt
+				found[r.seq] = r.body
+			}
 			return err
 		}, q.fetch, q.table.Queue, int64(class), q.table.data.lists.numbers(seqs))
 		if err != nil {
