@@ -110,6 +110,9 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		epoch, renewed := t.renewed[part]
 		switch acquired, is := t.acquired[part]; {
 		case is:
+			if had != nil { // it had ended by the clock there, and others may have had the range
+				l.lose(part)
+			}
 			l.holds.extend(part, acquired, end)
 			l.restart = true
 		case renewed && had != nil && had.epoch == epoch:

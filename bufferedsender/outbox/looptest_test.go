@@ -1,0 +1,83 @@
+package outbox
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// accepting is a sender that keeps what it is given.
+type accepting struct {
+	got    []models.RawAction
+	closed bool
+}
+
+func (a *accepting) Offer(_ context.Context, actions []models.RawAction) (int, error) {
+	a.got = append(a.got, actions...)
+	return len(actions), nil
+}
+func (a *accepting) Withdraw(func(key string, tag any) bool) int { return 0 }
+func (a *accepting) Info() models.SenderInfo {
+	return models.SenderInfo{MaxBufferedActions: 1000, MaxBufferedBytes: 1 << 20, RequestTimeout: testTimeout, Closed: a.closed}
+}
+
+// still returns a loop that does not run, and holds all ranges.
+func still(t *testing.T, to Sender, o RelayOptions) *loop {
+	t.Helper()
+	db := newSQLite(t)
+	table := &Table{Dialect: SQLite, Queue: "entities"}
+	relay, err := NewRelay(db.DB, table, to, short(o))
+	require.NoError(t, err)
+	l := newLoop(relay)
+	l.work, l.cancel = context.WithCancel(t.Context())
+	l.asking, l.stop = context.WithCancel(l.work)
+	l.tickAt = time.Now().Add(time.Hour)
+	t.Cleanup(func() { l.cancel(); l.beside.Wait() })
+	got := make(map[int]int64)
+	for i := range ranges {
+		got[i] = 1
+	}
+	l.ticked(got)
+	return l
+}
+
+// ticked has a tick acquire ranges.
+func (l *loop) ticked(acquired map[int]int64) {
+	l.tickedOff(tally{began: time.Now(), acquired: acquired, members: 1}, [ranges]int64{}, nil)
+}
+
+// rowsOf are rows in hand, of one range.
+func rowsOf(keys ...string) (rows []row) {
+	for i, k := range keys {
+		rows = append(rows, row{seq: int64(i + 1), key: k, op: models.ActionTypeUpload, body: []byte(`{"id":"` + k + `"}`)})
+	}
+	return rows
+}
+
+func (l *loop) give(rows []row) { l.desk.take(rows, &l.holds.gens, [classes]int64{}) }
+
+// settle waits for what runs beside the loop.
+func (l *loop) settle() {
+	l.beside.Wait()
+	l.takeInbox()
+}
+
+// The clock of the database jumped: for it the lease had ended, and another relay may have had it.
+func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	old := l.holds.parts[0].lease
+	l.give(rowsOf("k"))
+	l.plan()
+	require.Len(t, l.toOffer, 1)
+	l.ticked(map[int]int64{0: 3})
+	require.NotSame(t, old, l.holds.parts[0].lease)
+	require.Negative(t, old.until(), "its actions are not sent any more")
+	require.True(t, old.revoked.Load())
+	require.True(t, l.withdraw)
+	require.Empty(t, l.desk.entries, "what was read under it may have been sent by others, and newer rows too")
+	require.Empty(t, alive(l.toOffer))
+}
