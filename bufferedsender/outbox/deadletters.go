@@ -80,11 +80,15 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 			return fmt.Errorf("outbox: dead letter %d of %q: %w", seq, l.Key, ErrNewer)
 		}
 	}
-	result, err := tx.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2`), t.Queue, seq)
+	// A row that was waiting when the letter was read may have been applied and marked in the letter since.
+	result, err := tx.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2 AND (newer = ?3 OR op = '')`), t.Queue, seq, l.Newer)
 	if err != nil {
 		return err
 	}
 	if n, err := result.RowsAffected(); err == nil && n == 0 {
+		if again, err := t.DeadLetters(ctx, tx, seq-1, 1); err == nil && len(again) == 1 && again[0].Seq == seq {
+			return fmt.Errorf("outbox: dead letter %d of %q: %w", seq, l.Key, ErrNewer)
+		}
 		return fmt.Errorf("outbox: %q has no dead letter %d: %w", t.Queue, seq, ErrNoLetter)
 	}
 	b := newBatch(1)

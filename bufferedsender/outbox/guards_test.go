@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,4 +102,33 @@ func TestARowThatGotTheNumberOfALostOneIsNotDeletedForIt(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, found)
 	})
+}
+
+func TestRetrySeesALaterRowThatIsAppliedMeanwhile(t *testing.T) {
+	r := newRig(t, newPostgres(t))
+	rows := r.inHand(t, 1, 2)
+	part := rows[0].part
+	r.leased(t, part, "relay", 1)
+	q := newFinishes(r.table, false)
+	f := &finishing{dead: []letter{{row: rows[0]}}, parts: []any{int64(part)}, epochs: []any{int64(1)}}
+	require.NoError(t, q.run(t.Context(), r.db.DB, "relay", f))
+	// The later row is deleted, and the letter marked, when Retry has read the letter.
+	tx := r.begin(t)
+	later := &finishing{done: rows[1:], marks: true, parts: f.parts, epochs: f.epochs}
+	err := r.table.Retry(t.Context(), &applied{Queryer: tx, then: func() { require.NoError(t, q.run(t.Context(), r.db.DB, "relay", later)) }}, rows[0].seq)
+	require.ErrorIs(t, err, ErrNewer)
+}
+
+// applied runs something before it is asked how many rows wait.
+type applied struct {
+	Queryer
+	then func()
+}
+
+func (a *applied) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.Contains(query, "count(*)") && a.then != nil {
+		a.then()
+		a.then = nil
+	}
+	return a.Queryer.QueryContext(ctx, query, args...)
 }
