@@ -115,17 +115,17 @@ func TestRetrySeesALaterRowThatIsAppliedMeanwhile(t *testing.T) {
 	// The later row is deleted, and the letter marked, when Retry has read the letter.
 	tx := r.begin(t)
 	later := &finishing{done: rows[1:], marks: true, parts: f.parts, epochs: f.epochs}
-	err := r.table.Retry(t.Context(), &applied{Queryer: tx, then: func() { require.NoError(t, q.run(t.Context(), r.db.DB, "relay", later)) }}, rows[0].seq)
+	err := r.table.Retry(t.Context(), &appliedIn{Queryer: tx, then: func() { require.NoError(t, q.run(t.Context(), r.db.DB, "relay", later)) }}, rows[0].seq)
 	require.ErrorIs(t, err, ErrNewer)
 }
 
-// applied runs something before it is asked how many rows wait.
-type applied struct {
+// appliedIn runs something before it is asked how many rows wait.
+type appliedIn struct {
 	Queryer
 	then func()
 }
 
-func (a *applied) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (a *appliedIn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if strings.Contains(query, "count(*)") && a.then != nil {
 		a.then()
 		a.then = nil

@@ -38,7 +38,7 @@ type loop struct {
 	tickFailed        int
 	want              int // how many ranges are its share
 	paused, letters   bool
-	buriedAt          time.Time // when the last dead letter was made here
+	buriedAt          time.Time // when dead letters were written last, or begun to be
 	readAt, fullAt    time.Time
 	readBegan         time.Time
 	wokenAt           time.Time // or when a read has found something

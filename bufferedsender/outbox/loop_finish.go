@@ -14,9 +14,8 @@ func (l *loop) beginFinish(now time.Time) {
 	if l.busy[kindFinish] || now.Before(l.finishAt) || len(d.done)+len(d.dead)+len(d.tried) == 0 {
 		return
 	}
-	f := &finishing{dead: cut(&d.dead, maxBury), tried: cut(&d.tried, maxDelete)}
-	f.marks = l.letters || len(f.dead) > 0
-	if len(d.dead) == 0 { // a row marks the letters of its key that are there
+	f := &finishing{marks: l.letters || len(d.dead) > 0, dead: cut(&d.dead, maxBury), tried: cut(&d.tried, maxDelete)}
+	if len(d.dead) == 0 { // the deletion of a later row marks letters that are there
 		f.done = cut(&d.done, maxDelete)
 	}
 	var parts [ranges]bool
@@ -70,6 +69,9 @@ func (l *loop) finishDone(f *finishing, err error) {
 		return
 	}
 	l.finishFailed = 0
+	if len(f.dead) > 0 {
+		l.buriedAt = time.Now()
+	}
 	d.deleted(f.done, &f.gens)
 	for _, x := range f.dead {
 		d.deleted([]row{x.row}, &f.gens)

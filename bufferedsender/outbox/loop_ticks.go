@@ -103,7 +103,9 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	}
 	l.tickFailed = 0
 	l.tickAt = t.began.Add(l.r.opts.Renew)
-	l.paused, l.letters = t.paused, t.letters || !t.began.After(l.buriedAt)
+	// A letter may be newer than the answer: of ours, or of who had a range before.
+	l.letters = t.letters || l.letters && (!t.began.After(l.buriedAt) || l.now != nil && len(l.now.dead) > 0) || len(t.acquired) > 0
+	l.paused = t.paused
 	end := t.began.Add(l.r.opts.Lease)
 	for part := range l.holds.parts {
 		had := l.holds.parts[part].lease

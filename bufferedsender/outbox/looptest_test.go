@@ -50,8 +50,8 @@ func (l *loop) ticked(acquired map[int]int64) {
 	l.tickedOff(tally{began: time.Now(), acquired: acquired, members: 1}, [ranges]int64{}, nil)
 }
 
-// rowsOf are rows in hand, of one range.
-func rowsOf(keys ...string) (rows []row) {
+// rowsWith are rows in hand, of one range.
+func rowsWith(keys ...string) (rows []row) {
 	for i, k := range keys {
 		rows = append(rows, row{seq: int64(i + 1), key: k, op: models.ActionTypeUpload, body: []byte(`{"id":"` + k + `"}`)})
 	}
@@ -70,7 +70,7 @@ func (l *loop) settle() {
 func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	old := l.holds.parts[0].lease
-	l.give(rowsOf("k"))
+	l.give(rowsWith("k"))
 	l.plan()
 	require.Len(t, l.toOffer, 1)
 	l.ticked(map[int]int64{0: 3})
@@ -80,4 +80,40 @@ func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testi
 	require.True(t, l.withdraw)
 	require.Empty(t, l.desk.entries, "what was read under it may have been sent by others, and newer rows too")
 	require.Empty(t, alive(l.toOffer))
+}
+
+// A letter that is written after a later row of its key was deleted would not be marked, and Retry would
+// overwrite what is newer.
+func TestDeadLettersAreWrittenBeforeLaterRowsAreDeleted(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	for i := range maxBury + 1 {
+		l.desk.dead = append(l.desk.dead, letter{row: row{seq: int64(i + 1), key: "k"}})
+	}
+	l.desk.done = []row{{seq: 1000, key: "k"}}
+	l.beginFinish(time.Now())
+	require.Len(t, l.now.dead, maxBury)
+	require.Empty(t, l.now.done)
+	l.settle()
+	l.beginFinish(time.Now())
+	require.Len(t, l.now.dead, 1)
+	require.Len(t, l.now.done, 1)
+	require.True(t, l.now.marks)
+	l.settle()
+}
+
+// A tick that was under way when the first letter was written has not seen it.
+func TestATickThatIsOlderThanADeadLetterDoesNotDenyIt(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	began := time.Now()
+	l.desk.dead = []letter{{row: row{seq: 1, key: "k"}}}
+	l.beginFinish(time.Now())
+	l.settle()
+	renewed := make(map[int]int64)
+	for i := range ranges {
+		renewed[i] = 1
+	}
+	l.tickedOff(tally{began: began, renewed: renewed, members: 1}, [ranges]int64{}, nil)
+	require.True(t, l.letters)
+	l.tickedOff(tally{began: time.Now().Add(time.Millisecond), renewed: renewed, members: 1}, [ranges]int64{}, nil)
+	require.False(t, l.letters)
 }
