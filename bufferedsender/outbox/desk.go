@@ -47,10 +47,9 @@ type desk struct {
 	asides  int   // rows of these
 	bytes   int64 // of bodies
 
-	flights [ranges]int // of each range
-	done    []row       // confirmed, to be deleted
-	dead    []letter
-	tried   []row // whose attempts are to be counted
+	done  []row // confirmed, to be deleted
+	dead  []letter
+	tried []row // whose attempts are to be counted
 }
 
 // entry is a key in hand.
@@ -287,7 +286,6 @@ func (d *desk) drop(part uint8) {
 		}
 		if e.flight != nil {
 			e.flight.entry = nil
-			d.flights[part]--
 		}
 		e.queued = false
 		delete(d.entries, key)
@@ -306,10 +304,10 @@ func (d *desk) drop(part uint8) {
 	}
 }
 
-// busy reports whether something of a range is in a flight, or waits for being deleted.
+// busy reports whether something of a range waits for being deleted.
 func (d *desk) busy(part uint8) bool {
 	of := func(r row) bool { return r.part == part }
-	return d.flights[part] > 0 || slices.ContainsFunc(d.done, of) || slices.ContainsFunc(d.dead, func(l letter) bool { return of(l.row) })
+	return slices.ContainsFunc(d.done, of) || slices.ContainsFunc(d.dead, func(l letter) bool { return of(l.row) })
 }
 
 // public returns a row as users see it.

@@ -28,7 +28,6 @@ func (d *desk) plan(e *entry) *flight {
 		f.step = stepFetch
 	}
 	e.flight = f
-	d.flights[e.part]++
 	return f
 }
 
@@ -39,7 +38,6 @@ func (d *desk) land(f *flight) bool {
 		return false
 	}
 	e.flight = nil
-	d.flights[e.part]--
 	return true
 }
 

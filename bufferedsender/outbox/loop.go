@@ -60,11 +60,13 @@ type loop struct {
 	toLoad            []*flight
 	toFetch, toExport []*flight
 	fetchAt           time.Time
-	underway          int       // actions that were offered and have no outcome
-	madeBytes         int64     // of documents of the Loader and of Export that have no outcome
-	loadedSize        int64     // of a document of the Loader, about
-	untidy            int64     // rows deleted since beginTidy
-	tidyAt, forgetAt  time.Time // when it may come again, and when old tombstones are deleted
+	underway          int         // actions that were offered and have no outcome
+	sent              [ranges]int // of each range: what the Loader, Export or a full sender keeps waiting does not hold it
+	recall            func()      // ends an Offer that waits
+	madeBytes         int64       // of documents of the Loader and of Export that have no outcome
+	loadedSize        int64       // of a document of the Loader, about
+	untidy            int64       // rows deleted since beginTidy
+	tidyAt, forgetAt  time.Time   // when it may come again, and when old tombstones are deleted
 	withdraw          bool
 	gifts             []gift
 

@@ -39,7 +39,7 @@ func (l *loop) leave() {
 	defer cancel()
 	now := time.Now()
 	for i := range l.holds.parts {
-		if p := &l.holds.parts[i]; p.lease != nil && (l.underway == 0 || !l.sending(p.lease)) {
+		if p := &l.holds.parts[i]; p.lease != nil && l.sent[i] == 0 {
 			l.giveAway(i, now)
 		}
 	}
@@ -50,14 +50,4 @@ func (l *loop) leave() {
 	if err != nil {
 		l.r.log(slog.LevelWarn, "leases could not be given away: they run out", err)
 	}
-}
-
-// sending reports whether an action under a lease has no outcome.
-func (l *loop) sending(of *lease) bool {
-	for _, e := range l.desk.entries {
-		if e.part == of.part && e.flight != nil && e.flight.left > 0 {
-			return true
-		}
-	}
-	return false
 }

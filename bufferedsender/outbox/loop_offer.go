@@ -18,6 +18,12 @@ func (l *loop) beginOffer(now time.Time) {
 	var actions []models.RawAction
 	var of []*flight
 	for i, f := range flights {
+		if f.lease.revoked.Load() { // what is offered now is not withdrawn any more
+			l.madeBytes -= f.made
+			f.made = 0
+			l.desk.end(f, returned, models.Outcome{}, now)
+			continue
+		}
 		if i > 0 && len(actions)+len(f.actions) > maxOffer {
 			l.toOffer = append(slices.Clone(flights[i:]), l.toOffer...)
 			break
@@ -28,12 +34,16 @@ func (l *loop) beginOffer(now time.Time) {
 			a.Tag, a.OnOutcome, a.Until = f, note, f.lease.until
 			actions, of = append(actions, a), append(of, f)
 		}
+		l.sent[f.lease.part] += len(f.actions)
 	}
 	if len(actions) == 0 {
 		return
 	}
 	l.underway += len(actions)
-	l.beginWork(l.asking, kindOffer, 0, func(ctx context.Context) func() {
+	waits, recall := context.WithCancel(l.asking)
+	l.recall = recall
+	l.beginWork(waits, kindOffer, 0, func(ctx context.Context) func() {
+		defer recall()
 		var offered offer
 		for at := 0; at < len(actions); {
 			n, err := l.r.to.Offer(ctx, actions[at:])
@@ -46,7 +56,7 @@ func (l *loop) beginOffer(now time.Time) {
 				at++
 				continue
 			}
-			offered.rest, offered.err = at, err
+			offered.rest, offered.err, offered.recalled = at, err, ctx.Err() != nil
 			return func() { l.offerDone(offered, of) }
 		}
 		offered.rest = len(actions)
@@ -59,10 +69,14 @@ type offer struct {
 	refused []ended // by the sender, for what they are
 	rest    int     // those from here on were not accepted
 	err     error
+
+	recalled bool
 }
 
 func (l *loop) offerDone(o offer, of []*flight) {
 	now := time.Now()
+	l.recall = nil
+	l.withdraw = l.withdraw || slices.ContainsFunc(of, func(f *flight) bool { return f.lease.revoked.Load() })
 	l.r.stats.sent.Add(int64(o.rest - len(o.refused)))
 	for _, e := range o.refused {
 		l.outcome(e)
@@ -79,6 +93,7 @@ func (l *loop) offerDone(o offer, of []*flight) {
 		if first := i == 0 || of[i-1] != f; first && len(f.actions) == f.left {
 			again = append(again, f)
 			l.underway -= len(f.actions)
+			l.sent[f.lease.part] -= len(f.actions)
 			i += len(f.actions) - 1
 			continue
 		}
@@ -91,7 +106,7 @@ func (l *loop) offerDone(o offer, of []*flight) {
 		}
 		return
 	}
-	if l.asking.Err() != nil {
+	if l.asking.Err() != nil || o.recalled {
 		return
 	}
 	if l.offersFailed == 0 {
@@ -105,6 +120,7 @@ func (l *loop) offerDone(o offer, of []*flight) {
 func (l *loop) outcome(e ended) {
 	f, o := e.flight, e.outcome
 	l.underway--
+	l.sent[f.lease.part]--
 	f.left--
 	if o.Unknown && f.lease != nil {
 		if p := &l.holds.parts[f.lease.part]; p.lease == f.lease {

@@ -30,7 +30,7 @@ func (l *loop) guardLeases(now time.Time) {
 		if left-l.r.margin < l.shortest() && !p.lease.revoked.Swap(true) {
 			l.withdraw = true
 		}
-		if p.draining && !l.desk.busy(uint8(i)) && !l.now.has(uint8(i)) && !l.closing {
+		if p.draining && l.sent[i] == 0 && !l.desk.busy(uint8(i)) && !l.now.has(uint8(i)) && !l.closing {
 			l.giveAway(i, now)
 		}
 	}
@@ -132,6 +132,9 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	for _, part := range l.holds.surplus(l.want) {
 		l.holds.drain(part)
 		l.withdraw = true
+		if l.recall != nil { // it may wait for room that never comes
+			l.recall()
+		}
 	}
 	held, draining := l.holds.count()
 	if held-draining < l.want { // others have yet to give some away

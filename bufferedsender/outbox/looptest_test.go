@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testi
 	require.True(t, old.revoked.Load())
 	require.True(t, l.withdraw)
 	require.Empty(t, l.desk.entries, "what was read under it may have been sent by others, and newer rows too")
-	require.Empty(t, alive(l.toOffer))
+	require.Empty(t, l.alive(l.toOffer))
 }
 
 // A letter that is written after a later row of its key was deleted would not be marked, and Retry would
@@ -116,4 +117,74 @@ func TestATickThatIsOlderThanADeadLetterDoesNotDenyIt(t *testing.T) {
 	require.True(t, l.letters)
 	l.tickedOff(tally{began: time.Now().Add(time.Millisecond), renewed: renewed, members: 1}, [ranges]int64{}, nil)
 	require.False(t, l.letters)
+}
+
+// draining has a tick find that most ranges belong to others.
+func (l *loop) draining(t *testing.T) {
+	t.Helper()
+	renewed := make(map[int]int64)
+	for i := range ranges {
+		renewed[i] = 1
+	}
+	l.tickedOff(tally{began: time.Now(), renewed: renewed, members: 65, rank: 64}, [ranges]int64{}, nil)
+	require.Zero(t, l.holds.mask())
+}
+
+func TestALoaderThatFailsDoesNotHoldARangeThatIsToBeGivenAway(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{Loader: LoadRaw(func(context.Context, []string) ([]models.RawAction, error) {
+		return nil, errors.New("not here")
+	})})
+	l.give([]row{{seq: 1, key: "k"}})
+	l.plan()
+	l.beginLoad(time.Now())
+	l.settle()
+	l.draining(t)
+	l.guardLeases(time.Now())
+	require.Len(t, l.gifts, ranges, "another relay may have one that works")
+	require.Empty(t, l.desk.entries)
+}
+
+// full is a sender without room.
+type full struct{ accepting }
+
+func (f *full) Offer(ctx context.Context, _ []models.RawAction) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func TestASenderWithoutRoomDoesNotHoldARangeThatIsToBeGivenAway(t *testing.T) {
+	l := still(t, &full{}, RelayOptions{})
+	l.give(rowsWith("k"))
+	l.plan()
+	l.beginOffer(time.Now())
+	l.draining(t)
+	l.settle()
+	l.beginOffer(time.Now())
+	l.guardLeases(time.Now())
+	require.Len(t, l.gifts, ranges)
+	require.Zero(t, l.underway)
+	require.Zero(t, l.offersFailed)
+}
+
+// A sender that is paused keeps what it has accepted after Withdraw was called.
+func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
+	to := &accepting{}
+	l := still(t, to, RelayOptions{})
+	l.give(rowsWith("a", "b"))
+	l.plan()
+	second := l.toOffer[1]
+	l.toOffer = l.toOffer[:1]
+	l.beginOffer(time.Now())
+	l.draining(t)
+	l.withdraw = false // it has run
+	l.settle()
+	require.True(t, l.withdraw, "once more")
+	l.toOffer = append(l.toOffer, second)
+	l.beginOffer(time.Now())
+	require.False(t, l.busy[kindOffer], "nothing more is offered")
+	l.guardLeases(time.Now())
+	require.Len(t, l.gifts, ranges-1, "one is in the sender")
+	to.got[0].OnOutcome(models.Outcome{})
+	l.takeInbox()
+	require.Len(t, l.desk.done, 1)
 }

@@ -88,7 +88,6 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	require.Zero(t, d.inHand())
 	require.Zero(t, d.asides)
 	require.Zero(t, d.bytes)
-	require.Zero(t, d.flights)
 }
 
 // A read that began before a delete returns what is deleted: it is not sent again, behind what
