@@ -297,7 +297,13 @@ func (d *desk) drop(part uint8) {
 		return r.part == part
 	}
 	d.done = slices.DeleteFunc(d.done, mine)
-	d.dead = slices.DeleteFunc(d.dead, func(l letter) bool { return mine(l.row) })
+	d.dead = slices.DeleteFunc(d.dead, func(l letter) bool {
+		if mine(l.row) {
+			d.bytes -= int64(len(l.body))
+			return true
+		}
+		return false
+	})
 	d.tried = slices.DeleteFunc(d.tried, func(r row) bool { return r.part == part })
 	for c := range d.ready {
 		d.ready[c] = slices.DeleteFunc(d.ready[c], func(e *entry) bool { return e.part == part })

@@ -47,12 +47,16 @@ func (d *desk) end(f *flight, v verdict, why models.Outcome, now time.Time) {
 			l.message = why.Err.Error()
 		}
 		d.dead = append(d.dead, l)
+		d.bytes += int64(len(l.body)) // which finish takes off
 		d.finish(e, len(group), len(group)-1)
 	case v == confirmed:
 		group[len(group)-1].gone = !d.exports && len(f.actions) == 1 && f.actions[0].Type == models.ActionTypeDelete
 		d.finish(e, len(group), len(group))
 	case v == failed:
-		d.tried = append(d.tried, group...)
+		for _, r := range group {
+			r.body = nil // its number is all that is needed
+			d.tried = append(d.tried, r)
+		}
 		e.tries++
 		d.putAside(e, now.Add(backOff(e.tries)))
 		return

@@ -89,10 +89,10 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 	arm:   `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2::bigint >> (bucket / 16)) & 1 <> 0 ORDER BY seq LIMIT ?3`,
 	fetch: `SELECT ` + rowColumns + `, FALSE FROM {t} WHERE queue = ?1 AND class = ?2::integer AND seq = ANY(?3::text::bigint[])`,
 	// No index but {i}_later fits, and the keys come first whatever the planner thinks of them.
-	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, FALSE
+	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL::text AS body, o.attempts, o.written, FALSE
 		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) CROSS JOIN LATERAL (
 			SELECT * FROM {t} o WHERE o.queue || '' = ?1 AND o.class + 0 > 0 AND o.key = k.key AND o.seq < k.seq OFFSET 0) o`,
-	earlierFirst: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, FALSE
+	earlierFirst: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL::text AS body, o.attempts, o.written, FALSE
 		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) JOIN {t} o ON o.queue = ?1 AND o.class = 0 AND o.key = k.key AND o.seq < k.seq`,
 
 	held: `WITH held AS MATERIALIZED (
@@ -105,7 +105,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.status, d.reason, d.message, {now}
 		FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[], ?8::text::bigint[], ?9::text::text[], ?10::text::text[]) AS d(class, seq, written, status, reason, message)
 		CROSS JOIN LATERAL (SELECT * FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.written = d.written OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))
-		ON CONFLICT (queue, seq) DO UPDATE SET status = excluded.status, reason = excluded.reason, message = excluded.message, died = excluded.died, attempts = excluded.attempts`,
+		ON CONFLICT (queue, seq) DO UPDATE SET status = excluded.status, reason = excluded.reason, message = excluded.message, died = excluded.died, attempts = excluded.attempts RETURNING seq`,
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
 		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,
 	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1::text, k.key, k.seq, {now} FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)

@@ -91,10 +91,10 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	arm:   `SELECT * FROM (SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3)`,
 	fetch: `SELECT ` + rowColumns + `, 0 FROM {t} WHERE queue = ?1 AND class = ?2 AND seq IN (SELECT value FROM json_each(?3))`,
 	// CROSS JOIN keeps the order in which the tables are named.
-	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, 0
+	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL AS body, o.attempts, o.written, 0
 		FROM json_each(?2) k CROSS JOIN {t} o INDEXED BY {t}_later WHERE o.queue = ?1 AND o.class > 0 AND o.key = k.value ->> 0 AND o.seq < k.value ->> 1`,
 	earlierFirst: `WITH k (key, seq) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
-		SELECT o.class, o.seq, o.bucket, o.key, o.op, o.body, o.attempts, o.written, 0 FROM {t} o CROSS JOIN k ON o.key = k.key AND o.seq < k.seq
+		SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL AS body, o.attempts, o.written, 0 FROM {t} o CROSS JOIN k ON o.key = k.key AND o.seq < k.seq
 		WHERE o.queue = ?1 AND o.class = 0 AND o.key IN (SELECT key FROM k)`,
 
 	held: `WITH held AS (
@@ -103,7 +103,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	remove: `DELETE FROM {t} WHERE queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND (seq, written) IN (SELECT value ->> 1, value ->> 2 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 	bury: `INSERT OR REPLACE INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.value ->> 3, d.value ->> 4, d.value ->> 5, {now}
-		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held)`,
+		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1, value ->> 0, value ->> 1, {now} FROM json_each(?2) WHERE TRUE
 		ON CONFLICT (queue, key) DO UPDATE SET seq = max(seq, excluded.seq), died = excluded.died`,

@@ -23,7 +23,8 @@ type finishing struct {
 	parts, epochs []any          // of the leases that it relies on
 	marks         bool           // there may be dead letters of the keys
 
-	deleted, buried int64
+	deleted int64
+	buried  map[int64]bool // the numbers of those that have become dead letters
 }
 
 // has reports whether something of a range is in it.
@@ -105,11 +106,14 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 	class, seq := places(rows)
 	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
 	args = append(args, q.table.data.lists.records(class, seq, writtenAt(rows), statuses, reasons, messages)...)
-	result, err := c.ExecContext(ctx, q.bury, args...)
-	if err != nil {
+	f.buried = make(map[int64]bool, len(rows))
+	err := each(ctx, c, func(rows *sql.Rows) error {
+		var seq int64
+		err := rows.Scan(&seq)
+		f.buried[seq] = true
 		return err
-	}
-	if f.buried, err = result.RowsAffected(); err != nil {
+	}, q.bury, args...)
+	if err != nil {
 		return err
 	}
 	_, err = q.delete(ctx, c, owner, f, rows)

@@ -255,13 +255,13 @@ func (l *loop) wait(now time.Time) time.Duration {
 		sooner(l.readAt)
 	}
 	sooner(l.desk.nextDue())
-	if len(l.toOffer) > 0 && !l.busy[kindOffer] {
+	if len(l.toOffer) > 0 && !l.busy[kindOffer] && !l.closing {
 		sooner(l.offerAt)
 	}
-	if len(l.toLoad) > 0 && !l.busy[kindLoad] {
+	if len(l.toLoad) > 0 && !l.busy[kindLoad] && !l.closing {
 		sooner(l.loadAt)
 	}
-	if len(l.toFetch) > 0 && !l.busy[kindFetch] {
+	if len(l.toFetch) > 0 && !l.busy[kindFetch] && !l.closing {
 		sooner(l.fetchAt)
 	}
 	if !l.busy[kindFinish] && len(l.desk.done)+len(l.desk.dead)+len(l.desk.tried) > 0 {

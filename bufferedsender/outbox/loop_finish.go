@@ -18,6 +18,9 @@ func (l *loop) beginFinish(now time.Time) {
 	if len(d.dead) == 0 { // the deletion of a later row marks letters that are there
 		f.done = cut(&d.done, maxDelete)
 	}
+	for _, x := range f.dead {
+		d.bytes -= int64(len(x.body))
+	}
 	var parts [ranges]bool
 	for _, r := range f.done {
 		parts[r.part] = true
@@ -60,7 +63,11 @@ func (l *loop) finishDone(f *finishing, err error) {
 		}
 		held := func(r row) bool { return l.holds.gens[r.part] == f.gens[r.part] && f.gens[r.part] != 0 }
 		d.done = append(slices.DeleteFunc(f.done, func(r row) bool { return !held(r) }), d.done...)
-		d.dead = append(slices.DeleteFunc(f.dead, func(x letter) bool { return !held(x.row) }), d.dead...)
+		f.dead = slices.DeleteFunc(f.dead, func(x letter) bool { return !held(x.row) })
+		for _, x := range f.dead {
+			d.bytes += int64(len(x.body))
+		}
+		d.dead = append(f.dead, d.dead...)
 		if len(d.tried) < maxAside {
 			d.tried = append(slices.DeleteFunc(f.tried, func(r row) bool { return !held(r) }), d.tried...)
 		}
@@ -82,16 +89,15 @@ func (l *loop) finishDone(f *finishing, err error) {
 	c := &l.r.stats
 	c.deleted.Add(f.deleted)
 	l.untidy += f.deleted
-	c.dead.Add(f.buried)
-	if f.buried > 0 {
-		l.buriedAt = time.Now()
-	}
-	if missing := int64(len(f.done)) - f.deleted; missing > 0 {
+	c.dead.Add(int64(len(f.buried)))
+	if missing := int64(len(f.done)+len(f.dead)-len(f.buried)) - f.deleted; missing > 0 {
 		c.stale.Add(missing)
 		l.tickAt = time.Now() // was a lease lost? Or were they purged?
 	}
 	for _, x := range f.dead {
-		l.r.buried(x)
+		if f.buried[x.seq] { // else the lease was lost, or somebody has purged it
+			l.r.buried(x)
+		}
 	}
 }
 

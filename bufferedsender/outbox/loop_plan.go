@@ -105,7 +105,7 @@ func (l *loop) some(flights *[]*flight, n int) []*flight {
 
 // beginFetch reads bodies that were dropped.
 func (l *loop) beginFetch(now time.Time) {
-	if l.busy[kindFetch] || len(l.toFetch) == 0 || now.Before(l.fetchAt) {
+	if l.busy[kindFetch] || len(l.toFetch) == 0 || now.Before(l.fetchAt) || l.closing {
 		return
 	}
 	l.toFetch = l.alive(l.toFetch)

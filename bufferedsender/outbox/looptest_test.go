@@ -188,3 +188,68 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	l.takeInbox()
 	require.Len(t, l.desk.done, 1)
 }
+
+// What failed once has a time at which it is tried again, which has passed.
+func TestARelayThatEndsSleepsWhileItWaits(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	now := time.Now()
+	l.offerAt, l.loadAt = now.Add(-time.Second), now.Add(-time.Second)
+	l.give(rowsWith("k"))
+	l.plan()
+	f := l.toOffer[0]
+	l.close(now)
+	require.Positive(t, l.wait(now))
+	l.toOffer, l.toLoad = nil, []*flight{f}
+	require.Positive(t, l.wait(now))
+}
+
+func TestADeleteThatTheLoaderFindsLeavesATombstone(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{SeqField: "seq", Loader: LoadRaw(func(context.Context, []string) ([]models.RawAction, error) { return nil, nil })})
+	db, table := l.r.db, l.r.table
+	_, err := db.ExecContext(t.Context(), table.text(`INSERT INTO {t} (queue, key, written) VALUES ('entities', 'k', 0)`))
+	require.NoError(t, err)
+	a, err := l.read.read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 10, maxReadBytes)
+	require.NoError(t, err)
+	l.give(a.rows)
+	l.plan()
+	l.beginLoad(time.Now())
+	l.settle()
+	l.beginOffer(time.Now())
+	l.settle()
+	sent := l.r.to.(*accepting).got
+	require.Len(t, sent, 1)
+	require.Equal(t, models.ActionTypeDelete, sent[0].Type)
+	sent[0].OnOutcome(models.Outcome{})
+	l.takeInbox()
+	l.beginFinish(time.Now())
+	l.settle()
+	tombs, err := table.Tombstones(t.Context(), db, "k")
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"k": 1}, tombs)
+}
+
+func TestDeadIsCalledForNoRowThatHasNotBecomeALetter(t *testing.T) {
+	var dead []DeadLetter
+	l := still(t, &accepting{}, RelayOptions{Dead: func(d DeadLetter) { dead = append(dead, d) }})
+	l.desk.dead = []letter{{row: row{seq: 1, key: "k"}}} // somebody has purged it
+	l.beginFinish(time.Now())
+	l.settle()
+	require.Empty(t, dead)
+	require.Zero(t, l.r.Stats().Dead)
+	require.EqualValues(t, 1, l.r.Stats().Stale)
+}
+
+func TestPredecessorsComeWithoutTheirBodies(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		r := newRig(t, db)
+		for _, class := range []int{3, 3, 0} {
+			_, err := db.ExecContext(t.Context(), r.table.text(`INSERT INTO {t} (queue, class, key, op, body) VALUES ('entities', ?1, 'k', 'merge', '{}')`), int64(class))
+			require.NoError(t, err)
+		}
+		a, err := newReading(r.table).read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 1, maxReadBytes)
+		require.NoError(t, err)
+		require.Len(t, a.rows, 3)
+		require.True(t, a.rows[0].light && a.rows[1].light)
+		require.NotNil(t, a.rows[2].body)
+	})
+}
