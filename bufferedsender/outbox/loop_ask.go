@@ -71,6 +71,12 @@ func (l *loop) beginExport() {
 	if l.busy[kindExport] || len(l.toExport) == 0 || l.closing {
 		return
 	}
+	waiting := 0 // a row may become any number of actions
+	for _, f := range l.toOffer {
+		if waiting += len(f.actions); waiting >= l.r.opts.MaxRows {
+			return // an Offer is under way, or comes
+		}
+	}
 	flights := l.some(&l.toExport, maxExport)
 	if len(flights) == 0 {
 		return

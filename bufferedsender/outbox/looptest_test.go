@@ -253,3 +253,20 @@ func TestPredecessorsComeWithoutTheirBodies(t *testing.T) {
 		require.NotNil(t, a.rows[2].body)
 	})
 }
+
+func TestExportsWaitForASenderWithoutRoom(t *testing.T) {
+	l := still(t, &full{}, RelayOptions{MaxRows: 500, Export: func(context.Context, Row) ([]models.RawAction, error) {
+		return make([]models.RawAction, 10), nil
+	}})
+	var keys []string
+	for i := range 400 {
+		keys = append(keys, fmt.Sprint("k", i))
+	}
+	l.give(rowsWith(keys...))
+	l.plan()
+	for range 4 {
+		l.beginExport()
+		l.settle()
+	}
+	require.Len(t, l.toOffer, maxExport, "each row has become ten actions")
+}
