@@ -100,11 +100,12 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	held: `WITH held AS (
 		SELECT l.slot FROM {t}_lease l JOIN json_each(?3) w ON l.slot = w.value ->> 0 AND l.epoch = w.value ->> 1
 		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now})`,
-	remove: `DELETE FROM {t} WHERE queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND (seq, written) IN (SELECT value ->> 1, value ->> 2 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
+	// +queue is not looked for in an index: that would read the whole queue.
+	remove: `DELETE FROM {t} WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND (seq, written) IN (SELECT value ->> 1, value ->> 2 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 	bury: `INSERT OR REPLACE INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.value ->> 3, d.value ->> 4, d.value ->> 5, {now}
-		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,
-	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
+		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,
+	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1, value ->> 0, value ->> 1, {now} FROM json_each(?2) WHERE TRUE
 		ON CONFLICT (queue, key) DO UPDATE SET seq = max(seq, excluded.seq), died = excluded.died`,
 	mark: `UPDATE {t}_dead SET newer = max(newer, k.seq) FROM (SELECT value ->> 0 AS key, value ->> 1 AS seq FROM json_each(?2)) k

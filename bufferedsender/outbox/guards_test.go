@@ -133,3 +133,20 @@ func (a *appliedIn) QueryContext(ctx context.Context, query string, args ...any)
 	}
 	return a.Queryer.QueryContext(ctx, query, args...)
 }
+
+func TestSQLiteLooksForRowsByTheirNumbers(t *testing.T) {
+	db := newSQLite(t)
+	table := &Table{Dialect: SQLite, Queue: "entities"}
+	require.NoError(t, table.ready())
+	for _, statement := range []string{sqliteDialect.remove, sqliteDialect.tried, sqliteDialect.bury} {
+		var plan []string
+		require.NoError(t, each(t.Context(), db, func(rows *sql.Rows) error {
+			var id, parent, unused int
+			var step string
+			err := rows.Scan(&id, &parent, &unused, &step)
+			plan = append(plan, step)
+			return err
+		}, "EXPLAIN QUERY PLAN "+table.text(sqliteDialect.held+" "+statement), "entities", "relay", "[]", "[]"))
+		require.Contains(t, strings.Join(plan, "\n"), "USING INTEGER PRIMARY KEY (rowid=?)")
+	}
+}
