@@ -544,7 +544,7 @@ func TestDocumentsThatWereLoadedAreBounded(t *testing.T) {
 			}
 			return all, nil
 		})})
-		all := make([]string, 20_000)
+		all := make([]string, fewer(20_000))
 		for i := range all {
 			all[i] = fmt.Sprint("k", i)
 		}

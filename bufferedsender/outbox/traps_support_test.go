@@ -35,3 +35,12 @@ func copyDatabase(t testing.TB, server *servers.PostgresServer, from, to string)
 		require.NoError(t, err, "%s", out)
 	}
 }
+
+// fewer is a tenth under the race detector, with which all is ten times as slow: it looks for races, and
+// the other run for what is large.
+func fewer(n int) int {
+	if raceEnabled {
+		return n / 10
+	}
+	return n
+}

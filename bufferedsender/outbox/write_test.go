@@ -394,7 +394,7 @@ func randomKeys(n int) []string {
 }
 
 func TestTheBucketOfAKeyIsTheSameWhoeverHasWrittenIt(t *testing.T) {
-	const n = 100_000
+	n := fewer(100_000)
 	all := randomKeys(n)
 	onBoth(t, func(t *testing.T, db database) {
 		table := &Table{Dialect: db.dialect, Queue: "q", Key: keys.Encode, RawKey: func(doc any) (string, error) { return doc.(path).Path, nil }}
