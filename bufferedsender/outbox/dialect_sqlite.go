@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -132,11 +133,19 @@ func checkpoint(ctx context.Context, c *sql.Conn) error {
 	if err := one(ctx, c, &patience, `PRAGMA busy_timeout`); err != nil {
 		return err
 	}
-	nothing := func(*sql.Rows) error { return nil }
-	for _, pragma := range []string{`PRAGMA busy_timeout = 50`, `PRAGMA wal_checkpoint(TRUNCATE)`, fmt.Sprintf(`PRAGMA busy_timeout = %d`, patience)} {
-		if err := each(ctx, c, nothing, pragma); err != nil {
-			return err // and the connection is dropped
-		}
+	if _, err := c.ExecContext(ctx, `PRAGMA busy_timeout = 50`); err != nil {
+		return err // and the connection is dropped
 	}
-	return nil
+	var busy, pages, done int64
+	err := each(ctx, c, func(rows *sql.Rows) error { return rows.Scan(&busy, &pages, &done) }, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	if _, again := c.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, patience)); err == nil {
+		err = again
+	}
+	if err == nil && busy != 0 {
+		err = errReaders
+	}
+	return err
 }
+
+// errReaders says that somebody is reading what the log has.
+var errReaders = errors.New("somebody is reading")

@@ -133,8 +133,9 @@ func (l *loop) beginTidy(now time.Time) {
 	if forget {
 		l.forgetAt = now.Add(l.r.opts.TombstonesFor / 24)
 	}
+	undone := int64(0)
 	if tidy {
-		l.untidy = 0
+		undone, l.untidy = l.untidy, 0
 	}
 	l.beginWork(l.work, kindTidy, statement, func(ctx context.Context) func() {
 		err := onConn(ctx, l.r.db, func(c *sql.Conn) error {
@@ -151,6 +152,7 @@ func (l *loop) beginTidy(now time.Time) {
 		})
 		return func() {
 			if err != nil && l.work.Err() == nil {
+				l.untidy += undone // again in a second
 				l.r.log(slog.LevelDebug, "the database could not be tidied: later", err)
 			}
 		}
