@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mrand "math/rand/v2"
+	"sync"
+)
+
+const bodyBytes = 650
+
+// document is encoded to about bodyBytes.
+type document struct {
+	ID    string `json:"id" search:"key"`
+	Name  string `json:"name"`
+	Stars int32  `json:"stars"`
+	Text  string `json:"text"`
+}
+
+// documents makes different ones. Their keys begin with first.
+func documents(first, n int) []document {
+	from := mrand.New(mrand.NewPCG(1, 2))
+	all := make([]document, n)
+	text := make([]byte, bodyBytes-80)
+	for i := range all {
+		for j := range text {
+			text[j] = byte('a' + from.IntN(26))
+		}
+		all[i] = document{key(first + i), fmt.Sprintf("Hotel %d", first+i), int32(i % 6), string(text)}
+	}
+	return all
+}
+
+func key(i int) string { return fmt.Sprintf("hotel-%012d", i) }
+
+func randomBytes() []byte {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // it never fails
+	return b
+}
+
+// complaints is a logger for what should have nothing to say.
+type complaints struct {
+	mu   sync.Mutex
+	said []error
+}
+
+func (c *complaints) logger() *slog.Logger { return slog.New(c) }
+
+// err is what was said.
+func (c *complaints) err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.said...)
+}
+
+// Enabled implements slog.Handler.
+func (c *complaints) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+
+// Handle implements slog.Handler.
+func (c *complaints) Handle(_ context.Context, r slog.Record) error {
+	text := r.Level.String() + " in the log: " + r.Message
+	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.said) < 10 {
+		c.said = append(c.said, errors.New(text))
+	}
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (c *complaints) WithAttrs([]slog.Attr) slog.Handler { return c }
+
+// WithGroup implements slog.Handler.
+func (c *complaints) WithGroup(string) slog.Handler { return c }
