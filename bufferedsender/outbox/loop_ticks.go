@@ -137,6 +137,9 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		}
 	}
 	held, draining := l.holds.count()
+	if len(t.acquired) > 0 { // whether there are letters of the new ranges is not known yet
+		l.tickAt = now
+	}
 	if held-draining < l.want { // others have yet to give some away
 		l.tickAt = now.Add(min(time.Second, l.r.opts.Renew))
 	}

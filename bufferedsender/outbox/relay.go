@@ -36,8 +36,8 @@ type Sender interface {
 // Defaults of RelayOptions.
 const (
 	DefaultPoll          = 250 * time.Millisecond
-	DefaultIdlePoll      = 10 * time.Second
-	DefaultFullPass      = 30 * time.Second
+	DefaultIdlePoll      = 15 * time.Second
+	DefaultFullPass      = 2 * time.Minute
 	DefaultTombstonesFor = 24 * time.Hour
 )
 
@@ -76,9 +76,9 @@ type RelayOptions struct {
 	// Wake is received from when rows may have been committed: see outboxpgx.Listen. With it a
 	// relay that has found nothing for long reads each IdlePoll only. Whoever sends on it must not wait for the relay.
 	Wake <-chan struct{}
-	// IdlePoll is for a relay with Wake. Defaults to 10 s.
+	// IdlePoll is for a relay with Wake. Defaults to 15 s.
 	IdlePoll time.Duration
-	// FullPass is how often all rows are read from the beginning, as a second net. Defaults to 30 s.
+	// FullPass is how often all rows are read from the beginning, as a second net. Defaults to 2 min.
 	FullPass time.Duration
 	// MaxRows and MaxBytes are how much is in hand at once. Default to half of the sender's
 	// buffer, which is also the most.

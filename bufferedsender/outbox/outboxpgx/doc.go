@@ -20,7 +20,7 @@
 // # Waking relays
 //
 // A relay polls, 250 ms after the last read by default. A Listener has it read when somebody commits,
-// and poll every 10 s only (RelayOptions.IdlePoll). Whoever writes sets Table.Notify for that. A
+// and poll every 15 s only (RelayOptions.IdlePoll). Whoever writes sets Table.Notify for that. A
 // relay, which uses database/sql, is made with stdlib.OpenDBFromPool of pgx:
 //
 //	listener, err := outboxpgx.Listen(pool, nil, hotels)
