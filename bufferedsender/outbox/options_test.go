@@ -334,7 +334,7 @@ func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
 	require.NoError(t, err)
 	o := r.opts
 	require.Equal(t, 250*time.Millisecond, o.Poll)
-	require.Equal(t, 30*time.Second, o.FullPass)
+	require.Equal(t, 2*time.Minute, o.FullPass)
 	require.Equal(t, 24*time.Hour, o.TombstonesFor)
 	require.Equal(t, 10*time.Second, o.Renew)
 	require.Equal(t, 1000, o.MaxRows, "half of the sender's buffer")
