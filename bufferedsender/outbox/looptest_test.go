@@ -194,7 +194,7 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 func TestARelayThatEndsSleepsWhileItWaits(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	now := time.Now()
-	l.offerAt, l.loadAt = now.Add(-time.Second), now.Add(-time.Second)
+	l.offerAt, l.loadAt, l.tickAt = now.Add(-time.Second), now.Add(-time.Second), now.Add(time.Hour)
 	l.give(rowsWith("k"))
 	l.plan()
 	f := l.toOffer[0]
