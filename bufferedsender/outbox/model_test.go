@@ -584,8 +584,8 @@ func history(service *searchtest.Server, key string) (all []string) {
 // schedules is how many TestRandomSchedules runs: AZSEARCH_TEST_SCHEDULES, from the seed
 // AZSEARCH_TEST_SEED on.
 func schedules() (n int, seed uint64) {
-	if n, seed = 300, 1; raceEnabled {
-		n = 40
+	if n, seed = 100, 1; raceEnabled {
+		n = 10
 	}
 	if v, err := strconv.Atoi(os.Getenv("AZSEARCH_TEST_SCHEDULES")); err == nil {
 		n = v

@@ -207,7 +207,7 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading) (news bool, er
 			delete(f.waitFor, name)
 		}
 	}
-	// A transaction that is prepared goes on under another name.
+	// A transaction that is prepared may go on under another name (before PostgreSQL 15).
 	if len(f.waitFor) == 0 && !prepared {
 		f.at, f.waitFor = f.next, nil
 	}
