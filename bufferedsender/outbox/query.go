@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"time"
 )
 
 // one reads a single value.
@@ -105,7 +106,9 @@ func inTransaction(ctx context.Context, db *sql.DB, d *dialect, f func(*sql.Conn
 			_, err = c.ExecContext(ctx, `COMMIT`)
 		}
 		if err != nil {
-			_, _ = c.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) // the connection is dropped as well
+			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_, _ = c.ExecContext(undo, `ROLLBACK`) // the connection is dropped as well
 		}
 		return err
 	})
