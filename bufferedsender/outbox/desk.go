@@ -59,7 +59,6 @@ type entry struct {
 	flight *flight
 	part   uint8
 	class  uint8
-	gen    uint32
 	queued bool  // in ready
 	apart  int64 // rows up to this number are sent one by one
 	tries  int
@@ -126,7 +125,7 @@ func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fre
 		}
 		e := d.entries[r.key]
 		if e == nil {
-			e = &entry{key: r.key, part: r.part, class: r.class, gen: gens[r.part]}
+			e = &entry{key: r.key, part: r.part, class: r.class}
 			d.entries[r.key] = e
 		}
 		d.insert(e, *r)

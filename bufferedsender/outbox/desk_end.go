@@ -2,10 +2,11 @@ package outbox
 
 import (
 	"container/heap"
-	"github.com/go-azsearch/azsearch/models"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // verdict is what is to become of a flight.

@@ -1,9 +1,10 @@
 package outbox
 
 import (
+	"slices"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
 	"github.com/go-azsearch/azsearch/models"
-	"slices"
 )
 
 // plan makes a flight of the first rows of a key.

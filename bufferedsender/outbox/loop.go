@@ -36,7 +36,6 @@ type loop struct {
 
 	tickAt            time.Time
 	tickFailed        int
-	want              int // how many ranges are its share
 	paused, letters   bool
 	buriedAt          time.Time // when dead letters were written last, or begun to be
 	readAt, fullAt    time.Time

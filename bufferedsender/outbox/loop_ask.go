@@ -3,10 +3,11 @@ package outbox
 import (
 	"context"
 	"fmt"
-	"github.com/go-azsearch/azsearch/models"
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // beginLoad asks the Loader.

@@ -3,10 +3,11 @@ package outbox
 import (
 	"context"
 	"errors"
-	"github.com/go-azsearch/azsearch/models"
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // beginOffer hands actions to the sender, which may make it wait for room.
@@ -122,7 +123,7 @@ func (l *loop) outcome(e ended) {
 	l.underway--
 	l.sent[f.lease.part]--
 	f.left--
-	if o.Unknown && f.lease != nil {
+	if o.Unknown {
 		if p := &l.holds.parts[f.lease.part]; p.lease == f.lease {
 			p.cut = time.Now()
 		}

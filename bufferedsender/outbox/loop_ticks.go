@@ -125,11 +125,11 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 			l.lose(part)
 		}
 	}
-	l.want = share(max(t.members, 1), t.rank)
 	if l.closing {
 		return
 	}
-	for _, part := range l.holds.surplus(l.want) {
+	want := share(max(t.members, 1), t.rank)
+	for _, part := range l.holds.surplus(want) {
 		l.holds.drain(part)
 		l.withdraw = true
 		if l.recall != nil { // it may wait for room that never comes
@@ -140,7 +140,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	if len(t.acquired) > 0 { // whether there are letters of the new ranges is not known yet
 		l.tickAt = now
 	}
-	if held-draining < l.want { // others have yet to give some away
+	if held-draining < want { // others have yet to give some away
 		l.tickAt = now.Add(min(time.Second, l.r.opts.Renew))
 	}
 	l.r.state.Store(&state{held: held})

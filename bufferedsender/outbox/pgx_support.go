@@ -53,14 +53,9 @@ func BuildInsert[T any](to *Table, actions ...models.IndexDocumentsAction[T]) (I
 	if err := to.onPostgres(); err != nil {
 		return Insert{}, err
 	}
-	if len(actions) > 0 && to.Key != nil && to.RawKey == nil {
-		return Insert{}, fmt.Errorf("outbox: table %q has Key, which makes keys of documents out of raw ones, and no RawKey, which Write needs to know the raw one: set Table.RawKey, or use WriteKeys", to.Queue)
-	}
-	rows := newBatch(len(actions))
-	for i := range actions {
-		if key, err := appendAction(to, rows, &actions[i]); err != nil {
-			return Insert{}, &WriteError{Index: i, Key: key, Err: err}
-		}
+	rows, err := rowsFor(to, actions)
+	if err != nil {
+		return Insert{}, err
 	}
 	return to.insertion(rows), nil
 }
@@ -112,7 +107,7 @@ func (t *Table) insertion(rows *batch) Insert {
 		}
 	}
 	return Insert{
-		SQL: native(t.sql.insertMany), notifying: native(t.sql.insertManyNotify), table: t,
+		SQL: t.sql.insertArrays, notifying: t.sql.insertArraysNotify, table: t,
 		Args: []any{t.Queue, int64(t.Class), keys, ops, bodies},
 	}
 }

@@ -59,6 +59,7 @@ type Table struct {
 // statements are what is run often, for a table.
 type statements struct {
 	insert, insertMany, insertNotify, insertManyNotify string
+	insertArrays, insertArraysNotify                   string // for drivers that take arrays, see pgx_support.go
 }
 
 var (
@@ -99,6 +100,7 @@ func (t *Table) ready() error {
 		t.sql.insert, t.sql.insertMany = t.text(t.data.insert), t.text(t.data.insertMany)
 		notify := strings.ReplaceAll(t.data.notify, "{channel}", t.Channel())
 		t.sql.insertNotify, t.sql.insertManyNotify = t.sql.insert+notify, t.sql.insertMany+notify
+		t.sql.insertArrays, t.sql.insertArraysNotify = native(t.sql.insertMany), native(t.sql.insertManyNotify)
 	})
 	return t.err
 }

@@ -68,16 +68,25 @@ func Write[T any](ctx context.Context, tx Execer, to *Table, actions ...models.I
 	if err := inside(tx); err != nil {
 		return err
 	}
-	if to.Key != nil && to.RawKey == nil {
-		return fmt.Errorf("outbox: table %q has Key, which makes keys of documents out of raw ones, and no RawKey, which Write needs to know the raw one: set Table.RawKey, or use WriteKeys", to.Queue)
-	}
-	batch := newBatch(len(actions))
-	for i := range actions {
-		if key, err := appendAction(to, batch, &actions[i]); err != nil {
-			return &WriteError{Index: i, Key: key, Err: err}
-		}
+	batch, err := rowsFor(to, actions)
+	if err != nil {
+		return err
 	}
 	return to.write(ctx, tx, to.Class, batch)
+}
+
+// rowsFor makes rows of actions.
+func rowsFor[T any](to *Table, actions []models.IndexDocumentsAction[T]) (*batch, error) {
+	if len(actions) > 0 && to.Key != nil && to.RawKey == nil {
+		return nil, fmt.Errorf("outbox: table %q has Key, which makes keys of documents out of raw ones, and no RawKey, which Write needs to know the raw one: set Table.RawKey, or use WriteKeys", to.Queue)
+	}
+	b := newBatch(len(actions))
+	for i := range actions {
+		if key, err := appendAction(to, b, &actions[i]); err != nil {
+			return nil, &WriteError{Index: i, Key: key, Err: err}
+		}
+	}
+	return b, nil
 }
 
 // WriteKeys adds keys of which only it is known that they have changed, in the transaction of
