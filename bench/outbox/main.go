@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -101,7 +102,7 @@ func (p *plan) command(ctx context.Context, args []string, stdout io.Writer) int
 }
 
 func (p *plan) run(ctx context.Context, stdout io.Writer) error {
-	var t table
+	var t measure.Table
 	for _, r := range rows {
 		if !slices.Contains(p.only, r.name) {
 			continue
@@ -121,10 +122,12 @@ func (p *plan) run(ctx context.Context, stdout io.Writer) error {
 					return fmt.Errorf("%s, %s: %w", r.name, c.name, err)
 				}
 				measured[c.name] = figures
-				t.add(r, c.name, append(figures, r.compare(figures, c.anchor, measured[c.anchor])...))
+				for _, f := range append(figures, r.compare(figures, c.anchor, measured[c.anchor])...) {
+					t.Add(r.name, c.name, f.name, f.value)
+				}
 			}
 		}
-		t.write(stdout, r)
+		t.Write(stdout, r.name, r.what, len(r.contestants) > 1)
 	}
 	return nil
 }

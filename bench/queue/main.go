@@ -20,6 +20,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
 func main() {
@@ -78,7 +80,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func (p *plan) run(ctx context.Context, stdout io.Writer) error {
-	var t table
+	var t measure.Table
 	for _, r := range rows {
 		if !slices.Contains(p.only, r.name) {
 			continue
@@ -92,10 +94,12 @@ func (p *plan) run(ctx context.Context, stdout io.Writer) error {
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", r.name, c.name, err)
 				}
-				t.add(r, c.name, figures)
+				for _, f := range figures {
+					t.Add(r.name, c.name, f.name, f.value)
+				}
 			}
 		}
-		t.write(stdout, r)
+		t.Write(stdout, r.name, r.what, len(r.contestants) > 1)
 	}
 	return nil
 }

@@ -1,29 +1,26 @@
-package main
+package measure
 
 import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// table collects figures.
-type table struct{ cells []cell }
+// Table collects figures of contestants, by rows.
+type Table struct{ cells []cell }
 
 type cell struct {
 	row, contestant, figure string
 	values                  []float64
 }
 
-func (t *table) add(r row, contestant string, figures []figure) {
-	for _, f := range figures {
-		c := t.find(r.name, contestant, f.name)
-		c.values = append(c.values, f.value)
-	}
+// Add adds a value of a figure.
+func (t *Table) Add(row, contestant, figure string, value float64) {
+	c := t.find(row, contestant, figure)
+	c.values = append(c.values, value)
 }
 
-func (t *table) find(row, contestant, figure string) *cell {
+func (t *Table) find(row, contestant, figure string) *cell {
 	for i := range t.cells {
 		if c := &t.cells[i]; c.row == row && c.contestant == contestant && c.figure == figure {
 			return c
@@ -33,23 +30,24 @@ func (t *table) find(row, contestant, figure string) *cell {
 	return &t.cells[len(t.cells)-1]
 }
 
-// write writes the row: a line for each figure of each contestant, with a bar that compares them.
-func (t *table) write(w io.Writer, r row) {
-	fmt.Fprintf(w, "### %s: %s\n\n| | | median | range | |\n|---|---|---|---|---|\n", r.name, r.what)
+// Write writes a row, of which what says what it is: a line for each figure of each contestant, with a
+// bar that compares them if wanted.
+func (t *Table) Write(w io.Writer, row, what string, bars bool) {
+	fmt.Fprintf(w, "### %s: %s\n\n| | | median | range | |\n|---|---|---|---|---|\n", row, what)
 	most := map[string]float64{}
 	for i := range t.cells {
-		if c := &t.cells[i]; c.row == r.name {
-			most[c.figure] = max(most[c.figure], measure.Median(c.values))
+		if c := &t.cells[i]; c.row == row {
+			most[c.figure] = max(most[c.figure], Median(c.values))
 		}
 	}
 	for i := range t.cells {
 		c := &t.cells[i]
-		if c.row != r.name {
+		if c.row != row {
 			continue
 		}
-		s := measure.SpreadOf(c.values)
+		s := SpreadOf(c.values)
 		bar := ""
-		if len(r.contestants) > 1 && most[c.figure] > 0 {
+		if bars && most[c.figure] > 0 {
 			bar = strings.Repeat("█", max(1, int(20*s.Median/most[c.figure])))
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s–%s | %s |\n", c.contestant, c.figure, short(s.Median), short(s.Min), short(s.Max), bar)
