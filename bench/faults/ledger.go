@@ -52,6 +52,8 @@ type ledger struct {
 	failures    map[string]int // actions by why they failed
 	examples    []string       // of failures
 	problems    []string       // promises of events that were broken
+
+	broken chan struct{} // closed when a connection has been seen to break
 }
 
 // sentDelete says which request carried a delete: on the wire it is only a key.
@@ -73,6 +75,7 @@ func newLedger(p *plan) *ledger {
 		deletes:     make([]sentDelete, 0, len(p.actions)/2),
 		met:         map[string]int{},
 		failures:    map[string]int{},
+		broken:      make(chan struct{}),
 	}
 }
 
@@ -200,6 +203,9 @@ func (l *ledger) batchCompleted(_ context.Context, b *events.Batch) {
 		kind = "no reply in time"
 	case b.StatusCode == 0:
 		kind = "connection broken"
+		if l.met[kind] == 0 {
+			close(l.broken)
+		}
 	}
 	l.met[kind]++
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -63,9 +64,24 @@ func blip(s setting, n int) row {
 		options: func(o *bufferedsender.Options[document]) {
 			o.Limits.MaxInFlight, o.Limits.MaxBatchActions = n, s.batch()
 		},
-		phases:   []phase{steer(500*time.Millisecond, "off"), steer(550*time.Millisecond, "on")},
+		phases:   []phase{steer(500*time.Millisecond, "off"), onceBroken(steer(550*time.Millisecond, "on"))},
 		recovery: afterPhase, needs: map[string]int{"connection broken": 1},
 	}
+}
+
+// onceBroken puts a phase off until the sender has met a connection that broke: with -fast
+// a blip takes 5 ms, in which a busy machine may send nothing.
+func onceBroken(ph phase) phase {
+	do := ph.do
+	ph.do = func(ctx context.Context, r *run) error {
+		select {
+		case <-r.ledger.broken:
+			return do(ctx, r)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return ph
 }
 
 // batch is the number of actions of which a hundred batches make the row.

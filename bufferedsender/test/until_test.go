@@ -57,6 +57,7 @@ func TestARequestIsCutWhenTheTimeOfAnActionIsUp(t *testing.T) {
 		a.Tag, a.OnOutcome, a.Until = 0, o.note, lease(time.Now().Add(20*time.Second))
 		require.NoError(t, sender.Raw().Add(t.Context(), a))
 		time.Sleep(time.Minute)
+		synctest.Wait() // Sleep orders nothing for the race detector
 		assert.InDelta(t, 20, took.Seconds(), 0.1, "RequestTimeout is a minute")
 		assert.Equal(t, models.ReasonWithdrawn, o.one(t, 0).Reason, "it is not sent again")
 		assert.True(t, o.one(t, 0).Unknown)
