@@ -59,6 +59,7 @@ type dialect struct {
 	faults  string   // of a schema that is there, in words; "" if nothing can be wrong
 
 	insert, insertMany          string // queue, class, then key, op, body
+	insertRow                   string // what an insert has for each further row, "" if it takes lists of any number
 	notify                      string // added to an insert, with {channel}
 	arm                         string // of a read: rows of class {class} above {after}
 	fetch                       string // rows by number
@@ -106,4 +107,6 @@ type listing struct {
 	numbers func([]int64) string
 	// records writes rows of values as one argument for each column, or as one for all.
 	records func(columns ...[]any) []any
+	// exactly writes which rows to delete: their class, number and time.
+	exactly func(rows []row) []any
 }

@@ -8,7 +8,7 @@ var postgresDialect = dialect{
 	dollar: true,
 	begin:  `BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
 	steers: true,
-	lists:  listing{numbers: arrayOfNumbers, records: arrays},
+	lists:  listing{numbers: arrayOfNumbers, records: arrays, exactly: arraysOfPlaces},
 	lock:   `SELECT pg_advisory_xact_lock(hashtextextended('{t}', 7062))`,
 
 	version: `SELECT version()`,

@@ -12,7 +12,7 @@ var sqliteDialect = dialect{
 	now:   `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
 	begin: `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
 	tidy:  checkpoint,
-	lists: listing{numbers: jsonOfNumbers, records: jsonRecords},
+	lists: listing{numbers: jsonOfNumbers, records: jsonRecords, exactly: jsonOfPlaces},
 
 	version: `SELECT 'SQLite ' || sqlite_version()`,
 	missing: `SELECT value ->> 0 FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type IN ('table', 'index') AND name = value ->> 0)`,
@@ -84,7 +84,8 @@ CREATE TABLE IF NOT EXISTS {t}_tombstone (
 CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 `},
 
-	insert: `INSERT INTO {t} (queue, class, key, op, body) VALUES (?1, ?2, ?3, ?4, ?5)`,
+	insert:    `INSERT INTO {t} (queue, class, key, op, body) VALUES (?1, ?2, ?3, ?4, ?5)`,
+	insertRow: `, (?1, ?2, ?, ?, ?)`,
 	insertMany: `INSERT INTO {t} (queue, class, key, op, body) SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2
 		FROM json_each(?3) ORDER BY json_each.key`,
 
@@ -101,8 +102,10 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	held: `WITH held AS (
 		SELECT l.slot FROM {t}_lease l JOIN json_each(?3) w ON l.slot = w.value ->> 0 AND l.epoch = w.value ->> 1
 		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now})`,
-	// +queue is not looked for in an index: that would read the whole queue.
-	remove: `DELETE FROM {t} WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND (seq, written) IN (SELECT value ->> 1, value ->> 2 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
+	// +queue is not looked for in an index: that would read the whole queue. Members of an object cost a
+	// third less than arrays in an array.
+	remove: `DELETE FROM {t} WHERE seq IN (SELECT o.seq FROM json_each(?4) d CROSS JOIN {t} o ON o.seq = CAST(d.key AS INTEGER) AND o.written = d.value
+		WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held))`,
 	bury: `INSERT OR REPLACE INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.value ->> 3, d.value ->> 4, d.value ->> 5, {now}
 		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,

@@ -122,10 +122,8 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 
 // delete deletes exactly these rows, of ranges that are still held.
 func (q *finishes) delete(ctx context.Context, c *sql.Conn, owner string, f *finishing, rows []row) (int64, error) {
-	class, seq := places(rows)
 	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
-	args = append(args, q.table.data.lists.records(class, seq, writtenAt(rows))...)
-	result, err := c.ExecContext(ctx, q.remove, args...)
+	result, err := c.ExecContext(ctx, q.remove, append(args, q.table.data.lists.exactly(rows)...)...)
 	if err != nil {
 		return 0, err
 	}

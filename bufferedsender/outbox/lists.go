@@ -68,6 +68,25 @@ func arrayElement(b *strings.Builder, v any) {
 	}
 }
 
+// arraysOfPlaces writes an array each of classes, numbers and times.
+func arraysOfPlaces(rows []row) []any {
+	class, seq := places(rows)
+	return arrays(class, seq, writtenAt(rows))
+}
+
+// jsonOfPlaces writes an object whose members are numbers and times: numbers differ between classes.
+func jsonOfPlaces(rows []row) []any {
+	b := append(make([]byte, 0, 2+len(rows)*28), '{')
+	for i := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '"'), rows[i].seq, 10)
+		b = strconv.AppendInt(append(b, '"', ':'), rows[i].written, 10)
+	}
+	return []any{string(append(b, '}'))}
+}
+
 // jsonOfNumbers writes an array for json_each.
 func jsonOfNumbers(numbers []int64) string {
 	b := []byte(arrayOfNumbers(numbers))

@@ -22,8 +22,8 @@ var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // them once, or put them into a migration; run again they replace what is there. The relay
 // needs a Loader.
 //
-// On PostgreSQL a statement writes its keys at once, however many rows it changes, and names
-// without a schema mean what they mean when the statements here are run. On SQLite INSERT OR REPLACE
+// Each row that changes writes its key, or both. On PostgreSQL names without a schema are looked for when the
+// statements here are run, not when the trigger runs. On SQLite INSERT OR REPLACE
 // deletes without telling triggers (unless PRAGMA recursive_triggers is on): if it takes the place of
 // a row with another key, that key is not written. Use ON CONFLICT DO UPDATE.
 func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
@@ -58,31 +58,33 @@ func (p triggerParts) text(statement string) string {
 		"{class}", fmt.Sprint(p.class), "{notify}", p.notify).Replace(statement)
 }
 
-// postgresTrigger has one function for each kind of statement, because only those that there are
-// transition tables of can be named in it.
+// postgresTrigger has a trigger for each row: most statements change one, and for that the tables of changes that
+// a trigger for each statement reads cost as much again as the row. Its function names tables with the schemas in which
+// they are found now: other sessions may look for them elsewhere, and SET search_path would cost a tenth of it all.
 func postgresTrigger(p triggerParts) []string {
-	insert := `INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, k FROM (`
-	function := `CREATE OR REPLACE FUNCTION {name}_{kind}() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
-	` + insert + `{rows}) r WHERE k <> '';{notify}
-	RETURN NULL;
-END $$`
-	trigger := `CREATE TRIGGER {name}_{kind} AFTER {event} ON {table} {transition} FOR EACH STATEMENT EXECUTE FUNCTION {name}_{kind}()`
-	var all []string
-	for _, k := range []struct{ kind, event, transition, rows string }{
-		{"insert", "INSERT", "REFERENCING NEW TABLE AS changed", `SELECT DISTINCT changed.{column}::text AS k FROM changed`},
-		{
-			"update", "UPDATE", "REFERENCING OLD TABLE AS before NEW TABLE AS changed",
-			`SELECT changed.{column}::text AS k FROM changed UNION SELECT before.{column}::text FROM before`,
-		},
-		{"delete", "DELETE", "REFERENCING OLD TABLE AS before", `SELECT DISTINCT before.{column}::text AS k FROM before`},
-	} {
-		fill := strings.NewReplacer("{kind}", k.kind, "{event}", k.event, "{transition}", k.transition, "{rows}", k.rows)
-		all = append(all, p.text(fill.Replace(function)), p.text(fill.Replace(`DROP TRIGGER IF EXISTS {name}_{kind} ON {table}`)), p.text(fill.Replace(trigger)))
+	insert := `INSERT INTO %1$s (queue, class, key)`
+	found := func(table string) string {
+		return `(SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = '` + table + `'::regclass)`
 	}
-	// TRUNCATE has no transition table: the keys are read before.
-	fill := strings.NewReplacer("{kind}", "truncate", "{rows}", `SELECT DISTINCT truncated.{column}::text AS k FROM {table} AS truncated`)
-	return append(all, p.text(fill.Replace(function)), p.text(`DROP TRIGGER IF EXISTS {name}_truncate ON {table}`),
-		p.text(`CREATE TRIGGER {name}_truncate BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {name}_truncate()`))
+	function := func(kind, body string) string {
+		return p.text(`DO $make$ BEGIN EXECUTE format($text$CREATE OR REPLACE FUNCTION {name}_` + kind + `() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+` + body + `
+	RETURN NULL;
+END $$$text$, ` + found("{t}") + `, ` + found("{table}") + `); END $make$`)
+	}
+	trigger := func(kind, when string) []string {
+		return []string{p.text(`DROP TRIGGER IF EXISTS {name}_` + kind + ` ON {table}`), p.text(`CREATE TRIGGER {name}_` + kind + ` ` + when + ` EXECUTE FUNCTION {name}_` + kind + `()`)}
+	}
+	all := []string{function("row", `	IF NEW.{column}::text <> '' THEN
+		`+insert+` VALUES ('{queue}', {class}, NEW.{column}::text);
+	END IF;
+	IF OLD.{column}::text <> '' AND OLD.{column}::text IS DISTINCT FROM NEW.{column}::text THEN
+		`+insert+` VALUES ('{queue}', {class}, OLD.{column}::text);
+	END IF;{notify}`)}
+	all = append(all, trigger("row", `AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW`)...)
+	// TRUNCATE has no rows to show: the keys are read before.
+	all = append(all, function("truncate", `	`+insert+` SELECT '{queue}', {class}, k FROM (SELECT DISTINCT truncated.{column}::text AS k FROM %2$s AS truncated) r WHERE k <> '';{notify}`))
+	return append(all, trigger("truncate", `BEFORE TRUNCATE ON {table} FOR EACH STATEMENT`)...)
 }
 
 // sqliteTrigger has one trigger for each kind of change: SQLite has no triggers for statements.

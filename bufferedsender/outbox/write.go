@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -266,21 +267,29 @@ func document(action []byte) string {
 	return "{" + string(action[at+1:])
 }
 
+// maxInsertRows is how many rows an insert has as arguments of their own: SQLite takes 32 766 of these.
+const maxInsertRows = 1000
+
 // write inserts a batch.
 func (t *Table) write(ctx context.Context, tx Execer, class uint8, b *batch) error {
 	notify := t.Notify && t.sent.due(time.Now())
 	var query string
-	var args []any
-	if len(b.keys) == 1 {
-		query, args = t.sql.insert, []any{t.Queue, int64(class), b.keys[0], b.ops[0], b.bodies[0]}
-		if notify {
+	args := []any{t.Queue, int64(class)}
+	switch n := len(b.keys); {
+	case n == 1 || n <= maxInsertRows && t.data.insertRow != "":
+		if query = t.sql.insert; notify {
 			query = t.sql.insertNotify
 		}
-	} else {
-		query, args = t.sql.insertMany, append([]any{t.Queue, int64(class)}, t.data.lists.records(b.keys, b.ops, b.bodies)...)
-		if notify {
+		query += strings.Repeat(t.data.insertRow, n-1)
+		args = slices.Grow(args, 3*n)
+		for i := range n {
+			args = append(args, b.keys[i], b.ops[i], b.bodies[i])
+		}
+	default:
+		if query = t.sql.insertMany; notify {
 			query = t.sql.insertManyNotify
 		}
+		args = append(args, t.data.lists.records(b.keys, b.ops, b.bodies)...)
 	}
 	_, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
