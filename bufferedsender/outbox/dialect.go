@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Dialect is the kind of database that an outbox is in.
@@ -44,13 +45,15 @@ type dialect struct {
 	// later are always wrong, and prepared statements keep the plan.
 	begin  string
 	steers bool
-	// tidy is run by a relay that has nothing else to do, after it has deleted rows; nil for
-	// nothing.
-	tidy func(ctx context.Context, c *sql.Conn) error
+	// tidy is run by a relay after it has deleted rows, at most once each tidyEvery, with what makes statements
+	// for its table. An error has it come again.
+	tidy      func(ctx context.Context, c *sql.Conn, text func(string) string) error
+	tidyEvery time.Duration
 	// lists turns values into one argument for statements that take a list of them.
 	lists listing
 
-	schema []string // a version of the schema each; see migrate.go
+	schema []string                       // a version of the schema each; see migrate.go
+	ring   func(every time.Duration) ring // nil: there are no partitions
 	// lock keeps two from migrating at once, "" where begin does.
 	lock    string
 	version string   // what the server says it is

@@ -1,15 +1,23 @@
 package outbox
 
+import "time"
+
 const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
+
+// there are the rows of gone, by where they are. Each partition has places of the same names, so the number has to be the
+// same as well; as a join, which IS TRUE keeps it from becoming, it may read the whole queue.
+const there = `ctid = ANY (ARRAY(SELECT place FROM gone))` + ` AND (seq IN (SELECT seq FROM gone)) IS TRUE`
 
 var postgresDialect = dialect{
 	name:   PostgreSQL,
 	now:    `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
 	dollar: true,
-	begin:  `BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
+	begin:  `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
 	steers: true,
-	lists:  listing{numbers: arrayOfNumbers, records: arrays, exactly: arraysOfPlaces},
-	lock:   `SELECT pg_advisory_xact_lock(hashtextextended('{t}', 7062))`,
+	tidy:   emptyRing, tidyEvery: 10 * time.Second,
+	ring:  newRing,
+	lists: listing{numbers: arrayOfNumbers, records: arrays, exactly: arraysOfPlaces},
+	lock:  `SELECT pg_advisory_xact_lock(hashtextextended('{t}', 7062))`,
 
 	version: `SELECT version()`,
 	others:  []string{"_seq", "_pkey", "_later", "_dead_key", "_dead_pkey", "_lease_pkey", "_tombstone_pkey", "_queue_pkey"},
@@ -32,8 +40,8 @@ CREATE TABLE IF NOT EXISTS {t} (
 	body     text,
 	written  bigint   NOT NULL DEFAULT {now},
 	attempts integer  NOT NULL DEFAULT 0,
-	PRIMARY KEY (queue, class, seq)
-) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+	{part}PRIMARY KEY (queue, class, seq{with part})
+) {storage};
 
 CREATE INDEX IF NOT EXISTS {i}_later ON {t} (key) WHERE class + 0 > 0;
 
@@ -99,15 +107,19 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 		SELECT l.slot FROM {t}_lease l JOIN unnest(?3::text::bigint[], ?4::text::bigint[]) AS w(slot, epoch) ON l.slot = w.slot AND l.epoch = w.epoch
 		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now} ORDER BY l.slot FOR SHARE OF l)`,
 	// The numbers come first, and each is looked up: as a join it may read the whole queue.
-	remove: `DELETE FROM {t} WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[]) AS d(class, seq, written) CROSS JOIN LATERAL (
-		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.written = d.written OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,
+	remove: `, gone AS MATERIALIZED (
+		SELECT o.ctid AS place, o.seq FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[]) AS d(class, seq, written) CROSS JOIN LATERAL (
+			SELECT o.ctid, o.seq, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.written = d.written OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held)))
+		DELETE FROM {t} WHERE ` + there,
 	bury: `INSERT INTO {t}_dead (queue, seq, class, key, op, body, written, attempts, status, reason, message, died)
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.status, d.reason, d.message, {now}
 		FROM unnest(?5::text::bigint[], ?6::text::bigint[], ?7::text::bigint[], ?8::text::bigint[], ?9::text::text[], ?10::text::text[]) AS d(class, seq, written, status, reason, message)
 		CROSS JOIN LATERAL (SELECT * FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq AND o.written = d.written OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))
 		ON CONFLICT (queue, seq) DO UPDATE SET status = excluded.status, reason = excluded.reason, message = excluded.message, died = excluded.died, attempts = excluded.attempts RETURNING seq`,
-	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
-		SELECT o.ctid, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held))))`,
+	tried: `, gone AS MATERIALIZED (
+		SELECT o.ctid AS place, o.seq FROM unnest(?5::text::bigint[], ?6::text::bigint[]) AS d(class, seq) CROSS JOIN LATERAL (
+			SELECT o.ctid, o.seq, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held)))
+		UPDATE {t} SET attempts = attempts + 1 WHERE ` + there,
 	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1::text, k.key, k.seq, {now} FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)
 		ON CONFLICT (queue, key) DO UPDATE SET seq = greatest({t}_tombstone.seq, excluded.seq), died = excluded.died`,
 	mark: `UPDATE {t}_dead d SET newer = greatest(d.newer, k.seq) FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq)
@@ -130,6 +142,6 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 	oldestTransaction: `SELECT coalesce(max((extract(epoch FROM clock_timestamp() - began) * 1000)::bigint), 0) FROM (
 		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
 		UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) x`,
-	estimate: `SELECT coalesce(sum(n_live_tup), 0)::bigint FROM pg_stat_all_tables WHERE relid = '{t}'::regclass`,
+	estimate: `SELECT coalesce(sum(n_live_tup), 0)::bigint FROM pg_stat_all_tables WHERE relid = '{t}'::regclass OR relid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = '{t}'::regclass)`,
 	trigger:  postgresTrigger,
 }

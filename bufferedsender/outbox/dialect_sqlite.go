@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 )
 
 var sqliteDialect = dialect{
 	name:  SQLite,
 	now:   `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
 	begin: `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
-	tidy:  checkpoint,
+	tidy:  checkpoint, tidyEvery: time.Second,
 	lists: listing{numbers: jsonOfNumbers, records: jsonRecords, exactly: jsonOfPlaces},
 
 	version: `SELECT 'SQLite ' || sqlite_version()`,
@@ -131,7 +132,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 // checkpoint makes the log of a file in WAL mode empty: it goes on growing as long as some reader
 // is in it at each moment. If one is there now the next time will do. The connection is the
 // application's, and is left as it was.
-func checkpoint(ctx context.Context, c *sql.Conn) error {
+func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 	var patience int64
 	if err := one(ctx, c, &patience, `PRAGMA busy_timeout`); err != nil {
 		return err

@@ -70,6 +70,7 @@
 // of its pool for good and up to three more for moments. Its statements are steered away from
 // sequential scans and sorts by SET LOCAL, because a queue is empty when the planner looks at it. Relays poll
 // each quarter of a second with one cheap statement; with a Wake channel (outboxpgx.Listen) each fifteen seconds.
+// [SchemaOptions].Rotate keeps a busy queue small while a transaction that is open for long keeps vacuum from working.
 //
 // SQLite: use WAL and a busy_timeout, and begin transactions that write with BEGIN IMMEDIATE (_txlock=immediate): one that begins with
 // reading fails at its first write, whatever the time-out. A second process may have relays too.

@@ -129,7 +129,7 @@ func (l *loop) beginTidy(now time.Time) {
 	if !forget && !tidy {
 		return
 	}
-	l.tidyAt = now.Add(time.Second)
+	l.tidyAt = now.Add(max(l.r.table.data.tidyEvery, time.Second))
 	if forget {
 		l.forgetAt = now.Add(l.r.opts.TombstonesFor / 24)
 	}
@@ -146,13 +146,13 @@ func (l *loop) beginTidy(now time.Time) {
 				}
 			}
 			if tidy {
-				return l.r.table.data.tidy(ctx, c)
+				return l.r.table.data.tidy(ctx, c, l.r.table.text)
 			}
 			return nil
 		})
 		return func() {
 			if err != nil && l.work.Err() == nil {
-				l.untidy += undone // again in a second
+				l.untidy += undone // later
 				l.r.log(slog.LevelDebug, "the database could not be tidied: later", err)
 			}
 		}

@@ -7,18 +7,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // SchemaOptions says where the tables of outboxes are. nil is ready to use.
 type SchemaOptions struct {
 	// Prefix is that of Table. Defaults to DefaultPrefix.
 	Prefix string
+	// Rotate is for queues of thousands of rows a second on PostgreSQL: rows go into one of four partitions, each
+	// for so long, and relays truncate those that are empty. So what deleted rows leave behind goes away also
+	// while a transaction that is open somewhere keeps vacuum from doing it. A minute is a good value, at least
+	// MinRotate, in whole seconds. 0, the default, has one table; Migrate leaves a table that has
+	// partitions as it is then. With it, Migrate makes a table without partitions one with
+	// them, for which nobody may write meanwhile; it fails, and changes nothing, if transactions that
+	// do have not ended after two seconds.
+	Rotate time.Duration
 }
 
 // plan is a dialect and a prefix that were checked.
 type plan struct {
 	data   *dialect
 	prefix string
+	rotate time.Duration
 }
 
 func (o *SchemaOptions) plan(d Dialect) (plan, error) {
@@ -32,6 +42,16 @@ func (o *SchemaOptions) plan(d Dialect) (plan, error) {
 	}
 	if err := checkPrefix(d, p.prefix); err != nil {
 		return p, fmt.Errorf("outbox: %w", err)
+	}
+	if o != nil {
+		p.rotate = o.Rotate
+	}
+	switch {
+	case p.rotate == 0:
+	case p.data.ring == nil:
+		return p, fmt.Errorf("outbox: the option Rotate is for PostgreSQL: %s has no partitions", d)
+	case p.rotate < MinRotate || p.rotate%time.Second != 0:
+		return p, fmt.Errorf("outbox: the option Rotate is %v: it takes whole seconds, %v at least, or 0 for one table without partitions", p.rotate, MinRotate)
 	}
 	return p, nil
 }
@@ -60,9 +80,12 @@ func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 	}
 	var b strings.Builder
 	for i, version := range p.data.schema {
-		fmt.Fprintf(&b, "-- version %d\n%s\n", i+1, strings.TrimSpace(p.text(version)))
+		fmt.Fprintf(&b, "-- version %d\n", i+1)
+		for _, statement := range p.statements(version) {
+			fmt.Fprintf(&b, "%s;\n\n", p.text(statement))
+		}
 	}
-	fmt.Fprintf(&b, "\nDELETE FROM %s_version;\nINSERT INTO %[1]s_version (version) VALUES (%d);\n", p.prefix, len(p.data.schema))
+	fmt.Fprintf(&b, "DELETE FROM %s_version;\nINSERT INTO %[1]s_version (version) VALUES (%d);\n", p.prefix, len(p.data.schema))
 	return b.String(), nil
 }
 
@@ -74,10 +97,31 @@ func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) er
 	if err != nil {
 		return err
 	}
+	for began := time.Now(); ; {
+		err := p.migrate(ctx, db)
+		if err == nil || d != SQLite || !locked(err) || time.Since(began) > migratePatience {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// migratePatience is how long Migrate tries to get a file of SQLite. The time-out of the driver is not enough: who
+// opens a new file while another process makes it one with a log gets "database is locked" at once.
+const migratePatience = 5 * time.Second
+
+// locked reports whether SQLite says that others are using the file. It has words, and no states.
+func locked(err error) bool { return strings.Contains(err.Error(), "database is locked") }
+
+func (p plan) migrate(ctx context.Context, db *sql.DB) error {
 	if err := p.ours(ctx, db); err != nil {
 		return err
 	}
-	err = inTransaction(ctx, db, p.data, func(c *sql.Conn) error {
+	err := inTransaction(ctx, db, p.data, func(c *sql.Conn) error {
 		if p.data.lock != "" {
 			if _, err := c.ExecContext(ctx, p.text(p.data.lock)); err != nil {
 				return err
@@ -91,17 +135,14 @@ func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) er
 			return fmt.Errorf("the tables %s… are of version %d, and this program knows %d: use a newer one", p.prefix, have, len(p.data.schema))
 		}
 		for _, version := range p.data.schema[have:] {
-			for _, statement := range strings.Split(version, ";\n") {
-				if statement = strings.TrimSpace(statement); statement == "" {
-					continue
-				}
+			for _, statement := range p.statements(version) {
 				if _, err := c.ExecContext(ctx, p.text(statement)); err != nil {
 					return err
 				}
 			}
 		}
-		if have == len(p.data.schema) {
-			return nil
+		if err := p.turn(ctx, c); err != nil || have == len(p.data.schema) {
+			return err
 		}
 		if _, err := c.ExecContext(ctx, p.text(`DELETE FROM {t}_version`)); err != nil {
 			return err
@@ -182,6 +223,14 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 	}
 	if have != len(p.data.schema) {
 		return fmt.Errorf("outbox: %w: the tables %s… are of version %d, and this program needs %d: call outbox.Migrate, or use a newer program", ErrSchema, p.prefix, have, len(p.data.schema))
+	}
+	if p.rotate > 0 {
+		var part string
+		if err := one(ctx, db, &part, p.text(ringPart)); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("outbox: %w", err)
+		} else if err != nil {
+			return fmt.Errorf("outbox: %w: %s has no partitions, which the option Rotate asks for: call outbox.Migrate with it", ErrSchema, p.prefix)
+		}
 	}
 	if p.data.faults != "" {
 		faults, err := texts(ctx, db, p.text(p.data.faults))

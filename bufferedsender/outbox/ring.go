@@ -1,0 +1,176 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ring is the part of a schema that has rows go into one of a few partitions after the other, by the time.
+// Nothing is made or dropped later: a row can always be written to any of them.
+type ring struct {
+	column, key, storage string   // what the table has more, or instead
+	leaves               []string // statements that make the partitions
+	convert              []string // and that make room for it where there is a table without
+	turn                 string   // that sets how long each is written to
+	turns                string   // what the default of the column has then
+}
+
+const (
+	ringLeaves = 4
+	// ringRest is how much a partition has at least before it is worth emptying.
+	ringRest = 8 << 20
+	// MinRotate is the least that SchemaOptions.Rotate can be.
+	MinRotate = 10 * time.Second
+)
+
+// churn are the settings of a table whose rows do not stay.
+const churn = `WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0)`
+
+func newRing(every time.Duration) ring {
+	if every == 0 {
+		return ring{storage: churn}
+	}
+	part := fmt.Sprintf(`(extract(epoch FROM clock_timestamp())::bigint / %d %% %d)::smallint`, int64(every.Seconds()), ringLeaves)
+	r := ring{
+		column: `part smallint NOT NULL DEFAULT ` + part + ",\n\t", key: `, part`, storage: `PARTITION BY LIST (part)`,
+		convert: []string{
+			`LOCK TABLE {t} IN ACCESS EXCLUSIVE MODE`,
+			`ALTER TABLE {t} RENAME TO {i}_plain`,
+			`ALTER INDEX {t}_pkey RENAME TO {i}_plain_pkey`,
+			`ALTER INDEX {t}_later RENAME TO {i}_plain_later`,
+		},
+		turn: `ALTER TABLE {t} ALTER part SET DEFAULT ` + part, turns: fmt.Sprintf(" / %d)", int64(every.Seconds())),
+	}
+	for i := range ringLeaves {
+		r.leaves = append(r.leaves, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS {t}_r%d PARTITION OF {t} FOR VALUES IN (%[1]d) %s`, i, churn))
+	}
+	return r
+}
+
+// afterConvert moves rows and rights to the new table. Numbers stay what they are.
+var afterConvert = []string{
+	`INSERT INTO {t} (queue, class, seq, key, op, body, written, attempts) SELECT queue, class, seq, key, op, body, written, attempts FROM {t}_plain`,
+	`DO $$ DECLARE r record; BEGIN
+	FOR r IN SELECT a.privilege_type AS what, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS who
+		FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a WHERE c.oid = '{t}_plain'::regclass LOOP
+		EXECUTE format('GRANT %s ON {t} TO %s', r.what, r.who);
+	END LOOP;
+	EXECUTE format('ALTER TABLE {t} OWNER TO %I', (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = '{t}_plain'::regclass));
+END $$`,
+	`DROP TABLE {t}_plain`,
+}
+
+// ringPart is the expression of where a row goes now; a table without partitions has none.
+const ringPart = `SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+	WHERE d.adrelid = '{t}'::regclass AND a.attname = 'part'`
+
+// statements returns those of a version of the schema.
+func (p plan) statements(version string) (all []string) {
+	var r ring
+	if p.data.ring != nil {
+		r = p.data.ring(p.rotate)
+	}
+	version = strings.NewReplacer("{part}", r.column, "{with part}", r.key, "{storage}", r.storage).Replace(version)
+	for _, s := range strings.Split(version, ";\n") {
+		if s = strings.TrimSpace(s); s == "" {
+			continue
+		}
+		if all = append(all, s); strings.Contains(s, r.storage) {
+			all = append(all, r.leaves...)
+		}
+	}
+	return all
+}
+
+// turn makes the table one with partitions, if it is none.
+func (p plan) turn(ctx context.Context, c *sql.Conn) error {
+	if p.rotate == 0 {
+		return nil
+	}
+	r := p.data.ring(p.rotate)
+	var part string
+	err := one(ctx, c, &part, p.text(ringPart))
+	var statements []string
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		statements = slices.Concat(r.convert, p.statements(p.data.schema[0]), afterConvert)
+	case err != nil:
+		return err
+	case strings.Contains(part, r.turns): // nobody has to wait for each program that starts
+		return nil
+	default:
+		statements = []string{r.turn}
+	}
+	for _, s := range append([]string{`SET LOCAL lock_timeout = '2s'`}, statements...) {
+		if _, err := c.ExecContext(ctx, p.text(s)); err != nil {
+			return fmt.Errorf("partitions: %w", err)
+		}
+	}
+	return nil
+}
+
+// emptyRing truncates partitions that are not written to and have no rows, only what deleted ones have left. It
+// does nothing if there are no partitions.
+func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error {
+	var part string
+	if err := one(ctx, c, &part, text(ringPart)); errors.Is(err, sql.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var leaves []string
+	err := each(ctx, c, func(rows *sql.Rows) error {
+		var n int
+		err := rows.Scan(&n)
+		leaves = append(leaves, fmt.Sprintf(`{t}_r%d`, n))
+		return err
+	}, text(fmt.Sprintf(`SELECT n FROM generate_series(0, %d) n WHERE n <> %s AND pg_relation_size(to_regclass('{t}_r' || n)) >= %d`, ringLeaves-1, part, ringRest)))
+	if err != nil {
+		return err
+	}
+	for _, leaf := range leaves {
+		if err := emptyLeaf(ctx, c, text, leaf, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("the partition %s: %w", text(leaf), err)
+		}
+	}
+	return nil
+}
+
+// emptyLeaf looks whether a partition has rows, for as long as that takes, and then again while nobody else can
+// write to it: a transaction that had been on its way to it may have committed. Relays wait meanwhile,
+// writers do not: they write to another partition. If somebody is writing to it after all, it gives up soon.
+func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf string, soon time.Duration) error {
+	rows := text(`SELECT EXISTS (SELECT 1 FROM ONLY ` + leaf + `)`)
+	var has bool
+	began := time.Now()
+	if err := one(ctx, c, &has, rows); err != nil || has {
+		return err
+	}
+	patience := max(time.Second, 2*time.Since(began))
+	for _, s := range []string{
+		`BEGIN ISOLATION LEVEL READ COMMITTED`, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, soon.Milliseconds()),
+		fmt.Sprintf(`SET LOCAL statement_timeout = %d`, (soon + patience).Milliseconds()),
+		text(`LOCK TABLE ` + leaf + ` IN ACCESS EXCLUSIVE MODE`),
+	} {
+		if _, err := c.ExecContext(ctx, s); err != nil {
+			return err // and the connection is dropped
+		}
+	}
+	if err := one(ctx, c, &has, rows); err != nil {
+		return err
+	}
+	end := `ROLLBACK`
+	if !has {
+		if _, err := c.ExecContext(ctx, text(`TRUNCATE `+leaf)); err != nil {
+			return err
+		}
+		end = `COMMIT`
+	}
+	_, err := c.ExecContext(ctx, end)
+	return err
+}

@@ -1,0 +1,308 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// newRotating returns a database whose outbox has partitions.
+func newRotating(t testing.TB) database {
+	t.Helper()
+	address := servers.Postgres(t).Database(t)
+	db := database{openPool(t, PostgreSQL, address), PostgreSQL, address}
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, rotating))
+	return db
+}
+
+var rotating = &SchemaOptions{Rotate: time.Minute}
+
+// turned has rows go into a partition from now on.
+func (db database) turned(t testing.TB, part int) {
+	t.Helper()
+	db.exec(t, fmt.Sprintf(`ALTER TABLE azsearch_outbox ALTER part SET DEFAULT %d`, part))
+}
+
+// sizes of the partitions, in bytes.
+func (db database) sizes(t testing.TB) (all [ringLeaves]int64) {
+	t.Helper()
+	for i := range all {
+		require.NoError(t, one(t.Context(), db, &all[i], fmt.Sprintf(`SELECT pg_relation_size('azsearch_outbox_r%d')`, i)))
+	}
+	return all
+}
+
+func (r *rig) emptied(t testing.TB) error {
+	t.Helper()
+	return onConn(t.Context(), r.db.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) })
+}
+
+// fill writes rows that make a partition worth emptying, and deletes all but those of kept.
+func (r *rig) fill(t testing.TB, part int, kept ...string) {
+	t.Helper()
+	r.db.turned(t, part)
+	r.db.exec(t, `INSERT INTO azsearch_outbox (queue, key, op, body) SELECT 'other', 'k' || n, 'upload', repeat(md5(n::text), 40) FROM generate_series(1, 10000) n`)
+	_, err := r.db.ExecContext(t.Context(), fmt.Sprintf(`DELETE FROM azsearch_outbox_r%d`, part)+` WHERE queue = 'other' AND NOT key = ANY ($1::text::text[])`, "{"+strings.Join(kept, ",")+"}")
+	require.NoError(t, err)
+	require.Greater(t, r.db.sizes(t)[part], int64(ringRest))
+}
+
+func TestPartitionsAreOfferedToPostgreSQLAlone(t *testing.T) {
+	for text, try := range map[string]func() error{
+		"sqlite has no partitions": func() error { _, err := Schema(SQLite, rotating); return err },
+		"whole seconds": func() error {
+			_, err := Schema(PostgreSQL, &SchemaOptions{Rotate: 10*time.Second + 1})
+			return err
+		},
+		"10s at least": func() error { _, err := Schema(PostgreSQL, &SchemaOptions{Rotate: time.Second}); return err },
+		"or 0":         func() error { _, err := Schema(PostgreSQL, &SchemaOptions{Rotate: -time.Minute}); return err },
+	} {
+		require.ErrorContains(t, try(), text)
+	}
+}
+
+func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
+	db := newRotating(t)
+	require.NoError(t, Check(t.Context(), db, PostgreSQL, rotating))
+	require.NoError(t, Check(t.Context(), db, PostgreSQL, nil))
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, nil), "without the option they stay")
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	require.NoError(t, WriteKeys(t.Context(), tx, &Table{Dialect: PostgreSQL, Queue: "q"}, "k"))
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, rotating), "it needs no lock if nothing has to change")
+	hourly := &SchemaOptions{Rotate: time.Hour}
+	require.ErrorContains(t, Migrate(t.Context(), db.DB, PostgreSQL, hourly), "lock timeout")
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, hourly))
+	var part string
+	require.NoError(t, one(t.Context(), db, &part, postgresDialect.text(ringPart, DefaultPrefix)))
+	require.Contains(t, part, " / 3600)")
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, rotating))
+	other := database{openPool(t, PostgreSQL, servers.Postgres(t).Database(t)), PostgreSQL, ""}
+	text, err := Schema(PostgreSQL, rotating)
+	require.NoError(t, err)
+	other.exec(t, text)
+	require.NoError(t, Check(t.Context(), other, PostgreSQL, rotating))
+	columns := `SELECT string_agg(c.relname || ' ' || a.attname || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), ''), E'\n' ORDER BY c.relname, a.attnum)
+		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+		WHERE c.relname LIKE 'azsearch%' AND a.attnum > 0`
+	var made, written string
+	require.NoError(t, one(t.Context(), db, &made, columns))
+	require.NoError(t, one(t.Context(), other, &written, columns))
+	require.Equal(t, made, written)
+}
+
+// Rows of a key are in several partitions, at the same places of them: what is deleted is what was confirmed.
+func TestRowsOfAllPartitionsAreSentInTheirOrderAndOnlyTheseAreDeleted(t *testing.T) {
+	db := newRotating(t)
+	r := newRig(t, db)
+	const keys = 50
+	for v := 1; v <= ringLeaves; v++ {
+		db.turned(t, v%ringLeaves)
+		db.inTx(t, func(tx *sql.Tx) error {
+			for k := range keys {
+				if err := r.put(t.Context(), tx, fmt.Sprint("k", k), v); err != nil {
+					return err
+				}
+				if err := Write(t.Context(), tx, r.table, models.UploadAction(entity{fmt.Sprint("k", k), v, 0})); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	var places int
+	require.NoError(t, one(t.Context(), db, &places, `SELECT count(DISTINCT ctid) FROM azsearch_outbox`))
+	require.Equal(t, keys, places, "each place is used in each partition")
+	a, err := newReading(r.table).read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 1000, maxReadBytes)
+	require.NoError(t, err)
+	require.Len(t, a.rows, keys*ringLeaves)
+	for part := range ranges {
+		r.leased(t, uint8(part), "me", 1)
+	}
+	f := &finishing{done: a.rows[keys : keys+10]}
+	for part := range ranges {
+		f.parts, f.epochs = append(f.parts, int64(part)), append(f.epochs, int64(1))
+	}
+	require.NoError(t, newFinishes(r.table, false).run(t.Context(), db.DB, "me", f))
+	require.EqualValues(t, 10, f.deleted)
+	var left, gone int
+	require.NoError(t, one(t.Context(), db, &left, `SELECT count(*) FROM azsearch_outbox`))
+	require.NoError(t, one(t.Context(), db, &gone, fmt.Sprintf(`SELECT 10 - count(*) FROM azsearch_outbox WHERE seq BETWEEN %d AND %d`, f.done[0].seq, f.done[9].seq)))
+	require.Equal(t, []int{keys*ringLeaves - 10, 10}, []int{left, gone})
+	tried := &finishing{tried: a.rows[:5], parts: f.parts, epochs: f.epochs}
+	require.NoError(t, newFinishes(r.table, false).run(t.Context(), db.DB, "me", tried))
+	require.NoError(t, one(t.Context(), db, &left, `SELECT sum(attempts) FROM azsearch_outbox`))
+	require.Equal(t, 5, left)
+	db.exec(t, `UPDATE azsearch_outbox_lease SET expires = 0`)
+	r.run(t, RelayOptions{})
+	r.empty(t, 20*time.Second)
+	require.Empty(t, r.goesBack())
+	r.same(t)
+}
+
+func TestAPartitionIsEmptiedThoughASnapshotIsOpen(t *testing.T) {
+	r := newRig(t, newRotating(t))
+	snapshot, err := r.db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, snapshot.Rollback()) }()
+	var n int
+	require.NoError(t, snapshot.QueryRowContext(t.Context(), `SELECT count(*) FROM entity`).Scan(&n))
+	r.fill(t, 1)
+	r.fill(t, 2, "k77")
+	r.fill(t, 3)
+	require.NoError(t, r.emptied(t))
+	sizes := r.db.sizes(t)
+	assert.Zero(t, sizes[1])
+	assert.NotZero(t, sizes[2], "it has a row")
+	assert.NotZero(t, sizes[3], "it is written to")
+	var left int
+	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k77'`))
+	require.Equal(t, 1, left)
+}
+
+// A transaction that was on its way to a partition writes a row between the look without a lock and the truncation.
+func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
+	r := newRig(t, newRotating(t))
+	late := func() *sql.Tx {
+		r.fill(t, 1)
+		r.db.turned(t, 2)
+		tx, err := r.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `INSERT INTO azsearch_outbox (queue, key, part) VALUES ('entities', 'late', 1)`)
+		require.NoError(t, err)
+		return tx
+	}
+	stays := func() {
+		var left int
+		require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'late'`))
+		require.Equal(t, 1, left)
+		require.NotZero(t, r.db.sizes(t)[1])
+		r.db.exec(t, `DELETE FROM azsearch_outbox`)
+	}
+	tx := late()
+	err := r.emptied(t)
+	require.ErrorContains(t, err, "azsearch_outbox_r1")
+	require.Equal(t, "55P03", sqlState(err), "it does not wait for a writer")
+	require.NoError(t, tx.Commit())
+	require.NoError(t, r.emptied(t))
+	stays()
+
+	tx = late()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- onConn(context.Background(), r.db.DB, func(c *sql.Conn) error {
+			return emptyLeaf(context.Background(), c, r.table.text, "{t}_r1", 20*time.Second)
+		})
+	}()
+	require.Eventually(t, func() bool {
+		var waits int
+		return one(t.Context(), r.db, &waits, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%' AND datname = current_database()`) == nil && waits > 0
+	}, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, tx.Commit())
+	require.NoError(t, <-ended)
+	stays()
+}
+
+// A relay empties partitions by itself, and nothing else: rows of others in them stay.
+func TestARelayEmptiesPartitionsThatItHasLeft(t *testing.T) {
+	r := newRig(t, newRotating(t))
+	r.fill(t, 0)
+	r.fill(t, 1, "k7")
+	r.db.turned(t, 2)
+	r.run(t, RelayOptions{})
+	for v := 1; ; v++ {
+		r.db.inTx(t, func(tx *sql.Tx) error {
+			require.NoError(t, r.put(t.Context(), tx, "k", v))
+			return Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", v, 0}))
+		})
+		if v == 1 {
+			require.Eventually(t, func() bool { return r.db.sizes(t)[0] == 0 }, 20*time.Second, 20*time.Millisecond)
+			break
+		}
+	}
+	require.NotZero(t, r.db.sizes(t)[1])
+}
+
+// The table becomes one with partitions while it is written to and relays work: nothing is lost, rights stay.
+func TestATableInUseGetsPartitions(t *testing.T) {
+	r := newRig(t, newPostgres(t))
+	role := fmt.Sprintf("app_%d", time.Now().UnixNano())
+	r.db.exec(t, `CREATE ROLE `+role+` LOGIN`, `GRANT INSERT, SELECT ON azsearch_outbox TO `+role, `GRANT SELECT ON azsearch_outbox TO PUBLIC`,
+		`GRANT USAGE ON SEQUENCE azsearch_outbox_seq TO `+role, `GRANT INSERT, UPDATE, SELECT ON entity TO `+role)
+	t.Cleanup(func() {
+		_, err := r.db.ExecContext(context.Background(), `DROP OWNED BY `+role)
+		require.NoError(t, err)
+		_, err = r.db.ExecContext(context.Background(), `DROP ROLE `+role)
+		require.NoError(t, err)
+	})
+	address, err := url.Parse(r.db.url)
+	require.NoError(t, err)
+	address.User = url.User(role)
+	app := database{openPool(t, PostgreSQL, address.String()), PostgreSQL, address.String()}
+	r.run(t, RelayOptions{})
+	r.run(t, RelayOptions{})
+	stop, stopped := make(chan struct{}), make(chan error, 2)
+	for w := range 2 {
+		go func() {
+			for v := 1; ; v++ {
+				select {
+				case <-stop:
+					stopped <- nil
+					return
+				default:
+				}
+				tx, err := app.BeginTx(context.Background(), nil)
+				if err == nil {
+					key := fmt.Sprint("w", w, "-", v%20)
+					if err = r.put(context.Background(), tx, key, v); err == nil {
+						err = Write(context.Background(), tx, r.table, models.UploadAction(entity{key, v, 0}))
+					}
+					if err == nil {
+						err = tx.Commit()
+					}
+				}
+				if err != nil {
+					stopped <- err
+					return
+				}
+			}
+		}()
+	}
+	time.Sleep(300 * time.Millisecond)
+	require.NoError(t, Migrate(t.Context(), r.db.DB, PostgreSQL, rotating))
+	time.Sleep(300 * time.Millisecond)
+	close(stop)
+	require.NoError(t, <-stopped)
+	require.NoError(t, <-stopped)
+	require.NoError(t, Check(t.Context(), r.db, PostgreSQL, rotating))
+	r.empty(t, 20*time.Second)
+	require.Empty(t, r.goesBack())
+	r.same(t)
+	_, err = app.ExecContext(t.Context(), `DELETE FROM azsearch_outbox`)
+	require.Equal(t, "42501", sqlState(err), "it has the rights that it had")
+}
+
+func TestPartitionsAreMadeOfAllOrNothing(t *testing.T) {
+	r := newRig(t, newPostgres(t))
+	tx := r.begin(t)
+	require.NoError(t, Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0})))
+	err := Migrate(t.Context(), r.db.DB, PostgreSQL, rotating)
+	require.ErrorContains(t, err, "lock timeout")
+	require.NoError(t, Check(t.Context(), r.db, PostgreSQL, nil))
+	require.ErrorContains(t, Check(t.Context(), r.db, PostgreSQL, rotating), "no partitions")
+	require.NoError(t, tx.Commit())
+	require.NoError(t, Migrate(t.Context(), r.db.DB, PostgreSQL, rotating))
+	rows := rowsOf(t, r.db, "entities")
+	require.Len(t, rows, 1)
+}
