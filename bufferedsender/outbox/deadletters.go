@@ -16,7 +16,8 @@ type DeadLetter struct {
 	Row
 	// Status is what the service has answered, 0 if the row was not sent.
 	Status int
-	// Reason and Message say why.
+	// Reason is that of the sender as text, models.Reason.String: most often "document", "missing document" (a merge of
+	// what is not there), "too large" or "index". Message says more.
 	Reason  string
 	Message string
 	// Died is when, by the clock of the database.
@@ -26,12 +27,12 @@ type DeadLetter struct {
 }
 
 // DeadLetters returns the dead letters of the queue with numbers above after, at most limit of them.
-func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit int) ([]DeadLetter, error) {
+func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit int) (all []DeadLetter, err error) {
+	defer t.explain(&err)
 	if err := t.ready(); err != nil {
 		return nil, err
 	}
-	var all []DeadLetter
-	err := each(ctx, db, func(rows *sql.Rows) error {
+	err = each(ctx, db, func(rows *sql.Rows) error {
 		var l DeadLetter
 		var op string
 		var written, died int64
@@ -101,11 +102,11 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 }
 
 // Discard deletes dead letters by their numbers, and returns how many there were.
-func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (int64, error) {
+func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (n int64, err error) {
+	defer t.explain(&err)
 	if err := t.ready(); err != nil {
 		return 0, err
 	}
-	var n int64
 	for _, seq := range seqs {
 		result, err := db.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2`), t.Queue, seq)
 		if err != nil {
@@ -123,7 +124,7 @@ func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (int64, e
 // buried notifies of a row that has become a dead letter.
 func (r *Relay) buried(l letter) {
 	if r.opts.Dead == nil {
-		r.opts.Logger.Error("outbox: a row was refused for good and is a dead letter now",
+		r.opts.Logger.Error("outbox: a row was refused for good and is a dead letter now: Table.DeadLetters has its key and what the service said", // which logs do not
 			"queue", r.table.Queue, "seq", l.seq, "status", l.status, "reason", l.reason.String())
 		return
 	}

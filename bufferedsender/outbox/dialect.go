@@ -49,6 +49,8 @@ type dialect struct {
 	// for its table. An error has it come again.
 	tidy      func(ctx context.Context, c *sql.Conn, text func(string) string) error
 	tidyEvery time.Duration
+	// advice says in words what of the application's settings will hurt, "" for nothing.
+	advice func(ctx context.Context, db Queryer) (string, error)
 	// lists turns values into one argument for statements that take a list of them.
 	lists listing
 

@@ -5,14 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
 var sqliteDialect = dialect{
-	name:  SQLite,
-	now:   `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
-	begin: `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
-	tidy:  checkpoint, tidyEvery: time.Second,
+	name:   SQLite,
+	now:    `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
+	begin:  `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
+	advice: settings,
+	tidy:   checkpoint, tidyEvery: time.Second,
 	lists: listing{numbers: jsonOfNumbers, records: jsonRecords, exactly: jsonOfPlaces},
 
 	version: `SELECT 'SQLite ' || sqlite_version()`,
@@ -149,6 +151,26 @@ func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 		err = errReaders
 	}
 	return err
+}
+
+// settings looks for what makes a database of SQLite fail as soon as two use it.
+func settings(ctx context.Context, db Queryer) (string, error) {
+	var journal string
+	var patience int64
+	if err := one(ctx, db, &journal, `PRAGMA journal_mode`); err != nil {
+		return "", err
+	}
+	if err := one(ctx, db, &patience, `PRAGMA busy_timeout`); err != nil {
+		return "", err
+	}
+	var all []string
+	if journal != "wal" && journal != "memory" {
+		all = append(all, fmt.Sprintf("journal_mode is %s: those who read keep those who write out; use WAL", journal))
+	}
+	if patience == 0 {
+		all = append(all, "busy_timeout is 0: of two transactions that write at once one fails; set it to some seconds")
+	}
+	return strings.Join(all, "; "), nil
 }
 
 // errReaders says that somebody is reading what the log has.

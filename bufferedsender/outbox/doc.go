@@ -21,7 +21,7 @@
 //
 //	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 50 * time.Millisecond})
 //	relay, err := outbox.NewRelay(db, hotels, sender.Raw(), nil)
-//	err = relay.Run(ctx)                                        // until ctx ends
+//	err = relay.Run(ctx)                                        // until ctx ends; then close the sender
 //
 // AutoFlushInterval is how long a row waits for others to share a request with: the sender's
 // default is five seconds.
@@ -46,7 +46,8 @@
 //     when transactions commit in another order than that of their numbers, stay open for minutes, or when the database or
 //     relays crash in between.
 //   - The rows of a key are applied in the order of their numbers, one request at a time. A row that
-//     cannot be applied now holds its key, and no other one: it is tried again after a second, then after two, up to five minutes.
+//     cannot be applied now holds its key, and no other one: it is tried again after a second, then after two, up to five minutes. So
+//     does a key that the Loader fails for.
 //   - At least once: what was confirmed and could not be deleted any more is sent again, and after a failure more than that.
 //     Then the index can go back to an older state of a key for as long as it takes to send the newer row behind it.
 //   - Each key has one relay at a time. When a relay dies the others take its keys over after
@@ -61,13 +62,14 @@
 // # Seeing and steering
 //
 // [Table.Lag] says how far behind the relays are, [Relay.Stats] what one has done, [Relay.Ready] whether
-// it takes part; TELEMETRY.md lists the metrics. [Table.Pause], [Table.Resume] and [Table.Purge] are kept in
+// it takes part and what fails, the sender's Health whether the service takes what is sent; TELEMETRY.md lists the metrics. [Table.Pause], [Table.Resume] and [Table.Purge] are kept in
 // the database and so hold for all relays. [Table.Backfill] enqueues what has been there before the outbox was, behind all live rows.
 //
 // # What to know about the databases
 //
 // PostgreSQL 12 or newer. Behind PgBouncer in transaction mode all works but LISTEN. A relay takes one connection
-// of its pool for good and up to three more for moments. Its statements are steered away from
+// of its pool for good and up to three more for moments: give relays a pool of their own if that of the
+// application is small. Its statements are steered away from
 // sequential scans and sorts by SET LOCAL, because a queue is empty when the planner looks at it. Relays poll
 // each quarter of a second with one cheap statement; with a Wake channel (outboxpgx.Listen) each fifteen seconds.
 // [SchemaOptions].Rotate keeps a busy queue small while a transaction that is open for long keeps vacuum from working.

@@ -63,7 +63,7 @@ func (l *leasing) on(ctx context.Context, db *sql.DB, f func(Queryer) error) err
 		return onConn(ctx, db, func(c *sql.Conn) error { return f(c) })
 	}
 	if l.conn == nil {
-		c, err := db.Conn(ctx)
+		c, err := pooled(ctx, db)
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ type loop struct {
 	inbox  inbox
 	busy   [kinds]bool
 
+	troubles [kinds]trouble
+
 	tickAt            time.Time
 	tickFailed        int
 	paused, letters   bool
@@ -51,7 +53,8 @@ type loop struct {
 	offerAt           time.Time
 	offersFailed      int
 	loadAt            time.Time
-	loadsFailed       int
+	loadsFailed       int // since one has worked
+	loadMost          int // keys that one load asks for: fewer after an error
 	finishAt          time.Time
 	finishFailed      int
 	now               *finishing // that is under way
@@ -143,8 +146,8 @@ func (b *inbox) take() ([]func(), []ended) {
 func newLoop(r *Relay) *loop {
 	return &loop{
 		r: r, desk: newDesk(r.opts.Export != nil), holds: &holds{margin: r.margin}, read: newReading(r.table),
-		readMost: firstRead,
-		finish:   newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r), inbox: inbox{signal: make(chan struct{}, 1)},
+		readMost: firstRead, loadMost: maxLoad,
+		finish: newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r), inbox: inbox{signal: make(chan struct{}, 1)},
 	}
 }
 

@@ -19,7 +19,7 @@ func (l *loop) beginLoad(now time.Time) {
 	if room <= 0 && l.underway+len(l.toOffer) > 0 { // documents that were read wait for the sender
 		return
 	}
-	flights := l.some(&l.toLoad, int(min(maxLoad, max(1, room/max(1, l.loadedSize)))))
+	flights := l.some(&l.toLoad, int(min(int64(l.loadMost), max(1, room/max(1, l.loadedSize)))))
 	if len(flights) == 0 {
 		return
 	}
@@ -36,17 +36,11 @@ func (l *loop) beginLoad(now time.Time) {
 func (l *loop) loadDone(flights []*flight, keys []string, found map[string]loaded, err error) {
 	now := time.Now()
 	if err != nil {
-		// All together and ever later: a database that is down is not asked for each key.
-		l.loadAt = now.Add(min(backOff(l.loadsFailed+1), time.Minute))
-		if l.loadsFailed == 0 && l.asking.Err() == nil {
-			l.r.log(slog.LevelError, "the Loader has failed: its keys wait", err)
-		}
-		l.loadsFailed++
-		for _, f := range flights { // others may go on
-			l.desk.wait(f, l.loadAt)
-		}
+		l.loadFailed(flights, err, now)
 		return
 	}
+	l.works(kindLoad)
+	l.loadMost = min(2*l.loadMost, maxLoad)
 	l.loadsFailed = 0
 	l.r.stats.loaded.Add(int64(len(keys)))
 	size := int64(0)
@@ -64,6 +58,43 @@ func (l *loop) loadDone(flights []*flight, keys []string, found map[string]loade
 			continue
 		}
 		l.made(f, a.action)
+	}
+}
+
+// probes is how often a Loader can fail, asked for half as many keys each time, before it is not the keys but the
+// Loader.
+const probes = 12
+
+// loadFailed finds out which keys a Loader fails for, by asking for half of them: one that is alone waits alone.
+// If it fails for every one that it is asked for, all keys wait, and ever longer: a database that is down is not asked
+// for each.
+func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
+	if l.asking.Err() != nil { // it has been stopped
+		for _, f := range flights {
+			l.desk.end(f, returned, models.Outcome{}, now)
+		}
+		return
+	}
+	l.loadsFailed++
+	l.loadMost = max(1, len(flights)/2)
+	what := "the Loader has failed: it is asked for fewer keys"
+	if len(flights) == 1 && flights[0].entry != nil {
+		what = fmt.Sprintf("the Loader has failed for the key of row %d alone, which waits", flights[0].seq)
+		l.r.stats.failed.Add(1)
+		l.desk.end(flights[0], failed, models.Outcome{}, now)
+		flights = nil
+	}
+	flights = append(flights, l.toLoad...)
+	if l.loadsFailed <= probes {
+		l.toLoad = flights
+		l.fails(kindLoad, slog.LevelError, what, err)
+		return
+	}
+	l.toLoad = nil
+	l.loadAt = now.Add(min(backOff(l.loadsFailed-probes), time.Minute))
+	l.fails(kindLoad, slog.LevelError, "the Loader has failed again and again: its keys wait", err)
+	for _, f := range flights { // others may go on
+		l.desk.wait(f, l.loadAt)
 	}
 }
 

@@ -58,9 +58,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 	d := l.desk
 	l.now = nil
 	if err != nil {
-		if l.finishFailed == 0 {
-			l.r.log(slog.LevelWarn, "confirmed rows could not be deleted: they wait", err)
-		}
+		l.fails(kindFinish, slog.LevelWarn, "confirmed rows cannot be deleted: they wait", err)
 		held := func(r row) bool { return l.holds.gens[r.part] == f.gens[r.part] && f.gens[r.part] != 0 }
 		d.done = append(slices.DeleteFunc(f.done, func(r row) bool { return !held(r) }), d.done...)
 		f.dead = slices.DeleteFunc(f.dead, func(x letter) bool { return !held(x.row) })
@@ -76,6 +74,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 		return
 	}
 	l.finishFailed = 0
+	l.works(kindFinish)
 	if len(f.dead) > 0 {
 		l.buriedAt = time.Now()
 	}

@@ -84,6 +84,7 @@ func (l *loop) offerDone(o offer, of []*flight) {
 	}
 	if o.err == nil {
 		l.offersFailed = 0
+		l.works(kindOffer)
 		return
 	}
 	// An action of a flight whose others were accepted ends as if it had been taken back: all
@@ -110,9 +111,7 @@ func (l *loop) offerDone(o offer, of []*flight) {
 	if l.asking.Err() != nil || o.recalled {
 		return
 	}
-	if l.offersFailed == 0 {
-		l.r.log(slog.LevelWarn, "the sender does not accept actions: they wait", o.err)
-	}
+	l.fails(kindOffer, slog.LevelWarn, "the sender does not accept actions: they wait", o.err)
 	l.offerAt = now.Add(retryAfter(l.offersFailed, 5*time.Second))
 	l.offersFailed++
 }

@@ -142,9 +142,10 @@ func (l *loop) beginFetch(now time.Time) {
 			if err != nil {
 				l.toFetch = append(flights, l.toFetch...)
 				l.fetchAt = time.Now().Add(time.Second)
-				l.r.log(slog.LevelWarn, "rows could not be read", err)
+				l.fails(kindFetch, slog.LevelWarn, "rows cannot be read again", err)
 				return
 			}
+			l.works(kindFetch)
 			asked := make(map[int64]bool, len(rows))
 			for _, r := range rows {
 				asked[r.seq] = true

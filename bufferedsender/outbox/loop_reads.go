@@ -77,15 +77,14 @@ func (l *loop) readDone(a answer, err error, floor floor, gens [ranges]uint32, k
 	l.desk.reading = false
 	defer clear(l.desk.gone)
 	if err != nil {
-		if l.readFailed == 0 {
-			l.r.log(slog.LevelWarn, "rows could not be read", err)
-		}
+		l.fails(kindRead, slog.LevelWarn, "rows cannot be read", err)
 		l.readAt = now.Add(retryAfter(l.readFailed, 5*time.Second))
 		l.readFailed++
 		l.readMost = max(1, l.readMost/4) // it may have taken too long
 		return
 	}
 	l.readFailed = 0
+	l.works(kindRead)
 	switch {
 	case a.bytes >= maxReadBytes/2: // what does not fit was sent in vain
 		l.readMost = max(1, len(a.rows)*3/4)

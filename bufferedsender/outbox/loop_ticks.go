@@ -94,14 +94,13 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	now := time.Now()
 	if err != nil {
 		l.tickAt = now.Add(retryAfter(l.tickFailed, l.r.opts.Renew))
-		if l.tickFailed == 0 {
-			l.r.log(slog.LevelWarn, "leases could not be renewed", err)
-		}
+		l.fails(kindTick, slog.LevelWarn, "leases cannot be renewed", err)
 		l.tickFailed++
 		l.r.state.Store(&state{err: err})
 		return
 	}
 	l.tickFailed = 0
+	l.works(kindTick)
 	l.tickAt = t.began.Add(l.r.opts.Renew)
 	// A letter may be newer than the answer: of ours, or of who had a range before.
 	l.letters = t.letters || l.letters && (!t.began.After(l.buriedAt) || l.now != nil && len(l.now.dead) > 0) || len(t.acquired) > 0

@@ -160,11 +160,16 @@ func (p plan) migrate(ctx context.Context, db *sql.DB) error {
 func (p plan) ours(ctx context.Context, db Queryer) error {
 	var says string
 	if err := one(ctx, db, &says, p.data.version); err != nil {
+		for name, d := range dialects {
+			if name != p.data.name && one(ctx, db, &says, d.version) == nil {
+				return fmt.Errorf("outbox: %w: it is %s, and the server says that it is %q: use %s", ErrDialect, p.data.name, says, name)
+			}
+		}
 		return fmt.Errorf("outbox: the database does not say what it is, as %s would: %w", p.data.name, err)
 	}
 	kind := strings.ToLower(strings.Fields(says + " ?")[0])
 	if kind != string(p.data.name) {
-		return fmt.Errorf("outbox: the Dialect is %s, but the server says that it is %q: use PostgreSQL or SQLite", p.data.name, says)
+		return fmt.Errorf("outbox: %w: it is %s, and the server says that it is %q: use PostgreSQL or SQLite", ErrDialect, p.data.name, says)
 	}
 	return nil
 }
@@ -246,6 +251,9 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 
 // ErrSchema says that the tables are not there, or not as they should be.
 var ErrSchema = errors.New("the tables of the outbox are not as they should be")
+
+// ErrDialect says that a Dialect is not that of the database.
+var ErrDialect = errors.New("the Dialect is the wrong one")
 
 // sqlState is the SQLSTATE of an error of a driver, "" if it has none.
 func sqlState(err error) string {

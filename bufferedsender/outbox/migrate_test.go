@@ -187,7 +187,8 @@ func TestADialectThatIsNotThatOfTheServerIsRefused(t *testing.T) {
 		other := map[Dialect]Dialect{SQLite: PostgreSQL, PostgreSQL: SQLite}[d]
 		db := bare(t, d)
 		for _, err := range []error{Migrate(t.Context(), db.DB, other, nil), Check(t.Context(), db, other, nil)} {
-			require.ErrorContains(t, err, "does not say what it is, as "+string(other)+" would")
+			require.ErrorIs(t, err, ErrDialect)
+			require.ErrorContains(t, err, "use "+string(d))
 		}
 		require.NoError(t, Migrate(t.Context(), db.DB, d, nil))
 	}
@@ -196,7 +197,7 @@ func TestADialectThatIsNotThatOfTheServerIsRefused(t *testing.T) {
 	defer func() { postgresDialect.version = was }()
 	postgresDialect.version = `SELECT 'CockroachDB CCL v25.1'`
 	err := Migrate(t.Context(), bare(t, PostgreSQL).DB, PostgreSQL, nil)
-	require.ErrorContains(t, err, `the Dialect is postgresql, but the server says that it is "CockroachDB CCL v25.1": use PostgreSQL or SQLite`)
+	require.ErrorContains(t, err, `it is postgresql, and the server says that it is "CockroachDB CCL v25.1": use PostgreSQL or SQLite`)
 }
 
 func TestMySQLAndMariaDBAreRefusedByName(t *testing.T) {

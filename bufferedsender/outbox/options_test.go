@@ -288,10 +288,11 @@ func TestNewRelayNamesEveryProblemAtOnce(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for want, call := range map[string]func() (*Relay, error){
-		"the Table is nil":                  func() (*Relay, error) { return NewRelay(db, nil, to, nil) },
-		"the database or the sender is nil": func() (*Relay, error) { return NewRelay(nil, table, to, nil) },
-		"or the sender is nil":              func() (*Relay, error) { return NewRelay(db, table, nil, nil) },
-		"Queue is":                          func() (*Relay, error) { return NewRelay(db, &Table{Dialect: SQLite}, to, nil) },
+		"the Table is nil":                            func() (*Relay, error) { return NewRelay(db, nil, to, nil) },
+		"the database is nil":                         func() (*Relay, error) { return NewRelay(nil, table, to, nil) },
+		"the sender is nil":                           func() (*Relay, error) { return NewRelay(db, table, nil, nil) },
+		"the sender is nil\noutbox: the Table is nil": func() (*Relay, error) { return NewRelay(nil, nil, nil, nil) },
+		"Queue is":                                    func() (*Relay, error) { return NewRelay(db, &Table{Dialect: SQLite}, to, nil) },
 	} {
 		_, err := call()
 		require.ErrorContains(t, err, want)

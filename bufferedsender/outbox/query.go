@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -63,7 +64,7 @@ func each(ctx context.Context, db Queryer, scan func(*sql.Rows) error, query str
 // again: it may lead to a server that has become read-only by a failover (SQLSTATE 25006), or to none, and
 // whatever the reason, making another costs little.
 func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
-	c, err := db.Conn(ctx)
+	c, err := pooled(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -73,6 +74,20 @@ func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 		return err
 	}
 	return nil
+}
+
+// connPatience is how long a connection is waited for.
+const connPatience = 5 * time.Second
+
+// pooled waits for a connection of a pool.
+func pooled(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	within, cancel := context.WithTimeout(ctx, connPatience)
+	defer cancel()
+	c, err := db.Conn(within)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("no connection within %v: the database does not answer, or others have all connections of its pool, of which a relay needs four: %w", connPatience, err)
+	}
+	return c, err
 }
 
 // drop has the pool forget a connection.

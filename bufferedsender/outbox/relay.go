@@ -110,6 +110,7 @@ type Relay struct {
 	running atomic.Bool
 	stats   counters
 	state   atomic.Pointer[state]
+	trouble atomic.Pointer[troubled]
 }
 
 // NewRelay returns a relay of a table that sends to a sender. Nothing is asked of the database before
@@ -117,13 +118,18 @@ type Relay struct {
 //
 // db is used by the relay for a few statements at a time. On PostgreSQL one connection of it is
 // taken for good, for the leases: a pool that the application has exhausted must not cost them. Let
-// it have at least four.
+// it have at least four for each relay. A pgxpool.Pool behind it has as many as the machine has processors, and four at
+// least, unless pool_max_conns says more: too few for two relays.
 func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, error) {
-	if err := from.ready(); err != nil {
-		return nil, err
+	var missing []error
+	if db == nil {
+		missing = append(missing, errors.New("outbox: the database is nil"))
 	}
-	if db == nil || to == nil {
-		return nil, errors.New("outbox: the database or the sender is nil")
+	if to == nil {
+		missing = append(missing, errors.New("outbox: the sender is nil"))
+	}
+	if err := errors.Join(append(missing, from.ready())...); err != nil {
+		return nil, err
 	}
 	r := &Relay{db: db, table: from, to: to, info: to.Info()}
 	if opts != nil {
@@ -152,8 +158,9 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	spare := o.Lease - timeout - r.margin
 	positive("Renew", &o.Renew, min(10*time.Second, spare/2))
 	if spare < 2*o.Renew || o.Renew <= 0 {
+		renew := max(o.Renew, time.Second)
 		bad("Lease is %v: it has to outlast the sender's RequestTimeout of %v, a margin of %v and two renewals of %v each: use at least %v",
-			o.Lease, r.info.RequestTimeout, r.margin, o.Renew, timeout+r.margin+2*max(o.Renew, time.Second))
+			o.Lease, r.info.RequestTimeout, r.margin, renew, timeout+r.margin+2*renew)
 	}
 	positive("Poll", &o.Poll, DefaultPoll)
 	positive("IdlePoll", &o.IdlePoll, DefaultIdlePoll)
@@ -171,6 +178,9 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	}
 	if o.MaxBytes == 0 || o.MaxBytes > bytes {
 		o.MaxBytes = bytes
+	}
+	if o.SeqField != "" && !columnName.MatchString(o.SeqField) {
+		bad("SeqField is %q: use the name of a field of the index, of letters, digits and _", o.SeqField)
 	}
 	if o.SeqField != "" && o.Export != nil {
 		bad("SeqField is for rows that are actions on their own keys, and there is an Export")
@@ -213,12 +223,21 @@ type state struct {
 
 var errNotRunning = errors.New("the relay does not run")
 
-// ErrRunning says that Run was called twice.
+// ErrRunning says that Run was called while it runs. It may be called again when it has returned.
 var ErrRunning = errors.New("outbox: the relay runs already")
 
-// Ready returns nil while the relay has joined the others and its leases are renewed, whatever
-// its share is; otherwise why not. It never blocks.
-func (r *Relay) Ready() error { return r.state.Load().err }
+// Ready returns nil while the relay has joined the others, its leases are renewed, whatever
+// its share is, and what it has asked of the database, the Loader and the sender last has worked; otherwise why
+// not. Whether the service takes what it sends is known to the sender: see its Health. It never blocks.
+func (r *Relay) Ready() error {
+	if err := r.state.Load().err; err != nil {
+		return err
+	}
+	if t := r.trouble.Load(); t != nil {
+		return t
+	}
+	return nil
+}
 
 // Lease is how long nobody else sends what this relay holds when it has died.
 func (r *Relay) Lease() time.Duration { return r.opts.Lease }
@@ -262,11 +281,12 @@ func (r *Relay) Stats() Stats {
 }
 
 // Run sends rows until ctx ends, and returns nil then. Before it returns it takes back what was not sent, waits for
-// requests that are under way (the sender's RequestTimeout at the most), deletes what they have confirmed and
+// requests that are under way (the sender's RequestTimeout at the most; and for the database, which has half a minute for each statement), deletes what they have confirmed and
 // gives its leases away, so that another relay goes on at once.
 //
 // It does not end when the database is gone, nor when the service is: it goes on when they are back. The error is ErrSchema if the tables are
-// not there, ErrRunning, or says that the sender was closed; rows stay where they are.
+// not there, ErrDialect if the database is another one, ErrRunning, or says that the sender was closed; rows stay where they are. So end the
+// relays first, then close the sender.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.running.Swap(true) {
 		return ErrRunning
@@ -283,6 +303,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		return err
 	}
 	defer unobserve()
+	r.trouble.Store(nil)
 	defer r.state.Store(&state{err: errNotRunning})
 	return newLoop(r).run(ctx)
 }
@@ -292,8 +313,15 @@ func (r *Relay) await(ctx context.Context) error {
 	wait := 100 * time.Millisecond
 	for {
 		err := Check(ctx, r.db, r.table.Dialect, &SchemaOptions{Prefix: r.table.prefix()})
-		if err == nil || errors.Is(err, ErrSchema) {
+		if err == nil {
+			r.advise(ctx)
+			return nil
+		}
+		if errors.Is(err, ErrSchema) || errors.Is(err, ErrDialect) {
 			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if r.state.Swap(&state{err: err}).err == errNotRunning { //nolint:errorlint // the very value that NewRelay has set
 			r.log(slog.LevelWarn, "the database does not answer", err)
@@ -305,6 +333,20 @@ func (r *Relay) await(ctx context.Context) error {
 			wait = min(2*wait, 5*time.Second)
 		}
 	}
+}
+
+// advise warns of settings that will hurt.
+func (r *Relay) advise(ctx context.Context) {
+	if r.table.data.advice == nil {
+		return
+	}
+	_ = onConn(ctx, r.db, func(c *sql.Conn) error { // what cannot be asked now is not worth more
+		says, err := r.table.data.advice(ctx, c)
+		if says != "" {
+			r.opts.Logger.Warn("outbox: "+says, "queue", r.table.Queue)
+		}
+		return err
+	})
 }
 
 func (r *Relay) log(level slog.Level, what string, err error) {

@@ -13,24 +13,26 @@ import (
 // still sent. It is kept in the database, and seen when a relay renews its leases: within RelayOptions.Renew.
 func (t *Table) Pause(ctx context.Context, db Execer) error { return t.pause(ctx, db, true) }
 
-// Resume ends a Pause.
+// Resume ends a Pause. Relays hear of either when they renew their leases: within RelayOptions.Renew.
 func (t *Table) Resume(ctx context.Context, db Execer) error { return t.pause(ctx, db, false) }
 
-func (t *Table) pause(ctx context.Context, db Execer, paused bool) error {
+func (t *Table) pause(ctx context.Context, db Execer, paused bool) (err error) {
+	defer t.explain(&err)
 	if err := t.ready(); err != nil {
 		return err
 	}
-	_, err := db.ExecContext(ctx, t.text(`INSERT INTO {t}_queue (queue, paused) VALUES (?1, ?2) ON CONFLICT (queue) DO UPDATE SET paused = excluded.paused`), t.Queue, paused)
+	_, err = db.ExecContext(ctx, t.text(`INSERT INTO {t}_queue (queue, paused) VALUES (?1, ?2) ON CONFLICT (queue) DO UPDATE SET paused = excluded.paused`), t.Queue, paused)
 	return err
 }
 
 // Contains says of each raw key whether there are rows of it. It reads the rows of the queue, so
 // it costs as much as there is waiting.
-func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) ([]bool, error) {
+func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found []bool, err error) {
+	defer t.explain(&err)
 	if err := t.ready(); err != nil {
 		return nil, err
 	}
-	found := make([]bool, len(keys))
+	found = make([]bool, len(keys))
 	for from := 0; from < len(keys); from += maxLoad {
 		part := keys[from:min(from+maxLoad, len(keys))]
 		have, err := texts(ctx, db, t.text(t.data.contains), append([]any{t.Queue}, t.data.lists.records(anys(part))...)...)
@@ -58,7 +60,8 @@ func anys(values []string) []any {
 
 // Purge deletes the rows of raw keys, which are then not sent, but for what a relay has in hand, and
 // returns how many there were.
-func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (int64, error) {
+func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (n int64, err error) {
+	defer t.explain(&err)
 	if err := t.ready(); err != nil {
 		return 0, err
 	}
@@ -161,12 +164,13 @@ const LagRows = 10_000
 
 // Lag returns how far behind the relays are. It reads at most LagRows rows. If Rows is 0, all
 // that was committed before is in the index, or a dead letter.
-func (t *Table) Lag(ctx context.Context, db Queryer) (Lag, error) {
-	lag := Lag{Buckets: make(map[int]BucketLag)}
+func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
+	lag.Buckets = make(map[int]BucketLag)
+	defer t.explain(&err)
 	if err := t.ready(); err != nil {
 		return lag, err
 	}
-	err := each(ctx, db, func(rows *sql.Rows) error {
+	err = each(ctx, db, func(rows *sql.Rows) error {
 		var bucket int
 		var n, age int64
 		if err := rows.Scan(&bucket, &n, &age); err != nil {
@@ -215,12 +219,13 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (Lag, error) {
 
 // Tombstones returns the numbers of the last deletes of raw keys that a relay with SeqField has
 // confirmed, and has not forgotten.
-func (t *Table) Tombstones(ctx context.Context, db Queryer, keys ...string) (map[string]int64, error) {
+func (t *Table) Tombstones(ctx context.Context, db Queryer, keys ...string) (found map[string]int64, err error) {
+	defer t.explain(&err)
 	if err := t.ready(); err != nil {
 		return nil, err
 	}
-	found := make(map[string]int64)
-	err := each(ctx, db, func(rows *sql.Rows) error {
+	found = make(map[string]int64)
+	err = each(ctx, db, func(rows *sql.Rows) error {
 		var key string
 		var seq int64
 		err := rows.Scan(&key, &seq)

@@ -43,10 +43,10 @@ type Table struct {
 	// are sent first. Backfill adds with 7. Defaults to 0. The rows of a key keep their order, whatever
 	// their classes.
 	Class uint8
-	// Notify wakes relays that listen (package outboxpgx) when rows are committed. Processes do
-	// it at most every 50 ms, because PostgreSQL commits transactions that notify one after
-	// another. A row whose transaction has not notified is found within a quarter of the time since
-	// the last one that has, at most RelayOptions.IdlePoll. PostgreSQL only.
+	// Notify has transactions that write rows wake relays that listen (package outboxpgx) when they commit. A process
+	// does it at most every 50 ms, because PostgreSQL commits transactions that notify one after another. A
+	// relay that was woken goes on looking, so a row whose transaction did not notify waits some milliseconds in
+	// a busy queue, and never longer than RelayOptions.IdlePoll. PostgreSQL only.
 	Notify bool
 
 	once sync.Once
@@ -103,6 +103,19 @@ func (t *Table) ready() error {
 		t.sql.insertArrays, t.sql.insertArraysNotify = native(t.sql.insertMany), native(t.sql.insertManyNotify)
 	})
 	return t.err
+}
+
+// explain says what to do about an error if the tables are not there.
+func (t *Table) explain(err *error) {
+	e := *err
+	if e == nil || errors.Is(e, ErrSchema) || sqlState(e) != "42P01" && !strings.Contains(e.Error(), "no such table: ") {
+		return
+	}
+	memory := ""
+	if t.Dialect == SQLite {
+		memory = " (a database in memory is another one for each connection: use a file)"
+	}
+	*err = fmt.Errorf("outbox: %w: call outbox.Migrate, or run what outbox.Schema returns%s: %w", ErrSchema, memory, e)
 }
 
 // maxName is how long a name of PostgreSQL can be, in bytes; of a longer one it ignores the rest.

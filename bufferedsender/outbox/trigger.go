@@ -19,8 +19,8 @@ var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // that change, whoever changes them: after an insert, an update, a delete, a change of the key (both keys) and, on
 // PostgreSQL, TRUNCATE (all keys; SQLite has none, but for a DELETE without WHERE, which its triggers see). keyColumn is the
 // column of the raw key, which is written as text; rows in which it is NULL are left out. Run
-// them once, or put them into a migration; run again they replace what is there. The relay
-// needs a Loader.
+// them once, or put them into a migration; run again they replace what is there for this column. DropTrigger
+// takes them away. The relay needs a Loader.
 //
 // Each row that changes writes its key, or both. On PostgreSQL names without a schema are looked for when the
 // statements here are run, not when the trigger runs. On SQLite INSERT OR REPLACE
@@ -41,6 +41,26 @@ func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
 		p.notify = "\n\tPERFORM pg_notify('" + t.Channel() + "', '" + t.Queue + "');"
 	}
 	return t.data.trigger(p), nil
+}
+
+// DropTrigger returns the statements that take away what those of Trigger, with the same arguments, have made. Rows
+// that were written stay.
+func (t *Table) DropTrigger(table, keyColumn string) ([]string, error) {
+	made, err := t.Trigger(table, keyColumn)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, s := range made {
+		if strings.HasPrefix(s, "DROP TRIGGER") {
+			all = append(all, s)
+		}
+	}
+	if t.Dialect == PostgreSQL {
+		name := t.triggerName(table, keyColumn)
+		all = append(all, "DROP FUNCTION IF EXISTS "+name+"_row()", "DROP FUNCTION IF EXISTS "+name+"_truncate()")
+	}
+	return all, nil
 }
 
 // triggerName is what the names of triggers and functions begin with: short enough that the
@@ -67,7 +87,7 @@ func postgresTrigger(p triggerParts) []string {
 		return `(SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = '` + table + `'::regclass)`
 	}
 	function := func(kind, body string) string {
-		return p.text(`DO $make$ BEGIN EXECUTE format($text$CREATE OR REPLACE FUNCTION {name}_` + kind + `() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		return p.text(`DO $make$ BEGIN PERFORM checked.{column}::text FROM {table} AS checked LIMIT 0; EXECUTE format($text$CREATE OR REPLACE FUNCTION {name}_` + kind + `() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 ` + body + `
 	RETURN NULL;
 END $$$text$, ` + found("{t}") + `, ` + found("{table}") + `); END $make$`)
@@ -92,7 +112,7 @@ func sqliteTrigger(p triggerParts) []string {
 	insert := func(row string) string {
 		return `INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(` + row + `.{column} AS TEXT) WHERE ` + row + `.{column} <> '';`
 	}
-	var all []string
+	all := []string{p.text(`SELECT {column} FROM {table} LIMIT 0`)} // it fails if there is no such column: the triggers would, at each change
 	for _, k := range []struct{ kind, event, do string }{
 		{"insert", "INSERT", insert("NEW")},
 		{"update", "UPDATE", insert("NEW") + ` INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(OLD.{column} AS TEXT) WHERE OLD.{column} <> '' AND OLD.{column} IS NOT NEW.{column};`},

@@ -123,11 +123,17 @@ func keysOnly(to *Table, changed []string) (*batch, error) {
 	return b, nil
 }
 
+var errNoTransaction = errors.New("outbox: the transaction is nil")
+
 // inside refuses what is no transaction.
 func inside(tx Execer) error {
-	switch tx.(type) {
+	switch tx := tx.(type) {
 	case nil:
-		return errors.New("outbox: the transaction is nil")
+		return errNoTransaction
+	case *sql.Tx:
+		if tx == nil {
+			return errNoTransaction
+		}
 	case *sql.DB:
 		return errors.New("outbox: a *sql.DB is no transaction: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity")
 	}
@@ -144,7 +150,14 @@ func (t *Table) checkKey(raw string) error {
 	case strings.IndexByte(raw, 0) >= 0:
 		return errors.New("the key has a zero byte, which a database does not keep in text")
 	}
-	return keys.Validate(t.key(raw))
+	err := keys.Validate(t.key(raw))
+	switch {
+	case err != nil && t.Key == nil:
+		return fmt.Errorf("%w. If raw keys may be anything, set Table.Key to keys.Encode", err)
+	case err != nil:
+		return fmt.Errorf("Table.Key made %q of it: %w", t.key(raw), err)
+	}
+	return nil
 }
 
 // batch is what a statement inserts.
@@ -183,7 +196,7 @@ func appendAction[T any](to *Table, b *batch, action *models.IndexDocumentsActio
 		return raw, err
 	}
 	if key := to.key(raw); key != written {
-		return raw, fmt.Errorf("the key of the document is %q, and Table.Key makes %q of its raw key", written, key)
+		return raw, fmt.Errorf("the key of the document is %q, and Table.Key makes %q of its raw key %q: the document has to hold what Table.Key makes, and RawKey has to return what it is made of", written, key, raw)
 	}
 	if action.Type == models.ActionTypeDelete {
 		b.add(raw, action.Type, nil)
@@ -292,7 +305,7 @@ func (t *Table) write(ctx context.Context, tx Execer, class uint8, b *batch) err
 		args = append(args, t.data.lists.records(b.keys, b.ops, b.bodies)...)
 	}
 	_, err := tx.ExecContext(ctx, query, args...)
-	if err != nil {
+	if t.explain(&err); err != nil {
 		return fmt.Errorf("outbox: writing to %q: %w", t.Queue, err)
 	}
 	return nil

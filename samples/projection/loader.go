@@ -44,7 +44,7 @@ type loader struct {
 
 // load is for outbox.Load.
 func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[Hotel], error) {
-	// One transaction, so the parts of a document are of the same moment.
+	// One transaction, so the parts of a document are of the same moment: on PostgreSQL add Isolation: sql.LevelRepeatableRead.
 	tx, err := l.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumen
 		if err := rows.Scan(&id, &r.ID, &r.Kind, &r.Price); err != nil {
 			return err
 		}
-		h := hotels[id] // a foreign key says that it is there
+		h := hotels[id] // a foreign key says that it is there, and the snapshot is the same
 		if h.Rooms = append(h.Rooms, r); len(h.Rooms) == 1 || r.Price < h.Cheapest {
 			h.Cheapest = r.Price
 		}

@@ -89,6 +89,9 @@ func (l *Listener) add(table *outbox.Table) error {
 	if _, err := outbox.BuildInsertKeys(table); err != nil { // checks it
 		return err
 	}
+	if !table.Notify { // others may notify for it
+		l.logger.Warn("outboxpgx: Table.Notify is off: unless somebody else notifies, relays find rows after IdlePoll only", "queue", table.Queue)
+	}
 	channel := table.Channel()
 	if len(channel) > maxChannel {
 		return fmt.Errorf("table %q: the name of the channel, %q, is longer than the %d bytes that PostgreSQL allows: use a shorter Prefix", table.Queue, channel, maxChannel)

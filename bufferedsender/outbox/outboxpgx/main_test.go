@@ -45,7 +45,7 @@ func newDatabase(t *testing.T, settings string) database {
 }
 
 func table(queue string) *outbox.Table {
-	return &outbox.Table{Dialect: outbox.PostgreSQL, Queue: queue}
+	return &outbox.Table{Dialect: outbox.PostgreSQL, Queue: queue, Notify: true}
 }
 
 // stored is a row as it is in the table, but for its number and its time.

@@ -1,0 +1,53 @@
+package outbox
+
+import (
+	"log/slog"
+	"time"
+)
+
+// trouble is work of a kind that fails. It is told of when it begins, when the error becomes another
+// one, each troubleEvery, and when it is over.
+type trouble struct {
+	err  error // nil: it works
+	told time.Time
+	what string
+}
+
+const troubleEvery = 5 * time.Minute
+
+// fails notes that work of a kind has failed.
+func (l *loop) fails(k kind, level slog.Level, what string, err error) {
+	t, now := &l.troubles[k], time.Now()
+	if t.err == nil || t.err.Error() != err.Error() || now.Sub(t.told) >= troubleEvery {
+		l.r.log(level, what, err)
+		t.told = now
+	}
+	t.err, t.what = err, what
+	l.r.trouble.Store(&troubled{what, err})
+}
+
+// works notes that work of a kind has succeeded.
+func (l *loop) works(k kind) {
+	t := &l.troubles[k]
+	if t.err == nil {
+		return
+	}
+	l.r.opts.Logger.Info("outbox: this is over: "+t.what, "queue", l.r.table.Queue)
+	*t = trouble{}
+	for i := range l.troubles {
+		if t := &l.troubles[i]; t.err != nil {
+			l.r.trouble.Store(&troubled{t.what, t.err})
+			return
+		}
+	}
+	l.r.trouble.Store(nil)
+}
+
+// troubled is a trouble for Ready.
+type troubled struct {
+	what string
+	err  error
+}
+
+func (t *troubled) Error() string { return "outbox: " + t.what + ": " + t.err.Error() }
+func (t *troubled) Unwrap() error { return t.err }

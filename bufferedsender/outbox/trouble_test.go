@@ -1,0 +1,136 @@
+package outbox
+
+import (
+	"bytes"
+	"database/sql"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+)
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// Whoever has all connections of the pool keeps the relay from working: it says so, and when that is over.
+func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
+	db := newPostgres(t)
+	config, err := pgxpool.ParseConfig(db.url)
+	require.NoError(t, err)
+	config.MaxConns = 2
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	small := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() { require.NoError(t, small.Close()) })
+	table, to, log := &Table{Dialect: PostgreSQL, Queue: "q"}, newScripted(), new(lockedBuffer)
+	r := tryRelay(t, database{small, PostgreSQL, db.url}, table, to, RelayOptions{Logger: logTo(log)})
+	soon(t, "it works", func() bool { return r.Ready() == nil })
+	taken, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return r.Ready() != nil }, connPatience+10*time.Second, 20*time.Millisecond)
+	require.ErrorContains(t, r.Ready(), "of which a relay needs four")
+	taken.Release()
+	uploads(t, db, table, gadget{ID: "a"})
+	emptied(t, db, table)
+	soon(t, "it works again", func() bool { return r.Ready() == nil })
+	require.Contains(t, log.String(), "rows cannot be read")
+	require.Contains(t, log.String(), "this is over: rows cannot be read")
+}
+
+func TestSettingsOfSQLiteThatWillHurtAreTold(t *testing.T) {
+	for settings, want := range map[string]string{
+		"": "journal_mode is delete", "?_pragma=journal_mode(WAL)": "busy_timeout is 0",
+		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(1000)": "", ":memory:": "busy_timeout is 0",
+	} {
+		t.Run(settings, func(t *testing.T) {
+			address := "file:" + t.TempDir() + "/db" + settings
+			if settings == ":memory:" {
+				address = settings
+			}
+			db := openPool(t, SQLite, address)
+			db.SetMaxOpenConns(1)
+			require.NoError(t, Migrate(t.Context(), db, SQLite, nil))
+			log := new(lockedBuffer)
+			r := tryRelay(t, database{db, SQLite, address}, &Table{Dialect: SQLite, Queue: "q"}, newScripted(), RelayOptions{Logger: logTo(log)})
+			soon(t, "it works", func() bool { return r.Ready() == nil })
+			if want == "" {
+				require.Empty(t, log.String())
+			}
+			require.Contains(t, log.String(), want)
+		})
+	}
+}
+
+func TestTablesThatAreNotThereAreToldWithWhatToDo(t *testing.T) {
+	bareBoth(t, func(t *testing.T, db database) {
+		ctx, table := t.Context(), &Table{Dialect: db.dialect, Queue: "q"}
+		for what, call := range map[string]func() error{
+			"Pause":       func() error { return table.Pause(ctx, db) },
+			"Lag":         func() error { _, err := table.Lag(ctx, db); return err },
+			"Contains":    func() error { _, err := table.Contains(ctx, db, "k"); return err },
+			"Purge":       func() error { _, err := table.Purge(ctx, db, "k"); return err },
+			"DeadLetters": func() error { _, err := table.DeadLetters(ctx, db, 0, 1); return err },
+			"Retry":       func() error { return table.Retry(ctx, db, 1) },
+			"Discard":     func() error { _, err := table.Discard(ctx, db, 1); return err },
+			"Tombstones":  func() error { _, err := table.Tombstones(ctx, db, "k"); return err },
+			"WriteKeys": func() error {
+				tx, err := db.BeginTx(ctx, nil)
+				require.NoError(t, err)
+				defer func() { _ = tx.Rollback() }()
+				return WriteKeys(ctx, tx, table, "k")
+			},
+		} {
+			err := call()
+			require.ErrorIs(t, err, ErrSchema, what)
+			require.ErrorContains(t, err, "call outbox.Migrate", what)
+		}
+		var none *sql.Tx
+		require.ErrorContains(t, WriteKeys(ctx, none, table, "k"), "the transaction is nil")
+	})
+}
+
+func TestATriggerOnAColumnThatIsNotThereIsRefusedAndOneCanBeTakenAway(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		table := &Table{Dialect: db.dialect, Queue: "q"}
+		db.exec(t, `CREATE TABLE app (id text PRIMARY KEY, v integer)`)
+		typo, err := table.Trigger("app", "idd")
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), typo[0])
+		require.ErrorContains(t, err, "idd")
+		db.exec(t, `INSERT INTO app VALUES ('a', 1)`)
+		require.Empty(t, rowsOf(t, db, "q"))
+		made, err := table.Trigger("app", "id")
+		require.NoError(t, err)
+		db.exec(t, made...)
+		gone, err := table.DropTrigger("app", "id")
+		require.NoError(t, err)
+		db.exec(t, `UPDATE app SET v = 2`)
+		db.exec(t, append(gone, gone...)...)
+		db.exec(t, `UPDATE app SET v = 3`, `DELETE FROM app`)
+		require.Len(t, rowsOf(t, db, "q"), 1)
+		if db.dialect == PostgreSQL {
+			var left int
+			require.NoError(t, one(t.Context(), db, &left, `SELECT count(*) FROM pg_proc WHERE proname LIKE 'azsearch%'`))
+			require.Zero(t, left)
+		}
+	})
+}
