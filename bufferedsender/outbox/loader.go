@@ -24,8 +24,8 @@ type loaded struct {
 // from the index. So it has to read from the database itself, and not from a replica that may
 // be behind, and has to return an error if it cannot. After an error, such as one about a row of which no
 // document can be made, it is asked again for half of the keys, and so on: a key that it fails for alone waits alone, and
-// is asked for after a second, then after two, up to five minutes. If it goes on failing whatever it is asked for, all
-// keys wait, up to a minute. What it returns for other keys is an error. It is called on a goroutine of the relay, one call at a time.
+// is asked for after a second, then after two, up to five minutes. While it fails whatever it is asked for, it is asked for
+// one key a second. What it returns for other keys is an error. It is called on a goroutine of the relay, one call at a time.
 func Load[T any](load func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)) Loader {
 	if load == nil {
 		return Loader{}

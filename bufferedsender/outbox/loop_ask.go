@@ -66,8 +66,8 @@ func (l *loop) loadDone(flights []*flight, keys []string, found map[string]loade
 const probes = 12
 
 // loadFailed finds out which keys a Loader fails for, by asking for half of them: one that is alone waits alone.
-// If it fails for every one that it is asked for, all keys wait, and ever longer: a database that is down is not asked
-// for each.
+// If it fails whatever it is asked for, it is asked for one key a second: a database that is down is not asked for
+// each.
 func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 	if l.asking.Err() != nil { // it has been stopped
 		for _, f := range flights {
@@ -91,8 +91,8 @@ func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 		return
 	}
 	l.toLoad = nil
-	l.loadAt = now.Add(min(backOff(l.loadsFailed-probes), time.Minute))
-	l.fails(kindLoad, slog.LevelError, "the Loader has failed again and again: its keys wait", err)
+	l.loadAt = now.Add(time.Second)
+	l.fails(kindLoad, slog.LevelError, "the Loader has failed again and again: it is asked for one key a second", err)
 	for _, f := range flights { // others may go on
 		l.desk.wait(f, l.loadAt)
 	}

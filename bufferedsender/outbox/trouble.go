@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// trouble is work of a kind that fails. It is told of when it begins, when the error becomes another
-// one, each troubleEvery, and when it is over.
+// trouble is work of a kind that fails. It is told of when it begins and when it is over, and also when the error
+// becomes another one; of the same error not more than each troubleEvery.
 type trouble struct {
-	err  error // nil: it works
-	told time.Time
 	what string
+	err  error // nil: it works
+	said string
+	at   time.Time
+	told bool // and not that it is over
 }
 
 const troubleEvery = 5 * time.Minute
@@ -18,11 +20,11 @@ const troubleEvery = 5 * time.Minute
 // fails notes that work of a kind has failed.
 func (l *loop) fails(k kind, level slog.Level, what string, err error) {
 	t, now := &l.troubles[k], time.Now()
-	if t.err == nil || t.err.Error() != err.Error() || now.Sub(t.told) >= troubleEvery {
+	if t.said != err.Error() || now.Sub(t.at) >= troubleEvery {
 		l.r.log(level, what, err)
-		t.told = now
+		t.said, t.at, t.told = err.Error(), now, true
 	}
-	t.err, t.what = err, what
+	t.what, t.err = what, err
 	l.r.trouble.Store(&troubled{what, err})
 }
 
@@ -32,8 +34,10 @@ func (l *loop) works(k kind) {
 	if t.err == nil {
 		return
 	}
-	l.r.opts.Logger.Info("outbox: this is over: "+t.what, "queue", l.r.table.Queue)
-	*t = trouble{}
+	if t.told {
+		l.r.opts.Logger.Info("outbox: this is over: "+t.what, "queue", l.r.table.Queue)
+	}
+	t.err, t.told = nil, false
 	for i := range l.troubles {
 		if t := &l.troubles[i]; t.err != nil {
 			l.r.trouble.Store(&troubled{t.what, t.err})
