@@ -45,7 +45,6 @@ func TestWhatIsComparedIsOfTheSameRound(t *testing.T) {
 	assert.Equal(t, []figure{{cpuFigure + ", to River", 0.5}, {rateFigure + ", to River", 3}},
 		row{}.compare([]figure{{cpuFigure, 5}, {rateFigure, 600}, {"p99 ms", 1}}, "River", with))
 	assert.Empty(t, row{}.compare(with, "", nil))
-	assert.Contains(t, row{adds: true}.compare([]figure{{cpuFigure, 12}}, "nothing", with), figure{cpuFigure + ", above nothing", 2})
 }
 
 func TestWhatALoggerIsToldIsAnError(t *testing.T) {

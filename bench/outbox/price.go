@@ -19,53 +19,60 @@ import (
 const (
 	callers  = 4
 	entities = 20_000
+	turns    = 20
 )
 
 // Transactions are begun, have their statements and are committed, each of which is a round trip. In a batch all
-// statements are one.
+// statements are one. Each is measured in turns with the same one without what it adds, which changes an entity in
+// another table.
 var prices = []contestant{
-	{name: "batch", measure: inPgx(bare, batched(nil))},
-	{name: "batch, outboxpgx.Queue", anchor: "batch", measure: inPgx(bare, batched(queued))},
-	{name: "batch, naive INSERT", anchor: "batch", measure: inPgx(bare, batched(naiveQueued))},
-	{name: "batch, trigger", anchor: "batch", measure: inPgx(triggered(false), batched(nil))},
-	{name: "batch, trigger that notifies", anchor: "batch", measure: inPgx(triggered(true), batched(nil))},
+	{name: "batch, outboxpgx.Queue", measure: inPgx(noTrigger, batched(queued), batched(nil))},
+	{name: "batch, naive INSERT", measure: inPgx(noTrigger, batched(naiveQueued), batched(nil))},
+	{name: "batch, trigger", measure: inPgx(trigger(false), batched(nil), batched(nil))},
+	{name: "batch, trigger that notifies", measure: inPgx(trigger(true), batched(nil), batched(nil))},
 
-	{name: "statement", measure: inPgx(bare, always(upsert))},
-	{name: "statement, outboxpgx.Write", anchor: "statement", measure: inPgx(bare, written)},
-	{name: "statement, naive INSERT", anchor: "statement", measure: inPgx(bare, always(naive))},
-	{name: "statement, River InsertTx", anchor: "statement", measure: inPgx(bare, riverInserts)},
+	{name: "statement, outboxpgx.Write", measure: inPgx(noTrigger, written, always(change))},
+	{name: "statement, naive INSERT", measure: inPgx(noTrigger, always(naive), always(change))},
+	{name: "statement, River InsertTx", measure: inPgx(noTrigger, riverInserts, always(change))},
 
-	{name: "database/sql", measure: inSQL(sqlUpsert)},
-	{name: "database/sql, outbox.Write", anchor: "database/sql", measure: inSQL(sqlWritten)},
-	{name: "database/sql, naive INSERT", anchor: "database/sql", measure: inSQL(sqlNaive)},
+	{name: "database/sql, outbox.Write", measure: inSQL(sqlWritten)},
+	{name: "database/sql, naive INSERT", measure: inSQL(sqlNaive)},
 }
 
+const insertNaive = `INSERT INTO naive (key, op, body) VALUES ($1, $2, $3)`
+
+// changeIn is the statement that changes an entity of a table.
+func changeIn(table string) string {
+	return `UPDATE ` + table + ` SET name = $2, stars = $3, text = $4 WHERE id = $1`
+}
+
+// The tables of entities: triggers are on one of them.
 const (
-	upsertEntity = `INSERT INTO entity (id, name, stars, text) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, stars = excluded.stars, text = excluded.text`
-	insertNaive = `INSERT INTO naive (key, op, body) VALUES ($1, $2, $3)`
+	entity = "entity"
+	plain  = "plain"
 )
 
-// pgxWay makes what a transaction does, in a database.
-type pgxWay func(ctx context.Context, l *place) (func(ctx context.Context, tx pgx.Tx, d document) error, error)
+// pgxTransaction does what is in a transaction, with an entity of a table.
+type pgxTransaction func(ctx context.Context, tx pgx.Tx, table string, d document) error
 
-func always(do func(ctx context.Context, tx pgx.Tx, d document) error) pgxWay {
-	return func(context.Context, *place) (func(ctx context.Context, tx pgx.Tx, d document) error, error) {
-		return do, nil
-	}
+// pgxWay makes one, in a database.
+type pgxWay func(ctx context.Context, l *place) (pgxTransaction, error)
+
+func always(do pgxTransaction) pgxWay {
+	return func(context.Context, *place) (pgxTransaction, error) { return do, nil }
 }
 
 func hotels() *outbox.Table {
 	return &outbox.Table{Dialect: outbox.PostgreSQL, Queue: queue, Notify: true}
 }
 
-func upsert(ctx context.Context, tx pgx.Tx, d document) error {
-	_, err := tx.Exec(ctx, upsertEntity, d.ID, d.Name, d.Stars, d.Text)
+func change(ctx context.Context, tx pgx.Tx, table string, d document) error {
+	_, err := tx.Exec(ctx, changeIn(table), d.ID, d.Name, d.Stars, d.Text)
 	return err
 }
 
-func naive(ctx context.Context, tx pgx.Tx, d document) error {
-	if err := upsert(ctx, tx, d); err != nil {
+func naive(ctx context.Context, tx pgx.Tx, table string, d document) error {
+	if err := change(ctx, tx, table, d); err != nil {
 		return err
 	}
 	body, err := json.Marshal(&d)
@@ -76,22 +83,22 @@ func naive(ctx context.Context, tx pgx.Tx, d document) error {
 	return err
 }
 
-func written(context.Context, *place) (func(ctx context.Context, tx pgx.Tx, d document) error, error) {
+func written(context.Context, *place) (pgxTransaction, error) {
 	to := hotels()
-	return func(ctx context.Context, tx pgx.Tx, d document) error {
-		if err := upsert(ctx, tx, d); err != nil {
+	return func(ctx context.Context, tx pgx.Tx, table string, d document) error {
+		if err := change(ctx, tx, table, d); err != nil {
 			return err
 		}
 		return outboxpgx.Write(ctx, tx, to, models.UploadAction(d))
 	}, nil
 }
 
-// batched sends the upsert, and what more adds.
+// batched sends the change, and what more adds.
 func batched(more func(batch *pgx.Batch, to *outbox.Table, d document) error) pgxWay {
 	to := hotels()
-	return always(func(ctx context.Context, tx pgx.Tx, d document) error {
+	return always(func(ctx context.Context, tx pgx.Tx, table string, d document) error {
 		batch := &pgx.Batch{}
-		batch.Queue(upsertEntity, d.ID, d.Name, d.Stars, d.Text)
+		batch.Queue(changeIn(table), d.ID, d.Name, d.Stars, d.Text)
 		if more != nil {
 			if err := more(batch, to, d); err != nil {
 				return err
@@ -111,12 +118,12 @@ func naiveQueued(batch *pgx.Batch, _ *outbox.Table, d document) error {
 	return err
 }
 
-func bare(context.Context, *place, *sql.DB) error { return nil }
+func noTrigger(context.Context, *place) error { return nil }
 
-func triggered(notify bool) func(ctx context.Context, l *place, _ *sql.DB) error {
-	return func(ctx context.Context, l *place, _ *sql.DB) error {
+func trigger(notify bool) func(ctx context.Context, l *place) error {
+	return func(ctx context.Context, l *place) error {
 		to := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: queue, Notify: notify}
-		statements, err := to.Trigger("entity", "id")
+		statements, err := to.Trigger(entity, "id")
 		if err != nil {
 			return err
 		}
@@ -131,10 +138,14 @@ func market(ctx context.Context, p *plan) (*place, *sql.DB, error) {
 		return nil, nil, err
 	}
 	db, _, err := outboxIn(ctx, l)
+	for _, table := range []string{entity, plain} {
+		if err == nil {
+			err = l.exec(ctx, `CREATE TABLE `+table+` (id text PRIMARY KEY, name text NOT NULL, stars integer NOT NULL, text text NOT NULL)`,
+				fmt.Sprintf(`INSERT INTO %s SELECT 'hotel-' || lpad(i::text, 12, '0'), 'Hotel ' || i, 1, repeat(md5(i::text), 18) FROM generate_series(0, %d) i`, table, entities-1))
+		}
+	}
 	if err == nil {
-		err = l.exec(ctx, `CREATE TABLE entity (id text PRIMARY KEY, name text NOT NULL, stars integer NOT NULL, text text NOT NULL)`,
-			`CREATE TABLE naive (seq bigserial PRIMARY KEY, key text NOT NULL, op text NOT NULL, body text)`,
-			fmt.Sprintf(`INSERT INTO entity SELECT 'hotel-' || lpad(i::text, 12, '0'), 'Hotel ' || i, 1, repeat(md5(i::text), 18) FROM generate_series(0, %d) i`, entities-1))
+		err = l.exec(ctx, `CREATE TABLE naive (seq bigserial PRIMARY KEY, key text NOT NULL, op text NOT NULL, body text)`, `VACUUM ANALYZE`)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, l.drop(ctx))
@@ -144,15 +155,17 @@ func market(ctx context.Context, p *plan) (*place, *sql.DB, error) {
 	return l, db, nil
 }
 
-// trade has callers do so many transactions, each on entities of its own, and some more before the clock starts.
-func (l *place) trade(ctx context.Context, n int, do func(d document) error) ([]figure, error) {
+// trade has callers do so many transactions each with and without what is measured, in slices by turns: what disturbs
+// the machine disturbs both. Each caller has entities of its own, and does some transactions before the clock starts.
+func (l *place) trade(ctx context.Context, n int, with, without func(d document) error) ([]figure, error) {
 	all := documents(0, 1000)
-	each := func(n int) error {
+	done := 0
+	each := func(n int, do func(d document) error) error {
 		errs := make([]error, callers)
 		var wg sync.WaitGroup
 		for c := range callers {
 			wg.Go(func() {
-				for i := 0; i < n/callers && errs[c] == nil; i++ {
+				for i := done; i < done+n/callers && errs[c] == nil; i++ {
 					d := all[i%len(all)]
 					d.ID = key((i*callers*7919 + c) % entities)
 					errs[c] = do(d)
@@ -160,35 +173,53 @@ func (l *place) trade(ctx context.Context, n int, do func(d document) error) ([]
 			})
 		}
 		wg.Wait()
+		done += n / callers
 		return errors.Join(errs...)
 	}
-	if err := each(100 * callers); err != nil {
+	if err := errors.Join(each(100*callers, without), each(100*callers, with)); err != nil {
 		return nil, err
 	}
-	m, err := l.start(ctx)
-	if err != nil {
-		return nil, err
+	slice := max(n/turns/callers, 1) * callers
+	var sums [2][]figure
+	for i := range 2 * turns {
+		do := [...]func(d document) error{without, with}[i%2]
+		m, err := l.start(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := each(slice, do); err != nil {
+			return nil, err
+		}
+		figures, err := m.stop(ctx, slice)
+		if err != nil {
+			return nil, err
+		}
+		if sums[i%2] == nil {
+			sums[i%2] = make([]figure, len(figures))
+		}
+		for j, f := range figures {
+			sums[i%2][j] = figure{f.name, sums[i%2][j].value + f.value/turns}
+		}
 	}
-	if err := each(n); err != nil {
-		return nil, err
+	figures := sums[1]
+	for i, f := range sums[0] {
+		if f.name == cpuFigure {
+			figures = append(figures, figure{f.name + ", without", f.value}, figure{f.name + ", more", figures[i].value - f.value}, figure{f.name + ", to that without", figures[i].value / f.value})
+		}
 	}
-	return m.stop(ctx, n)
+	return figures, nil
 }
 
 func transactions(p *plan) int { return p.scaled(4000, 20) * callers }
 
-func inPgx(prepare func(ctx context.Context, l *place, db *sql.DB) error, way pgxWay) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
+func inPgx(prepare func(ctx context.Context, l *place) error, with, without pgxWay) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		l, db, err := market(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, db.Close(), l.drop(ctx)) }()
-		if err := prepare(ctx, l, db); err != nil {
-			return nil, err
-		}
-		do, err := way(ctx, l)
-		if err != nil {
+		if err := prepare(ctx, l); err != nil {
 			return nil, err
 		}
 		config, err := pgxpool.ParseConfig(l.url)
@@ -201,28 +232,34 @@ func inPgx(prepare func(ctx context.Context, l *place, db *sql.DB) error, way pg
 			return nil, err
 		}
 		defer pool.Close()
-		return l.trade(ctx, transactions(p), func(d document) error {
-			return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return do(ctx, tx, d) })
-		})
+		side := func(way pgxWay, table string) (func(d document) error, error) {
+			do, err := way(ctx, l)
+			return func(d document) error {
+				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return do(ctx, tx, table, d) })
+			}, err
+		}
+		a, err := side(with, entity)
+		if err != nil {
+			return nil, err
+		}
+		b, err := side(without, plain)
+		if err != nil {
+			return nil, err
+		}
+		return l.trade(ctx, transactions(p), a, b)
 	}
 }
 
-func sqlUpsert(ctx context.Context, tx *sql.Tx, _ *outbox.Table, d document) error {
-	_, err := tx.ExecContext(ctx, upsertEntity, d.ID, d.Name, d.Stars, d.Text)
+func sqlChange(ctx context.Context, tx *sql.Tx, table string, d document) error {
+	_, err := tx.ExecContext(ctx, changeIn(table), d.ID, d.Name, d.Stars, d.Text)
 	return err
 }
 
 func sqlWritten(ctx context.Context, tx *sql.Tx, to *outbox.Table, d document) error {
-	if err := sqlUpsert(ctx, tx, to, d); err != nil {
-		return err
-	}
 	return outbox.Write(ctx, tx, to, models.UploadAction(d))
 }
 
-func sqlNaive(ctx context.Context, tx *sql.Tx, to *outbox.Table, d document) error {
-	if err := sqlUpsert(ctx, tx, to, d); err != nil {
-		return err
-	}
+func sqlNaive(ctx context.Context, tx *sql.Tx, _ *outbox.Table, d document) error {
 	body, err := json.Marshal(&d)
 	if err != nil {
 		return err
@@ -231,7 +268,7 @@ func sqlNaive(ctx context.Context, tx *sql.Tx, to *outbox.Table, d document) err
 	return err
 }
 
-func inSQL(do func(ctx context.Context, tx *sql.Tx, to *outbox.Table, d document) error) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
+func inSQL(more func(ctx context.Context, tx *sql.Tx, to *outbox.Table, d document) error) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		l, db, err := market(ctx, p)
 		if err != nil {
@@ -240,7 +277,14 @@ func inSQL(do func(ctx context.Context, tx *sql.Tx, to *outbox.Table, d document
 		defer func() { err = errors.Join(err, db.Close(), l.drop(ctx)) }()
 		to := hotels()
 		return l.trade(ctx, transactions(p), func(d document) error {
-			return inTransaction(ctx, db, func(tx *sql.Tx) error { return do(ctx, tx, to, d) })
+			return inTransaction(ctx, db, func(tx *sql.Tx) error {
+				if err := sqlChange(ctx, tx, entity, d); err != nil {
+					return err
+				}
+				return more(ctx, tx, to, d)
+			})
+		}, func(d document) error {
+			return inTransaction(ctx, db, func(tx *sql.Tx) error { return sqlChange(ctx, tx, plain, d) })
 		})
 	}
 }

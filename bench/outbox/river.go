@@ -98,7 +98,7 @@ func riverWorks(ctx context.Context, p *plan, _ string) (figures []figure, err e
 }
 
 // riverInserts are jobs that are inserted in the caller's transaction.
-func riverInserts(ctx context.Context, l *place) (func(ctx context.Context, tx pgx.Tx, d document) error, error) {
+func riverInserts(ctx context.Context, l *place) (pgxTransaction, error) {
 	pool, err := riverIn(ctx, l)
 	if pool != nil {
 		defer pool.Close()
@@ -107,8 +107,8 @@ func riverInserts(ctx context.Context, l *place) (func(ctx context.Context, tx p
 		return nil, err
 	}
 	client, err := river.NewClient(riverpgxv5.New(nil), &river.Config{})
-	return func(ctx context.Context, tx pgx.Tx, d document) error {
-		if err := upsert(ctx, tx, d); err != nil {
+	return func(ctx context.Context, tx pgx.Tx, table string, d document) error {
+		if err := change(ctx, tx, table, d); err != nil {
 			return err
 		}
 		_, err := client.InsertTx(ctx, tx, job(d), nil)

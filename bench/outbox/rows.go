@@ -8,7 +8,6 @@ type row struct {
 	contestants []contestant
 	once        bool // several rounds would say no more
 	postgres    bool
-	adds        bool // contestants do what their anchors do, and more
 }
 
 // contestant is one way to do it.
@@ -33,7 +32,7 @@ const (
 var rows = []row{
 	{name: "relay", what: "650 bytes a row, all written beforehand: read, sent to a sink that answers at once, deleted", contestants: relays, postgres: true},
 	{name: "held", what: "rows are written while the relay runs; REPEATABLE READ: a transaction elsewhere that has read something is open all the time", contestants: held, postgres: true},
-	{name: "price", what: "transactions on four connections, each an entity of 650 bytes and what tells the index of it", contestants: prices, postgres: true, adds: true},
+	{name: "price", what: "transactions on four connections, each changes an entity of 650 bytes; with what tells the index of it, and without, in turns", contestants: prices, postgres: true},
 	{name: "sqlite", what: "rows of 650 bytes, 100 a transaction in, and out again", contestants: trips},
 	{name: "drivers", what: "the same by the driver of SQLite, rows first in and then out", contestants: drivers},
 	{name: "latency", what: "ms from the commit of a lone transaction until it is applied by a service 50 ms away", contestants: latencies, once: true, postgres: true},
@@ -53,9 +52,6 @@ func (r row) compare(figures []figure, anchor string, with []figure) (ratios []f
 		for _, w := range with {
 			if w.name == f.name && w.value > 0 && (f.name == cpuFigure || f.name == rateFigure) {
 				ratios = append(ratios, figure{f.name + ", to " + anchor, f.value / w.value})
-				if r.adds && f.name == cpuFigure {
-					ratios = append(ratios, figure{f.name + ", above " + anchor, f.value - w.value})
-				}
 			}
 		}
 	}
