@@ -306,3 +306,37 @@ func TestPartitionsAreMadeOfAllOrNothing(t *testing.T) {
 	rows := rowsOf(t, r.db, "entities")
 	require.Len(t, rows, 1)
 }
+
+// as makes a role with rights, and opens the database as it.
+func (db database) as(t testing.TB, rights ...string) (role string, app database) {
+	t.Helper()
+	role = fmt.Sprintf("app_%d", time.Now().UnixNano())
+	db.exec(t, `CREATE ROLE `+role+` LOGIN`)
+	t.Cleanup(func() {
+		_, err := db.ExecContext(context.Background(), `DROP OWNED BY `+role)
+		require.NoError(t, err)
+		_, err = db.ExecContext(context.Background(), `DROP ROLE `+role)
+		require.NoError(t, err)
+	})
+	for _, s := range rights {
+		db.exec(t, s+` TO `+role)
+	}
+	address, err := url.Parse(db.url)
+	require.NoError(t, err)
+	address.User = url.User(role)
+	return role, database{openPool(t, PostgreSQL, address.String()), PostgreSQL, address.String()}
+}
+
+// Policies of the table say who sees its rows; a partition that has none of its own shows nothing, and TRUNCATE does not ask.
+func TestRowsThatPoliciesHideAreNoReasonToEmptyAPartition(t *testing.T) {
+	r := newRig(t, newRotating(t))
+	r.fill(t, 1, "k7")
+	r.db.turned(t, 3)
+	_, app := r.db.as(t, `GRANT ALL ON ALL TABLES IN SCHEMA public`)
+	r.db.exec(t, `ALTER TABLE azsearch_outbox_r1 ENABLE ROW LEVEL SECURITY`)
+	err := onConn(t.Context(), app.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) })
+	require.ErrorContains(t, err, "row-level security")
+	var left int
+	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k7'`))
+	require.Equal(t, 1, left)
+}
