@@ -133,12 +133,16 @@ func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, leaf := range leaves {
-		if err := emptyLeaf(ctx, c, text, leaf, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("the partition %s: %w", text(leaf), err)
+		if err := emptyLeaf(ctx, c, text, leaf, 50*time.Millisecond); err != nil { // who is writing to one has not written to all
+			errs = append(errs, fmt.Errorf("the partition %s: %w", text(leaf), err))
+			if _, err := c.ExecContext(ctx, `ROLLBACK`); err != nil {
+				break
+			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // emptyLeaf looks whether a partition has rows, for as long as that takes, and then again while nobody else can
@@ -159,7 +163,7 @@ func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf 
 		text(`LOCK TABLE ` + leaf + ` IN ACCESS EXCLUSIVE MODE`),
 	} {
 		if _, err := c.ExecContext(ctx, s); err != nil {
-			return err // and the connection is dropped
+			return err
 		}
 	}
 	if err := one(ctx, c, &has, rows); err != nil {

@@ -340,3 +340,19 @@ func TestRowsThatPoliciesHideAreNoReasonToEmptyAPartition(t *testing.T) {
 	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k7'`))
 	require.Equal(t, 1, left)
 }
+
+func TestAnOpenTransactionThatWroteToAPartitionKeepsOnlyThatOne(t *testing.T) {
+	r := newRig(t, newRotating(t))
+	r.fill(t, 1)
+	r.fill(t, 2)
+	r.db.turned(t, 3)
+	tx := r.begin(t)
+	_, err := tx.ExecContext(t.Context(), `INSERT INTO azsearch_outbox (queue, key, part) VALUES ('entities', 'k', 1)`)
+	require.NoError(t, err)
+	require.Equal(t, "55P03", sqlState(r.emptied(t)))
+	require.Zero(t, r.db.sizes(t)[2])
+	require.NoError(t, tx.Commit())
+	var left int
+	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k'`))
+	require.Equal(t, 1, left)
+}
