@@ -114,8 +114,8 @@ func (p plan) turn(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// emptyRing truncates partitions that are not written to and have no rows, only what deleted ones have left. It
-// does nothing if there are no partitions.
+// emptyRing truncates partitions that are not written to, also not next, and have no rows, only what deleted ones have
+// left. It does nothing if there are no partitions.
 func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error {
 	var part string
 	if err := one(ctx, c, &part, text(ringPart)); errors.Is(err, sql.ErrNoRows) {
@@ -123,19 +123,21 @@ func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error
 	} else if err != nil {
 		return err
 	}
-	var leaves []string
+	rests := func(n any) string { return fmt.Sprintf(`(%v + %d - %s) %% %[2]d > 1`, n, ringLeaves, part) }
+	var leaves []int
 	err := each(ctx, c, func(rows *sql.Rows) error {
 		var n int
 		err := rows.Scan(&n)
-		leaves = append(leaves, fmt.Sprintf(`{t}_r%d`, n))
+		leaves = append(leaves, n)
 		return err
-	}, text(fmt.Sprintf(`SELECT n FROM generate_series(0, %d) n WHERE n <> %s AND pg_relation_size(to_regclass('{t}_r' || n)) >= %d`, ringLeaves-1, part, ringRest)))
+	}, text(fmt.Sprintf(`SELECT n FROM generate_series(0, %d) n WHERE %s AND pg_relation_size(to_regclass('{t}_r' || n)) >= %d`, ringLeaves-1, rests("n"), ringRest)))
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, leaf := range leaves {
-		if err := emptyLeaf(ctx, c, text, leaf, 50*time.Millisecond); err != nil { // who is writing to one has not written to all
+	for _, n := range leaves {
+		leaf := fmt.Sprintf(`{t}_r%d`, n)
+		if err := emptyLeaf(ctx, c, text, leaf, rests(n), 50*time.Millisecond); err != nil { // who is writing to one has not written to all
 			errs = append(errs, fmt.Errorf("the partition %s: %w", text(leaf), err))
 			if _, err := c.ExecContext(ctx, `ROLLBACK`); err != nil {
 				break
@@ -147,15 +149,16 @@ func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error
 
 // emptyLeaf looks whether a partition has rows, for as long as that takes, and then again while nobody else can
 // write to it: a transaction that had been on its way to it may have committed. Relays wait meanwhile,
-// writers do not: they write to another partition. If somebody is writing to it after all, it gives up soon.
-func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf string, soon time.Duration) error {
-	rows := text(`SELECT EXISTS (SELECT 1 FROM ONLY ` + leaf + `)`)
+// writers do not: they write to another partition, and to the next one before they come to this, for longer than the
+// second look may take. If somebody is writing to it after all, it gives up soon.
+func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf, rests string, soon time.Duration) error {
+	rows := `EXISTS (SELECT 1 FROM ONLY ` + leaf + `)`
 	var has bool
 	began := time.Now()
-	if err := one(ctx, c, &has, rows); err != nil || has {
+	if err := one(ctx, c, &has, text(`SELECT CASE WHEN `+rows+` THEN TRUE ELSE NOT `+rests+` END`)); err != nil || has {
 		return err
 	}
-	patience := max(time.Second, 2*time.Since(began))
+	patience := min(max(time.Second, 2*time.Since(began)), MinRotate-time.Second)
 	for _, s := range []string{
 		`BEGIN ISOLATION LEVEL READ COMMITTED`, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, soon.Milliseconds()),
 		fmt.Sprintf(`SET LOCAL statement_timeout = %d`, (soon + patience).Milliseconds()),
@@ -166,7 +169,7 @@ func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf 
 			return err
 		}
 	}
-	if err := one(ctx, c, &has, rows); err != nil {
+	if err := one(ctx, c, &has, text(`SELECT `+rows)); err != nil {
 		return err
 	}
 	end := `ROLLBACK`

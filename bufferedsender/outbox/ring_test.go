@@ -202,7 +202,7 @@ func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- onConn(context.Background(), r.db.DB, func(c *sql.Conn) error {
-			return emptyLeaf(context.Background(), c, r.table.text, "{t}_r1", 20*time.Second)
+			return emptyLeaf(context.Background(), c, r.table.text, "{t}_r1", "TRUE", 20*time.Second)
 		})
 	}()
 	require.Eventually(t, func() bool {
@@ -355,4 +355,18 @@ func TestAnOpenTransactionThatWroteToAPartitionKeepsOnlyThatOne(t *testing.T) {
 	var left int
 	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k'`))
 	require.Equal(t, 1, left)
+}
+
+// Its turn may come during the second look, and then writers would wait for the end of that.
+func TestThePartitionWhoseTurnComesNextIsNotEmptied(t *testing.T) {
+	r := newRig(t, newRotating(t))
+	r.fill(t, 0)
+	r.fill(t, 3)
+	r.db.turned(t, 3)
+	require.NoError(t, r.emptied(t))
+	require.NotZero(t, r.db.sizes(t)[0])
+	r.db.turned(t, 2)
+	require.NoError(t, r.emptied(t))
+	require.Zero(t, r.db.sizes(t)[0])
+	require.NotZero(t, r.db.sizes(t)[3])
 }
