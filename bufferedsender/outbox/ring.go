@@ -130,7 +130,7 @@ func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error
 		err := rows.Scan(&n)
 		leaves = append(leaves, n)
 		return err
-	}, text(fmt.Sprintf(`SELECT n FROM generate_series(0, %d) n WHERE %s AND pg_relation_size(to_regclass('{t}_r' || n)) >= %d`, ringLeaves-1, rests("n"), ringRest)))
+	}, text(fmt.Sprintf(`SELECT n FROM generate_series(0, %d) n WHERE %s AND pg_table_size(to_regclass('{t}_r' || n)) >= %d`, ringLeaves-1, rests("n"), ringRest)))
 	if err != nil {
 		return err
 	}

@@ -370,3 +370,14 @@ func TestThePartitionWhoseTurnComesNextIsNotEmptied(t *testing.T) {
 	require.Zero(t, r.db.sizes(t)[0])
 	require.NotZero(t, r.db.sizes(t)[3])
 }
+
+func TestWhatLargeDocumentsLeaveBehindGoesAway(t *testing.T) {
+	r := newRig(t, newRotating(t))
+	r.db.turned(t, 1)
+	r.db.exec(t, `INSERT INTO azsearch_outbox (queue, key, op, body) SELECT 'other', 'k' || n, 'upload', (SELECT string_agg(md5(n::text || m::text), '') FROM generate_series(1, 1000) m) FROM generate_series(1, 500) n`,
+		`DELETE FROM azsearch_outbox`)
+	r.db.turned(t, 3)
+	require.Less(t, r.db.sizes(t)[1], int64(ringRest), "they are stored elsewhere")
+	require.NoError(t, r.emptied(t))
+	require.Zero(t, r.db.sizes(t)[1])
+}
