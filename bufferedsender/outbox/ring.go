@@ -52,15 +52,21 @@ func newRing(every time.Duration) ring {
 	return r
 }
 
-// afterConvert moves rows and rights to the new table. Numbers stay what they are.
+// afterConvert moves rows and rights to the new table, and rights to its partitions. Numbers stay what they are.
 var afterConvert = []string{
 	`INSERT INTO {t} (queue, class, seq, key, op, body, written, attempts) SELECT queue, class, seq, key, op, body, written, attempts FROM {t}_plain`,
-	`DO $$ DECLARE r record; BEGIN
-	FOR r IN SELECT a.privilege_type AS what, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS who
-		FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a WHERE c.oid = '{t}_plain'::regclass LOOP
-		EXECUTE format('GRANT %s ON {t} TO %s', r.what, r.who);
+	`DO $$ DECLARE made record; r record; BEGIN
+	FOR made IN SELECT c.oid::regclass AS name, c.relacl, c.relowner FROM pg_class c WHERE c.oid = '{t}'::regclass OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = '{t}'::regclass) LOOP
+		FOR r IN SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS who FROM aclexplode(made.relacl) a WHERE a.grantee <> made.relowner LOOP
+			EXECUTE format('REVOKE ALL ON %s FROM %s', made.name, r.who);
+		END LOOP;
+		FOR r IN SELECT a.privilege_type || old.part AS what, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS who, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END AS more
+			FROM (SELECT relacl AS acl, '' AS part FROM pg_class WHERE oid = '{t}_plain'::regclass
+				UNION ALL SELECT attacl, format(' (%I)', attname) FROM pg_attribute WHERE attrelid = '{t}_plain'::regclass) old CROSS JOIN LATERAL aclexplode(old.acl) a LOOP
+			EXECUTE format('GRANT %s ON %s TO %s%s', r.what, made.name, r.who, r.more);
+		END LOOP;
+		EXECUTE format('ALTER TABLE %s OWNER TO %I', made.name, (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = '{t}_plain'::regclass));
 	END LOOP;
-	EXECUTE format('ALTER TABLE {t} OWNER TO %I', (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = '{t}_plain'::regclass));
 END $$`,
 	`DROP TABLE {t}_plain`,
 }

@@ -381,3 +381,30 @@ func TestWhatLargeDocumentsLeaveBehindGoesAway(t *testing.T) {
 	require.NoError(t, r.emptied(t))
 	require.Zero(t, r.db.sizes(t)[1])
 }
+
+// The owner of the table owns its partitions, so that relays that are the owner can empty them; rights for columns and to grant stay, and none come.
+func TestOwnerAndRightsAreTheSameWithPartitions(t *testing.T) {
+	r := newRig(t, newPostgres(t))
+	owner, relay := r.db.as(t, `GRANT CREATE ON SCHEMA public`)
+	r.db.exec(t, `ALTER TABLE azsearch_outbox OWNER TO `+owner, `ALTER TABLE azsearch_outbox_version OWNER TO `+owner)
+	_, app := r.db.as(t, `GRANT INSERT (queue, class, key, op, body) ON azsearch_outbox`, `GRANT USAGE ON SEQUENCE azsearch_outbox_seq`)
+	lender, _ := r.db.as(t)
+	r.db.exec(t, `GRANT SELECT ON azsearch_outbox TO `+lender+` WITH GRANT OPTION`, `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO PUBLIC`)
+	_, stranger := r.db.as(t)
+	require.NoError(t, Migrate(t.Context(), r.db.DB, PostgreSQL, rotating))
+
+	app.inTx(t, func(tx *sql.Tx) error { return WriteKeys(t.Context(), tx, r.table, "k") })
+	for _, name := range []string{"azsearch_outbox", "azsearch_outbox_r0", "azsearch_outbox_r3"} {
+		_, err := stranger.ExecContext(t.Context(), `SELECT FROM `+name)
+		require.Equal(t, "42501", sqlState(err), name)
+		var lends bool
+		require.NoError(t, one(t.Context(), r.db, &lends, fmt.Sprintf(`SELECT has_table_privilege('%s', '%s', 'SELECT WITH GRANT OPTION')`, lender, name)))
+		require.True(t, lends, name)
+	}
+	r.db.exec(t, `DELETE FROM azsearch_outbox`)
+	r.fill(t, 1)
+	r.db.turned(t, 3)
+	require.NoError(t, onConn(t.Context(), relay.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) }))
+	require.Zero(t, r.db.sizes(t)[1])
+	require.NoError(t, Migrate(t.Context(), relay.DB, PostgreSQL, &SchemaOptions{Rotate: time.Hour}))
+}
