@@ -408,3 +408,15 @@ func TestOwnerAndRightsAreTheSameWithPartitions(t *testing.T) {
 	require.Zero(t, r.db.sizes(t)[1])
 	require.NoError(t, Migrate(t.Context(), relay.DB, PostgreSQL, &SchemaOptions{Rotate: time.Hour}))
 }
+
+// A transaction that has taken a dead letter away, as Retry does, comes to the table of rows while that gets partitions.
+func TestPartitionsAreMadeThoughDeadLettersAreLocked(t *testing.T) {
+	r := newRig(t, newPostgres(t))
+	r.db.exec(t, `INSERT INTO azsearch_outbox_dead (queue, seq, class, key, op, written, attempts, status, reason, message, died) VALUES ('entities', 1, 0, 'a', '', 0, 0, 400, '', '', 0)`)
+	tx := r.begin(t)
+	_, err := r.table.Discard(t.Context(), tx, 1)
+	require.NoError(t, err)
+	require.NoError(t, Migrate(t.Context(), r.db.DB, PostgreSQL, rotating))
+	require.NoError(t, WriteKeys(t.Context(), tx, r.table, "a"))
+	require.NoError(t, tx.Commit())
+}
