@@ -39,7 +39,7 @@ func newRing(every time.Duration) ring {
 	r := ring{
 		column: `part smallint NOT NULL DEFAULT ` + part + ",\n\t", key: `, part`, storage: `PARTITION BY LIST (part)`,
 		convert: []string{
-			`LOCK TABLE {t} IN ACCESS EXCLUSIVE MODE`,
+			`LOCK TABLE {t} IN ACCESS EXCLUSIVE MODE`, keepsAll,
 			`ALTER TABLE {t} RENAME TO {i}_plain`,
 			`ALTER INDEX {t}_pkey RENAME TO {i}_plain_pkey`,
 			`ALTER INDEX {t}_later RENAME TO {i}_plain_later`,
@@ -51,6 +51,13 @@ func newRing(every time.Duration) ring {
 	}
 	return r
 }
+
+// keepsAll refuses to make another table of one that has what only its owner can make again, and policies of which hide rows from us.
+const keepsAll = `DO $$ BEGIN
+	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = '{t}'::regclass AND (c.relrowsecurity OR EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal))) THEN
+		RAISE EXCEPTION '{t} has row-level security, or triggers, which a table with partitions would not have: take them away, and make them again afterwards';
+	END IF;
+END $$`
 
 // afterConvert moves rows and rights to the new table, and rights to its partitions. Numbers stay what they are.
 var afterConvert = []string{

@@ -420,3 +420,19 @@ func TestPartitionsAreMadeThoughDeadLettersAreLocked(t *testing.T) {
 	require.NoError(t, WriteKeys(t.Context(), tx, r.table, "a"))
 	require.NoError(t, tx.Commit())
 }
+
+// The owner does not see rows that its own policies hide, and would leave them behind.
+func TestATableWithPoliciesOrTriggersIsLeftAsItIs(t *testing.T) {
+	db := newPostgres(t)
+	owner, app := db.as(t, `GRANT CREATE ON SCHEMA public`, `GRANT ALL ON ALL TABLES IN SCHEMA public`)
+	db.exec(t, `ALTER TABLE azsearch_outbox OWNER TO `+owner, `INSERT INTO azsearch_outbox (queue, key) VALUES ('q', 'a')`,
+		`ALTER TABLE azsearch_outbox ENABLE ROW LEVEL SECURITY`, `ALTER TABLE azsearch_outbox FORCE ROW LEVEL SECURITY`)
+	require.ErrorContains(t, Migrate(t.Context(), app.DB, PostgreSQL, rotating), "row-level security")
+	require.Len(t, rowsOf(t, db, "q"), 1)
+	db.exec(t, `ALTER TABLE azsearch_outbox DISABLE ROW LEVEL SECURITY`,
+		`CREATE TRIGGER mine BEFORE UPDATE ON azsearch_outbox FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()`)
+	require.ErrorContains(t, Migrate(t.Context(), app.DB, PostgreSQL, rotating), "triggers")
+	db.exec(t, `DROP TRIGGER mine ON azsearch_outbox`)
+	require.NoError(t, Migrate(t.Context(), app.DB, PostgreSQL, rotating))
+	require.Len(t, rowsOf(t, db, "q"), 1)
+}
