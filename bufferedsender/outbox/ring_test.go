@@ -436,3 +436,10 @@ func TestATableWithPoliciesOrTriggersIsLeftAsItIs(t *testing.T) {
 	require.NoError(t, Migrate(t.Context(), app.DB, PostgreSQL, rotating))
 	require.Len(t, rowsOf(t, db, "q"), 1)
 }
+
+func TestAPrefixThatIsAPartitionOfAnotherIsRefused(t *testing.T) {
+	_, err := Schema(PostgreSQL, &SchemaOptions{Prefix: "box_r1"})
+	require.ErrorContains(t, err, "may be a table of another outbox")
+	_, err = Schema(SQLite, &SchemaOptions{Prefix: "box_r1"})
+	require.NoError(t, err, "SQLite has no partitions")
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -128,7 +129,13 @@ func checkPrefix(d Dialect, prefix string) error {
 	if !prefixName.MatchString(prefix) {
 		return fmt.Errorf("the Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
 	}
-	for _, suffix := range suffixes {
+	others := slices.Clone(suffixes)
+	for n := range ringLeaves {
+		if d != SQLite {
+			others = append(others, fmt.Sprintf("_r%d", n))
+		}
+	}
+	for _, suffix := range others {
 		if suffix != "" && strings.HasSuffix(prefix, suffix) {
 			return fmt.Errorf("the Prefix is %q: one that ends in %s may be a table of another outbox", prefix, suffix)
 		}
