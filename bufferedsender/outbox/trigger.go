@@ -98,12 +98,12 @@ END $$$text$, ` + found("{t}") + `, ` + found("{table}") + `); END $make$`)
 	all := []string{function("row", `	IF NEW.{column}::text <> '' THEN
 		`+insert+` VALUES ('{queue}', {class}, NEW.{column}::text);
 	END IF;
-	IF OLD.{column}::text <> '' AND OLD.{column}::text IS DISTINCT FROM NEW.{column}::text THEN
+	IF OLD.{column}::text <> '' AND OLD.{column}::text COLLATE "C" IS DISTINCT FROM NEW.{column}::text THEN
 		`+insert+` VALUES ('{queue}', {class}, OLD.{column}::text);
 	END IF;{notify}`)}
 	all = append(all, trigger("row", `AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW`)...)
 	// TRUNCATE has no rows to show: the keys are read before.
-	all = append(all, function("truncate", `	`+insert+` SELECT '{queue}', {class}, k FROM (SELECT DISTINCT truncated.{column}::text AS k FROM %2$s AS truncated) r WHERE k <> '';{notify}`))
+	all = append(all, function("truncate", `	`+insert+` SELECT '{queue}', {class}, k FROM (SELECT DISTINCT truncated.{column}::text COLLATE "C" AS k FROM %2$s AS truncated) r WHERE k <> '';{notify}`))
 	return append(all, trigger("truncate", `BEFORE TRUNCATE ON {table} FOR EACH STATEMENT`)...)
 }
 
@@ -115,7 +115,7 @@ func sqliteTrigger(p triggerParts) []string {
 	all := []string{p.text(`SELECT {column} FROM {table} LIMIT 0`)} // it fails if there is no such column: the triggers would, at each change
 	for _, k := range []struct{ kind, event, do string }{
 		{"insert", "INSERT", insert("NEW")},
-		{"update", "UPDATE", insert("NEW") + ` INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(OLD.{column} AS TEXT) WHERE OLD.{column} <> '' AND OLD.{column} IS NOT NEW.{column};`},
+		{"update", "UPDATE", insert("NEW") + ` INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(OLD.{column} AS TEXT) WHERE OLD.{column} <> '' AND OLD.{column} IS NOT NEW.{column} COLLATE BINARY;`},
 		{"delete", "DELETE", insert("OLD")},
 	} {
 		name := `{name}_` + k.kind

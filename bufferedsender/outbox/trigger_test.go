@@ -236,3 +236,27 @@ func TestANameThatIsNotPlainIsRefused(t *testing.T) {
 	_, err := (&Table{Queue: "q"}).Trigger("app", "id")
 	require.ErrorContains(t, err, "no Dialect")
 }
+
+// An index tells "A" from "a", whatever the column does.
+func TestKeysThatDifferInCapitalsAreTwoInAColumnThatIgnoresThem(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		collation := "NOCASE"
+		if db.dialect == PostgreSQL {
+			collation = "ci"
+			db.exec(t, `CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`)
+		}
+		db.exec(t, `CREATE TABLE app (id text COLLATE `+collation+`, v integer)`)
+		applied(t, db, &Table{Dialect: db.dialect, Queue: "q"})
+		db.exec(t, `INSERT INTO app VALUES ('A', 1)`)
+		_, last := keysSince(t, db, "q", 0)
+		db.exec(t, `UPDATE app SET id = 'a'`)
+		got, _ := keysSince(t, db, "q", last)
+		require.Equal(t, []string{"A", "a"}, got)
+		db.exec(t, `INSERT INTO app VALUES ('A', 1)`)
+		if _, last = keysSince(t, db, "q", 0); db.dialect == PostgreSQL {
+			db.exec(t, `TRUNCATE app`)
+			got, _ = keysSince(t, db, "q", last)
+			require.Equal(t, []string{"A", "a"}, got)
+		}
+	})
+}
