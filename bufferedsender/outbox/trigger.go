@@ -38,7 +38,7 @@ func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
 	}
 	p := triggerParts{table: table, column: keyColumn, name: t.triggerName(table, keyColumn), prefix: t.prefix(), queue: t.Queue, class: t.Class}
 	if t.Notify {
-		p.notify = "\n\tPERFORM pg_notify('" + t.Channel() + "', '" + t.Queue + "');"
+		p.notify = "\n\tPERFORM pg_catalog.pg_notify('" + t.Channel() + "', '" + t.Queue + "');"
 	}
 	return t.data.trigger(p), nil
 }
@@ -80,7 +80,8 @@ func (p triggerParts) text(statement string) string {
 
 // postgresTrigger has a trigger for each row: most statements change one, and for that the tables of changes that
 // a trigger for each statement reads cost as much again as the row. Its function names tables with the schemas in which
-// they are found now: other sessions may look for them elsewhere, and SET search_path would cost a tenth of it all.
+// they are found now: other sessions may look for them elsewhere, and SET search_path would cost a tenth of it all. So it
+// names types and operators with theirs too: who calls a function of another owner chooses where these are looked for.
 func postgresTrigger(p triggerParts) []string {
 	insert := `INSERT INTO %1$s (queue, class, key)`
 	found := func(table string) string {
@@ -95,15 +96,15 @@ END $$$text$, ` + found("{t}") + `, ` + found("{table}") + `); END $make$`)
 	trigger := func(kind, when string) []string {
 		return []string{p.text(`DROP TRIGGER IF EXISTS {name}_` + kind + ` ON {table}`), p.text(`CREATE TRIGGER {name}_` + kind + ` ` + when + ` EXECUTE FUNCTION {name}_` + kind + `()`)}
 	}
-	all := []string{function("row", `	IF NEW.{column}::text <> '' THEN
-		`+insert+` VALUES ('{queue}', {class}, NEW.{column}::text);
+	all := []string{function("row", `	IF NEW.{column}::pg_catalog.text OPERATOR(pg_catalog.<>) '' THEN
+		`+insert+` VALUES ('{queue}', {class}, NEW.{column}::pg_catalog.text);
 	END IF;
-	IF OLD.{column}::text <> '' AND OLD.{column}::text COLLATE "C" IS DISTINCT FROM NEW.{column}::text THEN
-		`+insert+` VALUES ('{queue}', {class}, OLD.{column}::text);
+	IF OLD.{column}::pg_catalog.text OPERATOR(pg_catalog.<>) '' AND (NEW.{column} IS NULL OR OLD.{column}::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.<>) NEW.{column}::pg_catalog.text) THEN
+		`+insert+` VALUES ('{queue}', {class}, OLD.{column}::pg_catalog.text);
 	END IF;{notify}`)}
 	all = append(all, trigger("row", `AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW`)...)
 	// TRUNCATE has no rows to show: the keys are read before.
-	all = append(all, function("truncate", `	`+insert+` SELECT '{queue}', {class}, k FROM (SELECT DISTINCT truncated.{column}::text COLLATE "C" AS k FROM %2$s AS truncated) r WHERE k <> '';{notify}`))
+	all = append(all, function("truncate", `	`+insert+` SELECT '{queue}', {class}, k FROM (SELECT DISTINCT truncated.{column}::pg_catalog.text COLLATE pg_catalog."C" AS k FROM %2$s AS truncated) r WHERE k OPERATOR(pg_catalog.<>) '';{notify}`))
 	return append(all, trigger("truncate", `BEFORE TRUNCATE ON {table} FOR EACH STATEMENT`)...)
 }
 

@@ -76,6 +76,28 @@ func TestATriggerKnowsItsTableWhateverTheSearchPathIs(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+// A function that runs as its owner, and names all that it uses, is called with a search_path in which operators are others.
+func TestATriggerCallsNothingThatItsCallerHasMade(t *testing.T) {
+	db := newPostgres(t)
+	applied := func(to *Table) {
+		s, err := to.Trigger("rooms", "guest")
+		require.NoError(t, err)
+		db.exec(t, s...)
+	}
+	db.exec(t, `CREATE TABLE rooms (id integer, guest text)`)
+	applied(&Table{Dialect: db.dialect, Queue: "guests", Notify: true})
+	_, stranger := db.as(t)
+	db.exec(t, `CREATE FUNCTION public.enter(who text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO public.rooms VALUES (1, who); UPDATE public.rooms SET guest = 'b'; END $$`,
+		`CREATE SCHEMA theirs`, `GRANT ALL ON SCHEMA theirs TO PUBLIC`)
+	stranger.SetMaxOpenConns(1)
+	body := `LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$`
+	stranger.exec(t, `CREATE FUNCTION theirs.compare(a text, b text) RETURNS boolean `+body, `CREATE OPERATOR theirs.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = theirs.compare)`,
+		`CREATE OPERATOR theirs.= (LEFTARG = text, RIGHTARG = text, FUNCTION = theirs.compare)`, `CREATE FUNCTION theirs.pg_notify(a text, b text) RETURNS void `+body,
+		`CREATE DOMAIN theirs.text AS varchar(1) CHECK (theirs.compare(VALUE::pg_catalog.text, ''))`,
+		`SET search_path = theirs, pg_catalog`, `SELECT public.enter('a')`)
+	require.Equal(t, []string{"a", "b"}, keysIn(t, db))
+}
+
 func TestABusyTimeoutOfTheApplicationIsLeftAsItIs(t *testing.T) {
 	db := openPool(t, SQLite, "file:"+t.TempDir()+"/db?_pragma=busy_timeout(10000)")
 	db.SetMaxOpenConns(1)
