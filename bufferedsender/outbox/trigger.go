@@ -23,7 +23,8 @@ var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // takes them away. The relay needs a Loader.
 //
 // Each row that changes writes its key, or both. On PostgreSQL names without a schema are looked for when the
-// statements here are run, not when the trigger runs. On SQLite INSERT OR REPLACE
+// statements here are run, not when the trigger runs, and rows of a table that inherits from this one are not its own, unless
+// it is a partition: such a table needs a trigger too. On SQLite INSERT OR REPLACE
 // deletes without telling triggers (unless PRAGMA recursive_triggers is on): if it takes the place of
 // a row with another key, that key is not written. Use ON CONFLICT DO UPDATE.
 func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
