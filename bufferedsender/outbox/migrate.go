@@ -21,7 +21,7 @@ type SchemaOptions struct {
 	// MinRotate, in whole seconds. 0, the default, has one table; Migrate leaves a table that has
 	// partitions as it is then. With it, Migrate makes a table without partitions one with
 	// them, for which nobody may write meanwhile; it fails, and changes nothing, if transactions that
-	// do have not ended after two seconds, or if the table has row-level security, triggers or views.
+	// do have not ended after two seconds, or if the table has row-level security, triggers or views. Indexes of your own are not taken over.
 	Rotate time.Duration
 }
 
