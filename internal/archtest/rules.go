@@ -98,6 +98,8 @@ var Rules = []Rule{
 	},
 	{Folder: "bufferedsender/internal/fold", May: []string{"./models/...", "./internal/wire"}, Never: []string{http}},
 	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
+	// The standard library only: senders and repair share it, and so may whatever else talks to a service.
+	{Folder: "bufferedsender/pool", Never: []string{http, sql}},
 	// What keeps files, for those that do; the disk that crashes is for their tests.
 	{Folder: "bufferedsender/internal/disk", Never: []string{http, sql}},
 	{Folder: "bufferedsender/internal/disk/disktest", May: []string{"./bufferedsender/internal/disk"}, Never: []string{http, sql}},

@@ -1,0 +1,34 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+)
+
+// A program exports an index and answers its users, with four requests to the service at a time.
+func Example() {
+	p, err := pool.New(&pool.Options{Settings: pool.Settings{Expedited: 3, Shared: 1}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hotels, err := p.Join("hotels")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	err = hotels.Do(ctx, pool.BestEffort, func(context.Context) error {
+		// One page of the export. Meanwhile a user comes:
+		return hotels.Do(ctx, pool.Expedited, func(context.Context) error {
+			fmt.Println("the user was not kept waiting")
+			return nil
+		})
+	})
+	fmt.Println(err, p.Stats().Classes[pool.BestEffort].Granted, p.Shutdown(ctx))
+	// Output:
+	// the user was not kept waiting
+	// <nil> 1 <nil>
+}

@@ -1,0 +1,124 @@
+package pool
+
+import "container/heap"
+
+// line is what waits in a class, by member.
+type line struct {
+	lane    Class  // its own
+	waiting int    // seats
+	bounded int    // of these, those that MaxWaiting counts
+	tag     int64  // that of who was served last, before it was
+	joined  uint64 // numbers the arrivals of places, for those with equal tags
+	places  places // of members that wait
+}
+
+// place is a member in a line.
+type place struct {
+	tag         int64 // bytes it was given, or where it came in
+	arrived     uint64
+	at          int // in places, from 1; 0: it does not wait
+	first, last *Seat
+}
+
+// push has a seat wait.
+func (l *line) push(s *Seat, order Order) {
+	p := &s.member.places[l.lane]
+	l.waiting++
+	l.bounded += s.bounded
+	switch {
+	case p.first == nil:
+		p.first, p.last = s, s
+	case order == LIFO:
+		s.next, p.first.prev, p.first = p.first, s, s
+	default:
+		s.prev, p.last.next, p.last = p.last, s, s
+	}
+	if p.at == 0 {
+		l.joined++
+		p.tag, p.arrived = max(p.tag, l.tag), l.joined
+		heap.Push(&l.places, p)
+	}
+}
+
+// remove takes a seat out.
+func (l *line) remove(s *Seat) {
+	p := &s.member.places[l.lane]
+	l.waiting--
+	l.bounded -= s.bounded
+	if s.prev != nil {
+		s.prev.next = s.next
+	} else {
+		p.first = s.next
+	}
+	if s.next != nil {
+		s.next.prev = s.prev
+	} else {
+		p.last = s.prev
+	}
+	s.prev, s.next = nil, nil
+	if p.first == nil {
+		heap.Remove(&l.places, p.at-1)
+	}
+}
+
+// pop takes out who is next, and counts its bytes.
+func (l *line) pop() *Seat {
+	p := l.places[0]
+	s := p.first
+	l.remove(s)
+	l.charge(p, s.bytes)
+	return s
+}
+
+// charge counts bytes that a member gets. Who has been idle begins where the others are.
+func (l *line) charge(p *place, bytes int64) {
+	l.tag = max(p.tag, l.tag)
+	p.tag = l.tag + max(bytes, 1)
+	if p.at > 0 {
+		l.joined++
+		p.arrived = l.joined
+		heap.Fix(&l.places, p.at-1)
+	}
+}
+
+// refund takes back what charge has counted.
+func (l *line) refund(p *place, bytes int64) {
+	p.tag -= max(bytes, 1)
+	if p.at > 0 {
+		heap.Fix(&l.places, p.at-1)
+	}
+}
+
+// places are a heap: the smallest tag first, then who has come first.
+type places []*place
+
+func (h places) Len() int { return len(h) }
+
+func (h places) Less(i, j int) bool {
+	if h[i].tag != h[j].tag {
+		return h[i].tag < h[j].tag
+	}
+	return h[i].arrived < h[j].arrived
+}
+
+func (h places) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i+1, j+1
+}
+
+// Push implements heap.Interface.
+func (h *places) Push(x any) {
+	p := x.(*place) //nolint:forcetypeassert // there is nothing else in it
+	*h = append(*h, p)
+	p.at = len(*h)
+}
+
+// Pop implements heap.Interface.
+func (h *places) Pop() any {
+	last := len(*h) - 1
+	p := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	p.at = 0
+	return p
+}

@@ -1,0 +1,201 @@
+package pool
+
+import (
+	"fmt"
+	"time"
+)
+
+// Member is one of those who share a pool: a sender, for example. Its methods are safe for concurrent use.
+type Member struct {
+	pool *Pool
+	name string
+
+	// Guarded by Pool.mu.
+	places [classes]place // by lane
+	counts [classes]counts
+	left   bool
+}
+
+// Join returns a member with a name that nobody else has.
+func (p *Pool) Join(name string) (*Member, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, fmt.Errorf("pool: %q cannot join: %w", name, ErrShutdown)
+	}
+	if p.members[name] != nil {
+		return nil, fmt.Errorf("pool: there is a member %q already", name)
+	}
+	m := &Member{pool: p, name: name}
+	p.members[name] = m
+	return m, nil
+}
+
+// Name returns the name.
+func (m *Member) Name() string { return m.name }
+
+// Leave ends what waits, with ErrLeft. Slots that are in use stay with their requests.
+func (m *Member) Leave() {
+	p := m.pool
+	p.mu.Lock()
+	var news told
+	if !m.left {
+		m.left = true
+		delete(p.members, m.name)
+		for i := range m.places {
+			for m.places[i].first != nil {
+				s := m.places[i].first
+				p.lines[i].remove(s)
+				s.state, s.err = seatRefused, ErrLeft
+				news.add(s)
+			}
+		}
+	}
+	p.mu.Unlock()
+	news.wake()
+}
+
+// Seat is where a member waits for one slot at a time. It is for one goroutine.
+type Seat struct {
+	member  *Member
+	wake    func()
+	bounded int // 1: it counts for MaxWaiting
+
+	// Guarded by Pool.mu.
+	state       seatState
+	class, lane Class
+	bytes       int64
+	since       time.Time
+	err         error
+	prev, next  *Seat // in its place
+}
+
+type seatState uint8
+
+const (
+	seatIdle seatState = iota
+	seatWaiting
+	seatGranted // by dispatch, and not taken yet
+	seatRefused
+)
+
+// Seat returns a seat. wake is called, on some goroutine, when something has become of a question that had to wait: then Ask
+// again. It must not block.
+func (m *Member) Seat(wake func()) *Seat { return &Seat{member: m, wake: wake} }
+
+// Ask asks for a slot for a request of so many bytes. It returns a slot, or false: then wake is called when there is
+// one for this seat, and kept for it until Ask is called again, or Cancel. Asked again with another class
+// while it waits, it waits in that one, behind who is there. The error is ErrShutdown or ErrLeft. It does
+// not block.
+func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
+	p := s.member.pool
+	lane, known := p.lane(class)
+	if !known {
+		class = Expedited
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch s.state {
+	case seatGranted:
+		s.state = seatIdle
+		return s.slot(), true, nil
+	case seatRefused:
+		err, s.state, s.err = s.err, seatIdle, nil
+		return Slot{}, false, err
+	case seatWaiting:
+		if s.lane == lane {
+			s.class, s.bytes = class, bytes
+			return Slot{}, false, nil
+		}
+		p.lines[s.lane].remove(s)
+		s.state = seatIdle
+	}
+	switch {
+	case p.closed:
+		return Slot{}, false, ErrShutdown
+	case s.member.left:
+		return Slot{}, false, ErrLeft
+	}
+	if !known {
+		p.fellBack++
+	}
+	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
+	if l := &p.lines[lane]; l.waiting == 0 && p.free(lane) {
+		l.charge(&s.member.places[lane], bytes)
+		p.use(lane)
+		p.waited(s, 0)
+		return s.slot(), true, nil
+	} else if s.bounded > 0 && l.bounded >= p.settings.MaxWaiting {
+		p.counts[class].refused++
+		s.member.counts[class].refused++
+		return Slot{}, false, ErrFull
+	}
+	s.state = seatWaiting
+	p.lines[lane].push(s, p.order)
+	return Slot{}, false, nil
+}
+
+// slot returns that of the seat.
+func (s *Seat) slot() Slot {
+	return Slot{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, began: time.Now()}
+}
+
+// Cancel gives up what was asked for: who waits leaves the line, and a slot that is kept for the seat goes to the
+// next. It does nothing otherwise.
+func (s *Seat) Cancel() {
+	p := s.member.pool
+	p.mu.Lock()
+	var news told
+	switch s.state {
+	case seatWaiting:
+		p.lines[s.lane].remove(s)
+	case seatGranted:
+		p.lines[s.lane].refund(&s.member.places[s.lane], s.bytes)
+		news = p.unuse(s.lane)
+	}
+	s.state, s.err = seatIdle, nil
+	p.mu.Unlock()
+	news.wake()
+}
+
+// Slot is the right to one request. The zero value is none.
+type Slot struct {
+	member      *Member
+	class, lane Class
+	bytes       int64
+	began       time.Time
+}
+
+// Class returns the one that it was asked for in; of a class that there is none of, Expedited.
+func (s *Slot) Class() Class { return s.class }
+
+// Release ends the request: the slot goes to the next. Done again, or with the zero value, it does nothing. It is
+// for the goroutine that has the slot.
+func (s *Slot) Release() {
+	if s.member == nil {
+		return
+	}
+	m, p := s.member, s.member.pool
+	s.member = nil
+	took := time.Since(s.began)
+	p.mu.Lock()
+	p.counts[s.class].worked(took)
+	m.counts[s.class].worked(took)
+	news := p.unuse(s.lane)
+	p.mu.Unlock()
+	news.wake()
+}
+
+// GiveBack is Release for a slot that there was no use for: it counts as no turn, and in no statistics of work.
+func (s *Slot) GiveBack() {
+	if s.member == nil {
+		return
+	}
+	m, p := s.member, s.member.pool
+	s.member = nil
+	p.mu.Lock()
+	p.lines[s.lane].refund(&m.places[s.lane], s.bytes)
+	news := p.unuse(s.lane)
+	p.mu.Unlock()
+	news.wake()
+}

@@ -1,0 +1,304 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// asked is a question in the model.
+type asked struct {
+	seat   *Seat
+	member string
+	class  Class
+	fresh  bool           // its member had nothing in the lane to pay for when it came
+	passed map[string]int // how often members have got a slot of the lane while it was the first of its own
+	woken  bool           // and its answer was not heard yet
+	slot   Slot
+}
+
+// model is what one goroutine has done with a pool, and what must hold.
+type model struct {
+	*rapid.T
+	p       *Pool
+	members map[string]*Member
+	waiting []*asked // in their order
+	held    []*asked
+	grants  int
+	asks    int
+	gone    int // given up, refused, left
+}
+
+// granted notes that a slot was given, and checks what was promised to those who wait.
+func (m *model) granted(a *asked) {
+	m.grants++
+	m.held = append(m.held, a)
+	lane, _ := m.p.lane(a.class)
+	heads := map[string]bool{}
+	for _, w := range m.waiting {
+		other, _ := m.p.lane(w.class)
+		if w == a || w.woken {
+			continue
+		}
+		head := fmt.Sprint(w.member, other)
+		if heads[head] {
+			continue
+		}
+		heads[head] = true
+		if other == lane && w.member != a.member {
+			if w.passed[a.member]++; w.fresh && w.passed[a.member] > 1 {
+				m.Fatalf("%s in %v was passed twice by %s", w.member, w.class, a.member)
+			}
+		}
+	}
+}
+
+func (m *model) settle() {
+	for again := true; again; {
+		again = false
+		for i, a := range m.waiting {
+			if !a.woken {
+				continue
+			}
+			a.woken = false
+			slot, ok, err := a.seat.Ask(a.class, a.seat.bytes)
+			m.waiting = append(m.waiting[:i:i], m.waiting[i+1:]...)
+			again = true
+			switch {
+			case ok:
+				a.slot = slot
+			case errors.Is(err, ErrLeft), errors.Is(err, ErrShutdown):
+				m.gone++
+			default:
+				m.Fatalf("woken, and %v, %v", ok, err)
+			}
+			break
+		}
+	}
+	m.check()
+}
+
+// check is what holds after every step.
+func (m *model) check() {
+	p := m.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lent := 0
+	for lane := range p.lines {
+		if lane > 0 {
+			lent += p.inUse[lane]
+		}
+		if p.inUse[lane] < 0 {
+			m.Fatalf("%d in use in %v", p.inUse[lane], Class(lane))
+		}
+		if p.lines[lane].waiting > 0 && p.free(Class(lane)) && !p.closed {
+			m.Fatalf("%d wait in %v, and a slot is free", p.lines[lane].waiting, Class(lane))
+		}
+	}
+	if lent != p.lent || lent+p.inUse[0] != len(m.held) {
+		m.Fatalf("%d and %d are in use, %d are lent, %d are held", p.inUse[0], lent, p.lent, len(m.held))
+	}
+	n := 0
+	for _, l := range p.lines {
+		n += l.waiting
+	}
+	if n != len(m.waiting) {
+		m.Fatalf("%d wait, and should be %d", n, len(m.waiting))
+	}
+	if m.asks != m.grants+m.gone+len(m.waiting) {
+		m.Fatalf("%d questions, %d slots, %d gone, %d wait", m.asks, m.grants, m.gone, len(m.waiting))
+	}
+}
+
+func TestRandomPoolsKeepTheirPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := Options{
+			Strategy: rapid.SampledFrom([]Strategy{Classes, Classes, Classes, Single, None}).Draw(t, "strategy"),
+			Settings: Settings{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared")},
+		}
+		p, err := New(&o)
+		require.NoError(t, err)
+		m := &model{T: t, p: p, members: map[string]*Member{}}
+		names := []string{"a", "b", "c", "d"}
+		member := func() (string, *Member) {
+			name := rapid.SampledFrom(names).Draw(t, "member")
+			if m.members[name] == nil {
+				joined, err := p.Join(name)
+				require.NoError(t, err)
+				m.members[name] = joined
+			}
+			return name, m.members[name]
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"ask": func(t *rapid.T) {
+				name, who := member()
+				a := &asked{member: name, class: Class(rapid.IntRange(0, classes-1).Draw(t, "class")), passed: map[string]int{}}
+				lane, _ := p.lane(a.class)
+				a.fresh = who.places[lane].first == nil && who.places[lane].tag <= p.lines[lane].tag
+				a.seat = who.Seat(func() { a.woken = true; m.told(a) })
+				m.asks++
+				slot, ok, err := a.seat.Ask(a.class, rapid.Int64Range(1, 100).Draw(t, "bytes"))
+				require.NoError(t, err)
+				if ok {
+					a.slot = slot
+					m.granted(a)
+				} else {
+					m.waiting = append(m.waiting, a)
+				}
+				m.settle()
+			},
+			"release": func(t *rapid.T) {
+				if len(m.held) == 0 {
+					t.Skip("nothing is held")
+				}
+				i := rapid.IntRange(0, len(m.held)-1).Draw(t, "slot")
+				a := m.held[i]
+				m.held = append(m.held[:i:i], m.held[i+1:]...)
+				if rapid.IntRange(0, 4).Draw(t, "give back") == 0 {
+					a.slot.GiveBack()
+				} else {
+					a.slot.Release()
+				}
+				m.settle()
+			},
+			"cancel": func(t *rapid.T) {
+				if len(m.waiting) == 0 {
+					t.Skip("nobody waits")
+				}
+				i := rapid.IntRange(0, len(m.waiting)-1).Draw(t, "seat")
+				a := m.waiting[i]
+				m.waiting = append(m.waiting[:i:i], m.waiting[i+1:]...)
+				a.seat.Cancel()
+				m.gone++
+				m.settle()
+			},
+			"limit": func(t *rapid.T) {
+				p.SetLimit(rapid.IntRange(0, 5).Draw(t, "limit"))
+				m.settle()
+			},
+			"set": func(t *rapid.T) {
+				s := Settings{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared")}
+				for c := Assured1; c <= BestEffort; c++ {
+					s.Sizes[c] = rapid.IntRange(1, 4).Draw(t, "size")
+					s.Floors[c] = rapid.IntRange(1, s.Sizes[c]).Draw(t, "floor")
+				}
+				require.NoError(t, p.Set(s))
+				m.settle()
+			},
+			"leave": func(t *rapid.T) {
+				if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
+					t.Skip("seldom")
+				}
+				name, who := member()
+				delete(m.members, name)
+				who.Leave()
+				m.settle()
+			},
+		})
+		for len(m.held) > 0 { // all get their turn
+			a := m.held[0]
+			m.held = m.held[1:]
+			a.slot.Release()
+			m.settle()
+		}
+		require.Empty(t, m.waiting)
+	})
+}
+
+// told is told by a seat: it has a slot, unless its member has left.
+func (m *model) told(a *asked) {
+	if a.seat.state == seatGranted {
+		m.granted(a)
+	}
+}
+
+// At a limit of one a class waits for at most ten turns of others, whoever comes meanwhile.
+func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := New(nil)
+		require.NoError(t, err)
+		p.SetLimit(1)
+		member, err := p.Join("m")
+		require.NoError(t, err)
+		var slot Slot
+		var waiting, since [classes]int
+		comes := func(c Class) {
+			var seat *Seat
+			seat = member.Seat(func() {
+				slot, _, _ = seat.Ask(c, 1)
+				waiting[c]--
+				since[c] = 0
+				for other := range since {
+					if Class(other) != c && waiting[other] > 0 {
+						since[other]++
+					}
+				}
+			})
+			if got, ok, _ := seat.Ask(c, 1); ok {
+				slot = got
+				return
+			}
+			waiting[c]++
+		}
+		for range 200 {
+			for range rapid.IntRange(0, 3).Draw(t, "arrivals") {
+				comes(Class(rapid.IntRange(0, classes-1).Draw(t, "class")))
+			}
+			slot.Release()
+			for c, n := range since {
+				if n > 2*(classes-1) {
+					t.Fatalf("%v has waited for %d turns", Class(c), n)
+				}
+			}
+		}
+	})
+}
+
+// Everybody at once, for the race detector: there are never more at work than there are slots.
+func TestManyAtOnce(t *testing.T) {
+	p := newPool(t, slots(2, 3))
+	var atWork [2]atomic.Int64
+	var group sync.WaitGroup
+	for i := range 16 {
+		m := join(t, p, fmt.Sprint(i))
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for range 500 {
+				class := Class(r.IntN(classes))
+				side := min(int(class), 1)
+				work := func(context.Context) error {
+					if n := atWork[side].Add(1); n > int64(2+side) {
+						t.Errorf("%d at work", n)
+					}
+					if r.IntN(4) == 0 {
+						time.Sleep(time.Microsecond)
+					}
+					atWork[side].Add(-1)
+					return nil
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				if r.IntN(3) == 0 {
+					time.AfterFunc(time.Duration(r.IntN(100))*time.Microsecond, cancel)
+				}
+				if err := m.Do(ctx, class, work); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+	s := p.Stats()
+	for c := range s.Classes {
+		require.Zero(t, s.Classes[c].InUse+s.Classes[c].Waiting)
+	}
+	require.NoError(t, p.Shutdown(t.Context()))
+}

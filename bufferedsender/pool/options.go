@@ -1,0 +1,104 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Strategy says which classes share slots by their urgency.
+type Strategy uint8
+
+const (
+	// Classes gives each class a floor and a size, and lends by urgency.
+	Classes Strategy = iota
+	// Single has one queue for all but Expedited: by turns of the members, whatever their classes.
+	Single
+	// None has everything use the slots of Expedited.
+	None
+)
+
+// Order is that of the questions of one member in a class.
+type Order uint8
+
+const (
+	// FIFO serves the oldest first: the extremes of the waiting are low.
+	FIFO Order = iota
+	// LIFO serves the newest first: the median of the waiting is low while there is too much work.
+	LIFO
+)
+
+// The defaults of Options.
+const (
+	DefaultExpedited      = 4
+	DefaultShared         = 4
+	DefaultMaxWaiting     = 10_000
+	DefaultMaxSnapshotAge = 5 * time.Minute
+)
+
+// DoBytes is what a piece of work of Do counts in the turns between members, whose requests count by
+// their bytes.
+const DoBytes = 1 << 20
+
+// Options configures a Pool. nil and the zero value are ready to use. Settings can be changed at run time.
+type Options struct {
+	Settings
+
+	// Strategy defaults to Classes.
+	Strategy Strategy
+	// Order defaults to FIFO.
+	Order Order
+}
+
+// Settings are what can be changed at run time, see Pool.Set.
+type Settings struct {
+	// Expedited is how many slots the class Expedited has, which nobody else uses. Defaults to 4.
+	Expedited int
+	// Shared is how many slots the other classes share. Defaults to 4.
+	Shared int
+	// Floors is how many of the shared slots a class has for certain while it has work, at
+	// least 1, which is the default; together they may be more than Shared, and then they become turns. That of Expedited is
+	// not used.
+	Floors [classes]int
+	// Sizes is how many of the shared slots a class has at the most. Defaults to Shared. That of Expedited is not used.
+	Sizes [classes]int
+	// MaxWaiting is how many may wait in a class, beside the one request that each sender can
+	// ask for. Defaults to 10 000.
+	MaxWaiting int
+	// MaxSnapshotAge is how old a snapshot may be when the work that it was taken for begins, see
+	// Prepared. Defaults to 5 min.
+	MaxSnapshotAge time.Duration
+}
+
+// checked fills defaults in. The error names every problem.
+func (s Settings) checked() (Settings, error) {
+	var errs []error
+	number := func(name string, n *int, standard int) {
+		if *n < 0 {
+			errs = append(errs, fmt.Errorf("%s is %d: use a positive number, or 0 for the default of %d", name, *n, standard))
+		}
+		if *n <= 0 {
+			*n = standard
+		}
+	}
+	number("Expedited", &s.Expedited, DefaultExpedited)
+	number("Shared", &s.Shared, DefaultShared)
+	number("MaxWaiting", &s.MaxWaiting, DefaultMaxWaiting)
+	for c := Assured1; c <= BestEffort; c++ {
+		number(fmt.Sprintf("the floor of %v", c), &s.Floors[c], 1)
+		number(fmt.Sprintf("the size of %v", c), &s.Sizes[c], s.Shared)
+		if s.Floors[c] > s.Sizes[c] {
+			errs = append(errs, fmt.Errorf("the floor of %v is %d, and its size %d", c, s.Floors[c], s.Sizes[c]))
+		}
+	}
+	if s.MaxSnapshotAge < 0 {
+		errs = append(errs, fmt.Errorf("MaxSnapshotAge is %v: use a positive duration, or 0 for the default of %v", s.MaxSnapshotAge, DefaultMaxSnapshotAge))
+	}
+	if s.MaxSnapshotAge == 0 {
+		s.MaxSnapshotAge = DefaultMaxSnapshotAge
+	}
+	if err := errors.Join(errs...); err != nil {
+		return s, fmt.Errorf("pool: %w", err)
+	}
+	return s, nil
+}

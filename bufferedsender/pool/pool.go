@@ -1,0 +1,332 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Pool has the slots that its members share. Its methods are safe for concurrent use, and but for
+// Shutdown none blocks.
+type Pool struct {
+	strategy Strategy
+	order    Order
+
+	mu       sync.Mutex // guards everything below; no callback runs under it
+	settings Settings
+	limit    int  // on all slots together, 0 for none
+	own      int  // slots of Expedited that are in force
+	shared   int  // and of the others
+	alone    bool // the limit is 1: both sides have one slot together
+	lines    [classes]line
+	inUse    [classes]int // slots by lane
+	lent     int          // of these, all but those of Expedited
+	rotation int          // the lane, less one, that last got a slot for its floor
+	mine     bool         // the last slot went to Expedited
+	members  map[string]*Member
+	counts   [classes]counts // by class
+	fellBack int64
+	closed   bool
+	idle     chan struct{} // closed when nothing is in use after Shutdown; nil before
+
+	stop context.Context // ends when Shutdown gives up waiting
+	cut  context.CancelCauseFunc
+}
+
+// Errors of those who ask.
+var (
+	// ErrShutdown is the answer to whoever waits, or comes, when the pool is shut down. It is also the cause with which the
+	// context of work ends that has not ended before Shutdown has given up.
+	ErrShutdown = errors.New("the pool is shut down")
+	// ErrLeft is the answer to whoever waits when its member leaves.
+	ErrLeft = errors.New("the member has left the pool")
+	// ErrFull is the answer of Do if Settings.MaxWaiting wait in its class.
+	ErrFull = errors.New("too many wait for a slot")
+)
+
+// New returns a pool. The error names every problem of the options.
+func New(opts *Options) (*Pool, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	settings, err := o.checked()
+	if o.Strategy > None {
+		err = errors.Join(err, fmt.Errorf("pool: there is no strategy %d: use Classes, Single or None", o.Strategy))
+	}
+	if o.Order > LIFO {
+		err = errors.Join(err, fmt.Errorf("pool: there is no order %d: use FIFO or LIFO", o.Order))
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{strategy: o.Strategy, order: o.Order, settings: settings, members: make(map[string]*Member)}
+	for c := range p.lines {
+		p.lines[c].lane = Class(c)
+	}
+	p.stop, p.cut = context.WithCancelCause(context.Background())
+	p.share()
+	return p, nil
+}
+
+// Settings returns those that are in force, with the defaults filled in.
+func (p *Pool) Settings() Settings {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settings
+}
+
+// Set changes the settings, all at once or, with an error that names every problem, none. It holds from the next
+// question on: nothing is taken from who has a slot, and who waits goes on waiting.
+func (p *Pool) Set(s Settings) error {
+	s, err := s.checked()
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.settings = s
+	p.share()
+	news := p.dispatch()
+	p.mu.Unlock()
+	news.wake()
+	return nil
+}
+
+// SetLimit bounds all slots together, as something may want it that learns how much the service bears; at least 1, and 0
+// for no bound. Below Expedited and Shared together each of them has its part, and one at least; at 1 they take turns.
+func (p *Pool) SetLimit(n int) {
+	p.mu.Lock()
+	p.limit = max(n, 0)
+	p.share()
+	news := p.dispatch()
+	p.mu.Unlock()
+	news.wake()
+}
+
+// Limit returns how many slots there are in all.
+func (p *Pool) Limit() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.alone {
+		return 1
+	}
+	return p.own + p.shared
+}
+
+// share divides the limit. mu must be held.
+func (p *Pool) share() {
+	p.own, p.shared, p.alone = p.settings.Expedited, p.settings.Shared, false
+	if p.strategy == None {
+		p.shared = 0
+	}
+	all := p.own + p.shared
+	switch {
+	case p.limit == 0 || p.limit >= all:
+	case p.shared == 0:
+		p.own = p.limit
+	case p.limit == 1:
+		p.own, p.shared, p.alone = 1, 1, true
+	default:
+		p.own = min(max((p.limit*p.own+all/2)/all, 1), p.limit-1)
+		p.shared = p.limit - p.own
+	}
+}
+
+// lane is the line in which a class waits. known is false for a class that there is none of, which is served as
+// Expedited.
+func (p *Pool) lane(c Class) (lane Class, known bool) {
+	switch {
+	case int(c) >= classes:
+		return Expedited, false
+	case p.strategy == None:
+		return Expedited, true
+	case p.strategy == Single && c != Expedited:
+		return Assured1, true
+	default:
+		return c, true
+	}
+}
+
+// free reports whether there is a slot for a lane. mu must be held.
+func (p *Pool) free(lane Class) bool {
+	if p.alone && p.inUse[Expedited]+p.lent > 0 {
+		return false
+	}
+	if lane == Expedited {
+		return p.inUse[Expedited] < p.own
+	}
+	return p.lent < p.shared && p.inUse[lane] < p.size(lane)
+}
+
+// size is the most that a lane has of the shared slots.
+func (p *Pool) size(lane Class) int {
+	if p.strategy == Single {
+		return p.shared
+	}
+	return p.settings.Sizes[lane]
+}
+
+// next returns the lane that gets the next slot. mu must be held.
+func (p *Pool) next() (lane Class, ok bool) {
+	first := p.lines[Expedited].waiting > 0 && p.free(Expedited)
+	if first && !p.alone {
+		return Expedited, true
+	}
+	lane, ok = p.nextShared()
+	if first && (!ok || !p.mine) {
+		return Expedited, true
+	}
+	return lane, ok
+}
+
+// nextShared returns the lane that gets the next of the shared slots: one below its floor, by turns, or the most urgent.
+func (p *Pool) nextShared() (Class, bool) {
+	const lanes = classes - 1
+	if p.lent >= p.shared {
+		return 0, false
+	}
+	for i := 1; i <= lanes; i++ {
+		at := (p.rotation + i) % lanes
+		if lane := Class(at + 1); p.lines[lane].waiting > 0 && p.free(lane) && p.inUse[lane] < p.settings.Floors[lane] {
+			return lane, true
+		}
+	}
+	for lane := Assured1; lane <= BestEffort; lane++ {
+		if p.lines[lane].waiting > 0 && p.free(lane) {
+			return lane, true
+		}
+	}
+	return 0, false
+}
+
+// dispatch gives free slots to those who wait. mu must be held, and the answer be told when it is not any more.
+func (p *Pool) dispatch() (news told) {
+	for {
+		lane, ok := p.next()
+		if !ok {
+			return news
+		}
+		s := p.lines[lane].pop()
+		p.use(lane)
+		s.state = seatGranted
+		p.waited(s, time.Since(s.since))
+		news.add(s)
+	}
+}
+
+// use counts a slot. mu must be held.
+func (p *Pool) use(lane Class) {
+	p.mine = lane == Expedited
+	if lane != Expedited {
+		if p.inUse[lane] < p.settings.Floors[lane] {
+			p.rotation = int(lane) - 1
+		}
+		p.lent++
+	}
+	p.inUse[lane]++
+}
+
+// unuse gives a slot back. mu must be held.
+func (p *Pool) unuse(lane Class) told {
+	p.inUse[lane]--
+	if lane != Expedited {
+		p.lent--
+	}
+	if p.idle != nil && p.inUse[Expedited]+p.lent == 0 {
+		close(p.idle)
+		p.idle = nil
+	}
+	return p.dispatch()
+}
+
+// told are seats of whose questions something has become: one, most often, which costs no allocation.
+type told struct {
+	one  *Seat
+	more []*Seat
+}
+
+func (t *told) add(s *Seat) {
+	if t.one == nil {
+		t.one = s
+		return
+	}
+	t.more = append(t.more, s)
+}
+
+// wake tells them. No lock may be held.
+func (t told) wake() {
+	if t.one == nil {
+		return
+	}
+	t.one.wake()
+	for _, s := range t.more {
+		s.wake()
+	}
+}
+
+// A ShutdownError says what was not done.
+type ShutdownError struct {
+	// Refused is how many were waiting for a slot.
+	Refused int
+	// Running is how many slots were still in use when the context ended; the contexts of work that has one of them have
+	// ended with ErrShutdown.
+	Running int
+	// Err is that of the context, nil if nothing is running any more.
+	Err error
+}
+
+func (e *ShutdownError) Error() string {
+	if e.Running == 0 {
+		return fmt.Sprintf("pool: shut down; %d that waited were refused", e.Refused)
+	}
+	return fmt.Sprintf("pool: shut down; %d that waited were refused, and %d are still running: %v", e.Refused, e.Running, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ShutdownError) Unwrap() error { return e.Err }
+
+// Shutdown refuses who waits and who comes, with ErrShutdown, and waits for those who have a slot, as long as ctx
+// lasts. It returns nil if nothing was refused and all have ended, otherwise a *ShutdownError. It may be called again, to
+// wait longer.
+func (p *Pool) Shutdown(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	var news told
+	refused := 0
+	for i := range p.lines {
+		for l := &p.lines[i]; len(l.places) > 0; refused++ {
+			s := l.places[0].first
+			l.remove(s)
+			s.state, s.err = seatRefused, ErrShutdown
+			news.add(s)
+		}
+	}
+	var idle chan struct{}
+	if p.inUse[Expedited]+p.lent > 0 {
+		if p.idle == nil {
+			p.idle = make(chan struct{})
+		}
+		idle = p.idle
+	}
+	p.mu.Unlock()
+	news.wake()
+	if idle != nil {
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			p.mu.Lock()
+			running := p.inUse[Expedited] + p.lent
+			p.mu.Unlock()
+			if running > 0 {
+				p.cut(ErrShutdown)
+				return &ShutdownError{Refused: refused, Running: running, Err: context.Cause(ctx)}
+			}
+		}
+	}
+	if refused > 0 {
+		return &ShutdownError{Refused: refused}
+	}
+	return nil
+}

@@ -1,0 +1,680 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func newPool(t testing.TB, o Options) *Pool {
+	t.Helper()
+	p, err := New(&o)
+	require.NoError(t, err)
+	return p
+}
+
+func join(t testing.TB, p *Pool, name string) *Member {
+	t.Helper()
+	m, err := p.Join(name)
+	require.NoError(t, err)
+	return m
+}
+
+// slots are a pool of that many of each side.
+func slots(own, shared int) Options {
+	return Options{Settings: Settings{Expedited: own, Shared: shared}}
+}
+
+// takes has a member take a slot that is free.
+func (m *Member) takes(t testing.TB, c Class) *Slot {
+	t.Helper()
+	slot, ok, err := m.Seat(func() {}).Ask(c, 1)
+	require.NoError(t, err)
+	require.True(t, ok, "there is no slot for %s in %v", m.name, c)
+	return &slot
+}
+
+// queue is what waits for slots, in the order in which they are granted.
+type queue struct {
+	t       testing.TB
+	granted []string
+	slots   []Slot
+}
+
+// asks has a member wait.
+func (q *queue) asks(m *Member, c Class, bytes int64) *Seat {
+	q.t.Helper()
+	name := fmt.Sprint(m.name, " ", c)
+	var seat *Seat
+	seat = m.Seat(func() {
+		slot, ok, err := seat.Ask(c, bytes)
+		require.NoError(q.t, err)
+		require.True(q.t, ok)
+		q.granted, q.slots = append(q.granted, name), append(q.slots, slot)
+	})
+	_, ok, err := seat.Ask(c, bytes)
+	require.NoError(q.t, err)
+	require.False(q.t, ok, "%s waits", name)
+	return seat
+}
+
+// drain releases one slot after the other until all were granted.
+func (q *queue) drain(first *Slot) []string {
+	first.Release()
+	for len(q.slots) > 0 {
+		slot := q.slots[0]
+		q.slots = q.slots[1:]
+		slot.Release()
+	}
+	return q.granted
+}
+
+func TestWhatIsFreeIsGivenAtOnceAndNeverMoreThanThereIs(t *testing.T) {
+	p := newPool(t, slots(2, 3))
+	m := join(t, p, "m")
+	for range 2 {
+		m.takes(t, Expedited)
+	}
+	for range 3 {
+		m.takes(t, BestEffort)
+	}
+	for _, c := range []Class{Expedited, Assured1, BestEffort} {
+		_, ok, err := m.Seat(func() {}).Ask(c, 1)
+		require.NoError(t, err)
+		require.False(t, ok)
+	}
+	s := p.Stats()
+	assert.Equal(t, 2, s.Classes[Expedited].InUse)
+	assert.Equal(t, 3, s.Classes[BestEffort].InUse)
+	assert.Equal(t, []int{1, 1, 1}, []int{s.Classes[Expedited].Waiting, s.Classes[Assured1].Waiting, s.Classes[BestEffort].Waiting})
+	assert.Zero(t, s.Classes[Expedited].QueueTime)
+}
+
+func TestExpeditedWaitsForNobodyElse(t *testing.T) {
+	p := newPool(t, slots(1, 2))
+	m := join(t, p, "m")
+	q := &queue{t: t}
+	for range 2 {
+		m.takes(t, BestEffort)
+	}
+	for range 10 {
+		q.asks(m, BestEffort, 1)
+	}
+	q.asks(m, Assured1, 1)
+	m.takes(t, Expedited).Release()
+	first := m.takes(t, Expedited)
+	q.asks(m, Expedited, 1)
+	first.Release()
+	assert.Equal(t, []string{"m expedited"}, q.granted, "it is the next, and no other slot is its own")
+}
+
+func TestAClassBelowItsFloorComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T) {
+	p := newPool(t, Options{Settings: Settings{Shared: 2, Floors: [classes]int{BestEffort: 2}}})
+	m := join(t, p, "m")
+	q := &queue{t: t}
+	first, second := m.takes(t, Assured2), m.takes(t, Assured2)
+	for _, c := range []Class{Assured2, Assured1, BestEffort, BestEffort, Assured1} {
+		q.asks(m, c, 1)
+	}
+	second.Release()
+	require.Equal(t, []string{"m best effort"}, q.granted, "behind Assured2, which was served last, and has a slot")
+	first.Release()
+	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "by rotation: both are below their floors")
+	q.slots[1].Release() // of Assured1
+	require.Equal(t, "m assured2", q.granted[2])
+	q.slots[0].Release() // of BestEffort
+	require.Equal(t, "m best effort", q.granted[3])
+	q.slots[2].Release()
+	require.Equal(t, "m assured1", q.granted[4])
+}
+
+func TestAClassHasAtMostItsSize(t *testing.T) {
+	p := newPool(t, Options{Settings: Settings{Shared: 4, Sizes: [classes]int{BestEffort: 1}}})
+	m := join(t, p, "m")
+	q := &queue{t: t}
+	first := m.takes(t, BestEffort)
+	q.asks(m, BestEffort, 1)
+	m.takes(t, Assured3)
+	require.Empty(t, q.granted, "though two slots are free")
+	first.Release()
+	require.Len(t, q.granted, 1)
+}
+
+// With one slot for all of them each has its turn: Expedited every second one, the others in rotation.
+func TestAtALimitOfOneThereAreTurns(t *testing.T) {
+	p := newPool(t, slots(4, 4))
+	m := join(t, p, "m")
+	p.SetLimit(1)
+	require.Equal(t, 1, p.Limit())
+	first := m.takes(t, Assured4)
+	q := &queue{t: t}
+	for range 3 {
+		for c := Expedited; c <= BestEffort; c++ {
+			q.asks(m, c, 1)
+		}
+	}
+	got := q.drain(first)
+	require.Equal(t, []string{
+		"m expedited", "m best effort", "m expedited", "m assured1", "m expedited", "m assured2", "m assured3", "m assured4",
+		"m best effort", "m assured1", "m assured2", "m assured3", "m assured4",
+		"m best effort", "m assured1", "m assured2", "m assured3", "m assured4",
+	}, got)
+}
+
+func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
+	p := newPool(t, slots(6, 2))
+	m := join(t, p, "m")
+	held := []*Slot{m.takes(t, Expedited), m.takes(t, Expedited), m.takes(t, Expedited), m.takes(t, Expedited)}
+	p.SetLimit(4)
+	require.Equal(t, 4, p.Limit())
+	q := &queue{t: t}
+	q.asks(m, Expedited, 1)
+	held[0].Release()
+	require.Empty(t, q.granted, "three of four are left, and it has three of the limit")
+	held[1].Release()
+	require.Len(t, q.granted, 1)
+	m.takes(t, BestEffort)
+	p.SetLimit(0)
+	require.Equal(t, 8, p.Limit())
+}
+
+func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m := join(t, p, "m")
+	q := &queue{t: t}
+	m.takes(t, Expedited)
+	q.asks(m, Expedited, 1)
+	q.asks(m, Expedited, 1)
+	require.NoError(t, p.Set(Settings{Expedited: 2, Shared: 1}))
+	require.Len(t, q.granted, 1)
+	require.ErrorContains(t, p.Set(Settings{Expedited: -1, Sizes: [classes]int{BestEffort: -2}}), "the size of best effort is -2")
+	require.Equal(t, 2, p.Settings().Expedited, "nothing of it holds")
+	p.SetLimit(10)
+	require.Len(t, q.granted, 1)
+}
+
+// One has 100 requests waiting, ten have one each: nobody waits for more than a turn of each other.
+func TestNobodyIsPassedTwiceByTheSame(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	loud := join(t, p, "loud")
+	first := loud.takes(t, BestEffort)
+	q := &queue{t: t}
+	for range 100 {
+		q.asks(loud, BestEffort, 1)
+	}
+	for i := range 10 {
+		q.asks(join(t, p, fmt.Sprint("quiet", i)), BestEffort, 1)
+	}
+	got := q.drain(first)
+	for i := range 10 {
+		require.Less(t, slices.Index(got, fmt.Sprintf("quiet%d best effort", i)), 12)
+	}
+	require.Len(t, got, 110)
+}
+
+// Turns are by bytes: small requests are more often served than large ones.
+func TestMembersThatAlwaysWaitGetTheSameBytes(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	sizes := map[string]int64{"small": 1 << 10, "large": 64 << 10, "middle": 10 << 10}
+	first := join(t, p, "first").takes(t, Assured1)
+	q := &queue{t: t}
+	for name, bytes := range sizes {
+		m := join(t, p, name)
+		for range 2000 {
+			q.asks(m, Assured1, bytes)
+		}
+	}
+	got := q.drain(first)[:1000]
+	var bytes []int64
+	for name, size := range sizes {
+		n := int64(0)
+		for _, g := range got {
+			if g == name+" assured1" {
+				n += size
+			}
+		}
+		bytes = append(bytes, n)
+	}
+	require.LessOrEqual(t, slices.Max(bytes)-slices.Min(bytes), int64(64<<10), "%v", bytes)
+}
+
+// Whoever was idle gets no more than the others from then on, and whoever was alone has nothing to pay back.
+func TestIdlenessEarnsNothingAndSolitudeCostsNothing(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	early, late := join(t, p, "early"), join(t, p, "late")
+	for range 1000 {
+		early.takes(t, Assured1).Release()
+	}
+	first := early.takes(t, Assured1)
+	q := &queue{t: t}
+	for range 10 {
+		q.asks(early, Assured1, 1)
+		q.asks(late, Assured1, 1)
+	}
+	got := q.drain(first)
+	for i := 0; i+1 < len(got); i += 2 {
+		require.NotEqual(t, got[i], got[i+1], "by turns: %v", got)
+	}
+}
+
+func TestTheOrderWithinAMember(t *testing.T) {
+	for order, want := range map[Order][]int64{FIFO: {1, 2, 3}, LIFO: {3, 2, 1}} {
+		o := slots(1, 1)
+		o.Order = order
+		p := newPool(t, o)
+		m := join(t, p, "m")
+		first := m.takes(t, Assured1)
+		q := &queue{t: t}
+		for i := range 3 {
+			q.asks(m, Assured1, int64(i+1))
+		}
+		var got []int64
+		first.Release()
+		for i := range 3 {
+			got = append(got, q.slots[i].bytes)
+			q.slots[i].Release()
+		}
+		require.Equal(t, want, got)
+	}
+}
+
+func TestStrategies(t *testing.T) {
+	o := slots(2, 1)
+	o.Strategy = Single
+	p := newPool(t, o)
+	m := join(t, p, "m")
+	q := &queue{t: t}
+	first := m.takes(t, BestEffort)
+	q.asks(m, BestEffort, 1)
+	q.asks(m, Assured1, 1)
+	require.Equal(t, []string{"m best effort", "m assured1"}, q.drain(first), "whatever their classes")
+	require.EqualValues(t, 2, p.Stats().Classes[BestEffort].Granted)
+
+	o.Strategy = None
+	p = newPool(t, o)
+	m = join(t, p, "m")
+	m.takes(t, BestEffort)
+	m.takes(t, Assured1)
+	_, ok, _ := m.Seat(func() {}).Ask(Expedited, 1)
+	require.False(t, ok, "they all use its slots")
+	require.Zero(t, p.Stats().Fallbacks)
+}
+
+func TestAClassThatThereIsNoneOfIsExpeditedAndCounted(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	slot := join(t, p, "m").takes(t, 17)
+	require.Equal(t, Expedited, slot.Class())
+	require.EqualValues(t, 1, p.Stats().Fallbacks)
+	require.Equal(t, 1, p.Stats().Classes[Expedited].InUse)
+}
+
+func TestASeatThatIsGivenUpCostsNothing(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m, other := join(t, p, "m"), join(t, p, "other")
+	first := m.takes(t, Assured1)
+	waits := m.Seat(func() { t.Error("it has given up") })
+	_, ok, _ := waits.Ask(Assured1, 1)
+	require.False(t, ok)
+	granted := m.Seat(func() {})
+	_, ok, _ = granted.Ask(Assured1, 1000)
+	require.False(t, ok)
+	waits.Cancel()
+	waits.Cancel()
+	q := &queue{t: t}
+	q.asks(other, Assured1, 1)
+	first.Release() // other is next: m has had a byte more
+	require.Len(t, q.granted, 1)
+	q.slots[0].Release()
+	q.asks(other, Assured1, 1)
+	granted.Cancel() // the slot was kept for it
+	require.Len(t, q.granted, 2)
+	q.slots[1].GiveBack()
+	q.slots[1].GiveBack()
+	q.slots[1].Release()
+	require.Zero(t, p.Stats().Classes[Assured1].InUse)
+	require.EqualValues(t, 2, p.Stats().Classes[Assured1].Ended, "what was given back is no work")
+	for i := range m.places {
+		require.LessOrEqual(t, m.places[i].tag, p.lines[i].tag+1, "nor a turn")
+	}
+}
+
+func TestAskedAgainInAnotherClassASeatWaitsThere(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m := join(t, p, "m")
+	first := m.takes(t, BestEffort)
+	woken := 0
+	seat := m.Seat(func() { woken++ })
+	_, ok, _ := seat.Ask(BestEffort, 1)
+	require.False(t, ok)
+	slot, ok, err := seat.Ask(Expedited, 1)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Zero(t, p.Stats().Classes[BestEffort].Waiting)
+	first.Release()
+	slot.Release()
+	require.Zero(t, woken)
+}
+
+func TestWhoLeavesIsToldAndMayComeBack(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m := join(t, p, "m")
+	_, err := p.Join("m")
+	require.ErrorContains(t, err, `"m" already`)
+	first := m.takes(t, Assured1)
+	woken := 0
+	seat := m.Seat(func() { woken++ })
+	_, ok, _ := seat.Ask(Assured1, 1)
+	require.False(t, ok)
+	m.Leave()
+	m.Leave()
+	require.Equal(t, 1, woken)
+	for range 2 {
+		_, ok, err = seat.Ask(Assured1, 1)
+		require.False(t, ok)
+		require.ErrorIs(t, err, ErrLeft)
+	}
+	require.ErrorIs(t, m.Do(t.Context(), Assured1, func(context.Context) error { return nil }), ErrLeft)
+	again := join(t, p, "m")
+	q := &queue{t: t}
+	q.asks(again, Assured1, 1)
+	require.Equal(t, []string{"m assured1"}, q.drain(first))
+	require.Equal(t, 1, p.Stats().Members)
+}
+
+func TestDoRunsWorkInItsTurnAndReturnsItsError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, slots(1, 1))
+		m := join(t, p, "m")
+		want := errors.New("no")
+		var order []int
+		for i := range 5 {
+			go func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				err := m.Do(t.Context(), Assured2, func(context.Context) error {
+					order = append(order, i)
+					time.Sleep(time.Second)
+					if i == 3 {
+						return want
+					}
+					return nil
+				})
+				assert.Equal(t, i == 3, errors.Is(err, want))
+			}()
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []int{0, 1, 2, 3, 4}, order)
+		c := p.Stats().Classes[Assured2]
+		require.EqualValues(t, 5, c.Granted)
+		require.EqualValues(t, 5, c.Ended)
+		require.Equal(t, 5*time.Second, c.WorkTime)
+		require.Equal(t, time.Second, c.LongestWork)
+		require.Equal(t, 10*time.Second-10*time.Millisecond, c.QueueTime)
+		require.Equal(t, 4*time.Second-4*time.Millisecond, c.LongestQueueTime)
+		require.Equal(t, m.Stats().Classes[Assured2].QueueTime, c.QueueTime)
+	})
+}
+
+// Ninety of a hundred give up while they wait: the ten others have all of the slots.
+func TestCallersThatGiveUpCostNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, slots(1, 1))
+		m := join(t, p, "m")
+		slot := m.takes(t, BestEffort)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		bored := errors.New("bored")
+		done := 0
+		for i := range 100 {
+			go func() {
+				if i%10 == 0 {
+					assert.NoError(t, m.Do(t.Context(), BestEffort, func(context.Context) error {
+						done++
+						time.Sleep(time.Second)
+						return nil
+					}))
+					return
+				}
+				assert.ErrorIs(t, m.Do(ctx, BestEffort, func(context.Context) error { t.Error("it has given up"); return nil }), bored)
+			}()
+		}
+		synctest.Wait()
+		require.Equal(t, 100, p.Stats().Classes[BestEffort].Waiting)
+		cancel(bored)
+		synctest.Wait()
+		require.Equal(t, 10, p.Stats().Classes[BestEffort].Waiting, "they leave at once")
+		slot.Release()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Equal(t, 10, done)
+		require.Zero(t, p.Stats().Classes[BestEffort].InUse)
+	})
+}
+
+func TestWaitingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := slots(1, 1)
+		o.MaxWaiting = 2
+		p := newPool(t, o)
+		m := join(t, p, "m")
+		slot := m.takes(t, Assured1)
+		for range 2 {
+			go func() { assert.NoError(t, m.Do(t.Context(), Assured1, func(context.Context) error { return nil })) }()
+		}
+		synctest.Wait()
+		require.ErrorIs(t, m.Do(t.Context(), Assured1, func(context.Context) error { return nil }), ErrFull)
+		require.NoError(t, m.Do(t.Context(), Expedited, func(context.Context) error { return nil }), "of each class by itself")
+		_, ok, err := m.Seat(func() {}).Ask(Assured1, 1)
+		require.NoError(t, err, "a sender has one question, which is not refused")
+		require.False(t, ok)
+		slot.Release()
+		synctest.Wait()
+		require.EqualValues(t, 1, p.Stats().Classes[Assured1].Refused)
+	})
+}
+
+// Half of the work panics; the last of it too, while others wait: nothing is stuck.
+func TestWorkThatPanicsCostsNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, slots(1, 1))
+		m := join(t, p, "m")
+		fault := errors.New("odd")
+		var fine, panicked atomic.Int64
+		for i := range 30 {
+			go func() {
+				err := m.Do(t.Context(), BestEffort, func(context.Context) error {
+					time.Sleep(time.Millisecond)
+					if i%2 == 1 {
+						panic(fault)
+					}
+					return nil
+				})
+				var crash *PanicError
+				switch {
+				case err == nil:
+					fine.Add(1)
+				case errors.As(err, &crash):
+					assert.ErrorIs(t, err, fault)
+					assert.Contains(t, string(crash.Stack), "pool_test")
+					panicked.Add(1)
+				}
+			}()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, []int64{15, 15}, []int64{fine.Load(), panicked.Load()})
+		require.Zero(t, p.Stats().Classes[BestEffort].InUse)
+	})
+}
+
+func TestAnEndedContextIsNotAskedFor(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m := join(t, p, "m")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, m.Do(ctx, Expedited, func(context.Context) error { return nil }), context.Canceled)
+	require.Zero(t, p.Stats().Classes[Expedited].Granted)
+	require.ErrorContains(t, m.Do(t.Context(), Expedited, nil), "no work")
+}
+
+// Of work at the time of Shutdown some has not begun, some ends in time, and some does not.
+func TestShutdownHasThreeOutcomes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, slots(2, 1))
+		m := join(t, p, "m")
+		outcomes := map[string]chan error{}
+		do := func(name string, c Class, takes time.Duration) {
+			outcome := make(chan error, 1)
+			outcomes[name] = outcome
+			go func() {
+				outcome <- m.Do(t.Context(), c, func(ctx context.Context) error {
+					select {
+					case <-time.After(takes):
+						return nil
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				})
+			}()
+			synctest.Wait()
+		}
+		do("short", Expedited, time.Second)
+		do("long", Expedited, time.Hour)
+		do("waits", Expedited, time.Second)
+		do("waits too", Expedited, time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		err := p.Shutdown(ctx)
+		var left *ShutdownError
+		require.ErrorAs(t, err, &left)
+		require.Equal(t, []int{2, 1}, []int{left.Refused, left.Running})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 10*time.Second, time.Since(began))
+		synctest.Wait()
+		require.NoError(t, <-outcomes["short"])
+		for _, name := range []string{"long", "waits", "waits too"} {
+			require.ErrorIs(t, <-outcomes[name], ErrShutdown, name)
+		}
+		require.NoError(t, p.Shutdown(t.Context()), "all have ended by now")
+		_, err = p.Join("new")
+		require.ErrorIs(t, err, ErrShutdown)
+		require.ErrorIs(t, m.Do(t.Context(), Expedited, func(context.Context) error { return nil }), ErrShutdown)
+	})
+}
+
+// The last one that works crashes while Shutdown waits for it and others wait for a slot: Shutdown ends at once.
+func TestShutdownDoesNotWaitForWhoHasCrashed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, slots(1, 1))
+		m := join(t, p, "m")
+		go func() {
+			_ = m.Do(t.Context(), Expedited, func(context.Context) error { time.Sleep(time.Second); panic("crash") })
+		}()
+		synctest.Wait()
+		refused := make(chan error, 1)
+		go func() { refused <- m.Do(t.Context(), Expedited, func(context.Context) error { return nil }) }()
+		synctest.Wait()
+		began := time.Now()
+		err := p.Shutdown(t.Context())
+		require.Equal(t, time.Second, time.Since(began))
+		var left *ShutdownError
+		require.ErrorAs(t, err, &left)
+		require.Equal(t, ShutdownError{Refused: 1}, *left)
+		require.ErrorIs(t, <-refused, ErrShutdown)
+	})
+}
+
+func TestASnapshotIsOfTheTimeOfTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := slots(1, 1)
+		o.MaxSnapshotAge = time.Minute
+		p := newPool(t, o)
+		m := join(t, p, "m")
+		began := time.Now()
+		dropped := 0
+		get := func() (age time.Duration, err error) {
+			err = Prepared(t.Context(), m, BestEffort, func(context.Context) (time.Time, error) { return time.Now(), nil },
+				func(_ context.Context, taken time.Time) error { age = time.Since(taken); return nil }, func(time.Time) { dropped++ })
+			return age, err
+		}
+		slot := m.takes(t, BestEffort)
+		go func() { time.Sleep(50 * time.Second); slot.Release() }()
+		age, err := get()
+		require.NoError(t, err)
+		require.Equal(t, 50*time.Second, age)
+		require.Equal(t, 50*time.Second, time.Since(began))
+
+		slot = m.takes(t, BestEffort)
+		_, err = get()
+		require.ErrorIs(t, err, ErrSnapshotAge)
+		require.Equal(t, 110*time.Second, time.Since(began))
+		require.Equal(t, 2, dropped)
+		require.Zero(t, p.Stats().Classes[BestEffort].Waiting)
+		slot.Release()
+		no := errors.New("no snapshot")
+		require.ErrorIs(t, Prepared(t.Context(), m, BestEffort, func(context.Context) (int, error) { return 0, no },
+			func(context.Context, int) error { return nil }, func(int) { t.Error("there is none") }), no)
+	})
+}
+
+func TestAContextCarriesAClass(t *testing.T) {
+	_, ok := ClassOf(t.Context())
+	require.False(t, ok)
+	for c := Expedited; c <= BestEffort; c++ {
+		got, ok := ClassOf(WithClass(t.Context(), c))
+		require.True(t, ok)
+		require.Equal(t, c, got)
+		parsed, err := ParseClass(c.String())
+		require.NoError(t, err)
+		require.Equal(t, c, parsed)
+	}
+	_, err := ParseClass("first")
+	require.ErrorContains(t, err, "best effort")
+	require.Equal(t, "class 9", Class(9).String())
+}
+
+func TestNewNamesEveryProblem(t *testing.T) {
+	_, err := New(&Options{Settings: Settings{
+		Expedited: -1, Shared: -2, MaxWaiting: -3, MaxSnapshotAge: -4, Floors: [classes]int{Assured1: -5, BestEffort: 3}, Sizes: [classes]int{Assured2: -6, BestEffort: 2},
+	}, Strategy: 7, Order: 8})
+	for _, want := range []string{
+		"Expedited is -1", "Shared is -2", "MaxWaiting is -3", "MaxSnapshotAge is -4ns", "the floor of assured1 is -5", "the size of assured2 is -6",
+		"the floor of best effort is 3, and its size 2", "no strategy 7", "no order 8",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	p, err := New(nil)
+	require.NoError(t, err)
+	require.Equal(t, DefaultExpedited+DefaultShared, p.Limit())
+}
+
+func TestASlotCostsNoAllocation(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m := join(t, p, "m")
+	seat, other := m.Seat(func() {}), m.Seat(func() {})
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		slot, _, _ := seat.Ask(Assured1, 1000)
+		_, _, _ = other.Ask(Assured1, 1000) // waits
+		slot.Release()
+		slot, _, _ = other.Ask(Assured1, 1000)
+		slot.Release()
+	}))
+}
+
+func BenchmarkSlot(b *testing.B) {
+	p := newPool(b, slots(1, 4))
+	seat := join(b, p, "m").Seat(func() {})
+	b.ReportAllocs()
+	for b.Loop() {
+		slot, _, _ := seat.Ask(Assured1, 1000)
+		slot.Release()
+	}
+}
