@@ -255,13 +255,18 @@ func (t *told) add(s *Seat) {
 	t.more = append(t.more, s)
 }
 
-// wake tells them. No lock may be held.
+// wake tells them, the others too when one panics. No lock may be held.
 func (t told) wake() {
-	if t.one == nil {
-		return
-	}
-	t.one.wake()
-	for _, s := range t.more {
+	defer func() {
+		if t.one != nil {
+			t.wake()
+		}
+	}()
+	for t.one != nil {
+		s := t.one
+		if t.one = nil; len(t.more) > 0 {
+			t.one, t.more = t.more[0], t.more[1:]
+		}
 		s.wake()
 	}
 }
