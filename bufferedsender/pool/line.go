@@ -2,6 +2,9 @@ package pool
 
 import "container/heap"
 
+// mostBytes is what a request counts at the most, which is more than any service takes.
+const mostBytes = 4 << 30
+
 // line is what waits in a class, by member.
 type line struct {
 	lane    Class  // its own
@@ -73,7 +76,7 @@ func (l *line) pop() *Seat {
 // charge counts bytes that a member gets. Who has been idle begins where the others are.
 func (l *line) charge(p *place, bytes int64) {
 	l.tag = max(p.tag, l.tag)
-	p.tag = l.tag + max(bytes, 1)
+	p.tag = l.tag + turn(bytes)
 	if p.at > 0 {
 		l.joined++
 		p.arrived = l.joined
@@ -81,9 +84,12 @@ func (l *line) charge(p *place, bytes int64) {
 	}
 }
 
+// turn is what a request counts: such that no sum of them is out of range.
+func turn(bytes int64) int64 { return min(max(bytes, 1), mostBytes) }
+
 // refund takes back what charge has counted.
 func (l *line) refund(p *place, bytes int64) {
-	p.tag -= max(bytes, 1)
+	p.tag -= turn(bytes)
 	if p.at > 0 {
 		heap.Fix(&l.places, p.at-1)
 	}

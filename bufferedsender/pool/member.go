@@ -86,7 +86,7 @@ func (m *Member) Seat(wake func()) *Seat { return &Seat{member: m, wake: wake} }
 // Ask asks for a slot for a request of so many bytes. It returns a slot, or false: then wake is called when there is
 // one for this seat, and kept for it until Ask is called again, or Cancel. Asked again with another class
 // while it waits, it waits in that one, behind who is there. The error is ErrShutdown or ErrLeft. It does
-// not block.
+// not block. Less than a byte counts as one, more than 4 GiB as these.
 func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 	p := s.member.pool
 	lane, known := p.lane(class)

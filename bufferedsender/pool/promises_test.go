@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"testing"
 
@@ -44,5 +45,30 @@ func TestAWakeUpThatPanicsLosesNoOther(t *testing.T) {
 				slot.Release()
 			})
 		}
+	}
+}
+
+// However large its requests are said to be, nobody is passed twice by who makes them.
+func TestHugeRequestsPassNobodyTwice(t *testing.T) {
+	for _, bytes := range []int64{math.MaxInt64, math.MaxInt64 / 2, math.MinInt64, -1} {
+		p := newPool(t, slots(1, 1))
+		huge, small := join(t, p, "huge"), join(t, p, "small")
+		ask := func() Slot {
+			slot, ok, err := huge.Seat(func() {}).Ask(Assured1, bytes)
+			require.NoError(t, err)
+			require.True(t, ok)
+			return slot
+		}
+		for range 3 {
+			slot := ask()
+			slot.Release()
+		}
+		first := ask()
+		q := &queue{t: t}
+		for range 10 {
+			q.asks(huge, Assured1, bytes)
+		}
+		q.asks(small, Assured1, 1)
+		require.Contains(t, q.drain(&first)[:2], "small assured1", "%d bytes", bytes)
 	}
 }
