@@ -18,6 +18,7 @@ type line struct {
 // place is a member in a line.
 type place struct {
 	tag         int64 // bytes it was given, or where it came in
+	raised      uint  // how often it came in with a larger tag than it had
 	arrived     uint64
 	at          int // in places, from 1; 0: it does not wait
 	first, last *Seat
@@ -38,7 +39,8 @@ func (l *line) push(s *Seat, order Order) {
 	}
 	if p.at == 0 {
 		l.joined++
-		p.tag, p.arrived = max(p.tag, l.tag), l.joined
+		p.arrived = l.joined
+		l.raise(p)
 		heap.Push(&l.places, p)
 	}
 }
@@ -69,14 +71,24 @@ func (l *line) pop() *Seat {
 	p := l.places[0]
 	s := p.first
 	l.remove(s)
-	l.charge(p, s.bytes)
+	l.charge(p, s)
 	return s
 }
 
-// charge counts bytes that a member gets. Who has been idle begins where the others are.
-func (l *line) charge(p *place, bytes int64) {
-	l.tag = max(p.tag, l.tag)
-	p.tag = l.tag + turn(bytes)
+// raise has a member that was idle begin where the others are.
+func (l *line) raise(p *place) {
+	if p.tag < l.tag {
+		p.tag = l.tag
+		p.raised++
+	}
+}
+
+// charge counts the bytes of a seat that is given a slot.
+func (l *line) charge(p *place, s *Seat) {
+	l.raise(p)
+	l.tag = p.tag
+	p.tag = l.tag + turn(s.bytes)
+	s.raised = p.raised
 	if p.at > 0 {
 		l.joined++
 		p.arrived = l.joined
@@ -87,9 +99,13 @@ func (l *line) charge(p *place, bytes int64) {
 // turn is what a request counts: such that no sum of them is out of range.
 func turn(bytes int64) int64 { return min(max(bytes, 1), mostBytes) }
 
-// refund takes back what charge has counted.
-func (l *line) refund(p *place, bytes int64) {
-	p.tag -= turn(bytes)
+// refund takes back what charge has counted, unless the member has come in with a larger tag since and
+// has paid for nothing. It comes before nobody who was served already.
+func (l *line) refund(p *place, bytes int64, raised uint) {
+	if raised != p.raised {
+		return
+	}
+	p.tag = max(p.tag-turn(bytes), l.tag)
 	if p.at > 0 {
 		heap.Fix(&l.places, p.at-1)
 	}

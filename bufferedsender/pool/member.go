@@ -65,6 +65,7 @@ type Seat struct {
 	state       seatState
 	class, lane Class
 	bytes       int64
+	raised      uint // of its place, when bytes were counted
 	since       time.Time
 	err         error
 	prev, next  *Seat // in its place
@@ -121,7 +122,7 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 	}
 	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
 	if l := &p.lines[lane]; l.waiting == 0 && p.free(lane) {
-		l.charge(&s.member.places[lane], bytes)
+		l.charge(&s.member.places[lane], s)
 		p.use(lane)
 		p.waited(s, 0)
 		return s.slot(), true, nil
@@ -137,7 +138,7 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 
 // slot returns that of the seat.
 func (s *Seat) slot() Slot {
-	return Slot{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, began: time.Now()}
+	return Slot{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, raised: s.raised, began: time.Now()}
 }
 
 // Cancel gives up what was asked for: who waits leaves the line, and a slot that is kept for the seat goes to the
@@ -150,7 +151,7 @@ func (s *Seat) Cancel() {
 	case seatWaiting:
 		p.lines[s.lane].remove(s)
 	case seatGranted:
-		p.lines[s.lane].refund(&s.member.places[s.lane], s.bytes)
+		p.lines[s.lane].refund(&s.member.places[s.lane], s.bytes, s.raised)
 		news = p.unuse(s.lane)
 	}
 	s.state, s.err = seatIdle, nil
@@ -163,6 +164,7 @@ type Slot struct {
 	member      *Member
 	class, lane Class
 	bytes       int64
+	raised      uint
 	began       time.Time
 }
 
@@ -194,7 +196,7 @@ func (s *Slot) GiveBack() {
 	m, p := s.member, s.member.pool
 	s.member = nil
 	p.mu.Lock()
-	p.lines[s.lane].refund(&m.places[s.lane], s.bytes)
+	p.lines[s.lane].refund(&m.places[s.lane], s.bytes, s.raised)
 	news := p.unuse(s.lane)
 	p.mu.Unlock()
 	news.wake()

@@ -72,3 +72,84 @@ func TestHugeRequestsPassNobodyTwice(t *testing.T) {
 		require.Contains(t, q.drain(&first)[:2], "small assured1", "%d bytes", bytes)
 	}
 }
+
+// Slots that were taken long ago, and are given back now, put their member before nobody twice.
+func TestWhatIsGivenBackLatePassesNobodyTwice(t *testing.T) {
+	p := newPool(t, slots(1, 6))
+	late, other, fresh := join(t, p, "late"), join(t, p, "other"), join(t, p, "fresh")
+	q := &queue{t: t}
+	var held []*Slot
+	ask := func(m *Member, bytes int64) *Slot {
+		slot, ok, err := m.Seat(func() {}).Ask(Assured1, bytes)
+		require.NoError(t, err)
+		require.True(t, ok)
+		return &slot
+	}
+	for range 5 {
+		held = append(held, ask(late, 1000))
+	}
+	for range 100 {
+		ask(other, 1000).Release()
+	}
+	ask(other, 1000)
+	q.asks(fresh, Assured1, 1)
+	for range 5 {
+		q.asks(late, Assured1, 1)
+	}
+	for _, s := range held {
+		s.GiveBack()
+	}
+	require.Contains(t, q.granted[:2], "fresh assured1", "%v", q.granted)
+}
+
+// What a member made up for by having waited, it is not given back a second time.
+func TestWhatIsGivenBackLateEarnsNoBytes(t *testing.T) {
+	p := newPool(t, slots(1, 6))
+	late, other, fresh := join(t, p, "late"), join(t, p, "other"), join(t, p, "fresh")
+	ask := func(m *Member, bytes int64) *Slot {
+		slot, ok, err := m.Seat(func() {}).Ask(Assured1, bytes)
+		require.NoError(t, err)
+		require.True(t, ok)
+		return &slot
+	}
+	var held []*Slot
+	for range 5 {
+		held = append(held, ask(late, 1000))
+	}
+	for range 100 {
+		ask(other, 1000).Release()
+	}
+	ask(other, 1000)
+	q := &queue{t: t}
+	for range 50 {
+		q.asks(late, Assured1, 1000)
+		q.asks(fresh, Assured1, 100)
+	}
+	for _, s := range held {
+		s.GiveBack()
+	}
+	got := map[string]int64{}
+	for i := range q.slots {
+		got[q.granted[i]] += q.slots[i].bytes
+	}
+	require.Len(t, q.granted, 5)
+	require.LessOrEqual(t, got["late assured1"]-got["fresh assured1"], int64(1000), "%v", q.granted)
+}
+
+// Who gives back what it has had alone is behind those that waited before it, as if it had not had it.
+func TestWhatIsGivenBackPutsNobodyInFrontOfTheLine(t *testing.T) {
+	p := newPool(t, slots(1, 3))
+	m, other := join(t, p, "m"), join(t, p, "other")
+	seat := m.Seat(func() {})
+	large, _, _ := seat.Ask(Assured1, 5000)
+	small, ok, _ := seat.Ask(Assured1, 1)
+	require.True(t, ok)
+	last := m.takes(t, Assured1)
+	require.NoError(t, p.Set(Settings{Expedited: 1, Shared: 1}))
+	q := &queue{t: t}
+	q.asks(other, Assured1, 1)
+	q.asks(m, Assured1, 1)
+	large.GiveBack()
+	small.GiveBack()
+	require.Equal(t, []string{"other assured1", "m assured1"}, q.drain(last))
+}
