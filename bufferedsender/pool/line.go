@@ -88,7 +88,7 @@ func (l *line) charge(p *place, s *Seat) {
 	l.raise(p)
 	l.tag = p.tag
 	p.tag = l.tag + turn(s.bytes)
-	s.raised = p.raised
+	s.paid.raised = p.raised
 	if p.at > 0 {
 		l.joined++
 		p.arrived = l.joined

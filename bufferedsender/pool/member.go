@@ -65,10 +65,16 @@ type Seat struct {
 	state       seatState
 	class, lane Class
 	bytes       int64
-	raised      uint // of its place, when bytes were counted
+	paid        paid
 	since       time.Time
 	err         error
 	prev, next  *Seat // in its place
+}
+
+// paid is what a slot has cost beside its bytes.
+type paid struct {
+	raised uint   // that of its place
+	turn   uint64 // Pool.given, 0 for none
 }
 
 type seatState uint8
@@ -123,7 +129,7 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
 	if l := &p.lines[lane]; l.waiting == 0 && p.free(lane) {
 		l.charge(&s.member.places[lane], s)
-		p.use(lane)
+		p.use(s)
 		p.waited(s, 0)
 		return s.slot(), true, nil
 	} else if s.bounded > 0 && l.bounded >= p.settings.MaxWaiting {
@@ -138,7 +144,7 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 
 // slot returns that of the seat.
 func (s *Seat) slot() Slot {
-	return Slot{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, raised: s.raised, began: time.Now()}
+	return Slot{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, paid: s.paid, began: time.Now()}
 }
 
 // Cancel gives up what was asked for: who waits leaves the line, and a slot that is kept for the seat goes to the
@@ -151,8 +157,7 @@ func (s *Seat) Cancel() {
 	case seatWaiting:
 		p.lines[s.lane].remove(s)
 	case seatGranted:
-		p.lines[s.lane].refund(&s.member.places[s.lane], s.bytes, s.raised)
-		news = p.unuse(s.lane)
+		news = p.giveBack(s.member, s.lane, s.bytes, s.paid)
 	}
 	s.state, s.err = seatIdle, nil
 	p.mu.Unlock()
@@ -164,7 +169,7 @@ type Slot struct {
 	member      *Member
 	class, lane Class
 	bytes       int64
-	raised      uint
+	paid        paid
 	began       time.Time
 }
 
@@ -196,8 +201,7 @@ func (s *Slot) GiveBack() {
 	m, p := s.member, s.member.pool
 	s.member = nil
 	p.mu.Lock()
-	p.lines[s.lane].refund(&m.places[s.lane], s.bytes, s.raised)
-	news := p.unuse(s.lane)
+	news := p.giveBack(m, s.lane, s.bytes, s.paid)
 	p.mu.Unlock()
 	news.wake()
 }

@@ -23,8 +23,9 @@ type Pool struct {
 	lines    [classes]line
 	inUse    [classes]int // slots by lane
 	lent     int          // of these, all but those of Expedited
-	rotation int          // the lane, less one, that last got a slot for its floor
-	mine     bool         // the last slot went to Expedited
+	turns    turns        // whose it is next
+	before   turns        // what they were before the last slot was given
+	given    uint64       // slots, but for Expedited's own
 	members  map[string]*Member
 	counts   [classes]counts // by class
 	fellBack int64
@@ -33,6 +34,12 @@ type Pool struct {
 
 	stop context.Context // ends when Shutdown gives up waiting
 	cut  context.CancelCauseFunc
+}
+
+// turns say which class is next.
+type turns struct {
+	rotation int  // the lane, less one, that last got a slot for its floor
+	mine     bool // the last slot went to Expedited
 }
 
 // Errors of those who ask.
@@ -175,7 +182,7 @@ func (p *Pool) next() (lane Class, ok bool) {
 		return Expedited, true
 	}
 	lane, ok = p.nextShared()
-	if first && (!ok || !p.mine) {
+	if first && (!ok || !p.turns.mine) {
 		return Expedited, true
 	}
 	return lane, ok
@@ -188,7 +195,7 @@ func (p *Pool) nextShared() (Class, bool) {
 		return 0, false
 	}
 	for i := 1; i <= lanes; i++ {
-		at := (p.rotation + i) % lanes
+		at := (p.turns.rotation + i) % lanes
 		if lane := Class(at + 1); p.lines[lane].waiting > 0 && p.free(lane) && p.inUse[lane] < p.settings.Floors[lane] {
 			return lane, true
 		}
@@ -209,19 +216,25 @@ func (p *Pool) dispatch() (news told) {
 			return news
 		}
 		s := p.lines[lane].pop()
-		p.use(lane)
+		p.use(s)
 		s.state = seatGranted
 		p.waited(s, time.Since(s.since))
 		news.add(s)
 	}
 }
 
-// use counts a slot. mu must be held.
-func (p *Pool) use(lane Class) {
-	p.mine = lane == Expedited
+// use counts a slot that a seat is given in its lane. mu must be held.
+func (p *Pool) use(s *Seat) {
+	lane := s.lane
+	s.paid.turn = 0
+	if p.alone || lane != Expedited {
+		p.given++
+		p.before, s.paid.turn = p.turns, p.given
+	}
+	p.turns.mine = lane == Expedited
 	if lane != Expedited {
 		if p.inUse[lane] < p.settings.Floors[lane] {
-			p.rotation = int(lane) - 1
+			p.turns.rotation = int(lane) - 1
 		}
 		p.lent++
 	}
@@ -239,6 +252,16 @@ func (p *Pool) unuse(lane Class) told {
 		p.idle = nil
 	}
 	return p.dispatch()
+}
+
+// giveBack gives a slot back that there was no use for: the bytes are not counted, and it was no turn of its class unless
+// others have had theirs since. mu must be held.
+func (p *Pool) giveBack(m *Member, lane Class, bytes int64, paid paid) told {
+	p.lines[lane].refund(&m.places[lane], bytes, paid.raised)
+	if p.given == paid.turn {
+		p.turns = p.before
+	}
+	return p.unuse(lane)
 }
 
 // told are seats of whose questions something has become: one, most often, which costs no allocation.

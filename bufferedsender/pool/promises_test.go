@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"testing"
@@ -152,4 +153,70 @@ func TestWhatIsGivenBackPutsNobodyInFrontOfTheLine(t *testing.T) {
 	large.GiveBack()
 	small.GiveBack()
 	require.Equal(t, []string{"other assured1", "m assured1"}, q.drain(last))
+}
+
+// A turn of a class that is given up is the next one's of the class: as if it had not been asked for.
+func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
+	for _, class := range []Class{Expedited, BestEffort} {
+		for _, limit := range []int{1, 0} {
+			if limit == 0 && class == Expedited {
+				continue // it waits for its own kind only
+			}
+			t.Run(fmt.Sprint(class, " ", limit), func(t *testing.T) {
+				p := newPool(t, slots(1, 1))
+				p.SetLimit(limit)
+				m := join(t, p, "m")
+				before := Assured4
+				first := m.takes(t, before)
+				q := &queue{t: t}
+				var gone [3]bool
+				for i := range gone {
+					var seat *Seat
+					seat = m.Seat(func() { gone[i] = true; seat.Cancel() })
+					_, ok, err := seat.Ask(class, 1)
+					require.NoError(t, err)
+					require.False(t, ok)
+				}
+				q.asks(m, class, 1)
+				for c := Expedited; c <= BestEffort; c++ {
+					if c != class && (c != Expedited || limit == 1 && class != BestEffort) {
+						q.asks(m, c, 1)
+					}
+				}
+				first.Release()
+				require.Equal(t, [3]bool{true, true, true}, gone)
+				require.Equal(t, "m "+class.String(), q.granted[0])
+			})
+		}
+	}
+}
+
+// An old slot that is given back undoes no turn that its class has had since, nor do Expedited's that are slots of its own.
+func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
+	p := newPool(t, Options{Settings: Settings{Expedited: 1, Shared: 2, Floors: [classes]int{BestEffort: 2}}})
+	m := join(t, p, "m")
+	old := m.takes(t, BestEffort)
+	other := m.takes(t, Assured4)
+	q := &queue{t: t}
+	for _, c := range []Class{BestEffort, BestEffort, Assured1} {
+		q.asks(m, c, 1)
+	}
+	other.Release()
+	require.Equal(t, []string{"m best effort"}, q.granted)
+	old.GiveBack()
+	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "it has had its turn")
+
+	p = newPool(t, slots(1, 1))
+	m = join(t, p, "m")
+	last := m.takes(t, Assured4)
+	q = &queue{t: t}
+	var seat *Seat
+	seat = m.Seat(func() { m.takes(t, Expedited).GiveBack(); seat.Cancel() })
+	_, ok, err := seat.Ask(BestEffort, 1)
+	require.NoError(t, err)
+	require.False(t, ok)
+	q.asks(m, BestEffort, 1)
+	q.asks(m, Assured1, 1)
+	last.Release()
+	require.Equal(t, []string{"m best effort"}, q.granted)
 }
