@@ -45,8 +45,8 @@ func (m *Member) Do(ctx context.Context, class Class, work func(ctx context.Cont
 // Prepared is Do for work that needs a snapshot, of the moment at which it is called and not of that at which there is
 // a slot: prepare is run at once, without a slot, and work later. If the snapshot is older than
 // Settings.MaxSnapshotAge then, work is not run and the error is ErrSnapshotAge. drop, which may be nil, is called
-// for every snapshot that was made, in the end.
-func Prepared[S any](ctx context.Context, m *Member, class Class, prepare func(ctx context.Context) (S, error), work func(ctx context.Context, snapshot S) error, drop func(S)) error {
+// for every snapshot that was made, in the end; a panic of it is an error as one of work is.
+func Prepared[S any](ctx context.Context, m *Member, class Class, prepare func(ctx context.Context) (S, error), work func(ctx context.Context, snapshot S) error, drop func(S)) (err error) {
 	if prepare == nil || work == nil {
 		return errors.New("pool: there is nothing to prepare, or no work")
 	}
@@ -55,7 +55,7 @@ func Prepared[S any](ctx context.Context, m *Member, class Class, prepare func(c
 	}
 	taken := time.Now()
 	var snapshot S
-	err := m.pool.run(ctx, func(ctx context.Context) (err error) {
+	err = m.pool.run(ctx, func(ctx context.Context) (err error) {
 		snapshot, err = prepare(ctx)
 		return err
 	})
@@ -63,7 +63,10 @@ func Prepared[S any](ctx context.Context, m *Member, class Class, prepare func(c
 		return err
 	}
 	if drop != nil {
-		defer drop(snapshot)
+		defer func() {
+			defer caught(&err)
+			drop(snapshot)
+		}()
 	}
 	most := m.pool.Settings().MaxSnapshotAge
 	waits, cancel := context.WithTimeoutCause(ctx, most-time.Since(taken), ErrSnapshotAge)
@@ -119,10 +122,20 @@ func (p *Pool) run(ctx context.Context, work func(ctx context.Context) error) (e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.stop, func() { cancel(ErrShutdown) })()
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err)
 	return work(ctx)
+}
+
+// caught makes a panic an error, beside the one that there is. It is deferred.
+func caught(err *error) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	crash := &PanicError{Value: v, Stack: debug.Stack()}
+	if *err == nil {
+		*err = crash
+		return
+	}
+	*err = errors.Join(*err, crash)
 }

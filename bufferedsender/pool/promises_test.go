@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -219,4 +220,19 @@ func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
 	q.asks(m, Assured1, 1)
 	last.Release()
 	require.Equal(t, []string{"m best effort"}, q.granted)
+}
+
+func TestADropThatPanicsIsAnErrorOfItsCaller(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m := join(t, p, "m")
+	no := errors.New("no")
+	var err error
+	require.NotPanics(t, func() {
+		err = Prepared(t.Context(), m, Assured1, func(context.Context) (int, error) { return 1, nil },
+			func(context.Context, int) error { return no }, func(int) { panic("odd") })
+	})
+	var crash *PanicError
+	require.ErrorAs(t, err, &crash)
+	require.ErrorIs(t, err, no)
+	require.Zero(t, p.Stats().Classes[Assured1].InUse)
 }
