@@ -50,7 +50,7 @@ func Prepared[S any](ctx context.Context, m *Member, class Class, prepare func(c
 	if prepare == nil || work == nil {
 		return errors.New("pool: there is nothing to prepare, or no work")
 	}
-	if err := m.refusal(); err != nil { // then a snapshot is of no use
+	if err := m.refusal(ctx); err != nil { // then a snapshot is of no use
 		return err
 	}
 	taken := time.Now()
@@ -80,7 +80,10 @@ func Prepared[S any](ctx context.Context, m *Member, class Class, prepare func(c
 }
 
 // refusal is why nothing can be asked for any more.
-func (m *Member) refusal() error {
+func (m *Member) refusal(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
 	switch {

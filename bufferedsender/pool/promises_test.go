@@ -236,3 +236,13 @@ func TestADropThatPanicsIsAnErrorOfItsCaller(t *testing.T) {
 	require.ErrorIs(t, err, no)
 	require.Zero(t, p.Stats().Classes[Assured1].InUse)
 }
+
+func TestAnEndedContextTakesNoSnapshot(t *testing.T) {
+	p := newPool(t, slots(1, 1))
+	m := join(t, p, "m")
+	bored := errors.New("bored")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(bored)
+	require.ErrorIs(t, Prepared(ctx, m, Assured1, func(context.Context) (int, error) { t.Error("it is of no use"); return 0, nil },
+		func(context.Context, int) error { return nil }, nil), bored)
+}
