@@ -67,6 +67,7 @@ type Seat struct {
 	bytes       int64
 	paid        paid
 	since       time.Time
+	waited      time.Duration // until it was granted
 	err         error
 	prev, next  *Seat // in its place
 }
@@ -105,6 +106,7 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 	switch s.state {
 	case seatGranted:
 		s.state = seatIdle
+		p.waited(s, s.waited)
 		return s.slot(), true, nil
 	case seatRefused:
 		err, s.state, s.err = s.err, seatIdle, nil

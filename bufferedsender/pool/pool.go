@@ -218,7 +218,7 @@ func (p *Pool) dispatch() (news told) {
 		s := p.lines[lane].pop()
 		p.use(s)
 		s.state = seatGranted
-		p.waited(s, time.Since(s.since))
+		s.waited = time.Since(s.since)
 		news.add(s)
 	}
 }

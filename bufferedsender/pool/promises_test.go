@@ -7,6 +7,8 @@ import (
 	"math"
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -245,4 +247,24 @@ func TestAnEndedContextTakesNoSnapshot(t *testing.T) {
 	cancel(bored)
 	require.ErrorIs(t, Prepared(ctx, m, Assured1, func(context.Context) (int, error) { t.Error("it is of no use"); return 0, nil },
 		func(context.Context, int) error { return nil }, nil), bored)
+}
+
+func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, slots(1, 1))
+		m := join(t, p, "m")
+		slot := m.takes(t, Assured1)
+		seat := m.Seat(func() {})
+		_, ok, err := seat.Ask(Assured1, 1)
+		require.NoError(t, err)
+		require.False(t, ok)
+		time.Sleep(time.Hour)
+		slot.Release()
+		seat.Cancel()
+		for _, c := range []ClassStats{p.Stats().Classes[Assured1], m.Stats().Classes[Assured1]} {
+			require.Equal(t, []int64{1, 1}, []int64{c.Granted, c.Ended}, "that of the other")
+			require.Zero(t, c.QueueTime)
+			require.Zero(t, c.LongestQueueTime)
+		}
+	})
 }

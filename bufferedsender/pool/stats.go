@@ -22,7 +22,7 @@ func (c *counts) worked(d time.Duration) {
 	c.longestWork = max(c.longestWork, d)
 }
 
-// waited counts a grant. mu must be held.
+// waited counts a slot that a seat takes. mu must be held.
 func (p *Pool) waited(s *Seat, d time.Duration) {
 	p.counts[s.class].waited(d)
 	s.member.counts[s.class].waited(d)
@@ -32,7 +32,7 @@ func (p *Pool) waited(s *Seat, d time.Duration) {
 type ClassStats struct {
 	// Waiting is how many wait now, InUse how many slots are in use. Under the strategies Single and None, and of a member, they are 0.
 	Waiting, InUse int
-	// Granted is how many slots were given, Ended how many of them were released, Refused how often Do was told ErrFull.
+	// Granted is how many slots were given and taken, Ended how many of them were released, Refused how often Do was told ErrFull.
 	Granted, Ended, Refused int64
 	// QueueTime and WorkTime are how long slots were waited for, which is 0 for who did not have to wait, and used; the
 	// sums of all and the longest.
