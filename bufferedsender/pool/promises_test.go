@@ -268,3 +268,17 @@ func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
 		}
 	})
 }
+
+func TestWhereClassesShareALineNoneIsSaidToHaveWhatAnotherHas(t *testing.T) {
+	for _, strategy := range []Strategy{Single, None} {
+		o := slots(1, 1)
+		o.Strategy = strategy
+		p := newPool(t, o)
+		m := join(t, p, "m")
+		m.takes(t, BestEffort)
+		(&queue{t: t}).asks(m, BestEffort, 1)
+		for c, s := range p.Stats().Classes {
+			require.Zero(t, s.InUse+s.Waiting, "%v has none", Class(c))
+		}
+	}
+}

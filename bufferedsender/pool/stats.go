@@ -64,7 +64,9 @@ func (p *Pool) Stats() Stats {
 	s := Stats{Fallbacks: p.fellBack, Members: len(p.members)}
 	for c := range s.Classes {
 		s.Classes[c] = p.counts[c].public()
-		s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting
+		if p.strategy == Classes { // otherwise a line is not that of one class
+			s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting
+		}
 	}
 	return s
 }
