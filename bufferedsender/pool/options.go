@@ -36,6 +36,9 @@ const (
 	DefaultMaxSnapshotAge = 5 * time.Minute
 )
 
+// MaxSlots is how many slots each side of a pool has at the most.
+const MaxSlots = 10_000
+
 // DoBytes is what a piece of work of Do counts in the turns between members, whose requests count by
 // their bytes.
 const DoBytes = 1 << 20
@@ -52,9 +55,9 @@ type Options struct {
 
 // Settings are what can be changed at run time, see Pool.Set.
 type Settings struct {
-	// Expedited is how many slots the class Expedited has, which nobody else uses. Defaults to 4.
+	// Expedited is how many slots the class Expedited has, which nobody else uses. Defaults to 4, at most MaxSlots.
 	Expedited int
-	// Shared is how many slots the other classes share. Defaults to 4.
+	// Shared is how many slots the other classes share. Defaults to 4, at most MaxSlots.
 	Shared int
 	// Floors is how many of the shared slots a class has for certain while it has work, at
 	// least 1, which is the default; together they may be more than Shared, and then they become turns. That of Expedited is
@@ -83,6 +86,9 @@ func (s Settings) checked() (Settings, error) {
 	}
 	number("Expedited", &s.Expedited, DefaultExpedited)
 	number("Shared", &s.Shared, DefaultShared)
+	if s.Expedited > MaxSlots || s.Shared > MaxSlots {
+		errs = append(errs, fmt.Errorf("Expedited is %d and Shared %d: use at most %d", s.Expedited, s.Shared, MaxSlots))
+	}
 	number("MaxWaiting", &s.MaxWaiting, DefaultMaxWaiting)
 	for c := Assured1; c <= BestEffort; c++ {
 		number(fmt.Sprintf("the floor of %v", c), &s.Floors[c], 1)

@@ -282,3 +282,16 @@ func TestWhereClassesShareALineNoneIsSaidToHaveWhatAnotherHas(t *testing.T) {
 		}
 	}
 }
+
+// Slots without a bound were without a limit too, where the sum of both sides is out of range.
+func TestALimitHoldsHoweverManySlotsThereAre(t *testing.T) {
+	for _, s := range []Settings{{Expedited: math.MaxInt}, {Shared: math.MaxInt}, {Expedited: MaxSlots + 1}} {
+		_, err := New(&Options{Settings: s})
+		require.ErrorContains(t, err, "use at most 10000")
+	}
+	p := newPool(t, slots(MaxSlots, MaxSlots))
+	for _, limit := range []int{1, 2, MaxSlots, 2 * MaxSlots} {
+		p.SetLimit(limit)
+		require.Equal(t, limit, p.Limit())
+	}
+}
