@@ -63,7 +63,8 @@ type Settings struct {
 	// least 1, which is the default; together they may be more than Shared, and then they become turns. That of Expedited is
 	// not used.
 	Floors [classes]int
-	// Sizes is how many of the shared slots a class has at the most. Defaults to Shared. That of Expedited is not used.
+	// Sizes is how many of the shared slots a class has at the most; 0, the default, is all of them, also when Shared
+	// changes. That of Expedited is not used.
 	Sizes [classes]int
 	// MaxWaiting is how many may wait in a class, beside the one request that each sender can
 	// ask for. Defaults to 10 000.
@@ -87,13 +88,15 @@ func (s Settings) checked() (Settings, error) {
 	number("Expedited", &s.Expedited, DefaultExpedited)
 	number("Shared", &s.Shared, DefaultShared)
 	if s.Expedited > MaxSlots || s.Shared > MaxSlots {
-		errs = append(errs, fmt.Errorf("Expedited is %d and Shared %d: use at most %d", s.Expedited, s.Shared, MaxSlots))
+		errs = append(errs, fmt.Errorf("there are %d and %d slots in Expedited and Shared: use at most %d in each", s.Expedited, s.Shared, MaxSlots))
 	}
 	number("MaxWaiting", &s.MaxWaiting, DefaultMaxWaiting)
 	for c := Assured1; c <= BestEffort; c++ {
 		number(fmt.Sprintf("the floor of %v", c), &s.Floors[c], 1)
-		number(fmt.Sprintf("the size of %v", c), &s.Sizes[c], s.Shared)
-		if s.Floors[c] > s.Sizes[c] {
+		if s.Sizes[c] < 0 {
+			errs = append(errs, fmt.Errorf("the size of %v is %d: use a positive number, or 0 for all of the shared slots", c, s.Sizes[c]))
+		}
+		if s.Sizes[c] > 0 && s.Floors[c] > s.Sizes[c] {
 			errs = append(errs, fmt.Errorf("the floor of %v is %d, and its size %d", c, s.Floors[c], s.Sizes[c]))
 		}
 	}

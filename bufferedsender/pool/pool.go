@@ -172,7 +172,10 @@ func (p *Pool) size(lane Class) int {
 	if p.strategy == Single {
 		return p.shared
 	}
-	return p.settings.Sizes[lane]
+	if n := p.settings.Sizes[lane]; n > 0 {
+		return n
+	}
+	return p.settings.Shared
 }
 
 // next returns the lane that gets the next slot. mu must be held.

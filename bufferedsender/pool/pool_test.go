@@ -197,6 +197,11 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	require.Len(t, q.granted, 1)
 	require.ErrorContains(t, p.Set(Settings{Expedited: -1, Sizes: [classes]int{BestEffort: -2}}), "the size of best effort is -2")
 	require.Equal(t, 2, p.Settings().Expedited, "nothing of it holds")
+	more := p.Settings()
+	more.Shared = 2
+	require.NoError(t, p.Set(more), "what is read can be set")
+	m.takes(t, BestEffort)
+	m.takes(t, BestEffort)
 	p.SetLimit(10)
 	require.Len(t, q.granted, 1)
 }
