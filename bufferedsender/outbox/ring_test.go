@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -221,16 +222,11 @@ func TestARelayEmptiesPartitionsThatItHasLeft(t *testing.T) {
 	r.fill(t, 1, "k7")
 	r.db.turned(t, 2)
 	r.run(t, RelayOptions{})
-	for v := 1; ; v++ {
-		r.db.inTx(t, func(tx *sql.Tx) error {
-			require.NoError(t, r.put(t.Context(), tx, "k", v))
-			return Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", v, 0}))
-		})
-		if v == 1 {
-			require.Eventually(t, func() bool { return r.db.sizes(t)[0] == 0 }, 20*time.Second, 20*time.Millisecond)
-			break
-		}
-	}
+	r.db.inTx(t, func(tx *sql.Tx) error { // it looks when it has deleted something
+		require.NoError(t, r.put(t.Context(), tx, "k", 1))
+		return Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0}))
+	})
+	require.Eventually(t, func() bool { return r.db.sizes(t)[0] == 0 }, 20*time.Second, 20*time.Millisecond)
 	require.NotZero(t, r.db.sizes(t)[1])
 }
 
@@ -252,6 +248,7 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 	app := database{openPool(t, PostgreSQL, address.String()), PostgreSQL, address.String()}
 	r.run(t, RelayOptions{})
 	r.run(t, RelayOptions{})
+	var committed atomic.Int64
 	stop, stopped := make(chan struct{}), make(chan error, 2)
 	for w := range 2 {
 		go func() {
@@ -276,12 +273,17 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 					stopped <- err
 					return
 				}
+				committed.Add(1)
 			}
 		}()
 	}
-	time.Sleep(300 * time.Millisecond)
+	more := func() {
+		until := committed.Load() + 100
+		require.Eventually(t, func() bool { return committed.Load() >= until }, 20*time.Second, time.Millisecond)
+	}
+	more()
 	require.NoError(t, Migrate(t.Context(), r.db.DB, PostgreSQL, rotating))
-	time.Sleep(300 * time.Millisecond)
+	more()
 	close(stop)
 	require.NoError(t, <-stopped)
 	require.NoError(t, <-stopped)

@@ -46,8 +46,7 @@ func (m *Member) Leave() {
 			for m.places[i].first != nil {
 				s := m.places[i].first
 				p.lines[i].remove(s)
-				s.state, s.err = seatRefused, ErrLeft
-				news.add(s)
+				news.refuse(s, ErrLeft)
 			}
 		}
 	}

@@ -158,7 +158,7 @@ func (p *Pool) lane(c Class) (lane Class, known bool) {
 
 // free reports whether there is a slot for a lane. mu must be held.
 func (p *Pool) free(lane Class) bool {
-	if p.alone && p.inUse[Expedited]+p.lent > 0 {
+	if p.alone && p.busy() > 0 {
 		return false
 	}
 	if lane == Expedited {
@@ -166,6 +166,9 @@ func (p *Pool) free(lane Class) bool {
 	}
 	return p.lent < p.shared && p.inUse[lane] < p.size(lane)
 }
+
+// busy is how many slots are in use. mu must be held.
+func (p *Pool) busy() int { return p.inUse[Expedited] + p.lent }
 
 // size is the most that a lane has of the shared slots.
 func (p *Pool) size(lane Class) int {
@@ -250,7 +253,7 @@ func (p *Pool) unuse(lane Class) told {
 	if lane != Expedited {
 		p.lent--
 	}
-	if p.idle != nil && p.inUse[Expedited]+p.lent == 0 {
+	if p.idle != nil && p.busy() == 0 {
 		close(p.idle)
 		p.idle = nil
 	}
@@ -279,6 +282,12 @@ func (t *told) add(s *Seat) {
 		return
 	}
 	t.more = append(t.more, s)
+}
+
+// refuse ends the question of a seat that is in no line any more. Pool.mu must be held.
+func (t *told) refuse(s *Seat, err error) {
+	s.state, s.err = seatRefused, err
+	t.add(s)
 }
 
 // wake tells them, the others too when one panics. No lock may be held.
@@ -330,12 +339,11 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 		for l := &p.lines[i]; len(l.places) > 0; refused++ {
 			s := l.places[0].first
 			l.remove(s)
-			s.state, s.err = seatRefused, ErrShutdown
-			news.add(s)
+			news.refuse(s, ErrShutdown)
 		}
 	}
 	var idle chan struct{}
-	if p.inUse[Expedited]+p.lent > 0 {
+	if p.busy() > 0 {
 		if p.idle == nil {
 			p.idle = make(chan struct{})
 		}
