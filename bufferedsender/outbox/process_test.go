@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -89,7 +90,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{conn, c.process}, nil
+	return &connection{Conn: conn, process: c.process}, nil
 }
 
 func (p *process) ask() error {
@@ -102,26 +103,52 @@ func (p *process) ask() error {
 	return nil
 }
 
-// connection is one of a process.
+// connection is one of a process. A process is not stopped within a transaction of SQLite. It
+// would keep the one lock for writing, for which the others wait in a system call; the clock of a
+// bubble, which is to let the process go on, stands still meanwhile, and they give up after seconds
+// of the real one.
 type connection struct {
 	driver.Conn
 	process *process
+	within  bool // of a transaction
+}
+
+// ask waits while the process is stopped, and says why the database cannot be asked.
+func (c *connection) ask() error {
+	switch {
+	case !c.within:
+		return c.process.ask()
+	case c.process.dead.Load():
+		return errKilled
+	case c.process.noDatabase.Load():
+		return errNoDatabase
+	}
+	return nil
 }
 
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.process.ask(); err != nil {
+	if err := c.ask(); err != nil {
 		return nil, err
 	}
 	c.process.statements.Add(1)
 	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
-	if err == nil {
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case strings.HasPrefix(query, "BEGIN"):
+		c.within = true
+	case query == "COMMIT", query == "ROLLBACK":
+		c.within = false
+	}
+	if !c.within {
 		err = c.process.alive() // nobody is there for the answer
 	}
 	return result, err
 }
 
 func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.process.ask(); err != nil {
+	if err := c.ask(); err != nil {
 		return nil, err
 	}
 	c.process.statements.Add(1)
