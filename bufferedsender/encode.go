@@ -74,6 +74,7 @@ func (p *payload[T]) tag() any {
 type chunk[T any] struct {
 	s       *BufferedSender[T]
 	origin  *trace.SpanContext
+	class   uint8                          // of service
 	action  models.IndexDocumentsAction[T] // that is being added; a copy, of which there are no more
 	scratch bytes.Buffer
 	ends    []int // of each body in scratch
@@ -108,6 +109,7 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 	if s.feed != nil {
 		c.size, c.bytes = min(expected, queuedActions), queuedBytes
 	}
+	c.class = s.options.classFor(ctx)
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
 		origin := span // allocates only here
 		c.origin = &origin
@@ -206,7 +208,7 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		kept := *action // allocates only here
 		value.action = &kept
 	}
-	c.items = append(c.items, item[T]{Key: key, Value: value})
+	c.items = append(c.items, item[T]{Key: key, Value: value, Class: c.class})
 	c.ends = append(c.ends, c.scratch.Len())
 	return nil
 }

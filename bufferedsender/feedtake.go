@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -88,7 +89,7 @@ func (f *feed[T]) items(holdings []*holding[T]) (items []item[T]) {
 	for _, h := range holdings {
 		for j := range h.lease.Records {
 			r := &h.lease.Records[j]
-			it := item[T]{Key: r.Key, Body: r.Body, Class: 0, Own: true, Value: payload[T]{typ: r.Op}}
+			it := item[T]{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(pool.BestEffort)), Own: true, Value: payload[T]{typ: r.Op}}
 			if r.Op == "" { // the first: it replaces what was before it
 				l, ok := loaded[h]
 				if !ok {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
@@ -107,6 +108,19 @@ type Options[T any] struct {
 	// to asking again, with growing intervals of a second to an hour, and parking the key in
 	// the queue after ten times.
 	DeleteMissing bool
+
+	// Share is the sender's part in a pool: then its requests take slots that it has in
+	// common with others, and what it keeps takes room that is bounded together with theirs, if the pool
+	// bounds it. Each request has one slot, and none is held while the sender waits, is
+	// paused, or its breaker is open. MaxInFlight is then for each class by itself. The sender does
+	// not leave the pool. Defaults to none.
+	Share *pool.Member
+	// Class is how urgent the actions are, unless the context of an adding call says
+	// something else, see pool.WithClass: a live update can go past a backfill of the same
+	// index. Urgent ones are sent first, and an action behind a less urgent one of its key makes
+	// that one urgent. Other classes than Expedited leave an eighth of the buffer to it. Defaults to
+	// pool.Expedited.
+	Class pool.Class
 
 	// Folding merges actions of one key while they wait, so that a key that changes
 	// often is written less often. Defaults to nil: each is sent.
@@ -245,6 +259,9 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	}
 	if err := c.Retry.Validate(); err != nil {
 		errs = append(errs, err)
+	}
+	if c.Class > pool.BestEffort {
+		errs = append(errs, fmt.Errorf("there is no class %d: use pool.Expedited, pool.Assured1 to pool.Assured4, or pool.BestEffort", c.Class))
 	}
 	if c.OnMergeMissing > MergeMissingUpload {
 		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", c.OnMergeMissing))

@@ -53,6 +53,7 @@ type BufferedSender[T any] struct {
 	chunks      sync.Pool              // of *chunk[T], empty ones
 	gate        *gate                  // nil without a breaker
 	feed        *feed[T]               // nil without a queue
+	share       *share                 // nil without a pool
 	unsubscribe func()                 // from the breaker
 	held        signal                 // sent when sending is held, with Options.Waiting
 
@@ -92,6 +93,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	}
 	hold := options.held()
 	s.gate = newGate(hold.Breaker, s.observer.contain)
+	s.share = newShare(options.Share, options.Handlers.ActionSent != nil)
 	limits := options.Limits
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
@@ -112,6 +114,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Envelope:       envelopeBytes,
 		Comma:          len(bodyComma),
 		Gate:           s.gate.forPublisher(),
+		Slots:          s.share.forPublisher(),
 		Tuner:          tuner,
 		Tuned:          tuned,
 		Overload:       hold.WhenFull.policy,
@@ -129,6 +132,9 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Back:           s.back,
 		Return:         s.goesBack,
 	})
+	if s.share != nil {
+		s.share.wake = s.publisher.Wake
+	}
 	if options.Waiting.FailFast {
 		s.observer.onHeld = s.held.send
 	}

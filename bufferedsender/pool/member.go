@@ -34,6 +34,14 @@ func (p *Pool) Join(name string) (*Member, error) {
 // Name returns the name.
 func (m *Member) Name() string { return m.name }
 
+// FellBack counts a class that there is none of, and that is served as Expedited, for a member that finds it out
+// by itself.
+func (m *Member) FellBack() {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	m.pool.fellBack++
+}
+
 // Leave ends what waits, with ErrLeft. Slots that are in use stay with their requests.
 func (m *Member) Leave() {
 	p := m.pool

@@ -41,6 +41,7 @@ type admission[V any] struct {
 	// Everything below is guarded by mu. Producers append, the loop takes away.
 	settings   settings
 	room       Room // that is shared with others, or nil
+	autoFlush  bool
 	inbox      []entry[V]
 	inboxBytes int64
 	spare      []entry[V] // the previous inbox, to be filled again
@@ -63,6 +64,8 @@ type admission[V any] struct {
 	// The loop sleeps until the inbox holds this much.
 	wakeItems int
 	wakeBytes int64
+	wakeClass uint8 // or something more urgent than this
+	urgent    bool  // which it does
 	// When it went to sleep, this was the oldest item that could be sent.
 	oldest instant
 	waits  bool // there was one
@@ -170,6 +173,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	}
 	if !wait {
 		a.rejected = p.config.AutoFlush
+		a.quitRoom()
 		held := a.current().Held()
 		a.nextTurns()
 		a.mu.Unlock()
@@ -197,6 +201,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return accepted, ErrClosed
 	case ended:
 		a.rejected = p.config.AutoFlush
+		a.quitRoom()
 		a.nextTurns()
 		a.mu.Unlock()
 		p.signal()
@@ -260,16 +265,18 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 	if a.inbox == nil {
 		a.inbox = a.newInbox(len(items))
 	}
+	lend := a.flows()
 	for i := range items {
 		size := int64(len(items[i].Body))
 		limits := a.limitsOf(items[i].Class)
 		if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > limits.Bytes {
 			return i // an empty buffer takes anything: SetLimits can make it smaller than an item that waits
 		}
-		if !a.take(size, false) {
+		if !a.take(Want{Class: items[i].Class, Bytes: size, Lend: lend}) {
 			return i
 		}
 		a.inboxBytes += size
+		a.urgent = a.urgent || items[i].Class < a.wakeClass
 		a.meanBytes += (size - a.meanBytes) / 8
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
 		a.store(&a.inbox[len(a.inbox)-1].item)
@@ -291,14 +298,27 @@ func (a *admission[V]) limitsOf(class uint8) Limits {
 
 // take takes the room of one item that is accepted. Only others that share the room may
 // keep it from having it, and not if it must.
-func (a *admission[V]) take(size int64, must bool) bool {
-	if a.room != nil && !a.room.Take(size, must) {
+func (a *admission[V]) take(want Want) bool {
+	if a.room != nil && !a.room.Take(want) {
 		return false
 	}
 	a.stats.Items++
-	a.stats.Bytes += size
+	a.stats.Bytes += want.Bytes
 	a.stats.Accepted++
 	return true
+}
+
+// flows reports whether what is accepted goes away by itself: nothing holds it.
+func (a *admission[V]) flows() bool {
+	c := &a.condition
+	return a.autoFlush && !a.settings.paused && (c.Err == nil || c.State == Throttled)
+}
+
+// quitRoom tells those who share the room when nobody waits for it here.
+func (a *admission[V]) quitRoom() {
+	if a.room != nil && len(a.waiters) == 0 {
+		a.room.Quit()
+	}
 }
 
 // free gives back room.
@@ -320,7 +340,7 @@ func (a *admission[V]) backlog() int {
 
 // enough reports whether the inbox holds what the loop waits for.
 func (a *admission[V]) enough() bool {
-	return len(a.inbox) > 0 && (len(a.inbox) >= a.wakeItems || a.inboxBytes >= a.wakeBytes)
+	return len(a.inbox) > 0 && (len(a.inbox) >= a.wakeItems || a.inboxBytes >= a.wakeBytes || a.urgent)
 }
 
 // admit gives room to the waiters, in the order in which they came.
@@ -339,6 +359,7 @@ func (a *admission[V]) admit() {
 		close(call.ended)
 		a.waiters = slices.Delete(a.waiters, 0, 1)
 	}
+	a.quitRoom()
 	a.nextTurns()
 }
 
@@ -380,6 +401,7 @@ func (a *admission[V]) shut() {
 		close(call.ended)
 	}
 	a.waiters, a.waitingBytes = nil, 0
+	a.quitRoom()
 	a.nextTurns()
 }
 
@@ -441,6 +463,7 @@ func (a *admission[V]) reject(err error) {
 		close(call.ended)
 	}
 	a.waiters, a.waitingBytes, a.rejected, a.rejectedOutside = nil, 0, false, false
+	a.quitRoom()
 	a.nextTurns()
 }
 
@@ -453,8 +476,9 @@ func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
 		bytes = int64(len(a.waiters[0].items[0].Body))
 	}
 	waits, limits = len(a.waiters) > 0 || a.rejectedOutside, a.settings.limits
-	if a.room != nil && a.stats.Items < limits.Items && a.stats.Bytes+bytes <= limits.Bytes {
-		waits = false // what it lacks others have, and purging would not bring it back
+	if a.room != nil { // while it is held it has its floor, and no more is lent
+		items, floor := a.room.Floor()
+		limits.Items, limits.Bytes = min(limits.Items, items), min(limits.Bytes, floor)
 	}
 	return waits, bytes, limits
 }

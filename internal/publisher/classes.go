@@ -88,6 +88,17 @@ func (p *pending[V]) unqueue(r ref) {
 	}
 }
 
+// urgency returns the most urgent class of which something is sendable, 0 if there are no
+// others.
+func (p *pending[V]) urgency() uint8 {
+	for class, c := range p.classes {
+		if c.waiting > 0 {
+			return uint8(class)
+		}
+	}
+	return 0
+}
+
 // waiting returns how many actions are sendable, of all classes.
 func (p *pending[V]) waiting() (n int) {
 	for _, c := range p.classes {

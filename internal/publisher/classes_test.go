@@ -75,8 +75,8 @@ type onlySlots struct {
 
 func (s *onlySlots) set(class uint8) { s.class.Store(uint32(class)) }
 
-func (s *onlySlots) Free(class uint8) bool {
-	return uint32(class) == s.class.Load() && s.slots.Free(class)
+func (s *onlySlots) Free(class uint8, bytes int) bool {
+	return uint32(class) == s.class.Load() && s.slots.Free(class, bytes)
 }
 
 // The live update of a document that a backfill is about to write waits for the
@@ -202,4 +202,63 @@ func TestAClassWithoutASlotDoesNotHoldTheTimerOfTheOthers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The first urgent action wakes the loop, although what waits of others is not enough.
+func TestAnUrgentActionIsNotSeenLaterBecauseOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pool := &service{answer: applied}, &slots{left: 4}
+		p, _ := start(t, s, func(c *Config[int, int]) { c.Slots, c.Interval = pool, time.Minute })
+		pool.wake = p.Wake
+		_, err := p.Add(t.Context(), itemsOf(2, "slow", 2), true, false)
+		require.NoError(t, err)
+		time.Sleep(59 * time.Second)
+		_, err = p.Add(t.Context(), itemsOf(0, "urgent", 1), true, false)
+		require.NoError(t, err)
+		p.admission.mu.Lock()
+		assert.True(t, p.admission.urgent)
+		p.admission.mu.Unlock()
+		synctest.Wait()
+		p.admission.mu.Lock()
+		assert.False(t, p.admission.urgent)
+		assert.Empty(t, p.admission.inbox)
+		p.admission.mu.Unlock()
+	})
+}
+
+// A request of a slow class is under way for long, and the sender may have only one.
+func TestAnUrgentRequestDoesNotWaitForASlowOneOfItsOwnSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := make(chan struct{})
+		s, pool := &service{answer: applied}, &slots{left: 4}
+		p, e := start(t, s, func(c *Config[int, int]) {
+			c.Slots, c.Limits.InFlight, c.Interval, c.Transport = pool, 1, time.Second, &slowFor{s, 2, first}
+		})
+		pool.wake = p.Wake
+		_, err := p.Add(t.Context(), itemsOf(2, "slow", 250), true, false)
+		require.NoError(t, err)
+		synctest.Wait()
+		_, err = p.Add(t.Context(), itemsOf(0, "urgent", 1), true, false)
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, 1, e.completed)
+		close(first)
+		require.NoError(t, p.Close(t.Context()))
+		assert.Equal(t, 251, e.completed)
+	})
+}
+
+// slowFor is a service that does not answer requests of a class until it may.
+type slowFor struct {
+	*service
+	class uint8
+	may   chan struct{}
+}
+
+func (s *slowFor) Send(ctx context.Context, b *Batch[int]) Reply[int] {
+	if b.Items[0].Class == s.class {
+		<-s.may
+	}
+	return s.service.Send(ctx, b)
 }

@@ -11,7 +11,7 @@ const (
 	Slotless        // a request is ready, and others have all the slots
 	Throttled       // a reply asked for less, and the time is not over
 	Ready           // the gate is shut, and wants a request to try with
-	Held            // the gate is shut, or the index refuses all there is
+	Held            // the gate is shut, or the index refuses all there is, or there are no slots any more
 	Paused          // by Pause
 	Closing         // draining
 	Closed
@@ -157,7 +157,7 @@ func (l *loop[V, R]) state() State {
 		return Closing
 	case l.gate.shut != nil && l.gate.ready:
 		return Ready
-	case l.gate.shut != nil, l.apart() != nil:
+	case l.gate.shut != nil, l.apart() != nil, l.noSlots() != nil:
 		return Held
 	case l.pace.pausedUntil > l.p.now():
 		return Throttled
@@ -202,5 +202,16 @@ func (l *loop[V, R]) holds() error {
 	if l.gate.shut != nil {
 		return l.gate.shut
 	}
-	return l.apart()
+	if err := l.apart(); err != nil {
+		return err
+	}
+	return l.noSlots()
+}
+
+// noSlots returns why there will be no more slots, or nil.
+func (l *loop[V, R]) noSlots() error {
+	if slots := l.p.config.Slots; slots != nil && l.pending.count > 0 {
+		return slots.Err()
+	}
+	return nil
 }

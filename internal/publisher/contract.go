@@ -137,26 +137,47 @@ type Permit interface {
 // publisher held, so it must neither block nor call a publisher, but for Wake: that it
 // calls when there may be room again for somebody whom it has refused.
 type Room interface {
-	// Take takes room for one item of the size, if there is some. It always does for one
-	// that must be accepted.
-	Take(bytes int64, must bool) bool
+	// Take takes room for one item, if there is some. It always does for one that must be
+	// accepted.
+	Take(want Want) bool
 	// Return gives back the room of items, or of bytes alone.
 	Return(items int, bytes int64)
+	// Quit says that nobody waits here any more for the room that was refused.
+	Quit()
+	// Floor is the room that the publisher has for certain, whatever others keep.
+	Floor() (items int, bytes int64)
 }
 
-// Slots bounds the requests of several publishers together. The loop calls it, and
-// asks again when Wake is called: by Slots, when there may be a slot.
+// Want is what room is asked for.
+type Want struct {
+	Class uint8
+	Bytes int64
+	// Lend says that what is kept here goes away by itself, so that more than the floor
+	// may be lent.
+	Lend bool
+	Must bool
+}
+
+// Slots bounds the requests of several publishers together. The loop alone calls it. Whoever
+// is refused has asked, and is woken (Wake) when there may be a slot.
 type Slots interface {
-	// Free reports whether there is a slot for a request of the class that is about to be
-	// made.
-	Free(class uint8) bool
+	// Free reports whether there is a slot for a request of the class, and of about so many
+	// bytes, that is about to be made.
+	Free(class uint8, bytes int) bool
 	// Take takes a slot for a request that leaves now, if there is one. It does not wait.
-	Take(class uint8) (Slot, bool)
+	Take(class uint8, bytes int) (Slot, bool)
+	// Quit gives up what was asked for in the class: nothing of it is to be sent now.
+	Quit(class uint8)
+	// Err says why there will be no more slots, or nil.
+	Err() error
 }
 
-// Slot is the place of one request. Release gives it back; it may be called more than
-// once, and by any goroutine.
-type Slot interface{ Release() }
+// Slot is the place of one request. Release ends the request, GiveBack says that there was
+// none. Only the first call counts, of any goroutine.
+type Slot interface {
+	Release()
+	GiveBack()
+}
 
 // Sample is a request that has ended, for a Tuner. Times are distances from the
 // start of the publisher.

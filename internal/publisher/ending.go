@@ -20,6 +20,8 @@ type shutdown struct {
 // believes those that still bring an answer, and settles the rest as Unsent.
 func (l *loop[V, R]) abort() {
 	l.p.cancel()
+	l.launchStanding() // which takes them back
+	l.quitAllSlots()
 	deadline := time.NewTimer(abandonAfter)
 	defer deadline.Stop()
 	for len(l.flights.inFlight) > 0 {

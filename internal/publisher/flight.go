@@ -30,6 +30,8 @@ type flight[V, R any] struct {
 	reported  bool // to the gate, by the loop
 	left      instant
 	announced bool // the Sent hook was called
+	stands    bool // and then there was no slot: it leaves when there is one
+	recalled  bool // somebody waits for it who would rather have it back
 	started   bool
 	took      time.Duration
 	reply     Reply[R]
@@ -37,16 +39,15 @@ type flight[V, R any] struct {
 
 // giveBack gives up what a request has taken that is not sent, or left behind.
 func (f *flight[V, R]) giveBack() {
-	release(f.slot)
+	switch {
+	case f.slot == nil:
+	case f.started:
+		f.slot.Release()
+	default:
+		f.slot.GiveBack()
+	}
 	if f.permit != nil {
 		f.permit.Done(ServiceUnclear, -1, nil)
-	}
-}
-
-// release gives a slot back, if there is one.
-func release(s Slot) {
-	if s != nil {
-		s.Release()
 	}
 }
 
@@ -82,7 +83,33 @@ func (fs *flights[V, R]) end(f *flight[V, R]) {
 
 // olderThan reports whether a request is under way that left before f.
 func (fs *flights[V, R]) olderThan(f *flight[V, R]) bool {
-	return slices.ContainsFunc(fs.inFlight, func(g *flight[V, R]) bool { return g.left < f.left })
+	return slices.ContainsFunc(fs.inFlight, func(g *flight[V, R]) bool { return g.started && g.left < f.left })
+}
+
+// of returns how many flights of a class there are, and whether one of them stands.
+func (fs *flights[V, R]) of(class uint8) (n int, stands bool) {
+	for _, f := range fs.inFlight {
+		if f.class == class {
+			n++
+			stands = stands || f.stands
+		}
+	}
+	return n, stands
+}
+
+// started returns how many requests have left.
+func (fs *flights[V, R]) started() (n int) {
+	for _, f := range fs.inFlight {
+		if f.started {
+			n++
+		}
+	}
+	return n
+}
+
+// standing reports whether any flight stands.
+func (fs *flights[V, R]) standing() bool {
+	return slices.ContainsFunc(fs.inFlight, func(f *flight[V, R]) bool { return f.stands })
 }
 
 // completions are the requests that have ended. A worker that brings one never
@@ -211,19 +238,45 @@ func (l *loop[V, R]) leaving(f *flight[V, R], now instant) []ref {
 
 // launch starts a request that the Sent hook has been called for, unless it must
 // not go any more: the hook may have taken long, and what replies have asked for
-// meanwhile, or somebody who called Pause, counts. Then its items wait again.
+// meanwhile, or somebody who called Pause, counts. Then its items wait again. If all
+// that it lacks is a slot it stands.
 func (l *loop[V, R]) launch(f *flight[V, R]) {
+	f.stands = false
 	if l.p.config.Fold != nil { // as in rounds
 		l.takeMail()
 	}
 	l.takeCompletions()
 	l.refresh()
 	now := l.p.now()
-	if l.cancelled() || l.settings.paused || now < l.pace.pausedUntil || !l.acquire(f) {
+	if l.cancelled() || l.settings.paused || now < l.pace.pausedUntil || f.recalled {
 		l.takeBack(f, now)
 		return
 	}
-	l.start(f, now)
+	switch l.acquire(f) {
+	case allowed:
+		l.start(f, now)
+	case slotless:
+		f.stands = true
+	default:
+		l.takeBack(f, now)
+	}
+}
+
+// launchStanding starts the requests that stand and have a slot now, and takes those back
+// that must not go any more.
+func (l *loop[V, R]) launchStanding() {
+	if !l.flights.standing() {
+		return
+	}
+	for _, f := range slices.Clone(l.flights.inFlight) {
+		if !f.stands {
+			continue
+		}
+		if class := l.pending.mostUrgent(f.refs); class < f.class { // an urgent one is behind one of these
+			f.class = class
+		}
+		l.launch(f)
+	}
 }
 
 // ErrNotSent is the error of a request that was held back at the last moment.
@@ -280,7 +333,9 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 	}
 	a.mu.Unlock()
 	if l.cancelled() { // while the Sent hook ran: it must not leave any more
-		release(f.slot)
+		if f.slot != nil {
+			f.slot.GiveBack()
+		}
 		f.reply = Reply[R]{Err: ErrAbandoned, Results: make([]Result[R], len(f.refs))}
 		l.completions.add(f)
 		return
@@ -299,7 +354,9 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 		if f.took == 0 {
 			f.took = l.p.now() - started
 		}
-		release(slot)
+		if slot != nil {
+			slot.Release()
+		}
 		l.completions.add(f)
 		l.p.signal()
 	}()

@@ -69,39 +69,104 @@ func (l *loop[V, R]) mayLeave() bool {
 	}
 	slots := l.p.config.Slots
 	for class := range l.pending.classes {
-		if l.class = uint8(class); l.wantedOf(l.class) && (slots == nil || slots.Free(l.class)) {
+		l.class = uint8(class)
+		switch _, stands := l.flights.of(l.class); {
+		case !l.sendable(l.class), stands: // one at a time stands
+		case slots == nil, slots.Free(l.class, l.nextBytes(l.class)):
 			return true
+		default:
+			l.asked |= 1 << class
+			l.slotless = true
 		}
 	}
-	l.slotless = true
 	return false
 }
+
+// sendable reports whether a request of a class is wanted, and there may be one more. With
+// slots that are shared the limit of requests under way is for each class by itself, so that
+// an urgent one does not wait for those of a slow one.
+func (l *loop[V, R]) sendable(class uint8) bool {
+	if !l.wantedOf(class) {
+		return false
+	}
+	if l.p.config.Slots == nil {
+		return true
+	}
+	n, _ := l.flights.of(class)
+	return n < l.slots()
+}
+
+// nextBytes returns about how large the next request of a class will be.
+func (l *loop[V, R]) nextBytes(class uint8) int {
+	c, limits := l.pending.classes[class], l.limits()
+	n, bytes := c.waiting, c.waitingBytes
+	if n > limits.actions {
+		n, bytes = limits.actions, int(int64(bytes)*int64(limits.actions)/int64(n))
+	}
+	return min(limits.size(n, bytes), limits.bytes)
+}
+
+// quitSlots gives up the slots that were asked for and are not wanted any more: while the
+// gate is shut or the publisher is paused, for example, or when what waited was taken back.
+func (l *loop[V, R]) quitSlots() {
+	slots := l.p.config.Slots
+	if slots == nil {
+		return
+	}
+	for class := range l.pending.classes {
+		if _, stands := l.flights.of(uint8(class)); !stands && l.asked&(1<<class) == 0 {
+			slots.Quit(uint8(class))
+		}
+	}
+}
+
+// quitAllSlots gives up all that was asked for.
+func (l *loop[V, R]) quitAllSlots() {
+	l.asked = 0
+	l.quitSlots()
+}
+
+// verdict is whether a request may leave.
+type verdict uint8
+
+const (
+	allowed verdict = iota
+	slotless
+	refused // by the gate
+)
 
 // acquire takes what a request needs from others: a slot, and then the permit of the
 // gate, which is refused or used at once. So neither is held while the other is waited
 // for. A goroutine that ends in between leaves the flight what it has.
-func (l *loop[V, R]) acquire(f *flight[V, R]) bool {
+//
+// A request that was announced and finds that others have its slot stands: it leaves with
+// the next one. Taken back it could meet the same again and again.
+func (l *loop[V, R]) acquire(f *flight[V, R]) verdict {
+	gate := l.p.config.Gate
 	if slots := l.p.config.Slots; slots != nil && f.slot == nil {
-		slot, ok := slots.Take(f.class)
+		if l.refreshGate(); gate != nil && !l.gate.open() {
+			return refused // there is no use in asking for a slot
+		}
+		slot, ok := slots.Take(f.class, f.batch.Bytes)
 		if !ok {
-			l.slotless = true
-			return false
+			return slotless
 		}
 		f.slot = slot
 	}
-	gate := l.p.config.Gate
 	if gate == nil {
-		return true
+		return allowed
 	}
 	if f.permit == nil {
 		permit, ok := gate.Enter()
 		if !ok {
 			l.refreshGate()
-			return false
+			return refused
 		}
 		f.permit = permit
 	}
 	l.refreshGate()
-	probe := f.permit.Probe()
-	return l.gate.shut == nil || probe && (f.probe || len(f.refs) == 1)
+	if probe := f.permit.Probe(); l.gate.shut != nil && !(probe && (f.probe || len(f.refs) == 1)) {
+		return refused
+	}
+	return allowed
 }

@@ -90,7 +90,7 @@ func (h *Hold[V, R]) Add(items ...Item[V]) error {
 		if !it.Own {
 			it.Body, it.Own = bytes.Clone(it.Body), true
 		}
-		a.take(int64(len(it.Body)), true)
+		a.take(Want{Class: it.Class, Bytes: int64(len(it.Body)), Lend: true, Must: true})
 		if a.adding == nil {
 			a.adding = make(map[string]int)
 		}

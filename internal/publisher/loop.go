@@ -30,7 +30,8 @@ type loop[V, R any] struct {
 	bodies   bodies
 
 	class     uint8     // of the request that may leave
-	slotless  bool      // one was ready, and there was no slot for it
+	slotless  bool      // one is ready, and there is no slot for it
+	asked     uint64    // the classes, as bits, in which slots were asked for in this round
 	condition Condition // as last reported
 	shutdown  shutdown
 }
@@ -77,12 +78,14 @@ func (l *loop[V, R]) rounds() (idle bool) {
 		l.refresh() // hooks ran
 		now = l.p.now()
 		l.pending.promote(now)
+		l.launchStanding()
 		for l.ready(now) && l.mayLeave() {
 			l.send()
 			l.refresh()
 			now = l.p.now()
 			l.pending.promote(now)
 		}
+		l.quitSlots()
 		l.releaseFlushes()
 		l.endWithdrawals()
 		l.reportCondition()
@@ -117,8 +120,9 @@ func (l *loop[V, R]) rounds() (idle bool) {
 
 // ready reports whether a request is to be started now, if it may leave.
 func (l *loop[V, R]) ready(now instant) bool {
-	l.slotless = false
-	return len(l.flights.inFlight) < l.slots() && !l.settings.paused && now >= l.notBefore() && !l.cancelled() && l.wanted()
+	l.slotless, l.asked = l.flights.standing(), 0
+	return (len(l.flights.inFlight) < l.slots() || l.p.config.Slots != nil) &&
+		!l.settings.paused && now >= l.notBefore() && !l.cancelled() && l.wanted()
 }
 
 // cancelled reports whether Close has given up. Unlike shutdown.giveUp it is true at

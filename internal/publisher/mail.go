@@ -41,7 +41,7 @@ func (l *loop[V, R]) takeMail() {
 		flushes: a.flushes, commands: a.commands,
 		producersWaiting: len(a.waiters) > 0 || a.rejected, closing: a.closing, flushLater: a.flushLater,
 	}
-	a.inbox, a.spare, a.inboxBytes, a.flushes, a.commands = a.spare, nil, 0, nil, nil
+	a.inbox, a.spare, a.inboxBytes, a.urgent, a.flushes, a.commands = a.spare, nil, 0, false, nil, nil
 	l.applySettings(a)
 	a.mu.Unlock()
 

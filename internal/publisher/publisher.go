@@ -56,7 +56,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		closed: make(chan struct{}),
 	}
 	p.admission.settings.limits = config.Limits
-	p.admission.room, p.admission.meanBytes = config.Room, assumedBytes
+	p.admission.room, p.admission.autoFlush, p.admission.meanBytes = config.Room, config.AutoFlush, assumedBytes
 	// Marked: a client that calls Flush in the middle of a request would wait
 	// for that request.
 	p.requests, p.cancel = context.WithCancel(p.HookContext(context.Background()))

@@ -14,7 +14,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 		f.reply.Results = noResults(&f.reply, len(f.refs))
 	}
 	l.reportOnce(f)
-	carrying := len(l.flights.inFlight)
+	carrying := l.flights.started()
 	l.flights.end(f)
 	l.noteEnd(f)
 	progress := f.reply.progress()

@@ -18,16 +18,20 @@ type room struct {
 	wake  []func()
 }
 
-func (r *room) Take(bytes int64, must bool) bool {
+func (r *room) Take(want Want) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !must && (r.items == 0 || r.bytes < bytes) {
+	if !want.Must && (r.items == 0 || r.bytes < want.Bytes) {
 		return false
 	}
 	r.items--
-	r.bytes -= bytes
+	r.bytes -= want.Bytes
 	return true
 }
+
+func (r *room) Quit() {}
+
+func (r *room) Floor() (int, int64) { return 1, 1 }
 
 func (r *room) Return(items int, bytes int64) {
 	r.mu.Lock()

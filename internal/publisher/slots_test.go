@@ -20,22 +20,46 @@ type slots struct {
 	left  int
 	late  bool    // Take refuses what Free has promised, once
 	asked []uint8 // classes of Take
+	wants uint64  // classes, as bits, in which slots are asked for
+	given int     // slots that were given back unused
+	err   error
 }
 
-func (s *slots) Free(uint8) bool {
+func (s *slots) Free(class uint8, _ int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.left > 0
+	if s.left > 0 {
+		return true
+	}
+	s.wants |= 1 << class
+	return false
 }
 
-func (s *slots) Take(class uint8) (Slot, bool) {
+func (s *slots) Quit(class uint8) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wants &^= 1 << class
+}
+
+func (s *slots) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *slots) Take(class uint8, _ int) (Slot, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left == 0 || s.late {
-		s.late = false
+		if s.late {
+			s.late = false
+			defer s.wake()
+		}
+		s.wants |= 1 << class
 		return nil, false
 	}
 	s.left--
+	s.wants &^= 1 << class
 	s.asked = append(s.asked, class)
 	return &slot{s, sync.Once{}}, true
 }
@@ -55,6 +79,16 @@ func (s *slots) classes() []uint8 {
 type slot struct {
 	slots *slots
 	once  sync.Once
+}
+
+func (s *slot) GiveBack() {
+	s.once.Do(func() {
+		s.slots.mu.Lock()
+		s.slots.left++
+		s.slots.given++
+		s.slots.mu.Unlock()
+		s.slots.wake()
+	})
 }
 
 func (s *slot) Release() {
@@ -206,5 +240,143 @@ func TestASlotGoesBackWhenTheGateRefuses(t *testing.T) {
 		assert.Equal(t, 1, e.completed)
 		assert.Equal(t, []int{0, 0, 0}, gate.refused)
 		assert.Equal(t, 1, pool.free())
+	})
+}
+
+// standing starts a publisher that has announced an item of class 2 and has lost its slot.
+func standing(t *testing.T, change func(*Config[int, int])) (*Publisher[int, int], *slots, *ends, *service) {
+	t.Helper()
+	s, pool, stolen := &service{answer: applied}, &slots{left: 1}, false
+	p, e := start(t, s, func(c *Config[int, int]) {
+		c.Slots = pool
+		c.Hooks.Sent = func(*Batch[int]) {
+			pool.mu.Lock()
+			defer pool.mu.Unlock()
+			if !stolen {
+				stolen, pool.left = true, 0
+			}
+		}
+		if change != nil {
+			change(c)
+		}
+	})
+	pool.wake = p.Wake
+	_, err := p.Add(t.Context(), itemsOf(2, "k", 1), true, false)
+	require.NoError(t, err)
+	p.FlushAfter(0)
+	synctest.Wait()
+	require.Equal(t, Slotless, p.Condition().State)
+	require.EqualValues(t, 1<<2, pool.wants)
+	return p, pool, e, s
+}
+
+// Whoever has announced a request keeps its place until it has a slot, and does not
+// announce it again.
+func TestAnAnnouncedRequestWaitsForItsSlotAndIsAnnouncedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		announced := 0
+		p, pool, e, _ := standing(t, func(c *Config[int, int]) {
+			sent := c.Hooks.Sent
+			c.Hooks.Sent = func(b *Batch[int]) { announced++; sent(b) }
+		})
+		time.Sleep(time.Hour)
+		for range 3 {
+			p.Wake()
+			synctest.Wait()
+		}
+		(&slot{slots: pool}).Release()
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, 1, e.completed)
+		assert.Equal(t, 1, announced)
+		assert.Equal(t, 1, e.attempts)
+	})
+}
+
+func TestARequestThatWaitsForItsSlotIsTakenBack(t *testing.T) {
+	for name, by := range map[string]func(t *testing.T, p *Publisher[int, int]){
+		"by a pause": func(_ *testing.T, p *Publisher[int, int]) { p.Pause() },
+		"by a withdrawal": func(t *testing.T, p *Publisher[int, int]) {
+			t.Helper()
+			p.Withdraw(func(string, *int) bool { return true })
+		},
+		"when Close gives up": func(t *testing.T, p *Publisher[int, int]) {
+			t.Helper()
+			ended, cancel := withEnded(t)
+			defer cancel()
+			require.Error(t, p.Close(ended))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, pool, e, s := standing(t, nil)
+				by(t, p)
+				synctest.Wait()
+				assert.Zero(t, pool.wants, "it asks for no slot any more")
+				(&slot{slots: pool}).Release()
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				assert.Empty(t, s.times)
+				assert.Zero(t, e.completed)
+				assert.Equal(t, 1, pool.free())
+				p.Resume()
+			})
+		})
+	}
+}
+
+// An urgent action of the same key makes the request that stands urgent.
+func TestARequestThatWaitsForItsSlotTakesTheClassOfWhatIsBehindIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, pool, _, _ := standing(t, nil)
+		_, err := p.Add(t.Context(), itemsOf(0, "k", 1), true, false)
+		require.NoError(t, err)
+		p.FlushAfter(0)
+		synctest.Wait()
+		assert.EqualValues(t, 1<<0, pool.wants)
+		(&slot{slots: pool}).Release()
+		synctest.Wait()
+		assert.Equal(t, []uint8{0}, pool.classes())
+		pool.mu.Lock()
+		pool.left = 9
+		pool.mu.Unlock()
+		require.NoError(t, p.Close(t.Context()))
+	})
+}
+
+// There is nothing to send while the publisher is paused, so it must not have a place in
+// the line.
+func TestAPausedPublisherAsksForNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := &slots{}
+		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) { c.Slots = pool })
+		pool.wake = p.Wake
+		add(t, p, 100)
+		synctest.Wait()
+		assert.EqualValues(t, 1, pool.wants)
+		p.Pause()
+		synctest.Wait()
+		assert.Zero(t, pool.wants)
+		p.Resume()
+		synctest.Wait()
+		assert.EqualValues(t, 1, pool.wants)
+		(&slot{slots: pool}).Release()
+		require.NoError(t, p.Flush(t.Context()))
+	})
+}
+
+func TestWithoutAnyMoreSlotsThePublisherSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := &slots{err: assert.AnError}
+		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) { c.Slots = pool })
+		pool.wake = p.Wake
+		add(t, p, 100)
+		synctest.Wait()
+		assert.Equal(t, Held, p.Condition().State)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, p.Flush(ctx), assert.AnError)
+		closed := (*CloseError)(nil)
+		require.ErrorAs(t, p.Close(ctx), &closed)
+		require.ErrorIs(t, closed.Held, assert.AnError)
 	})
 }

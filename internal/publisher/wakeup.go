@@ -55,7 +55,7 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 			at(l.notBefore())
 		}
 	}
-	if !wanted || l.slotless { // then another class may have a slot
+	if !wanted || l.p.config.Slots != nil { // then another class may have a slot
 		if t, waits := l.autoFlushAt(); waits {
 			at(max(t, l.pace.pausedUntil)) // never while paused
 		}
@@ -73,7 +73,7 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	const sortIn = 256 // so that the loop keeps up while producers go on
 	items, bytes := sortIn, int64(math.MaxInt64)
 	switch {
-	case len(l.flights.inFlight) >= l.slots(), l.wanted() && !l.slotless: // could not be sent now anyway
+	case len(l.flights.inFlight) >= l.slots() && l.p.config.Slots == nil, l.wanted() && !l.slotless: // could not be sent now anyway
 	case l.pending.waiting() == 0: // the first one starts the timer
 		items = 1
 	default: // what a full batch lacks
@@ -91,7 +91,7 @@ func (l *loop[V, R]) mustNotSleep() bool {
 		a.slab = nil
 		l.lend(a)
 	}
-	a.wakeItems, a.wakeBytes = items, bytes
+	a.wakeItems, a.wakeBytes, a.wakeClass = items, bytes, l.pending.urgency()
 	_, a.oldest, a.waits = l.pending.oldest()
 	return a.enough()
 }

@@ -126,6 +126,7 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 			}
 		}
 		if found {
+			f.recalled = true // if it stands; otherwise it has left
 			w.flights = append(w.flights, f)
 		}
 	}

@@ -1,0 +1,140 @@
+package bufferedsender
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/internal/publisher"
+)
+
+// classesOfPool is how many classes of service there are.
+const classesOfPool = int(pool.BestEffort) + 1
+
+// classFor returns the class of what an adding call with this context adds. One that
+// there is none of is served as Expedited.
+func (o *Options[T]) classFor(ctx context.Context) uint8 {
+	c, ok := pool.ClassOf(ctx)
+	if !ok {
+		c = o.Class
+	}
+	if int(c) < classesOfPool {
+		return uint8(c)
+	}
+	if o.Share != nil {
+		o.Share.FellBack()
+	}
+	return uint8(pool.Expedited)
+}
+
+// share is a pool as the publisher sees it. All but the slots that it gives belongs to the
+// publisher goroutine.
+type share struct {
+	member *pool.Member
+	wake   func()
+	// A handler runs between Free and Take, and must not hold a slot: then what Free has
+	// is given back, and counts as no turn.
+	handlers bool
+
+	seats [classesOfPool]seat
+	err   error // why there will be no more slots
+}
+
+// seat is where requests of one class wait.
+type seat struct {
+	*pool.Seat // nil until it is used
+	slot       pool.Slot
+	has        bool // slot is one
+	asked      bool // it waits, or has been granted one
+}
+
+// newShare returns nil, not a nil *share, for no member.
+func newShare(member *pool.Member, handlers bool) *share {
+	if member == nil {
+		return nil
+	}
+	return &share{member: member, handlers: handlers}
+}
+
+// forPublisher returns nil, not a nil *share, for none.
+func (s *share) forPublisher() publisher.Slots {
+	if s == nil {
+		return nil
+	}
+	return s
+}
+
+// Free implements publisher.Slots.
+func (s *share) Free(class uint8, bytes int) bool {
+	at := &s.seats[class]
+	if !s.ask(at, class, bytes) {
+		return false
+	}
+	if s.handlers {
+		at.has = false
+		at.slot.GiveBack()
+	}
+	return true
+}
+
+// ask asks for a slot, unless there is one in hand.
+func (s *share) ask(at *seat, class uint8, bytes int) bool {
+	if at.has {
+		return true
+	}
+	if at.Seat == nil {
+		at.Seat = s.member.Seat(s.wake)
+	}
+	var err error
+	at.slot, at.has, err = at.Ask(pool.Class(class), int64(bytes))
+	at.asked = !at.has && err == nil
+	s.err = err
+	return at.has
+}
+
+// Take implements publisher.Slots.
+func (s *share) Take(class uint8, bytes int) (publisher.Slot, bool) {
+	at := &s.seats[class]
+	if !s.ask(at, class, bytes) {
+		return nil, false
+	}
+	at.has = false
+	return &sharedSlot{given: at.slot}, true
+}
+
+// Quit implements publisher.Slots.
+func (s *share) Quit(class uint8) {
+	at := &s.seats[class]
+	if at.has {
+		at.has = false
+		at.slot.GiveBack()
+	}
+	if at.asked {
+		at.asked = false
+		at.Cancel()
+	}
+}
+
+// Err implements publisher.Slots.
+func (s *share) Err() error { return s.err }
+
+// sharedSlot is a slot that is given back once, by whoever comes first: the request, or a
+// Close that leaves it behind.
+type sharedSlot struct {
+	given pool.Slot
+	gone  atomic.Bool
+}
+
+// Release implements publisher.Slot.
+func (s *sharedSlot) Release() {
+	if !s.gone.Swap(true) {
+		s.given.Release()
+	}
+}
+
+// GiveBack implements publisher.Slot.
+func (s *sharedSlot) GiveBack() {
+	if !s.gone.Swap(true) {
+		s.given.GiveBack()
+	}
+}

@@ -1,0 +1,278 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// member joins a pool.
+func member(t *testing.T, p *pool.Pool, name string) *pool.Member {
+	t.Helper()
+	m, err := p.Join(name)
+	require.NoError(t, err)
+	return m
+}
+
+func newPool(t *testing.T, s pool.Settings) *pool.Pool {
+	t.Helper()
+	p, err := pool.New(&pool.Options{Settings: s})
+	require.NoError(t, err)
+	return p
+}
+
+// busyService answers each request after a while, and notes who was there.
+type busyService struct {
+	takes time.Duration
+
+	mu    sync.Mutex
+	open  int
+	most  int
+	order []string
+}
+
+func (s *busyService) indexer(name string) *sendertest.Indexer {
+	return &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		s.mu.Lock()
+		s.open++
+		s.most = max(s.most, s.open)
+		s.order = append(s.order, name)
+		s.mu.Unlock()
+		select {
+		case <-time.After(s.takes):
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+		s.open--
+		s.mu.Unlock()
+		return sendertest.AcceptAll(ctx, body)
+	}}
+}
+
+func (s *busyService) served() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.order...)
+}
+
+// With a handler between the turn and the request the sender takes its slot in another way.
+func withAndWithoutHandler(t *testing.T, test func(t *testing.T, handlers events.Handlers[sendertest.Hotel])) {
+	t.Helper()
+	for name, h := range map[string]events.Handlers[sendertest.Hotel]{
+		"no handler": {},
+		"a handler":  {ActionSent: func(context.Context, *events.ActionSent[sendertest.Hotel]) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, h) })
+		})
+	}
+}
+
+func sharing(t *testing.T, s *busyService, m *pool.Member, opts bufferedsender.Options[sendertest.Hotel]) *bufferedsender.BufferedSender[sendertest.Hotel] {
+	t.Helper()
+	opts.Share, opts.Logger = m, sendertest.NoLog
+	sender, err := bufferedsender.New(s.indexer(m.Name()), &opts)
+	require.NoError(t, err)
+	sendertest.CloseAtEnd(t, sender)
+	return sender
+}
+
+func TestSendersOfAPoolHaveAsManyRequestsAsItHasSlotsAndTurns(t *testing.T) {
+	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 2})
+		var all []*bufferedsender.BufferedSender[sendertest.Hotel]
+		for i := range 4 {
+			sender := sharing(t, s, member(t, p, fmt.Sprint(i)), bufferedsender.Options[sendertest.Hotel]{
+				Handlers: h, Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8},
+			})
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 100)...))
+			all = append(all, sender)
+		}
+		for _, sender := range all {
+			require.NoError(t, sender.Flush(sendertest.Within(t, time.Hour), nil))
+			assert.EqualValues(t, 100, sender.Stats().Completed)
+		}
+		assert.Equal(t, 2, s.most)
+		order := s.served()
+		require.Len(t, order, 40)
+		for from := 8; from < 32; from += 4 { // each has its turn
+			assert.ElementsMatch(t, []string{"0", "1", "2", "3"}, order[from:from+4], "requests from %d on of %v", from, order)
+		}
+		stats := p.Stats().Classes[pool.Expedited]
+		assert.EqualValues(t, 40, stats.Ended, "a slot is one request")
+		assert.Zero(t, stats.InUse+stats.Waiting)
+	})
+}
+
+// One document goes past a backfill of its own index, although the sender may have one
+// request under way.
+func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
+	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1, Shared: 1})
+		sender := sharing(t, s, member(t, p, "hotels"), bufferedsender.Options[sendertest.Hotel]{
+			Handlers: h, Class: pool.BestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
+		})
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("old", 1000)...))
+		time.Sleep(10500 * time.Millisecond)
+		began := time.Now()
+		var took time.Duration
+		live := models.UploadAction(sendertest.Hotels("live", 1)[0])
+		live.OnOutcome = func(models.Outcome) { took = time.Since(began) }
+		require.NoError(t, sender.IndexDocuments(pool.WithClass(t.Context(), pool.Expedited), live))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, 1010*time.Millisecond, took, "as without a backfill")
+		require.NoError(t, sender.Flush(sendertest.Within(t, time.Hour), nil))
+		assert.Len(t, s.served(), 101)
+		assert.Equal(t, 2, s.most)
+	})
+}
+
+// It waits for the older action of its key, which takes its class.
+func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
+	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1, Shared: 1})
+		sender := sharing(t, s, member(t, p, "hotels"), bufferedsender.Options[sendertest.Hotel]{
+			Handlers: h, Class: pool.BestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
+		})
+		var order []string
+		add := func(ctx context.Context, key string, tag string) {
+			action := models.UploadAction(sendertest.Hotel{ID: key})
+			if key == "k99" {
+				action.OnOutcome = func(models.Outcome) { order = append(order, tag) }
+			}
+			require.NoError(t, sender.IndexDocuments(ctx, action))
+		}
+		for i := range 100 {
+			add(t.Context(), fmt.Sprint("k", i), "old")
+		}
+		add(t.Context(), "k99", "before")
+		began := time.Now()
+		add(pool.WithClass(t.Context(), pool.Expedited), "k99", "live")
+		for len(order) < 3 {
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+		}
+		assert.Less(t, time.Since(began), 5*time.Second, "three requests, and not eleven")
+		assert.Equal(t, []string{"old", "before", "live"}, order)
+	})
+}
+
+func TestNobodyElseWaitsForASenderThatWaits(t *testing.T) {
+	for name, hold := range map[string]struct {
+		service func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
+		sent    func()
+		paused  bool
+	}{
+		"whose breaker is open": {service: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			return models.IndexDocumentsResult{}, sendertest.StatusError(http.StatusForbidden)
+		}},
+		"that is paused":                 {service: sendertest.AcceptAll, paused: true},
+		"whose ActionSent takes an hour": {service: sendertest.AcceptAll, sent: func() { time.Sleep(time.Hour) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1})
+				opts := &bufferedsender.Options[sendertest.Hotel]{Share: member(t, p, "sick"), Logger: sendertest.NoLog, AutoFlushInterval: time.Second}
+				if hold.sent != nil {
+					opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) { hold.sent() }
+				}
+				sick, err := bufferedsender.New(&sendertest.Indexer{Index: hold.service}, opts)
+				require.NoError(t, err)
+				if hold.paused {
+					sick.Pause()
+				}
+				require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				assert.Zero(t, p.Stats().Classes[pool.Expedited].InUse)
+				assert.Zero(t, p.Stats().Classes[pool.Expedited].Waiting)
+
+				sound := sharing(t, s, member(t, p, "sound"), bufferedsender.Options[sendertest.Hotel]{})
+				require.NoError(t, sound.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
+				began := time.Now()
+				require.NoError(t, sound.Flush(sendertest.Within(t, time.Hour), nil))
+				assert.Equal(t, time.Second, time.Since(began))
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				_ = sick.Close(ctx)
+				time.Sleep(2 * time.Hour) // the handler ends
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// Two senders with handlers want the one slot all the time. Both must go on.
+func TestASenderWithAHandlerIsNotPassedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1})
+		slow := events.Handlers[sendertest.Hotel]{ActionSent: func(context.Context, *events.ActionSent[sendertest.Hotel]) { time.Sleep(300 * time.Millisecond) }}
+		fast := sharing(t, s, member(t, p, "fast"), bufferedsender.Options[sendertest.Hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}})
+		slower := sharing(t, s, member(t, p, "slow"), bufferedsender.Options[sendertest.Hotel]{Handlers: slow, Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}})
+		require.NoError(t, fast.UploadDocuments(t.Context(), sendertest.Hotels("k", 100)...))
+		require.NoError(t, slower.UploadDocuments(t.Context(), sendertest.Hotels("k", 20)...))
+		require.NoError(t, slower.Flush(sendertest.Within(t, time.Hour), nil))
+		assert.LessOrEqual(t, len(s.served()), 50, "about every second request is its own")
+		assert.EqualValues(t, 20, slower.Stats().Requests)
+	})
+}
+
+func TestASenderSaysThatItWaitsForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, pool.Settings{Expedited: 1})
+		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels"), AutoFlushInterval: time.Second})
+		release := make(chan struct{})
+		go func() {
+			assert.NoError(t, member(t, p, "export").Do(t.Context(), pool.Expedited, func(context.Context) error { <-release; return nil }))
+		}()
+		synctest.Wait()
+		r.Upload(sendertest.Hotels("k", 1)...)
+		time.Sleep(time.Minute)
+		assert.Equal(t, events.HealthStateWaitingForSlot, r.Sender.Health().State)
+		assert.NoError(t, r.Sender.Health().Err)
+		close(release)
+		require.NoError(t, r.Flush())
+		assert.Equal(t, events.HealthStateHealthy, r.Sender.Health().State)
+		assert.Equal(t, time.Minute-time.Second, p.Stats().Classes[pool.Expedited].QueueTime)
+	})
+}
+
+func TestASenderOfAPoolThatWasShutDownSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, pool.Settings{})
+		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels")})
+		require.NoError(t, p.Shutdown(t.Context()))
+		r.Upload(sendertest.Hotels("k", 1)...)
+		require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil), pool.ErrShutdown)
+		require.ErrorIs(t, r.Sender.Health().Err, pool.ErrShutdown)
+		closed := sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second)))
+		assert.EqualValues(t, 1, closed.Unsent)
+	})
+}
+
+func TestAnUnknownClassIsServedAsExpeditedAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, pool.Settings{})
+		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels")})
+		require.NoError(t, r.Sender.UploadDocuments(pool.WithClass(t.Context(), 9), sendertest.Hotels("k", 3)...))
+		require.NoError(t, r.Flush())
+		assert.EqualValues(t, 1, p.Stats().Fallbacks)
+		assert.EqualValues(t, 1, p.Stats().Classes[pool.Expedited].Granted)
+	})
+	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{Class: 9})
+	assert.ErrorContains(t, err, "there is no class 9")
+}
