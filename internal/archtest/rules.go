@@ -104,6 +104,8 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/internal/disk", Never: []string{http, sql}},
 	{Folder: "bufferedsender/internal/disk/disktest", May: []string{"./bufferedsender/internal/disk"}, Never: []string{http, sql}},
 	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./bufferedsender/internal/disk"}, Not: []string{http, sql}},
+	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
+	{Folder: "bufferedsender/hints", May: []string{"./bufferedsender/internal/disk"}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/queue", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", goredis}, Not: []string{http, sql}},
 	// The standard library and the contract only, so that back ends of others can use it.

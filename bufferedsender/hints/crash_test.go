@@ -1,0 +1,275 @@
+package hints
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/stretchr/testify/require"
+)
+
+// fileOf returns a file with a snapshot of parts, and a frame for each further function.
+func fileOf(parts []part, changes ...func(f *frames)) (whole string, ends []int) {
+	var b bytes.Buffer
+	_, seq, err := writeSnapshot(&b, parts)
+	if err != nil {
+		panic(err)
+	}
+	ends = append(ends, b.Len())
+	for _, change := range changes {
+		var f frames
+		change(&f)
+		seq++
+		seal(f.list[0], seq)
+		b.Write(f.list[0])
+		ends = append(ends, b.Len())
+	}
+	return b.String(), ends
+}
+
+func adds(index string, keys ...string) func(f *frames) {
+	return func(f *frames) {
+		for _, key := range keys {
+			f.add(opAdd, index, key)
+		}
+	}
+}
+
+func one(o op, index, key string) func(f *frames) {
+	return func(f *frames) { f.add(o, index, key) }
+}
+
+// openFile opens what is on a disk. damage is nil if there is none.
+func openFile(t testing.TB, d *disktest.Disk, accept bool) (*Set, *DamagedError) {
+	t.Helper()
+	options, err := (&Options{AcceptDamage: accept}).withDefaults()
+	require.NoError(t, err)
+	s, err := open(d, options)
+	if err == nil {
+		return s, nil
+	}
+	var damage *DamagedError
+	require.ErrorAs(t, err, &damage)
+	return nil, damage
+}
+
+func TestDiskStatesThatACrashLeaves(t *testing.T) {
+	first, _ := fileOf([]part{{name: "hotels", keys: [][]string{{"a", "b"}}}})
+	second, _ := fileOf([]part{{name: "hotels", keys: [][]string{{"a", "b", "c"}}}})
+	grown, ends := fileOf([]part{{name: "hotels", keys: [][]string{{"a", "b"}}}}, adds("hotels", "c"), one(opDone, "hotels", "a"))
+	marked, _ := fileOf([]part{{name: "hotels", all: true, keys: [][]string{{"a"}}}})
+	compared, _ := fileOf([]part{{name: "hotels", all: true, keys: [][]string{{"a"}}}}, one(opCompared, "hotels", ""))
+	again, _ := fileOf([]part{{name: "hotels", keys: [][]string{{"a", "b"}}}}, one(opDone, "hotels", "a"), adds("hotels", "a"))
+	type disk = map[string]string
+	for name, c := range map[string]struct {
+		disk disk
+		want []string
+	}{
+		"nothing":                       {disk{}, []string{}},
+		"C1, an empty tmp":              {disk{tmpName: ""}, []string{}},
+		"C2, a torn tmp":                {disk{fileName: first, tmpName: second[:40]}, []string{"a", "b"}},
+		"C2, a whole tmp":               {disk{fileName: first, tmpName: second}, []string{"a", "b"}},
+		"C4, renamed":                   {disk{fileName: second}, []string{"a", "b", "c"}},
+		"A1, nothing of a frame":        {disk{fileName: grown[:ends[1]]}, []string{"a", "b", "c"}},
+		"A1, a part of a frame":         {disk{fileName: grown[:ends[2]-1]}, []string{"a", "b", "c"}},
+		"A1, zeros for a frame":         {disk{fileName: grown[:ends[1]] + strings.Repeat("\x00", 50)}, []string{"a", "b", "c"}},
+		"A2":                            {disk{fileName: grown}, []string{"b", "c"}},
+		"the mark, with keys behind it": {disk{fileName: marked}, []string{everythingMark}},
+		"the mark taken off":            {disk{fileName: compared}, []string{"a"}},
+		"done and added again":          {disk{fileName: again}, []string{"b", "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := disktest.New()
+			for name, content := range c.disk {
+				d.Put(name, content)
+			}
+			s := openDisk(t, d, nil)
+			add(t, s, "cities", "x")
+			write(t, s)
+			require.NotContains(t, d.Files(), tmpName)
+			s = openDisk(t, d, nil)
+			require.Equal(t, c.want, drain(s, "hotels"))
+			require.Equal(t, []string{"x"}, drain(s, "cities"))
+			require.Empty(t, s.Indexes())
+		})
+	}
+}
+
+func TestAFileCutAtAnyByteKeepsWholeFramesOrIsDamaged(t *testing.T) {
+	whole, ends := fileOf([]part{{name: "hotels", keys: [][]string{{"a"}}}}, adds("hotels", "b", "c"), adds("cities", "x"), one(opDone, "hotels", "b"))
+	states := []map[string][]string{
+		{"hotels": {"a"}},
+		{"hotels": {"a", "b", "c"}},
+		{"hotels": {"a", "b", "c"}, "cities": {"x"}},
+		{"hotels": {"a", "c"}, "cities": {"x"}},
+	}
+	for cut := range len(whole) + 1 {
+		d := disktest.New()
+		d.Put(fileName, whole[:cut])
+		s, damage := openFile(t, d, false)
+		if cut < ends[0] { // no crash leaves less than a snapshot
+			require.NotNil(t, damage, "cut at %d", cut)
+			continue
+		}
+		require.Nil(t, damage, "cut at %d", cut)
+		last := 0
+		for last+1 < len(ends) && ends[last+1] <= cut {
+			last++
+		}
+		require.Equal(t, states[last], content(s), "cut at %d", cut)
+		add(t, s, "new", "n")
+		write(t, s)
+		want := map[string][]string{"new": {"n"}}
+		for name, keys := range states[last] {
+			want[name] = keys
+		}
+		require.Equal(t, want, content(openDisk(t, d, nil)), "cut at %d: nothing is glued to what is torn", cut)
+	}
+}
+
+func TestDamageOfAnyByteIsNoticedUnlessItCouldBeACrash(t *testing.T) {
+	whole, ends := fileOf([]part{{name: "hotels", keys: [][]string{{"a"}}}}, adds("hotels", "b", "c"), adds("cities", "x"))
+	for at := range len(whole) {
+		d := disktest.New()
+		spoiled := []byte(whole)
+		spoiled[at] ^= 0x55
+		d.Put(fileName, string(spoiled))
+		s, damage := openFile(t, d, false)
+		if at >= ends[1] { // it looks torn
+			require.Nil(t, damage, "byte %d", at)
+			require.Equal(t, map[string][]string{"hotels": {"a", "b", "c"}}, content(s))
+			continue
+		}
+		require.NotNil(t, damage, "byte %d", at)
+		require.LessOrEqual(t, damage.Offset, int64(at))
+		require.ErrorContains(t, damage, "compare all indexes")
+		require.Equal(t, string(spoiled), d.Files()[fileName], "Open changes nothing")
+
+		s, damage = openFile(t, d, true)
+		require.Nil(t, damage)
+		require.True(t, s.Stats().Damaged)
+		for name, keys := range content(s) {
+			require.Equal(t, []string{everythingMark}, keys, "byte %d, %s", at, name)
+		}
+		require.Contains(t, content(s), "cities", "byte %d: its name can be read", at)
+		write(t, s)
+		again, damage := openFile(t, d, false)
+		require.Nil(t, damage, "accepted once")
+		require.Equal(t, content(s), content(again))
+	}
+}
+
+func TestAMissingFrameIsDamage(t *testing.T) {
+	whole, ends := fileOf(nil, adds("hotels", "a"), adds("hotels", "b"), adds("hotels", "c"))
+	d := disktest.New()
+	d.Put(fileName, whole[:ends[1]]+whole[ends[2]:])
+	_, damage := openFile(t, d, false)
+	require.NotNil(t, damage)
+	require.Equal(t, int64(ends[1]), damage.Offset)
+
+	d.Put(fileName, whole+strings.Repeat("\x00", 2*maxPayload))
+	_, damage = openFile(t, d, false)
+	require.NotNil(t, damage, "a frame is not that long")
+	require.Equal(t, int64(len(whole)), damage.Offset)
+}
+
+// scenario adds, takes and finishes, and notes what was durable, and what may be.
+type scenario struct {
+	durable  map[string][]string
+	maybe    []map[string][]string
+	finished bool
+}
+
+func (c *scenario) run(t *testing.T, d *disktest.Disk) {
+	s := openDisk(t, d, nil)
+	sync := func() bool {
+		c.maybe = append(c.maybe, content(s))
+		if s.step() != nil {
+			return false
+		}
+		c.durable, c.maybe = content(s), nil
+		return true
+	}
+	add(t, s, "hotels", keysOf(0, 3)...)
+	if !sync() {
+		return
+	}
+	add(t, s, "cities", keysOf(0, 2)...)
+	b := s.Take("hotels", 2)
+	if !sync() {
+		return
+	}
+	s.Done(b)
+	add(t, s, "hotels", keysOf(3, 4)...)
+	if !sync() {
+		return
+	}
+	add(t, s, "cities", keysOf(2, 4)...)
+	assertEverything(t, s, "hotels")
+	if !sync() {
+		return
+	}
+	// Enough for a rewrite: names of three letters, and keys that come and go.
+	for range 90 {
+		add(t, s, "other", strings.Repeat("x", MaxKeyBytes))
+		s.Done(s.Take("other", 1))
+	}
+	add(t, s, "cities", "last")
+	s.Forget("hotels")
+	if !sync() {
+		return
+	}
+	add(t, s, "cities", "very last")
+	c.finished = sync()
+}
+
+func assertEverything(t *testing.T, s *Set, index string) {
+	t.Helper()
+	require.NoError(t, s.AddEverything(index))
+}
+
+// The disk dies at each of its changes in turn, and what was not durable survives in different parts.
+func TestACrashAnywhereLeavesWhatWasDurableOrWasBeingWritten(t *testing.T) {
+	const parts = 40
+	for at, finished := 0, false; !finished; at++ {
+		for part := range uint64(parts) {
+			d := disktest.New()
+			changes := 0
+			d.Fail = func(string, string) error {
+				if changes++; changes > at {
+					return disktest.ErrDisk
+				}
+				return nil
+			}
+			var c scenario
+			c.run(t, d)
+			finished = c.finished
+			random := rand.New(rand.NewPCG(part, uint64(at)))
+			d.Crash(func(_ string, n int) int {
+				switch part {
+				case 0:
+					return 0
+				case 1:
+					return n - 1
+				}
+				return random.IntN(n)
+			})
+			s := openDisk(t, d, nil)
+			got := content(s)
+			may := append([]map[string][]string{c.durable}, c.maybe...)
+			require.True(t, slices.ContainsFunc(may, func(want map[string][]string) bool {
+				return len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
+			}), "crash at change %d, part %d: %v is none of %v", at, part, got, may)
+			add(t, s, "new", "n")
+			write(t, s)
+			got["new"] = []string{"n"}
+			require.Equal(t, got, content(openDisk(t, d, nil)), fmt.Sprintf("crash at change %d, part %d", at, part))
+		}
+		require.Less(t, at, 100, "the scenario never ends")
+	}
+}

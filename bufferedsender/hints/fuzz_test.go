@@ -1,0 +1,78 @@
+package hints
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+)
+
+// FuzzOpen opens any file. It is read or refused; what is read is the same after it was written anew, and
+// nothing of it is lost if something is added. Damage can be accepted.
+func FuzzOpen(f *testing.F) {
+	whole, ends := fileOf([]part{{name: "hotels", keys: [][]string{{"a", "b"}}}, {name: "cities", all: true}},
+		adds("hotels", "c"), one(opDone, "hotels", "a"), one(opForget, "cities", ""), one(opEverything, "hotels", ""), one(opCompared, "hotels", ""))
+	f.Add([]byte(whole))
+	f.Add([]byte(whole[:ends[2]-1]))
+	f.Add([]byte(whole[:ends[0]] + whole[ends[1]:]))
+	f.Add([]byte(magic))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, content []byte) { openAny(t, content) })
+}
+
+// FuzzOperations has any operations in frames whose checksums are right.
+func FuzzOperations(f *testing.F) {
+	f.Add([]byte("n\x06hotelsa\x01aa\x01b"), []byte("n\x06hotelsd\x01afn\x00ec"))
+	f.Add([]byte("s"), []byte("a\x01a"))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		var b bytes.Buffer
+		b.WriteString(magic)
+		for i, payload := range [][]byte{first, {byte(opSealed)}, second, first} {
+			frame := append(make([]byte, header), payload...)
+			seal(frame, uint32(i+1))
+			b.Write(frame)
+		}
+		openAny(t, b.Bytes())
+	})
+}
+
+func openAny(t *testing.T, file []byte) {
+	d := disktest.New()
+	d.Put(fileName, string(file))
+	options, _ := (&Options{}).withDefaults()
+	s, err := open(d, options)
+	if err != nil {
+		var damage *DamagedError
+		if !errors.As(err, &damage) || damage.Offset < 0 || damage.Offset > int64(len(file)) {
+			t.Fatalf("unexpected error %v", err)
+		}
+		options.AcceptDamage = true
+		if s, err = open(d, options); err != nil {
+			t.Fatalf("damage is not accepted: %v", err)
+		}
+		options.AcceptDamage = false
+	}
+	if err := s.Add("added", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.step(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := open(d, options)
+	if err != nil {
+		t.Fatalf("what was written cannot be read: %v", err)
+	}
+	if a, b := content(s), content(again); !reflect.DeepEqual(a, b) {
+		t.Fatalf("%v was written, %v is read", a, b)
+	}
+	for _, name := range s.Indexes() {
+		if a, b := drain(s, name), drain(again, name); !reflect.DeepEqual(a, b) {
+			t.Fatalf("of %q %v was written, and the order is %v", name, a, b)
+		}
+	}
+	if len(s.Indexes())+s.Stats().Keys > 0 || s.bytes != 0 {
+		t.Fatalf("%+v is left, %d bytes", s.Stats(), s.bytes)
+	}
+}

@@ -1,0 +1,275 @@
+package hints
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAKeyAddedTwiceIsThereOnce(t *testing.T) {
+	s := memory(t, nil)
+	add(t, s, "hotels", "a", "b", "a")
+	add(t, s, "hotels", "b", "c")
+	add(t, s, "cities", "a")
+	require.Equal(t, []string{"cities", "hotels"}, s.Indexes())
+	require.Equal(t, Stats{Indexes: 2, Keys: 4}, s.Stats())
+	require.Equal(t, []string{"a", "b", "c"}, drain(s, "hotels"), "oldest first")
+	require.Equal(t, []string{"a"}, drain(s, "cities"))
+	require.Empty(t, s.Indexes())
+	require.Zero(t, s.bytes)
+}
+
+func TestEachKeyIsHandedOutOnce(t *testing.T) {
+	s := memory(t, nil)
+	add(t, s, "hotels", keysOf(0, 5)...)
+	first, second := s.Take("hotels", 2), s.Take("hotels", 100)
+	require.Equal(t, keysOf(0, 2), first.Keys)
+	require.Equal(t, keysOf(2, 3), second.Keys)
+	require.True(t, s.Take("hotels", 1).Empty())
+	require.True(t, s.Take("hotels", 0).Empty())
+	require.True(t, s.Take("nothing", 1).Empty())
+	require.Equal(t, Stats{Indexes: 1, Keys: 5, Taken: 5}, s.Stats())
+	s.Done(first)
+	s.Done(first)
+	require.Equal(t, keysOf(2, 3), content(s)["hotels"])
+}
+
+func TestAKeyAddedWhileItIsTakenStaysWhenItsBatchIsDone(t *testing.T) {
+	s := memory(t, nil)
+	add(t, s, "hotels", "a", "b", "c")
+	b := s.Take("hotels", 2)
+	add(t, s, "hotels", "a")
+	require.Equal(t, []string{"c"}, s.Take("hotels", 9).Keys, "it is taken still")
+	s.Done(b)
+	require.Equal(t, []string{"a", "c"}, content(s)["hotels"])
+	b = s.Take("hotels", 9)
+	require.Equal(t, []string{"a"}, b.Keys)
+	s.Done(b)
+	require.Equal(t, []string{"c"}, content(s)["hotels"], "added again counts once")
+}
+
+func TestABatchCanBeDoneInPart(t *testing.T) {
+	s := memory(t, nil)
+	add(t, s, "hotels", "a", "b", "c", "d")
+	b := s.Take("hotels", 3)
+	failed := b
+	failed.Keys, b.Keys = []string{b.Keys[1], "d", "unknown"}, []string{b.Keys[0], b.Keys[2]}
+	s.Done(b)
+	s.Back(failed)
+	require.Equal(t, []string{"d", "b"}, drain(s, "hotels"), "what is back goes to the end")
+	require.Zero(t, s.Stats())
+}
+
+func TestABatchOfAnotherSetIsNothing(t *testing.T) {
+	s, other := memory(t, nil), memory(t, nil)
+	add(t, s, "hotels", "a")
+	add(t, other, "hotels", "a")
+	b := other.Take("hotels", 1)
+	s.Take("hotels", 1)
+	s.Done(b)
+	s.Done(Batch{Index: "hotels", Keys: []string{"a"}})
+	require.Equal(t, []string{"a"}, content(s)["hotels"])
+}
+
+func TestTooManyKeysTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
+	s := memory(t, &Options{MaxKeys: 10})
+	add(t, s, "sick", keysOf(0, 9)...)
+	b := s.Take("sick", 4)
+	add(t, s, "healthy", "a", "b")
+	require.Equal(t, map[string][]string{"sick": {everythingMark}, "healthy": {"a", "b"}}, content(s))
+	require.Equal(t, Stats{Indexes: 2, Keys: 2, Everything: 1, Overflows: 1}, s.Stats())
+	s.Done(b)
+	s.Back(b)
+	add(t, s, "sick", keysOf(0, 100)...)
+	require.Equal(t, []string{everythingMark}, drain(s, "sick"), "one entry stands for all")
+}
+
+func TestTooManyBytesTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
+	s := memory(t, &Options{MaxBytes: MinMaxBytes})
+	add(t, s, "many", keysOf(0, 1000)...)
+	long := strings.Repeat("x", MaxKeyBytes-4)
+	for i := range 100 {
+		add(t, s, "long", fmt.Sprintf("%04d%s", i, long))
+	}
+	require.Equal(t, []string{everythingMark}, content(s)["long"])
+	require.Len(t, content(s)["many"], 1000)
+}
+
+func TestKeysAddedWhileEverythingIsComparedStay(t *testing.T) {
+	s := memory(t, nil)
+	add(t, s, "hotels", "a")
+	require.NoError(t, s.AddEverything("hotels"))
+	add(t, s, "hotels", "b")
+	keys, everything := s.Len("hotels")
+	require.Zero(t, keys)
+	require.True(t, everything)
+
+	b := s.Take("hotels", 1)
+	require.True(t, b.Everything)
+	require.Empty(t, b.Keys)
+	require.True(t, s.Take("hotels", 1).Empty(), "one compares at a time")
+	add(t, s, "hotels", "c")
+	s.Done(b)
+	require.Equal(t, []string{"c"}, drain(s, "hotels"))
+
+	require.NoError(t, s.AddEverything("hotels"))
+	b = s.Take("hotels", 1)
+	add(t, s, "hotels", "d")
+	s.Back(b)
+	require.Equal(t, []string{everythingMark}, drain(s, "hotels"), "d is in it")
+
+	require.NoError(t, s.AddEverything("hotels"))
+	b = s.Take("hotels", 1)
+	require.NoError(t, s.AddEverything("hotels"))
+	s.Done(b)
+	require.Equal(t, []string{everythingMark}, drain(s, "hotels"), "added again meanwhile")
+}
+
+func TestForgetLeavesNothingToABatch(t *testing.T) {
+	s := memory(t, nil)
+	add(t, s, "hotels", "a", "b")
+	b := s.Take("hotels", 1)
+	s.Forget("hotels")
+	s.Forget("nothing")
+	require.Zero(t, s.Stats())
+	add(t, s, "hotels", "a")
+	s.Done(b)
+	s.Back(b)
+	require.Equal(t, []string{"a"}, drain(s, "hotels"), "of the new index")
+
+	require.NoError(t, s.AddEverything("hotels"))
+	b = s.Take("hotels", 1)
+	s.Forget("hotels")
+	s.Back(b)
+	require.Zero(t, s.Stats())
+}
+
+func TestWhatCannotBeAKeyIsRefusedAndTheOthersAreAdded(t *testing.T) {
+	s := memory(t, nil)
+	longest := strings.Repeat("ü", MaxKeyBytes/2)
+	err := s.Add("hotels", "a", "", longest+"x", "\xff", longest, "b")
+	require.ErrorIs(t, err, ErrRefused)
+	require.ErrorContains(t, err, "3 of 6")
+	require.Equal(t, []string{"a", longest, "b"}, drain(s, "hotels"))
+	require.Equal(t, Stats{Refused: 3}, s.Stats())
+	require.ErrorIs(t, s.Add("hotels", "\xff"), ErrRefused)
+	require.ErrorIs(t, s.Add(strings.Repeat("x", MaxNameBytes+1), "a"), ErrRefused)
+	require.ErrorIs(t, s.AddEverything(strings.Repeat("x", MaxNameBytes+1)), ErrRefused)
+	require.Empty(t, s.Indexes())
+}
+
+func TestWhatIsClosedSaysSo(t *testing.T) {
+	s := memory(t, nil)
+	add(t, s, "hotels", "a", "b")
+	b := s.Take("hotels", 1)
+	require.NoError(t, s.Close(t.Context()))
+	require.NoError(t, s.Close(t.Context()))
+	require.NoError(t, s.Sync(t.Context()))
+	require.ErrorIs(t, s.Add("hotels", "c"), ErrClosed)
+	require.ErrorIs(t, s.AddEverything("hotels"), ErrClosed)
+	s.Done(b)
+	s.Forget("hotels")
+	require.True(t, s.Take("hotels", 1).Empty())
+	require.Equal(t, 2, s.Stats().Keys)
+}
+
+func TestOptionsNameEveryProblem(t *testing.T) {
+	_, err := NewMemory(&Options{MaxKeys: -1, MaxBytes: 7})
+	require.ErrorContains(t, err, "MaxKeys")
+	require.ErrorContains(t, err, "MaxBytes")
+	_, err = Open(t.TempDir(), &Options{MaxKeys: -1})
+	require.ErrorContains(t, err, "MaxKeys")
+}
+
+// A million keys that are drained and added by the thousand must not take longer and longer.
+func TestManyKeysAreTakenInOrder(t *testing.T) {
+	s := memory(t, nil)
+	const n = 20_000
+	add(t, s, "hotels", keysOf(0, n)...)
+	for i := 0; i < n; i += 1000 {
+		b := s.Take("hotels", 1000)
+		require.Equal(t, keysOf(i, 1000), b.Keys)
+		s.Done(b)
+		add(t, s, "hotels", keysOf(n+i, 1000)...)
+	}
+	require.Len(t, s.Take("hotels", n).Keys, MaxTake)
+	require.Equal(t, MaxTake, s.indexes["hotels"].line.size)
+}
+
+func TestAKeyCostsWhatIsPromised(t *testing.T) {
+	const n = 200_000
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	document := strings.Repeat("d", 5000)
+	before := heap()
+	s := memory(t, nil)
+	for i := range n {
+		// A key that is a part of its document must not keep it.
+		whole := fmt.Sprintf("%036d", i) + document
+		add(t, s, "hotels", whole[:36])
+	}
+	each := (heap() - before) / n
+	t.Logf("%d bytes for a key of 36", each)
+	assert.Less(t, each, int64(48+75))
+	runtime.KeepAlive(s)
+}
+
+func TestAddersAndRepairersTogetherLoseNothingConcurrentSafe(t *testing.T) {
+	s := openDir(t, t.TempDir(), &Options{MaxKeys: 100_000})
+	var adders, repairers sync.WaitGroup
+	var mu sync.Mutex
+	done := map[string]bool{}
+	end := make(chan struct{})
+	for g := range 4 {
+		adders.Go(func() {
+			for i := range 300 {
+				assert.NoError(t, s.Add("hotels", fmt.Sprintf("%d-%d", g, i), "shared"))
+			}
+		})
+	}
+	for g := range 3 {
+		repairers.Go(func() {
+			for i := 0; ; i++ {
+				b := s.Take("hotels", 7)
+				if b.Empty() {
+					select {
+					case <-end:
+						return
+					default:
+						runtime.Gosched()
+						continue
+					}
+				}
+				if (i+g)%3 == 0 {
+					s.Back(b)
+					continue
+				}
+				mu.Lock()
+				for _, key := range b.Keys {
+					done[key] = true
+				}
+				mu.Unlock()
+				s.Done(b)
+			}
+		})
+	}
+	adders.Wait()
+	require.NoError(t, s.Sync(t.Context()))
+	close(end)
+	repairers.Wait()
+	for _, key := range drain(s, "hotels") {
+		done[key] = true
+	}
+	require.Len(t, done, 4*300+1)
+	require.Zero(t, s.Stats().Keys)
+}

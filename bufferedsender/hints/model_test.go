@@ -1,0 +1,297 @@
+package hints
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestModel adds, takes, finishes, fails, crashes and opens again at random, and compares
+// with plain lists of what must be there.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &model{t: t, rt: rt, d: disktest.New(), may: []map[string][]string{{}}}
+		m.options = Options{MaxKeys: rapid.IntRange(3, 12).Draw(rt, "MaxKeys")}
+		m.open()
+		rt.Repeat(map[string]func(*rapid.T){
+			"":           m.check,
+			"add":        m.add,
+			"everything": m.everything,
+			"take":       m.take,
+			"done":       func(rt *rapid.T) { m.settle(rt, true) },
+			"back":       func(rt *rapid.T) { m.settle(rt, false) },
+			"forget":     m.forget,
+			"write":      m.write,
+			"crash":      m.crash,
+			"kill":       m.kill,
+		})
+	})
+}
+
+// modelIndex is an index, naively.
+type modelIndex struct {
+	line  []string
+	taken map[string]int  // number of the batch
+	again map[string]bool // of those taken
+	all   bool
+	allBy int // number of the batch; 0: it waits
+}
+
+type modelBatch struct {
+	n     int
+	batch Batch
+}
+
+type model struct {
+	t       *testing.T
+	rt      *rapid.T
+	d       *disktest.Disk
+	s       *Set
+	options Options
+	indexes map[string]*modelIndex
+	batches []modelBatch
+	n       int
+	// What a crash may leave: what was durable last, and what attempts since then would have made durable.
+	may []map[string][]string
+}
+
+func (m *model) open() {
+	s := openDisk(m.t, m.d, &m.options)
+	m.s, m.batches, m.indexes = s, nil, map[string]*modelIndex{}
+	for name, x := range s.indexes { // their order is that of the file, in part
+		i := m.index(name)
+		i.all, i.line = x.all, slices.Concat(x.line.snapshot()...)
+	}
+}
+
+func (m *model) index(name string) *modelIndex {
+	i, ok := m.indexes[name]
+	if !ok {
+		i = &modelIndex{taken: map[string]int{}, again: map[string]bool{}}
+		m.indexes[name] = i
+	}
+	return i
+}
+
+func (i *modelIndex) keys() int { return len(i.line) + len(i.taken) }
+
+func (i *modelIndex) mark() {
+	*i = modelIndex{taken: map[string]int{}, again: map[string]bool{}, all: true}
+}
+
+// content is what there is, in the form of that of a Set.
+func (m *model) content() map[string][]string {
+	all := map[string][]string{}
+	for name, i := range m.indexes {
+		if i.keys() == 0 && !i.all {
+			continue
+		}
+		keys := slices.Clone(i.line)
+		for key := range i.taken {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		if i.all {
+			keys = append([]string{everythingMark}, keys...)
+		}
+		all[name] = keys
+	}
+	return all
+}
+
+func (m *model) check(*rapid.T) {
+	require.Equal(m.rt, m.content(), content(m.s))
+	stats := m.s.Stats()
+	keys, taken, everything, bytes := 0, 0, 0, int64(0)
+	for name, i := range m.indexes {
+		keys += i.keys()
+		taken += len(i.taken)
+		if i.all {
+			everything++
+		}
+		n, all := m.s.Len(name)
+		require.Equal(m.rt, i.keys(), n)
+		require.Equal(m.rt, i.all, all)
+		for _, key := range slices.Concat(i.line, keysOfMap(i.taken)) {
+			bytes += cost(key)
+		}
+		if i.all || i.keys() > 0 {
+			bytes += nameCost(name)
+		}
+	}
+	require.Equal(m.rt, []int{keys, taken, everything}, []int{stats.Keys, stats.Taken, stats.Everything})
+	require.LessOrEqual(m.rt, keys, m.options.MaxKeys)
+	require.Equal(m.rt, bytes, m.s.bytes)
+}
+
+func keysOfMap(all map[string]int) (keys []string) {
+	for key := range all {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+var modelNames = rapid.SampledFrom([]string{"hotels", "cities", ""})
+
+func (m *model) add(rt *rapid.T) {
+	name := modelNames.Draw(rt, "index")
+	keys := rapid.SliceOfN(rapid.SampledFrom(keysOf(0, 9)), 1, 5).Draw(rt, "keys")
+	require.NoError(rt, m.s.Add(name, keys...))
+	for _, key := range keys {
+		i := m.index(name)
+		if i.all && i.allBy == 0 || slices.Contains(i.line, key) {
+			continue
+		}
+		if _, ok := i.taken[key]; ok {
+			i.again[key] = true
+			continue
+		}
+		i.line = append(i.line, key)
+		m.bound()
+	}
+}
+
+// bound marks the index with the most keys, the first by name if there are several.
+func (m *model) bound() {
+	total, worst, most := 0, "", 0
+	for name, i := range m.indexes {
+		total += i.keys()
+		if n := i.keys(); n > most || n == most && n > 0 && name < worst {
+			worst, most = name, n
+		}
+	}
+	if total > m.options.MaxKeys {
+		m.indexes[worst].mark()
+	}
+}
+
+func (m *model) everything(rt *rapid.T) {
+	name := modelNames.Draw(rt, "index")
+	require.NoError(rt, m.s.AddEverything(name))
+	m.index(name).mark()
+}
+
+func (m *model) forget(rt *rapid.T) {
+	name := modelNames.Draw(rt, "index")
+	m.s.Forget(name)
+	delete(m.indexes, name)
+}
+
+func (m *model) take(rt *rapid.T) {
+	name := modelNames.Draw(rt, "index")
+	n := rapid.IntRange(0, 5).Draw(rt, "max")
+	b := m.s.Take(name, n)
+	i := m.index(name)
+	require.Equal(rt, name, b.Index)
+	m.n++
+	if i.all && i.allBy == 0 && n > 0 {
+		require.True(rt, b.Everything)
+		require.Empty(rt, b.Keys)
+		i.allBy = m.n
+	} else {
+		n = min(n, len(i.line))
+		require.False(rt, b.Everything)
+		require.Len(rt, b.Keys, n)
+		require.True(rt, slices.Equal(i.line[:n], b.Keys), "%v, not %v", b.Keys, i.line[:n])
+		for _, key := range b.Keys {
+			i.taken[key] = m.n
+		}
+		i.line = append([]string{}, i.line[n:]...)
+	}
+	if !b.Empty() {
+		m.batches = append(m.batches, modelBatch{m.n, b})
+	}
+}
+
+func (m *model) settle(rt *rapid.T, done bool) {
+	if len(m.batches) == 0 {
+		return
+	}
+	b := rapid.SampledFrom(m.batches).Draw(rt, "batch") // perhaps once more
+	part := b.batch
+	if n := rapid.IntRange(0, len(part.Keys)).Draw(rt, "left out"); n > 0 {
+		part.Keys = part.Keys[n:]
+	}
+	if done {
+		m.s.Done(part)
+	} else {
+		m.s.Back(part)
+	}
+	i := m.index(part.Index)
+	if part.Everything {
+		switch {
+		case i.allBy != b.n:
+		case done:
+			i.all, i.allBy = false, 0
+		default:
+			i.mark()
+		}
+		return
+	}
+	for _, key := range part.Keys {
+		if i.taken[key] != b.n {
+			continue
+		}
+		delete(i.taken, key)
+		if i.again[key] || !done {
+			i.line = append(i.line, key)
+		}
+		delete(i.again, key)
+	}
+}
+
+func (m *model) write(rt *rapid.T) {
+	if at := rapid.IntRange(-8, 7).Draw(rt, "disk fails at change"); at >= 0 {
+		n := 0
+		m.d.Fail = func(op, name string) error {
+			if n++; n == at+1 {
+				return fmt.Errorf("%s of %s: %w", op, name, disktest.ErrDisk)
+			}
+			return nil
+		}
+	}
+	m.may = append(m.may, m.content())
+	m.s.writer.whole = m.s.writer.whole || rapid.IntRange(0, 3).Draw(rt, "rewrite") == 0
+	if err := m.s.step(); err == nil {
+		m.may = []map[string][]string{m.content()}
+		require.Zero(rt, m.s.Stats().Unsynced)
+	} else {
+		require.ErrorIs(rt, err, disktest.ErrDisk)
+	}
+	m.d.Fail = nil
+}
+
+func (m *model) crash(rt *rapid.T) {
+	m.d.Crash(func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, what) })
+	m.reopen()
+	m.may = []map[string][]string{m.content()}
+}
+
+func (m *model) kill(*rapid.T) { m.reopen() }
+
+// reopen opens what there is on the disk. If the next thing is a crash, it may bring back what could have
+// been brought back before.
+func (m *model) reopen() {
+	m.open()
+	got := m.content()
+	if !slices.ContainsFunc(m.may, func(want map[string][]string) bool { return reflect.DeepEqual(reopened(want), got) }) {
+		m.rt.Fatalf("%v is on the disk, and none of %v", got, m.may)
+	}
+}
+
+// reopened is a content after a restart: keys behind a mark are in it.
+func reopened(c map[string][]string) map[string][]string {
+	after := map[string][]string{}
+	for name, keys := range c {
+		if keys[0] == everythingMark {
+			keys = keys[:1]
+		}
+		after[name] = keys
+	}
+	return after
+}

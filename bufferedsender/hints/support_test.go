@@ -1,0 +1,100 @@
+package hints
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/stretchr/testify/require"
+)
+
+// memory returns a Set without a file.
+func memory(t testing.TB, opts *Options) *Set {
+	t.Helper()
+	s, err := NewMemory(opts)
+	require.NoError(t, err)
+	return s
+}
+
+// openDisk opens a Set on a disk in memory, with no goroutine: step writes.
+func openDisk(t testing.TB, d *disktest.Disk, opts *Options) *Set {
+	t.Helper()
+	options, err := opts.withDefaults()
+	require.NoError(t, err)
+	s, err := open(d, options)
+	require.NoError(t, err)
+	return s
+}
+
+// running is openDisk with the goroutine that writes. The test closes it.
+func running(t testing.TB, d *disktest.Disk, opts *Options) *Set {
+	t.Helper()
+	s := openDisk(t, d, opts)
+	go s.run()
+	return s
+}
+
+// openDir opens a Set in a directory, and closes it with the test.
+func openDir(t testing.TB, dir string, opts *Options) *Set {
+	t.Helper()
+	s, err := Open(dir, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
+	return s
+}
+
+func add(t testing.TB, s *Set, index string, keys ...string) {
+	t.Helper()
+	require.NoError(t, s.Add(index, keys...))
+}
+
+// write makes what there is durable, for a Set without a goroutine.
+func write(t testing.TB, s *Set) {
+	t.Helper()
+	require.NoError(t, s.step())
+}
+
+// content is what a Set has, taken or not: the keys in order, by index; "*" is everything.
+func content(s *Set) map[string][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string][]string{}
+	for name, x := range s.indexes {
+		keys := slices.Concat(x.snapshot()...)
+		slices.Sort(keys)
+		if x.all {
+			keys = append([]string{everythingMark}, keys...)
+		}
+		all[name] = keys
+	}
+	return all
+}
+
+const everythingMark = "*"
+
+// drain takes and finishes all that waits of an index, and returns it in order.
+func drain(s *Set, index string) []string {
+	all := []string{}
+	for {
+		b := s.Take(index, 3)
+		if b.Empty() {
+			return all
+		}
+		if b.Everything {
+			all = append(all, everythingMark)
+		}
+		all = append(all, b.Keys...)
+		s.Done(b)
+	}
+}
+
+// keysOf returns n keys from a number on.
+func keysOf(from, n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("k%d", from+i)
+	}
+	return keys
+}
