@@ -178,6 +178,19 @@ func TestAMissingFrameIsDamage(t *testing.T) {
 	require.Equal(t, int64(len(whole)), damage.Offset)
 }
 
+// Keys of zeros and ones look like the headers of frames at every byte.
+func TestASearchThatWouldTakeTooLongIsDamage(t *testing.T) {
+	whole, ends := fileOf(nil)
+	d := disktest.New()
+	d.Put(fileName, whole+strings.Repeat("\x00\x00\x0f\x00", fullFrame/4))
+	_, damage := openFile(t, d, false)
+	require.NotNil(t, damage, "not silently")
+	require.Equal(t, int64(ends[0]), damage.Offset)
+	s, damage := openFile(t, d, true)
+	require.Nil(t, damage)
+	require.Zero(t, s.Stats().Keys)
+}
+
 // scenario adds, takes and finishes, and notes what was durable, and what may be.
 type scenario struct {
 	durable  map[string][]string

@@ -82,6 +82,8 @@ func (r *replay) run() error {
 			r.damaged(offset, "a frame cannot be read, and there are others behind it")
 			r.last, offset = le.Uint32(b[4:])-1, next
 			continue
+		case r.file.tried > maxTried:
+			r.damaged(offset, "a frame cannot be read, and whether there are others behind it takes too long to find out")
 		case r.sealed && r.file.size-offset > header+maxPayload:
 			r.damaged(offset, "what is at the end is too long for a frame")
 		}
@@ -178,7 +180,12 @@ type file struct {
 	size   int64
 	window []byte
 	at     int64 // where the window begins
+	tried  int64 // bytes of what search took for frames
 }
+
+// maxTried ends a search in bytes that are made to look like frames everywhere, after about a second: in a large file
+// it would take hours.
+const maxTried int64 = 2 << 30
 
 // windowSize is more than a frame.
 const windowSize = 2 * maxPayload
@@ -231,8 +238,14 @@ func (f *file) search(offset int64, last uint32) (int64, []byte, error) {
 		if ahead := le.Uint32(b[4:]) - last; ahead == 0 || ahead > 1<<24 {
 			continue
 		}
+		if n := le.Uint32(b); n <= maxPayload {
+			f.tried += int64(n)
+		}
 		if b, err = f.frame(offset); b != nil || err != nil {
 			return offset, b, err
+		}
+		if f.tried > maxTried {
+			return 0, nil, nil
 		}
 	}
 	return 0, nil, nil
