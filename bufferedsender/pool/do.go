@@ -101,7 +101,12 @@ func (m *Member) wait(ctx context.Context, class Class) (Slot, error) {
 		return Slot{}, context.Cause(ctx)
 	}
 	woken := make(chan struct{}, 1)
-	seat := m.Seat(func() { woken <- struct{}{} })
+	seat := m.Seat(func() {
+		select {
+		case woken <- struct{}{}:
+		default: // a second time, because the member has left
+		}
+	})
 	seat.bounded = 1
 	for {
 		slot, ok, err := seat.Ask(class, DoBytes)

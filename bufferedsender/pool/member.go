@@ -11,9 +11,10 @@ type Member struct {
 	name string
 
 	// Guarded by Pool.mu.
-	places [classes]place // by lane
-	counts [classes]counts
-	left   bool
+	places  [classes]place // by lane
+	counts  [classes]counts
+	left    bool
+	granted *Seat // the first of the seats that were granted a slot, which is not taken yet
 }
 
 // Join returns a member with a name that nobody else has.
@@ -42,7 +43,8 @@ func (m *Member) FellBack() {
 	m.pool.fellBack++
 }
 
-// Leave ends what waits, with ErrLeft. Slots that are in use stay with their requests.
+// Leave ends what waits, with ErrLeft, also what was granted a slot and has not taken it: that goes to the next. Slots that are in
+// use stay with their requests.
 func (m *Member) Leave() {
 	p := m.pool
 	p.mu.Lock()
@@ -56,6 +58,12 @@ func (m *Member) Leave() {
 				p.lines[i].remove(s)
 				news.refuse(s, ErrLeft)
 			}
+		}
+		for m.granted != nil {
+			s := m.granted
+			s.taken()
+			news.append(p.giveBack(m, s.lane, s.bytes, s.paid))
+			news.refuse(s, ErrLeft)
 		}
 	}
 	p.mu.Unlock()
@@ -76,7 +84,7 @@ type Seat struct {
 	since       time.Time
 	waited      time.Duration // until it was granted
 	err         error
-	prev, next  *Seat // in its place
+	prev, next  *Seat // in its place, or in Member.granted
 }
 
 // paid is what a slot has cost beside its bytes.
@@ -112,7 +120,7 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 	defer p.mu.Unlock()
 	switch s.state {
 	case seatGranted:
-		s.state = seatIdle
+		s.taken()
 		p.waited(s, s.waited)
 		return s.slot(), true, nil
 	case seatRefused:
@@ -151,6 +159,31 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 	return Slot{}, false, nil
 }
 
+// granted notes that a slot is kept for the seat. Pool.mu must be held.
+func (s *Seat) granted() {
+	s.state = seatGranted
+	if s.next = s.member.granted; s.next != nil {
+		s.next.prev = s
+	}
+	s.member.granted = s
+}
+
+// taken notes that it is not kept any more. Pool.mu must be held.
+func (s *Seat) taken() {
+	s.state = seatIdle
+	if s.prev != nil {
+		s.prev.next = s.next
+	} else {
+		s.member.granted = s.next
+	}
+	if s.next != nil {
+		s.next.prev = s.prev
+	}
+	s.prev, s.next = nil, nil
+}
+
+func (s *Seat) tell() { s.wake() }
+
 // slot returns that of the seat.
 func (s *Seat) slot() Slot {
 	return Slot{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, paid: s.paid, began: time.Now()}
@@ -166,6 +199,7 @@ func (s *Seat) Cancel() {
 	case seatWaiting:
 		p.lines[s.lane].remove(s)
 	case seatGranted:
+		s.taken()
 		news = p.giveBack(s.member, s.lane, s.bytes, s.paid)
 	}
 	s.state, s.err = seatIdle, nil

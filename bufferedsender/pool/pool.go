@@ -223,7 +223,7 @@ func (p *Pool) dispatch() (news told) {
 		}
 		s := p.lines[lane].pop()
 		p.use(s)
-		s.state = seatGranted
+		s.granted()
 		s.waited = time.Since(s.since)
 		news.add(s)
 	}
@@ -270,18 +270,26 @@ func (p *Pool) giveBack(m *Member, lane Class, bytes int64, paid paid) told {
 	return p.unuse(lane)
 }
 
-// told are seats of whose questions something has become: one, most often, which costs no allocation.
+// told are seats, or rooms, of whose questions something has become: one, most often, which costs no allocation.
 type told struct {
-	one  *Seat
-	more []*Seat
+	one  interface{ tell() }
+	more []interface{ tell() }
 }
 
-func (t *told) add(s *Seat) {
+func (t *told) add(s interface{ tell() }) {
 	if t.one == nil {
 		t.one = s
 		return
 	}
 	t.more = append(t.more, s)
+}
+
+// append adds those of another.
+func (t *told) append(o told) {
+	if o.one != nil {
+		t.add(o.one)
+	}
+	t.more = append(t.more, o.more...)
 }
 
 // refuse ends the question of a seat that is in no line any more. Pool.mu must be held.
@@ -302,7 +310,7 @@ func (t told) wake() {
 		if t.one = nil; len(t.more) > 0 {
 			t.one, t.more = t.more[0], t.more[1:]
 		}
-		s.wake()
+		s.tell()
 	}
 }
 

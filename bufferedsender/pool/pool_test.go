@@ -394,6 +394,35 @@ func TestWhoLeavesIsToldAndMayComeBack(t *testing.T) {
 	require.Equal(t, 1, p.Stats().Members)
 }
 
+// Slots that were granted, and not taken yet, go to others when their member leaves.
+func TestWhoLeavesKeepsNoSlotThatItHasNotTaken(t *testing.T) {
+	p := newPool(t, slots(1, 2))
+	m, other := join(t, p, "m"), join(t, p, "other")
+	first, second := m.takes(t, Assured1), m.takes(t, Assured1)
+	woken := 0
+	var seats []*Seat
+	for range 3 {
+		seats = append(seats, m.Seat(func() { woken++ }))
+		_, ok, _ := seats[len(seats)-1].Ask(Assured1, 1)
+		require.False(t, ok)
+	}
+	q := &queue{t: t}
+	q.asks(other, Assured1, 1)
+	first.Release()
+	second.Release() // to m and to other, or to m both
+	seats[0].Cancel()
+	m.Leave()
+	for _, seat := range seats[1:] {
+		_, ok, err := seat.Ask(Assured1, 1)
+		require.False(t, ok)
+		require.ErrorIs(t, err, ErrLeft)
+	}
+	require.Len(t, q.granted, 1)
+	q.slots[0].Release()
+	require.Zero(t, p.Stats().Classes[Assured1].InUse)
+	require.GreaterOrEqual(t, woken, 2)
+}
+
 func TestDoRunsWorkInItsTurnAndReturnsItsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(1, 1))
