@@ -1,5 +1,6 @@
 // Package pool is for programs with several senders on one search service, and for those with urgent and
-// less urgent work on one index: it has a number of request slots, and says whose turn it is.
+// less urgent work on one index: it has a number of request slots, and says whose turn it is. It also has room for
+// what the senders buffer together, see Room.
 //
 //	p, err := pool.New(&pool.Options{Settings: pool.Settings{Expedited: 4, Shared: 8}})
 //	hotels, err := p.Join("hotels")
@@ -15,6 +16,8 @@
 //   - Within a class members take turns by bytes, without credit for having been idle: of members whose requests are of one
 //     size each is passed by each other once at the most.
 //   - Who gives up waiting leaves at once and costs nothing. Work that panics costs its caller an error, and nobody a slot.
+//   - Each member that buffers something has a floor of room that is never lent. What is lent comes back as what a member has
+//     buffered falls; and who has nothing comes first.
 //   - Shutdown says what was not done.
 //
 // Work that asks for a slot of its own class while it has one can wait for itself: give a piece of work all that it

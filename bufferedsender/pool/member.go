@@ -14,6 +14,7 @@ type Member struct {
 	places  [classes]place // by lane
 	counts  [classes]counts
 	left    bool
+	room    *Room // the newest, or nil
 	granted *Seat // the first of the seats that were granted a slot, which is not taken yet
 }
 
@@ -44,7 +45,7 @@ func (m *Member) FellBack() {
 }
 
 // Leave ends what waits, with ErrLeft, also what was granted a slot and has not taken it: that goes to the next. Slots that are in
-// use stay with their requests.
+// use stay with their requests, and room stays with what it is held for; what is not held goes to others.
 func (m *Member) Leave() {
 	p := m.pool
 	p.mu.Lock()
@@ -66,7 +67,9 @@ func (m *Member) Leave() {
 			news.refuse(s, ErrLeft)
 		}
 	}
+	room := m.room
 	p.mu.Unlock()
+	news.append(room.leave())
 	news.wake()
 }
 

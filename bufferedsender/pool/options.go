@@ -34,6 +34,8 @@ const (
 	DefaultShared         = 4
 	DefaultMaxWaiting     = 10_000
 	DefaultMaxSnapshotAge = 5 * time.Minute
+	DefaultFloorActions   = 1000
+	DefaultFloorBytes     = 1 << 20
 )
 
 // MaxSlots is how many slots each side of a pool has at the most.
@@ -72,6 +74,17 @@ type Settings struct {
 	// MaxSnapshotAge is how old a snapshot may be when the work that it was taken for begins, see
 	// Prepared. Defaults to 5 min.
 	MaxSnapshotAge time.Duration
+
+	// BufferedActions and BufferedBytes are the budget: how many actions, and bytes of them, all members buffer together, beside the limits
+	// of each. It is exceeded by what must be accepted, and by one action of a member while no other has any. 0, the
+	// default, is no bound; they are bounds each by itself. A smaller budget takes nothing away.
+	BufferedActions int
+	BufferedBytes   int64
+	// FloorActions and FloorBytes are the room that an active member has for certain, and as much as it borrows at a time: a batch. Default to 1000
+	// and 1 MiB; of more than the budget, the budget counts. So many floors as the budget has, so many members buffer something at a
+	// time; others wait until one of them has nothing.
+	FloorActions int
+	FloorBytes   int64
 }
 
 // checked fills defaults in. The error names every problem.
@@ -99,6 +112,16 @@ func (s Settings) checked() (Settings, error) {
 		if s.Sizes[c] > 0 && s.Floors[c] > s.Sizes[c] {
 			errs = append(errs, fmt.Errorf("the floor of %v is %d, and its size %d", c, s.Floors[c], s.Sizes[c]))
 		}
+	}
+	number("FloorActions", &s.FloorActions, DefaultFloorActions)
+	if s.FloorBytes < 0 {
+		errs = append(errs, fmt.Errorf("FloorBytes is %d: use a positive number, or 0 for the default of %d", s.FloorBytes, DefaultFloorBytes))
+	}
+	if s.FloorBytes == 0 {
+		s.FloorBytes = DefaultFloorBytes
+	}
+	if s.BufferedActions < 0 || s.BufferedBytes < 0 {
+		errs = append(errs, fmt.Errorf("BufferedActions is %d and BufferedBytes %d: use positive numbers, or 0 for no bound", s.BufferedActions, s.BufferedBytes))
 	}
 	if s.MaxSnapshotAge < 0 {
 		errs = append(errs, fmt.Errorf("MaxSnapshotAge is %v: use a positive duration, or 0 for the default of %v", s.MaxSnapshotAge, DefaultMaxSnapshotAge))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pool has the slots that its members share. Its methods are safe for concurrent use, and but for
+// Pool has the slots and the room that its members share. Its methods are safe for concurrent use, and but for
 // Shutdown none blocks.
 type Pool struct {
 	strategy Strategy
@@ -31,6 +31,8 @@ type Pool struct {
 	fellBack int64
 	closed   bool
 	idle     chan struct{} // closed when nothing is in use after Shutdown; nil before
+
+	budget budget // has a lock of its own
 
 	stop context.Context // ends when Shutdown gives up waiting
 	cut  context.CancelCauseFunc
@@ -73,6 +75,7 @@ func New(opts *Options) (*Pool, error) {
 	for c := range p.lines {
 		p.lines[c].lane = Class(c)
 	}
+	p.budget.set(settings) // nobody waits yet
 	p.stop, p.cut = context.WithCancelCause(context.Background())
 	p.share()
 	return p, nil
@@ -86,7 +89,8 @@ func (p *Pool) Settings() Settings {
 }
 
 // Set changes the settings, all at once or, with an error that names every problem, none. It holds from the next
-// question on: nothing is taken from who has a slot, and who waits goes on waiting.
+// question on: nothing is taken from who has a slot, or room, and who waits goes on waiting. Another floor is that of a member when it
+// has nothing the next time.
 func (p *Pool) Set(s Settings) error {
 	s, err := s.checked()
 	if err != nil {
@@ -96,6 +100,7 @@ func (p *Pool) Set(s Settings) error {
 	p.settings = s
 	p.share()
 	news := p.dispatch()
+	news.append(p.budget.set(s))
 	p.mu.Unlock()
 	news.wake()
 	return nil

@@ -55,6 +55,41 @@ type Stats struct {
 	Fallbacks int64
 	// Members is how many there are. Of a member it is 0.
 	Members int
+
+	// GrantedActions and GrantedBytes are the room that was granted: the floors of members, whether they use them or not, and
+	// what was lent. What is buffered is at most that; the members' own statistics say how much it is.
+	GrantedActions, GrantedBytes int64
+	// BudgetActions and BudgetBytes are how much may be granted, 0 for no bound. Of a member they are 0.
+	BudgetActions, BudgetBytes int64
+	// Active is how many members have a floor, and WaitingForRoom how many wait for room. Of a member they are 0 or 1.
+	Active, WaitingForRoom int
+}
+
+// stats adds what is known about room.
+func (b *budget) stats(s *Stats) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	granted, limit := b.floors.plus(b.loans), b.bounded(b.limit)
+	s.GrantedActions, s.GrantedBytes = granted.actions, granted.bytes
+	s.BudgetActions, s.BudgetBytes = limit.actions, limit.bytes
+	s.Active, s.WaitingForRoom = b.active, b.waiting
+}
+
+// stats adds what is known about the room of a member, which may be nil.
+func (r *Room) stats(s *Stats) {
+	if r == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	granted := r.floor.plus(r.loan)
+	s.GrantedActions, s.GrantedBytes = granted.actions, granted.bytes
+	if r.active {
+		s.Active = 1
+	}
+	if r.state == roomWaiting {
+		s.WaitingForRoom = 1
+	}
 }
 
 // Stats returns the counts of the pool. It does not block.
@@ -68,6 +103,7 @@ func (p *Pool) Stats() Stats {
 			s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting
 		}
 	}
+	p.budget.stats(&s)
 	return s
 }
 
@@ -79,5 +115,6 @@ func (m *Member) Stats() Stats {
 	for c := range s.Classes {
 		s.Classes[c] = m.counts[c].public()
 	}
+	m.room.stats(&s)
 	return s
 }

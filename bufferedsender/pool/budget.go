@@ -1,0 +1,467 @@
+package pool
+
+import (
+	"sync"
+	"time"
+)
+
+// Parts of the budget.
+const (
+	// neverLent is the part, one of so many, that is for floors alone: who comes finds one whatever others have borrowed.
+	neverLent = 4
+	// expeditedRoom is the part of what can be lent that is lent to nobody but Expedited.
+	expeditedRoom = 8
+	// idleFloor is how long a member keeps its floor, while it has nothing, from those who want to borrow.
+	idleFloor = time.Minute
+	// boundless is the budget where there is none.
+	boundless = 1 << 61
+)
+
+// budget is the room of all members together.
+type budget struct {
+	mu     sync.Mutex // guards everything below, and what Room says; after Pool.mu if both are held. No callback runs under it.
+	limit  size
+	floor  size // of each active room, and the batch that is lent
+	floors size // of all active rooms, idle ones too
+	loans  size // what rooms were granted beside their floors
+	shared size // of these, those of other classes than Expedited
+
+	active     int  // rooms
+	busy       int  // rooms that hold something, or for which something is kept
+	waiting    int  // rooms
+	idle       idle // active rooms that are not busy
+	idleFloors size // theirs
+
+	entering roomLines // those who want a floor
+	large    roomLine  // those who want more than a floor, and have nothing
+	lending  roomLines // those who want a loan
+}
+
+// set sets what is in the settings. Pool.mu must be held, and the answer be told when it is not any more.
+func (b *budget) set(s Settings) told {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bound := func(n int64) int64 {
+		if n == 0 {
+			return boundless
+		}
+		return min(n, boundless)
+	}
+	b.limit = size{bound(int64(s.BufferedActions)), bound(s.BufferedBytes)}
+	b.floor = size{int64(s.FloorActions), s.FloorBytes}.min(b.limit)
+	var news told
+	for i := range classes {
+		for r := b.entering.lines[i].first; r != nil; {
+			next := r.next
+			if b.larger(r.need) {
+				b.unqueue(r)
+				b.queue(r, &b.large)
+			}
+			r = next
+		}
+		for r := b.lending.lines[i].first; r != nil; {
+			next := r.next
+			if b.larger(r.want) { // now it waits for what it has itself
+				b.unqueue(r)
+				news.add(r)
+			}
+			r = next
+		}
+	}
+	news.append(b.dispatch(nil))
+	return news
+}
+
+// larger reports whether something is more than a floor, of what is bounded.
+func (b *budget) larger(s size) bool { return !b.bounded(s).within(b.floor) }
+
+// bounded returns s without what there is no bound for.
+func (b *budget) bounded(s size) size {
+	if b.limit.actions == boundless {
+		s.actions = 0
+	}
+	if b.limit.bytes == boundless {
+		s.bytes = 0
+	}
+	return s
+}
+
+// ceiling is what a room may hold that must not borrow.
+func (b *budget) ceiling(r *Room) size {
+	return r.floor.plus(r.loan.minus(b.bounded(r.loan)))
+}
+
+// take is Take. r was asked for want; mu must be held.
+func (b *budget) take(r *Room, lane Class, want size, lend, must bool) (ok bool, news told) {
+	need := r.held.plus(want)
+	if must {
+		b.force(r, need)
+		b.hold(r, need)
+		return true, b.dispatch(nil)
+	}
+	if r.state == roomGranted {
+		r.state = roomQuiet
+	}
+	r.fresh = false
+	switch limited := !lend && !b.bounded(need).within(b.ceiling(r)); {
+	case need.within(r.floor.plus(r.loan)) && (!limited || !r.holds):
+		ok = true
+	case r.left:
+	case !r.holds || !r.active && !b.larger(need):
+		line := &b.large
+		if !b.larger(need) {
+			line = &b.entering.lines[b.urgent(r, lane)]
+		}
+		b.ask(r, lane, line, want)
+	case limited:
+		b.unqueue(r)
+		b.trim(r, true)
+	case b.larger(want) || b.bounded(need.minus(r.floor.plus(r.loan)).max(size{})) == size{}:
+		// A large action waits until the member has nothing else; there are no lines for what is not bounded.
+		b.unqueue(r)
+		r.want, r.need, r.lane = want, need, lane
+		if ok = b.lending.count == 0 && !b.held() || !b.larger(want); ok {
+			if ok = b.loan(r) == fits; ok {
+				b.lend(r)
+			}
+		}
+	default:
+		b.ask(r, lane, &b.lending.lines[b.urgent(r, lane)], want)
+	}
+	if ok {
+		b.hold(r, need)
+	}
+	b.place(r)
+	news = b.dispatch(r)
+	if r.state == roomGranted {
+		r.state, r.fresh, ok = roomQuiet, false, true
+		b.hold(r, need)
+	}
+	if b.trim(r, false) {
+		news.append(b.dispatch(nil))
+	}
+	return ok, news
+}
+
+// urgent is the more urgent of the lane and that in which r waits.
+func (b *budget) urgent(r *Room, lane Class) Class {
+	if r.state == roomWaiting {
+		return min(r.lane, lane)
+	}
+	return lane
+}
+
+// ask has r wait in a line. If it does already, it keeps its place.
+func (b *budget) ask(r *Room, lane Class, line *roomLine, want size) {
+	lane = b.urgent(r, lane)
+	if r.line != line {
+		b.unqueue(r)
+		r.lane = lane
+		b.queue(r, line)
+	}
+	r.lane, r.want, r.need = lane, want, r.held.plus(want)
+}
+
+// queue puts r into a line.
+func (b *budget) queue(r *Room, line *roomLine) {
+	r.state = roomWaiting
+	b.waiting++
+	line.push(r)
+	b.count(line, 1)
+}
+
+// unqueue takes r out of its line, if it waits.
+func (b *budget) unqueue(r *Room) {
+	if r.line == nil {
+		return
+	}
+	b.count(r.line, -1)
+	r.line.remove(r)
+	b.waiting--
+	r.state = roomQuiet
+}
+
+func (b *budget) count(line *roomLine, n int) {
+	switch {
+	case line == &b.large:
+	case b.lends(line):
+		b.lending.count += n
+	default:
+		b.entering.count += n
+	}
+}
+
+// lends reports whether it is a line for loans.
+func (b *budget) lends(line *roomLine) bool {
+	for i := range b.lending.lines {
+		if line == &b.lending.lines[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// force grants r what it must have.
+func (b *budget) force(r *Room, need size) {
+	if r.state == roomGranted {
+		need = need.plus(r.want) // which stays kept
+	}
+	target := need.max(b.floor).max(r.floor.plus(r.loan))
+	if !r.active && !r.left && b.entering.count == 0 && b.large.first == nil && target.minus(r.loan).fits(b.free()) {
+		b.activate(r, target)
+		return
+	}
+	lack := need.minus(r.floor.plus(r.loan)).max(size{})
+	r.loan, b.loans = r.loan.plus(lack), b.loans.plus(lack)
+}
+
+// hold has r hold so much.
+func (b *budget) hold(r *Room, held size) {
+	if r.idle && r.floor != b.floor && held.within(b.floor) && b.entering.count == 0 && b.large.first == nil && b.floor.minus(r.floor).max(size{}).fits(b.free()) {
+		b.unidle(r)
+		b.activate(r, b.floor)
+	}
+	if r.held, r.holds = held, true; r.state == roomWaiting {
+		r.need = held.plus(r.want)
+	}
+	b.place(r)
+}
+
+// free is what nobody was granted. It is negative after a budget was made smaller.
+func (b *budget) free() size { return b.limit.minus(b.floors).minus(b.loans) }
+
+// judgeFloor reports whether there is a floor for r, or as much as it wants.
+func (b *budget) judgeFloor(r *Room) verdict {
+	lack := r.need.max(b.floor).minus(r.floor.plus(r.loan)).max(size{})
+	most := b.free().plus(b.idleFloors)
+	if r.idle {
+		most = most.minus(r.floor)
+	}
+	switch {
+	case b.busy == 0 || lack.fits(most): // for an action that is more than everything, when there is nothing else
+		return fits
+	case lack.fits(most.plus(b.loans)):
+		return blocked
+	default:
+		return never
+	}
+}
+
+// enter gives r a floor, and more if it wants more, for which others may lose theirs who have nothing.
+func (b *budget) enter(r *Room) {
+	target := r.need.max(b.floor).max(r.floor.plus(r.loan))
+	lack := target.minus(r.floor.plus(r.loan))
+	b.unidle(r)
+	for !lack.fits(b.free()) && b.idle.first != nil {
+		b.deactivate(b.idle.first)
+	}
+	r.fresh = !r.active
+	b.activate(r, target)
+}
+
+// activate grants r so much, and a floor within that. It must not be among the idle.
+func (b *budget) activate(r *Room, target size) {
+	if !r.active {
+		r.active = true
+		b.active++
+	}
+	b.floors = b.floors.minus(r.floor).plus(b.floor)
+	r.floor = b.floor
+	b.relend(r, target.minus(b.floor))
+}
+
+// deactivate takes the floor from r.
+func (b *budget) deactivate(r *Room) {
+	b.unidle(r)
+	b.floors = b.floors.minus(r.floor)
+	b.active--
+	r.floor, r.active, r.fresh = size{}, false, false
+}
+
+// lendable is how much may be lent altogether: not the part that is never lent, and not the floors and one more.
+func (b *budget) lendable() size {
+	return b.limit.minus(b.limit.part(neverLent).max(b.floors.plus(b.floor)))
+}
+
+// lack is what r lacks beside what it was granted.
+func (b *budget) lack(r *Room) size { return r.need.minus(r.floor.plus(r.loan)).max(size{}) }
+
+// toLend is what can be lent now: to everybody, and to a lane.
+func (b *budget) toLend(lane Class) (all, mine size) {
+	lendable := b.lendable()
+	all = lendable.minus(b.loans)
+	if lane == Expedited {
+		return all, all
+	}
+	return all, all.min(lendable.minus(lendable.part(expeditedRoom)).minus(b.shared))
+}
+
+// judgeLoan reports whether there is a loan for r.
+func (b *budget) judgeLoan(r *Room) verdict {
+	v := b.loan(r)
+	if v != fits && b.idle.first != nil {
+		for now := time.Now(); v != fits && b.idle.first != nil && now.Sub(b.idle.first.since) >= idleFloor; v = b.loan(r) {
+			b.deactivate(b.idle.first)
+		}
+	}
+	return v
+}
+
+func (b *budget) loan(r *Room) verdict {
+	all, mine := b.toLend(r.lane)
+	switch lack := b.lack(r); {
+	case lack.fits(mine):
+		return fits
+	case lack.fits(all):
+		return kept
+	default:
+		return blocked
+	}
+}
+
+// lend lends r a batch, or what is left of it, of what it lacks.
+func (b *budget) lend(r *Room) {
+	_, mine := b.toLend(r.lane)
+	lack := b.lack(r)
+	batch := lack.max(b.floor.min(mine))
+	if lack.actions == 0 {
+		batch.actions = 0
+	}
+	if lack.bytes == 0 {
+		batch.bytes = 0
+	}
+	r.loan, b.loans = r.loan.plus(batch), b.loans.plus(batch)
+	if r.lane != Expedited {
+		r.shared, b.shared = r.shared.plus(batch), b.shared.plus(batch)
+	}
+}
+
+// trim takes from r what it does not need of its loan, in whole batches, or all. It reports whether that was anything.
+// Only the caller of r may.
+func (b *budget) trim(r *Room, all bool) bool {
+	need := r.held
+	if r.state == roomGranted {
+		need = need.plus(r.want)
+	}
+	need = need.minus(r.floor).max(size{})
+	if !all {
+		need = need.up(b.floor)
+	}
+	before := r.loan
+	b.relend(r, r.loan.min(need))
+	return r.loan != before
+}
+
+// relend changes the loan of r. What Expedited was lent goes back first, since that does not let others take more.
+func (b *budget) relend(r *Room, loan size) {
+	b.loans = b.loans.minus(r.loan).plus(loan)
+	shared := r.shared.min(loan)
+	b.shared = b.shared.minus(r.shared).plus(shared)
+	r.loan, r.shared = loan, shared
+}
+
+// place counts r among those that are busy or idle, if it is.
+func (b *budget) place(r *Room) {
+	busy := r.holds || r.state == roomGranted
+	switch {
+	case busy && !r.busy:
+		b.busy++
+	case !busy && r.busy:
+		b.busy--
+	}
+	r.busy = busy
+	switch {
+	case busy || !r.active:
+		b.unidle(r)
+	case r.left:
+		b.deactivate(r)
+	case !r.idle:
+		r.idle, r.since = true, time.Now()
+		b.idle.push(r)
+		b.idleFloors = b.idleFloors.plus(r.floor)
+	}
+	if r.left && !busy {
+		b.relend(r, size{})
+	}
+}
+
+// unidle takes r out of the idle, if it is there.
+func (b *budget) unidle(r *Room) {
+	if r.idle {
+		r.idle = false
+		b.idle.remove(r)
+		b.idleFloors = b.idleFloors.minus(r.floor)
+	}
+}
+
+// dispatch grants room to those who wait, and returns whom to tell: all but self. mu must be held.
+func (b *budget) dispatch(self *Room) (news told) {
+	for b.waiting > 0 {
+		r := b.next()
+		if r == nil {
+			break
+		}
+		r.state = roomGranted
+		b.place(r)
+		if r != self {
+			news.add(r)
+		}
+	}
+	return news
+}
+
+// next gives somebody who waits what it waits for, or returns nil: who wants a floor comes first, since it has nothing.
+func (b *budget) next() *Room {
+	if r := b.entering.next(b, (*budget).judgeFloor); r != nil {
+		b.unqueue(r)
+		b.entering.served(r.lane)
+		b.enter(r)
+		return r
+	}
+	if r := b.large.first; r != nil && b.judgeFloor(r) == fits {
+		b.unqueue(r)
+		b.enter(r)
+		return r
+	}
+	if b.held() {
+		return nil
+	}
+	if r := b.lending.next(b, (*budget).judgeLoan); r != nil {
+		b.unqueue(r)
+		b.lending.served(r.lane)
+		b.lend(r)
+		return r
+	}
+	return nil
+}
+
+// held reports whether nothing is lent, because what is lent now a large action would wait for. One that does not wait for loans alone
+// holds up nobody.
+func (b *budget) held() bool { return b.large.first != nil && b.judgeFloor(b.large.first) == blocked }
+
+// idle are rooms that have a floor and nothing else, the one that has been so longest first.
+type idle struct{ first, last *Room }
+
+func (l *idle) push(r *Room) {
+	r.idlePrev, r.idleNext = l.last, nil
+	if l.last != nil {
+		l.last.idleNext = r
+	} else {
+		l.first = r
+	}
+	l.last = r
+}
+
+func (l *idle) remove(r *Room) {
+	if r.idlePrev != nil {
+		r.idlePrev.idleNext = r.idleNext
+	} else {
+		l.first = r.idleNext
+	}
+	if r.idleNext != nil {
+		r.idleNext.idlePrev = r.idlePrev
+	} else {
+		l.last = r.idlePrev
+	}
+	r.idlePrev, r.idleNext = nil, nil
+}

@@ -1,0 +1,85 @@
+package pool
+
+// roomLine is a line of rooms, the one that has waited longest first.
+type roomLine struct{ first, last *Room }
+
+func (l *roomLine) push(r *Room) {
+	r.line, r.prev, r.next = l, l.last, nil
+	if l.last != nil {
+		l.last.next = r
+	} else {
+		l.first = r
+	}
+	l.last = r
+}
+
+func (l *roomLine) remove(r *Room) {
+	if r.prev != nil {
+		r.prev.next = r.next
+	} else {
+		l.first = r.next
+	}
+	if r.next != nil {
+		r.next.prev = r.prev
+	} else {
+		l.last = r.prev
+	}
+	r.line, r.prev, r.next = nil, nil, nil
+}
+
+// roomLines are a line for each class.
+type roomLines struct {
+	lines [classes]roomLine
+	turns turns
+	count int // rooms in them
+}
+
+// verdict is whether there is room.
+type verdict uint8
+
+const (
+	never   verdict = iota // not even if all loans came back
+	blocked                // others must return something first
+	kept                   // what there is, is kept for Expedited
+	fits
+)
+
+// next returns whose turn it is, or nil if there is no room for it: of two grants one is Expedited's, if it waits, and
+// the others have the rest by rotation. Nobody takes what the one whose turn it is waits for; but if that is only kept from
+// it for Expedited, Expedited may go first, and that counts as no turn.
+func (q *roomLines) next(b *budget, judge func(*budget, *Room) verdict) *Room {
+	if q.count == 0 {
+		return nil
+	}
+	first, second := q.lines[Expedited].first, q.rotation()
+	if first == nil || second != nil && q.turns.mine {
+		first, second = second, first
+	}
+	v := judge(b, first)
+	if v == kept && second != nil {
+		first, v = second, judge(b, second)
+	}
+	if v != fits {
+		return nil
+	}
+	return first
+}
+
+// rotation returns the first of the next class that waits, but for Expedited, or nil.
+func (q *roomLines) rotation() *Room {
+	const lanes = classes - 1
+	for i := 1; i <= lanes; i++ {
+		if r := q.lines[(q.turns.rotation+i)%lanes+1].first; r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// served counts a turn of a class.
+func (q *roomLines) served(lane Class) {
+	q.turns.mine = lane == Expedited
+	if lane != Expedited {
+		q.turns.rotation = int(lane) - 1
+	}
+}

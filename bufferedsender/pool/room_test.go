@@ -1,0 +1,530 @@
+package pool
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// roomFor is a pool with room for so many actions, in floors of 10, and any number of bytes.
+func roomFor(t testing.TB, actions int) *Pool {
+	return newPool(t, Options{Settings: Settings{BufferedActions: actions, FloorActions: 10}})
+}
+
+// guest is a member that wants room, and notes when it is told.
+type guest struct {
+	*Room
+	t     testing.TB
+	class Class
+	woken int
+}
+
+func newGuest(t testing.TB, p *Pool, name string, class Class) *guest {
+	t.Helper()
+	g := &guest{t: t, class: class}
+	g.Room = join(t, p, name).Room(func() { g.woken++ })
+	return g
+}
+
+// takes has it take room for as many of n actions as there is room for, and returns how many that were.
+func (g *guest) takes(n int) int {
+	for i := range n {
+		if !g.Take(g.class, 1, true, false) {
+			return i
+		}
+	}
+	return n
+}
+
+// returns has it return n actions.
+func (g *guest) returns(n int) { g.Return(n, int64(n)) }
+
+func TestAMemberThatHasBorrowedAllLeavesAFloorForWhoComes(t *testing.T) {
+	p := roomFor(t, 100)
+	sick := newGuest(t, p, "sick", Assured1)
+	got := sick.takes(1000)
+	assert.Equal(t, 10+75-9, got, "its floor, and three quarters but for Expedited's eighth")
+	for i := range 2 {
+		assert.Equal(t, 10, newGuest(t, p, fmt.Sprint("new", i), Expedited).takes(10), "a floor")
+	}
+	s := p.Stats()
+	assert.EqualValues(t, got+20, s.GrantedActions)
+	assert.Equal(t, []int{3, 1}, []int{s.Active, s.WaitingForRoom})
+	assert.EqualValues(t, 100, s.BudgetActions)
+	assert.Zero(t, s.BudgetBytes)
+}
+
+// However many floors are in use, one more is not lent.
+func TestOneMoreFloorIsNeverLent(t *testing.T) {
+	p := roomFor(t, 100)
+	for i := range 5 {
+		require.Equal(t, 1, newGuest(t, p, fmt.Sprint("small", i), Expedited).takes(1))
+	}
+	sick := newGuest(t, p, "sick", Expedited)
+	assert.Equal(t, 10+30, sick.takes(1000))
+	assert.Equal(t, 10, newGuest(t, p, "new", Expedited).takes(10))
+}
+
+func TestAnActiveMemberHasItsFloorWhateverOthersBorrow(t *testing.T) {
+	p := roomFor(t, 60)
+	active, sick := newGuest(t, p, "active", BestEffort), newGuest(t, p, "sick", Expedited)
+	require.Equal(t, 1, active.takes(1))
+	sick.takes(1000)
+	require.Equal(t, 9, active.takes(9))
+	require.False(t, active.Take(BestEffort, 1, true, false), "nothing is left to lend")
+	require.Equal(t, 1, join(t, p, "unused").pool.members["active"].Stats().WaitingForRoom)
+}
+
+func TestTheMemberThatHasHadNothingForLongestLosesItsFloorToWhoComes(t *testing.T) {
+	p := roomFor(t, 30)
+	var all []*guest
+	for i := range 3 {
+		g := newGuest(t, p, fmt.Sprint(i), Expedited)
+		require.Equal(t, 1, g.takes(1))
+		all = append(all, g)
+	}
+	all[1].returns(1)
+	all[0].returns(1)
+	fresh := newGuest(t, p, "new", Expedited)
+	require.Equal(t, 10, fresh.takes(10))
+	require.Equal(t, []bool{true, false, true}, []bool{all[0].active, all[1].active, all[2].active})
+	require.Equal(t, 10, all[0].takes(10), "it has kept its floor")
+	require.Zero(t, all[1].takes(1), "it is new again, and everybody has something")
+	again := newGuest(t, p, "newer", Expedited)
+	require.Zero(t, again.takes(1))
+	all[2].returns(1)
+	require.Equal(t, []int{1, 0}, []int{all[1].woken, again.woken}, "first come, first served")
+	require.Equal(t, 1, all[1].takes(1))
+	require.Zero(t, all[2].takes(1), "its floor has gone to one who waited")
+}
+
+// What nobody needs for an hour is lent; for a minute it is kept.
+func TestTheFloorOfWhoHasNothingForLongIsLent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := roomFor(t, 100)
+		for i := range 8 {
+			g := newGuest(t, p, fmt.Sprint("idle", i), Expedited)
+			require.Equal(t, 1, g.takes(1))
+			g.returns(1)
+		}
+		g := newGuest(t, p, "busy", Expedited)
+		require.Equal(t, 10, g.takes(100), "nine floors and one more are not lent")
+		time.Sleep(idleFloor - 1)
+		g.returns(1)
+		require.Equal(t, 1, g.takes(100))
+		time.Sleep(time.Nanosecond)
+		g.returns(1)
+		require.Equal(t, 76, g.takes(100))
+	})
+}
+
+func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
+	p := roomFor(t, 100)
+	held, other := newGuest(t, p, "held", Expedited), newGuest(t, p, "other", Expedited)
+	for i := range 11 {
+		require.Equal(t, i < 10, held.Take(Expedited, 1, false, false))
+	}
+	require.Zero(t, p.Stats().WaitingForRoom, "it waits for what it has itself")
+	held.returns(1)
+	require.Equal(t, 1, held.woken)
+	require.Equal(t, 2, held.takes(2))
+	require.EqualValues(t, 20, held.loan.plus(held.floor).actions)
+	require.False(t, held.Take(Expedited, 1, false, false))
+	require.EqualValues(t, 11, held.loan.plus(held.floor).actions)
+	require.Equal(t, 79, other.takes(100), "but for three floors and what is used")
+}
+
+func TestALoanComesBackAsSoonAsABatchOfItIsNotNeeded(t *testing.T) {
+	p := roomFor(t, 100)
+	g := newGuest(t, p, "g", Expedited)
+	require.Equal(t, 35, g.takes(35))
+	for _, step := range []struct{ returns, granted int }{{4, 40}, {1, 30}, {1, 30}, {9, 20}, {10, 10}, {9, 10}} {
+		g.returns(step.returns)
+		require.EqualValues(t, step.granted, p.Stats().GrantedActions, "%d are held", g.held.actions)
+	}
+}
+
+func TestAnActionLargerThanTheBudgetPassesWhenThereIsNothingElse(t *testing.T) {
+	p := newPool(t, Options{Settings: Settings{BufferedBytes: 100, FloorBytes: 10}})
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	require.True(t, a.Take(Expedited, 1, true, false))
+	require.False(t, b.Take(Expedited, 500, false, false))
+	require.True(t, a.Take(Expedited, 15, true, false), "what cannot be now, holds up nobody")
+	a.Return(1, 15)
+	a.Return(1, 1)
+	require.Equal(t, 1, b.woken)
+	require.False(t, a.Take(Expedited, 1, true, false), "there is nothing left, and no floor")
+	require.True(t, b.Take(Expedited, 500, false, false))
+	require.False(t, b.Take(Expedited, 1, true, false))
+	b.Return(1, 500)
+	require.True(t, a.Take(Expedited, 1, true, false))
+	require.EqualValues(t, 20, p.Stats().GrantedBytes, "b has kept a floor")
+}
+
+func TestAnActionLargerThanAFloorIsNotPassedByLoans(t *testing.T) {
+	p := newPool(t, Options{Settings: Settings{BufferedBytes: 100, FloorBytes: 10}})
+	a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited), newGuest(t, p, "c", Expedited)
+	for a.Take(Expedited, 5, true, false) {
+	}
+	require.False(t, b.Take(Expedited, 50, false, false))
+	require.True(t, c.Take(Expedited, 5, true, false), "floors are not for it")
+	require.True(t, c.Take(Expedited, 5, true, false))
+	require.False(t, c.Take(Expedited, 5, true, false))
+	for range 10 {
+		if a.Return(1, 5); b.woken > 0 {
+			break
+		}
+		require.False(t, c.Take(Expedited, 5, true, false))
+	}
+	require.Equal(t, 1, b.woken)
+	require.True(t, b.Take(Expedited, 50, false, false))
+}
+
+func TestWhatMustBeAcceptedAlwaysIs(t *testing.T) {
+	p := roomFor(t, 20)
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	a.takes(100)
+	for range 50 {
+		require.True(t, b.Take(BestEffort, 1, false, true))
+	}
+	require.False(t, b.Take(BestEffort, 1, false, false))
+	b.returns(50)
+	require.EqualValues(t, 20, p.Stats().GrantedActions)
+}
+
+func TestExpeditedHasTheLastEighth(t *testing.T) {
+	p := roomFor(t, 1000)
+	other, urgent := newGuest(t, p, "other", Assured1), newGuest(t, p, "urgent", Expedited)
+	require.Equal(t, 10+750-93, other.takes(5000))
+	require.Equal(t, 10+93, urgent.takes(5000))
+	other.returns(1)
+	require.Equal(t, 1, urgent.takes(1)+other.takes(1), "one of them")
+}
+
+// What is kept for somebody, nobody else takes; and it comes back if it is not wanted any more.
+func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
+	for name, end := range map[string]func(*guest){
+		"Quit":             func(g *guest) { g.Quit() },
+		"Leave":            func(g *guest) { g.member.Leave() },
+		"all returned":     func(g *guest) { g.returns(10) },
+		"taken, returned":  func(g *guest) { require.True(t, g.Take(Expedited, 1, true, false)); g.returns(11) },
+		"may not borrow":   func(g *guest) { require.False(t, g.Take(Expedited, 1, false, false)) },
+		"a Room after it":  func(g *guest) { g.member.Room(func() {}); g.returns(10) },
+		"Leave and Return": func(g *guest) { g.member.Leave(); g.returns(10) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := roomFor(t, 100)
+			a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited), newGuest(t, p, "c", Expedited)
+			require.Equal(t, 10, b.takes(10))
+			require.Equal(t, 10, c.takes(10))
+			require.Equal(t, 70, a.takes(100))
+			a.Quit()
+			require.Zero(t, b.takes(1))
+			require.Zero(t, c.takes(1))
+			a.returns(10)
+			require.Equal(t, []int{1, 0}, []int{b.woken, c.woken})
+			a.returns(1)
+			require.Equal(t, 1, a.takes(9), "a waits behind c")
+			if name == "Leave" {
+				end(b)
+				require.Zero(t, c.woken)
+				b.returns(10)
+			} else {
+				end(b)
+			}
+			require.Equal(t, 1, c.woken)
+			require.Equal(t, 1, c.takes(1))
+		})
+	}
+}
+
+// What is kept for a member is for what it waits for, whatever it returns or must accept meanwhile.
+func TestWhatIsKeptForAMemberCoversWhatItWaitsFor(t *testing.T) {
+	for name, meanwhile := range map[string]func(*guest){
+		"it returns": func(g *guest) { g.returns(10) },
+		"it must accept": func(g *guest) {
+			for range 10 {
+				require.True(t, g.Take(Expedited, 1, true, true))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := roomFor(t, 100)
+			a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited), newGuest(t, p, "c", Expedited)
+			d := newGuest(t, p, "d", Expedited)
+			require.Equal(t, 20, b.takes(20))
+			require.Equal(t, 10, c.takes(10))
+			require.Equal(t, 10, d.takes(10))
+			require.Equal(t, 50, a.takes(100))
+			a.Quit()
+			require.Zero(t, b.takes(1))
+			require.Zero(t, c.takes(1))
+			require.Zero(t, d.takes(1))
+			a.returns(10)
+			require.Equal(t, 1, b.woken)
+			meanwhile(b)
+			require.Equal(t, 1, b.takes(1))
+		})
+	}
+}
+
+// What a member takes within its floor while it waits, it needs beside what it waits for.
+func TestWhoIsToldFindsRoomWhateverItHasTakenSince(t *testing.T) {
+	p := newPool(t, Options{Settings: Settings{BufferedBytes: 1020, FloorBytes: 100}})
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	require.True(t, a.Take(Expedited, 1, true, false))
+	for b.Take(Expedited, 10, true, false) {
+	}
+	b.Quit()
+	require.EqualValues(t, 820, b.held.bytes)
+	require.False(t, a.Take(Expedited, 100, true, false))
+	require.True(t, a.Take(Expedited, 50, true, false))
+	b.Return(2, 20)
+	require.Zero(t, a.woken, "20 bytes are free, and 51 are lacking")
+	b.Return(10, 100)
+	require.Equal(t, 1, a.woken)
+	require.True(t, a.Take(Expedited, 100, true, false))
+}
+
+func TestAFloorThatWasNeverUsedIsNobodys(t *testing.T) {
+	p := roomFor(t, 10)
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	require.Equal(t, 1, a.takes(1))
+	require.Zero(t, b.takes(1))
+	a.returns(1)
+	require.Equal(t, 1, b.woken)
+	require.Zero(t, a.takes(1), "b's is kept for it")
+	b.Quit()
+	require.Equal(t, 1, a.woken, "until it quits")
+	require.Equal(t, 1, p.Stats().Active)
+	a.Quit()
+	require.Zero(t, p.Stats().Active)
+}
+
+func TestASmallerBudgetTakesNothingAway(t *testing.T) {
+	p := roomFor(t, 100)
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	require.Equal(t, 50, a.takes(50))
+	require.NoError(t, p.Set(Settings{BufferedActions: 20, FloorActions: 5}))
+	require.Equal(t, 20, p.Settings().BufferedActions)
+	require.EqualValues(t, 50, p.Stats().GrantedActions)
+	require.Zero(t, b.takes(1))
+	require.Zero(t, a.takes(1))
+	a.returns(40)
+	require.Equal(t, 1, b.woken)
+	require.Equal(t, 5, b.takes(6), "the floor is that of now")
+	a.returns(10)
+	require.NoError(t, p.Set(Settings{BufferedActions: 100, FloorActions: 20}))
+	require.Equal(t, 20, a.takes(20))
+	require.EqualValues(t, 20, a.floor.actions, "and of the next time that it has nothing")
+	require.NoError(t, p.Set(Settings{}))
+	require.Equal(t, 10_000, b.takes(10_000), "no bound")
+	require.EqualValues(t, DefaultFloorBytes, p.Settings().FloorBytes)
+}
+
+func TestAMemberThatLeavesGivesBackWhatItHoldsWhenItReturns(t *testing.T) {
+	p := roomFor(t, 100)
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	require.Equal(t, 25, a.takes(25))
+	require.Equal(t, 1, b.takes(1))
+	b.returns(1)
+	b.member.Leave()
+	a.member.Leave()
+	require.EqualValues(t, 30, p.Stats().GrantedActions)
+	require.Equal(t, 5, a.takes(10), "what it was granted")
+	require.True(t, a.Take(Expedited, 1, true, true))
+	a.returns(31)
+	require.Zero(t, p.Stats().GrantedActions)
+	require.Zero(t, a.takes(1))
+	require.True(t, b.Take(Expedited, 1, true, true))
+	b.returns(1)
+	require.Zero(t, p.Stats().GrantedActions)
+}
+
+func TestShutdownLeavesRoomAsItIs(t *testing.T) {
+	p := roomFor(t, 20)
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	require.Equal(t, 10, a.takes(11))
+	require.NoError(t, p.Shutdown(t.Context()))
+	require.Equal(t, 10, b.takes(10))
+	a.returns(10)
+	require.Equal(t, 1, a.takes(1))
+}
+
+// While there is room for all classes, no class waits for more than ten loans of others, and within a class nobody is passed.
+func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := New(&Options{Settings: Settings{BufferedActions: 10_000, FloorActions: 10}})
+		require.NoError(t, err)
+		var order, served []*guest
+		var since [classes]int
+		var queues [classes][]*guest
+		comes := func() {
+			m, err := p.Join(fmt.Sprint("m", len(order)))
+			require.NoError(t, err)
+			g := &guest{class: Class(max(rapid.IntRange(-classes, classes-1).Draw(t, "class"), 0))}
+			g.Room = m.Room(func() { served = append(served, g) })
+			for range 10 {
+				require.True(t, g.Take(g.class, 1, true, false))
+			}
+			order = append(order, g)
+			if !g.Take(g.class, 1, true, false) {
+				queues[g.class] = append(queues[g.class], g)
+			}
+		}
+		m, err := p.Join("all")
+		require.NoError(t, err)
+		all := m.Room(func() {})
+		for all.Take(Expedited, 1, true, false) {
+		}
+		all.Quit()
+		for range 100 {
+			for range rapid.IntRange(0, 4).Draw(t, "arrivals") {
+				comes()
+			}
+			for all.held.actions > 0 && len(served) == 0 {
+				all.Return(1, 1)
+			}
+			for len(served) > 0 {
+				g := served[0]
+				served = served[1:]
+				if queues[g.class][0] != g {
+					t.Fatalf("somebody was passed in %v", g.class)
+				}
+				queues[g.class] = queues[g.class][1:]
+				since[g.class] = 0
+				for c := range since {
+					if c != int(g.class) && len(queues[c]) > 0 {
+						if since[c]++; since[c] > 2*(classes-1) {
+							t.Fatalf("%v has waited for %d loans", Class(c), since[c])
+						}
+					}
+				}
+				require.True(t, g.Take(g.class, 1, true, false))
+			}
+		}
+	})
+}
+
+func TestAnotherRequestThatIsLessUrgentCostsAMemberNoPlace(t *testing.T) {
+	p := roomFor(t, 50)
+	a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Assured1), newGuest(t, p, "c", Assured1)
+	require.Equal(t, 10, b.takes(10))
+	require.Equal(t, 10, c.takes(10))
+	require.Equal(t, 10+10, a.takes(100))
+	a.Quit()
+	require.Zero(t, b.takes(1))
+	require.Zero(t, c.takes(1))
+	require.False(t, b.Take(BestEffort, 1, true, false))
+	require.False(t, b.Take(Assured1, 1, true, false))
+	require.Equal(t, Assured1, b.lane)
+	a.returns(10)
+	require.Equal(t, []int{1, 0}, []int{b.woken, c.woken})
+}
+
+// Everybody at once, for the race detector.
+func TestManyWantRoomAtOnce(t *testing.T) {
+	p := newPool(t, Options{Settings: Settings{BufferedActions: 100, FloorActions: 10, BufferedBytes: 10_000, FloorBytes: 1000}})
+	var all atomic.Int64
+	var group sync.WaitGroup
+	for i := range 16 {
+		m := join(t, p, fmt.Sprint(i))
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(2, uint64(i)))
+			wake := make(chan struct{}, 1)
+			room := m.Room(func() {
+				select {
+				case wake <- struct{}{}:
+				default:
+				}
+			})
+			held := 0
+			for range 2000 {
+				if held > 0 && r.IntN(3) == 0 {
+					n := 1 + r.IntN(held)
+					all.Add(int64(-n))
+					room.Return(n, int64(n*10))
+					held -= n
+					continue
+				}
+				for !room.Take(Class(r.IntN(classes)), 10, true, false) {
+					if held > 0 {
+						all.Add(int64(-held))
+						room.Return(held, int64(held*10))
+						held = 0
+					}
+					if r.IntN(4) == 0 {
+						room.Quit()
+					} else {
+						<-wake
+					}
+				}
+				held++
+				if n := all.Add(1); n > 100 {
+					t.Errorf("%d actions are buffered", n)
+				}
+				if r.IntN(50) == 0 {
+					_ = p.Stats()
+				}
+			}
+			all.Add(int64(-held))
+			room.Return(held, int64(held*10))
+			room.Quit()
+			m.Leave()
+		})
+	}
+	group.Wait()
+	s := p.Stats()
+	require.Zero(t, s.GrantedActions+s.GrantedBytes+int64(s.Active+s.WaitingForRoom))
+}
+
+func TestRoomCostsNoAllocationAndMembersWithoutItLittle(t *testing.T) {
+	require.Less(t, unsafe.Sizeof(Member{})+unsafe.Sizeof(Room{}), uintptr(2000))
+	p := roomFor(t, 40)
+	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Assured1)
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		a.takes(100)
+		b.takes(100)
+		a.returns(int(a.held.actions))
+		b.takes(1)
+		b.returns(int(b.held.actions))
+		a.Quit()
+		b.Quit()
+	}))
+}
+
+func TestSettingsOfRoomAreChecked(t *testing.T) {
+	_, err := New(&Options{Settings: Settings{BufferedActions: -1, BufferedBytes: -2, FloorActions: -3, FloorBytes: -4}})
+	for _, want := range []string{"BufferedActions is -1 and BufferedBytes -2", "FloorActions is -3", "FloorBytes is -4"} {
+		require.ErrorContains(t, err, want)
+	}
+	p := newPool(t, Options{Settings: Settings{BufferedActions: 5}})
+	require.Equal(t, 5, newGuest(t, p, "g", Expedited).takes(10), "a floor is not more than the budget")
+}
+
+func BenchmarkRoom(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		held int // while it takes one and returns one
+	}{{"within the floor", 1}, {"within a loan", 1500}, {"at the end of the floor", 1000}, {"from nothing", 0}} {
+		b.Run(c.name, func(b *testing.B) {
+			p := newPool(b, Options{Settings: Settings{BufferedActions: 100_000, BufferedBytes: 1 << 30}})
+			g := newGuest(b, p, "g", Expedited)
+			require.Equal(b, c.held, g.takes(c.held))
+			b.ReportAllocs()
+			for b.Loop() {
+				g.Take(Expedited, 100, true, false)
+				g.Return(1, 100)
+			}
+		})
+	}
+}
