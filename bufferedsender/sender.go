@@ -115,6 +115,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Comma:          len(bodyComma),
 		Gate:           s.gate.forPublisher(),
 		Slots:          s.share.forPublisher(),
+		Room:           s.share.roomForPublisher(),
 		Tuner:          tuner,
 		Tuned:          tuned,
 		Overload:       hold.WhenFull.policy,
@@ -133,7 +134,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Return:         s.goesBack,
 	})
 	if s.share != nil {
-		s.share.wake = s.publisher.Wake
+		s.share.start(s.publisher.Wake)
 	}
 	if options.Waiting.FailFast {
 		s.observer.onHeld = s.held.send

@@ -38,6 +38,7 @@ type share struct {
 
 	seats [classesOfPool]seat
 	err   error // why there will be no more slots
+	room  *pool.Room
 }
 
 // seat is where requests of one class wait.
@@ -63,6 +64,37 @@ func (s *share) forPublisher() publisher.Slots {
 	}
 	return s
 }
+
+// start begins to share; wake has the publisher look again. It does not block.
+func (s *share) start(wake func()) {
+	s.wake = wake
+	s.room = s.member.Room(wake)
+}
+
+// sharedRoom is the room of a pool as the publisher sees it.
+type sharedRoom struct{ *share }
+
+// roomForPublisher returns nil for no share.
+func (s *share) roomForPublisher() publisher.Room {
+	if s == nil {
+		return nil
+	}
+	return sharedRoom{s}
+}
+
+// Take implements publisher.Room.
+func (r sharedRoom) Take(w publisher.Want) bool {
+	return r.room.Take(pool.Class(w.Class), w.Bytes, w.Lend, w.Must)
+}
+
+// Return implements publisher.Room.
+func (r sharedRoom) Return(items int, bytes int64) { r.room.Return(items, bytes) }
+
+// Quit implements publisher.Room.
+func (r sharedRoom) Quit() { r.room.Quit() }
+
+// Floor implements publisher.Room.
+func (r sharedRoom) Floor() (items int, bytes int64) { return r.room.Floor() }
 
 // Free implements publisher.Slots.
 func (s *share) Free(class uint8, bytes int) bool {

@@ -1,6 +1,9 @@
 package pool
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Room is what a member may buffer of what all members buffer together: of Settings.BufferedActions and BufferedBytes. Its
 // methods do not block, and are for one goroutine at a time: the caller has a lock of its own. But for wake they call nothing.
@@ -159,6 +162,21 @@ func (r *Room) Quit() {
 	r.sync()
 	b.mu.Unlock()
 	news.wake()
+}
+
+// Floor returns what the member has for certain while it is active. What has no bound is as large as it can be.
+func (r *Room) Floor() (actions int, bytes int64) {
+	b := r.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	actions, bytes = math.MaxInt, math.MaxInt64
+	if b.limit.actions != boundless {
+		actions = int(b.floor.actions)
+	}
+	if b.limit.bytes != boundless {
+		bytes = b.floor.bytes
+	}
+	return actions, bytes
 }
 
 // leave has a room end. It may be nil, and its caller may be in the middle of something: it gives back what it holds later.

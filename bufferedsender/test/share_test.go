@@ -271,8 +271,73 @@ func TestAnUnknownClassIsServedAsExpeditedAndCounted(t *testing.T) {
 		require.NoError(t, r.Sender.UploadDocuments(pool.WithClass(t.Context(), 9), sendertest.Hotels("k", 3)...))
 		require.NoError(t, r.Flush())
 		assert.EqualValues(t, 1, p.Stats().Fallbacks)
-		assert.EqualValues(t, 1, p.Stats().Classes[pool.Expedited].Granted)
+		assert.EqualValues(t, 1, p.Stats().Classes[pool.Expedited].Ended)
 	})
 	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{Class: 9})
 	assert.ErrorContains(t, err, "there is no class 9")
+}
+
+// What senders keep is bounded together. One that is sick keeps its floor, and takes nothing
+// of what the others need.
+func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
+	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 2, BufferedActions: 100, FloorActions: 10})
+		opts := bufferedsender.Options[sendertest.Hotel]{Handlers: h, Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8}}
+		down := true
+		sickOpts := opts
+		sickOpts.Share, sickOpts.Logger = member(t, p, "sick"), sendertest.NoLog
+		sick, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			if down {
+				return models.IndexDocumentsResult{}, sendertest.StatusError(http.StatusForbidden)
+			}
+			return sendertest.AcceptAll(ctx, body)
+		}}, &sickOpts)
+		require.NoError(t, err)
+		require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
+		require.Error(t, sick.Flush(sendertest.Within(t, time.Second), nil))
+		blocked := sendertest.Later(func() error { return sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 300)...) })
+		synctest.Wait()
+		assert.Equal(t, 10, sick.Stats().PendingActions, "its floor")
+
+		began := time.Now()
+		sound := sharing(t, s, member(t, p, "sound"), opts)
+		require.NoError(t, sound.UploadDocuments(t.Context(), sendertest.Hotels("k", 200)...))
+		require.NoError(t, sound.Flush(sendertest.Within(t, time.Hour), nil))
+		assert.Equal(t, 10*time.Second, time.Since(began), "200 documents, 10 a request, two at a time")
+		sendertest.StillRunning(t, blocked, "the sick one")
+
+		down = false
+		sick.Breaker().Reset()
+		require.NoError(t, <-blocked)
+		require.NoError(t, sick.Flush(sendertest.Within(t, time.Hour), nil))
+		require.NoError(t, sick.Close(t.Context()))
+		synctest.Wait()
+		assert.Zero(t, p.Stats().WaitingForRoom)
+	})
+}
+
+// With a policy for overload a sender that is held does not wait for room that others
+// have: it purges its own.
+func TestASickSenderPurgesItsOwnFloor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, pool.Settings{BufferedActions: 100, FloorActions: 10})
+		var purged []string
+		r := sendertest.New(t, &sendertest.Options{
+			Share: member(t, p, "hotels"),
+			Outage: bufferedsender.Hold{
+				Breaker:  sendertest.SteadyBreaker(t, nil),
+				WhenFull: bufferedsender.PurgeOldest(func(_ context.Context, keys []string) { purged = append(purged, keys...) }),
+			},
+		})
+		r.Respond(sendertest.Always(http.StatusForbidden, ""))
+		r.Upload(sendertest.Hotels("first", 1)...)
+		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil))
+		r.Upload(sendertest.Hotels("k", 12)...)
+		synctest.Wait()
+		assert.Equal(t, 10, r.Sender.Stats().PendingActions)
+		assert.Equal(t, []string{"first-0", "k-0", "k-1"}, purged)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.Error(t, r.Sender.Close(ctx))
+	})
 }
