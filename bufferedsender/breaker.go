@@ -1,6 +1,8 @@
 package bufferedsender
 
 import (
+	"errors"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,10 +29,12 @@ func longestWait(b *breaker.Breaker) time.Duration {
 // in its methods, so contain, which is deferred around them, stops their panics.
 type gate struct {
 	breaker *breaker.Breaker
+	service *breaker.Breaker // of all indexes, or nil
 	contain func(handler string)
 
 	// Of the publisher goroutine: what State has read.
 	status breaker.Status
+	whole  breaker.Status // of service
 	known  bool
 	others uint64 // requests of other senders that the service was sound enough to serve
 
@@ -43,11 +47,27 @@ type gate struct {
 // aSubscriber is whose panic a gate contains.
 const aSubscriber = "a subscriber of Breaker"
 
-func newGate(b *breaker.Breaker, contain func(handler string)) *gate {
-	if b == nil {
+func newGate(h Hold, contain func(handler string)) *gate {
+	if h.Breaker == nil {
 		return nil
 	}
-	return &gate{breaker: b, contain: contain}
+	return &gate{breaker: h.Breaker, service: h.Service, contain: contain}
+}
+
+// subscribe has wake called when either breaker changes, until cancel.
+func (g *gate) subscribe(wake func()) (cancel func()) {
+	if g == nil {
+		return func() {}
+	}
+	cancel = g.breaker.Subscribe(func(breaker.Change) { wake() })
+	if g.service == nil {
+		return cancel
+	}
+	index, service := cancel, g.service.Subscribe(func(breaker.Change) { wake() })
+	return func() {
+		index()
+		service()
+	}
 }
 
 // forPublisher returns nil, not a nil *gate, for no breaker.
@@ -64,11 +84,16 @@ func (g *gate) closed() bool {
 }
 
 func (g *gate) Enter() (publisher.Permit, bool) {
-	given := g.allow()
-	if given == nil {
+	p := &permit{gate: g}
+	if p.given = g.allow(g.breaker); p.given == nil {
 		return nil, false
 	}
-	p := &permit{gate: g, given: given}
+	if g.service != nil {
+		if p.whole = g.allow(g.service); p.whole == nil {
+			g.giveBack(p.given)
+			return nil, false
+		}
+	}
 	g.mu.Lock()
 	g.out = append(g.out, p)
 	g.mu.Unlock()
@@ -76,10 +101,16 @@ func (g *gate) Enter() (publisher.Permit, bool) {
 }
 
 // allow returns nil if the breaker does not let a request through.
-func (g *gate) allow() (given *breaker.Permit) {
+func (g *gate) allow(b *breaker.Breaker) (given *breaker.Permit) {
 	defer g.contain(aSubscriber)
-	given, _ = g.breaker.Allow()
+	given, _ = b.Allow()
 	return given
+}
+
+// giveBack gives up a permit of one breaker that the other one has no use for.
+func (g *gate) giveBack(given *breaker.Permit) {
+	defer g.contain(aSubscriber)
+	given.Done(breaker.Result{Outcome: breaker.Neutral})
 }
 
 func (g *gate) State() publisher.GateState {
@@ -92,16 +123,29 @@ func (g *gate) State() publisher.GateState {
 	served, own := g.status.Counts.Successes, g.sound.Load()
 	g.others = max(g.others, served-min(own, served))
 	state := publisher.GateState{Served: served, Others: g.others}
-	if g.status.State != breaker.Closed {
-		state.Shut, state.Blocked = &circuitOpenError{&breaker.OpenError{Status: g.status}}, g.status.State != breaker.HalfOpen
-		state.Ready = g.status.State == breaker.HalfOpen && g.status.Probe.IsZero()
+	index, service := shut(g.status), g.service != nil && shut(g.whole)
+	switch {
+	case service:
+		state.Shut = &circuitOpenError{OpenError: &breaker.OpenError{Status: g.whole}, service: true}
+	case index:
+		state.Shut = &circuitOpenError{OpenError: &breaker.OpenError{Status: g.status}}
+	default:
+		return state
 	}
+	state.Blocked = index && g.status.State != breaker.HalfOpen || service && g.whole.State != breaker.HalfOpen
+	state.Ready = !state.Blocked && g.status.Probe.IsZero() && (g.service == nil || g.whole.Probe.IsZero())
 	return state
 }
 
+// shut reports whether a breaker holds requests back.
+func shut(s breaker.Status) bool { return s.State != breaker.Closed }
+
 func (g *gate) read() {
 	defer g.contain(aSubscriber)
-	g.status, g.known = g.breaker.Status(), true
+	if g.status = g.breaker.Status(); g.service != nil {
+		g.whole = g.service.Status()
+	}
+	g.known = true
 }
 
 // abandon gives back the permits of requests that a Close has left behind, so
@@ -120,7 +164,17 @@ func (g *gate) abandon() {
 }
 
 // circuitOpenError is ErrCircuitOpen with what the breaker says.
-type circuitOpenError struct{ *breaker.OpenError }
+type circuitOpenError struct {
+	*breaker.OpenError
+	service bool // it is the breaker of all indexes
+}
+
+func (e *circuitOpenError) Error() string {
+	if e.service {
+		return "the service as a whole: " + e.OpenError.Error()
+	}
+	return e.OpenError.Error()
+}
 
 func (e *circuitOpenError) Is(target error) bool { return target == ErrCircuitOpen }
 
@@ -129,6 +183,7 @@ func (e *circuitOpenError) Unwrap() error { return e.OpenError }
 type permit struct {
 	gate  *gate
 	given *breaker.Permit
+	whole *breaker.Permit // of the service, or nil
 	done  atomic.Bool
 }
 
@@ -140,7 +195,7 @@ var outcomes = map[publisher.Service]breaker.Outcome{
 	publisher.ServiceRefuses:   breaker.Trip,
 }
 
-func (p *permit) Probe() bool { return p.given.Probe() }
+func (p *permit) Probe() bool { return p.given.Probe() || p.whole != nil && p.whole.Probe() }
 
 func (p *permit) Done(health publisher.Service, retryAfter time.Duration, err error) {
 	p.gate.mu.Lock()
@@ -152,5 +207,33 @@ func (p *permit) Done(health publisher.Service, retryAfter time.Duration, err er
 	if health == publisher.ServiceSound && !p.done.Swap(true) {
 		p.gate.sound.Add(1)
 	}
+	defer p.doneForService(health, retryAfter, err) // also if a subscriber panics
 	p.given.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
+}
+
+// doneForService tells the breaker of the service. An index that fails says nothing about the
+// others, but if it is the one that tries whether the service works again.
+func (p *permit) doneForService(health publisher.Service, retryAfter time.Duration, err error) {
+	if p.whole == nil {
+		return
+	}
+	r := breaker.Result{Outcome: breaker.Neutral, Err: err}
+	switch {
+	case health == publisher.ServiceSound:
+		r.Outcome = breaker.Success
+	case health == publisher.ServiceFails && unreachable(err):
+		r.Outcome = breaker.Failure
+	case (health == publisher.ServiceFails || health == publisher.ServiceRefuses) && p.whole.Probe():
+		r.Outcome, r.RetryAfter = breaker.Failure, max(retryAfter, 0)
+	}
+	p.whole.Done(r)
+}
+
+// unreachable reports whether the service was not reached at all.
+func unreachable(err error) bool {
+	if name := (*net.DNSError)(nil); errors.As(err, &name) {
+		return true
+	}
+	dial := (*net.OpError)(nil)
+	return errors.As(err, &dial) && dial.Op == "dial"
 }

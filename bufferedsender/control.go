@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Pause holds all sending until Resume. Requests under way go on, actions are
@@ -23,6 +25,31 @@ func (s *BufferedSender[T]) Resume() {
 	if s.feed != nil {
 		s.feed.wake() // the publisher may not have seen the Pause, which the feed has
 	}
+}
+
+// Purge gives up the actions that wait, oldest first, while the breaker is not closed: at
+// most so many if most is positive, otherwise all. They fail with ErrPurged, as if the buffer were full under
+// [PurgeOldest], and the function of WhenFull is called with their keys. What is in flight stays, and what
+// is behind it for the same key. It returns how many were given up: none while the breaker is closed, with
+// a Queue, which keeps what it has, or with FailSoon. It waits for a callback that is
+// running; called in one, it takes effect after it and returns 0.
+func (s *BufferedSender[T]) Purge(most int) int {
+	if s.feed != nil {
+		return 0
+	}
+	return s.publisher.Purge(max(most, 0))
+}
+
+// FlushKeys sends what was accepted of the keys, without waiting for full batches, and
+// returns when all of it is settled and its callbacks have run. What is accepted of them meanwhile waits until
+// then. It reports no failures: callbacks do, and the next Flush. The error is ErrClosed; or that of
+// ctx, with ErrCircuitOpen or ErrPaused in its chain if sending was held; with a Queue it is refused, because
+// others may have reserved the keys. Use it before a partition is handed over.
+func (s *BufferedSender[T]) FlushKeys(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	return s.holdKeys(orBackground(ctx), keys, func(context.Context, func(...models.RawAction) error) error { return nil })
 }
 
 // Limits returns the limits in force, which Options.Tuning may narrow.

@@ -13,7 +13,7 @@ import (
 func TestAGateForgetsThePassesThatHaveEnded(t *testing.T) {
 	b, err := breaker.New(nil)
 	require.NoError(t, err)
-	g := newGate(b, func(string) {})
+	g := newGate(Hold{Breaker: b}, func(string) {})
 	var permits []publisher.Permit
 	for range 3 {
 		p, ok := g.Enter()

@@ -19,6 +19,11 @@ type Hold struct {
 	// Breaker decides when to stop and when to try again. Share one among the senders
 	// of an index, never between indexes. Defaults to a new one with default options.
 	Breaker *breaker.Breaker
+	// Service is a second breaker, of the service as a whole, which the senders of all its
+	// indexes share, as those of a fleet do: sending stops while either is not closed. Failures count for
+	// it only if no connection was made, or the name of the service was not resolved: what one index answers says
+	// nothing about the others. Whoever knows more can trip it. Defaults to none.
+	Service *breaker.Breaker
 	// WhenFull says what happens to adding calls when the buffer is full meanwhile:
 	// there will be no room until the service works again. Defaults to waiting, as long
 	// as their contexts allow. With DisableAutoFlush no call waits for room, so it has
@@ -36,12 +41,31 @@ type FailSoon struct{}
 func (FailSoon) hold() Hold { return Hold{} }
 
 // WhenFull is what happens to adding calls when the buffer is full and sending is held:
-// [Reject], [PurgeOldest] or [PurgeAll]; the zero value lets them wait. It is applied
+// [Reject], [PurgeOldest], [PurgeAll] or [Wait], which is the zero value. It is applied
 // both when an action is added and when the breaker opens. An action in flight is never
 // purged, nor one that waits behind it for the same key.
 type WhenFull struct {
 	policy   publisher.Overload
 	onPurged func(ctx context.Context, keys []string)
+}
+
+// Wait lets them wait, which is the default. onPurged is called with the keys that
+// BufferedSender.Purge gives up, as that of [PurgeOldest] is.
+func Wait(onPurged func(ctx context.Context, keys []string)) WhenFull {
+	return WhenFull{onPurged: onPurged}
+}
+
+// Also returns w that calls onPurged as well, behind its own.
+func (w WhenFull) Also(onPurged func(ctx context.Context, keys []string)) WhenFull {
+	if own := w.onPurged; own != nil && onPurged != nil {
+		w.onPurged = func(ctx context.Context, keys []string) {
+			defer onPurged(ctx, keys) // also if its own panics
+			own(ctx, keys)
+		}
+	} else if onPurged != nil {
+		w.onPurged = onPurged
+	}
+	return w
 }
 
 // Reject refuses them: the AddError has ErrBufferFull and ErrCircuitOpen in its chain.

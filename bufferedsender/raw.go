@@ -133,7 +133,7 @@ func (s *BufferedSender[T]) holdKeys(ctx context.Context, keys []string, act fun
 		return errors.New("the function of HoldKeys is nil")
 	}
 	if s.feed != nil {
-		return errors.New("HoldKeys holds the keys of one sender, and with a Queue others may send them: append IndexKeys instead, whose Loader reads what is true")
+		return errors.New("a sender with a Queue cannot hold keys, which others may send: append IndexKeys instead, whose Loader reads what is true")
 	}
 	h, err := s.publisher.Hold(ctx, keys)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/google/uuid"
 )
 
@@ -92,7 +91,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		s.observer.feed = s.feed
 	}
 	hold := options.held()
-	s.gate = newGate(hold.Breaker, s.observer.contain)
+	s.gate = newGate(hold, s.observer.contain)
 	s.share = newShare(options.Share, options.Handlers.ActionSent != nil)
 	limits := options.Limits
 	s.largestBody.Store(int64(limits.largestBody()))
@@ -140,10 +139,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		s.observer.onHeld = s.held.send
 	}
 	s.observer.start(s.publisher.HookContext)
-	s.unsubscribe = func() {}
-	if hold.Breaker != nil {
-		s.unsubscribe = hold.Breaker.Subscribe(func(breaker.Change) { s.publisher.Wake() })
-	}
+	s.unsubscribe = s.gate.subscribe(s.publisher.Wake)
 	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, hold.Breaker); err != nil {
 		s.unsubscribe()
 		return nil, fmt.Errorf("bufferedsender: %w", err)

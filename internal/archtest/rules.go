@@ -87,7 +87,7 @@ var Rules = []Rule{
 		Folder: "bufferedsender",
 		May: append([]string{
 			"./models/...", "./retry/...", "./events", "./internal/publisher", "./bufferedsender/internal/fold",
-			"./bufferedsender/tuning", "./bufferedsender/deadletter", "./bufferedsender/queue", uuid,
+			"./bufferedsender/tuning", "./bufferedsender/deadletter", "./bufferedsender/queue", "./bufferedsender/pool", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
 		Never: []string{"./search/...", azure, stemmers},
@@ -106,6 +106,15 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./bufferedsender/internal/disk"}, Not: []string{http, sql}},
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
 	{Folder: "bufferedsender/hints", May: []string{"./bufferedsender/internal/disk"}, Not: []string{http, sql}},
+	// Senders over one pool. What a service is it says itself, so any client will do.
+	{
+		Folder: "bufferedsender/fleet",
+		May: append([]string{
+			"./models/...", "./retry/...", "./events", "./bufferedsender", "./bufferedsender/pool", "./bufferedsender/hints", "./bufferedsender/tuning",
+		}, otelAPI...),
+		Not:   []string{sql},
+		Never: []string{"./search/...", azure, stemmers},
+	},
 	{Folder: "bufferedsender/queue", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", goredis}, Not: []string{http, sql}},
 	// The standard library and the contract only, so that back ends of others can use it.

@@ -16,6 +16,7 @@ type delivery[V, R any] struct {
 	dropped []dropped[R] // items that are to be settled next, without being sent
 	victims []ref        // that are to be purged
 	purged  []string     // keys that the Purged hook is to be given
+	ever    uint64       // items that were purged
 }
 
 // ending is what the loop knows of a settlement and nobody else needs.

@@ -71,6 +71,7 @@ func (l *loop[V, R]) endVictims() {
 			n := l.pending.at(r)
 			for range n.item.travelling() {
 				l.delivery.purged = append(l.delivery.purged, n.item.Key)
+				l.delivery.ever++
 			}
 			l.settle(Settlement[V, R]{
 				Item: &n.item, Outcome: Failed, Purged: true, Unknown: n.unknown, Waited: now - n.accepted,
@@ -80,6 +81,38 @@ func (l *loop[V, R]) endVictims() {
 		l.settleNow()
 	}
 	l.delivery.victims = nil
+}
+
+// Purge gives up what waits, oldest first, at most so many items if most is not 0, while
+// the gate is shut: as the policies do, and none that is in flight or behind one of its
+// key. It returns how many. In a hook it does not wait: it takes effect after the hook, and
+// returns 0.
+func (p *Publisher[V, R]) Purge(most int) (n int) {
+	done := make(chan struct{})
+	p.command(func() {
+		defer close(done) // also if a hook ends the goroutine
+		p.loop.purgeSome(most, &n)
+	})
+	if p.onLoop() {
+		return 0
+	}
+	select {
+	case <-done:
+		return n
+	case <-p.closed:
+		return 0
+	}
+}
+
+// purgeSome counts in n what it purges.
+func (l *loop[V, R]) purgeSome(most int, n *int) {
+	for l.refreshGate(); l.gate.shut != nil && (most == 0 || *n < most); l.refreshGate() { // a hook may have reset the breaker
+		before := l.delivery.ever
+		if !l.purge(most == 0) {
+			return
+		}
+		*n += int(l.delivery.ever - before)
+	}
 }
 
 // FullError is ErrFull with the reason why there is no room.

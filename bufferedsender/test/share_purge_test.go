@@ -1,0 +1,176 @@
+package test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPurgeGivesUpWhatWaitsWhileTheBreakerIsOpen(t *testing.T) {
+	for name, most := range map[string]int{"all": 0, "the oldest three": 3} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var purged, also []string
+				r := sendertest.New(t, &sendertest.Options{
+					Outage: bufferedsender.Hold{
+						Breaker: sendertest.SteadyBreaker(t, nil),
+						WhenFull: bufferedsender.Wait(func(_ context.Context, keys []string) { purged = append(purged, keys...) }).
+							Also(func(_ context.Context, keys []string) { also = append(also, keys...) }),
+					},
+				})
+				r.Upload(sendertest.Hotels("early", 1)...)
+				assert.Zero(t, r.Sender.Purge(0), "not while the breaker is closed")
+				r.Respond(sendertest.Always(http.StatusForbidden, ""))
+				require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil))
+				r.Upload(sendertest.Hotels("k", 5)...)
+				n := r.Sender.Purge(most)
+				if most == 0 {
+					assert.Equal(t, 6, n)
+					assert.ElementsMatch(t, []string{"early-0", "k-0", "k-1", "k-2", "k-3", "k-4"}, purged)
+				} else {
+					assert.Equal(t, 3, n)
+					assert.Equal(t, []string{"early-0", "k-0", "k-1"}, purged)
+				}
+				assert.Equal(t, purged, also)
+				assert.EqualValues(t, n, r.Sender.Stats().Purged)
+				assert.Equal(t, 6-n, r.Sender.PendingActionCount())
+				r.Respond(nil)
+				r.Sender.Breaker().Reset()
+				assert.Equal(t, n, sendertest.FlushFailures(t, r.Flush()))
+			})
+		})
+	}
+}
+
+// What is in a request may be applied, and what is behind it for the same key must not
+// come before it.
+func TestPurgeLeavesWhatIsInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := sendertest.SteadyBreaker(t, nil)
+		r := sendertest.New(t, &sendertest.Options{
+			Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.Wait(bufferedsender.AllowLoss)}, AutoFlushInterval: time.Second,
+		})
+		r.Respond(func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(10 * time.Second)
+			return next()
+		})
+		r.Upload(sendertest.Hotels("k", 1)...)
+		time.Sleep(2 * time.Second)
+		b.Disable()
+		r.Upload(sendertest.Hotels("k", 2)...) // k-0 again, and k-1
+		assert.Equal(t, 1, r.Sender.Purge(0))
+		b.Enable()
+		assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		assert.EqualValues(t, 2, r.Sender.Stats().Completed)
+	})
+}
+
+func TestFlushKeysSendsWhatIsAcceptedOfTheKeysAndWaitsForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Hour})
+		r.Upload(sendertest.Hotels("k", 3)...)
+		require.NoError(t, r.Sender.FlushKeys(t.Context(), "k-1", "other"))
+		assert.False(t, r.Sender.Contains("k-1")[0])
+		require.NoError(t, r.Sender.FlushKeys(t.Context()))
+
+		r.Upload(sendertest.Hotels("late", 1)...)
+		r.Sender.Pause()
+		require.ErrorIs(t, r.Sender.FlushKeys(sendertest.Within(t, time.Second), "late-0"), bufferedsender.ErrPaused)
+		r.Sender.Resume()
+		require.NoError(t, r.Flush())
+		require.NoError(t, r.Sender.Close(t.Context()))
+		require.ErrorIs(t, r.Sender.FlushKeys(t.Context(), "k-1"), bufferedsender.ErrClosed)
+	})
+}
+
+// ofOneService returns two senders of different indexes with a breaker of the service.
+func ofOneService(t *testing.T, service *breaker.Breaker, index func(i int) error) (both [2]*bufferedsender.BufferedSender[sendertest.Hotel], requests [2]*sendertest.Indexer) {
+	t.Helper()
+	for i := range both {
+		requests[i] = &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+			if err := index(i); err != nil {
+				return models.IndexDocumentsResult{}, err
+			}
+			return sendertest.AcceptAll(ctx, body)
+		}}
+		s, err := bufferedsender.New(requests[i], &bufferedsender.Options[sendertest.Hotel]{
+			Logger: sendertest.NoLog, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil), Service: service}, AutoFlushInterval: time.Second,
+			Retry: sendertest.RetryAtOnce,
+		})
+		require.NoError(t, err)
+		sendertest.CloseAtEnd(t, s)
+		both[i] = s
+	}
+	return both, requests
+}
+
+// Nothing of another index is tried in vain when the name of the service is not resolved.
+func TestAServiceThatCannotBeReachedHoldsTheSendersOfAllItsIndexes(t *testing.T) {
+	for name, cause := range map[string]error{
+		"name":       &net.DNSError{Err: "no such host", IsNotFound: true},
+		"connection": &net.OpError{Op: "dial", Err: assert.AnError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service := sendertest.SteadyBreaker(t, &breaker.Options{OpenFor: 10 * time.Second})
+				down := true
+				both, requests := ofOneService(t, service, func(int) error {
+					if down {
+						return cause
+					}
+					return nil
+				})
+				require.NoError(t, both[0].UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
+				require.ErrorIs(t, both[0].Flush(sendertest.Within(t, 5*time.Second), nil), bufferedsender.ErrCircuitOpen)
+				assert.Equal(t, breaker.Open, service.Status().State)
+
+				require.NoError(t, both[1].UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
+				err := both[1].Flush(sendertest.Within(t, time.Second), nil)
+				require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+				require.ErrorContains(t, err, "the service as a whole")
+				assert.Zero(t, requests[1].Requests())
+				down = false
+				require.NoError(t, both[1].Flush(sendertest.Within(t, 10*time.Second), nil), "its probe closes the breaker of the service")
+				assert.Equal(t, breaker.Closed, service.Status().State)
+				require.NoError(t, both[0].Flush(sendertest.Within(t, time.Minute), nil))
+			})
+		})
+	}
+}
+
+func TestWhatOneIndexAnswersDoesNotHoldTheOthers(t *testing.T) {
+	for name, answer := range map[string]error{
+		"503": sendertest.StatusError(503), "401": sendertest.StatusError(401), "404": sendertest.StatusError(404), "broken connection": io.ErrUnexpectedEOF,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service := sendertest.SteadyBreaker(t, nil)
+				sick := true
+				both, _ := ofOneService(t, service, func(i int) error {
+					if i == 0 && sick {
+						return answer
+					}
+					return nil
+				})
+				require.NoError(t, both[0].UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
+				require.Error(t, both[0].Flush(sendertest.Within(t, time.Minute), nil))
+				assert.Equal(t, breaker.Closed, service.Status().State)
+				require.NoError(t, both[1].UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
+				require.NoError(t, both[1].Flush(sendertest.Within(t, time.Millisecond), nil))
+				sick = false
+				require.NoError(t, both[0].Flush(sendertest.Within(t, time.Hour), nil))
+			})
+		})
+	}
+}
