@@ -1,0 +1,23 @@
+// Package fleet sends to many indexes of one service, with one sender for each and one budget for all.
+//
+//	f, err := fleet.New(fleet.From(client.Client, names), nil)
+//	hotels, err := fleet.Sender[Hotel](f, "hotels", nil)
+//	err = hotels.UploadDocuments(ctx, docs...)
+//	…
+//	err = f.Close(ctx)
+//
+// Made by themselves, forty senders know nothing of each other: they buffer forty times as much, throttle the service that they
+// share, and a backfill delays the live updates of the same index. The senders of a fleet share
+//
+//   - request slots, by class of service: what is Expedited never waits for a backfill in BestEffort, not even of its own index
+//     (pool.WithClass), and inside a class the indexes take turns by bytes;
+//   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent, so an index that is
+//     sick stops itself only;
+//   - a breaker of the service, beside the one that each index has: nobody tries in vain while the service cannot be reached,
+//     and one request at a time finds out when it can.
+//
+// Senders are made on first use and are ordinary ones: Flush, Stats, handlers, queues and dead letters are as everywhere. They are
+// never closed under their user: [Fleet.Drop] does that for one, [Fleet.Close] for all.
+//
+// A Fleet is safe for concurrent use.
+package fleet

@@ -1,0 +1,453 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Service is a search service, as far as a fleet needs it. See [From].
+type Service interface {
+	// Indexer returns what sends to an index. The index need not exist. It is called once for each sender.
+	Indexer(index string) (bufferedsender.Indexer, error)
+	// IndexNames yields the names of all indexes that there are, or an error, which is the last.
+	IndexNames(ctx context.Context) iter.Seq2[string, error]
+}
+
+// From makes a Service of two functions, for example the methods of a *search.IndexClient:
+//
+//	fleet.From(client.Client, func(ctx context.Context) iter.Seq2[string, error] { return client.ListIndexNames(ctx, nil) })
+//
+// names may be nil if Discover is not used.
+func From[C bufferedsender.Indexer](indexer func(index string) (C, error), names func(ctx context.Context) iter.Seq2[string, error]) Service {
+	return functions[C]{indexer, names}
+}
+
+type functions[C bufferedsender.Indexer] struct {
+	indexer func(index string) (C, error)
+	names   func(ctx context.Context) iter.Seq2[string, error]
+}
+
+func (f functions[C]) Indexer(index string) (bufferedsender.Indexer, error) {
+	c, err := f.indexer(index)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (f functions[C]) IndexNames(ctx context.Context) iter.Seq2[string, error] {
+	if f.names == nil {
+		return func(yield func(string, error) bool) {
+			yield("", errors.New("the service of the fleet was made without a function that lists the indexes: give it to From"))
+		}
+	}
+	return f.names(ctx)
+}
+
+// Defaults of Options.Pool.
+const (
+	DefaultBufferedActions = 1 << 18
+	DefaultBufferedBytes   = 256 << 20
+)
+
+// Options configures a Fleet. nil and the zero value are ready to use.
+type Options struct {
+	// Pool says how many requests may be under way, by class, and how much all senders keep together. Where it bounds neither
+	// BufferedActions nor BufferedBytes they are 262,144 and 256 MiB. Fleet.Pool changes it later. Defaults to that, and to four slots for
+	// Expedited and four for the other classes.
+	Pool *pool.Options
+	// Breaker configures the breakers of the indexes, and that of the service. Defaults to that of a sender.
+	Breaker *breaker.Options
+	// Tuning finds out how many requests the service takes, and how large: there is one controller, because the limits are those
+	// of the service. The number of slots follows it. Defaults to tuning.Fixed(): as many as Pool says.
+	Tuning tuning.Policy
+	// WhenFull says what becomes of what is kept for an index whose breaker is open when there is no room for others. Defaults to
+	// Wait. What a sender does with its own full buffer is in its own options.
+	WhenFull WhenFull
+	// Hints gets the keys of what was purged, by index, so that it can be repaired. It is not closed. PurgeAll needs it. Defaults to none.
+	Hints *hints.Set
+
+	// Logger is that of the fleet, and of senders that have no other. Defaults to slog.Default().
+	Logger *slog.Logger
+	// MeterProvider makes the metrics of the pool, and of senders that have no other. Defaults to the global one of OpenTelemetry.
+	MeterProvider metric.MeterProvider
+}
+
+// WhenFull is what a fleet does when a sender waits for room and others keep it although they cannot send.
+type WhenFull uint8
+
+const (
+	// Wait gives up nothing.
+	Wait WhenFull = iota
+	// PurgeAll gives up what is kept for indexes whose breakers are open, oldest first. It needs Options.Hints.
+	PurgeAll
+)
+
+// withDefaults returns a copy with the defaults filled in, or an error that names every problem.
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	var errs []error
+	var p pool.Options
+	if c.Pool != nil {
+		p = *c.Pool
+	}
+	if p.BufferedActions == 0 && p.BufferedBytes == 0 {
+		p.BufferedActions, p.BufferedBytes = DefaultBufferedActions, DefaultBufferedBytes
+	}
+	c.Pool = &p
+	if c.WhenFull > PurgeAll {
+		errs = append(errs, fmt.Errorf("there is no WhenFull %d: use Wait or PurgeAll", c.WhenFull))
+	}
+	if c.WhenFull == PurgeAll && c.Hints == nil {
+		errs = append(errs, errors.New("PurgeAll gives up accepted actions: set Hints, which remembers what is to be repaired (hints.NewMemory if it need not outlive the process)"))
+	}
+	if c.Tuning == nil {
+		c.Tuning = tuning.Fixed()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.MeterProvider == nil {
+		c.MeterProvider = otel.GetMeterProvider()
+	}
+	return c, errors.Join(errs...)
+}
+
+// Fleet has the senders of a service. Make one with New, and Close it.
+type Fleet struct {
+	service Service
+	options Options
+	pool    *pool.Pool
+	breaker *breaker.Breaker // of the service
+	tuner   *tuner           // nil without Tuning
+	began   time.Time
+	cancel  []func() // what the fleet watches
+
+	held      atomic.Int64 // senders whose breakers are not closed
+	made      atomic.Int64 // senders there are
+	downSince atomic.Int64 // when the breaker of the service opened, in Unix nanoseconds; 0: it is closed
+	purging   atomic.Bool
+	ended     chan struct{} // closed by Close
+
+	mu      sync.Mutex // guards everything below
+	entries map[string]*entry
+	paused  bool // all, those to come too
+	closed  bool
+}
+
+// entry is an index.
+type entry struct {
+	name string
+
+	mu     sync.Mutex   // guards what is below while it is made or dropped
+	sender atomic.Value // of held
+	member *pool.Member
+	cancel func()       // from its breaker
+	gone   bool         // it was dropped, or the fleet closed
+	paused bool         // by its name
+	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: it is not open
+}
+
+// sender is a BufferedSender without its type of documents.
+type sender interface {
+	Flush(ctx context.Context, opts *bufferedsender.FlushOptions) error
+	Close(ctx context.Context) error
+	Pause()
+	Resume()
+	Purge(most int) int
+	Stats() bufferedsender.Stats
+	Health() bufferedsender.Health
+	Breaker() *breaker.Breaker
+	Raw() *bufferedsender.RawSender
+}
+
+// holder lets senders of different types be in one atomic.Value.
+type holder struct{ sender }
+
+// get returns the sender, or nil if the index is not used.
+func (e *entry) get() sender {
+	h, _ := e.sender.Load().(holder)
+	return h.sender
+}
+
+// ErrClosed is the error of using a fleet after Close.
+var ErrClosed = errors.New("the fleet is closed")
+
+// New returns a fleet without senders. It makes no request. The error names every problem of the options.
+func New(service Service, opts *Options) (*Fleet, error) {
+	o, err := opts.withDefaults()
+	errs := []error{err}
+	if service == nil {
+		errs = append(errs, errors.New("service is nil: use From, with the methods of a *search.IndexClient"))
+	}
+	p, err := pool.New(o.Pool)
+	errs = append(errs, err)
+	whole, err := breaker.New(o.Breaker)
+	errs = append(errs, err)
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	f := &Fleet{
+		service: service, options: o, pool: p, breaker: whole, began: time.Now(), entries: make(map[string]*entry), ended: make(chan struct{}),
+	}
+	if o.Tuning != tuning.Fixed() {
+		f.tuner = newTuner(o.Tuning, p, f.began)
+	}
+	f.cancel = append(f.cancel, whole.Subscribe(f.serviceChanged))
+	stop, err := f.observe(o.MeterProvider)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	f.cancel = append(f.cancel, stop)
+	return f, nil
+}
+
+// Pool returns the pool of the fleet: to change its settings at run time, and for other work under the same slots (pool.Member.Do).
+func (f *Fleet) Pool() *pool.Pool { return f.pool }
+
+// Breaker returns the breaker of the service, to look at, disable, enable or reset. That of an index is its sender's.
+func (f *Fleet) Breaker() *breaker.Breaker { return f.breaker }
+
+// Discover makes all indexes of the service known to the fleet, and returns their names, sorted. It makes no senders. An index that is known
+// already stays as it is, also if it is not there any more.
+func (f *Fleet) Discover(ctx context.Context) ([]string, error) {
+	var names []string
+	for name, err := range f.service.IndexNames(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("fleet: list the indexes: %w", err)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if _, err := f.entry(name); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// Indexes returns the names of all indexes that the fleet knows, sorted.
+func (f *Fleet) Indexes() []string {
+	all := f.all()
+	names := make([]string, len(all))
+	for i, e := range all {
+		names[i] = e.name
+	}
+	return names
+}
+
+// all returns all entries, by name.
+func (f *Fleet) all() []*entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make([]*entry, 0, len(f.entries))
+	for _, e := range f.entries {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b *entry) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// entry returns the entry of an index, which it makes.
+func (f *Fleet) entry(index string) (*entry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, fmt.Errorf("fleet: %w", ErrClosed)
+	}
+	e := f.entries[index]
+	if e == nil {
+		e = &entry{name: index}
+		f.entries[index] = e
+	}
+	return e, nil
+}
+
+// Sender returns the sender of an index: the first call makes it with opts, later ones return the same, whatever their opts. It is an error to ask for one of
+// documents of another type: use one type for an index, models.Document if its documents differ, or Fleet.Raw. The fleet sets Share, and
+// Outage but for its WhenFull; with Options.Tuning, that too. Logger and MeterProvider are the fleet's unless they are set.
+//
+// The sender is closed by Drop or Close. Closing it yourself leaves a closed sender in the fleet, until Drop.
+func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
+	e, err := f.entry(index)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.use(e, func() (sender, error) { return open(f, e, opts) })
+	if err != nil {
+		return nil, fmt.Errorf("fleet: the sender of index %q: %w", index, err)
+	}
+	typed, ok := s.(*bufferedsender.BufferedSender[T])
+	if !ok {
+		return nil, fmt.Errorf("fleet: the sender of index %q is a %T and no %T: use one type of documents for an index, or Fleet.Raw", index, s, typed)
+	}
+	return typed, nil
+}
+
+// Raw returns the sender of an index for actions that are encoded already. If there is none yet it makes one, of models.Document and with default options.
+func (f *Fleet) Raw(index string) (*bufferedsender.RawSender, error) {
+	e, err := f.entry(index)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.use(e, func() (sender, error) { return open[models.Document](f, e, nil) })
+	if err != nil {
+		return nil, fmt.Errorf("fleet: the sender of index %q: %w", index, err)
+	}
+	return s.Raw(), nil
+}
+
+var errDropped = errors.New("the index is being dropped: try again when Drop has returned")
+
+// use returns the sender of an entry, which it makes.
+func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.gone {
+		return nil, errDropped
+	}
+	if s := e.get(); s != nil {
+		return s, nil
+	}
+	s, err := open()
+	if err != nil {
+		return nil, err
+	}
+	e.sender.Store(holder{s})
+	f.mu.Lock()
+	paused := f.paused // Pause sets it before it looks for senders
+	f.mu.Unlock()
+	if paused || e.paused {
+		s.Pause()
+	}
+	return s, nil
+}
+
+// open makes the sender of an entry, whose lock is held.
+func open[T any](f *Fleet, e *entry, opts *bufferedsender.Options[T]) (_ sender, err error) {
+	var o bufferedsender.Options[T]
+	if opts != nil {
+		o = *opts
+	}
+	hold, err := held(o.Outage)
+	if o.Share != nil {
+		err = errors.Join(err, errors.New("the options have a Share: leave it out, the fleet has a pool of its own"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if hold.Breaker, err = breaker.New(f.options.Breaker); err != nil {
+		return nil, err
+	}
+	hold.Service = f.breaker
+	if f.options.Hints != nil {
+		hold.WhenFull = hold.WhenFull.Also(func(_ context.Context, keys []string) { f.remember(e.name, keys) })
+	}
+	o.Outage = hold
+	if f.tuner != nil {
+		o.Tuning = f.tuner.policy()
+	}
+	if o.Logger == nil {
+		o.Logger = f.options.Logger
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = f.options.MeterProvider
+	}
+	indexer, err := f.service.Indexer(e.name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Share, err = f.pool.Join(e.name); err != nil {
+		return nil, err
+	}
+	s, err := bufferedsender.New(indexer, &o)
+	if err != nil {
+		o.Share.Leave()
+		return nil, err
+	}
+	e.member, e.cancel = o.Share, hold.Breaker.Subscribe(func(c breaker.Change) { f.indexChanged(e, c) })
+	f.made.Add(1)
+	return s, nil
+}
+
+// held returns the Hold that the options of a sender bring.
+func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
+	var h bufferedsender.Hold
+	switch o := o.(type) {
+	case nil:
+	case bufferedsender.Hold:
+		h = o
+	case *bufferedsender.Hold:
+		if o != nil {
+			h = *o
+		}
+	default:
+		return h, fmt.Errorf("Outage is a %T: a fleet holds the sending of an index that is sick, so use bufferedsender.Hold or leave it out", o)
+	}
+	if h.Breaker != nil || h.Service != nil {
+		return h, errors.New("Outage has a breaker: leave it out, the fleet makes one for each index and one for the service (Options.Breaker)")
+	}
+	return h, nil
+}
+
+// Drop closes the sender of an index, as [bufferedsender.BufferedSender.Close] does, and has the fleet forget the index. The next Sender makes a new
+// one. Its hints stay; see hints.Set.Forget. It returns what Close returned, nil if there was no sender.
+func (f *Fleet) Drop(ctx context.Context, index string) error {
+	f.mu.Lock()
+	e := f.entries[index]
+	f.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	err := f.end(ctx, e)
+	f.mu.Lock()
+	if f.entries[index] == e {
+		delete(f.entries, index)
+	}
+	f.mu.Unlock()
+	return err
+}
+
+// end closes the sender of an entry, if there is one, and lets none be made any more. It may be called more than once.
+func (f *Fleet) end(ctx context.Context, e *entry) error {
+	e.mu.Lock()
+	e.gone = true
+	member, cancel := e.member, e.cancel
+	e.member, e.cancel = nil, nil
+	e.mu.Unlock()
+	s := e.get()
+	if s == nil {
+		return nil
+	}
+	err := s.Close(ctx)
+	if member != nil {
+		cancel()
+		if e.opened.Swap(0) != 0 {
+			f.held.Add(-1)
+		}
+		f.made.Add(-1)
+		member.Leave()
+	}
+	return err
+}

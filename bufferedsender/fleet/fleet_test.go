@@ -1,0 +1,355 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type hotel = sendertest.Hotel
+
+// service is a Service in memory. What an index answers can be changed.
+type service struct {
+	takes time.Duration
+
+	mu     sync.Mutex
+	errs   map[string]error // what an index answers, nil for accepting everything
+	counts map[string]int   // requests
+	times  []time.Time
+	names  []string
+}
+
+func newService(names ...string) *service {
+	return &service{takes: 10 * time.Millisecond, errs: map[string]error{}, counts: map[string]int{}, names: names}
+}
+
+func (s *service) answers(err error, indexes ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, index := range indexes {
+		s.errs[index] = err
+	}
+}
+
+func (s *service) requests(index string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[index]
+}
+
+func (s *service) Indexer(index string) (bufferedsender.Indexer, error) {
+	if index == "" {
+		return nil, errors.New("an index has a name")
+	}
+	return &sendertest.Catalog{KeyField: func(context.Context) (string, error) { return "id", nil }, Indexer: sendertest.Indexer{Delay: s.takes, Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		s.mu.Lock()
+		s.counts[index]++
+		s.times = append(s.times, time.Now())
+		err := s.errs[index]
+		s.mu.Unlock()
+		if err != nil {
+			return models.IndexDocumentsResult{}, err
+		}
+		return sendertest.AcceptAll(ctx, body)
+	}}}, nil
+}
+
+func (s *service) IndexNames(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range s.names {
+			if !yield(name, nil) {
+				return
+			}
+		}
+	}
+}
+
+// steady has breakers that are open for just ten seconds.
+func steady() *breaker.Options {
+	return &breaker.Options{OpenFor: 10 * time.Second, MaxOpenFor: 10 * time.Second, Jitter: -1}
+}
+
+func newFleet(t *testing.T, s Service, opts *Options) *Fleet {
+	t.Helper()
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o.Logger = sendertest.NoLog
+	f, err := New(s, &o)
+	require.NoError(t, err)
+	sendertest.CloseAtEnd(t, f)
+	return f
+}
+
+func senderOf(t *testing.T, f *Fleet, index string, opts *bufferedsender.Options[hotel]) *bufferedsender.BufferedSender[hotel] {
+	t.Helper()
+	s, err := Sender(f, index, opts)
+	require.NoError(t, err)
+	return s
+}
+
+func upload(t *testing.T, s *bufferedsender.BufferedSender[hotel], n int) {
+	t.Helper()
+	require.NoError(t, s.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.Hotels("k", n)...))
+}
+
+func TestAnIndexHasOneSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, newService(), nil)
+		all := make([]*bufferedsender.BufferedSender[hotel], 20)
+		var wait sync.WaitGroup
+		for i := range all {
+			wait.Go(func() { all[i], _ = Sender[hotel](f, "hotels", nil) })
+		}
+		wait.Wait()
+		for _, s := range all {
+			require.NotNil(t, s)
+			assert.Same(t, all[0], s)
+		}
+		_, err := Sender[models.Document](f, "hotels", nil)
+		require.ErrorContains(t, err, `the sender of index "hotels" is a *bufferedsender.BufferedSender[`)
+		raw, err := f.Raw("hotels")
+		require.NoError(t, err)
+		require.NoError(t, raw.Add(t.Context(), models.RawAction{Type: models.ActionTypeDelete, Key: "1"}))
+		require.NoError(t, f.Flush(t.Context()))
+		assert.EqualValues(t, 1, all[0].Stats().Completed)
+
+		_, err = f.Raw("motels")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"hotels", "motels"}, f.Indexes())
+		_, err = Sender[hotel](f, "", nil)
+		require.ErrorContains(t, err, "an index has a name")
+	})
+}
+
+func TestOptionsThatTheFleetSetsAreRefused(t *testing.T) {
+	p, err := pool.New(nil)
+	require.NoError(t, err)
+	m, err := p.Join("x")
+	require.NoError(t, err)
+	b, err := breaker.New(nil)
+	require.NoError(t, err)
+	f := newFleet(t, newService(), nil)
+	for want, opts := range map[string]bufferedsender.Options[hotel]{
+		"have a Share":          {Share: m},
+		"has a breaker":         {Outage: bufferedsender.Hold{Breaker: b}},
+		"Outage is a":           {Outage: bufferedsender.FailSoon{}},
+		"MaxInFlight is -1":     {Limits: bufferedsender.Limits{MaxInFlight: -1}},
+		"there is no class 200": {Class: 200},
+	} {
+		_, err := Sender(f, "hotels", &opts)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = Sender[hotel](f, "hotels", nil)
+	require.NoError(t, err, "what failed has left nothing behind")
+
+	for want, opts := range map[string]Options{
+		"set Hints":              {WhenFull: PurgeAll},
+		"there is no WhenFull 7": {WhenFull: 7},
+		"Expedited is -1":        {Pool: &pool.Options{Settings: pool.Settings{Expedited: -1}}},
+	} {
+		_, err := New(newService(), &opts)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = New(nil, nil)
+	require.ErrorContains(t, err, "service is nil")
+}
+
+func TestDiscoverKnowsAllIndexesAndMakesNoSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService("b", "a")
+		f := newFleet(t, s, nil)
+		names, err := f.Discover(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a", "b"}, names)
+		assert.Equal(t, 2, f.Stats().Indexes)
+		assert.Zero(t, f.Stats().Senders)
+		_, err = newFleet(t, From(func(string) (*sendertest.Indexer, error) { return nil, nil }, nil), nil).Discover(t.Context())
+		require.ErrorContains(t, err, "give it to From")
+	})
+}
+
+// One index is sick, and the deadline is theirs together.
+func TestFlushAndCloseReportByIndexAndTheSickOneKeepsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.answers(sendertest.StatusError(403), "sick")
+		f := newFleet(t, s, nil)
+		for _, name := range []string{"a", "b", "sick"} {
+			upload(t, senderOf(t, f, name, nil), 5)
+		}
+		err := f.Flush(sendertest.Within(t, time.Second))
+		failed := (*Error)(nil)
+		require.ErrorAs(t, err, &failed)
+		require.Len(t, failed.Indexes, 1)
+		assert.Equal(t, "sick", failed.Indexes[0].Index)
+		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+		assert.ErrorContains(t, err, "1 of 3 indexes failed")
+		assert.EqualValues(t, 10, f.Stats().All.Completed)
+		require.NoError(t, f.Drain(sendertest.Within(t, time.Second), func(index string) bool { return index != "sick" }))
+
+		h := f.Health()
+		require.Len(t, h.Indexes, 1)
+		assert.Equal(t, "sick", h.Indexes[0].Index)
+		require.ErrorIs(t, f.Health().Indexes[0].Err, bufferedsender.ErrCircuitOpen)
+		require.Error(t, h.Err())
+		assert.Contains(t, h.String(), "1 of 3 senders are not healthy")
+
+		closed := (*bufferedsender.CloseError)(nil)
+		require.ErrorAs(t, f.Close(sendertest.Within(t, time.Second)), &closed)
+		assert.EqualValues(t, 5, closed.Unsent)
+		require.NoError(t, f.Close(t.Context()))
+		_, err = Sender[hotel](f, "a", nil)
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}
+
+func TestDropClosesASenderAndTheNextOneIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, newService(), nil)
+		first := senderOf(t, f, "hotels", nil)
+		upload(t, first, 5)
+		require.NoError(t, f.Drop(t.Context(), "hotels"))
+		require.ErrorIs(t, first.UploadDocuments(t.Context(), hotel{ID: "1"}), bufferedsender.ErrClosed)
+		assert.EqualValues(t, 5, first.Stats().Completed)
+		assert.Empty(t, f.Indexes())
+		second := senderOf(t, f, "hotels", nil)
+		assert.NotSame(t, first, second)
+		upload(t, second, 1)
+		require.NoError(t, f.Drop(t.Context(), "nobody"))
+	})
+}
+
+func TestPauseHoldsSendersThatAreMadeLaterToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		f := newFleet(t, s, nil)
+		require.NoError(t, f.Pause("later"))
+		upload(t, senderOf(t, f, "later", nil), 1)
+		upload(t, senderOf(t, f, "hotels", nil), 1)
+		require.ErrorIs(t, f.Flush(sendertest.Within(t, time.Second)), bufferedsender.ErrPaused)
+		assert.Equal(t, 1, s.requests("hotels"))
+		assert.Zero(t, s.requests("later"))
+		require.NoError(t, f.Resume("later"))
+		require.NoError(t, f.Flush(sendertest.Within(t, time.Second)))
+
+		require.NoError(t, f.Pause())
+		upload(t, senderOf(t, f, "third", nil), 1)
+		upload(t, senderOf(t, f, "hotels", nil), 1)
+		require.Error(t, f.Flush(sendertest.Within(t, time.Second)))
+		assert.Zero(t, s.requests("third"))
+		require.NoError(t, f.Resume())
+		require.NoError(t, f.Flush(sendertest.Within(t, time.Second)))
+	})
+}
+
+// Each of the indexes answers 503 by itself: nobody can tell from one that it is the
+// service.
+func TestWhenAllIndexesFailOneRequestAtATimeFindsOutWhenTheyWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"a", "b", "c", "d", "e", "f"}
+		s := newService(names...)
+		f := newFleet(t, s, &Options{Breaker: &breaker.Options{OpenFor: time.Second, MaxOpenFor: 30 * time.Second}})
+		for _, name := range names {
+			upload(t, senderOf(t, f, name, nil), 1)
+		}
+		require.NoError(t, f.Flush(t.Context()))
+		s.answers(sendertest.StatusError(503), names...)
+		for _, name := range names {
+			upload(t, senderOf(t, f, name, nil), 1)
+		}
+		require.Error(t, f.Flush(sendertest.Within(t, 10*time.Minute)))
+		assert.NotEqual(t, breaker.Closed, f.Breaker().Status().State)
+		assert.Error(t, f.Health().Service)
+		s.mu.Lock()
+		late := 0
+		for _, at := range s.times {
+			if time.Since(at) < 8*time.Minute {
+				late++
+			}
+		}
+		s.mu.Unlock()
+		assert.Less(t, late, 60, "in eight minutes, of six indexes")
+
+		s.answers(nil, names...)
+		began := time.Now()
+		require.NoError(t, f.Flush(t.Context()))
+		assert.Less(t, time.Since(began), 31*time.Second, "one probe, and soon after it all of them")
+		assert.Equal(t, breaker.Closed, f.Breaker().Status().State)
+	})
+}
+
+func TestASickIndexDoesNotHoldTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		f := newFleet(t, s, nil)
+		s.answers(sendertest.StatusError(503), "sick", "sicker")
+		for _, name := range []string{"sick", "sicker", "a", "b"} {
+			upload(t, senderOf(t, f, name, nil), 100)
+		}
+		require.NoError(t, f.Drain(sendertest.Within(t, time.Second), func(i string) bool { return i[0] != 's' }))
+		time.Sleep(time.Minute)
+		for range 20 {
+			upload(t, senderOf(t, f, "a", nil), 100)
+			upload(t, senderOf(t, f, "b", nil), 100)
+			began := time.Now()
+			require.NoError(t, f.Drain(t.Context(), func(i string) bool { return i[0] != 's' }))
+			assert.LessOrEqual(t, time.Since(began), 20*time.Millisecond)
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, breaker.Closed, f.Breaker().Status().State)
+		s.answers(nil, "sick", "sicker")
+	})
+}
+
+// The sick one has borrowed all there was, and a new index needs room.
+func TestPurgeAllGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, err := hints.NewMemory(nil)
+		require.NoError(t, err)
+		s := newService()
+		f := newFleet(t, s, &Options{
+			Hints: set, WhenFull: PurgeAll, Breaker: steady(),
+			Pool: &pool.Options{Settings: pool.Settings{BufferedActions: 100, FloorActions: 50}},
+		})
+		s.answers(sendertest.StatusError(403), "sick", "ill")
+		for _, name := range []string{"sick", "ill"} {
+			one := senderOf(t, f, name, nil)
+			upload(t, one, 50)
+			require.Error(t, one.Flush(sendertest.Within(t, time.Second), nil))
+		}
+		healthy := senderOf(t, f, "healthy", nil)
+		began := time.Now()
+		upload(t, healthy, 10)
+		assert.LessOrEqual(t, time.Since(began), 4*time.Second)
+		require.NoError(t, healthy.Flush(t.Context(), nil))
+		n, everything := set.Len("sick")
+		assert.GreaterOrEqual(t, n, 49, "that one was sick first; one may be in flight, as a probe")
+		assert.False(t, everything)
+		n, _ = set.Len("ill")
+		assert.Zero(t, n)
+
+		n, err = f.Purge("ill")
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, n, 49)
+		assert.Equal(t, []string{"ill", "sick"}, set.Indexes())
+		_, err = f.Purge("nobody")
+		require.Error(t, err)
+		s.answers(nil, "sick", "ill")
+	})
+}

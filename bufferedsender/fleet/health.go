@@ -1,0 +1,149 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/events"
+)
+
+// Stats is what a fleet has done and keeps.
+type Stats struct {
+	// Indexes is how many the fleet knows, Senders how many of them have a sender.
+	Indexes, Senders int
+	// All adds up what the senders count. What is a limit in a sender's Stats is 0 here.
+	All bufferedsender.Stats
+	// Pool has the slots and the room, by class.
+	Pool pool.Stats
+}
+
+// Stats returns the counters of all senders together. Those of one are its own, see Sender. It does not wait. What dropped senders have
+// done is not counted any more.
+func (f *Fleet) Stats() Stats {
+	all := f.all()
+	s := Stats{Indexes: len(all), Pool: f.pool.Stats()}
+	for _, e := range all {
+		one := e.get()
+		if one == nil {
+			continue
+		}
+		s.Senders++
+		addTo(&s.All, one.Stats())
+	}
+	return s
+}
+
+// addTo adds what can be added.
+func addTo(sum *bufferedsender.Stats, s bufferedsender.Stats) {
+	sum.Accepted += s.Accepted
+	sum.Completed += s.Completed
+	sum.Failed += s.Failed
+	sum.Purged += s.Purged
+	sum.Withdrawn += s.Withdrawn
+	sum.Unsent += s.Unsent
+	sum.PendingActions += s.PendingActions
+	sum.PendingBytes += s.PendingBytes
+	sum.BlockedProducers += s.BlockedProducers
+	sum.BlockedBytes += s.BlockedBytes
+	sum.HeldApart += s.HeldApart
+	sum.Requests += s.Requests
+	sum.InFlight += s.InFlight
+	sum.BytesSent += s.BytesSent
+	sum.Retries += s.Retries
+	sum.Folded += s.Folded
+	sum.Superseded += s.Superseded
+	sum.Throttled += s.Throttled
+	sum.Flushes += s.Flushes
+	sum.Splits += s.Splits
+	sum.Pauses += s.Pauses
+	sum.DeadLetters += s.DeadLetters
+	sum.DeadLetterErrors += s.DeadLetterErrors
+	sum.CallbackPanics += s.CallbackPanics
+	sum.Appended += s.Appended
+	sum.Kept += s.Kept
+	sum.Stale += s.Stale
+}
+
+// Health is how a fleet is.
+type Health struct {
+	// Indexes are those that are not healthy, in the order of their names.
+	Indexes []IndexHealth
+	// Of is how many senders there are.
+	Of int
+	// Service says why nothing is sent to any index, nil unless the breaker of the service is not closed.
+	Service error
+}
+
+// IndexHealth is how the sender of an index is.
+type IndexHealth struct {
+	Index string
+	bufferedsender.Health
+}
+
+// Healthy reports whether all senders are.
+func (h Health) Healthy() bool { return len(h.Indexes) == 0 && h.Service == nil }
+
+// Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps the others from
+// sending, for a readiness probe.
+func (h Health) Err() error {
+	var errs []error
+	if h.Service != nil {
+		errs = append(errs, h.Service)
+	}
+	for _, i := range h.Indexes {
+		if i.State != events.HealthStateThrottled && i.State != events.HealthStateWaitingForSlot {
+			errs = append(errs, fmt.Errorf("index %q: %s", i.Index, i.words()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// String says in a line how the fleet is.
+func (h Health) String() string {
+	if h.Healthy() {
+		return fmt.Sprintf("all %d senders are healthy", h.Of)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d senders are not healthy", len(h.Indexes), h.Of)
+	if h.Service != nil {
+		fmt.Fprintf(&b, "; %v", h.Service)
+	}
+	const most = 3
+	for _, i := range h.Indexes[:min(most, len(h.Indexes))] {
+		fmt.Fprintf(&b, "; %q: %s", i.Index, i.words())
+	}
+	if n := len(h.Indexes) - most; n > 0 {
+		fmt.Fprintf(&b, "; and %d more", n)
+	}
+	return b.String()
+}
+
+// words says how an index is.
+func (h IndexHealth) words() string {
+	if h.Reason == "" {
+		return h.State.String()
+	}
+	return h.State.String() + ": " + h.Reason
+}
+
+// Health returns how the senders are. It is cheap and does not wait.
+func (f *Fleet) Health() Health {
+	var h Health
+	for _, e := range f.all() {
+		s := e.get()
+		if s == nil {
+			continue
+		}
+		h.Of++
+		if one := s.Health(); one.State != events.HealthStateHealthy {
+			h.Indexes = append(h.Indexes, IndexHealth{e.name, one})
+		}
+	}
+	if status := f.breaker.Status(); closedNot(status) {
+		h.Service = fmt.Errorf("the service as a whole: %w", openError(status))
+	}
+	return h
+}

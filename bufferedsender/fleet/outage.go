@@ -1,0 +1,93 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// spread is how far apart the breakers of two indexes are reset when the service is back: those of a hundred in a second.
+const spread = 10 * time.Millisecond
+
+// closedNot reports whether a breaker holds requests back.
+func closedNot(s breaker.Status) bool { return s.State != breaker.Closed }
+
+func openError(s breaker.Status) error { return &breaker.OpenError{Status: s} }
+
+// indexChanged notes that the breaker of an index has changed.
+func (f *Fleet) indexChanged(e *entry, c breaker.Change) {
+	if c.To == breaker.Closed {
+		if e.opened.Swap(0) != 0 {
+			f.held.Add(-1)
+		}
+		return
+	}
+	if e.opened.CompareAndSwap(0, c.At.UnixNano()) {
+		f.held.Add(1)
+	}
+	if c.To == breaker.Open {
+		f.doubt(c.Err)
+		f.purgeSoon()
+	}
+}
+
+// errAllFail is why the fleet trips the breaker of the service.
+var errAllFail = errors.New("all indexes fail")
+
+// doubt trips the breaker of the service if all that is sent to any index fails: more than half of the senders, and two at least, are held, and no
+// other has anything to send. cause is what the last one failed with.
+func (f *Fleet) doubt(cause error) {
+	if held := f.held.Load(); held < 2 || 2*held <= f.made.Load() {
+		return
+	}
+	for _, e := range f.all() {
+		if s := e.get(); s != nil && e.opened.Load() == 0 && s.Stats().PendingActions > 0 {
+			return
+		}
+	}
+	permit, err := f.breaker.Allow()
+	if err != nil {
+		return // it is open already, or is being tried
+	}
+	if permit.Probe() {
+		permit.Done(breaker.Result{Outcome: breaker.Neutral})
+		return
+	}
+	if cause != nil {
+		cause = fmt.Errorf("%w; the last one: %w", errAllFail, cause)
+	} else {
+		cause = errAllFail
+	}
+	permit.Done(breaker.Result{Outcome: breaker.Trip, Err: cause})
+}
+
+// sameOutage is how long before the breaker of the service that of an index may have opened for the same reason.
+const sameOutage = time.Minute
+
+// serviceChanged has all go on soon when the service works again: the breaker of an index that was held with it may have half a minute to wait. It does so one
+// after the other, so that they do not all come at once. An index that was sick before is not touched.
+func (f *Fleet) serviceChanged(c breaker.Change) {
+	switch {
+	case c.To == breaker.Open:
+		f.downSince.CompareAndSwap(0, c.At.UnixNano())
+		return
+	case c.To != breaker.Closed:
+		return
+	}
+	since := f.downSince.Swap(0)
+	n := 0
+	for _, e := range f.all() {
+		s := e.get()
+		if opened := e.opened.Load(); s == nil || opened == 0 || opened < since-int64(sameOutage) {
+			continue
+		}
+		n++
+		time.AfterFunc(time.Duration(n)*spread, func() {
+			if b := s.Breaker(); b.Status().State == breaker.Open {
+				b.Reset()
+			}
+		})
+	}
+}

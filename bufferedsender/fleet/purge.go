@@ -1,0 +1,99 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// looks is how often the fleet looks whether somebody waits for room, while a breaker is open.
+const looks = time.Second
+
+// Purge gives up what waits for an index whose breaker is not closed, see [bufferedsender.BufferedSender.Purge], and returns how many actions. Their keys
+// go to Options.Hints. The error says that there is no sender of that name.
+func (f *Fleet) Purge(index string) (int, error) {
+	f.mu.Lock()
+	e := f.entries[index]
+	f.mu.Unlock()
+	if e == nil || e.get() == nil {
+		return 0, fmt.Errorf("fleet: purge: there is no sender of index %q", index)
+	}
+	return e.get().Purge(0), nil
+}
+
+// PurgeAll is Purge of all indexes whose breakers are not closed, in the order in which these opened.
+func (f *Fleet) PurgeAll() (n int) {
+	for _, e := range f.sick() {
+		n += e.get().Purge(0)
+	}
+	return n
+}
+
+// sick returns the entries whose breakers are not closed, in the order in which they opened.
+func (f *Fleet) sick() []*entry {
+	type since struct {
+		*entry
+		opened int64
+	}
+	var sick []since
+	for _, e := range f.all() {
+		if opened := e.opened.Load(); opened != 0 && e.get() != nil {
+			sick = append(sick, since{e, opened})
+		}
+	}
+	slices.SortStableFunc(sick, func(a, b since) int { return cmp.Compare(a.opened, b.opened) })
+	all := make([]*entry, len(sick))
+	for i := range sick {
+		all[i] = sick[i].entry
+	}
+	return all
+}
+
+// remember gives the keys that were purged to the hints.
+func (f *Fleet) remember(index string, keys []string) {
+	if err := f.options.Hints.Add(index, keys...); err != nil {
+		f.options.Logger.LogAttrs(context.Background(), slog.LevelError, "azsearch: keys of purged documents were not all remembered",
+			slog.String("index", index), slog.Int("keys", len(keys)), slog.Any("error", err))
+	}
+}
+
+// purgeSoon has the fleet look for somebody who waits for room, as long as a breaker is open.
+func (f *Fleet) purgeSoon() {
+	if f.options.WhenFull != PurgeAll || f.purging.Swap(true) {
+		return
+	}
+	go func() {
+		ticker := time.NewTicker(looks)
+		defer ticker.Stop()
+		for waited := false; ; {
+			select {
+			case <-f.ended:
+				return
+			case <-ticker.C:
+			}
+			if f.held.Load() == 0 {
+				f.purging.Store(false)
+				if f.held.Load() == 0 || f.purging.Swap(true) {
+					return // or somebody else goes on
+				}
+			}
+			lacks := f.pool.Stats().WaitingForRoom > 0
+			if lacks && waited {
+				f.purgeOne()
+			}
+			waited = lacks
+		}
+	}()
+}
+
+// purgeOne gives up what the index keeps that has been sick for longest, of those that keep something.
+func (f *Fleet) purgeOne() {
+	for _, e := range f.sick() {
+		if e.get().Purge(0) > 0 {
+			return
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package fleet
+
+import (
+	"context"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/go-azsearch/azsearch/bufferedsender/fleet"
+
+// observe makes the metrics of the pool, until stop.
+func (f *Fleet) observe(provider metric.MeterProvider) (stop func(), err error) {
+	meter := provider.Meter(scope)
+	var all []metric.Observable
+	number := func(name, unit, description string) metric.Int64ObservableUpDownCounter {
+		i, e := meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		if err == nil {
+			err = e
+		}
+		all = append(all, i)
+		return i
+	}
+	counter := func(name, unit, description string) metric.Int64ObservableCounter {
+		i, e := meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		if err == nil {
+			err = e
+		}
+		all = append(all, i)
+		return i
+	}
+	seconds := func(name, description string) metric.Float64ObservableCounter {
+		i, e := meter.Float64ObservableCounter(name, metric.WithUnit("s"), metric.WithDescription(description))
+		if err == nil {
+			err = e
+		}
+		all = append(all, i)
+		return i
+	}
+	inUse := number("azsearch.pool.slots.in_use", "{slot}", "Slots in use.")
+	waiting := number("azsearch.pool.slots.waiting", "{request}", "Requests, or other work, that wait for a slot.")
+	limit := number("azsearch.pool.slots.limit", "{slot}", "Slots there are.")
+	granted := counter("azsearch.pool.slots.granted", "{slot}", "Slots that were given and taken.")
+	refused := counter("azsearch.pool.slots.refused", "{request}", "Work that was refused because too much waited.")
+	queued := seconds("azsearch.pool.queue.time", "Time that slots were waited for, of all.")
+	worked := seconds("azsearch.pool.work.time", "Time that slots were used, of all.")
+	fallbacks := counter("azsearch.pool.fallbacks", "{call}", "Calls with a class that there is none of, served as expedited.")
+	actions := number("azsearch.pool.room.actions", "{item}", "Room for actions that senders have been granted.")
+	bytes := number("azsearch.pool.room.bytes", "By", "Room for bytes that senders have been granted.")
+	lacking := number("azsearch.pool.room.waiting", "{sender}", "Senders that wait for room.")
+	senders := number("azsearch.fleet.senders", "{sender}", "Senders of the fleet.")
+	held := number("azsearch.fleet.senders.held", "{sender}", "Senders whose breakers are not closed.")
+	if err != nil {
+		return nil, err
+	}
+	var byClass [int(pool.BestEffort) + 1]metric.MeasurementOption
+	for c := range byClass {
+		byClass[c] = metric.WithAttributeSet(attribute.NewSet(attribute.String("azsearch.pool.class", pool.Class(c).String())))
+	}
+	registered, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		s := f.pool.Stats()
+		for c := range byClass {
+			of := &s.Classes[c]
+			o.ObserveInt64(inUse, int64(of.InUse), byClass[c])
+			o.ObserveInt64(waiting, int64(of.Waiting), byClass[c])
+			o.ObserveInt64(granted, of.Granted, byClass[c])
+			o.ObserveInt64(refused, of.Refused, byClass[c])
+			o.ObserveFloat64(queued, of.QueueTime.Seconds(), byClass[c])
+			o.ObserveFloat64(worked, of.WorkTime.Seconds(), byClass[c])
+		}
+		o.ObserveInt64(limit, int64(f.pool.Limit()))
+		o.ObserveInt64(fallbacks, s.Fallbacks)
+		o.ObserveInt64(actions, int64(s.GrantedActions))
+		o.ObserveInt64(bytes, s.GrantedBytes)
+		o.ObserveInt64(lacking, int64(s.WaitingForRoom))
+		o.ObserveInt64(senders, f.made.Load())
+		o.ObserveInt64(held, f.held.Load())
+		return nil
+	}, all...)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = registered.Unregister() }, nil
+}

@@ -1,0 +1,164 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// An Error is what has failed, by index.
+type Error struct {
+	// Op is what was to be done, such as "flush".
+	Op string
+	// Indexes are the errors, in the order of the names: those of the senders, for errors.As a *bufferedsender.FlushError or a
+	// *bufferedsender.CloseError.
+	Indexes []IndexError
+	// Of is of how many indexes.
+	Of int
+}
+
+// IndexError is the error of one index.
+type IndexError struct {
+	Index string
+	Err   error
+}
+
+// Error names the first three.
+func (e *Error) Error() string {
+	const most = 3
+	var b strings.Builder
+	fmt.Fprintf(&b, "fleet: %s: %d of %d indexes failed: ", e.Op, len(e.Indexes), e.Of)
+	for i := range e.Indexes[:min(most, len(e.Indexes))] {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%q: %v", e.Indexes[i].Index, e.Indexes[i].Err)
+	}
+	if len(e.Indexes) > most {
+		fmt.Fprintf(&b, "; and %d more", len(e.Indexes)-most)
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of the indexes.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, len(e.Indexes))
+	for i := range e.Indexes {
+		errs[i] = e.Indexes[i].Err
+	}
+	return errs
+}
+
+// together does something with all entries that have a sender, at once, and returns nil or an *Error.
+func together(op string, all []*entry, do func(e *entry) error) error {
+	var wait sync.WaitGroup
+	errs := make([]error, len(all))
+	used := 0
+	for i, e := range all {
+		if e.get() == nil {
+			continue
+		}
+		used++
+		wait.Go(func() { errs[i] = do(e) })
+	}
+	wait.Wait()
+	report := &Error{Op: op, Of: used}
+	for i, err := range errs {
+		if err != nil {
+			report.Indexes = append(report.Indexes, IndexError{all[i].name, err})
+		}
+	}
+	if len(report.Indexes) == 0 {
+		return nil
+	}
+	return report
+}
+
+// Flush flushes all senders at once, see [bufferedsender.BufferedSender.Flush], and returns nil or an *Error. An index that is held does not keep
+// the others: when ctx ends, Flush has flushed all others, and the error says which are missing.
+func (f *Fleet) Flush(ctx context.Context) error { return f.Drain(ctx, nil) }
+
+// Drain is Flush for the indexes that match; nil matches all.
+func (f *Fleet) Drain(ctx context.Context, match func(index string) bool) error {
+	var all []*entry
+	for _, e := range f.all() {
+		if match == nil || match(e.name) {
+			all = append(all, e)
+		}
+	}
+	return together("flush", all, func(e *entry) error { return e.get().Flush(ctx, nil) })
+}
+
+// Close refuses new senders, closes all at once, see [bufferedsender.BufferedSender.Close], shuts the pool down, and returns nil or an *Error. One context
+// bounds them all: an index that is held is given up when it ends, and the error says what it has left. It may be called more than once; later calls
+// return nil, or, if the pool could not be shut down, its error.
+func (f *Fleet) Close(ctx context.Context) error {
+	f.mu.Lock()
+	if !f.closed {
+		f.closed = true
+		close(f.ended)
+	}
+	f.mu.Unlock()
+	all := f.all()
+	err := together("close", all, func(e *entry) error { return f.end(ctx, e) })
+	f.mu.Lock()
+	cancel := f.cancel
+	f.cancel = nil
+	for _, e := range all {
+		delete(f.entries, e.name)
+	}
+	f.mu.Unlock()
+	for _, c := range cancel {
+		c()
+	}
+	if shut := f.pool.Shutdown(ctx); shut != nil {
+		return errors.Join(err, fmt.Errorf("fleet: close: %w", shut))
+	}
+	return err
+}
+
+// Pause holds the sending of some indexes, of all that there are and will be if none is named, until Resume. An index that has no sender yet begins
+// paused. Naming an index that the fleet does not know makes it known.
+func (f *Fleet) Pause(indexes ...string) error { return f.setPaused(true, indexes) }
+
+// Resume ends Pause: of some indexes, or, if none is named, of all, those that were named by Pause too.
+func (f *Fleet) Resume(indexes ...string) error { return f.setPaused(false, indexes) }
+
+func (f *Fleet) setPaused(paused bool, indexes []string) error {
+	var chosen []*entry
+	for _, name := range indexes {
+		e, err := f.entry(name)
+		if err != nil {
+			return err
+		}
+		chosen = append(chosen, e)
+	}
+	if len(indexes) == 0 {
+		f.mu.Lock()
+		f.paused = paused
+		f.mu.Unlock()
+		chosen = f.all()
+	}
+	for _, e := range chosen {
+		e.pause(paused, len(indexes) > 0 || !paused)
+	}
+	return nil
+}
+
+// pause pauses or resumes an index; named says that it is to be so for a sender to come, too.
+func (e *entry) pause(paused, named bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if named {
+		e.paused = paused
+	}
+	switch s := e.get(); {
+	case s == nil:
+	case paused:
+		s.Pause()
+	default:
+		s.Resume()
+	}
+}
