@@ -159,13 +159,16 @@ type Fleet struct {
 type entry struct {
 	name string
 
-	mu     sync.Mutex   // guards what is below while it is made or dropped
-	sender atomic.Value // of held
+	lock   chan struct{} // has a token while somebody makes, pauses or drops the sender, which may take long; guards what is below
+	sender atomic.Value  // of held
 	member *pool.Member
 	cancel func()       // from its breaker
 	gone   bool         // it was dropped, or the fleet closed
 	paused bool         // by its name
-	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: it is not open
+	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: it is closed
+
+	watch   sync.Mutex // guards changes of opened
+	watched bool       // they count
 }
 
 // sender is a BufferedSender without its type of documents.
@@ -278,7 +281,7 @@ func (f *Fleet) entry(index string) (*entry, error) {
 	}
 	e := f.entries[index]
 	if e == nil {
-		e = &entry{name: index}
+		e = &entry{name: index, lock: make(chan struct{}, 1)}
 		f.entries[index] = e
 	}
 	return e, nil
@@ -322,8 +325,8 @@ var errDropped = errors.New("the index is being dropped: try again when Drop has
 
 // use returns the sender of an entry, which it makes.
 func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.lock <- struct{}{}
+	defer func() { <-e.lock }()
 	if e.gone {
 		return nil, errDropped
 	}
@@ -386,6 +389,7 @@ func open[T any](f *Fleet, e *entry, opts *bufferedsender.Options[T]) (_ sender,
 		o.Share.Leave()
 		return nil, err
 	}
+	e.watched = true
 	e.member, e.cancel = o.Share, hold.Breaker.Subscribe(func(c breaker.Change) { f.indexChanged(e, c) })
 	f.made.Add(1)
 	return s, nil
@@ -431,11 +435,11 @@ func (f *Fleet) Drop(ctx context.Context, index string) error {
 
 // end closes the sender of an entry, if there is one, and lets none be made any more. It may be called more than once.
 func (f *Fleet) end(ctx context.Context, e *entry) error {
-	e.mu.Lock()
+	e.lock <- struct{}{}
 	e.gone = true
 	member, cancel := e.member, e.cancel
 	e.member, e.cancel = nil, nil
-	e.mu.Unlock()
+	<-e.lock
 	s := e.get()
 	if s == nil {
 		return nil
@@ -443,9 +447,7 @@ func (f *Fleet) end(ctx context.Context, e *entry) error {
 	err := s.Close(ctx)
 	if member != nil {
 		cancel()
-		if e.opened.Swap(0) != 0 {
-			f.held.Add(-1)
-		}
+		f.note(e, 0, true)
 		f.made.Add(-1)
 		member.Leave()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -327,6 +328,9 @@ func TestPurgeAllGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 			Hints: set, WhenFull: PurgeAll, Breaker: steady(),
 			Pool: &pool.Options{Settings: pool.Settings{BufferedActions: 100, FloorActions: 50}},
 		})
+		for _, name := range []string{"one", "two", "three"} { // otherwise it would be the service that is sick
+			senderOf(t, f, name, nil)
+		}
 		s.answers(sendertest.StatusError(403), "sick", "ill")
 		for _, name := range []string{"sick", "ill"} {
 			one := senderOf(t, f, name, nil)
@@ -352,4 +356,62 @@ func TestPurgeAllGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 		require.Error(t, err)
 		s.answers(nil, "sick", "ill")
 	})
+}
+
+// slowToOpen is a service whose clients take a while to make.
+type slowToOpen struct{ *service }
+
+func (s slowToOpen) Indexer(index string) (bufferedsender.Indexer, error) {
+	time.Sleep(time.Second)
+	return s.service.Indexer(index)
+}
+
+// Otherwise nobody would ever close it.
+func TestASenderThatIsBeingMadeIsClosedWithTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, slowToOpen{newService()}, nil)
+		made := make(chan *bufferedsender.BufferedSender[hotel], 1)
+		go func() {
+			s, _ := Sender[hotel](f, "hotels", nil)
+			made <- s
+		}()
+		synctest.Wait()
+		require.NoError(t, f.Close(t.Context()))
+		require.ErrorIs(t, (<-made).UploadDocuments(t.Context(), hotel{ID: "1"}), bufferedsender.ErrClosed)
+		assert.Zero(t, f.made.Load())
+		assert.Zero(t, f.pool.Stats().Members)
+	})
+}
+
+// The controller is one for the service: what it says of requests is for all of them.
+func TestTheSlotsFollowTheTuningOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		f := newFleet(t, s, &Options{Tuning: onlyTwo{}})
+		assert.Equal(t, 1, f.Pool().Limit(), "what it begins with")
+		for _, name := range []string{"a", "b", "c"} {
+			one := senderOf(t, f, name, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8}})
+			upload(t, one, 100)
+		}
+		require.NoError(t, f.Flush(t.Context()))
+		assert.Equal(t, 2, f.Pool().Limit())
+		assert.Equal(t, 5, senderOf(t, f, "a", nil).Stats().BatchActionsLimit)
+	})
+}
+
+// onlyTwo is a policy of one request in flight first, and of two, with five documents, later.
+type onlyTwo struct{ seen bool }
+
+func (onlyTwo) New(tuning.Bounds) tuning.Controller { return &onlyTwo{} }
+
+func (c *onlyTwo) Pace() tuning.Pace {
+	if !c.seen {
+		return tuning.Pace{BatchActions: 10, BatchBytes: 1 << 20, InFlight: 1}
+	}
+	return tuning.Pace{BatchActions: 5, BatchBytes: 1 << 20, InFlight: 2}
+}
+
+func (c *onlyTwo) Observe(tuning.Observation) tuning.Pace {
+	c.seen = true
+	return c.Pace()
 }

@@ -19,18 +19,31 @@ func openError(s breaker.Status) error { return &breaker.OpenError{Status: s} }
 // indexChanged notes that the breaker of an index has changed.
 func (f *Fleet) indexChanged(e *entry, c breaker.Change) {
 	if c.To == breaker.Closed {
-		if e.opened.Swap(0) != 0 {
-			f.held.Add(-1)
-		}
+		f.note(e, 0, false)
 		return
 	}
-	if e.opened.CompareAndSwap(0, c.At.UnixNano()) {
-		f.held.Add(1)
-	}
+	f.note(e, c.At.UnixNano(), false)
 	if c.To == breaker.Open {
 		f.doubt(c.Err)
 		f.purgeSoon()
 	}
+}
+
+// note counts that the breaker of an index has opened then, or is closed (0); last says that nothing counts any more.
+func (f *Fleet) note(e *entry, opened int64, last bool) {
+	e.watch.Lock()
+	defer e.watch.Unlock()
+	before := e.opened.Load()
+	switch {
+	case !e.watched:
+	case opened == 0 && before != 0:
+		e.opened.Store(0)
+		f.held.Add(-1)
+	case opened != 0 && before == 0:
+		e.opened.Store(opened)
+		f.held.Add(1)
+	}
+	e.watched = e.watched && !last
 }
 
 // errAllFail is why the fleet trips the breaker of the service.

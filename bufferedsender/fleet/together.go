@@ -51,19 +51,20 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// together does something with all entries that have a sender, at once, and returns nil or an *Error.
+// together does something with all entries at once, and returns nil or an *Error.
 func together(op string, all []*entry, do func(e *entry) error) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(all))
-	used := 0
 	for i, e := range all {
-		if e.get() == nil {
-			continue
-		}
-		used++
 		wait.Go(func() { errs[i] = do(e) })
 	}
 	wait.Wait()
+	used := 0
+	for _, e := range all {
+		if e.get() != nil {
+			used++
+		}
+	}
 	report := &Error{Op: op, Of: used}
 	for i, err := range errs {
 		if err != nil {
@@ -84,7 +85,7 @@ func (f *Fleet) Flush(ctx context.Context) error { return f.Drain(ctx, nil) }
 func (f *Fleet) Drain(ctx context.Context, match func(index string) bool) error {
 	var all []*entry
 	for _, e := range f.all() {
-		if match == nil || match(e.name) {
+		if e.get() != nil && (match == nil || match(e.name)) {
 			all = append(all, e)
 		}
 	}
@@ -102,7 +103,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 	}
 	f.mu.Unlock()
 	all := f.all()
-	err := together("close", all, func(e *entry) error { return f.end(ctx, e) })
+	err := together("close", all, func(e *entry) error { return f.end(ctx, e) }) // those that are just being made, too
 	f.mu.Lock()
 	cancel := f.cancel
 	f.cancel = nil
@@ -149,8 +150,8 @@ func (f *Fleet) setPaused(paused bool, indexes []string) error {
 
 // pause pauses or resumes an index; named says that it is to be so for a sender to come, too.
 func (e *entry) pause(paused, named bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.lock <- struct{}{}
+	defer func() { <-e.lock }()
 	if named {
 		e.paused = paused
 	}
