@@ -229,6 +229,7 @@ func TestEveryWrongArgumentIsReportedByItself(t *testing.T) {
 		"a key credential without":      {byKey(&azcore.KeyCredential{}), "the credential holds no API key"},
 		"an empty key":                  {byKey(azcore.NewKeyCredential("")), "the API key is empty"},
 		"a nil client as transport":     {withOptions(func(o *search.ClientOptions) { o.Transport = (*http.Client)(nil) }), "the option Transport is a nil *http.Client"},
+		"a nil meter provider":          {withOptions(func(o *search.ClientOptions) { o.MeterProvider = (*noted)(nil) }), "the option MeterProvider is a nil *search_test.noted"},
 		"a nil policy for a call":       {withOptions(func(o *search.ClientOptions) { o.PerCallPolicies = []policy.Policy{nilFunc(nil)} }), "PerCallPolicies[0] is nil"},
 		"a nil policy for each attempt": {withOptions(func(o *search.ClientOptions) { o.PerRetryPolicies = []policy.Policy{ownCredential{}, nil} }), "PerRetryPolicies[1] is nil"},
 		"a version that is none":        {withOptions(func(o *search.ClientOptions) { o.APIVersion = "latest" }), `APIVersion "latest" is not a date`},

@@ -47,7 +47,9 @@ func (c *Client) Autocomplete(ctx context.Context, text, suggester string, opts 
 		return models.AutocompleteResult{}, call.wrap(err)
 	}
 	var result models.AutocompleteResult
+	call.measured = c.telemetry.begin(ctx, measureAutocomplete)
 	resp, err := c.postQuery(ctx, c.conn.url(c.docs+"/search.post.autocomplete"), body, &result, call, http.StatusOK)
+	call.measured.end(ctx, len(result.Results), err)
 	if err != nil {
 		return models.AutocompleteResult{}, err
 	}

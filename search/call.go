@@ -8,6 +8,7 @@ type call struct {
 	index     string // "" if it is about the service
 	other     definitionName
 	needs     right
+	measured  *measurement // nil if nobody wants to know, or it is not measured
 }
 
 // definitionName is what a call is about that is not about an index.

@@ -17,6 +17,8 @@ type Client struct {
 	docs      string // the path of the documents, "/indexes('x')/docs"
 	batchURL  string // where batches go; they are the hot path
 
+	telemetry *telemetry
+
 	keyField atomic.Pointer[string] // written once KeyFieldName has succeeded
 }
 
@@ -59,6 +61,7 @@ func (c *connection) client(indexName string) *Client {
 		indexName: indexName,
 		docs:      docs,
 		batchURL:  c.url(docs + "/search.index"),
+		telemetry: newTelemetry(c.instruments, c.endpoint, indexName),
 	}
 }
 

@@ -31,13 +31,14 @@ const clientRequestIDHeader = "X-Ms-Client-Request-Id"
 // connection is what all clients of one service share: an address, a pipeline
 // and a tracer. It does not change after newConnection.
 type connection struct {
-	azcore     *azcore.Client
-	endpoint   *url.URL
-	root       string // the endpoint as text, no trailing slash
-	apiVersion string
-	auth       authentication
-	noRetries  policy.RetryOptions
-	forCheck   policy.RetryOptions
+	azcore      *azcore.Client
+	endpoint    *url.URL
+	root        string // the endpoint as text, no trailing slash
+	apiVersion  string
+	auth        authentication
+	noRetries   policy.RetryOptions
+	forCheck    policy.RetryOptions
+	instruments *instruments
 }
 
 // newConnection checks everything it is given, reports all that is wrong at
@@ -94,14 +95,19 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	if err != nil {
 		return nil, err
 	}
+	instruments, err := newInstruments(opts.MeterProvider)
+	if err != nil {
+		return nil, err
+	}
 	return &connection{
-		azcore:     client,
-		endpoint:   address,
-		root:       address.String(),
-		apiVersion: apiVersion,
-		auth:       auth,
-		noRetries:  policy.RetryOptions{MaxRetries: -1, TryTimeout: options.Retry.TryTimeout},
-		forCheck:   soon(options.Retry),
+		azcore:      client,
+		endpoint:    address,
+		root:        address.String(),
+		apiVersion:  apiVersion,
+		auth:        auth,
+		noRetries:   policy.RetryOptions{MaxRetries: -1, TryTimeout: options.Retry.TryTimeout},
+		forCheck:    soon(options.Retry),
+		instruments: instruments,
 	}, nil
 }
 
@@ -158,8 +164,13 @@ func (c *connection) newRequest(ctx context.Context, method, url, accept string)
 // send sends req and returns the reply if its status is one of those expected,
 // and an *Error for any other.
 func (c *connection) send(req *policy.Request, call call, expected ...int) (*http.Response, error) {
+	var made *attempts
+	if call.measured != nil && req.OperationValue(&made) {
+		made.measured = call.measured
+	}
 	resp, err := c.azcore.Pipeline().Do(req)
 	if err != nil {
+		call.measured.attempted(nil, err) // which is more than the last attempt if the context has ended since
 		if resp != nil {
 			_ = resp.Body.Close()
 		}

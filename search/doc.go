@@ -55,6 +55,13 @@
 // from azcore/policy, and models.WithClientRequestID for the id under
 // which the service logs the request.
 //
+// # Metrics
+//
+// Queries and other operations on documents are measured for OpenTelemetry, if
+// ClientOptions.MeterProvider or a global provider is set: how many, how long, how
+// many failed and why, how many results. TELEMETRY.md in this folder lists them.
+// For spans set the embedded option TracingProvider.
+//
 // # What there is not
 //
 // Indexers, data sources, skillsets and knowledge bases are not part of this

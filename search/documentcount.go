@@ -22,7 +22,11 @@ func (c *Client) DocumentCount(ctx context.Context, _ *DocumentCountOptions) (_ 
 	const operation = "DocumentCount"
 	ctx, end := c.conn.span(ctx, "Client."+operation)
 	defer func() { end(err) }()
-	return c.count(ctx, c.call(operation, readDocuments))
+	call := c.call(operation, readDocuments)
+	call.measured = c.telemetry.begin(ctx, measureCount)
+	n, err := c.count(ctx, call)
+	call.measured.end(ctx, unknownRows, err)
+	return n, err
 }
 
 // count is the one place that counts documents.

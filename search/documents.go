@@ -164,7 +164,9 @@ func sendActions[T any](ctx context.Context, c *Client, call call, actions []mod
 	if err != nil {
 		return models.IndexDocumentsResult{}, call.wrap(err)
 	}
+	call.measured = c.telemetry.begin(ctx, measureBatch)
 	result, err := c.postBatch(ctx, streaming.NopCloser(bytes.NewReader(body)), call)
+	call.measured.end(ctx, unknownRows, err)
 	if err != nil {
 		return result, err
 	}

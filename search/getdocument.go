@@ -36,20 +36,28 @@ type GetDocumentOptions struct {
 func GetDocument[T any](ctx context.Context, c *Client, key string, opts *GetDocumentOptions) (doc T, err error) {
 	ctx, end := c.conn.span(ctx, "Client."+opGetDocument)
 	defer func() { end(err) }()
-	body, err := c.getDocument(ctx, key, opts)
+	call := c.call(opGetDocument, readDocuments)
+	call.measured = c.telemetry.begin(ctx, measureLookup)
+	body, err := c.getDocument(ctx, call, key, opts)
+	if err == nil {
+		err = decodeDocument(body, &doc, call)
+	}
+	call.measured.end(ctx, unknownRows, err)
+	return doc, err
+}
+
+// decodeDocument leaves a zero document when there is an error.
+func decodeDocument[T any](body []byte, doc *T, call call) error {
+	err := json.Unmarshal(body, doc)
 	if err != nil {
-		return doc, err
+		*doc = *new(T)
+		return call.wrap(fmt.Errorf("the document does not fit into %T: %w", *doc, withoutValue(err)))
 	}
-	if err := json.Unmarshal(body, &doc); err != nil {
-		var zero T
-		return zero, c.call(opGetDocument, readDocuments).wrap(fmt.Errorf("the document does not fit into %T: %w", zero, withoutValue(err)))
-	}
-	return doc, nil
+	return nil
 }
 
 // getDocument is the part of GetDocument that does not depend on the type.
-func (c *Client) getDocument(ctx context.Context, key string, opts *GetDocumentOptions) ([]byte, error) {
-	call := c.call(opGetDocument, readDocuments)
+func (c *Client) getDocument(ctx context.Context, call call, key string, opts *GetDocumentOptions) ([]byte, error) {
 	if key == "" {
 		return nil, call.wrap(errors.New("the key is empty"))
 	}

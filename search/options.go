@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"go.opentelemetry.io/otel/metric"
 )
 
 // ServiceName is the name under which a cloud.Configuration may hold the
@@ -37,6 +38,11 @@ type ClientOptions struct {
 	// Defaults to what Cloud says, and without that to the audience of the
 	// cloud that the endpoint belongs to: public, China or US Government.
 	Audience string
+
+	// MeterProvider makes the metrics of operations on documents, which TELEMETRY.md
+	// lists. Spans are made by the embedded option TracingProvider. Defaults to the
+	// global one of OpenTelemetry, which may be set later.
+	MeterProvider metric.MeterProvider
 }
 
 // apiVersionPattern is what versions look like: a date, perhaps a preview.
@@ -65,6 +71,9 @@ func (o *ClientOptions) check() error {
 	var errs []error
 	if o.Transport != nil && isNil(o.Transport) {
 		errs = append(errs, fmt.Errorf("the option Transport is a nil %T: leave it out for the default", o.Transport))
+	}
+	if o.MeterProvider != nil && isNil(o.MeterProvider) {
+		errs = append(errs, fmt.Errorf("the option MeterProvider is a nil %T: leave it out for the global one", o.MeterProvider))
 	}
 	notNil := func(name string, policies []policy.Policy) {
 		for i, p := range policies {

@@ -29,6 +29,9 @@ func (c *Client) Ping(ctx context.Context) (err error) {
 	const operation = "Ping"
 	ctx, end := c.conn.span(ctx, "Client."+operation)
 	defer func() { end(err) }()
-	_, err = c.count(policy.WithRetryOptions(ctx, c.conn.noRetries), c.call(operation, readDocuments))
+	call := c.call(operation, readDocuments)
+	call.measured = c.telemetry.begin(ctx, measurePing)
+	_, err = c.count(policy.WithRetryOptions(ctx, c.conn.noRetries), call)
+	call.measured.end(ctx, unknownRows, err)
 	return err
 }

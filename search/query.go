@@ -99,7 +99,9 @@ func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager
 // searchPage gets one page.
 func searchPage[T any](ctx context.Context, c *Client, url string, body []byte, call call) (models.SearchDocumentsResult[T], error) {
 	var page models.SearchDocumentsResult[T]
+	call.measured = c.telemetry.begin(ctx, measureSearch)
 	resp, err := c.postQuery(ctx, url, body, &page, call, http.StatusOK, http.StatusPartialContent)
+	call.measured.end(ctx, len(page.Results), err)
 	if err != nil {
 		return models.SearchDocumentsResult[T]{}, err
 	}

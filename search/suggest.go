@@ -54,7 +54,9 @@ func Suggest[T any](ctx context.Context, c *Client, text, suggester string, opts
 	if err != nil {
 		return result, call.wrap(err)
 	}
+	call.measured = c.telemetry.begin(ctx, measureSuggest)
 	resp, err := c.postQuery(ctx, c.conn.url(c.docs+"/search.post.suggest"), body, &result, call, http.StatusOK)
+	call.measured.end(ctx, len(result.Results), err)
 	if err != nil {
 		return models.SuggestDocumentsResult[T]{}, err
 	}

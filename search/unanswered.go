@@ -179,19 +179,24 @@ func (t trouble) hint(root string, changes bool) string {
 }
 
 // attempts remembers of a request why its last attempt failed that did not end
-// with its context.
-type attempts struct{ failed error }
+// with its context, and who measures it.
+type attempts struct {
+	failed   error
+	measured *measurement // of which these are the attempts, nil if it is not measured
+}
 
 // attemptMemory is the pipeline policy that writes it. When the context ends
 // between two attempts azcore reports just that, which explains nothing.
 type attemptMemory struct{}
 
 func (attemptMemory) Do(req *policy.Request) (*http.Response, error) {
-	resp, err := req.Next()
 	var made *attempts
 	if !req.OperationValue(&made) {
-		return resp, err
+		return req.Next()
 	}
+	made.measured.attempt(req.Raw().Context())
+	resp, err := req.Next()
+	made.measured.attempted(resp, err)
 	switch {
 	case err != nil && !ended(err):
 		made.failed = err

@@ -66,7 +66,7 @@ var Rules = []Rule{
 	{Folder: "retry", May: []string{backoff}, Never: []string{azure}},
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
-	{Folder: "search", May: []string{"./models/...", "./retry", "./internal/wire", azcore}, Never: []string{stemmers}},
+	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", azcore}, otelAPI...), Never: []string{stemmers}},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	// Where the emulator and the client meet, for tests: in the emulator the client could
 	// not be judged by something that does not depend on it, and whoever uses another
