@@ -107,5 +107,5 @@ func (a *adding[T]) fail(key string, err error) error {
 	if before := a.finish(); before != nil {
 		return before
 	}
-	return newAddError(a.accepted, key, err)
+	return a.s.refusal(a.accepted, key, err)
 }

@@ -54,19 +54,21 @@ func newGate(h Hold, contain func(handler string)) *gate {
 	return &gate{breaker: h.Breaker, service: h.Service, contain: contain}
 }
 
-// subscribe has wake called when either breaker changes, until cancel.
-func (g *gate) subscribe(wake func()) (cancel func()) {
+// subscribe has changed called when the breaker of the index changes, and wake when either
+// does, until cancel.
+func (g *gate) subscribe(changed func(breaker.Change), wake func()) (cancel func()) {
 	if g == nil {
 		return func() {}
 	}
-	cancel = g.breaker.Subscribe(func(breaker.Change) { wake() })
-	if g.service == nil {
-		return cancel
+	woken := func(breaker.Change) { wake() }
+	cancels := []func(){g.breaker.Subscribe(changed), g.breaker.Subscribe(woken)}
+	if g.service != nil {
+		cancels = append(cancels, g.service.Subscribe(woken))
 	}
-	index, service := cancel, g.service.Subscribe(func(breaker.Change) { wake() })
 	return func() {
-		index()
-		service()
+		for _, c := range cancels {
+			c()
+		}
 	}
 }
 

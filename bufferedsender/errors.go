@@ -102,14 +102,16 @@ func (e *AddError) Continue(ctx context.Context) (accepted int, err error) {
 // the call.
 type unfitError struct{ error }
 
-// unfit returns err with the mark, which newAddError takes off.
+// unfit returns err with the mark, which refusal takes off.
 func unfit(err error) error { return unfitError{err} }
 
-// newAddError returns the error of a call that has accepted n documents.
-func newAddError(n int, key string, err error) *AddError {
+// refusal returns the error of a call that has accepted n documents and refuses the
+// next, and counts the document if it is the reason.
+func (s *BufferedSender[T]) refusal(n int, key string, err error) *AddError {
 	e := &AddError{Accepted: n, Key: key, Err: err}
 	if marked, ok := err.(unfitError); ok { //nolint:errorlint // it is never wrapped
 		e.Err, e.document = marked.error, true
+		s.observer.rejected(e.Err)
 	}
 	return e
 }

@@ -58,7 +58,7 @@ func (f *feed[T]) appendKeys(ctx context.Context, changed []string) error {
 			}
 		}
 		if at += len(c.records); bad != nil {
-			return newAddError(at, changed[at], unfit(bad))
+			return f.s.refusal(at, changed[at], unfit(bad))
 		}
 	}
 	return nil

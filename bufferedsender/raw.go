@@ -150,7 +150,7 @@ func (s *BufferedSender[T]) addHeld(ctx context.Context, h *publisher.Hold[paylo
 	add := rawAdder[T](actions)
 	for i := range actions {
 		if key, err := add(ctx, c, i); err != nil {
-			return newAddError(0, key, err)
+			return s.refusal(0, key, err)
 		}
 	}
 	c.cut()

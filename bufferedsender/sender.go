@@ -8,6 +8,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -139,7 +140,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		s.observer.onHeld = s.held.send
 	}
 	s.observer.start(s.publisher.HookContext)
-	s.unsubscribe = s.gate.subscribe(s.publisher.Wake)
+	s.unsubscribe = s.gate.subscribe(s.observer.breakerChanged, s.publisher.Wake)
 	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, hold.Breaker); err != nil {
 		s.unsubscribe()
 		return nil, fmt.Errorf("bufferedsender: %w", err)
@@ -326,6 +327,13 @@ func (o *IndexSeqOptions) leaveOut(err error) error {
 // it returns; Async.Flush waits for them.
 func (s *BufferedSender[T]) Flush(ctx context.Context, _ *FlushOptions) error {
 	ctx = orBackground(ctx)
+	began := time.Now()
+	err := s.flush(ctx)
+	s.observer.drained(ctx, began, err)
+	return err
+}
+
+func (s *BufferedSender[T]) flush(ctx context.Context) error {
 	if s.feed == nil || s.publisher.InsideHook(ctx) || s.publisher.Closing() {
 		return s.translateClose(s.publisher.Flush(ctx))
 	}

@@ -2,6 +2,7 @@ package bufferedsender
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -147,6 +148,7 @@ func (t *telemetry) tellTotals() publisher.Stats {
 	t.itemsThrottled.Add(ctx, int64(now.Throttled-before.Throttled), t.base)
 	t.batchSplits.Add(ctx, int64(now.Splits-before.Splits), t.base)
 	t.flushes.Add(ctx, int64(now.Flushes-before.Flushes), t.base)
+	t.producersWaits.Add(ctx, int64(now.Waits-before.Waits), t.base)
 	t.callbackPanics.Add(ctx, 0, t.base)
 	return now
 }
@@ -273,7 +275,12 @@ func (t *telemetry) healthChanged(to events.HealthState) {
 }
 
 func healthAttribute(s events.HealthState) attribute.KeyValue {
-	return attribute.String("azsearch.health", strings.NewReplacer(" ", "_", "-", "_").Replace(s.String()))
+	return attribute.String("azsearch.health", spelled(s))
+}
+
+// spelled is a state as the value of an attribute.
+func spelled(state fmt.Stringer) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(state.String())
 }
 
 // deadLetters counts letters that were written, or could not be.

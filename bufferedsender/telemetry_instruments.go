@@ -17,13 +17,15 @@ type instruments struct {
 	throttleDelay          metric.Float64Histogram
 	// Histograms of actions.
 	waitDuration, settleDuration metric.Float64Histogram
+	// Of calls of Flush.
+	drainDuration metric.Float64Histogram
 
 	// Totals that snapshots tell.
 	itemsAdded, itemsFolded, itemsSuperseded, itemsPurged, itemsThrottled metric.Int64Counter
-	batchSplits, flushes                                                  metric.Int64Counter
+	batchSplits, flushes, producersWaits                                  metric.Int64Counter
 	// Totals that are counted as things happen, because they have attributes.
-	itemsSettled, itemsRetried             metric.Int64Counter
-	letters, callbackPanics, healthChanges metric.Int64Counter
+	itemsSettled, itemsRetried, itemsRejected              metric.Int64Counter
+	letters, callbackPanics, healthChanges, breakerChanges metric.Int64Counter
 
 	// Levels that can be added up over the senders of an index.
 	queueItems, queueBytes, queueCapacity, queueCapacityBytes metric.Int64ObservableUpDownCounter
@@ -78,9 +80,11 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		throttleDelay:     m.seconds("azsearch.sender.throttle.delay", delaySeconds, "How long all sending was held after throttling or a broken connection."),
 		waitDuration:      m.seconds("azsearch.sender.item.wait.duration", actionSeconds, "Time from acceptance to the first request."),
 		settleDuration:    m.seconds("azsearch.sender.item.settle.duration", actionSeconds, "Time from acceptance to the outcome."),
+		drainDuration:     m.seconds("azsearch.sender.drain.duration", actionSeconds, "Duration of calls of Flush, by how they ended."),
 
 		itemsAdded:      m.counter("azsearch.sender.items.added", "{item}", "Actions accepted."),
 		itemsSettled:    m.counter("azsearch.sender.items.settled", "{item}", "Actions settled, by outcome, status and type of action."),
+		itemsRejected:   m.counter("azsearch.sender.items.rejected", "{item}", "Actions that adding calls refused for what is in them, by why."),
 		itemsRetried:    m.counter("azsearch.sender.items.retried", "{item}", "Actions put back to be sent again, by the status that caused it."),
 		itemsThrottled:  m.counter("azsearch.sender.items.throttled", "{item}", "Actions refused with status 503 inside a reply."),
 		itemsFolded:     m.counter("azsearch.sender.items.folded", "{item}", "Actions that travelled as part of another of their key."),
@@ -88,9 +92,11 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		itemsPurged:     m.counter("azsearch.sender.items.purged", "{item}", "Actions given up to make room; they are settled as failed."),
 		batchSplits:     m.counter("azsearch.sender.batch.splits", "{request}", "Requests refused as a whole and sent again in parts."),
 		flushes:         m.counter("azsearch.sender.flushes", "{flush}", "Calls of Flush, and times that the interval was up."),
+		producersWaits:  m.counter("azsearch.sender.producers.waits", "{wait}", "Times that an adding call began to wait for room."),
 		letters:         m.counter("azsearch.sender.dead_letters", "{item}", "Actions handed to the dead letters, by whether they were taken."),
 		callbackPanics:  m.counter("azsearch.sender.callback.panics", "{panic}", "Panics recovered in handlers."),
 		healthChanges:   m.counter("azsearch.sender.health.changes", "{change}", "Changes of the condition of the sender, by the new one."),
+		breakerChanges:  m.counter("azsearch.sender.breaker.changes", "{change}", "Changes of the circuit breaker, by the new state."),
 
 		queueItems:         m.level("azsearch.sender.queue.items", "{item}", "Actions accepted and not settled."),
 		queueBytes:         m.level("azsearch.sender.queue.bytes", "By", "Size of the actions accepted and not settled."),

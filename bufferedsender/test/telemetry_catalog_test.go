@@ -171,7 +171,7 @@ func TestManualNamesTheMetricsOfASender(t *testing.T) {
 func TestManualNamesTheValuesOfAttributes(t *testing.T) {
 	raw, err := os.ReadFile("../TELEMETRY.md")
 	require.NoError(t, err)
-	values := []string{"completed", "failed", "unsent", "written", "lost", "connection", "timeout", "cancelled", "abandoned", "malformed_reply", "panic"}
+	values := []string{"completed", "failed", "unsent", "written", "lost", "connection", "timeout", "cancelled", "abandoned", "malformed_reply", "panic", "ok", "invalid_key", "too_large", "not_encodable"}
 	for state := events.HealthStateHealthy; state <= events.HealthStateClosed; state++ {
 		values = append(values, strings.NewReplacer(" ", "_", "-", "_").Replace(state.String()))
 	}
@@ -183,6 +183,7 @@ func TestManualNamesTheValuesOfAttributes(t *testing.T) {
 	}
 	for state := breaker.Closed; state <= breaker.Disabled; state++ {
 		assert.Contains(t, string(raw), fmt.Sprintf("%d %s", state, state))
+		assert.Contains(t, string(raw), "`"+strings.ReplaceAll(state.String(), "-", "_")+"`")
 	}
 }
 

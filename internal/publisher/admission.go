@@ -107,6 +107,7 @@ type Stats struct {
 
 	Requests, Retries, Splits, Pauses uint64
 	Flushes                           uint64 // calls of Flush, and firings of the timer
+	Waits                             uint64 // times that a call began to wait for room, encoded or not
 	BytesSent                         uint64
 	Purged, Withdrawn                 uint64 // of Failed
 	Folded, Superseded                uint64 // items that did not travel by themselves
@@ -237,10 +238,22 @@ func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
 	if p.InsideHook(ctx) {
 		return
 	}
+	p.admission.waited(call.ended)
 	select {
 	case <-call.ended:
 	case <-ctx.Done():
 		err = p.WaitError(ctx)
+	}
+}
+
+// waited counts a call that waits, unless it has ended already.
+func (a *admission[V]) waited(ended <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-ended:
+	default:
+		a.stats.Waits++
 	}
 }
 

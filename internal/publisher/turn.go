@@ -55,6 +55,7 @@ func (p *Publisher[V, R]) Turn(ctx context.Context) error {
 		p.leaveTurn(turn, true)
 		return nil
 	}
+	a.waited(turn)
 	select {
 	case <-turn:
 		return nil

@@ -59,9 +59,9 @@ type series struct {
 	labels     map[string]bool
 }
 
-// prometheusSeries are all that a sender makes: the instruments that New
-// registers, with the attributes that TELEMETRY.md promises, which the tests of
-// bufferedsender compare with what is recorded.
+// prometheusSeries are all that a sender and a client make: the instruments that they
+// register, with the attributes that their TELEMETRY.md promise, which the tests of
+// the two packages compare with what is recorded.
 func prometheusSeries(t *testing.T) map[string]series {
 	t.Helper()
 	attributes := attributesOfTheManual(t)
@@ -222,13 +222,17 @@ func TestNamesAreThoseOfPrometheus(t *testing.T) {
 	}
 }
 
-// attributesOfTheManual reads the table of TELEMETRY.md.
+// attributesOfTheManual reads the tables of both TELEMETRY.md.
 func attributesOfTheManual(t *testing.T) map[string][]string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "bufferedsender", "TELEMETRY.md"))
-	require.NoError(t, err)
+	var manuals []byte
+	for _, folder := range []string{"bufferedsender", "search"} {
+		raw, err := os.ReadFile(filepath.Join("..", "..", folder, "TELEMETRY.md"))
+		require.NoError(t, err)
+		manuals = append(manuals, raw...)
+	}
 	all := map[string][]string{}
-	for line := range strings.Lines(string(raw)) {
+	for line := range strings.Lines(string(manuals)) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") && len(cells) == 7 {
 			unquoted := strings.ReplaceAll(cells[4], "`", "")
 			all[strings.Trim(cells[1], " `")] = strings.Fields(unquoted)
@@ -237,15 +241,15 @@ func attributesOfTheManual(t *testing.T) map[string][]string {
 	return all
 }
 
-// instrument is one that a sender has registered.
+// instrument is one that is registered.
 type instrument struct{ name, kind, unit string }
 
-// registered returns the instruments of a sender.
+// registered returns the instruments of a sender and of its client.
 func registered(t *testing.T) []instrument {
 	t.Helper()
-	client, err := search.NewClientWithKey("https://example.search.windows.net", "readings", azcore.NewKeyCredential("key"), nil)
-	require.NoError(t, err)
 	meters := &registry{}
+	client, err := search.NewClientWithKey("https://example.search.windows.net", "readings", azcore.NewKeyCredential("key"), &search.ClientOptions{MeterProvider: meters})
+	require.NoError(t, err)
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Reading]{MeterProvider: meters})
 	require.NoError(t, err)
 	require.NoError(t, sender.Close(t.Context()))

@@ -38,7 +38,7 @@ type sender = bufferedsender.BufferedSender[Reading]
 // short, so that the story is.
 func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*searchtest.Server, *sender, error) {
 	service := searchtest.NewServer(&searchtest.Options{Latency: 5 * time.Millisecond})
-	opts := &search.ClientOptions{}
+	opts := &search.ClientOptions{MeterProvider: meters}
 	opts.Transport = service
 	indexes, err := search.NewIndexClientWithKey(service.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
 	if err != nil {

@@ -1,0 +1,76 @@
+package bufferedsender
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// What is in this file is recorded on the goroutines of callers, and of whoever changes
+// the breaker. A meter that panics there is contained like on the publisher goroutine.
+
+// drained records a call of Flush.
+func (o *observer[T]) drained(ctx context.Context, began time.Time, err error) {
+	o.guard("MeterProvider", func() { o.telemetry.drained(ctx, began, err) })
+}
+
+// rejected counts an action that was refused for what is in it.
+func (o *observer[T]) rejected(err error) {
+	o.guard("MeterProvider", func() { o.telemetry.rejected(err) })
+}
+
+// breakerChanged counts changes of the breaker.
+func (o *observer[T]) breakerChanged(c breaker.Change) {
+	if c.From != c.To { // else only a probe has ended
+		o.guard("MeterProvider", func() { o.telemetry.breakerChanged(c.To) })
+	}
+}
+
+func (t *telemetry) drained(ctx context.Context, began time.Time, err error) {
+	if errors.Is(err, ErrInCallback) || !t.drainDuration.Enabled(ctx) {
+		return // it has waited for nothing
+	}
+	outcome := attribute.String("azsearch.drain.outcome", drainOutcome(ctx, err))
+	t.drainDuration.Record(ctx, time.Since(began).Seconds(), t.with(outcome))
+}
+
+// drainOutcome names how a Flush has ended. One whose context has ended may still have
+// been given what it waited for.
+func drainOutcome(ctx context.Context, err error) string {
+	flush, closed := (*FlushError)(nil), (*CloseError)(nil)
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &flush), errors.As(err, &closed):
+		return "failed"
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "timeout"
+	case ctx.Err() != nil:
+		return "cancelled"
+	}
+	return "failed" // the queue does not answer, or nobody sends what is in it
+}
+
+func (t *telemetry) rejected(err error) {
+	t.itemsRejected.Add(context.Background(), 1, t.with(attribute.String("error.type", rejection(err))))
+}
+
+// rejection names with few values why a document is refused.
+func rejection(err error) string {
+	key := (*keys.InvalidKeyError)(nil)
+	switch {
+	case errors.Is(err, ErrDocumentTooLarge):
+		return "too_large"
+	case errors.As(err, &key):
+		return "invalid_key"
+	}
+	return "not_encodable" // nor is a patch that is nil, or a type of action that there is not
+}
+
+func (t *telemetry) breakerChanged(to breaker.State) {
+	t.breakerChanges.Add(context.Background(), 1, t.with(attribute.String("azsearch.breaker.state", spelled(to))))
+}
