@@ -1,0 +1,164 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// What worker pools of other systems were found wanting in: a worker that crashes, and what becomes of the others.
+
+// deaths are the ways in which work does not return.
+var deaths = map[string]func(){"panic": func() { panic("crash") }, "Goexit": runtime.Goexit}
+
+// works does a job in a goroutine of its own, and returns how it has ended: nil, a *PanicError, or died.
+func works(m *Member, c Class, takes time.Duration, death func()) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		err := errDied
+		defer func() { ended <- err }()
+		err = m.Do(context.Background(), c, func(context.Context) error {
+			time.Sleep(takes)
+			if death != nil {
+				death()
+			}
+			return nil
+		})
+	}()
+	return ended
+}
+
+// errDied is the end of a goroutine that Do has not returned to.
+var errDied = errors.New("died")
+
+// survived checks that a job has ended in the way that was chosen.
+func survived(t require.TestingT, err error, death string) {
+	crash := (*PanicError)(nil)
+	switch death {
+	case "":
+		require.NoError(t, err)
+	case "panic":
+		require.ErrorAs(t, err, &crash)
+	default:
+		require.ErrorIs(t, err, errDied)
+	}
+}
+
+// The only worker crashes, with others in line and with none: whoever comes then is served at once, and so are those
+// in line. (In the pool of Riak nothing was dequeued any more when a worker had crashed and the queue was empty.)
+func TestACrashedLastWorkerIsReplaced(t *testing.T) {
+	for name, death := range deaths {
+		for _, waiting := range []int{0, 1, 5} {
+			t.Run(fmt.Sprint(name, " with ", waiting, " in line"), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p := newPool(t, slots(1, 1))
+					m := join(t, p, "m")
+					crashed := works(m, BestEffort, time.Second, death)
+					synctest.Wait()
+					var line []<-chan error
+					for range waiting {
+						line = append(line, works(m, BestEffort, time.Second, nil))
+					}
+					synctest.Wait()
+					survived(t, <-crashed, name)
+					began := time.Now()
+					for _, ended := range line {
+						require.NoError(t, <-ended)
+					}
+					require.Equal(t, time.Duration(waiting)*time.Second, time.Since(began))
+					require.NoError(t, <-works(m, BestEffort, time.Second, nil))
+					require.Equal(t, time.Duration(waiting+1)*time.Second, time.Since(began), "it does not wait for anything")
+					c := p.Stats().Classes[BestEffort]
+					require.Equal(t, []int{0, 0}, []int{c.Waiting, c.InUse})
+				})
+			})
+		}
+	}
+}
+
+// Of ten jobs of each of three workers every other one crashes, in a class of one slot, in one of five, and in
+// Expedited: each gets its own end, and all together need no longer than the slots allow.
+func TestHalfOfTheWorkCrashesAndTheOtherHalfIsDone(t *testing.T) {
+	for class, size := range map[Class]int{BestEffort: 1, Assured1: 5, Expedited: 3} {
+		for name, death := range deaths {
+			t.Run(fmt.Sprint(class, " ", name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					o := slots(3, 5)
+					for c := Assured1; c <= BestEffort; c++ {
+						o.Sizes[c] = 5
+					}
+					o.Sizes[BestEffort] = 1
+					p := newPool(t, o)
+					began := time.Now()
+					var all sync.WaitGroup
+					for worker := range 3 {
+						m := join(t, p, fmt.Sprint(worker))
+						for job := range 10 {
+							dies := ""
+							if job%2 == 1 {
+								dies = name
+							}
+							all.Go(func() {
+								var how func()
+								if dies != "" {
+									how = death
+								}
+								survived(t, <-works(m, class, time.Second, how), dies)
+							})
+						}
+					}
+					all.Wait()
+					require.Equal(t, time.Duration(30/size)*time.Second, time.Since(began))
+					c := p.Stats().Classes[class]
+					require.Equal(t, []int64{30, 30}, []int64{c.Granted, c.Ended})
+					require.Equal(t, 30*time.Second, c.WorkTime)
+				})
+			})
+		}
+	}
+}
+
+// Any list of jobs, some of which crash, for a pool of any size: each has one end, and the pool is as new.
+func TestAnyWorkWithCrashesInAnyPoolEnds(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		o := slots(rapid.IntRange(1, 3).Draw(r, "expedited"), rapid.IntRange(1, 4).Draw(r, "shared"))
+		o.Strategy = rapid.SampledFrom([]Strategy{Classes, Single, None}).Draw(r, "strategy")
+		type job struct {
+			class Class
+			takes time.Duration
+			dies  string
+		}
+		jobs := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) job {
+			return job{
+				Class(rapid.IntRange(0, classes-1).Draw(r, "class")), time.Duration(rapid.IntRange(0, 3).Draw(r, "takes")) * time.Second,
+				rapid.SampledFrom([]string{"", "", "panic", "Goexit"}).Draw(r, "dies"),
+			}
+		}), 0, 30).Draw(r, "jobs")
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, o)
+			m := join(t, p, "m")
+			var ends []<-chan error
+			for _, j := range jobs {
+				ends = append(ends, works(m, j.class, j.takes, deaths[j.dies]))
+			}
+			for i, ended := range ends {
+				survived(t, <-ended, jobs[i].dies)
+			}
+			var granted, ended int64
+			for _, c := range p.Stats().Classes {
+				granted, ended = granted+c.Granted, ended+c.Ended
+				require.Equal(t, []int{0, 0}, []int{c.Waiting, c.InUse})
+			}
+			require.Equal(t, []int64{int64(len(jobs)), int64(len(jobs))}, []int64{granted, ended})
+			require.NoError(t, p.Shutdown(t.Context()))
+		})
+	})
+}
