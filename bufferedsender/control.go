@@ -49,7 +49,11 @@ func (s *BufferedSender[T]) FlushKeys(ctx context.Context, keys ...string) error
 	if len(keys) == 0 {
 		return nil
 	}
-	return s.holdKeys(orBackground(ctx), keys, func(context.Context, func(...models.RawAction) error) error { return nil })
+	ctx = orBackground(ctx)
+	began := time.Now()
+	err := s.holdKeys(ctx, keys, func(context.Context, func(...models.RawAction) error) error { return nil })
+	s.observer.drained(ctx, began, err)
+	return err
 }
 
 // Limits returns the limits in force, which Options.Tuning may narrow.
