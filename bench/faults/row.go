@@ -45,7 +45,8 @@ type row struct {
 	service serviceConfig
 	phases  []phase
 	options func(*bufferedsender.Options[document])
-	letters bool // give the sender dead letters, and see that they are what it gave up
+	beside  map[string]neighbour // other indexes of the fleet that the sender is in; nil: it is in none
+	letters bool                 // give the sender dead letters, and see that they are what it gave up
 
 	// closeAt closes the sender at that time, within closeIn, instead of when
 	// all is done.

@@ -91,7 +91,13 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 		opts.DeadLetters = x.letters
 	}
 	watch := newWatch()
-	if x.sender, err = bufferedsender.New(indexer, opts); err != nil {
+	var others *block
+	if r.beside != nil {
+		x.sender, others, err = moveIn(&r, s, indexer, opts)
+	} else {
+		x.sender, err = bufferedsender.New(indexer, opts)
+	}
+	if err != nil {
 		return nil, err
 	}
 	x.started = time.Now()
@@ -103,6 +109,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 	took := time.Since(x.started)
 	stopPhases()
 	stopWatching()
+	neighboursMet := others.moveOut()
 
 	testimony, err := service.testimony(ctx)
 	if err != nil {
@@ -116,6 +123,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 		Seconds: took.Seconds(), Met: c.met, Failures: x.ledger.failures, Examples: x.ledger.examples, Problems: x.problems,
 	}
 	maps.Copy(res.Met, x.ledger.met)
+	maps.Copy(res.Met, neighboursMet)
 	for _, req := range testimony.Requests {
 		res.Met["fault"] += btoi(req.Fault)
 	}

@@ -18,12 +18,17 @@ func (s setting) shorten(o *bufferedsender.Options[document]) error {
 	o.RequestTimeout = s.span(bufferedsender.DefaultRequestTimeout)
 	o.UnknownWait = s.span(bufferedsender.DefaultUnknownWait)
 	o.Retry = retry.Options{Delay: s.span(retry.DefaultDelay), MaxDelay: s.span(retry.DefaultMaxDelay)}
-	b, err := breaker.New(&breaker.Options{
+	b, err := breaker.New(s.breaker())
+	o.Outage = bufferedsender.Hold{Breaker: b}
+	return err
+}
+
+// breaker returns the default options of a breaker with their times scaled.
+func (s setting) breaker() *breaker.Options {
+	return &breaker.Options{
 		Window:        s.span(breaker.DefaultWindow),
 		OpenFor:       s.span(breaker.DefaultOpenFor),
 		MaxOpenFor:    s.span(breaker.DefaultMaxOpenFor),
 		MaxRetryAfter: s.span(breaker.DefaultMaxRetryAfter),
-	})
-	o.Outage = bufferedsender.Hold{Breaker: b}
-	return err
+	}
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// neighbours are rows in which the sender is one of a fleet, and it is others that are in
+// trouble, or take all they can get.
+func neighbours(setting) []row {
+	sick := map[string]neighbour{
+		"hangs":     {answer: hang},
+		"fails":     {answer: always(503)},
+		"forbidden": {answer: always(403)},
+		"gone":      {answer: always(404)},
+	}
+	backfill := map[string]neighbour{}
+	for i := range 4 {
+		backfill[fmt.Sprint("backfill", i)] = neighbour{class: pool.BestEffort, answer: slowly}
+	}
+	return []row{
+		{
+			name: "fleet-sick", what: "four other indexes of a fleet with two slots hang, or answer 503, 403, 404; all are fed as fast as they take it", spread: 4 * time.Second,
+			beside: sick, needs: map[string]int{"neighbours held": 2},
+		},
+		{
+			name: "fleet-backfill", what: "four other indexes of a fleet are filled in BestEffort, as fast as they take it", spread: 4 * time.Second,
+			beside: backfill, needs: map[string]int{"neighbours' requests": 20},
+		},
+	}
+}
+
+// neighbour is another index of the fleet.
+type neighbour struct {
+	class  pool.Class
+	answer func(ctx context.Context, keys []string) (models.IndexDocumentsResult, error)
+}
+
+// hang answers when nobody waits any more.
+func hang(ctx context.Context, _ []string) (models.IndexDocumentsResult, error) {
+	<-ctx.Done()
+	return models.IndexDocumentsResult{}, ctx.Err()
+}
+
+// statusError is a reply that is no result.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
+
+// HTTPStatus returns the status.
+func (e statusError) HTTPStatus() int { return int(e) }
+
+func always(status int) func(context.Context, []string) (models.IndexDocumentsResult, error) {
+	return func(context.Context, []string) (models.IndexDocumentsResult, error) {
+		return models.IndexDocumentsResult{}, statusError(status)
+	}
+}
+
+// slowly accepts everything, after 20 ms.
+func slowly(ctx context.Context, keys []string) (models.IndexDocumentsResult, error) {
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-ctx.Done():
+		return models.IndexDocumentsResult{}, ctx.Err()
+	}
+	result := models.IndexDocumentsResult{StatusCode: 200}
+	for _, key := range keys {
+		result.Results = append(result.Results, models.IndexingResult{Key: key, Succeeded: true, StatusCode: 200})
+	}
+	return result, nil
+}
+
+// IndexDocumentsRaw implements bufferedsender.Indexer.
+func (n neighbour) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return models.IndexDocumentsResult{}, err
+	}
+	var keys []string
+	const before, after = `"key":"`, `"`
+	for _, part := range bytes.Split(raw, []byte(before))[1:] {
+		key, _, _ := bytes.Cut(part, []byte(after))
+		keys = append(keys, string(key))
+	}
+	return n.answer(ctx, keys)
+}
+
+// keyed is a document of a neighbour.
+type keyed struct {
+	Key  string `json:"key" search:"key"`
+	Text string `json:"text"`
+}
+
+// block is the sender of a row in a fleet, with its neighbours.
+type block struct {
+	fleet *fleet.Fleet
+	all   []*bufferedsender.BufferedSender[keyed]
+	stop  context.CancelFunc
+	feeds sync.WaitGroup
+}
+
+// moveIn makes the sender of a row in a fleet of two slots for each side, which keeps a quarter of what a sender would by itself.
+func moveIn(r *row, s setting, indexer bufferedsender.Indexer, opts *bufferedsender.Options[document]) (*bufferedsender.BufferedSender[document], *block, error) {
+	service := fleet.From(func(index string) (bufferedsender.Indexer, error) {
+		if index == indexName {
+			return indexer, nil
+		}
+		return r.beside[index], nil
+	}, nil)
+	opts.Outage = nil // the fleet has the breakers
+	f, err := fleet.New(service, &fleet.Options{
+		Breaker: s.breaker(), Logger: opts.Logger,
+		Pool: &pool.Options{Settings: pool.Settings{Expedited: 2, Shared: 2, BufferedActions: bufferedsender.DefaultMaxBufferedActions / 4}},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b := &block{fleet: f, stop: cancel}
+	for name, n := range r.beside {
+		one, err := fleet.Sender(f, name, &bufferedsender.Options[keyed]{
+			Class: n.class, AutoFlushInterval: opts.AutoFlushInterval, RequestTimeout: opts.RequestTimeout, Retry: opts.Retry,
+			Handlers: events.Handlers[keyed]{ActionSent: func(context.Context, *events.ActionSent[keyed]) {}},
+		})
+		if err != nil {
+			b.moveOut()
+			return nil, nil, err
+		}
+		b.all = append(b.all, one)
+		b.feeds.Go(func() {
+			for i := 0; one.UploadDocuments(ctx, keyed{Key: fmt.Sprint(i), Text: name}) == nil; i++ {
+			}
+		})
+	}
+	sender, err := fleet.Sender(f, indexName, opts)
+	if err != nil {
+		b.moveOut()
+		return nil, nil, err
+	}
+	return sender, b, nil
+}
+
+// moveOut ends the neighbours, and notes what they have met.
+func (b *block) moveOut() (met map[string]int) {
+	met = map[string]int{}
+	if b == nil {
+		return met
+	}
+	for _, one := range b.all {
+		if one.Health().State == events.HealthStateCircuitOpen || one.Health().State == events.HealthStateHalfOpen {
+			met["neighbours held"]++
+		}
+		met["neighbours' requests"] += int(one.Stats().Requests)
+	}
+	b.stop()
+	b.feeds.Wait()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // what they have is of no use
+	_ = b.fleet.Close(ctx)
+	return met
+}
