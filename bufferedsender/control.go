@@ -67,6 +67,10 @@ func (s *BufferedSender[T]) Limits() Limits { return limitsOf(s.publisher.Limits
 func (s *BufferedSender[T]) SetLimits(l Limits) (old Limits, err error) {
 	before, err := s.publisher.SetLimits(func(p publisher.Limits) (publisher.Limits, error) {
 		limits := limitsOf(p)
+		if limits.MinBatchActions == limits.MaxBatchActions && l.MaxBatchActions > 0 { // a full batch, however large that is
+			set(&limits.MinBatchActions, l.MaxBatchActions)
+		}
+		set(&limits.MinBatchActions, l.MinBatchActions)
 		set(&limits.MaxBatchActions, l.MaxBatchActions)
 		set(&limits.MaxBatchBytes, l.MaxBatchBytes)
 		set(&limits.MaxInFlight, l.MaxInFlight)
@@ -99,12 +103,21 @@ func (l Limits) validate() error {
 			errs = append(errs, fmt.Errorf("%s is %d: use a number from %d to %d%s", name, v, low, high, why))
 		}
 	}
+	between("MinBatchActions", int64(l.MinBatchActions), 1, math.MaxInt32, "")
 	between("MaxBatchActions", int64(l.MaxBatchActions), 1, ServiceMaxBatchActions, ", the most that the service takes")
 	between("MaxBatchBytes", int64(l.MaxBatchBytes), int64(smallestBatch), math.MaxInt, "; no document fits into less")
 	between("MaxInFlight", int64(l.MaxInFlight), 1, maxInFlight, "")
 	between("MaxBufferedActions", int64(l.MaxBufferedActions), 1, math.MaxInt32, "")
 	between("MaxBufferedBytes", l.MaxBufferedBytes, 1, math.MaxInt64, "")
-	return errors.Join(errs...)
+	return errors.Join(append(errs, l.checkMin())...)
+}
+
+// checkMin compares MinBatchActions with what there is room for in a batch.
+func (l Limits) checkMin() error {
+	if l.MinBatchActions > l.MaxBatchActions && l.MaxBatchActions > 0 {
+		return fmt.Errorf("MinBatchActions is %d: use at most MaxBatchActions, which is %d", l.MinBatchActions, l.MaxBatchActions)
+	}
+	return nil
 }
 
 // largestBody is the size of a request with one document at the most.
@@ -112,14 +125,14 @@ func (l Limits) largestBody() int { return int(min(int64(l.MaxBatchBytes), l.Max
 
 func (l Limits) forPublisher() publisher.Limits {
 	return publisher.Limits{
-		BatchItems: l.MaxBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
+		BatchItems: l.MaxBatchActions, Enough: l.MinBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
 		Items: l.MaxBufferedActions, Bytes: l.MaxBufferedBytes,
 	}
 }
 
 func limitsOf(p publisher.Limits) Limits {
 	return Limits{
-		MaxBatchActions: p.BatchItems, MaxBatchBytes: p.BatchBytes, MaxInFlight: p.InFlight,
+		MinBatchActions: p.Enough, MaxBatchActions: p.BatchItems, MaxBatchBytes: p.BatchBytes, MaxInFlight: p.InFlight,
 		MaxBufferedActions: p.Items, MaxBufferedBytes: p.Bytes,
 	}
 }

@@ -171,6 +171,15 @@ type Documents[T any] struct {
 
 // Limits bound what a sender sends and keeps. Negative numbers are refused.
 type Limits struct {
+	// MinBatchActions is from how many waiting actions on a batch is sent without waiting
+	// for AutoFlushInterval, when there is a request to be had (MaxInFlight): it takes
+	// what waits then, up to MaxBatchActions. So a small number makes documents findable
+	// sooner, and batches as large as the service is slow. A batch that is full by
+	// MaxBatchBytes waits for nothing. Defaults to MaxBatchActions: a full batch; while the
+	// two are equal SetLimits of MaxBatchActions changes both. At most MaxBatchActions, and
+	// where Options.Tuning makes batches smaller, that is enough. With DisableAutoFlush it
+	// has no effect.
+	MinBatchActions int
 	// MaxBatchActions is how many actions a request holds at the most. Defaults
 	// to 1000; at most 32000.
 	MaxBatchActions int
@@ -240,11 +249,13 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	}
 	l := &c.Limits
 	l.MaxBatchActions = int(positive("MaxBatchActions", int64(l.MaxBatchActions), DefaultMaxBatchActions))
+	l.MinBatchActions = int(positive("MinBatchActions", int64(l.MinBatchActions), int64(l.MaxBatchActions)))
 	l.MaxBatchBytes = int(positive("MaxBatchBytes", int64(l.MaxBatchBytes), DefaultMaxBatchBytes))
 	l.MaxBufferedBytes = positive("MaxBufferedBytes", l.MaxBufferedBytes, max(DefaultMaxBufferedBytes, 4*int64(l.MaxBatchBytes)))
 	l.MaxInFlight = int(positive("MaxInFlight", int64(l.MaxInFlight), 1))
 	roomy := max(DefaultMaxBufferedActions, max(4, 2*l.MaxInFlight)*l.MaxBatchActions)
 	l.MaxBufferedActions = int(positive("MaxBufferedActions", int64(l.MaxBufferedActions), int64(roomy)))
+	errs = append(errs, l.checkMin())
 	if l.MaxInFlight > maxInFlight {
 		errs = append(errs, fmt.Errorf("MaxInFlight is %d: use at most %d", l.MaxInFlight, maxInFlight))
 	}
@@ -254,7 +265,7 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	if l.MaxBatchActions > ServiceMaxBatchActions {
 		errs = append(errs, fmt.Errorf("MaxBatchActions is %d: the service takes at most %d", l.MaxBatchActions, ServiceMaxBatchActions))
 	}
-	if len(errs) == 0 && l.MaxBatchBytes < smallestBatch {
+	if errors.Join(errs...) == nil && l.MaxBatchBytes < smallestBatch {
 		errs = append(errs, fmt.Errorf("MaxBatchBytes is %d: no document fits into less than %d", l.MaxBatchBytes, smallestBatch))
 	}
 	if err := c.Retry.Validate(); err != nil {

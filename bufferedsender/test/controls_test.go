@@ -151,7 +151,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 func TestSetLimitsReturnsTheOldOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}})
-		first := bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}
+		first := bufferedsender.Limits{MinBatchActions: 10, MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}
 		assert.Equal(t, first, r.Sender.Limits())
 		old, err := r.Sender.SetLimits(bufferedsender.Limits{MaxInFlight: 1})
 		require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestSetLimitsReturnsTheOldOnes(t *testing.T) {
 		old, err = r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 5, MaxBatchBytes: 5000, MaxBufferedActions: 50, MaxBufferedBytes: 50_000})
 		require.NoError(t, err)
 		assert.Equal(t, second, old)
-		assert.Equal(t, bufferedsender.Limits{MaxBatchActions: 5, MaxBatchBytes: 5000, MaxInFlight: 1, MaxBufferedActions: 50, MaxBufferedBytes: 50_000}, r.Sender.Limits())
+		assert.Equal(t, bufferedsender.Limits{MinBatchActions: 5, MaxBatchActions: 5, MaxBatchBytes: 5000, MaxInFlight: 1, MaxBufferedActions: 50, MaxBufferedBytes: 50_000}, r.Sender.Limits())
 		old, err = r.Sender.SetLimits(bufferedsender.Limits{})
 		require.NoError(t, err)
 		assert.Equal(t, r.Sender.Limits(), old)

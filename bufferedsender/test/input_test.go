@@ -340,14 +340,14 @@ func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, bufferedsender.Limits{
-		MaxBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchBytes: bufferedsender.DefaultMaxBatchBytes, MaxInFlight: 1,
+		MinBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchBytes: bufferedsender.DefaultMaxBatchBytes, MaxInFlight: 1,
 		MaxBufferedActions: bufferedsender.DefaultMaxBufferedActions, MaxBufferedBytes: bufferedsender.DefaultMaxBufferedBytes,
 	}, s.Limits())
 	require.NoError(t, s.Close(t.Context()))
 
 	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}})
 	require.NoError(t, err)
-	assert.Equal(t, bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}, s.Limits())
+	assert.Equal(t, bufferedsender.Limits{MinBatchActions: 11, MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}, s.Limits())
 	stats := s.Stats()
 	assert.Equal(t, 11, stats.BatchActionsLimit)
 	assert.Equal(t, 2222, stats.BatchBytesLimit)

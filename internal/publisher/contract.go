@@ -346,6 +346,9 @@ const (
 // Limits are the limits that can be changed while a publisher runs.
 type Limits struct {
 	BatchItems int
+	// Enough is from how many items on a batch is sent without waiting for more; 0 or
+	// more than BatchItems: for a full one.
+	Enough     int
 	BatchBytes int // envelope and commas included
 	InFlight   int
 	Items      int   // accepted and unsettled, high-water mark

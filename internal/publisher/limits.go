@@ -3,6 +3,7 @@ package publisher
 // batchLimits is how much one request may hold.
 type batchLimits struct {
 	actions  int
+	enough   int // actions, or fewer: from so many on it is worth a request
 	bytes    int
 	envelope int    // bytes around all actions
 	comma    int    // bytes between two actions

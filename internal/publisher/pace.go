@@ -159,6 +159,7 @@ func (l *loop[V, R]) limits() batchLimits {
 		envelope: c.Envelope, comma: c.Comma, newest: math.MaxUint64,
 		partActions: l.settings.limits.BatchItems, partBytes: l.settings.limits.BatchBytes,
 	}
+	limits.enough = atMost(l.settings.limits.Enough, limits.actions)
 	if !c.AutoFlush {
 		limits.newest = l.flushes.through // nobody has asked for more
 	}

@@ -214,9 +214,9 @@ func (p *pending[V]) retryWaits(class uint8) bool {
 	return p.classes[class].due.len() > 0 || p.duePart(class) >= 0 || p.dueGroup(class) != nil
 }
 
-// full reports whether what waits fills a batch.
+// full reports whether what waits fills a batch, or as much of one as is wanted.
 func (c *class) full(l batchLimits) bool {
-	return c.waiting >= l.actions || c.waiting > 0 && l.size(c.waiting, c.waitingBytes) >= l.bytes
+	return c.waiting >= l.enough || c.waiting > 0 && l.size(c.waiting, c.waitingBytes) >= l.bytes
 }
 
 // oldest returns the place of the sendable action that comes first of those that were

@@ -76,10 +76,10 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	case len(l.flights.inFlight) >= l.slots() && l.p.config.Slots == nil, l.wanted() && !l.slotless: // could not be sent now anyway
 	case l.pending.waiting() == 0: // the first one starts the timer
 		items = 1
-	default: // what a full batch lacks
+	default: // what a batch lacks to be sent
 		limits := l.limits()
 		for _, c := range l.pending.classes {
-			items = max(1, min(items, limits.actions-c.waiting))
+			items = max(1, min(items, limits.enough-c.waiting))
 			bytes = min(bytes, int64(limits.bytes-limits.size(c.waiting, c.waitingBytes)))
 		}
 	}

@@ -1,6 +1,7 @@
 package sendertest
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
@@ -42,10 +43,19 @@ func (s *schedule) resume() {
 
 func (s *schedule) setLimits(hook bool, l bufferedsender.Limits) {
 	s.change(hook, func(r *rules) {
-		old, err := s.sender.SetLimits(l)
-		if err != nil || old != r.Limits {
-			s.errorf("SetLimits returns %+v, %v; they were %+v", old, err, r.Limits)
+		least := cmp.Or(l.MinBatchActions, r.MinBatchActions)
+		if l.MinBatchActions == 0 && l.MaxBatchActions > 0 && r.MinBatchActions == r.MaxBatchActions {
+			least = l.MaxBatchActions
 		}
+		old, err := s.sender.SetLimits(l)
+		refused := least > cmp.Or(l.MaxBatchActions, r.MaxBatchActions)
+		if (err != nil) != refused || old != r.Limits {
+			s.errorf("SetLimits(%+v) returns %+v, %v; they were %+v", l, old, err, r.Limits)
+		}
+		if refused {
+			return
+		}
+		r.MinBatchActions = least
 		set := func(limit *int, value int) {
 			if value != 0 {
 				*limit = value

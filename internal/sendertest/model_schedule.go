@@ -1,6 +1,7 @@
 package sendertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -70,7 +71,10 @@ func newSchedule(intn func(int) int) *schedule {
 	}
 	o.OnMergeMissing = bufferedsender.MergeMissing(intn(3))
 	o.Tuning = []tuning.Policy{nil, nil, tuning.Adaptive(nil), erratic(intn(1 << 20))}[intn(4)]
-	s.largest = o.Limits
+	if s.largest = o.Limits; intn(2) == 0 {
+		o.Limits.MinBatchActions = 1 + intn(o.Limits.MaxBatchActions)
+	}
+	s.largest.MinBatchActions = cmp.Or(o.Limits.MinBatchActions, o.Limits.MaxBatchActions)
 	s.rules = []rules{{Limits: s.largest}}
 	o.Handlers = s.handlers()
 
@@ -161,7 +165,7 @@ func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 		switch st.kind {
 		case "limits":
 			st.limits = bufferedsender.Limits{
-				MaxBatchActions: pick(0, 1, 3, 100), MaxBatchBytes: pick(0, 150, 2000), MaxInFlight: pick(0, 1, 2, 9),
+				MinBatchActions: pick(0, 0, 1, 2, 50), MaxBatchActions: pick(0, 1, 3, 100), MaxBatchBytes: pick(0, 150, 2000), MaxInFlight: pick(0, 1, 2, 9),
 				MaxBufferedActions: pick(0, 1, 10, 2000), MaxBufferedBytes: int64(pick(0, 300, 1<<20)),
 			}
 		case "sleep", "pause", "breaker":
