@@ -13,16 +13,16 @@ import (
 )
 
 // Breaker returns the breaker of the sender, to look at, disable, enable or
-// reset. It is nil with FailSoon. Reset does not end a pause that the
+// reset, or to change its options. It is nil with FailSoon. Reset does not end a pause that the
 // service has asked for with Retry-After; that is MaxRetryAfter at the most.
 func (s *BufferedSender[T]) Breaker() *breaker.Breaker { return s.options.held().Breaker }
 
-// longestWait is the longest Retry-After that is obeyed, negative for any.
-func longestWait(b *breaker.Breaker) time.Duration {
+// longestWait is the longest Retry-After that is obeyed now, negative for any.
+func longestWait(b *breaker.Breaker) func() time.Duration {
 	if b == nil {
-		return breaker.DefaultMaxRetryAfter
+		return func() time.Duration { return breaker.DefaultMaxRetryAfter }
 	}
-	return b.MaxRetryAfter()
+	return b.MaxRetryAfter
 }
 
 // gate is a breaker as the publisher sees it. Subscribers of the breaker may run

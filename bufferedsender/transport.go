@@ -25,7 +25,7 @@ type transport[T any] struct {
 	indexer      Indexer
 	telemetry    *telemetry
 	mergeMissing MergeMissing
-	longestWait  time.Duration        // that Retry-After may ask for; negative: any
+	longestWait  func() time.Duration // that Retry-After may ask for; negative: any
 	spare        sync.Pool            // of *[]result, to be filled again
 	contain      func(handler string) // to be deferred around the code of others
 
@@ -67,8 +67,8 @@ func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	ctx, span := t.startSpan(ctx, batch)
 	answer, err := t.index(ctx, batch)
 	r := t.judge(batch, answer, err)
-	if t.longestWait >= 0 {
-		r.RetryAfter = min(r.RetryAfter, t.longestWait)
+	if longest := t.longestWait(); longest >= 0 {
+		r.RetryAfter = min(r.RetryAfter, longest)
 	}
 	if r.RetryAfter <= 0 {
 		r.RetryAfter = -1 // a date in the past, of a clock that is behind, is no permission

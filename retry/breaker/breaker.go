@@ -18,11 +18,11 @@ import (
 // Open. One that is forgotten when open keeps its timer, and so itself, until
 // that fires once.
 type Breaker struct {
-	options Options        // filled in; never written after New
-	random  func() float64 // in [0, 1); never written after New, but by tests
+	random func() float64 // in [0, 1); never written after New, but by tests
 
 	// mu is never held while a subscriber runs.
-	mu sync.Mutex
+	mu      sync.Mutex
+	options Options // filled in
 	// circuit is the state machine. It is called with mu held only, so its
 	// callbacks below run with mu held too. It half-opens lazily, one nanosecond
 	// after it opened: this package keeps the time, because gobreaker's is the
@@ -60,7 +60,8 @@ func New(opts *Options) (*Breaker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("breaker: %w", err)
 	}
-	b := &Breaker{options: o, random: rand.Float64, window: window{length: o.Window, limit: o.Failures, share: o.Share}}
+	b := &Breaker{options: o, random: rand.Float64}
+	b.window.follow(o)
 	b.status.Since = time.Now()
 	b.circuit = b.newCircuit()
 	return b, nil
@@ -198,7 +199,7 @@ func (b *Breaker) finish(p *Permit, r Result) {
 
 // MaxRetryAfter returns the longest Retry-After that is obeyed, negative if any
 // is.
-func (b *Breaker) MaxRetryAfter() time.Duration { return b.options.MaxRetryAfter }
+func (b *Breaker) MaxRetryAfter() time.Duration { return b.Options().MaxRetryAfter }
 
 // postpone notes that the service does not want to be asked for some time.
 func (b *Breaker) postpone(now time.Time, retryAfter time.Duration) {

@@ -61,13 +61,16 @@ type failure struct {
 	passed uint64 // results before it that were none
 }
 
+// follow makes the window that of the options. It keeps what it remembers.
+func (w *window) follow(o Options) { w.length, w.limit, w.share = o.Window, o.Failures, o.Share }
+
 // add notes a failure and reports whether the window holds as many as it may.
 func (w *window) add(now time.Time) bool {
 	if w.limit < 0 {
 		return false
 	}
 	old := 0
-	for old < len(w.failures) && (now.Sub(w.failures[old].at) >= w.length || len(w.failures)-old == w.limit) {
+	for old < len(w.failures) && (now.Sub(w.failures[old].at) >= w.length || len(w.failures)-old >= w.limit) {
 		old++
 	}
 	w.failures = append(w.failures[:0], w.failures[old:]...)

@@ -8,7 +8,7 @@
 // succeed either. Open, it refuses every request until its time is up. Then it
 // becomes HalfOpen and lets exactly one request through, the probe, whose result
 // closes it or opens it again. An administrator can take it out of service
-// (Disabled) and put it back.
+// (Disabled) and put it back, and change its options while it is in use ([Breaker.SetOptions]).
 //
 //	permit, err := b.Allow()
 //	if err != nil {
@@ -75,8 +75,10 @@
 //     reported when a request has succeeded, not when a time is over.
 //   - A fuse is melted by anybody at any time; here a failure belongs to a
 //     request that was let through, and counts only for the state it started in.
-//   - There are no names, so nothing is installed anew or removed, and no rate
-//     of faults for tests: searchtest injects those where they happen.
+//   - A fuse that is installed anew with other options forgets its melts;
+//     SetOptions keeps the failures. Both keep it disabled.
+//   - There are no names, so nothing is removed, and no rate of faults for tests:
+//     searchtest injects those where they happen.
 //
 // The moment of a failure is when Done is called. A failure that is exactly as
 // old as the window is outside it.

@@ -22,8 +22,8 @@ import (
 //	     Sleep after Reset, Disable or Enable
 //	R02  heal of a blown fuse: Sleep past Status.Until; it is half-open first
 //	R03  install with invalid options: TestNewReportsEveryProblemAtOnce
-//	R04  install with valid options: every program starts so. Installing again
-//	     has no counterpart: options cannot change, Reset empties the history
+//	R04  install with valid options: every program starts so. Installing again is
+//	     SetOptions, in setoptions_test.go, which keeps the history; Reset empties it
 //	R05  reset of an unknown fuse: no counterpart
 //	R06  reset of a blown and of an unblown fuse: Reset
 //	R07  run on an unblown fuse: Allow, Done(Success)

@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -22,7 +23,8 @@ const (
 	shortestOpenFor = time.Millisecond
 )
 
-// Options configures a Breaker. nil and the zero value are ready to use.
+// Options configures a Breaker. nil and the zero value are ready to use. SetOptions changes
+// them later.
 type Options struct {
 	// Failures opens the breaker: it opens on the n-th failure inside Window.
 	// Requests that were in flight together and fail count as one failure; see
@@ -70,6 +72,57 @@ type Options struct {
 	// use the breaker too; a longer one is taken for this. Defaults to 10 min;
 	// negative turns the limit off.
 	MaxRetryAfter time.Duration
+}
+
+// Options returns the options in force, with every default filled in.
+func (b *Breaker) Options() Options {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.options
+}
+
+// SetOptions changes options of a breaker that is in use and returns the old ones. A
+// field that is 0 stays as it is, so SetOptions of the old ones undoes it; for a default
+// give its number. While InARow is the same as Failures, as it is by default, Failures
+// alone changes both. If a value cannot be used nothing is changed, and the error names
+// every problem.
+//
+// What the breaker knows and does stays: its state, a Disable, the failures in the window,
+// the permits, the subscribers, who are not notified. Failures, Window, Share and InARow
+// count from the next failure on: fewer of them than have been counted already do not open
+// it, the next one does, and those that were too old or too many to be kept are not
+// remembered again. OpenFor, MaxOpenFor and Jitter count from the next opening on; one
+// that is open stays so until Status.Until, or Reset. MaxRetryAfter counts from the next
+// Retry-After on.
+func (b *Breaker) SetOptions(o Options) (old Options, err error) {
+	b.mu.Lock()
+	defer b.unlock()
+	b.wake(time.Now()) // by the old ones
+	old = b.options
+	filled, err := old.with(o)
+	if err != nil {
+		return old, fmt.Errorf("breaker: %w", err)
+	}
+	b.options = filled
+	b.window.follow(filled)
+	return old, nil
+}
+
+// with returns the options with those of other that are given, which are validated as those
+// of New are.
+func (o Options) with(other Options) (Options, error) {
+	if o.InARow == o.Failures && other.Failures != 0 {
+		o.InARow = other.Failures
+	}
+	o.Failures = cmp.Or(other.Failures, o.Failures)
+	o.Window = cmp.Or(other.Window, o.Window)
+	o.Share = cmp.Or(other.Share, o.Share)
+	o.InARow = cmp.Or(other.InARow, o.InARow)
+	o.OpenFor = cmp.Or(other.OpenFor, o.OpenFor)
+	o.MaxOpenFor = cmp.Or(other.MaxOpenFor, o.MaxOpenFor)
+	o.Jitter = cmp.Or(other.Jitter, o.Jitter)
+	o.MaxRetryAfter = cmp.Or(other.MaxRetryAfter, o.MaxRetryAfter)
+	return o.withDefaults()
 }
 
 // withDefaults returns a copy of o with every default filled in, or an error

@@ -1,0 +1,257 @@
+package breaker_test
+
+import (
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// openFor opens the breaker with r after an hour of trouble, and returns for how long.
+func openFor(t *testing.T, b *breaker.Breaker, r breaker.Result) time.Duration {
+	t.Helper()
+	b.Reset()
+	request(t, b, fail)
+	time.Sleep(time.Hour)
+	if r.Outcome != breaker.Trip {
+		request(t, b, fail)
+	}
+	request(t, b, r)
+	require.Equal(t, breaker.Open, state(b))
+	return time.Until(b.Status().Until)
+}
+
+// failures fails, with successes in between or not, until the breaker opens, ten times at the
+// most, and returns how often.
+func failures(t *testing.T, b *breaker.Breaker, apart time.Duration, succeeds int) int {
+	t.Helper()
+	b.Reset()
+	for n := range 10 {
+		request(t, b, fail)
+		if state(b) != breaker.Closed {
+			return n + 1
+		}
+		for range succeeds {
+			request(t, b, succeed)
+		}
+		time.Sleep(apart)
+	}
+	return -1
+}
+
+// changeable has a row for each field of Options: a test wants it.
+var changeable = map[string]struct {
+	options  breaker.Options // that the breaker is made with
+	set      breaker.Options
+	observe  func(t *testing.T, b *breaker.Breaker) any
+	was, is  any
+	unusable []breaker.Options
+}{
+	"Failures": {
+		options: breaker.Options{InARow: -1}, set: breaker.Options{Failures: 5},
+		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, 0, 1) },
+		was:     3, is: 5,
+	},
+	"Window": {
+		options: breaker.Options{InARow: -1}, set: breaker.Options{Window: time.Minute},
+		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, 10*time.Second, 0) },
+		was:     -1, is: 3,
+		unusable: []breaker.Options{{Window: -1}},
+	},
+	"Share": {
+		options: breaker.Options{}, set: breaker.Options{Share: 0.2},
+		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, 0, 2) },
+		was:     -1, is: 3,
+		unusable: []breaker.Options{{Share: 1.1}},
+	},
+	"InARow": {
+		options: breaker.Options{}, set: breaker.Options{InARow: 2},
+		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, time.Minute, 0) },
+		was:     3, is: 2,
+	},
+	"OpenFor": {
+		options: breaker.Options{Jitter: -1}, set: breaker.Options{OpenFor: 7 * time.Second},
+		observe: func(t *testing.T, b *breaker.Breaker) any {
+			b.Reset()
+			request(t, b, trip)
+			return time.Until(b.Status().Until)
+		},
+		was: time.Second, is: 7 * time.Second,
+		unusable: []breaker.Options{{OpenFor: time.Microsecond}, {OpenFor: -1}, {OpenFor: time.Minute}},
+	},
+	"MaxOpenFor": {
+		options: breaker.Options{Jitter: -1}, set: breaker.Options{MaxOpenFor: 4 * time.Second},
+		observe: func(t *testing.T, b *breaker.Breaker) any { return openFor(t, b, fail) },
+		was:     30 * time.Second, is: 4 * time.Second,
+		unusable: []breaker.Options{{MaxOpenFor: -1}, {MaxOpenFor: time.Millisecond}},
+	},
+	"Jitter": {
+		options: breaker.Options{Jitter: 1}, set: breaker.Options{Jitter: -1},
+		observe: func(t *testing.T, b *breaker.Breaker) any { return openFor(t, b, trip) < 30*time.Second },
+		was:     true, is: false,
+		unusable: []breaker.Options{{Jitter: 1.5}},
+	},
+	"MaxRetryAfter": {
+		options: breaker.Options{}, set: breaker.Options{MaxRetryAfter: time.Hour},
+		observe: func(t *testing.T, b *breaker.Breaker) any {
+			return openFor(t, b, breaker.Result{Outcome: breaker.Trip, RetryAfter: 24 * time.Hour})
+		},
+		was: 10 * time.Minute, is: time.Hour,
+	},
+}
+
+func TestEveryOptionCanBeChangedWhileTheBreakerIsInUse(t *testing.T) {
+	options := reflect.TypeFor[breaker.Options]()
+	require.Len(t, changeable, options.NumField(), "every option, and nothing else")
+	for i := range options.NumField() {
+		name := options.Field(i).Name
+		c, known := changeable[name]
+		require.True(t, known, "%s has no row in the table", name)
+		field := func(o breaker.Options) any { return reflect.ValueOf(o).Field(i).Interface() }
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, &c.options)
+				defer b.Reset() // its timer
+				before := b.Options()
+				require.NotEqual(t, field(c.set), field(before))
+				require.Equal(t, c.was, c.observe(t, b), "before")
+
+				for _, bad := range c.unusable {
+					old, err := b.SetOptions(bad)
+					require.ErrorContains(t, err, name)
+					assert.Equal(t, before, old)
+					assert.Equal(t, before, b.Options(), "nothing is changed")
+				}
+				require.Equal(t, c.was, c.observe(t, b), "what cannot be used has changed something")
+
+				old, err := b.SetOptions(c.set)
+				require.NoError(t, err)
+				assert.Equal(t, before, old)
+				want := before
+				reflect.ValueOf(&want).Elem().Field(i).Set(reflect.ValueOf(c.set).Field(i))
+				assert.Equal(t, want, b.Options(), "only this one")
+				assert.Equal(t, c.is, c.observe(t, b), "afterwards")
+
+				_, err = b.SetOptions(old)
+				require.NoError(t, err)
+				assert.Equal(t, before, b.Options(), "the old ones undo it")
+				assert.Equal(t, c.was, c.observe(t, b), "and undone")
+			})
+		})
+	}
+}
+
+func TestSetOptionsNamesEveryProblemAndChangesNothing(t *testing.T) {
+	b := newBreaker(t, nil)
+	before := b.Options()
+	_, err := b.SetOptions(breaker.Options{Failures: 7, Window: -1, Jitter: 2})
+	require.ErrorContains(t, err, "breaker: Window is -1ns")
+	require.ErrorContains(t, err, "Jitter is 2")
+	assert.Equal(t, before, b.Options())
+}
+
+func TestInARowFollowsFailuresWhileTheyAreEqual(t *testing.T) {
+	b := newBreaker(t, nil)
+	set := func(o breaker.Options) [2]int {
+		_, err := b.SetOptions(o)
+		require.NoError(t, err)
+		return [2]int{b.Options().Failures, b.Options().InARow}
+	}
+	assert.Equal(t, [2]int{9, 9}, set(breaker.Options{Failures: 9}))
+	assert.Equal(t, [2]int{9, 4}, set(breaker.Options{InARow: 4}))
+	assert.Equal(t, [2]int{2, 4}, set(breaker.Options{Failures: 2}))
+	assert.Equal(t, [2]int{-1, 4}, set(breaker.Options{Failures: -1}))
+}
+
+func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
+	t.Run("the failures in the window, which open nothing by themselves", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, &breaker.Options{Failures: 6, InARow: -1})
+			for range 5 {
+				request(t, b, fail)
+			}
+			_, err := b.SetOptions(breaker.Options{Failures: 3})
+			require.NoError(t, err)
+			assert.Equal(t, breaker.Closed, state(b))
+			request(t, b, fail)
+			assert.Equal(t, breaker.Open, state(b))
+			b.Reset()
+		})
+	})
+	// Where a window of three holds five, it must not judge by five.
+	t.Run("but no more than count", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, &breaker.Options{Failures: 6, InARow: -1, Window: time.Hour})
+			request(t, b, fail)
+			request(t, b, fail)
+			for range 20 { // 20 of the results since then
+				request(t, b, succeed)
+			}
+			request(t, b, fail)
+			request(t, b, fail)
+			_, err := b.SetOptions(breaker.Options{Failures: 3})
+			require.NoError(t, err)
+			request(t, b, fail)
+			assert.Equal(t, breaker.Open, state(b), "the last three were in a row")
+			b.Reset()
+		})
+	})
+	t.Run("that it is disabled", func(t *testing.T) {
+		b := newBreaker(t, nil)
+		b.Disable()
+		_, err := b.SetOptions(breaker.Options{Failures: 1})
+		require.NoError(t, err)
+		refuses(t, b)
+		assert.Equal(t, breaker.Disabled, state(b))
+		b.Enable()
+		request(t, b, fail)
+		assert.Equal(t, breaker.Open, state(b), "with the new options")
+		b.Reset()
+	})
+	t.Run("until when it is open, and its probe", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBreaker(t, steady())
+			var heard recorder
+			request(t, b, trip)
+			b.Subscribe(heard.hear)
+			until := b.Status().Until
+			_, err := b.SetOptions(breaker.Options{OpenFor: time.Second, MaxOpenFor: time.Second})
+			require.NoError(t, err)
+			assert.Equal(t, until, b.Status().Until)
+			assert.Empty(t, heard.heard(), "nothing has changed its state")
+			time.Sleep(30 * time.Second)
+			probe := allow(t, b)
+			_, err = b.SetOptions(breaker.Options{Failures: 9})
+			require.NoError(t, err)
+			probe.Done(fail)
+			assert.Equal(t, time.Second, time.Until(b.Status().Until), "the next opening")
+			b.Reset()
+		})
+	})
+}
+
+func TestOptionsChangeWhileTheBreakerIsUsedConcurrentSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, nil)
+		for range 4 {
+			go func() {
+				for i := range 50 {
+					if p, err := b.Allow(); err == nil {
+						p.Done([]breaker.Result{fail, succeed}[i%2])
+					}
+					_ = b.MaxRetryAfter()
+					_, err := b.SetOptions(breaker.Options{Failures: i + 1, Window: time.Duration(i + 1), OpenFor: time.Millisecond, MaxOpenFor: time.Hour, MaxRetryAfter: time.Second})
+					assert.NoError(t, err)
+					assert.Equal(t, time.Second, b.Options().MaxRetryAfter)
+				}
+			}()
+		}
+		synctest.Wait()
+		b.Reset()
+	})
+}
