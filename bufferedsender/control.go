@@ -2,9 +2,6 @@ package bufferedsender
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/go-azsearch/azsearch/events"
@@ -54,87 +51,6 @@ func (s *BufferedSender[T]) FlushKeys(ctx context.Context, keys ...string) error
 	err := s.holdKeys(ctx, keys, func(context.Context, func(...models.RawAction) error) error { return nil })
 	s.observer.drained(ctx, began, err)
 	return err
-}
-
-// Limits returns the limits in force, which Options.Tuning may narrow.
-func (s *BufferedSender[T]) Limits() Limits { return limitsOf(s.publisher.Limits()) }
-
-// SetLimits changes limits and returns the old ones. A field that is 0 stays as
-// it is. If a number cannot be used nothing is changed, and the error names
-// every problem. The new limits count from the next request on. What was accepted
-// under wider ones stays accepted: a document that is larger than the new
-// MaxBatchBytes is still sent, alone.
-func (s *BufferedSender[T]) SetLimits(l Limits) (old Limits, err error) {
-	before, err := s.publisher.SetLimits(func(p publisher.Limits) (publisher.Limits, error) {
-		limits := limitsOf(p)
-		if limits.MinBatchActions == limits.MaxBatchActions && l.MaxBatchActions > 0 { // a full batch, however large that is
-			set(&limits.MinBatchActions, l.MaxBatchActions)
-		}
-		set(&limits.MinBatchActions, l.MinBatchActions)
-		set(&limits.MaxBatchActions, l.MaxBatchActions)
-		set(&limits.MaxBatchBytes, l.MaxBatchBytes)
-		set(&limits.MaxInFlight, l.MaxInFlight)
-		set(&limits.MaxBufferedActions, l.MaxBufferedActions)
-		set(&limits.MaxBufferedBytes, l.MaxBufferedBytes)
-		if err := limits.validate(); err != nil {
-			return p, err
-		}
-		s.largestBody.Store(int64(limits.largestBody()))
-		s.newLimits.Store(&limits)
-		return limits.forPublisher(), nil
-	})
-	if err != nil {
-		return limitsOf(before), fmt.Errorf("bufferedsender: %w", err)
-	}
-	return limitsOf(before), nil
-}
-
-func set[N int | int64](limit *N, value N) {
-	if value != 0 {
-		*limit = value
-	}
-}
-
-// validate names every problem of limits without zeros.
-func (l Limits) validate() error {
-	var errs []error
-	between := func(name string, v, low, high int64, why string) {
-		if v < low || v > high {
-			errs = append(errs, fmt.Errorf("%s is %d: use a number from %d to %d%s", name, v, low, high, why))
-		}
-	}
-	between("MinBatchActions", int64(l.MinBatchActions), 1, math.MaxInt32, "")
-	between("MaxBatchActions", int64(l.MaxBatchActions), 1, ServiceMaxBatchActions, ", the most that the service takes")
-	between("MaxBatchBytes", int64(l.MaxBatchBytes), int64(smallestBatch), math.MaxInt, "; no document fits into less")
-	between("MaxInFlight", int64(l.MaxInFlight), 1, maxInFlight, "")
-	between("MaxBufferedActions", int64(l.MaxBufferedActions), 1, math.MaxInt32, "")
-	between("MaxBufferedBytes", l.MaxBufferedBytes, 1, math.MaxInt64, "")
-	return errors.Join(append(errs, l.checkMin())...)
-}
-
-// checkMin compares MinBatchActions with what there is room for in a batch.
-func (l Limits) checkMin() error {
-	if l.MinBatchActions > l.MaxBatchActions && l.MaxBatchActions > 0 {
-		return fmt.Errorf("MinBatchActions is %d: use at most MaxBatchActions, which is %d", l.MinBatchActions, l.MaxBatchActions)
-	}
-	return nil
-}
-
-// largestBody is the size of a request with one document at the most.
-func (l Limits) largestBody() int { return int(min(int64(l.MaxBatchBytes), l.MaxBufferedBytes)) }
-
-func (l Limits) forPublisher() publisher.Limits {
-	return publisher.Limits{
-		BatchItems: l.MaxBatchActions, Enough: l.MinBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
-		Items: l.MaxBufferedActions, Bytes: l.MaxBufferedBytes,
-	}
-}
-
-func limitsOf(p publisher.Limits) Limits {
-	return Limits{
-		MinBatchActions: p.Enough, MaxBatchActions: p.BatchItems, MaxBatchBytes: p.BatchBytes, MaxInFlight: p.InFlight,
-		MaxBufferedActions: p.Items, MaxBufferedBytes: p.Bytes,
-	}
 }
 
 // Health is what a sender does, or what keeps it from doing it.

@@ -54,7 +54,9 @@
 //   - To stop reading from upstream while the sender is held: [BufferedSender.Health]
 //     and the HealthChanged event, while State.WantsWork() is false. Not until it is
 //     healthy: a breaker closes only when something was sent.
-//   - To hold the sender by hand: Pause and Resume. To change its limits: SetLimits.
+//   - To hold the sender by hand: Pause and Resume. To change batches,
+//     buffer, timer and the policy of a full buffer while it runs: [BufferedSender.SetControl];
+//     the breaker's options: [breaker.Breaker.SetOptions].
 //   - To answer requests: [BufferedSender.IndexDocumentsAndWait]. Callers share
 //     requests, and each waits for its own documents. When its context ends it withdraws
 //     what was not sent and says of each document whether it may have been applied; with

@@ -32,9 +32,8 @@ type observer[T any] struct {
 	failures     lineLimit // and about documents that have failed
 	telemetry    *telemetry
 	deadLetters  deadletter.Sink // or nil
-	onPurged     func(context.Context, []string)
-	onHeld       func()   // nil: nobody wants to know
-	feed         *feed[T] // nil without a queue
+	onHeld       func()          // nil: nobody wants to know
+	feed         *feed[T]        // nil without a queue
 	index        string
 	panics       atomic.Int64 // recovered in handlers
 	letters      atomic.Int64 // that deadLetters has taken
@@ -59,7 +58,6 @@ func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
 		logger:       o.Logger,
 		telemetry:    t,
 		deadLetters:  o.DeadLetters,
-		onPurged:     o.held().WhenFull.onPurged,
 		index:        t.index,
 	}
 }
@@ -81,7 +79,6 @@ func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult]
 		Paused:    o.paused,
 		Ending:    o.ending,
 		Changed:   o.changed,
-		Purged:    o.purged,
 		Closed:    o.closed,
 	}
 }
@@ -220,12 +217,19 @@ func (o *observer[T]) changed(from, to publisher.Condition) {
 	}
 }
 
-func (o *observer[T]) purged(keys []string) {
+// policy returns a policy as the publisher sees it.
+func (o *observer[T]) policy(w WhenFull) publisher.Policy {
+	return publisher.Policy{Overload: w.policy, Purged: func(keys []string) { o.purged(keys, w.onPurged) }}
+}
+
+func (o *observer[T]) purged(keys []string, onPurged func(context.Context, []string)) {
 	o.guard("Logger", func() {
 		o.logger.LogAttrs(o.ctx, slog.LevelWarn, "azsearch: actions were purged to make room", append(o.where(), slog.Int("actions", len(keys)))...)
 	})
-	if o.onPurged != nil {
-		o.guard("OnPurged", func() { o.onPurged(o.ctx, keys) })
+	for _, told := range []func(context.Context, []string){onPurged, o.onPurged} {
+		if told != nil {
+			o.guard("OnPurged", func() { told(o.ctx, keys) })
+		}
 	}
 }
 

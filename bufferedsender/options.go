@@ -53,7 +53,7 @@ type Options[T any] struct {
 	// and the index definition.
 	Documents Documents[T]
 
-	// Limits bound requests and buffer; SetLimits changes them later. A field that is 0
+	// Limits bound requests and buffer; SetControl changes them later. A field that is 0
 	// has its default.
 	Limits Limits
 	// DisableAutoFlush makes the sender send only when Flush or Close is called.
@@ -63,7 +63,7 @@ type Options[T any] struct {
 	// AutoFlushInterval is how long an action waits for a full batch at the
 	// most: how late a single document is found. Defaults to 5 s, which is one
 	// request in five seconds for a program that adds little; negative turns the
-	// timer off.
+	// timer off. SetControl changes it later.
 	AutoFlushInterval time.Duration
 	// Tuning finds out how large batches may be and how many may be in flight,
 	// within Limits. Defaults to tuning.Fixed(): the limits as they are.
@@ -176,7 +176,7 @@ type Limits struct {
 	// what waits then, up to MaxBatchActions. So a small number makes documents findable
 	// sooner, and batches as large as the service is slow. A batch that is full by
 	// MaxBatchBytes waits for nothing. Defaults to MaxBatchActions: a full batch; while the
-	// two are equal SetLimits of MaxBatchActions changes both. At most MaxBatchActions, and
+	// two are equal a change of MaxBatchActions changes both. At most MaxBatchActions, and
 	// where Options.Tuning makes batches smaller, that is enough. With DisableAutoFlush it
 	// has no effect.
 	MinBatchActions int

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
 // checkQueue fills in the defaults of the options about a durable queue, and says which
@@ -35,13 +33,8 @@ func (o *Options[T]) checkQueue() (errs []error) {
 		o.RequestTimeout, o.QueueLease, longest.Round(time.Millisecond), (2 * o.RequestTimeout).Round(time.Millisecond))
 	refuse(o.DisableAutoFlush, "DisableAutoFlush would keep leases for as long as nobody calls Flush: with a Queue use Pause, of the sender or of the queue")
 	refuse(o.Folding != nil && o.Folding.Version != nil, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
-	switch hold := o.held(); {
-	case hold.Breaker == nil:
-		errs = append(errs, errors.New("FailSoon fails what a Queue is there to keep: use Hold"))
-	case hold.WhenFull.policy == publisher.PurgeOne || hold.WhenFull.policy == publisher.PurgeAll:
-		errs = append(errs, errors.New("Outage purges accepted actions: a Queue keeps them, use Hold without WhenFull"))
-	case hold.WhenFull.policy == publisher.Refuse:
-		errs = append(errs, errors.New("Reject refuses actions when the buffer is full: with a Queue the bounds are those of the queue"))
-	}
+	hold := o.held()
+	refuse(hold.Breaker == nil, "FailSoon fails what a Queue is there to keep: use Hold")
+	errs = append(errs, hold.WhenFull.withQueue())
 	return errs
 }

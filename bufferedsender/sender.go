@@ -45,17 +45,18 @@ type Indexer interface {
 // concurrent use. Make one with New, share it, and Close it.
 type BufferedSender[T any] struct {
 	options     Options[T]
-	largestBody atomic.Int64 // of a request; changed by SetLimits only
+	largestBody atomic.Int64 // of a request; changed by SetControl only
 	keyOf       *keyOf[T]
 	observer    *observer[T]
 	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
 	newLimits   atomic.Pointer[Limits] // for Options.Tuning
-	chunks      sync.Pool              // of *chunk[T], empty ones
-	gate        *gate                  // nil without a breaker
-	feed        *feed[T]               // nil without a queue
-	share       *share                 // nil without a pool
-	unsubscribe func()                 // from the breaker
-	held        signal                 // sent when sending is held, with Options.Waiting
+	controls    controls
+	chunks      sync.Pool // of *chunk[T], empty ones
+	gate        *gate     // nil without a breaker
+	feed        *feed[T]  // nil without a queue
+	share       *share    // nil without a pool
+	unsubscribe func()    // from the breaker
+	held        signal    // sent when sending is held, with Options.Waiting
 
 	closeOnce sync.Once // guards closeErr
 	closeErr  *CloseError
@@ -95,6 +96,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	s.gate = newGate(hold, s.observer.contain)
 	s.share = newShare(options.Share, options.Handlers.ActionSent != nil)
 	limits := options.Limits
+	s.controls.current = options.control()
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
 	sending := &transport[T]{
@@ -118,7 +120,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Room:           s.share.roomForPublisher(),
 		Tuner:          tuner,
 		Tuned:          tuned,
-		Overload:       hold.WhenFull.policy,
+		Overload:       s.observer.policy(hold.WhenFull),
 		Fold:           options.folder(),
 		KeepsDocuments: s.observer.wantsActions,
 		AutoFlush:      !options.DisableAutoFlush,

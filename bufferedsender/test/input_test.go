@@ -317,7 +317,7 @@ func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {
 		"a buffer for more than can be counted":      {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: tooMany}}, []string{"MaxBufferedActions"}},
 		"a negative buffer":                          {sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: -1, MaxBufferedBytes: -1}}, []string{"MaxBufferedActions", "MaxBufferedBytes"}},
 		"jitter that is no share":                    {sendertest.Options{Retry: retry.Options{Jitter: 2}}, []string{"Jitter"}},
-		"everything at once, and all of it is named": {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"Outage", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
+		"everything at once, and all of it is named": {sendertest.Options{Outage: bufferedsender.Hold{WhenFull: bufferedsender.PurgeAll(nil)}, OnMergeMissing: 99, Limits: bufferedsender.Limits{MaxInFlight: -1, MaxBatchActions: 1 << 20}, Retry: retry.Options{Jitter: 2}}, []string{"WhenFull", "OnMergeMissing", "MaxInFlight", "MaxBatchActions", "Jitter"}},
 	} {
 		t.Run(name, func(t *testing.T) { turnedDown(t, &c.opts, c.names...) })
 	}

@@ -39,7 +39,7 @@ func benchPublisher() *Publisher[nothing, nothing] {
 			Explain:   func(*Settlement[nothing, nothing]) error { return nil },
 			Settled:   func(*Settlement[nothing, nothing], error) bool { return false },
 			Delivered: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
-			Purged: func([]string) {}, Closed: func(context.Context) error { return nil },
+			Closed: func(context.Context) error { return nil },
 		},
 		NewID:     func() string { return "batch" },
 		Limits:    Limits{BatchItems: benchBatch, BatchBytes: 16_000_000, InFlight: 1, Items: 32 * benchBatch, Bytes: 64 << 20},

@@ -84,24 +84,16 @@ func (p *Publisher[V, R]) Limits() Limits {
 	return p.admission.settings.limits
 }
 
-// SetLimits replaces the limits and returns the old ones. change is called with
-// a lock held; it returns the new limits. They count from the next batch on; what was
-// accepted under wider limits stays accepted.
-func (p *Publisher[V, R]) SetLimits(change func(old Limits) (Limits, error)) (old Limits, err error) {
+// SetControl changes what can be changed. The limits count from the next batch on, and
+// what was accepted under wider ones stays accepted; the interval counts for what waits,
+// too, and the policy for the calls that wait. What a purge has chosen it ends.
+func (p *Publisher[V, R]) SetControl(c Control) {
 	a := &p.admission
 	a.mu.Lock()
-	defer func() {
-		a.mu.Unlock()
-		p.signal()
-	}()
-	old = a.settings.limits
-	limits, err := change(old)
-	if err != nil {
-		return old, err
-	}
-	a.settings.limits = limits
+	a.settings.limits, a.settings.interval, a.settings.overload = c.Limits, c.Interval, c.Overload
 	a.admit()
-	return old, nil
+	a.mu.Unlock()
+	p.signal()
 }
 
 // FlushAfter makes the loop send everything accepted so far after the given time at

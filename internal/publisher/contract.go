@@ -313,8 +313,6 @@ type Hooks[V, R any] struct {
 	// Changed runs when the condition of the publisher has changed: its state, or
 	// whether it is held while it is Closing.
 	Changed func(from, to Condition)
-	// Purged runs after items with these keys were purged, one key an item.
-	Purged func(keys []string)
 	// Closed runs last of all. Close waits for it, and returns its error in a
 	// CloseError. ctx ends a second after Close has given up.
 	Closed func(ctx context.Context) error
@@ -331,6 +329,20 @@ const (
 	PurgeOne                 // give up the oldest that waits, as many as need be
 	PurgeAll                 // give up all that wait
 )
+
+// Policy is an Overload, and what runs like a hook after items with these keys were purged
+// by it, one key an item.
+type Policy struct {
+	Overload Overload
+	Purged   func(keys []string)
+}
+
+// Control is what can be changed while a publisher runs.
+type Control struct {
+	Limits   Limits
+	Interval time.Duration // see Config
+	Overload Policy
+}
 
 // Folding is what may be done with a newer item when an older one of its key
 // has not ended.
@@ -378,7 +390,7 @@ type Config[V, R any] struct {
 	Tap      Tap   // or nil
 	Tuner    Tuner // or nil
 	Tuned    Tuned // what the Tuner begins with
-	Overload Overload
+	Overload Policy
 	// Fold decides about newer, and returns what to send instead of older if the
 	// answer is Folded: its body is not longer than both together. sent says that
 	// older was or is in a request: then the answer must not be Folded. Fold

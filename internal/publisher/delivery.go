@@ -15,8 +15,10 @@ type delivery[V, R any] struct {
 
 	dropped []dropped[R] // items that are to be settled next, without being sent
 	victims []ref        // that are to be purged
-	purged  []string     // keys that the Purged hook is to be given
+	purged  []string     // keys that onPurged is to be given
 	ever    uint64       // items that were purged
+	// onPurged is that of the policy which has chosen the victims.
+	onPurged func(keys []string)
 }
 
 // ending is what the loop knows of a settlement and nobody else needs.

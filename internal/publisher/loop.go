@@ -48,7 +48,7 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	c := &p.config
 	l := &loop[V, R]{
 		p:        p,
-		settings: settings{limits: c.Limits},
+		settings: p.admission.settings,
 		pending:  newPending[V](),
 		pace:     newPace(c.Limits.BatchBytes, c.Tuned, c.Backoff, c.Delay),
 		budget:   budget{attempts: c.MaxAttempts, gated: c.Gate != nil, canPing: c.Ping != nil},

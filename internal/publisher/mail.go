@@ -1,6 +1,9 @@
 package publisher
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // mail is what callers have left for the loop. All of it is taken at once, so that a
 // Flush and a command find everything that was accepted before them.
@@ -24,9 +27,11 @@ type flushLater struct {
 // the loop reads them in the middle of a round, so that a Pause holds the very next
 // request.
 type settings struct {
-	limits  Limits
-	paused  bool
-	resumes int // calls of Resume
+	limits   Limits
+	interval time.Duration // as Config.Interval
+	overload Policy
+	paused   bool
+	resumes  int // calls of Resume
 }
 
 // takeMail takes over what producers, Flush and Close have left.

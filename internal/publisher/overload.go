@@ -7,22 +7,38 @@ package publisher
 // Only the first item of a key can be purged, and none while another of its key
 // is in flight: the items of a key settle in order.
 func (l *loop[V, R]) overload() {
-	policy := l.p.config.Overload
-	if policy == Block || l.gate.shut == nil || !l.mail.producersWaiting || l.mail.closing {
+	if !l.overloaded() {
 		return
 	}
-	if policy == Refuse {
+	if l.settings.overload.Overload == Refuse {
 		l.p.admission.reject(&FullError{l.gate.shut})
 		return
 	}
-	for l.gate.shut != nil && l.canMakeRoom() && l.purge(policy == PurgeAll) {
-		l.refreshGate() // a hook may have reset the breaker
-		for policy == PurgeAll && l.gate.shut != nil && l.purge(true) {
-			l.refreshGate() // those that were behind the purged ones of their key are first now
+	for l.purging() && l.canMakeRoom() && l.purge(l.settings.overload.Overload == PurgeAll) {
+		l.see()
+		for l.purging() && l.settings.overload.Overload == PurgeAll && l.purge(true) {
+			l.see() // those that were behind the purged ones of their key are first now
 		}
 	}
 	l.mail.producersWaiting, _, _ = l.p.admission.lacks() // what is left is in flight
 	l.refresh()                                           // hooks ran
+}
+
+// overloaded reports whether the policy is to do something.
+func (l *loop[V, R]) overloaded() bool {
+	return l.settings.overload.Overload != Block && l.gate.shut != nil && l.mail.producersWaiting && !l.mail.closing
+}
+
+// purging reports whether it is to purge.
+func (l *loop[V, R]) purging() bool {
+	return l.overloaded() && l.settings.overload.Overload != Refuse
+}
+
+// see reads what a hook may have changed: it may have reset the breaker, or set another
+// policy.
+func (l *loop[V, R]) see() {
+	l.refreshGate()
+	l.refresh()
 }
 
 // canMakeRoom reports whether somebody waits for room that purging can make.
@@ -51,6 +67,7 @@ func (l *loop[V, R]) canMakeRoom() bool {
 // purge gives up the oldest item that waits, or all those that are the first of
 // their key, and reports whether there was one.
 func (l *loop[V, R]) purge(all bool) bool {
+	l.delivery.onPurged = l.settings.overload.Purged // that of the policy that purges them
 	if all {
 		l.delivery.victims = append(l.delivery.victims, l.pending.takeAll()...)
 	} else if r := l.pending.takeOldest(); r != none {
@@ -106,7 +123,7 @@ func (p *Publisher[V, R]) Purge(most int) (n int) {
 
 // purgeSome counts in n what it purges.
 func (l *loop[V, R]) purgeSome(most int, n *int) {
-	for l.refreshGate(); l.gate.shut != nil && (most == 0 || *n < most); l.refreshGate() { // a hook may have reset the breaker
+	for l.see(); l.gate.shut != nil && (most == 0 || *n < most); l.see() {
 		before := l.delivery.ever
 		if !l.purge(most == 0) {
 			return

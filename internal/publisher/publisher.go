@@ -55,7 +55,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		wake:   make(chan struct{}, 1),
 		closed: make(chan struct{}),
 	}
-	p.admission.settings.limits = config.Limits
+	p.admission.settings = settings{limits: config.Limits, interval: config.Interval, overload: config.Overload}
 	p.admission.room, p.admission.autoFlush, p.admission.meanBytes = config.Room, config.AutoFlush, assumedBytes
 	// Marked: a client that calls Flush in the middle of a request would wait
 	// for that request.

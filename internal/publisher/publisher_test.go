@@ -75,7 +75,7 @@ func start(t *testing.T, s *service, change func(*Config[int, int])) (*Publisher
 				return false
 			},
 			Delivered: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
-			Purged: func([]string) {}, Closed: func(context.Context) error { return nil },
+			Closed: func(context.Context) error { return nil },
 		},
 		NewID:       func() string { return "batch" },
 		Limits:      Limits{BatchItems: 100, BatchBytes: 1 << 20, InFlight: 4, Items: 1000, Bytes: 1 << 20},

@@ -102,7 +102,7 @@ func (l *loop[V, R]) report() {
 	if keys := l.delivery.purged; len(keys) > 0 {
 		l.delivery.purged = nil
 		l.outside.progress.Add(1)
-		l.p.config.Hooks.Purged(keys)
+		l.delivery.onPurged(keys)
 		l.outside.progress.Add(1)
 	}
 	l.endDropped()

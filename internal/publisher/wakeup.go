@@ -19,7 +19,7 @@ func (l *loop[V, R]) autoFlush(now instant) {
 
 // autoFlushAt returns when the timer is to fire for what waits now.
 func (l *loop[V, R]) autoFlushAt() (instant, bool) {
-	if !l.p.config.AutoFlush || l.p.config.Interval <= 0 {
+	if !l.p.config.AutoFlush || l.settings.interval <= 0 {
 		return 0, false
 	}
 	oldest, ok := instant(0), false
@@ -28,7 +28,7 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 			oldest, ok = l.pending.at(r).accepted, true
 		}
 	}
-	return later(oldest, l.p.config.Interval), ok
+	return later(oldest, l.settings.interval), ok
 }
 
 // nextWake returns how long to sleep at the most; false means until woken.

@@ -1,0 +1,177 @@
+package bufferedsender
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/publisher"
+)
+
+// Control is what can be changed while a sender runs. Its fields are those of Options and
+// of Hold with the same names. What else can be: Pause and Resume, the breaker
+// (disable, enable, reset, SetOptions), and how long Flush and Close wait, which their
+// contexts say. What cannot be: RequestTimeout and UnknownWait, because leases of queues
+// and relays were counted with them; Retry, because the attempts of what waits were; and
+// DisableAutoFlush, because calls that add rely on whether there will be room by itself.
+type Control struct {
+	// Limits are those in force. Options.Tuning may narrow them.
+	Limits Limits
+	// AutoFlushInterval is how long an action waits for a batch that is worth a request;
+	// negative: for ever. It counts from when the action was accepted, also for those that
+	// wait when it is changed. It is 0 with DisableAutoFlush, which leaves nothing to
+	// change.
+	AutoFlushInterval time.Duration
+	// WhenFull is the policy of a full buffer. It acts at once on calls that wait: Reject
+	// refuses them, PurgeOldest and PurgeAll make room for them, and WaitForRoom ends
+	// that; actions that a purge has begun to give up are given up, and reported to the
+	// function of the policy that did. It is zero with FailSoon and with DisableAutoFlush,
+	// where no call waits for a service that does not work.
+	WhenFull WhenFull
+}
+
+// controls are what is in force. The lock is held while the publisher is given something
+// new, so that both say the same.
+type controls struct {
+	mu      sync.Mutex
+	current Control // guarded by mu
+}
+
+// control returns what can be changed as the options have it, after withDefaults.
+func (o *Options[T]) control() Control {
+	c := Control{Limits: o.Limits, AutoFlushInterval: o.AutoFlushInterval}
+	if o.DisableAutoFlush {
+		c.AutoFlushInterval = 0
+	}
+	if hold := o.held(); hold.Breaker != nil && !o.DisableAutoFlush {
+		c.WhenFull = hold.WhenFull
+		c.WhenFull.given = true
+	}
+	return c
+}
+
+// Control returns what is in force, with every default filled in.
+func (s *BufferedSender[T]) Control() Control {
+	s.controls.mu.Lock()
+	defer s.controls.mu.Unlock()
+	return s.controls.current
+}
+
+// SetControl changes what is in force and returns what was. A field that is 0 stays as it
+// is, in Limits too, so a call names what it changes, calls that change different things
+// do not undo each other's, and SetControl of what it has returned puts it back. For that
+// reason the values that mean "off" are not zero: a negative AutoFlushInterval, and
+// WaitForRoom. If something cannot be used nothing is changed, and the error names every
+// problem.
+//
+// It is in force when it returns: for the next request that is made, the next call that
+// adds, and what waits. What was accepted under wider limits stays accepted: a document
+// that is larger than the new MaxBatchBytes is still sent, alone. It may be called in a
+// handler, and does nothing to a sender that is closed.
+func (s *BufferedSender[T]) SetControl(c Control) (old Control, err error) {
+	s.controls.mu.Lock()
+	defer s.controls.mu.Unlock()
+	old = s.controls.current
+	next := old.with(c)
+	if err := errors.Join(next.Limits.validate(), s.checkEffect(c), c.WhenFull.validate()); err != nil {
+		return old, fmt.Errorf("bufferedsender: %w", err)
+	}
+	s.controls.current = next
+	s.largestBody.Store(int64(next.Limits.largestBody()))
+	if next.Limits != old.Limits {
+		s.newLimits.Store(&next.Limits)
+	}
+	s.publisher.SetControl(publisher.Control{
+		Limits: next.Limits.forPublisher(), Interval: next.AutoFlushInterval, Overload: s.observer.policy(next.WhenFull),
+	})
+	return old, nil
+}
+
+// with returns c with what other gives.
+func (c Control) with(other Control) Control {
+	c.Limits = c.Limits.with(other.Limits)
+	c.AutoFlushInterval = cmp.Or(other.AutoFlushInterval, c.AutoFlushInterval)
+	if other.WhenFull.given {
+		c.WhenFull = other.WhenFull
+	}
+	return c
+}
+
+// checkEffect refuses what would have no effect: whoever sets it expects one.
+func (s *BufferedSender[T]) checkEffect(c Control) error {
+	var errs []error
+	if c.AutoFlushInterval != 0 && s.options.DisableAutoFlush {
+		errs = append(errs, errors.New("AutoFlushInterval is set, and the sender has DisableAutoFlush, with which it has no effect"))
+	}
+	switch hold := s.options.held(); {
+	case !c.WhenFull.given:
+	case hold.Breaker == nil:
+		errs = append(errs, errors.New("WhenFull is set, and the sender has FailSoon, which never holds sending: it has no effect"))
+	case s.options.DisableAutoFlush:
+		errs = append(errs, errors.New("WhenFull is set, and the sender has DisableAutoFlush, with which no call waits: it has no effect"))
+	case s.feed != nil:
+		errs = append(errs, c.WhenFull.withQueue())
+	}
+	return errors.Join(errs...)
+}
+
+// Limits returns the limits in force, which Options.Tuning may narrow.
+func (s *BufferedSender[T]) Limits() Limits { return s.Control().Limits }
+
+// SetLimits is SetControl of Limits alone, and returns the old ones.
+func (s *BufferedSender[T]) SetLimits(l Limits) (old Limits, err error) {
+	before, err := s.SetControl(Control{Limits: l})
+	return before.Limits, err
+}
+
+// with returns l with what other gives.
+func (l Limits) with(other Limits) Limits {
+	if l.MinBatchActions == l.MaxBatchActions && other.MaxBatchActions > 0 { // a full batch, however large that is
+		l.MinBatchActions = other.MaxBatchActions
+	}
+	l.MinBatchActions = cmp.Or(other.MinBatchActions, l.MinBatchActions)
+	l.MaxBatchActions = cmp.Or(other.MaxBatchActions, l.MaxBatchActions)
+	l.MaxBatchBytes = cmp.Or(other.MaxBatchBytes, l.MaxBatchBytes)
+	l.MaxInFlight = cmp.Or(other.MaxInFlight, l.MaxInFlight)
+	l.MaxBufferedActions = cmp.Or(other.MaxBufferedActions, l.MaxBufferedActions)
+	l.MaxBufferedBytes = cmp.Or(other.MaxBufferedBytes, l.MaxBufferedBytes)
+	return l
+}
+
+// validate names every problem of limits without zeros.
+func (l Limits) validate() error {
+	var errs []error
+	between := func(name string, v, low, high int64, why string) {
+		if v < low || v > high {
+			errs = append(errs, fmt.Errorf("%s is %d: use a number from %d to %d%s", name, v, low, high, why))
+		}
+	}
+	between("MinBatchActions", int64(l.MinBatchActions), 1, math.MaxInt32, "")
+	between("MaxBatchActions", int64(l.MaxBatchActions), 1, ServiceMaxBatchActions, ", the most that the service takes")
+	between("MaxBatchBytes", int64(l.MaxBatchBytes), int64(smallestBatch), math.MaxInt, "; no document fits into less")
+	between("MaxInFlight", int64(l.MaxInFlight), 1, maxInFlight, "")
+	between("MaxBufferedActions", int64(l.MaxBufferedActions), 1, math.MaxInt32, "")
+	between("MaxBufferedBytes", l.MaxBufferedBytes, 1, math.MaxInt64, "")
+	return errors.Join(append(errs, l.checkMin())...)
+}
+
+// checkMin compares MinBatchActions with what there is room for in a batch.
+func (l Limits) checkMin() error {
+	if l.MinBatchActions > l.MaxBatchActions && l.MaxBatchActions > 0 {
+		return fmt.Errorf("MinBatchActions is %d: use at most MaxBatchActions, which is %d", l.MinBatchActions, l.MaxBatchActions)
+	}
+	return nil
+}
+
+// largestBody is the size of a request with one document at the most.
+func (l Limits) largestBody() int { return int(min(int64(l.MaxBatchBytes), l.MaxBufferedBytes)) }
+
+func (l Limits) forPublisher() publisher.Limits {
+	return publisher.Limits{
+		BatchItems: l.MaxBatchActions, Enough: l.MinBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
+		Items: l.MaxBufferedActions, Bytes: l.MaxBufferedBytes,
+	}
+}
