@@ -56,7 +56,7 @@
 //     healthy: a breaker closes only when something was sent.
 //   - To hold the sender by hand: Pause and Resume. To change batches,
 //     buffer, timer and the policy of a full buffer while it runs: [BufferedSender.SetControl];
-//     the breaker's options: [breaker.Breaker.SetOptions].
+//     the options of its breaker: SetOptions of [BufferedSender.Breaker].
 //   - To answer requests: [BufferedSender.IndexDocumentsAndWait]. Callers share
 //     requests, and each waits for its own documents. When its context ends it withdraws
 //     what was not sent and says of each document whether it may have been applied; with

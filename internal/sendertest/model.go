@@ -84,8 +84,9 @@ const modelIndex = `{"name":"model","fields":[
 
 // step is one thing that a caller does.
 type step struct {
-	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker, reset, withdraw, hold
+	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker, reset, withdraw, hold, control
 	limits  bufferedsender.Limits
+	control modelControl
 	actions []models.IndexDocumentsAction[modelDoc]
 	wait    time.Duration // of sleep; deadline of the others, 0: none
 }
@@ -119,7 +120,9 @@ func (r *record) byKey() bool { return r.added == 2 }
 // schedule is one random program, and what is known of its run.
 type schedule struct {
 	failSoon    bool
-	policy      string          // of policies
+	policy      string          // of policies, that it begins with
+	control     modelControl    // in force; guarded by mu
+	rejects     bool            // was in force; guarded by mu
 	intn        func(n int) int // draws while the schedule is made
 	rnd         *rand.Rand      // draws while it runs; guarded by mu
 	options     bufferedsender.Options[modelDoc]

@@ -103,6 +103,9 @@ func (s *schedule) do(st step) {
 	case "limits":
 		s.setLimits(false, st.limits)
 		return
+	case "control":
+		s.setControl(st.control)
+		return
 	case "withdraw":
 		s.withdraw()
 		return
@@ -161,7 +164,7 @@ func (s *schedule) add(ctx context.Context, st step) {
 		case errors.Is(err, bufferedsender.ErrClosed), errors.Is(err, context.DeadlineExceeded),
 			errors.Is(err, bufferedsender.ErrDocumentTooLarge):
 		case errors.Is(err, bufferedsender.ErrBufferFull) && (st.kind == "try" || s.options.DisableAutoFlush):
-		case errors.Is(err, bufferedsender.ErrBufferFull) && errors.Is(err, bufferedsender.ErrCircuitOpen) && s.policy == rejects:
+		case errors.Is(err, bufferedsender.ErrBufferFull) && errors.Is(err, bufferedsender.ErrCircuitOpen) && s.mayReject():
 		default:
 			s.fail("%s was refused: %v", st.kind, err)
 		}

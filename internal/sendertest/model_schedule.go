@@ -2,7 +2,6 @@ package sendertest
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -76,6 +75,7 @@ func newSchedule(intn func(int) int) *schedule {
 	}
 	s.largest.MinBatchActions = cmp.Or(o.Limits.MinBatchActions, o.Limits.MaxBatchActions)
 	s.rules = []rules{{Limits: s.largest}}
+	s.control, s.rejects = modelControl{interval: o.AutoFlushInterval, policy: s.policy}, s.policy == rejects
 	o.Handlers = s.handlers()
 
 	severity := pick(0, 1, 1, 3, 10) // how many of ten requests are troubled
@@ -137,36 +137,21 @@ func (s *schedule) start() {
 	}
 }
 
-// The policies of a buffer that is full while sending is held.
-const (
-	waits          = ""
-	rejects        = "reject"
-	purgesTheFirst = "purge the oldest"
-	purgesAll      = "purge all"
-)
-
-var policies = []string{waits, rejects, purgesTheFirst, purgesAll}
-
-func (s *schedule) whenFull(onPurged func(context.Context, []string)) bufferedsender.WhenFull {
-	switch s.policy {
-	case rejects:
-		return bufferedsender.Reject()
-	case purgesTheFirst:
-		return bufferedsender.PurgeOldest(onPurged)
-	case purgesAll:
-		return bufferedsender.PurgeAll(onPurged)
-	}
-	return bufferedsender.WhenFull{}
-}
-
 func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 	for range 1 + s.intn(12) {
-		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset", "withdraw", "hold"}[s.intn(16)]}
+		st := step{kind: []string{"add", "add", "add", "add", "seq", "try", "wait", "deleteKeys", "flush", "sleep", "pause", "limits", "breaker", "reset", "withdraw", "hold", "control"}[s.intn(17)]}
 		switch st.kind {
 		case "limits":
 			st.limits = bufferedsender.Limits{
 				MinBatchActions: pick(0, 0, 1, 2, 50), MaxBatchActions: pick(0, 1, 3, 100), MaxBatchBytes: pick(0, 150, 2000), MaxInFlight: pick(0, 1, 2, 9),
 				MaxBufferedActions: pick(0, 1, 10, 2000), MaxBufferedBytes: int64(pick(0, 300, 1<<20)),
+			}
+		case "control":
+			st.control.interval = []time.Duration{0, -1, time.Millisecond, time.Second, time.Hour}[s.intn(5)]
+			st.control.policy = append([]string{asItIs}, policies...)[s.intn(5)]
+			st.control.breaker = breaker.Options{
+				Failures: pick(0, 1, 2, 5), Window: time.Duration(pick(0, 1, 60)) * time.Second, Share: float64(pick(-1, 0, 1)),
+				OpenFor: time.Duration(pick(0, 0, 1, 50)) * time.Millisecond, MaxRetryAfter: time.Duration(pick(0, -1, 100)) * time.Millisecond,
 			}
 		case "sleep", "pause", "breaker":
 			st.wait = time.Duration(pick(1, 10, 100, 3000)) * time.Millisecond
