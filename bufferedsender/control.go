@@ -26,7 +26,7 @@ func (s *BufferedSender[T]) Resume() {
 
 // Purge gives up the actions that wait, oldest first, while the breaker is not closed: at
 // most so many if most is positive, otherwise all. They fail with ErrPurged, as if the buffer were full under
-// [PurgeOldest], and the function of WhenFull is called with their keys. What is in flight stays, and what
+// [PurgeOldest], and OnPurged is called with their keys. What is in flight stays, and what
 // is behind it for the same key. It returns how many were given up: none while the breaker is closed, with
 // a Queue, which keeps what it has, or with FailSoon. It waits for a callback that is
 // running; called in one, it takes effect after it and returns 0.

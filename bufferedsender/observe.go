@@ -31,9 +31,10 @@ type observer[T any] struct {
 	warnings     lineLimit // log lines about requests
 	failures     lineLimit // and about documents that have failed
 	telemetry    *telemetry
-	deadLetters  deadletter.Sink // or nil
-	onHeld       func()          // nil: nobody wants to know
-	feed         *feed[T]        // nil without a queue
+	deadLetters  deadletter.Sink                 // or nil
+	onPurged     func(context.Context, []string) // of Hold, or nil
+	onHeld       func()                          // nil: nobody wants to know
+	feed         *feed[T]                        // nil without a queue
 	index        string
 	panics       atomic.Int64 // recovered in handlers
 	letters      atomic.Int64 // that deadLetters has taken
@@ -58,6 +59,7 @@ func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
 		logger:       o.Logger,
 		telemetry:    t,
 		deadLetters:  o.DeadLetters,
+		onPurged:     o.held().OnPurged,
 		index:        t.index,
 	}
 }

@@ -289,7 +289,7 @@ func (f *Fleet) entry(index string) (*entry, error) {
 
 // Sender returns the sender of an index: the first call makes it with opts, later ones return the same, whatever their opts. It is an error to ask for one of
 // documents of another type: use one type for an index, models.Document if its documents differ, or Fleet.Raw. The fleet sets Share, and
-// Outage but for its WhenFull; with Options.Tuning, that too. Logger and MeterProvider are the fleet's unless they are set.
+// Outage but for its WhenFull and OnPurged; with Options.Tuning, that too. Logger and MeterProvider are the fleet's unless they are set.
 //
 // The sender is closed by Drop or Close. Closing it yourself leaves a closed sender in the fleet, until Drop.
 func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
@@ -365,7 +365,7 @@ func open[T any](f *Fleet, e *entry, opts *bufferedsender.Options[T]) (_ sender,
 	}
 	hold.Service = f.breaker
 	if f.options.Hints != nil {
-		hold.WhenFull = hold.WhenFull.Also(func(_ context.Context, keys []string) { f.remember(e.name, keys) })
+		hold.OnPurged = f.alsoRemember(e.name, hold.OnPurged)
 	}
 	o.Outage = hold
 	if f.tuner != nil {

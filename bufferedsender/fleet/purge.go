@@ -52,6 +52,16 @@ func (f *Fleet) sick() []*entry {
 	return all
 }
 
+// alsoRemember returns a function that calls own, which may be nil, and gives the keys to the hints.
+func (f *Fleet) alsoRemember(index string, own func(context.Context, []string)) func(context.Context, []string) {
+	return func(ctx context.Context, keys []string) {
+		defer f.remember(index, keys) // also if own panics
+		if own != nil {
+			own(ctx, keys)
+		}
+	}
+}
+
 // remember gives the keys that were purged to the hints.
 func (f *Fleet) remember(index string, keys []string) {
 	if err := f.options.Hints.Add(index, keys...); err != nil {

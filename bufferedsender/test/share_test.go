@@ -321,12 +321,13 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 func TestASickSenderPurgesItsOwnFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, pool.Settings{BufferedActions: 100, FloorActions: 10})
-		var purged []string
+		var purged, also []string
 		r := sendertest.New(t, &sendertest.Options{
 			Share: member(t, p, "hotels"),
 			Outage: bufferedsender.Hold{
 				Breaker:  sendertest.SteadyBreaker(t, nil),
 				WhenFull: bufferedsender.PurgeOldest(func(_ context.Context, keys []string) { purged = append(purged, keys...) }),
+				OnPurged: func(_ context.Context, keys []string) { also = append(also, keys...) },
 			},
 		})
 		r.Respond(sendertest.Always(http.StatusForbidden, ""))
@@ -336,6 +337,7 @@ func TestASickSenderPurgesItsOwnFloor(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, 10, r.Sender.Stats().PendingActions)
 		assert.Equal(t, []string{"first-0", "k-0", "k-1"}, purged)
+		assert.Equal(t, purged, also)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.Error(t, r.Sender.Close(ctx))

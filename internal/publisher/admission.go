@@ -269,7 +269,7 @@ func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	a.waiters = slices.Delete(a.waiters, i, i+1)
 	a.waitingBytes -= call.size()
 	call.err = err
-	a.admit()                                         // a smaller one behind it may fit
+	a.admit() // a smaller one behind it may fit
 	a.quitRoom()
 	a.rejected = autoFlush && errors.Is(err, ErrFull) // of a hook
 }
