@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func TestOnlyTheDeletedIndexLosesDocuments(t *testing.T) {
+	var out, complaints bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"-for", "4s"}, &out, &complaints), "%s\n%s", &complaints, &out)
+	assert.Empty(t, complaints.String())
+	assert.Regexp(t, `(?m)^"coupons" has lost [1-9]\d* of \d+ accepted documents:$`, out.String())
+	assert.Contains(t, out.String(), "39 of 40 indexes have lost nothing")
+	assert.Regexp(t, `(?m)^\d+ documents were accepted; each has one outcome`, out.String())
+}
+
+func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
+	completed, failed := models.Outcome{}, models.Outcome{Reason: models.ReasonClosed, Err: errors.New("closed")}
+	note := func(version int64, accepted int, outcomes ...models.Outcome) *write {
+		return &write{item: Item{ID: "a", Version: version}, accepted: accepted, outcomes: outcomes}
+	}
+	for name, c := range map[string]struct {
+		writes  []*write
+		index   map[string]string
+		deleted bool
+		wrong   bool
+	}{
+		"the last version is there":       {[]*write{note(1, 1, completed), note(2, 1, completed)}, map[string]string{"a": `{"version":2}`}, false, false},
+		"an older version is there":       {[]*write{note(1, 1, completed), note(2, 1, completed)}, map[string]string{"a": `{"version":1}`}, false, true},
+		"a document is missing":           {[]*write{note(1, 1, completed)}, nil, false, true},
+		"a document is there and failed":  {[]*write{note(1, 1, failed)}, map[string]string{"a": `{"version":1}`}, true, true},
+		"a document cannot be read":       {[]*write{note(1, 1, completed)}, map[string]string{"a": `{`}, false, true},
+		"a document was lost":             {[]*write{note(1, 1, failed)}, nil, false, true},
+		"it was lost with its index":      {[]*write{note(1, 1, failed)}, nil, true, false},
+		"an outcome is missing":           {[]*write{note(1, 1)}, nil, true, true},
+		"an outcome came twice":           {[]*write{note(1, 1, completed, completed)}, map[string]string{"a": `{"version":1}`}, false, true},
+		"an outcome is of nothing added":  {[]*write{note(1, 0, failed)}, nil, true, true},
+		"nothing was written to an index": {nil, nil, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			index := make(map[string]json.RawMessage)
+			for key, text := range c.index {
+				index[key] = json.RawMessage(text)
+			}
+			if problems := compare("hotels", c.writes, index, c.deleted); c.wrong {
+				assert.NotEmpty(t, problems)
+			} else {
+				assert.Empty(t, problems)
+			}
+		})
+	}
+}
+
+func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"-nonsense"}, {"-for", "0s"}, {"-for", "soon"}} {
+		var out, complaints bytes.Buffer
+		assert.Equal(t, exitUsage, run(t.Context(), args, &out, &complaints), args)
+		assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
+		assert.Empty(t, out.String())
+	}
+}

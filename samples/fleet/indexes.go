@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// Item is a document.
+type Item struct {
+	ID      string `json:"id" search:"key"`
+	Version int64  `json:"version" search:"filterable"`
+	Text    string `json:"text" search:"searchable"`
+}
+
+// The classes of service that this program uses. The choice is yours; what counts is that whoever waits for
+// a document is in another class than whoever does not.
+const (
+	live     = pool.Expedited  // somebody looks at the page: never waits for another class
+	steady   = pool.Assured1   // what other systems change
+	backfill = pool.BestEffort // what can wait
+)
+
+// indexes are all indexes of a service, as the program uses them.
+type indexes struct {
+	client *search.IndexClient
+	fleet  *fleet.Fleet
+	ledger *ledger
+}
+
+// newIndexes makes the fleet. It makes no request.
+func newIndexes(client *search.IndexClient, logger *slog.Logger) (*indexes, error) {
+	names := func(ctx context.Context) iter.Seq2[string, error] { return client.ListIndexNames(ctx, nil) }
+	f, err := fleet.New(fleet.From(client.Client, names), &fleet.Options{
+		// What the service gets from this process at once, and what the process keeps in memory, whatever the number
+		// of indexes. Forty floors of 500 fit into the budget, so that each index has room of its own.
+		Pool: &pool.Options{Settings: pool.Settings{
+			Expedited: 4, Shared: 8,
+			BufferedActions: 40_000, FloorActions: 500,
+		}},
+		Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &indexes{client: client, fleet: f, ledger: newLedger()}, nil
+}
+
+// sender returns the sender of an index. Ask once and keep it: asked after Drop, the fleet would make
+// a new one, for an index that is gone.
+func (x *indexes) sender(index string, autoFlush time.Duration) (*bufferedsender.BufferedSender[Item], error) {
+	return fleet.Sender(x.fleet, index, &bufferedsender.Options[Item]{
+		AutoFlushInterval: autoFlush, // how late a document is at least, when there is not much to do
+		Limits:            bufferedsender.Limits{MaxBatchActions: 500, MaxBufferedActions: 8000},
+	})
+}
+
+// write adds items to an index, in a class. It waits while there is no room.
+func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.BufferedSender[Item], class pool.Class, items ...Item) error {
+	began := time.Now()
+	actions := make([]models.IndexDocumentsAction[Item], len(items))
+	for i, item := range items {
+		actions[i] = models.UploadAction(item).WithCallback(func(o models.Outcome) {
+			x.ledger.settled(index, item, o, class, time.Since(began))
+		})
+	}
+	err := s.IndexDocuments(pool.WithClass(ctx, class), actions...)
+	accepted := len(items)
+	if add, ok := errors.AsType[*bufferedsender.AddError](err); ok {
+		accepted = add.Accepted // exactly the first so many; the others have no outcome
+	} else if err != nil {
+		accepted = 0
+	}
+	x.ledger.accepted(index, items[:accepted])
+	return err
+}
+
+// watch drops the senders of indexes that were deleted, until ctx ends, and returns what that gave up by index.
+// A sender does not end by itself: an index that is missing may be about to be created again, so its documents wait.
+func (x *indexes) watch(ctx context.Context) (dropped map[string]*bufferedsender.CloseError, err error) {
+	dropped = map[string]*bufferedsender.CloseError{}
+	for wait(ctx, 100*time.Millisecond) {
+		for _, h := range x.fleet.Health().Indexes {
+			if answer, ok := errors.AsType[*azcore.ResponseError](h.Err); !ok || answer.StatusCode != http.StatusNotFound {
+				continue
+			}
+			gone, err := x.missing(ctx, h.Index)
+			if err != nil || !gone {
+				continue // the next round asks again
+			}
+			lost, err := x.drop(ctx, h.Index)
+			if err != nil {
+				return dropped, err
+			}
+			dropped[h.Index] = lost
+		}
+	}
+	return dropped, nil
+}
+
+// missing reports whether an index is not on the list of the service. A 404 alone may be a wrong address.
+func (x *indexes) missing(ctx context.Context, index string) (bool, error) {
+	var names []string
+	for name, err := range x.client.ListIndexNames(ctx, nil) {
+		if err != nil {
+			return false, err
+		}
+		names = append(names, name)
+	}
+	return !slices.Contains(names, index), nil
+}
+
+// drop closes the sender of an index for good. What it has not sent is given up when the time is over: each of these documents
+// gets its outcome before Drop returns. It returns nil if there was nothing.
+func (x *indexes) drop(ctx context.Context, index string) (*bufferedsender.CloseError, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 200*time.Millisecond)
+	defer cancel()
+	err := x.fleet.Drop(ctx, index)
+	if lost, ok := errors.AsType[*bufferedsender.CloseError](err); ok {
+		return lost, nil
+	}
+	return nil, err
+}
+
+// close sends what is left of all indexes at once, under one deadline.
+func (x *indexes) close(ctx context.Context) error {
+	// A deadline of its own: what was accepted is sent also after Ctrl-C has ended ctx.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	if err := x.fleet.Close(ctx); err != nil {
+		return fmt.Errorf("not everything was sent: %w", err) // a *fleet.Error: what each index has left
+	}
+	return nil
+}
+
+// wait waits, and reports whether ctx goes on.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
