@@ -44,14 +44,14 @@ func (f *Fleet) observe(provider metric.MeterProvider) (stop func(), err error) 
 	limit := number("azsearch.pool.slots.limit", "{slot}", "Slots there are.")
 	granted := counter("azsearch.pool.slots.granted", "{slot}", "Slots that were given and taken.")
 	refused := counter("azsearch.pool.slots.refused", "{request}", "Work that was refused because too much waited.")
-	queued := seconds("azsearch.pool.queue.time", "Time that slots were waited for, of all.")
-	worked := seconds("azsearch.pool.work.time", "Time that slots were used, of all.")
+	queued := seconds("azsearch.pool.queue.duration", "Time that slots were waited for, of all.")
+	worked := seconds("azsearch.pool.work.duration", "Time that slots were used, of all.")
 	fallbacks := counter("azsearch.pool.fallbacks", "{call}", "Calls with a class that there is none of, served as expedited.")
 	actions := number("azsearch.pool.room.actions", "{item}", "Room for actions that senders have been granted.")
 	bytes := number("azsearch.pool.room.bytes", "By", "Room for bytes that senders have been granted.")
 	lacking := number("azsearch.pool.room.waiting", "{sender}", "Senders that wait for room.")
 	senders := number("azsearch.fleet.senders", "{sender}", "Senders of the fleet.")
-	held := number("azsearch.fleet.senders.held", "{sender}", "Senders whose breakers are not closed.")
+	held := number("azsearch.fleet.held_senders", "{sender}", "Senders whose breakers are not closed.")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
@@ -116,6 +117,22 @@ func instrumentsWithAQueue(t *testing.T) []instrument {
 	return c.instruments
 }
 
+func (m *listingMeter) Float64ObservableCounter(name string, o ...metric.Float64ObservableCounterOption) (metric.Float64ObservableCounter, error) {
+	c := metric.NewFloat64ObservableCounterConfig(o...)
+	m.c.note(name, "counter", &c)
+	return m.Meter.Float64ObservableCounter(name, o...)
+}
+
+// instrumentsOfAFleet returns what a fleet makes, beside its senders.
+func instrumentsOfAFleet(t *testing.T) []instrument {
+	t.Helper()
+	c := &instrumentList{}
+	f, err := fleet.New(fleet.From(func(string) (*sendertest.Indexer, error) { return &sendertest.Indexer{}, nil }, nil), &fleet.Options{MeterProvider: c})
+	require.NoError(t, err)
+	require.NoError(t, f.Close(t.Context()))
+	return c.instruments
+}
+
 // shorter is a name as readings have it.
 func shorter(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "azsearch.sender."), "db.client.")
@@ -136,8 +153,8 @@ func TestEveryMetricHasAMovement(t *testing.T) {
 
 // The rules of OpenTelemetry's naming conventions that a program can check.
 func TestMetricNamesFollowTheConventions(t *testing.T) {
-	legal := regexp.MustCompile(`^(azsearch\.sender|azsearch\.queue|db\.client)(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
-	all := instrumentsWithAQueue(t)
+	legal := regexp.MustCompile(`^(azsearch\.sender|azsearch\.queue|azsearch\.pool|azsearch\.fleet|db\.client)(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
+	all := append(instrumentsWithAQueue(t), instrumentsOfAFleet(t)...)
 	for _, i := range all {
 		assert.Regexp(t, legal, i.name)
 		assert.Regexp(t, `^(s|By|\{[a-z]+\})$`, i.unit, "unit of %s", i.name)
@@ -153,10 +170,10 @@ func TestMetricNamesFollowTheConventions(t *testing.T) {
 }
 
 // TELEMETRY.md is the manual. It must name every metric, as it is, and no other.
-func TestManualNamesTheMetricsOfASender(t *testing.T) {
+func TestManualNamesTheMetricsOfSendersAndFleets(t *testing.T) {
 	manual := metricsOfTheManual(t)
 	var names []string
-	for _, i := range instrumentsWithAQueue(t) {
+	for _, i := range append(instrumentsWithAQueue(t), instrumentsOfAFleet(t)...) {
 		names = append(names, i.name)
 		row, ok := manual[i.name]
 		if assert.True(t, ok, "%s is not in TELEMETRY.md", i.name) {
