@@ -166,6 +166,7 @@ type entry struct {
 	gone   bool         // it was dropped, or the fleet closed
 	paused bool         // by its name
 	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: it is closed
+	absent atomic.Bool  // when it opened last, the service answered that there is no such index
 
 	watch   sync.Mutex // guards changes of opened
 	watched bool       // they count

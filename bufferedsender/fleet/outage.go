@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -21,6 +22,9 @@ func (f *Fleet) indexChanged(e *entry, c breaker.Change) {
 	if c.To == breaker.Closed {
 		f.note(e, 0, false)
 		return
+	}
+	if c.To == breaker.Open {
+		e.absent.Store(absent(c.Err)) // before others see that it is open
 	}
 	f.note(e, c.At.UnixNano(), false)
 	if c.To == breaker.Open {
@@ -49,16 +53,33 @@ func (f *Fleet) note(e *entry, opened int64, last bool) {
 // errAllFail is why the fleet trips the breaker of the service.
 var errAllFail = errors.New("all indexes fail")
 
+// absent reports whether the service has answered that there is no such index: then it works.
+func absent(err error) bool {
+	answer := interface{ HTTPStatus() int }(nil)
+	return errors.As(err, &answer) && answer.HTTPStatus() == http.StatusNotFound
+}
+
 // doubt trips the breaker of the service if all that is sent to any index fails: more than half of the senders, and two at least, are held, and no
-// other has anything to send. cause is what the last one failed with.
+// other has anything to send. Indexes that do not exist count neither way. cause is what the last one failed with.
 func (f *Fleet) doubt(cause error) {
-	if held := f.held.Load(); held < 2 || 2*held <= f.made.Load() {
+	if absent(cause) || f.held.Load() < 2 {
 		return
 	}
+	held, made := 0, 0
 	for _, e := range f.all() {
-		if s := e.get(); s != nil && e.opened.Load() == 0 && s.Stats().PendingActions > 0 {
+		s, opened := e.get(), e.opened.Load() != 0
+		switch {
+		case s == nil, opened && e.absent.Load():
+			continue
+		case opened:
+			held++
+		case s.Stats().PendingActions > 0:
 			return
 		}
+		made++
+	}
+	if held < 2 || 2*held <= made {
+		return
 	}
 	permit, err := f.breaker.Allow()
 	if err != nil {
