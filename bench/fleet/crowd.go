@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/metrics"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
+)
+
+const (
+	crowdSenders = 40
+	budgetBytes  = float64(fleet.DefaultBufferedBytes)
+)
+
+// crowded is what was measured while buffers were full.
+type crowded struct {
+	perSecond float64
+	cpu       float64 // seconds a million documents
+	processor float64 // of all processors
+	slowest   float64 // of the fair share
+	alive     float64 // bytes, above those before
+}
+
+func crowd(ctx context.Context, p *plan, t *table) error {
+	var alone, forty crowded
+	if err := errors.Join(
+		labelled(ctx, "lone", func(ctx context.Context) (err error) { alone, err = loneSender(ctx, p); return err }),
+		labelled(ctx, "fleet", func(ctx context.Context) (err error) { forty, err = fleetOfForty(ctx, p); return err }),
+	); err != nil {
+		return err
+	}
+	t.add("documents a second, to the lone sender", atLeast(0.9), forty.perSecond/alone.perSecond)
+	t.add("documents a second of the lone sender", informs, alone.perSecond)
+	t.add("of the processors, the lone sender", atMost(0.5), alone.processor)
+	t.add("of the processors, the fleet", atMost(0.5), forty.processor)
+	t.add("slowest sender, to its fair share", atLeast(0.5), forty.slowest)
+	t.add("CPU a document, to the lone sender", atMost(1.1), forty.cpu/alone.cpu)
+	t.add("CPU s a million documents of the lone sender", informs, alone.cpu)
+	t.add("MB alive above the budget of 268", atMost(64), (forty.alive-budgetBytes)/1e6)
+	t.add("MB alive, the fleet", informs, forty.alive/1e6)
+	t.add("MB alive, the lone sender with that budget", informs, alone.alive/1e6)
+	return nil
+}
+
+func loneSender(ctx context.Context, p *plan) (c crowded, err error) {
+	before := heap()
+	s := newService()
+	x := s.index("lone")
+	o := senderOptions()
+	o.Limits.MaxInFlight = slots
+	o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes = fleet.DefaultBufferedActions, fleet.DefaultBufferedBytes
+	one, err := bufferedsender.New(x, o)
+	if err != nil {
+		return c, err
+	}
+	var producers []*producer
+	for i := range crowdSenders {
+		producers = append(producers, producerOf(one, x, i, 100))
+	}
+	blocked := func() int { return one.Stats().BlockedProducers }
+	c, err = full(ctx, p, producers, []*index{x}, blocked, before)
+	return c, errors.Join(err, finish(ctx, s, one, []*index{x}, added(producers...)))
+}
+
+func fleetOfForty(ctx context.Context, p *plan) (c crowded, err error) {
+	before := heap()
+	s := newService()
+	f, err := newFleet(s, slots, 1)
+	if err != nil {
+		return c, err
+	}
+	var producers []*producer
+	var indexes []*index
+	for i, name := range namesOf(crowdSenders) {
+		one, err := fleet.Sender(f, name, senderOptions())
+		if err != nil {
+			return c, err
+		}
+		indexes = append(indexes, s.index(name))
+		producers = append(producers, producerOf(one, indexes[i], i, 100))
+	}
+	blocked := func() int { return f.Stats().All.BlockedProducers }
+	c, err = full(ctx, p, producers, indexes, blocked, before)
+	return c, errors.Join(err, finish(ctx, s, f, indexes, added(producers...)))
+}
+
+// full starts producers, and measures when most of them wait for room.
+func full(ctx context.Context, p *plan, producers []*producer, indexes []*index, blocked func() int, before float64) (c crowded, err error) {
+	l := start(ctx, producers, 0, false)
+	for began := time.Now(); blocked() < len(producers)*3/4; {
+		if time.Since(began) > time.Minute {
+			return c, errors.Join(errors.New("the buffers were not full after a minute"), l.end())
+		}
+		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+			return c, errors.Join(err, l.end())
+		}
+	}
+	counts := make([]int64, len(indexes))
+	var clock measure.Clock
+	clock.Start()
+	for i, x := range indexes {
+		counts[i] = x.applied.Load()
+	}
+	err = sleep(ctx, p.window)
+	var all, least int64
+	for i, x := range indexes {
+		n := x.applied.Load() - counts[i]
+		if all += n; i == 0 || n < least {
+			least = n
+		}
+	}
+	u := clock.Stop()
+	c = crowded{
+		perSecond: float64(all) / u.Seconds,
+		cpu:       u.CPUSeconds / float64(all) * 1e6,
+		processor: u.CPUSeconds / u.Seconds / float64(runtime.GOMAXPROCS(0)),
+		slowest:   float64(least) * float64(len(indexes)) / float64(all),
+	}
+	runtime.GC()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	c.alive = float64(live[0].Value.Uint64()) - before
+	return c, errors.Join(err, l.end())
+}

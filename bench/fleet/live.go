@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+)
+
+// live measures a live update each ten milliseconds: alone, under a backfill, and under a backfill that others leave its floor only.
+func live(ctx context.Context, p *plan, t *table) error {
+	alone, _, err := liveUpdates(ctx, p, false, false)
+	if err != nil {
+		return err
+	}
+	under, kept, err := liveUpdates(ctx, p, true, false)
+	if err != nil {
+		return err
+	}
+	beside, floor, err := liveUpdates(ctx, p, true, true)
+	if err != nil {
+		return err
+	}
+	t.add("p99 from adding to applied without a backfill, ms", informs, alone)
+	t.add("p99 under a backfill, to that", atMost(2), under/alone)
+	t.add("p99 under a backfill, and more in Assured1 from another index, to that", atMost(2), beside/alone)
+	t.add("slots that the backfill fills of four", atLeast(0.95), kept)
+	t.add("the same, beside what has more in Assured1, where its floor is one", atLeast(0.95), floor)
+	return nil
+}
+
+// liveUpdates returns the p99 of live updates in milliseconds, and how many slots' worth the backfill has been applied.
+func liveUpdates(ctx context.Context, p *plan, backfill, others bool) (ms, kept float64, err error) {
+	s := newService()
+	f, err := newFleet(s, 4, 4)
+	if err != nil {
+		return 0, 0, err
+	}
+	o := senderOptions()
+	o.AutoFlushInterval, o.Limits.MaxInFlight = 5*time.Millisecond, 4
+	one, err := fleet.Sender(f, "hotels", o)
+	if err != nil {
+		return 0, 0, err
+	}
+	other, err := fleet.Sender(f, "motels", o)
+	if err != nil {
+		return 0, 0, err
+	}
+	hotels, motels := s.index("hotels"), s.index("motels")
+	updates := producerOf(one, hotels, 0, 1)
+	all := []*producer{updates}
+	var loads []*load
+	fill := func(to sender, x *index, class pool.Class) {
+		some := []*producer{producerOf(to, x, len(all), 100), producerOf(to, x, len(all)+1, 100)}
+		all = append(all, some...)
+		loads = append(loads, start(pool.WithClass(ctx, class), some, 0, false))
+	}
+	if backfill {
+		fill(one, hotels, pool.BestEffort)
+	}
+	if others {
+		fill(other, motels, pool.Assured1)
+	}
+	err = sleep(ctx, p.window/2) // buffers are full
+	loads = append(loads, start(pool.WithClass(ctx, pool.Expedited), []*producer{updates}, 10*time.Millisecond, true))
+	err = errors.Join(err, sleep(ctx, 4*takes))
+	_ = hotels.times()
+	before, began := hotels.applied.Load(), time.Now()
+	err = errors.Join(err, sleep(ctx, p.window))
+	took := hotels.times()
+	kept = float64(hotels.applied.Load()-before-int64(len(took))) / time.Since(began).Seconds() / perSlot
+	for _, l := range loads {
+		err = errors.Join(err, l.end())
+	}
+	return p99(took), kept, errors.Join(err, finish(ctx, s, f, []*index{hotels, motels}, added(all...)))
+}

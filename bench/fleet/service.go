@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// takes is how long a request takes.
+const takes = 50 * time.Millisecond
+
+// service is a search service in memory, of indexes that count what they are sent.
+type service struct {
+	hurry atomic.Bool // it answers at once
+	names []string
+
+	mu      sync.Mutex // guards indexes
+	indexes map[string]*index
+}
+
+func newService() *service { return &service{indexes: make(map[string]*index)} }
+
+// namesOf returns that many names of indexes.
+func namesOf(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("index-%05d", i)
+	}
+	return names
+}
+
+// index returns the index of a name, which it makes.
+func (s *service) index(name string) *index {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.indexes[name]
+	if x == nil {
+		x = &index{service: s, name: name}
+		s.indexes[name] = x
+	}
+	return x
+}
+
+// Indexer implements fleet.Service.
+func (s *service) Indexer(name string) (bufferedsender.Indexer, error) { return s.index(name), nil }
+
+// IndexNames implements fleet.Service. Names are new strings, as those in a reply would be.
+func (s *service) IndexNames(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range s.names {
+			if !yield(strings.Clone(name), nil) {
+				return
+			}
+		}
+	}
+}
+
+// sickness is what is wrong with an index.
+type sickness int32
+
+const (
+	healthy sickness = iota
+	unavailable
+	hanging
+	unauthorized
+	deleted
+	drifted
+)
+
+var sicknesses = []struct {
+	name string
+	is   sickness
+}{{"503", unavailable}, {"hangs", hanging}, {"401", unauthorized}, {"deleted, 404", deleted}, {"schema has drifted, 400", drifted}}
+
+// index is one of a service, and its client.
+type index struct {
+	service *service
+	name    string
+	is      atomic.Int32 // sickness
+	applied atomic.Int64 // documents
+	// When documents whose keys begin with stampPrefix were added, and how long it took until they were applied.
+	stamps sync.Map
+
+	mu   sync.Mutex // guards took
+	took []time.Duration
+}
+
+const (
+	keyPrefix   = "doc-"
+	stampPrefix = "end-"
+	keyBytes    = 12
+)
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// IndexDocumentsRaw implements bufferedsender.Indexer.
+func (x *index) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (none models.IndexDocumentsResult, _ error) {
+	buffer := bodies.Get().(*bytes.Buffer)
+	defer bodies.Put(buffer)
+	buffer.Reset()
+	if _, err := buffer.ReadFrom(body); err != nil {
+		return none, err
+	}
+	if err := x.answer(ctx); err != nil {
+		return none, err
+	}
+	return x.apply(buffer.Bytes())
+}
+
+// answer waits, and returns what the service says that refuses.
+func (x *index) answer(ctx context.Context) error {
+	is := sickness(x.is.Load())
+	if is == hanging {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if !x.service.hurry.Load() {
+		select {
+		case <-time.After(takes):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	switch is {
+	case unavailable:
+		return refusal{http.StatusServiceUnavailable, "The service is temporarily unavailable."}
+	case unauthorized:
+		return refusal{http.StatusUnauthorized, "Access denied due to invalid subscription key."}
+	case deleted:
+		return refusal{http.StatusNotFound, "The index '" + x.name + "' for service 'bench' was not found."}
+	case drifted:
+		return refusal{http.StatusBadRequest, "The request is invalid. Details: actions : 0: The property 'rooms' does not exist on type 'search.documentFields'. " +
+			"Make sure to only use property names that are defined by the type."}
+	default:
+		return nil
+	}
+}
+
+var (
+	actionName = []byte(`"@search.action":`)
+	keyName    = []byte(`"id":"`)
+)
+
+// apply finds the keys in the bytes and decodes no JSON, so that most of the processors is the sender's.
+func (x *index) apply(body []byte) (r models.IndexDocumentsResult, _ error) {
+	var keys strings.Builder
+	keys.Grow(len(body) / 32)
+	for {
+		at := bytes.Index(body, actionName)
+		if at < 0 {
+			break
+		}
+		body = body[at+len(actionName):]
+		if at = bytes.Index(body, keyName); at < 0 || len(body) < at+len(keyName)+keyBytes {
+			return r, errors.New("an action without a key")
+		}
+		body = body[at+len(keyName):]
+		keys.Write(body[:keyBytes])
+	}
+	all, now := keys.String(), time.Now()
+	r.Results, r.StatusCode = make([]models.IndexingResult, len(all)/keyBytes), http.StatusOK
+	for i := range r.Results {
+		key := all[i*keyBytes : (i+1)*keyBytes]
+		r.Results[i] = models.IndexingResult{Key: key, Succeeded: true, StatusCode: http.StatusOK}
+		if strings.HasPrefix(key, stampPrefix) {
+			x.arrived(key, now)
+		}
+	}
+	x.applied.Add(int64(len(r.Results)))
+	return r, nil
+}
+
+func (x *index) arrived(key string, now time.Time) {
+	if added, ok := x.stamps.LoadAndDelete(key); ok {
+		x.mu.Lock()
+		x.took = append(x.took, now.Sub(added.(time.Time)))
+		x.mu.Unlock()
+	}
+}
+
+// times returns how long stamped documents took, and forgets them.
+func (x *index) times() []time.Duration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	took := x.took
+	x.took = nil
+	return took
+}
+
+// refusal is an error of the service.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (e refusal) Error() string { return fmt.Sprintf("%d: %s", e.status, e.text) }
+
+// HTTPStatus implements retry.StatusError.
+func (e refusal) HTTPStatus() int { return e.status }
