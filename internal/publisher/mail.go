@@ -90,13 +90,22 @@ func (l *loop[V, R]) takeAccepted(accepted []entry[V]) {
 	l.p.admission.unfold(&fold)
 }
 
-// recycle gives an inbox back, to be filled again.
+// recycle gives an inbox back, to be filled again. One that is much longer than is needed now is not
+// kept: while a buffer is filled first, it holds what comes between two rounds on a busy machine,
+// later no more than a request has made room for. It would stay for as long as the sender is busy, twice, beside what
+// the buffer is allowed to have; of forty senders that is 40 MB.
 func (l *loop[V, R]) recycle(inbox []entry[V]) {
+	const few = 256 // entries that anybody may keep
 	clear(inbox)
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.spare = inbox[:0]
+	if len(inbox) > 0 { // a round for another reason says nothing
+		a.usual = max(len(inbox), a.usual-a.usual/16)
+	}
+	if cap(inbox) <= max(4*a.usual, few) {
+		a.spare = inbox[:0]
+	}
 }
 
 // refresh reads the settings again, after a hook has run or time has passed.
