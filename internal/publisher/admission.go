@@ -45,6 +45,7 @@ type admission[V any] struct {
 	inbox      []entry[V]
 	inboxBytes int64
 	spare      []entry[V] // the previous inbox, to be filled again
+	usual      int        // about how long the longest inbox was of late
 	inboxes    sync.Pool  // of *[]entry[V], while idle
 	waiters    []*waiter[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
