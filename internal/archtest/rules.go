@@ -161,12 +161,14 @@ var Rules = []Rule{
 	{Folder: "internal/sendertest", May: append(append([]string{
 		"./internal/testkit", testify, rapid, azcore, "go.opentelemetry.io/otel/sdk/metric/...",
 	}, otelAPI...), public...)},
+	// Beside sendertest, which the tests of the fleet's own package use, and which must not know it therefore.
+	{Folder: "internal/fleetmodel", May: append([]string{"./internal/sendertest"}, public...)},
 	// Beside queuetest, which users may import, for the one search that it needs.
 	{Folder: "internal/queuehistory", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", history}},
 	// Beside it for the same reason: users' tests need not kill processes.
 	{Folder: "internal/queuekill", May: []string{"./models", "./bufferedsender/queue"}},
 	// A program that is made of tests: each soak may use the harness of what it tries.
-	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/queuekill"}},
+	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/fleetmodel", "./internal/queuekill"}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
@@ -176,7 +178,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/queuehistory", "./internal/queuekill",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill",
 	testify,
 	"github.com/jarcoal/httpmock",
 	rapid,

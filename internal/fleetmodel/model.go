@@ -1,0 +1,266 @@
+package fleetmodel
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+)
+
+// Run runs one random program against a fleet over a service in memory, whose indexes sicken and heal: documents of all classes are
+// added, flushed and purged, senders paused and dropped, slots and budget changed, and the fleet closed, sometimes in the middle.
+//
+// It checks that
+//
+//   - accepted = completed + failed + unsent + pending in every snapshot, of a sender and of the fleet;
+//   - each accepted action has one outcome, and no other has any; those of a key come in their order; and the index holds what the outcomes
+//     allow, which is the newest version of those that were completed;
+//   - there are never more requests under way than the pool has slots, nor two with the same key;
+//   - what all senders keep was granted, and what was granted is within the budget, but for one action;
+//   - no sender keeps more than its own limits allow;
+//   - a key that was purged is in the hints, and was not in flight;
+//   - when Flush or FlushKeys says that all is sent, it is;
+//   - when all indexes are sound all that was accepted is applied, and who waits for room gets it, within settled and the time of a request
+//     for each action; while one index stays sick that holds for the others, if the budget has a floor for each;
+//   - after Close no slot is in use, no room is granted, and, because synctest says so, no goroutine is left.
+//
+// It returns which of [Holds] the program has held, and what was not so. The program is what intn draws, a number from 0 to n-1 each time.
+func Run(t *testing.T, intn func(n int) int) (held []string, err error) {
+	t.Helper()
+	m := draw(intn)
+	synctest.Test(t, func(*testing.T) { m.run() })
+	held = slices.Sorted(maps.Keys(m.holds))
+	if len(m.errors) > 0 {
+		return held, fmt.Errorf("%v\n%s", m, strings.Join(m.errors, "\n"))
+	}
+	return held, nil
+}
+
+// Holds names what programs of Run may hold.
+func Holds() []string {
+	return []string{
+		"close in the middle", "completed", "drop", "flush of keys", "limit of one", "outage of one index", "outage of the service",
+		"purged by a sender", "purged by the fleet", "refused", "sick for ever", "unsent", "waited for room",
+	}
+}
+
+// settled is how long a fleet takes at the most, when all is sound again, until each breaker has let a probe through and each
+// action that was tried in vain is tried again; what remains is the time of the requests.
+const settled = 2 * time.Minute
+
+// The kinds of steps; adding is most of them.
+const (
+	stepFault = iota
+	stepHeal
+	stepNowhere
+	stepPause
+	stepResume
+	stepFlush
+	stepDrop
+	stepPurge
+	stepPurgeAll
+	stepSlots
+	stepLimit
+	stepBudget
+	stepSleep
+	stepAdd
+	stepKinds = stepAdd + 14
+)
+
+type step struct{ what, index, n, class, lane, keys int }
+
+// lanes is how many goroutines add to an index, each its own keys.
+const lanes = 2
+
+// record is one action.
+type record struct {
+	at       docKey
+	version  int
+	accepted bool
+	outcomes []string // completed, failed, unsent, purged
+	unknown  bool     // it was not completed, and may have been applied
+	settled  int      // its place in the order of the outcomes
+}
+
+// model is a program, and what is known of its run.
+type model struct {
+	seed     uint64
+	steps    []step
+	indexes  int
+	pool     pool.Options
+	whenFull fleet.WhenFull
+	adapts   bool
+	sender   []int // what policy for overload that of an index has, and whether it has a handler
+	limits   bufferedsender.Limits
+	closeIn  time.Duration // the context of the last Close
+	early    bool          // and nothing heals before
+	chronic  bool          // index 0 is sick while the others settle
+
+	service *service
+	fleet   *fleet.Fleet
+	hints   *hints.Set
+	lanes   []chan func()
+	jobs    sync.WaitGroup
+
+	// Of the goroutine of the steps.
+	budget, ceiling granted // what may be granted
+	limit           int     // of the pool
+
+	mu       sync.Mutex
+	errors   []string
+	holds    map[string]bool
+	versions int
+	outcomes int
+	records  map[docKey][]*record // in the order in which they were added
+	senders  map[*bufferedsender.BufferedSender[hotel]]bool
+	closing  bool
+}
+
+// granted is room.
+type granted struct{ actions, bytes int64 }
+
+// largest is the encoded size of no document.
+const largest = 2500
+
+func draw(intn func(n int) int) *model {
+	m := &model{
+		seed: uint64(intn(1 << 30)), indexes: 1 + intn(10), adapts: intn(6) == 0, early: intn(3) == 0, chronic: intn(2) == 0,
+		holds: map[string]bool{}, records: map[docKey][]*record{}, senders: map[*bufferedsender.BufferedSender[hotel]]bool{},
+	}
+	m.pool = pool.Options{
+		Settings: pool.Settings{Expedited: 1 + intn(3), Shared: 1 + intn(3), FloorActions: 1 + intn(12)},
+		Strategy: []pool.Strategy{pool.Classes, pool.Classes, pool.Classes, pool.Single, pool.None}[intn(5)],
+		Order:    pool.Order(intn(2)),
+	}
+	if intn(4) > 0 {
+		m.pool.BufferedActions = m.pool.FloorActions * (1 + intn(2*m.indexes+3))
+	}
+	if m.pool.BufferedActions == 0 || intn(3) == 0 {
+		m.pool.FloorBytes = int64(100 + intn(1000))
+		m.pool.BufferedBytes = m.pool.FloorBytes * int64(1+intn(2*m.indexes+3))
+	}
+	if intn(2) == 0 {
+		m.whenFull = fleet.PurgeAll
+	}
+	m.limits = bufferedsender.Limits{MaxBatchActions: 1 + intn(10), MaxInFlight: 1 + intn(3), MaxBufferedActions: 3 + intn(60)}
+	for range m.indexes {
+		m.sender = append(m.sender, intn(12))
+	}
+	m.closeIn = time.Duration(intn(4)*intn(4000)) * time.Millisecond
+	for range 30 + intn(60) {
+		m.steps = append(m.steps, step{intn(stepKinds), intn(m.indexes), intn(1000), intn(8), intn(lanes), intn(5)})
+	}
+	return m
+}
+
+func (m *model) String() string {
+	return fmt.Sprintf("%d indexes, pool %+v, when full %d, adapts %t, senders %v %+v, close in %v, early %t, chronic %t, steps %v",
+		m.indexes, m.pool, m.whenFull, m.adapts, m.sender, m.limits, m.closeIn, m.early, m.chronic, m.steps)
+}
+
+func (m *model) wrong(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.errors) < 20 {
+		m.errors = append(m.errors, fmt.Sprintf(format, args...))
+	}
+}
+
+func (m *model) hold(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.holds[what] = true
+}
+
+func (m *model) start() {
+	m.service = &service{
+		wrong: m.wrong, rnd: rand.New(rand.NewPCG(m.seed, 1)), faults: map[string]fault{}, changed: make(chan struct{}),
+		applied: map[docKey]int{}, inFlight: map[docKey]int{}, requests: map[*request]bool{},
+	}
+	var err error
+	if m.hints, err = hints.NewMemory(nil); err != nil {
+		panic(err)
+	}
+	o := &fleet.Options{
+		Pool: &m.pool, WhenFull: m.whenFull, Hints: m.hints, Logger: sendertest.NoLog,
+		Breaker: &breaker.Options{Failures: 1 + int(m.seed%3)},
+	}
+	if m.adapts {
+		o.Tuning = tuning.Adaptive(nil)
+	}
+	if m.fleet, err = fleet.New(m.service, o); err != nil {
+		panic(err)
+	}
+	m.budget = granted{int64(m.pool.BufferedActions), m.pool.BufferedBytes}
+	m.ceiling = m.budget
+	m.slots(m.fleet.Pool().Settings())
+	for range m.indexes * lanes {
+		lane := make(chan func(), len(m.steps)+m.indexes) // all that it is ever given
+		m.lanes = append(m.lanes, lane)
+		m.jobs.Go(func() {
+			for do := range lane {
+				do()
+			}
+		})
+	}
+}
+
+// slots tells the service how many requests there may be with settings of the pool that are in force, or will be in a moment.
+func (m *model) slots(s pool.Settings) {
+	n := s.Expedited + s.Shared
+	if m.limit > 0 && !m.adapts {
+		n = min(n, m.limit)
+	}
+	if n == 1 {
+		m.hold("limit of one")
+	}
+	m.service.allow(s.Expedited, s.Shared, n)
+}
+
+func indexName(i int) string { return fmt.Sprintf("index-%d", i) }
+
+// of returns the sender of an index.
+func (m *model) of(i int) (*bufferedsender.BufferedSender[hotel], error) {
+	how := m.sender[i]
+	o := &bufferedsender.Options[hotel]{
+		Limits: m.limits, AutoFlushInterval: time.Second, RequestTimeout: 5 * time.Second, UnknownWait: time.Second,
+	}
+	switch how % 4 {
+	case 0:
+		o.Outage = bufferedsender.Hold{WhenFull: bufferedsender.Reject()}
+	case 1:
+		o.Outage = bufferedsender.Hold{WhenFull: bufferedsender.PurgeOldest(bufferedsender.AllowLoss)}
+	}
+	if how >= 8 {
+		var mu sync.Mutex
+		rnd := rand.New(rand.NewPCG(m.seed, uint64(i)))
+		o.Handlers.ActionSent = func(context.Context, *events.ActionSent[hotel]) {
+			mu.Lock()
+			n := rnd.IntN(40)
+			mu.Unlock()
+			time.Sleep(time.Duration(max(n-30, 0)) * time.Millisecond)
+		}
+	}
+	s, err := fleet.Sender(m.fleet, indexName(i), o)
+	if err == nil {
+		m.mu.Lock()
+		m.senders[s] = true
+		m.mu.Unlock()
+	}
+	return s, err
+}

@@ -1,0 +1,235 @@
+package fleetmodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// fault is what is wrong with an index.
+type fault uint8
+
+const (
+	sound      fault = iota
+	busy             // 503
+	forbidden        // 403
+	hangs            // until the context of the request ends, or it is sound again
+	breaks           // the connection breaks, before or after the documents are applied
+	throttling       // half of the documents of a request are refused with 503
+	flaky            // every second request is answered with 503
+	faults
+)
+
+// docKey is a document: of an index, with a key.
+type docKey struct{ index, key string }
+
+// service is a search service in memory. It takes up to slowest for a request.
+type service struct {
+	wrong func(format string, args ...any)
+
+	mu       sync.Mutex
+	rnd      *rand.Rand
+	faults   map[string]fault
+	nowhere  bool          // its name is not resolved, or nobody listens
+	changed  chan struct{} // closed when what is wrong has changed
+	applied  map[docKey]int
+	inFlight map[docKey]int    // the version that is, for each key of a request
+	requests map[*request]bool // under way
+	most     int               // that may be
+	// As soon as nothing is left of what was before lower there may be next: on each side and together. Until then own and shared.
+	next        [3]int
+	lower       time.Time
+	own, shared int
+}
+
+// request is one that is under way.
+type request struct{ ctx context.Context } //nolint:containedctx // to see whether it ended
+
+// slowest is how long a request takes at the most when nothing is wrong.
+const slowest = 200 * time.Millisecond
+
+// set has something else be wrong with an index.
+func (s *service) set(index string, f fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[index] = f
+	s.change()
+}
+
+// reach says whether the service can be reached.
+func (s *service) reach(is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nowhere = !is
+	s.change()
+}
+
+func (s *service) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// allow says how many requests there may be from now on, on each side of the pool and together. Those that are under way go on, and the other
+// side need not wait for them; and slots that were given just before are used when a handler has returned, within lag.
+func (s *service) allow(own, shared, together int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if next := [3]int{own, shared, together}; next != s.next {
+		s.next, s.lower = next, now
+		s.own, s.shared = max(s.own, own), max(s.shared, shared)
+		s.most = max(s.most, s.own+s.shared)
+	} else if now.Sub(s.lower) > lag && s.live() <= together {
+		s.own, s.shared, s.most = own, shared, together
+	}
+}
+
+// lag is longer than all handlers take that run one after the other.
+const lag = 3 * time.Second
+
+// live returns how many requests are under way that nobody has cut off. A Close that does not wait any more gives the slots back of
+// those that it leaves behind.
+func (s *service) live() (n int) {
+	for r := range s.requests {
+		if r.ctx.Err() == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// carries reports whether a version of a document is in a request that is under way.
+func (s *service) carries(d docKey, version int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inFlight[d] == version
+}
+
+// Indexer implements fleet.Service.
+func (s *service) Indexer(index string) (bufferedsender.Indexer, error) {
+	return &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+		return s.answer(ctx, index, body)
+	}}, nil
+}
+
+// IndexNames implements fleet.Service.
+func (s *service) IndexNames(context.Context) iter.Seq2[string, error] {
+	return func(func(string, error) bool) {}
+}
+
+func (s *service) answer(ctx context.Context, index string, body io.Reader) (models.IndexDocumentsResult, error) {
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return models.IndexDocumentsResult{}, err
+	}
+	var sent struct{ Value []hotel }
+	if err := json.Unmarshal(raw, &sent); err != nil {
+		return models.IndexDocumentsResult{}, err
+	}
+	r := &request{ctx}
+	takes := s.begin(r, index, sent.Value)
+	defer s.end(r, index, sent.Value)
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		return models.IndexDocumentsResult{}, ctx.Err()
+	}
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		if s.faults[index] != hangs || s.nowhere {
+			break
+		}
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return models.IndexDocumentsResult{}, ctx.Err()
+		}
+	}
+	defer s.mu.Unlock()
+	return s.reply(index, sent.Value)
+}
+
+// begin notes that a request has come, and returns how long it takes.
+func (s *service) begin(r *request, index string, docs []hotel) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[r] = true
+	if n := s.live(); n > s.most {
+		s.wrong("%d requests are under way, and there are %d slots", n, s.most)
+	}
+	for _, d := range docs {
+		at := docKey{index, d.ID}
+		if other, ok := s.inFlight[at]; ok {
+			s.wrong("versions %d and %d of %v are in flight together", other, d.Rooms, at)
+		}
+		s.inFlight[at] = d.Rooms
+	}
+	return time.Duration(s.rnd.Int64N(int64(slowest)))
+}
+
+func (s *service) end(r *request, index string, docs []hotel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.requests, r)
+	for _, d := range docs {
+		delete(s.inFlight, docKey{index, d.ID})
+	}
+}
+
+// reply answers a request. mu is held.
+func (s *service) reply(index string, docs []hotel) (models.IndexDocumentsResult, error) {
+	if s.nowhere {
+		if s.rnd.IntN(2) == 0 {
+			return models.IndexDocumentsResult{}, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "search", IsNotFound: true}}
+		}
+		return models.IndexDocumentsResult{}, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+	f := s.faults[index]
+	switch {
+	case f == busy, f == flaky && s.rnd.IntN(2) == 0:
+		return models.IndexDocumentsResult{}, sendertest.StatusError(http.StatusServiceUnavailable)
+	case f == forbidden:
+		return models.IndexDocumentsResult{}, sendertest.StatusError(http.StatusForbidden)
+	case f == breaks && s.rnd.IntN(2) == 0:
+		return models.IndexDocumentsResult{}, errReset
+	}
+	result := models.IndexDocumentsResult{StatusCode: http.StatusOK}
+	for _, d := range docs {
+		if f == throttling && s.rnd.IntN(2) == 0 {
+			result.StatusCode = http.StatusMultiStatus
+			result.Results = append(result.Results, models.IndexingResult{Key: d.ID, StatusCode: http.StatusServiceUnavailable})
+			continue
+		}
+		s.applied[docKey{index, d.ID}] = d.Rooms
+		result.Results = append(result.Results, models.IndexingResult{Key: d.ID, Succeeded: true, StatusCode: http.StatusCreated})
+	}
+	if f == breaks {
+		return models.IndexDocumentsResult{}, errReset
+	}
+	return result, nil
+}
+
+var errReset = errors.New("connection reset by peer")
+
+// document makes a document of about so many bytes.
+func document(key string, version, size int) hotel {
+	return hotel{ID: key, Rooms: version, Name: strings.Repeat("x", size)}
+}
+
+// hotel is the document of all indexes.
+type hotel = sendertest.Hotel
