@@ -46,6 +46,7 @@ type rounds interface {
 // soaks are all there is.
 var soaks = []soak{
 	sender,
+	fleets,
 	queue,
 	kills,
 	outbox,
