@@ -415,6 +415,25 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 	})
 }
 
+// Who adds a few actions at a time and waits for none in between does not go back to the line for each few.
+func TestWhoQuitsKeepsTheRestOfABatch(t *testing.T) {
+	p := roomFor(t, 100)
+	a, b := newGuest(t, p, "a", Assured1), newGuest(t, p, "b", Assured1)
+	require.Equal(t, 12, a.takes(12), "its floor, and a batch of ten for two")
+	a.Quit()
+	require.Less(t, b.takes(1000), 1000, "all there is")
+	require.Equal(t, 8, a.takes(8), "the rest of the batch")
+	require.Zero(t, a.woken)
+	require.Zero(t, a.takes(1))
+	a.Quit()
+	before := b.woken
+	a.returns(9)
+	require.Equal(t, before, b.woken, "the batch is used")
+	a.returns(1)
+	require.Equal(t, before+1, b.woken)
+	require.Equal(t, 10, b.takes(100), "all of it")
+}
+
 func TestAnotherRequestThatIsLessUrgentCostsAMemberNoPlace(t *testing.T) {
 	p := roomFor(t, 50)
 	a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Assured1), newGuest(t, p, "c", Assured1)
