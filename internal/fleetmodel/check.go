@@ -78,7 +78,8 @@ func (m *model) settle() {
 		return budget == 0 || budget >= 2*floor*int64(m.indexes+1) && floor >= largest
 	}
 	roomy := (now.BufferedActions == 0 || now.BufferedActions >= now.FloorActions*(m.indexes+1)) && enough(now.BufferedBytes, now.FloorBytes)
-	if m.chronic && m.indexes >= 3 && roomy {
+	// The index that is sick may be the one that tries, again and again, whether the service works.
+	if m.chronic && m.indexes >= 3 && roomy && m.fleet.Breaker().Status().Counts.Opened == 0 {
 		m.hold("sick for ever")
 		m.await("with one sick index", 1)
 	}
@@ -126,6 +127,9 @@ func (m *model) await(when string, from int) {
 		return pending() == 0
 	}
 	for !idle() {
+		if from > 0 && m.fleet.Breaker().Status().Counts.Opened > 0 {
+			return // as above
+		}
 		if time.Now().After(deadline) {
 			m.wrong("%s: %d actions are still pending, of %d; pool %+v, health %v", when, pending(), left(), m.fleet.Stats().Pool, m.fleet.Health())
 			return

@@ -36,7 +36,8 @@ import (
 //   - a key that was purged is in the hints, and was not in flight;
 //   - when Flush or FlushKeys says that all is sent, it is;
 //   - when all indexes are sound all that was accepted is applied, and who waits for room gets it, within settled and the time of a request
-//     for each action; while one index stays sick that holds for the others, if the budget has a floor for each;
+//     for each action; while one index stays sick that holds for the others, if the budget has a
+//     floor for each, and the breaker of the service was not open;
 //   - after Close no slot is in use, no room is granted, and, because synctest says so, no goroutine is left.
 //
 // It returns which of [Holds] the program has held, and what was not so. The program is what intn draws, a number from 0 to n-1 each time.
