@@ -165,8 +165,9 @@ func (l *loop[V, R]) acquire(f *flight[V, R]) verdict {
 		f.permit = permit
 	}
 	l.refreshGate()
-	if probe := f.permit.Probe(); l.gate.shut != nil && !(probe && (f.probe || len(f.refs) == 1)) {
-		return refused
+	probe := f.permit.Probe() && (f.probe || len(f.refs) == 1)
+	if l.gate.shut == nil || probe {
+		return allowed
 	}
-	return allowed
+	return refused
 }
