@@ -2,6 +2,7 @@ package bufferedsender
 
 import (
 	"context"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
@@ -38,7 +39,12 @@ type share struct {
 
 	seats [classesOfPool]seat
 	err   error // why there will be no more slots
-	room  *pool.Room
+
+	// Of any goroutine. What is granted while user code runs is declined: either told sees
+	// that the loop is away, or Away sees that something was granted.
+	away    atomic.Bool
+	granted atomic.Uint32 // classes, as bits, of seats that may have been granted a slot that is not taken
+	room    *pool.Room
 }
 
 // seat is where requests of one class wait.
@@ -115,13 +121,39 @@ func (s *share) ask(at *seat, class uint8, bytes int) bool {
 		return true
 	}
 	if at.Seat == nil {
-		at.Seat = s.member.Seat(s.wake)
+		at.Seat = s.member.Seat(func() { s.told(class) })
 	}
 	var err error
+	s.granted.And(^(uint32(1) << class))
 	at.slot, at.has, err = at.Ask(pool.Class(class), int64(bytes))
 	at.asked = !at.has && err == nil
 	s.err = err
 	return at.has
+}
+
+// told is the wake-up of a seat.
+func (s *share) told(class uint8) {
+	s.granted.Or(1 << class)
+	if s.away.Load() {
+		s.decline()
+	}
+	s.wake()
+}
+
+// Away implements publisher.Slots.
+func (s *share) Away(away bool) {
+	s.away.Store(away)
+	if away && s.granted.Load() != 0 {
+		s.decline()
+		s.wake()
+	}
+}
+
+// decline gives up what was granted and not taken. It is asked for again in the next round.
+func (s *share) decline() {
+	for granted := s.granted.Swap(0); granted != 0; granted &= granted - 1 {
+		s.seats[bits.TrailingZeros32(granted)].Decline()
+	}
 }
 
 // Take implements publisher.Slots.

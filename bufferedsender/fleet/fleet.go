@@ -73,7 +73,8 @@ type Options struct {
 	// BufferedActions nor BufferedBytes they are 262,144 and 256 MiB. Fleet.Pool changes it later. Defaults to that, and to four slots for
 	// Expedited and four for the other classes.
 	Pool *pool.Options
-	// Breaker configures the breakers of the indexes, and that of the service. Defaults to that of a sender.
+	// Breaker configures the breakers of the indexes, and that of the service, which stays open for 5 s at the most, or OpenFor if that is
+	// longer. Defaults to that of a sender.
 	Breaker *breaker.Options
 	// Tuning finds out how many requests the service takes, and how large: there is one controller, because the limits are those
 	// of the service. The number of slots follows it. Defaults to tuning.Fixed(): as many as Pool says.
@@ -206,7 +207,7 @@ func New(service Service, opts *Options) (*Fleet, error) {
 	}
 	p, err := pool.New(o.Pool)
 	errs = append(errs, err)
-	whole, err := breaker.New(o.Breaker)
+	whole, err := breaker.New(ofService(o.Breaker))
 	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
@@ -224,6 +225,20 @@ func New(service Service, opts *Options) (*Fleet, error) {
 	}
 	f.cancel = append(f.cancel, stop)
 	return f, nil
+}
+
+// longestDown is the longest time between two requests that try whether the service works. One request of all indexes costs little, and the one that tries
+// may be of an index that is sick by itself, so that the others would wait for the next.
+const longestDown = 5 * time.Second
+
+// ofService returns the options of the breaker of the service.
+func ofService(opts *breaker.Options) *breaker.Options {
+	var o breaker.Options
+	if opts != nil {
+		o = *opts
+	}
+	o.MaxOpenFor = max(longestDown, o.OpenFor)
+	return &o
 }
 
 // Pool returns the pool of the fleet: to change its settings at run time, and for other work under the same slots (pool.Member.Do).

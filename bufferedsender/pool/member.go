@@ -210,6 +210,20 @@ func (s *Seat) Cancel() {
 	news.wake()
 }
 
+// Decline gives a slot that was granted and not taken to the next, as no turn: then Ask begins anew, and whoever has been granted least
+// is first. A question that waits stays. It may be called by any goroutine, also by wake.
+func (s *Seat) Decline() {
+	p := s.member.pool
+	p.mu.Lock()
+	var news told
+	if s.state == seatGranted {
+		s.taken()
+		news = p.giveBack(s.member, s.lane, s.bytes, s.paid)
+	}
+	p.mu.Unlock()
+	news.wake()
+}
+
 // Slot is the right to one request. The zero value is none.
 type Slot struct {
 	member      *Member

@@ -135,9 +135,9 @@ func (l *loop[V, R]) reportCondition() {
 	if from.State == to.State && (to.State != Closing || (from.Err == nil) == (to.Err == nil)) {
 		return
 	}
-	l.outside.progress.Add(1)
+	l.enterHook()
 	l.p.config.Hooks.Changed(from, to)
-	l.outside.progress.Add(1)
+	l.leaveHook()
 }
 
 // state returns what the publisher does but for a pause.

@@ -168,6 +168,9 @@ type Slots interface {
 	Take(class uint8, bytes int) (Slot, bool)
 	// Quit gives up what was asked for in the class: nothing of it is to be sent now.
 	Quit(class uint8)
+	// Away says whether a hook runs: what is granted meanwhile goes to others, and is asked
+	// for again.
+	Away(away bool)
 	// Err says why there will be no more slots, or nil.
 	Err() error
 }

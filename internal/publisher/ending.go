@@ -111,9 +111,9 @@ func (l *loop[V, R]) abandon() {
 		if !f.started {
 			continue
 		}
-		l.outside.progress.Add(1)
+		l.enterHook()
 		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrAbandoned}, 0, Counts{})
-		l.outside.progress.Add(1)
+		l.leaveHook()
 	}
 }
 
@@ -152,7 +152,7 @@ func (l *loop[V, R]) callClosed() error {
 		}
 	})
 	defer stop()
-	l.outside.progress.Add(1)
-	defer l.outside.progress.Add(1)
+	l.enterHook()
+	defer l.leaveHook()
 	return l.p.config.Hooks.Closed(ctx)
 }

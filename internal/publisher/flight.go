@@ -158,9 +158,9 @@ func (l *loop[V, R]) announce(f *flight[V, R]) {
 		return
 	}
 	f.announced = true
-	l.outside.progress.Add(1)
+	l.enterHook()
 	l.p.config.Hooks.Sent(&f.batch)
-	l.outside.progress.Add(1)
+	l.leaveHook()
 }
 
 // prepare makes a request of what is to be sent next. It returns nil if all of it
@@ -298,9 +298,9 @@ func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 		l.markUnknown()
 	}
 	defer func() { // also if a subscriber of the gate ends the goroutine
-		l.outside.progress.Add(1)
+		l.enterHook()
 		l.p.config.Hooks.Replied(&f.batch, &Reply[R]{Err: ErrNotSent}, 0, Counts{Retried: retried})
-		l.outside.progress.Add(1)
+		l.leaveHook()
 		l.report()
 		l.flights.put(f)
 	}()

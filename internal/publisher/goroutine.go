@@ -21,6 +21,7 @@ func (l *loop[V, R]) run() {
 		}
 	}()
 	l.outside.goroutine.Store(goroutine())
+	l.away(false)                                  // a hook may have ended the goroutine before this one
 	pprof.SetGoroutineLabels(context.Background()) // those of whoever woke the loop are not its own
 	l.resume()
 	parked = l.rounds()
@@ -58,5 +59,23 @@ func (l *loop[V, R]) resume() {
 			l.announce(f)
 			l.launch(f)
 		}
+	}
+}
+
+// enterHook is called before a hook, and leaveHook behind it.
+func (l *loop[V, R]) enterHook() {
+	l.outside.progress.Add(1)
+	l.away(true)
+}
+
+func (l *loop[V, R]) leaveHook() {
+	l.away(false)
+	l.outside.progress.Add(1)
+}
+
+// away says whether the goroutine is in code of others, for which no slot is kept.
+func (l *loop[V, R]) away(away bool) {
+	if slots := l.p.config.Slots; slots != nil {
+		slots.Away(away)
 	}
 }

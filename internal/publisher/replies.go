@@ -47,12 +47,12 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 		l.markUnknown()
 	}
 	hooks := &l.p.config.Hooks
-	l.outside.progress.Add(1)
+	l.enterHook()
 	if paused > 0 {
 		hooks.Paused(paused)
 	}
 	hooks.Replied(&f.batch, &f.reply, f.took, n)
-	l.outside.progress.Add(1)
+	l.leaveHook()
 	l.report()
 
 	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() {

@@ -84,9 +84,9 @@ func (l *loop[V, R]) markUnknown() {
 func (l *loop[V, R]) report() {
 	if len(l.delivery.settled) > 0 && !l.delivery.announced {
 		l.delivery.announced = true // also if the hook ends the goroutine
-		l.outside.progress.Add(1)
+		l.enterHook()
 		l.p.config.Hooks.Ending(l.delivery.settled)
-		l.outside.progress.Add(1)
+		l.leaveHook()
 	}
 	for l.delivery.next < len(l.delivery.settled) {
 		l.reportNext()
@@ -101,9 +101,9 @@ func (l *loop[V, R]) report() {
 	l.delivery.reset()
 	if keys := l.delivery.purged; len(keys) > 0 {
 		l.delivery.purged = nil
-		l.outside.progress.Add(1)
+		l.enterHook()
 		l.delivery.onPurged(keys)
-		l.outside.progress.Add(1)
+		l.leaveHook()
 	}
 	l.endDropped()
 }
@@ -149,7 +149,7 @@ func (l *loop[V, R]) reportNext() {
 	}
 	reported := end.Withdrawn && err != nil // to who took it back
 	defer func() {
-		l.outside.progress.Add(1)
+		l.leaveHook()
 		l.delivery.reported()
 		l.flushes.settled(e.seq, err, ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn}, reported)
 		if reported && end.Outcome == Failed {
@@ -159,7 +159,7 @@ func (l *loop[V, R]) reportNext() {
 			l.forget(e.node, end)
 		}
 	}()
-	l.outside.progress.Add(1)
+	l.enterHook()
 	waiterHas := l.p.config.Hooks.Settled(end, err) && err != nil
 	reported = reported || waiterHas
 }
