@@ -1,0 +1,53 @@
+package pool
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What can be set at run time can be read back, each field by itself. What it does has tests of its own.
+func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
+	p, err := New(nil)
+	require.NoError(t, err)
+	before := p.Settings()
+	typ := reflect.TypeFor[Settings]()
+	for i := range typ.NumField() {
+		name := typ.Field(i).Name
+		t.Run(name, func(t *testing.T) {
+			next := before
+			field := reflect.ValueOf(&next).Elem().Field(i)
+			switch field.Interface().(type) {
+			case int:
+				field.SetInt(field.Int() + 3)
+			case int64:
+				field.SetInt(field.Int() + 12345)
+			case time.Duration:
+				field.Set(reflect.ValueOf(time.Hour))
+			case [classes]int:
+				field.Index(int(Assured2)).SetInt(3)
+			default:
+				t.Fatalf("no way to change a %v", field.Type())
+			}
+			if name == "Floors" || name == "Sizes" { // a floor within a size, both within the slots
+				next.Shared = 9
+			}
+			require.NoError(t, p.Set(next))
+			assert.Equal(t, next, p.Settings())
+			assert.NotEqual(t, before, p.Settings())
+
+			bad := next
+			field = reflect.ValueOf(&bad).Elem().Field(i)
+			if field.Kind() == reflect.Array {
+				field = field.Index(int(Assured2))
+			}
+			field.SetInt(-1)
+			require.Error(t, p.Set(bad))
+			assert.Equal(t, next, p.Settings(), "nothing is changed")
+			require.NoError(t, p.Set(before))
+		})
+	}
+}
