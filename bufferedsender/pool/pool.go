@@ -28,6 +28,7 @@ type Pool struct {
 	given    uint64       // slots, but for Expedited's own
 	members  map[string]*Member
 	counts   [classes]counts // by class
+	queued   [classes]Times  // how long slots were waited for
 	fellBack int64
 	closed   bool
 	idle     chan struct{} // closed when nothing is in use after Shutdown; nil before

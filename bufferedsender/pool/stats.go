@@ -25,6 +25,7 @@ func (c *counts) worked(d time.Duration) {
 // waited counts a slot that a seat takes. mu must be held.
 func (p *Pool) waited(s *Seat, d time.Duration) {
 	p.counts[s.class].waited(d)
+	p.queued[s.class].add(d)
 	s.member.counts[s.class].waited(d)
 }
 

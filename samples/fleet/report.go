@@ -8,23 +8,18 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 )
 
 // report prints how long everything took, and what was lost.
-func (s *story) report(stats *fleet.Stats) {
+func (s *story) report() {
 	all, unwell := s.allWrites(), s.ledger.writes(sick)
 	fmt.Fprintf(s.out, "\n%-12s %9s %23s   %s\n", "class", "documents", "from adding to outcome", "waiting for a slot of the pool")
 	for _, class := range []pool.Class{live, steady, backfill} {
 		took := times(all, func(w *write) bool { return w.class == class })
-		slots := stats.Pool.Classes[class]
-		var mean time.Duration
-		if slots.Granted > 0 {
-			mean = slots.QueueTime / time.Duration(slots.Granted)
-		}
-		fmt.Fprintf(s.out, "%-12v %9d   p50 %6s, p99 %6s   mean %6s, longest %6s\n",
-			class, len(took), ms(percentile(took, 50)), ms(percentile(took, 99)), ms(mean), ms(slots.LongestQueueTime))
+		queued := s.fleet.Pool().QueueTimes(class)
+		fmt.Fprintf(s.out, "%-12v %9d   p50 %6s, p99 %6s   p50 %6s, p99 %6s\n",
+			class, len(took), ms(percentile(took, 50)), ms(percentile(took, 99)), ms(queued.Quantile(0.5)), ms(queued.Quantile(0.99)))
 	}
 	fmt.Fprintf(s.out, "(documents of the indexes that were well)\n\n")
 	for _, during := range []bool{false, true} {

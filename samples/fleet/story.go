@@ -46,9 +46,8 @@ func play(ctx context.Context, c config, logger *slog.Logger, out io.Writer) err
 	}
 	s := &story{indexes: x, service: service, out: out}
 	err = s.happen(ctx, c.lasts)
-	stats := s.fleet.Stats() // of the pool, before the senders leave it
 	err = errors.Join(err, s.close(ctx))
-	s.report(&stats)
+	s.report()
 	return errors.Join(err, s.verify())
 }
 

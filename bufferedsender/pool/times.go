@@ -1,0 +1,66 @@
+package pool
+
+import (
+	"math/bits"
+	"time"
+)
+
+// Times says how often things took how long, to within a fifth: from a microsecond to an hour, beside those that took no time.
+type Times struct {
+	counts [1 + octaves*parts]int64
+	n      int64
+}
+
+const (
+	octaves = 32 // of a microsecond
+	parts   = 4  // of an octave
+)
+
+// bucket is where a time is counted. 0 is for no time.
+func bucket(d time.Duration) int {
+	us := uint64(max(d, 0) / time.Microsecond)
+	if us == 0 {
+		return 0
+	}
+	octave := bits.Len64(us) - 1
+	part := int(us<<2>>octave) & (parts - 1)
+	return min(1+octave*parts+part, octaves*parts)
+}
+
+// most is the longest time that a bucket counts.
+func most(bucket int) time.Duration {
+	if bucket == 0 {
+		return 0
+	}
+	octave, part := (bucket-1)/parts, (bucket-1)%parts
+	return time.Duration(uint64(parts+part+1)<<octave/parts) * time.Microsecond
+}
+
+func (t *Times) add(d time.Duration) {
+	t.counts[bucket(d)]++
+	t.n++
+}
+
+// Count returns how many there were.
+func (t *Times) Count() int64 { return t.n }
+
+// Quantile returns how long the given share of them took at the most, from 0 to 1: 0.99 for all but one in a hundred. It is 0 if there were none.
+func (t *Times) Quantile(share float64) time.Duration {
+	left := int64(min(max(share, 0), 1) * float64(t.n))
+	for i, n := range t.counts {
+		if left -= n; left < 0 || left == 0 && n > 0 {
+			return most(i)
+		}
+	}
+	return 0
+}
+
+// QueueTimes returns how long the slots of a class were waited for that were given and taken, and 0 of a class that there is none of. It does not block.
+func (p *Pool) QueueTimes(c Class) Times {
+	if int(c) >= classes {
+		return Times{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.queued[c]
+}
