@@ -1,5 +1,6 @@
 // Package fleet sends to many indexes of one service, with one sender for each and one budget for all.
 //
+//	names := func(ctx context.Context) iter.Seq2[string, error] { return client.ListIndexNames(ctx, nil) } // client is a *search.IndexClient
 //	f, err := fleet.New(fleet.From(client.Client, names), nil)
 //	hotels, err := fleet.Sender[Hotel](f, "hotels", nil)
 //	err = hotels.UploadDocuments(ctx, docs...)
@@ -10,7 +11,8 @@
 // share, and a backfill delays the live updates of the same index. The senders of a fleet share
 //
 //   - request slots, by class of service: what is Expedited never waits for a backfill in BestEffort, not even of its own index
-//     (pool.WithClass), and inside a class the indexes take turns by bytes;
+//     (pool.WithClass), and inside a class the indexes take turns by bytes. When a request is made is another matter: a single document waits for a
+//     full batch or Options.AutoFlushInterval, 5 s, also if it is Expedited;
 //   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent, so an index that is
 //     sick stops itself only;
 //   - a breaker of the service, beside the one that each index has: nobody tries in vain while the service cannot be reached,

@@ -82,7 +82,8 @@ type Options struct {
 	// WhenFull says what becomes of what is kept for an index whose breaker is open when there is no room for others. Defaults to
 	// Wait. What a sender does with its own full buffer is in its own options.
 	WhenFull WhenFull
-	// Hints gets the keys of what was purged, by index, so that it can be repaired. It is not closed. PurgeAll needs it. Defaults to none.
+	// Hints gets the keys of what was purged, by index, so that it can be repaired: by the fleet, by Purge and PurgeAll, or by the policy of a sender. What
+	// Close and Drop leave unsent does not go there; it has its outcome, and goes to DeadLetters. Hints is not closed. PurgeSick needs it. Defaults to none.
 	Hints *hints.Set
 
 	// Logger is that of the fleet, and of senders that have no other. Defaults to slog.Default().
@@ -97,8 +98,9 @@ type WhenFull uint8
 const (
 	// Wait gives up nothing.
 	Wait WhenFull = iota
-	// PurgeAll gives up what is kept for indexes whose breakers are open, oldest first. It needs Options.Hints.
-	PurgeAll
+	// PurgeSick gives up what waits for an index whose breaker is open. The fleet looks once a second: when somebody has waited for room at two looks
+	// in a row, it gives up all that waits for the index that has been sick for longest, of those that have something. It needs Options.Hints.
+	PurgeSick
 )
 
 // withDefaults returns a copy with the defaults filled in, or an error that names every problem.
@@ -116,11 +118,11 @@ func (o *Options) withDefaults() (Options, error) {
 		p.BufferedActions, p.BufferedBytes = DefaultBufferedActions, DefaultBufferedBytes
 	}
 	c.Pool = &p
-	if c.WhenFull > PurgeAll {
-		errs = append(errs, fmt.Errorf("there is no WhenFull %d: use Wait or PurgeAll", c.WhenFull))
+	if c.WhenFull > PurgeSick {
+		errs = append(errs, fmt.Errorf("there is no WhenFull %d: use Wait or PurgeSick", c.WhenFull))
 	}
-	if c.WhenFull == PurgeAll && c.Hints == nil {
-		errs = append(errs, errors.New("PurgeAll gives up accepted actions: set Hints, which remembers what is to be repaired (hints.NewMemory if it need not outlive the process)"))
+	if c.WhenFull == PurgeSick && c.Hints == nil {
+		errs = append(errs, errors.New("PurgeSick gives up accepted actions: set Hints, which remembers what is to be repaired (hints.NewMemory if it need not outlive the process)"))
 	}
 	if c.Tuning == nil {
 		c.Tuning = tuning.Fixed()
@@ -152,7 +154,8 @@ type Fleet struct {
 
 	mu      sync.Mutex // guards everything below
 	entries map[string]*entry
-	paused  bool // all, those to come too
+	gone    bufferedsender.Stats // of senders that were closed
+	paused  bool                 // all, those to come too
 	closed  bool
 }
 
@@ -166,11 +169,14 @@ type entry struct {
 	cancel func()       // from its breaker
 	gone   bool         // it was dropped, or the fleet closed
 	paused bool         // by its name
+	known  bool         // also without a sender; guarded by Fleet.mu
 	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: it is closed
 	absent atomic.Bool  // when it opened last, the service answered that there is no such index
 
 	watch   sync.Mutex // guards changes of opened
 	watched bool       // they count
+
+	counted atomic.Bool // its sender was closed, and is in Fleet.gone
 }
 
 // sender is a BufferedSender without its type of documents.
@@ -241,7 +247,12 @@ func ofService(opts *breaker.Options) *breaker.Options {
 	return &o
 }
 
-// Pool returns the pool of the fleet: to change its settings at run time, and for other work under the same slots (pool.Member.Do).
+// Pool returns the pool of the fleet: for other work under the same slots (pool.Member.Do), and to change its settings at run time. Set replaces all of
+// them, the bound of the buffers too, so begin with those that are in force:
+//
+//	s := f.Pool().Settings()
+//	s.Expedited = 8
+//	err := f.Pool().Set(s)
 func (f *Fleet) Pool() *pool.Pool { return f.pool }
 
 // Breaker returns the breaker of the service, to look at, disable, enable or reset. That of an index is its sender's.
@@ -259,7 +270,7 @@ func (f *Fleet) Discover(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if _, err := f.entry(name); err != nil {
+		if _, err := f.know(name); err != nil {
 			return nil, err
 		}
 	}
@@ -301,6 +312,17 @@ func (f *Fleet) entry(index string) (*entry, error) {
 		f.entries[index] = e
 	}
 	return e, nil
+}
+
+// know returns the entry of an index, which stays although there is no sender.
+func (f *Fleet) know(index string) (*entry, error) {
+	e, err := f.entry(index)
+	if err == nil {
+		f.mu.Lock()
+		e.known = true
+		f.mu.Unlock()
+	}
+	return e, err
 }
 
 // Sender returns the sender of an index: the first call makes it with opts, later ones return the same, whatever their opts. It is an error to ask for one of
@@ -351,6 +373,12 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 	}
 	s, err := open()
 	if err != nil {
+		f.mu.Lock()
+		if !e.known && f.entries[e.name] == e { // there may be no such index
+			e.gone = true
+			delete(f.entries, e.name)
+		}
+		f.mu.Unlock()
 		return nil, err
 	}
 	e.sender.Store(holder{s})
@@ -465,6 +493,10 @@ func (f *Fleet) end(ctx context.Context, e *entry) error {
 		cancel()
 		f.note(e, 0, true)
 		f.made.Add(-1)
+		f.mu.Lock()
+		addTo(&f.gone, s.Stats())
+		e.counted.Store(true)
+		f.mu.Unlock()
 		member.Leave()
 	}
 	return err

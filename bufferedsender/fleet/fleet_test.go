@@ -20,6 +20,8 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 type hotel = sendertest.Hotel
@@ -161,7 +163,7 @@ func TestOptionsThatTheFleetSetsAreRefused(t *testing.T) {
 	require.NoError(t, err, "what failed has left nothing behind")
 
 	for want, opts := range map[string]Options{
-		"set Hints":              {WhenFull: PurgeAll},
+		"set Hints":              {WhenFull: PurgeSick},
 		"there is no WhenFull 7": {WhenFull: 7},
 		"Expedited is -1":        {Pool: &pool.Options{Settings: pool.Settings{Expedited: -1}}},
 	} {
@@ -323,13 +325,13 @@ func TestASickIndexDoesNotHoldTheOthers(t *testing.T) {
 }
 
 // The sick one has borrowed all there was, and a new index needs room.
-func TestPurgeAllGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
+func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set, err := hints.NewMemory(nil)
 		require.NoError(t, err)
 		s := newService()
 		f := newFleet(t, s, &Options{
-			Hints: set, WhenFull: PurgeAll, Breaker: steady(),
+			Hints: set, WhenFull: PurgeSick, Breaker: steady(),
 			Pool: &pool.Options{Settings: pool.Settings{BufferedActions: 100, FloorActions: 50}},
 		})
 		for _, name := range []string{"one", "two", "three"} { // otherwise it would be the service that is sick
@@ -420,4 +422,79 @@ func (c *onlyTwo) Pace() tuning.Pace {
 func (c *onlyTwo) Observe(tuning.Observation) tuning.Pace {
 	c.seen = true
 	return c.Pace()
+}
+
+// What was counted stays counted, and nobody takes a closed fleet for a healthy one.
+func TestStatsKeepWhatClosedSendersHaveDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		f := newFleet(t, s, nil)
+		upload(t, senderOf(t, f, "a", nil), 5)
+		upload(t, senderOf(t, f, "b", nil), 3)
+		require.NoError(t, f.Flush(t.Context()))
+		require.NoError(t, f.Drop(t.Context(), "a"))
+		assert.EqualValues(t, 8, f.Stats().All.Completed)
+		require.NoError(t, f.Health().Err())
+		require.NoError(t, f.Close(t.Context()))
+		assert.EqualValues(t, 8, f.Stats().All.Completed)
+		assert.EqualValues(t, 8, f.Stats().All.Accepted)
+		require.ErrorIs(t, f.Health().Err(), ErrClosed)
+		assert.False(t, f.Health().Healthy())
+	})
+}
+
+func TestAnIndexWhoseSenderCannotBeMadeIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, newService(), nil)
+		_, err := Sender[hotel](f, "", nil)
+		require.Error(t, err)
+		assert.Empty(t, f.Indexes())
+		require.NoError(t, f.Pause("named"))
+		_, err = Sender(f, "named", &bufferedsender.Options[hotel]{Class: 99})
+		require.Error(t, err)
+		assert.Equal(t, []string{"named"}, f.Indexes(), "somebody has named it")
+	})
+}
+
+func TestTheMetricsOfTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdkmetric.NewManualReader()
+		s := newService()
+		f := newFleet(t, s, &Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Pool: &pool.Options{Settings: pool.Settings{Expedited: 3}}})
+		upload(t, senderOf(t, f, "a", nil), 5)
+		s.answers(sendertest.StatusError(403), "b")
+		upload(t, senderOf(t, f, "b", nil), 5)
+		require.Error(t, f.Flush(sendertest.Within(t, time.Second)))
+		var all metricdata.ResourceMetrics
+		require.NoError(t, reader.Collect(t.Context(), &all))
+		sums := map[string]float64{}
+		for _, of := range all.ScopeMetrics {
+			if of.Scope.Name != scope {
+				continue
+			}
+			for _, m := range of.Metrics {
+				switch data := m.Data.(type) {
+				case metricdata.Sum[int64]:
+					for _, p := range data.DataPoints {
+						sums[m.Name] += float64(p.Value)
+					}
+				case metricdata.Sum[float64]:
+					for _, p := range data.DataPoints {
+						sums[m.Name] += p.Value
+					}
+				}
+			}
+		}
+		assert.InDelta(t, 2, sums["azsearch.fleet.senders"], 0)
+		assert.InDelta(t, 1, sums["azsearch.fleet.held_senders"], 0)
+		assert.InDelta(t, 7, sums["azsearch.pool.slots.limit"], 0)
+		assert.Positive(t, sums["azsearch.pool.slots.granted"])
+		assert.Positive(t, sums["azsearch.pool.work.duration"])
+		assert.Positive(t, sums["azsearch.pool.room.actions"])
+		assert.Positive(t, sums["azsearch.pool.room.bytes"])
+		for _, name := range []string{"slots.in_use", "slots.waiting", "slots.refused", "queue.duration", "fallbacks", "room.waiting"} {
+			assert.Contains(t, sums, "azsearch.pool."+name)
+			assert.Zero(t, sums["azsearch.pool."+name], name)
+		}
+	})
 }

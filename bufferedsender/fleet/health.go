@@ -14,20 +14,22 @@ import (
 type Stats struct {
 	// Indexes is how many the fleet knows, Senders how many of them have a sender.
 	Indexes, Senders int
-	// All adds up what the senders count. What is a limit in a sender's Stats is 0 here.
+	// All adds up what the senders count, those that were dropped or closed too. What is a limit in a sender's Stats is 0 here.
 	All bufferedsender.Stats
 	// Pool has the slots and the room, by class.
 	Pool pool.Stats
 }
 
-// Stats returns the counters of all senders together. Those of one are its own, see Sender. It does not wait. What dropped senders have
-// done is not counted any more.
+// Stats returns the counters of all senders together. Those of one are its own, see Sender. It does not wait.
 func (f *Fleet) Stats() Stats {
 	all := f.all()
 	s := Stats{Indexes: len(all), Pool: f.pool.Stats()}
+	f.mu.Lock() // so that a sender that is just being closed counts once
+	defer f.mu.Unlock()
+	s.All = f.gone
 	for _, e := range all {
 		one := e.get()
-		if one == nil {
+		if one == nil || e.counted.Load() {
 			continue
 		}
 		s.Senders++
@@ -73,7 +75,7 @@ type Health struct {
 	Indexes []IndexHealth
 	// Of is how many senders there are.
 	Of int
-	// Service says why nothing is sent to any index, nil unless the breaker of the service is not closed.
+	// Service says why nothing is sent to any index: the breaker of the service is not closed, or, with ErrClosed, the fleet is. It is nil otherwise.
 	Service error
 }
 
@@ -142,7 +144,12 @@ func (f *Fleet) Health() Health {
 			h.Indexes = append(h.Indexes, IndexHealth{e.name, one})
 		}
 	}
-	if status := f.breaker.Status(); closedNot(status) {
+	f.mu.Lock()
+	closed := f.closed
+	f.mu.Unlock()
+	if status := f.breaker.Status(); closed {
+		h.Service = ErrClosed
+	} else if closedNot(status) {
 		h.Service = fmt.Errorf("the service as a whole: %w", openError(status))
 	}
 	return h

@@ -72,7 +72,7 @@ func (f *Fleet) remember(index string, keys []string) {
 
 // purgeSoon has the fleet look for somebody who waits for room, as long as a breaker is open.
 func (f *Fleet) purgeSoon() {
-	if f.options.WhenFull != PurgeAll || f.purging.Swap(true) {
+	if f.options.WhenFull != PurgeSick || f.purging.Swap(true) {
 		return
 	}
 	go func() {

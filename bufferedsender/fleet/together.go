@@ -12,8 +12,8 @@ import (
 type Error struct {
 	// Op is what was to be done, such as "flush".
 	Op string
-	// Indexes are the errors, in the order of the names: those of the senders, for errors.As a *bufferedsender.FlushError or a
-	// *bufferedsender.CloseError.
+	// Indexes are the errors, in the order of the names: those of the senders, such as a *bufferedsender.FlushError or a *bufferedsender.CloseError; or, of a
+	// flush whose context ended first, its cause, with bufferedsender.ErrCircuitOpen or ErrPaused in the chain if sending was held.
 	Indexes []IndexError
 	// Of is of how many indexes.
 	Of int
@@ -130,7 +130,7 @@ func (f *Fleet) Resume(indexes ...string) error { return f.setPaused(false, inde
 func (f *Fleet) setPaused(paused bool, indexes []string) error {
 	var chosen []*entry
 	for _, name := range indexes {
-		e, err := f.entry(name)
+		e, err := f.know(name)
 		if err != nil {
 			return err
 		}

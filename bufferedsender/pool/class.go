@@ -10,7 +10,8 @@ import (
 type Class uint8
 
 // The classes of service, the most urgent first. What they are used for is the application's
-// choice; the senders of this module use Expedited unless they are told otherwise.
+// choice; the senders of this module use Expedited unless they are told otherwise. A class says whose request goes
+// first, and not when one is made: a single document waits for a full batch, or AutoFlushInterval, whatever its class.
 const (
 	// Expedited has slots of its own, and never waits for another class: what users wait for.
 	Expedited Class = iota

@@ -89,7 +89,8 @@ func (p *Pool) Settings() Settings {
 	return p.settings
 }
 
-// Set changes the settings, all at once or, with an error that names every problem, none. It holds from the next
+// Set replaces the settings, all of them: a field that is 0 has its default, which for BufferedActions and BufferedBytes is no bound. So begin
+// with Settings, and change what is to change. With an error, which names every problem, nothing is changed. It holds from the next
 // question on: nothing is taken from who has a slot, or room, and who waits goes on waiting. Another floor is that of a member when it
 // has nothing the next time.
 func (p *Pool) Set(s Settings) error {

@@ -93,7 +93,8 @@ func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 		r.Upload(append(sendertest.Hotels("k", 1000), sendertest.Hotels("poison", bad)...)...)
 		time.Sleep(time.Minute)
 		assert.LessOrEqual(t, r.Sender.Stats().Failed, int64(20), "it may be the index")
-		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
+		// Now and then it leaves the next probe to others, for a tenth of a second.
+		assert.Contains(t, []events.HealthState{events.HealthStateCircuitOpen, events.HealthStateHalfOpen}, r.Sender.Health().State)
 		assert.Contains(t, r.Sender.Health().Reason, "Edm.Int32")
 		r.Upload(sendertest.Hotel{ID: "late"})
 		assert.Equal(t, bad, sendertest.FlushFailures(t, r.Flush()))

@@ -156,7 +156,7 @@ func draw(intn func(n int) int) *model {
 		m.pool.BufferedBytes = m.pool.FloorBytes * int64(1+intn(2*m.indexes+3))
 	}
 	if intn(2) == 0 {
-		m.whenFull = fleet.PurgeAll
+		m.whenFull = fleet.PurgeSick
 	}
 	m.limits = bufferedsender.Limits{MaxBatchActions: 1 + intn(10), MaxInFlight: 1 + intn(3), MaxBufferedActions: 3 + intn(60)}
 	for range m.indexes {

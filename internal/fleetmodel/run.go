@@ -255,7 +255,7 @@ func (m *model) outcome(r *record, o models.Outcome) {
 	r.outcomes, r.unknown, r.settled = append(r.outcomes, what), o.Unknown, m.outcomes
 	if what != "purged" {
 		m.holds[what] = true
-	} else if m.whenFull == fleet.PurgeAll {
+	} else if m.whenFull == fleet.PurgeSick {
 		m.holds["purged by the fleet"] = true
 	} else {
 		m.holds["purged by a sender"] = true
