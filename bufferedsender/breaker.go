@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"errors"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -91,8 +92,12 @@ func (g *gate) Enter() (publisher.Permit, bool) {
 		return nil, false
 	}
 	if g.service != nil {
+		defer func() { // also if a subscriber ends the goroutine
+			if p.whole == nil {
+				g.giveBack(p.given)
+			}
+		}()
 		if p.whole = g.allow(g.service); p.whole == nil {
-			g.giveBack(p.given)
 			return nil, false
 		}
 	}
@@ -213,6 +218,14 @@ func (p *permit) Done(health publisher.Service, retryAfter time.Duration, err er
 	p.given.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
 }
 
+// Answered implements publisher.Permit: whatever one index answers, the service works.
+func (p *permit) Answered() {
+	if p.whole != nil {
+		defer p.gate.contain(aSubscriber)
+		p.whole.Done(breaker.Result{Outcome: breaker.Success})
+	}
+}
+
 // doneForService tells the breaker of the service. An index that fails says nothing about the
 // others, but if it is the one that tries whether the service works again.
 func (p *permit) doneForService(health publisher.Service, retryAfter time.Duration, err error) {
@@ -221,7 +234,7 @@ func (p *permit) doneForService(health publisher.Service, retryAfter time.Durati
 	}
 	r := breaker.Result{Outcome: breaker.Neutral, Err: err}
 	switch {
-	case health == publisher.ServiceSound:
+	case health == publisher.ServiceSound, absent(err):
 		r.Outcome = breaker.Success
 	case health == publisher.ServiceFails && unreachable(err):
 		r.Outcome = breaker.Failure
@@ -229,6 +242,12 @@ func (p *permit) doneForService(health publisher.Service, retryAfter time.Durati
 		r.Outcome, r.RetryAfter = breaker.Failure, max(retryAfter, 0)
 	}
 	p.whole.Done(r)
+}
+
+// absent reports whether the service has answered that there is no such index.
+func absent(err error) bool {
+	answer := interface{ HTTPStatus() int }(nil)
+	return errors.As(err, &answer) && answer.HTTPStatus() == http.StatusNotFound
 }
 
 // unreachable reports whether the service was not reached at all.

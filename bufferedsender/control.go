@@ -28,13 +28,13 @@ func (s *BufferedSender[T]) Resume() {
 // most so many if most is positive, otherwise all. They fail with ErrPurged, as if the buffer were full under
 // [PurgeOldest], and OnPurged is called with their keys. What is in flight stays, and what
 // is behind it for the same key. It returns how many were given up: none while the breaker is closed, with
-// a Queue, which keeps what it has, or with FailSoon. It waits for a callback that is
-// running; called in one, it takes effect after it and returns 0.
-func (s *BufferedSender[T]) Purge(most int) int {
+// a Queue, which keeps what it has, or with FailSoon. It waits for a callback of this sender that is
+// running, until ctx ends; then, and when it is called in one, it takes effect after the callback and returns 0.
+func (s *BufferedSender[T]) Purge(ctx context.Context, most int) int {
 	if s.feed != nil {
 		return 0
 	}
-	return s.publisher.Purge(max(most, 0))
+	return s.publisher.Purge(orBackground(ctx), max(most, 0))
 }
 
 // FlushKeys sends what was accepted of the keys, without waiting for full batches, and

@@ -141,9 +141,21 @@ func (s *share) told(class uint8) {
 }
 
 // Away implements publisher.Slots.
-func (s *share) Away(away bool) {
+func (s *share) Away(away, sent bool) {
+	if sent && !s.handlers {
+		return // nobody's code runs, and the slot in hand is about to be used
+	}
 	s.away.Store(away)
-	if away && s.granted.Load() != 0 {
+	if !away {
+		return
+	}
+	for i := range s.seats {
+		if at := &s.seats[i]; at.has {
+			at.has = false
+			at.slot.GiveBack()
+		}
+	}
+	if s.granted.Load() != 0 {
 		s.decline()
 		s.wake()
 	}

@@ -150,6 +150,7 @@ type Fleet struct {
 	made      atomic.Int64 // senders there are
 	downSince atomic.Int64 // when the breaker of the service opened, in Unix nanoseconds; 0: it is closed
 	purging   atomic.Bool
+	doubting  sync.Mutex
 	ended     chan struct{} // closed by Close
 
 	mu      sync.Mutex // guards everything below
@@ -168,7 +169,8 @@ type entry struct {
 	member *pool.Member
 	cancel func()       // from its breaker
 	gone   bool         // it was dropped, or the fleet closed
-	paused bool         // by its name
+	left   atomic.Bool  // it is to be gone
+	paused atomic.Bool  // by its name
 	known  bool         // also without a sender; guarded by Fleet.mu
 	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: it is closed
 	absent atomic.Bool  // when it opened last, the service answered that there is no such index
@@ -177,6 +179,10 @@ type entry struct {
 	watched bool       // they count
 
 	counted atomic.Bool // its sender was closed, and is in Fleet.gone
+
+	// Of doubt, guarded by Fleet.doubting: how many actions were completed, and when there was last seen to be one more.
+	done   int64
+	doneAt time.Time
 }
 
 // sender is a BufferedSender without its type of documents.
@@ -185,7 +191,7 @@ type sender interface {
 	Close(ctx context.Context) error
 	Pause()
 	Resume()
-	Purge(most int) int
+	Purge(ctx context.Context, most int) int
 	Stats() bufferedsender.Stats
 	Health() bufferedsender.Health
 	Breaker() *breaker.Breaker
@@ -361,12 +367,22 @@ func (f *Fleet) Raw(index string) (*bufferedsender.RawSender, error) {
 
 var errDropped = errors.New("the index is being dropped: try again when Drop has returned")
 
+// whyGone says why an entry has no sender any more.
+func (f *Fleet) whyGone() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrClosed
+	}
+	return errDropped
+}
+
 // use returns the sender of an entry, which it makes.
 func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 	e.lock <- struct{}{}
 	defer func() { <-e.lock }()
 	if e.gone {
-		return nil, errDropped
+		return nil, f.whyGone()
 	}
 	if s := e.get(); s != nil {
 		return s, nil
@@ -382,10 +398,21 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 		return nil, err
 	}
 	e.sender.Store(holder{s})
+	if e.left.Load() { // Close or Drop has not waited
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		err := s.Close(ended)
+		e.cancel()
+		f.note(e, 0, true)
+		f.made.Add(-1)
+		e.member.Leave()
+		e.gone, e.member, e.cancel = true, nil, nil
+		return nil, errors.Join(f.whyGone(), err)
+	}
 	f.mu.Lock()
 	paused := f.paused // Pause sets it before it looks for senders
 	f.mu.Unlock()
-	if paused || e.paused {
+	if paused || e.paused.Load() {
 		s.Pause()
 	}
 	return s, nil
@@ -460,7 +487,8 @@ func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 }
 
 // Drop closes the sender of an index, as [bufferedsender.BufferedSender.Close] does, and has the fleet forget the index. The next Sender makes a new
-// one. Its hints stay; see hints.Set.Forget. It returns what Close returned, nil if there was no sender.
+// one. Its hints stay; see hints.Set.Forget. It returns what Close returned, nil if there was no sender. In a callback of the sender it is refused, as Close
+// is, and nothing changes.
 func (f *Fleet) Drop(ctx context.Context, index string) error {
 	f.mu.Lock()
 	e := f.entries[index]
@@ -468,36 +496,59 @@ func (f *Fleet) Drop(ctx context.Context, index string) error {
 	if e == nil {
 		return nil
 	}
-	err := f.end(ctx, e)
-	f.mu.Lock()
-	if f.entries[index] == e {
-		delete(f.entries, index)
+	over, err := f.end(ctx, e)
+	if over {
+		f.forget(e)
 	}
-	f.mu.Unlock()
 	return err
 }
 
-// end closes the sender of an entry, if there is one, and lets none be made any more. It may be called more than once.
-func (f *Fleet) end(ctx context.Context, e *entry) error {
-	e.lock <- struct{}{}
+// forget takes an entry out of the table.
+func (f *Fleet) forget(e *entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.entries[e.name] == e {
+		delete(f.entries, e.name)
+	}
+}
+
+// end closes the sender of an entry, if there is one, and lets none be made any more. It may be called more than once. It is not over if the sender has refused
+// to close, because this is one of its callbacks.
+func (f *Fleet) end(ctx context.Context, e *entry) (over bool, err error) {
+	e.left.Store(true)
+	select {
+	case e.lock <- struct{}{}:
+	default:
+		select {
+		case e.lock <- struct{}{}:
+		case <-ctx.Done(): // it is being made, which takes too long; whoever makes it closes it
+			return true, fmt.Errorf("its client is still being made: %w", context.Cause(ctx))
+		}
+	}
 	e.gone = true
-	member, cancel := e.member, e.cancel
-	e.member, e.cancel = nil, nil
 	<-e.lock
 	s := e.get()
 	if s == nil {
-		return nil
+		return true, nil
 	}
-	err := s.Close(ctx)
-	if member != nil {
-		cancel()
+	err = s.Close(ctx)
+	e.lock <- struct{}{}
+	defer func() { <-e.lock }()
+	if errors.Is(err, bufferedsender.ErrInCallback) {
+		e.gone = false
+		e.left.Store(false)
+		return false, err
+	}
+	if e.member != nil {
+		e.cancel()
 		f.note(e, 0, true)
 		f.made.Add(-1)
 		f.mu.Lock()
 		addTo(&f.gone, s.Stats())
 		e.counted.Store(true)
 		f.mu.Unlock()
-		member.Leave()
+		e.member.Leave()
+		e.member, e.cancel = nil, nil
 	}
-	return err
+	return true, err
 }

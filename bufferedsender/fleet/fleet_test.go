@@ -356,11 +356,11 @@ func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 		n, _ = set.Len("ill")
 		assert.Zero(t, n)
 
-		n, err = f.Purge("ill")
+		n, err = f.Purge(t.Context(), "ill")
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, n, 49)
 		assert.Equal(t, []string{"ill", "sick"}, set.Indexes())
-		_, err = f.Purge("nobody")
+		_, err = f.Purge(t.Context(), "nobody")
 		require.Error(t, err)
 		s.answers(nil, "sick", "ill")
 	})
@@ -378,14 +378,14 @@ func (s slowToOpen) Indexer(index string) (bufferedsender.Indexer, error) {
 func TestASenderThatIsBeingMadeIsClosedWithTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, slowToOpen{newService()}, nil)
-		made := make(chan *bufferedsender.BufferedSender[hotel], 1)
+		made := make(chan error, 1)
 		go func() {
-			s, _ := Sender[hotel](f, "hotels", nil)
-			made <- s
+			_, err := Sender[hotel](f, "hotels", nil)
+			made <- err
 		}()
 		synctest.Wait()
 		require.NoError(t, f.Close(t.Context()))
-		require.ErrorIs(t, (<-made).UploadDocuments(t.Context(), hotel{ID: "1"}), bufferedsender.ErrClosed)
+		require.ErrorIs(t, <-made, ErrClosed)
 		assert.Zero(t, f.made.Load())
 		assert.Zero(t, f.pool.Stats().Members)
 	})

@@ -60,11 +60,17 @@ func absent(err error) bool {
 }
 
 // doubt trips the breaker of the service if all that is sent to any index fails: more than half of the senders, and two at least, are held, and no
-// other has anything to send. Indexes that do not exist count neither way. cause is what the last one failed with.
+// other has anything to send, or has sent anything lately. Indexes that do not exist count neither way. cause is what the last one failed with.
 func (f *Fleet) doubt(cause error) {
-	if absent(cause) || f.held.Load() < 2 {
-		return
+	if !absent(cause) && f.held.Load() >= 2 && f.allFail() {
+		f.trip(cause)
 	}
+}
+
+// allFail is what doubt asks.
+func (f *Fleet) allFail() bool {
+	f.doubting.Lock()
+	defer f.doubting.Unlock()
 	held, made := 0, 0
 	for _, e := range f.all() {
 		s, opened := e.get(), e.opened.Load() != 0
@@ -73,14 +79,29 @@ func (f *Fleet) doubt(cause error) {
 			continue
 		case opened:
 			held++
-		case s.Stats().PendingActions > 0:
-			return
+		case f.works(e, s):
+			return false
 		}
 		made++
 	}
-	if held < 2 || 2*held <= made {
-		return
+	return held >= 2 && 2*held > made
+}
+
+// lately is how long an index proves that the service works after something of it was completed.
+const lately = time.Minute
+
+// works reports whether an index that is not held shows that the service may work: it has something to send, or something of it was completed lately. f.doubting
+// must be held.
+func (f *Fleet) works(e *entry, s sender) bool {
+	stats := s.Stats()
+	if stats.Completed != e.done {
+		e.done, e.doneAt = stats.Completed, time.Now()
 	}
+	return stats.PendingActions > 0 || !e.doneAt.IsZero() && time.Since(e.doneAt) < lately
+}
+
+// trip opens the breaker of the service.
+func (f *Fleet) trip(cause error) {
 	permit, err := f.breaker.Allow()
 	if err != nil {
 		return // it is open already, or is being tried
@@ -111,6 +132,9 @@ func (f *Fleet) serviceChanged(c breaker.Change) {
 		return
 	}
 	since := f.downSince.Swap(0)
+	if since == 0 {
+		return // somebody has disabled and enabled it
+	}
 	n := 0
 	for _, e := range f.all() {
 		s := e.get()

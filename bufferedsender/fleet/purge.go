@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,23 +15,30 @@ import (
 const looks = time.Second
 
 // Purge gives up what waits for an index whose breaker is not closed, see [bufferedsender.BufferedSender.Purge], and returns how many actions. Their keys
-// go to Options.Hints. The error says that there is no sender of that name.
-func (f *Fleet) Purge(index string) (int, error) {
+// go to Options.Hints. The error says that there is no sender of that name. It waits for a callback of the sender that is running, until ctx ends: in a
+// callback give it a context that ends, or two that wait for each other do so for ever.
+func (f *Fleet) Purge(ctx context.Context, index string) (int, error) {
 	f.mu.Lock()
 	e := f.entries[index]
 	f.mu.Unlock()
 	if e == nil || e.get() == nil {
 		return 0, fmt.Errorf("fleet: purge: there is no sender of index %q", index)
 	}
-	return e.get().Purge(0), nil
+	if e.opened.Load() == 0 { // it may be held by the breaker of the service alone
+		return 0, nil
+	}
+	return e.get().Purge(ctx, 0), nil
 }
 
-// PurgeAll is Purge of all indexes whose breakers are not closed, in the order in which these opened.
-func (f *Fleet) PurgeAll() (n int) {
+// PurgeAll is Purge of all indexes whose breakers are not closed, at once.
+func (f *Fleet) PurgeAll(ctx context.Context) int {
+	var wait sync.WaitGroup
+	var n atomic.Int64
 	for _, e := range f.sick() {
-		n += e.get().Purge(0)
+		wait.Go(func() { n.Add(int64(e.get().Purge(ctx, 0))) })
 	}
-	return n
+	wait.Wait()
+	return int(n.Load())
 }
 
 // sick returns the entries whose breakers are not closed, in the order in which they opened.
@@ -99,10 +108,13 @@ func (f *Fleet) purgeSoon() {
 	}()
 }
 
-// purgeOne gives up what the index keeps that has been sick for longest, of those that keep something.
+// purgeOne gives up what the index keeps that has been sick for longest, of those that keep something. One whose handler keeps it is passed.
 func (f *Fleet) purgeOne() {
 	for _, e := range f.sick() {
-		if e.get().Purge(0) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), looks)
+		n := e.get().Purge(ctx, 0)
+		cancel()
+		if n > 0 {
 			return
 		}
 	}

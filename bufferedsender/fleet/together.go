@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // An Error is what has failed, by index.
@@ -93,8 +94,8 @@ func (f *Fleet) Drain(ctx context.Context, match func(index string) bool) error 
 }
 
 // Close refuses new senders, closes all at once, see [bufferedsender.BufferedSender.Close], shuts the pool down, and returns nil or an *Error. One context
-// bounds them all: an index that is held is given up when it ends, and the error says what it has left. It may be called more than once; later calls
-// return nil, or, if the pool could not be shut down, its error.
+// bounds them all: an index that is held is given up when it ends, and the error says what it has left. In a callback of a sender, that sender refuses: call it
+// again elsewhere. It may be called more than once; later calls return nil, or, if the pool could not be shut down, its error.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	if !f.closed {
@@ -103,13 +104,22 @@ func (f *Fleet) Close(ctx context.Context) error {
 	}
 	f.mu.Unlock()
 	all := f.all()
-	err := together("close", all, func(e *entry) error { return f.end(ctx, e) }) // those that are just being made, too
+	var refused atomic.Bool
+	err := together("close", all, func(e *entry) error { // those that are just being made, too
+		over, err := f.end(ctx, e)
+		if over {
+			f.forget(e)
+		} else {
+			refused.Store(true)
+		}
+		return err
+	})
+	if refused.Load() {
+		return err // the senders that are left need the pool
+	}
 	f.mu.Lock()
 	cancel := f.cancel
 	f.cancel = nil
-	for _, e := range all {
-		delete(f.entries, e.name)
-	}
 	f.mu.Unlock()
 	for _, c := range cancel {
 		c()
@@ -150,10 +160,8 @@ func (f *Fleet) setPaused(paused bool, indexes []string) error {
 
 // pause pauses or resumes an index; named says that it is to be so for a sender to come, too.
 func (e *entry) pause(paused, named bool) {
-	e.lock <- struct{}{}
-	defer func() { <-e.lock }()
 	if named {
-		e.paused = paused
+		e.paused.Store(paused) // whoever is making the sender looks at it afterwards
 	}
 	switch s := e.get(); {
 	case s == nil:

@@ -29,11 +29,11 @@ func TestPurgeGivesUpWhatWaitsWhileTheBreakerIsOpen(t *testing.T) {
 					},
 				})
 				r.Upload(sendertest.Hotels("early", 1)...)
-				assert.Zero(t, r.Sender.Purge(0), "not while the breaker is closed")
+				assert.Zero(t, r.Sender.Purge(t.Context(), 0), "not while the breaker is closed")
 				r.Respond(sendertest.Always(http.StatusForbidden, ""))
 				require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil))
 				r.Upload(sendertest.Hotels("k", 5)...)
-				n := r.Sender.Purge(most)
+				n := r.Sender.Purge(t.Context(), most)
 				if most == 0 {
 					assert.Equal(t, 6, n)
 					assert.ElementsMatch(t, []string{"early-0", "k-0", "k-1", "k-2", "k-3", "k-4"}, purged)
@@ -67,7 +67,7 @@ func TestPurgeLeavesWhatIsInFlight(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		b.Disable()
 		r.Upload(sendertest.Hotels("k", 2)...) // k-0 again, and k-1
-		assert.Equal(t, 1, r.Sender.Purge(0))
+		assert.Equal(t, 1, r.Sender.Purge(t.Context(), 0))
 		b.Enable()
 		assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 		assert.EqualValues(t, 2, r.Sender.Stats().Completed)

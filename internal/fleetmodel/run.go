@@ -77,10 +77,10 @@ func (m *model) do(s step) {
 			})
 		}
 	case stepPurge:
-		m.jobs.Go(func() { _, _ = m.fleet.Purge(name) })
+		m.jobs.Go(func() { _, _ = m.fleet.Purge(context.Background(), name) })
 	case stepPurgeAll:
 		if s.n%3 == 0 {
-			m.jobs.Go(func() { m.fleet.PurgeAll() })
+			m.jobs.Go(func() { m.fleet.PurgeAll(context.Background()) })
 		}
 	case stepSlots:
 		now := m.fleet.Pool().Settings()

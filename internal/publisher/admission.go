@@ -65,8 +65,8 @@ type admission[V any] struct {
 	// The loop sleeps until the inbox holds this much.
 	wakeItems int
 	wakeBytes int64
-	wakeClass uint8 // or something more urgent than this
-	urgent    bool  // which it does
+	wakeSeen  uint64 // or something of a class that is none of these, as bits
+	urgent    bool   // which it does
 	// When it went to sleep, this was the oldest item that could be sent.
 	oldest instant
 	waits  bool // there was one
@@ -291,7 +291,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 			return i
 		}
 		a.inboxBytes += size
-		a.urgent = a.urgent || items[i].Class < a.wakeClass
+		a.urgent = a.urgent || a.wakeSeen&(1<<items[i].Class) == 0
 		a.meanBytes += (size - a.meanBytes) / 8
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
 		a.store(&a.inbox[len(a.inbox)-1].item)

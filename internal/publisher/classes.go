@@ -1,6 +1,9 @@
 package publisher
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // class is what is sendable of one class of service, see Item.Class. A batch holds one
 // class. The classes have their own queues, so that neither waits behind the other, and
@@ -88,15 +91,18 @@ func (p *pending[V]) unqueue(r ref) {
 	}
 }
 
-// urgency returns the most urgent class of which something is sendable, 0 if there are no
-// others.
-func (p *pending[V]) urgency() uint8 {
+// seen returns the classes, as bits, of which something is sendable; all if nothing is, which
+// is another matter.
+func (p *pending[V]) seen() (classes uint64) {
 	for class, c := range p.classes {
 		if c.waiting > 0 {
-			return uint8(class)
+			classes |= 1 << class
 		}
 	}
-	return 0
+	if classes == 0 {
+		return math.MaxUint64
+	}
+	return classes
 }
 
 // waiting returns how many actions are sendable, of all classes.

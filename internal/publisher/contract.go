@@ -129,6 +129,9 @@ type Permit interface {
 	// Probe reports whether this is the one request that may find out whether
 	// the service works again. It is then kept small.
 	Probe() bool
+	// Answered says that the service works, whatever becomes of the request: Done may come
+	// later, because it is not clear yet whose fault the answer is.
+	Answered()
 	// Done says what became of it. retryAfter is negative if nothing was said.
 	Done(health Service, retryAfter time.Duration, err error)
 }
@@ -168,9 +171,9 @@ type Slots interface {
 	Take(class uint8, bytes int) (Slot, bool)
 	// Quit gives up what was asked for in the class: nothing of it is to be sent now.
 	Quit(class uint8)
-	// Away says whether a hook runs: what is granted meanwhile goes to others, and is asked
-	// for again.
-	Away(away bool)
+	// Away says whether a hook runs, and whether it is Sent: what is granted meanwhile goes
+	// to others, and is asked for again.
+	Away(away, sent bool)
 	// Err says why there will be no more slots, or nil.
 	Err() error
 }

@@ -158,9 +158,11 @@ func (l *loop[V, R]) announce(f *flight[V, R]) {
 		return
 	}
 	f.announced = true
-	l.enterHook()
+	l.outside.progress.Add(1)
+	l.away(true, true)
 	l.p.config.Hooks.Sent(&f.batch)
-	l.leaveHook()
+	l.away(false, true)
+	l.outside.progress.Add(1)
 }
 
 // prepare makes a request of what is to be sent next. It returns nil if all of it
@@ -411,6 +413,7 @@ func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
 	health := r.Service
 	switch {
 	case p.requests.Err() == nil && (r.Reason != "" || slices.ContainsFunc(r.Results, func(r Result[R]) bool { return r.Reason != "" })):
+		permit.Answered()
 		return // it may be the index
 	case p.requests.Err() == nil && f.quiet && (health == ServiceFails || health == ServiceThrottles):
 		health = ServiceUnclear

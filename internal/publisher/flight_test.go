@@ -29,6 +29,8 @@ type exitingPermit struct{ g *exitingGate }
 
 func (p *exitingPermit) Probe() bool { return p.g.step == 1 }
 
+func (*exitingPermit) Answered() {}
+
 func (p *exitingPermit) Done(Service, time.Duration, error) {
 	if p.g.step == 1 && !p.g.exit {
 		p.g.exit = true

@@ -21,7 +21,7 @@ func (l *loop[V, R]) run() {
 		}
 	}()
 	l.outside.goroutine.Store(goroutine())
-	l.away(false)                                  // a hook may have ended the goroutine before this one
+	l.away(false, false)                           // a hook may have ended the goroutine before this one
 	pprof.SetGoroutineLabels(context.Background()) // those of whoever woke the loop are not its own
 	l.resume()
 	parked = l.rounds()
@@ -65,17 +65,17 @@ func (l *loop[V, R]) resume() {
 // enterHook is called before a hook, and leaveHook behind it.
 func (l *loop[V, R]) enterHook() {
 	l.outside.progress.Add(1)
-	l.away(true)
+	l.away(true, false)
 }
 
 func (l *loop[V, R]) leaveHook() {
-	l.away(false)
+	l.away(false, false)
 	l.outside.progress.Add(1)
 }
 
 // away says whether the goroutine is in code of others, for which no slot is kept.
-func (l *loop[V, R]) away(away bool) {
+func (l *loop[V, R]) away(away, sent bool) {
 	if slots := l.p.config.Slots; slots != nil {
-		slots.Away(away)
+		slots.Away(away, sent)
 	}
 }

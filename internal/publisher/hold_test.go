@@ -480,6 +480,8 @@ type openPermit struct{}
 
 func (openPermit) Probe() bool { return false }
 
+func (openPermit) Answered() {}
+
 func (openPermit) Done(Service, time.Duration, error) {}
 
 // Contains in a hook does not see what a hold has added.

@@ -1,5 +1,7 @@
 package publisher
 
+import "context"
+
 // overload does what the policy asks for when somebody waits for room while the
 // gate is shut. It runs in each round of the loop, so that it takes effect both
 // when an item is added and when the gate shuts.
@@ -103,22 +105,23 @@ func (l *loop[V, R]) endVictims() {
 // Purge gives up what waits, oldest first, at most so many items if most is not 0, while
 // the gate is shut: as the policies do, and none that is in flight or behind one of its
 // key. It returns how many. In a hook it does not wait: it takes effect after the hook, and
-// returns 0.
-func (p *Publisher[V, R]) Purge(most int) (n int) {
-	done := make(chan struct{})
+// returns 0; so it does when ctx ends first, because another hook keeps the loop.
+func (p *Publisher[V, R]) Purge(ctx context.Context, most int) int {
+	n, done := new(int), make(chan struct{})
 	p.command(func() {
 		defer close(done) // also if a hook ends the goroutine
-		p.loop.purgeSome(most, &n)
+		p.loop.purgeSome(most, n)
 	})
 	if p.onLoop() {
 		return 0
 	}
 	select {
 	case <-done:
-		return n
+		return *n
+	case <-ctx.Done():
 	case <-p.closed:
-		return 0
 	}
+	return 0
 }
 
 // purgeSome counts in n what it purges.

@@ -290,6 +290,8 @@ type leavingPermit struct {
 
 func (p *leavingPermit) Probe() bool { return false }
 
+func (*leavingPermit) Answered() {}
+
 func (p *leavingPermit) Done(Service, time.Duration, error) {
 	if p.ended.CompareAndSwap(false, true) {
 		p.gate.out.Add(-1)

@@ -35,7 +35,7 @@ func (s *slots) Free(class uint8, _ int) bool {
 	return false
 }
 
-func (s *slots) Away(bool) {}
+func (s *slots) Away(bool, bool) {}
 
 func (s *slots) Quit(class uint8) {
 	s.mu.Lock()

@@ -120,6 +120,8 @@ type halfOpenPermit struct{ g *halfOpenGate }
 
 func (*halfOpenPermit) Probe() bool { return true }
 
+func (*halfOpenPermit) Answered() {}
+
 func (p *halfOpenPermit) Done(Service, time.Duration, error) { p.g.out.Store(false) }
 
 func TestATapThatCannotBeReadIsNotAskedWithoutAPause(t *testing.T) {

@@ -79,8 +79,11 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	default: // what a batch lacks to be sent
 		limits := l.limits()
 		for _, c := range l.pending.classes {
-			items = max(1, min(items, limits.enough-c.waiting))
-			bytes = min(bytes, int64(limits.bytes-limits.size(c.waiting, c.waitingBytes)))
+			lack, lackBytes := limits.enough-c.waiting, int64(limits.bytes-limits.size(c.waiting, c.waitingBytes))
+			if lack <= 0 || lackBytes <= 0 {
+				continue // it lacks a slot
+			}
+			items, bytes = min(items, lack), min(bytes, lackBytes)
 		}
 	}
 	a := &l.p.admission
@@ -91,7 +94,7 @@ func (l *loop[V, R]) mustNotSleep() bool {
 		a.slab = nil
 		l.lend(a)
 	}
-	a.wakeItems, a.wakeBytes, a.wakeClass = items, bytes, l.pending.urgency()
+	a.wakeItems, a.wakeBytes, a.wakeSeen = items, bytes, l.pending.seen()
 	_, a.oldest, a.waits = l.pending.oldest()
 	return a.enough()
 }

@@ -14,9 +14,9 @@ func (l *loop[V, R]) runCommands() {
 	for len(l.commands.waiting) > 0 {
 		command := l.commands.waiting[0]
 		l.commands.waiting = l.commands.waiting[1:]
-		l.away(true) // it may call code of others
+		l.away(true, false) // it may call code of others
 		command()
-		l.away(false)
+		l.away(false, false)
 	}
 	l.commands.waiting = nil
 	l.settleNow()
