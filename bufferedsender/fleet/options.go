@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Service is a search service, as far as a fleet needs it. See [From].
+type Service interface {
+	// Indexer returns what sends to an index. The index need not exist. It is called once for each sender.
+	Indexer(index string) (bufferedsender.Indexer, error)
+	// IndexNames yields the names of all indexes that there are, or an error, which is the last.
+	IndexNames(ctx context.Context) iter.Seq2[string, error]
+}
+
+// From makes a Service of two functions, for example the methods of a *search.IndexClient:
+//
+//	fleet.From(client.Client, func(ctx context.Context) iter.Seq2[string, error] { return client.ListIndexNames(ctx, nil) })
+//
+// names may be nil if Discover is not used.
+func From[C bufferedsender.Indexer](indexer func(index string) (C, error), names func(ctx context.Context) iter.Seq2[string, error]) Service {
+	return functions[C]{indexer, names}
+}
+
+type functions[C bufferedsender.Indexer] struct {
+	indexer func(index string) (C, error)
+	names   func(ctx context.Context) iter.Seq2[string, error]
+}
+
+func (f functions[C]) Indexer(index string) (bufferedsender.Indexer, error) {
+	c, err := f.indexer(index)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (f functions[C]) IndexNames(ctx context.Context) iter.Seq2[string, error] {
+	if f.names == nil {
+		return func(yield func(string, error) bool) {
+			yield("", errors.New("the service of the fleet was made without a function that lists the indexes: give it to From"))
+		}
+	}
+	return f.names(ctx)
+}
+
+// Defaults of Options.Pool.
+const (
+	DefaultBufferedActions = 1 << 18
+	DefaultBufferedBytes   = 256 << 20
+)
+
+// Options configures a Fleet. nil and the zero value are ready to use.
+type Options struct {
+	// Pool says how many requests may be under way, by class, and how much all senders keep together. Where it bounds neither
+	// BufferedActions nor BufferedBytes they are 262,144 and 256 MiB. Fleet.Pool changes it later. Defaults to that, and to four slots for
+	// Expedited and four for the other classes.
+	Pool *pool.Options
+	// Breaker configures the breakers of the indexes, and that of the service, which stays open for 5 s at the most, or OpenFor if that is
+	// longer. Defaults to that of a sender.
+	Breaker *breaker.Options
+	// Tuning finds out how many requests the service takes, and how large: there is one controller, because the limits are those
+	// of the service. The number of slots follows it. Defaults to tuning.Fixed(): as many as Pool says.
+	Tuning tuning.Policy
+	// WhenFull says what becomes of what is kept for an index whose breaker is open when there is no room for others. Defaults to
+	// Wait. What a sender does with its own full buffer is in its own options.
+	WhenFull WhenFull
+	// Hints gets the keys of what was purged, by index, so that it can be repaired: by the fleet, by Purge and PurgeAll, or by the policy of a sender. What
+	// Close and Drop leave unsent does not go there; it has its outcome, and goes to DeadLetters. Hints is not closed. PurgeSick needs it. Defaults to none.
+	Hints *hints.Set
+
+	// Logger is that of the fleet, and of senders that have no other. Defaults to slog.Default().
+	Logger *slog.Logger
+	// MeterProvider makes the metrics of the pool, and of senders that have no other. Defaults to the global one of OpenTelemetry.
+	MeterProvider metric.MeterProvider
+}
+
+// WhenFull is what a fleet does when a sender waits for room and others keep it although they cannot send.
+type WhenFull uint8
+
+const (
+	// Wait gives up nothing.
+	Wait WhenFull = iota
+	// PurgeSick gives up what waits for an index whose breaker is open. The fleet looks once a second: when somebody has waited for room at two looks
+	// in a row, it gives up all that waits for the index that has been sick for longest, of those that have something. It needs Options.Hints.
+	PurgeSick
+)
+
+// withDefaults returns a copy with the defaults filled in, or an error that names every problem.
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	var errs []error
+	var p pool.Options
+	if c.Pool != nil {
+		p = *c.Pool
+	}
+	if p.BufferedActions == 0 && p.BufferedBytes == 0 {
+		p.BufferedActions, p.BufferedBytes = DefaultBufferedActions, DefaultBufferedBytes
+	}
+	c.Pool = &p
+	if c.WhenFull > PurgeSick {
+		errs = append(errs, fmt.Errorf("there is no WhenFull %d: use Wait or PurgeSick", c.WhenFull))
+	}
+	if c.WhenFull == PurgeSick && c.Hints == nil {
+		errs = append(errs, errors.New("PurgeSick gives up accepted actions: set Hints, which remembers what is to be repaired (hints.NewMemory if it need not outlive the process)"))
+	}
+	if c.Tuning == nil {
+		c.Tuning = tuning.Fixed()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.MeterProvider == nil {
+		c.MeterProvider = otel.GetMeterProvider()
+	}
+	return c, errors.Join(errs...)
+}
