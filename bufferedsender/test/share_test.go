@@ -148,11 +148,11 @@ func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
 		sender := sharing(t, s, member(t, p, "hotels"), bufferedsender.Options[sendertest.Hotel]{
 			Handlers: h, Class: pool.BestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
 		})
-		var order []string
+		ends := make(chan string, 3)
 		add := func(ctx context.Context, key string, tag string) {
 			action := models.UploadAction(sendertest.Hotel{ID: key})
 			if key == "k99" {
-				action.OnOutcome = func(models.Outcome) { order = append(order, tag) }
+				action.OnOutcome = func(models.Outcome) { ends <- tag }
 			}
 			require.NoError(t, sender.IndexDocuments(ctx, action))
 		}
@@ -162,10 +162,7 @@ func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
 		add(t.Context(), "k99", "before")
 		began := time.Now()
 		add(pool.WithClass(t.Context(), pool.Expedited), "k99", "live")
-		for len(order) < 3 {
-			time.Sleep(10 * time.Millisecond)
-			synctest.Wait()
-		}
+		order := []string{<-ends, <-ends, <-ends}
 		assert.Less(t, time.Since(began), 5*time.Second, "three requests, and not eleven")
 		assert.Equal(t, []string{"old", "before", "live"}, order)
 	})

@@ -35,6 +35,7 @@ func TestALongInboxIsNotKeptByAPublisherThatIsBusyWithLess(t *testing.T) {
 		}
 		for range 200 {
 			add(t, p, 10)
+			p.Wake() // a round, or it would wait for more before it looks
 			synctest.Wait()
 		}
 		assert.Less(t, inboxes(p), 1000)
