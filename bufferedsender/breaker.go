@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
@@ -234,7 +235,7 @@ func (p *permit) doneForService(health publisher.Service, retryAfter time.Durati
 	}
 	r := breaker.Result{Outcome: breaker.Neutral, Err: err}
 	switch {
-	case health == publisher.ServiceSound, absent(err):
+	case health == publisher.ServiceSound, retry.HasStatus(err, http.StatusNotFound): // there is no such index, and a service that says so
 		r.Outcome = breaker.Success
 	case health == publisher.ServiceFails && unreachable(err):
 		r.Outcome = breaker.Failure
@@ -242,12 +243,6 @@ func (p *permit) doneForService(health publisher.Service, retryAfter time.Durati
 		r.Outcome, r.RetryAfter = breaker.Failure, max(retryAfter, 0)
 	}
 	p.whole.Done(r)
-}
-
-// absent reports whether the service has answered that there is no such index.
-func absent(err error) bool {
-	answer := interface{ HTTPStatus() int }(nil)
-	return errors.As(err, &answer) && answer.HTTPStatus() == http.StatusNotFound
 }
 
 // unreachable reports whether the service was not reached at all.

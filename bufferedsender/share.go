@@ -55,6 +55,14 @@ type seat struct {
 	asked      bool // it waits, or has been granted one
 }
 
+// giveBack gives back the slot in hand, if there is one.
+func (at *seat) giveBack() {
+	if at.has {
+		at.has = false
+		at.slot.GiveBack()
+	}
+}
+
 // newShare returns nil, not a nil *share, for no member.
 func newShare(member *pool.Member, handlers bool) *share {
 	if member == nil {
@@ -109,8 +117,7 @@ func (s *share) Free(class uint8, bytes int) bool {
 		return false
 	}
 	if s.handlers {
-		at.has = false
-		at.slot.GiveBack()
+		at.giveBack()
 	}
 	return true
 }
@@ -150,10 +157,7 @@ func (s *share) Away(away, sent bool) {
 		return
 	}
 	for i := range s.seats {
-		if at := &s.seats[i]; at.has {
-			at.has = false
-			at.slot.GiveBack()
-		}
+		s.seats[i].giveBack()
 	}
 	if s.granted.Load() != 0 {
 		s.decline()
@@ -181,10 +185,7 @@ func (s *share) Take(class uint8, bytes int) (publisher.Slot, bool) {
 // Quit implements publisher.Slots.
 func (s *share) Quit(class uint8) {
 	at := &s.seats[class]
-	if at.has {
-		at.has = false
-		at.slot.GiveBack()
-	}
+	at.giveBack()
 	if at.asked {
 		at.asked = false
 		at.Cancel()

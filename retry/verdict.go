@@ -192,6 +192,12 @@ type StatusError interface {
 	HTTPStatus() int
 }
 
+// HasStatus reports whether an error stands for a reply with this status.
+func HasStatus(err error, status int) bool {
+	var reply StatusError
+	return errors.As(err, &reply) && reply.HTTPStatus() == status
+}
+
 // UnsentError is implemented by an error that came before the request could be
 // sent at all: there was no token to send it with. *search.CredentialError is
 // one.

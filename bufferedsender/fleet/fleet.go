@@ -45,8 +45,8 @@ type Fleet struct {
 type entry struct {
 	name string
 
-	lock   chan struct{} // has a token while somebody makes, pauses or drops the sender, which may take long; guards what is below
-	sender atomic.Value  // of held
+	lock   chan struct{} // has a token while somebody makes or drops the sender, which may take long; guards what is below
+	sender atomic.Value  // of holder
 	member *pool.Member
 	cancel func()       // from its breaker
 	gone   bool         // it was dropped, or the fleet closed
@@ -283,11 +283,8 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		err := s.Close(ended)
-		e.cancel()
-		f.note(e, 0, true)
-		f.made.Add(-1)
-		e.member.Leave()
-		e.gone, e.member, e.cancel = true, nil, nil
+		e.gone = true
+		f.retire(e, s)
 		return nil, errors.Join(f.whyGone(), err)
 	}
 	f.mu.Lock()
@@ -371,9 +368,7 @@ func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 // one. Its hints stay; see hints.Set.Forget. It returns what Close returned, nil if there was no sender. In a callback of the sender it is refused, as Close
 // is, and nothing changes.
 func (f *Fleet) Drop(ctx context.Context, index string) error {
-	f.mu.Lock()
-	e := f.entries[index]
-	f.mu.Unlock()
+	e := f.find(index)
 	if e == nil {
 		return nil
 	}
@@ -382,6 +377,13 @@ func (f *Fleet) Drop(ctx context.Context, index string) error {
 		f.forget(e)
 	}
 	return err
+}
+
+// find returns the entry of an index, or nil.
+func (f *Fleet) find(index string) *entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.entries[index]
 }
 
 // forget takes an entry out of the table.
@@ -421,15 +423,20 @@ func (f *Fleet) end(ctx context.Context, e *entry) (over bool, err error) {
 		return false, err
 	}
 	if e.member != nil {
-		e.cancel()
-		f.note(e, 0, true)
-		f.made.Add(-1)
-		f.mu.Lock()
-		addTo(&f.gone, s.Stats())
-		e.counted.Store(true)
-		f.mu.Unlock()
-		e.member.Leave()
-		e.member, e.cancel = nil, nil
+		f.retire(e, s)
 	}
 	return true, err
+}
+
+// retire ends what an entry had with its sender, which is closed. The lock of the entry must be held.
+func (f *Fleet) retire(e *entry, s sender) {
+	e.cancel()
+	f.note(e, 0, true)
+	f.made.Add(-1)
+	f.mu.Lock()
+	addTo(&f.gone, s.Stats())
+	e.counted.Store(true)
+	f.mu.Unlock()
+	e.member.Leave()
+	e.member, e.cancel = nil, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
 // Stats is what a fleet has done and keeps.
@@ -149,8 +150,8 @@ func (f *Fleet) Health() Health {
 	f.mu.Unlock()
 	if status := f.breaker.Status(); closed {
 		h.Service = ErrClosed
-	} else if closedNot(status) {
-		h.Service = fmt.Errorf("the service as a whole: %w", openError(status))
+	} else if status.State != breaker.Closed {
+		h.Service = fmt.Errorf("the service as a whole: %w", &breaker.OpenError{Status: status})
 	}
 	return h
 }

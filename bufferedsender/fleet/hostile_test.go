@@ -111,28 +111,26 @@ func TestAHandlerOfOneIndexDoesNotKeepTheProbeOfTheService(t *testing.T) {
 
 // Two sick indexes and one that is well and adds one document now and then.
 func TestTwoSickIndexesDoNotDelayOneThatIsIdleForAMoment(t *testing.T) {
-	{
-		synctest.Test(t, func(t *testing.T) {
-			s := newService()
-			s.answers(sendertest.StatusError(503), "a", "b")
-			f := newFleet(t, s, nil)
-			a, b, c := senderOf(t, f, "a", nil), senderOf(t, f, "b", nil), senderOf(t, f, "c", nil)
-			upload(t, a, 5)
-			upload(t, b, 5)
-			time.Sleep(2 * time.Minute)
-			slow := 0
-			for i := range 300 {
-				time.Sleep(time.Duration(1000+i*7) * time.Millisecond)
-				began := time.Now()
-				upload(t, c, 1)
-				_ = c.Flush(sendertest.Within(t, time.Minute), nil)
-				if d := time.Since(began); d > 100*time.Millisecond {
-					slow++
-				}
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.answers(sendertest.StatusError(503), "a", "b")
+		f := newFleet(t, s, nil)
+		a, b, c := senderOf(t, f, "a", nil), senderOf(t, f, "b", nil), senderOf(t, f, "c", nil)
+		upload(t, a, 5)
+		upload(t, b, 5)
+		time.Sleep(2 * time.Minute)
+		slow := 0
+		for i := range 300 {
+			time.Sleep(time.Duration(1000+i*7) * time.Millisecond)
+			began := time.Now()
+			upload(t, c, 1)
+			_ = c.Flush(sendertest.Within(t, time.Minute), nil)
+			if d := time.Since(began); d > 100*time.Millisecond {
+				slow++
 			}
-			assert.LessOrEqual(t, slow, 1, "the first, after two minutes of silence, may have to try whether the service works")
-		})
-	}
+		}
+		assert.LessOrEqual(t, slow, 1, "the first, after two minutes of silence, may have to try whether the service works")
+	})
 }
 
 // Close while an Indexer hangs.

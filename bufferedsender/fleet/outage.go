@@ -6,16 +6,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
 // spread is how far apart the breakers of two indexes are reset when the service is back: those of a hundred in a second.
 const spread = 10 * time.Millisecond
-
-// closedNot reports whether a breaker holds requests back.
-func closedNot(s breaker.Status) bool { return s.State != breaker.Closed }
-
-func openError(s breaker.Status) error { return &breaker.OpenError{Status: s} }
 
 // indexChanged notes that the breaker of an index has changed.
 func (f *Fleet) indexChanged(e *entry, c breaker.Change) {
@@ -54,10 +50,7 @@ func (f *Fleet) note(e *entry, opened int64, last bool) {
 var errAllFail = errors.New("all indexes fail")
 
 // absent reports whether the service has answered that there is no such index: then it works.
-func absent(err error) bool {
-	answer := interface{ HTTPStatus() int }(nil)
-	return errors.As(err, &answer) && answer.HTTPStatus() == http.StatusNotFound
-}
+func absent(err error) bool { return retry.HasStatus(err, http.StatusNotFound) }
 
 // doubt trips the breaker of the service if all that is sent to any index fails: more than half of the senders, and two at least, are held, and no
 // other has anything to send, or has sent anything lately. Indexes that do not exist count neither way. cause is what the last one failed with.

@@ -18,9 +18,7 @@ const looks = time.Second
 // go to Options.Hints. The error says that there is no sender of that name. It waits for a callback of the sender that is running, until ctx ends: in a
 // callback give it a context that ends, or two that wait for each other do so for ever.
 func (f *Fleet) Purge(ctx context.Context, index string) (int, error) {
-	f.mu.Lock()
-	e := f.entries[index]
-	f.mu.Unlock()
+	e := f.find(index)
 	if e == nil || e.get() == nil {
 		return 0, fmt.Errorf("fleet: purge: there is no sender of index %q", index)
 	}
