@@ -7,8 +7,12 @@ import (
 
 // Parts of the budget.
 const (
-	// neverLent is the part, one of so many, that is for floors alone: who comes finds one whatever others have borrowed.
+	// neverLent is the part, one of so many, that is for floors alone, also if there are few members: more may come.
 	neverLent = 4
+	// alwaysLent is the part, one of so many, that is lent also if floors for all members would need it: most of many have nothing.
+	alwaysLent = 4
+	// onTrust is the part of what can be lent that who has returned nothing yet may borrow, one of so many.
+	onTrust = 8
 	// expeditedRoom is the part of what can be lent that is lent to nobody but Expedited.
 	expeditedRoom = 8
 	// idleFloor is how long a member keeps its floor, while it has nothing, from those who want to borrow.
@@ -26,7 +30,8 @@ type budget struct {
 	loans  size // what rooms were granted beside their floors
 	shared size // of these, those of other classes than Expedited
 
-	active     int  // rooms
+	members    int  // rooms that have not left
+	active     int  // those with a floor
 	busy       int  // rooms that hold something, or for which something is kept
 	waiting    int  // rooms
 	idle       idle // active rooms that are not busy
@@ -70,6 +75,15 @@ func (b *budget) set(s Settings) told {
 	}
 	news.append(b.dispatch(nil))
 	return news
+}
+
+// joins counts a new room.
+func (b *budget) joins(r *Room) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !r.left {
+		b.members++
+	}
 }
 
 // larger reports whether something is more than a floor, of what is bounded.
@@ -116,6 +130,9 @@ func (b *budget) take(r *Room, lane Class, want size, lend, must bool) (ok bool,
 	case limited:
 		b.unqueue(r)
 		b.trim(r, true)
+		r.returned = size{}
+	case !b.trusts(r, need): // it waits for what it has itself
+		b.unqueue(r)
 	case b.larger(want) || b.bounded(need.minus(r.floor.plus(r.loan)).max(size{})) == size{}:
 		// A large action waits until the member has nothing else; there are no lines for what is not bounded.
 		b.unqueue(r)
@@ -141,6 +158,15 @@ func (b *budget) take(r *Room, lane Class, want size, lend, must bool) (ok bool,
 		news.append(b.dispatch(nil))
 	}
 	return ok, news
+}
+
+// trusts reports whether r may borrow once more: within an eighth of what can be lent now, or what it has shown that it returns. So those that
+// never return anything, because their indexes have been sick from the beginning, leave most of it to the others, however many they are; and one that is
+// well may have twice as much after each batch.
+func (b *budget) trusts(r *Room, need size) bool {
+	most := b.lendable().minus(b.loans).part(onTrust).max(r.returned)
+	lack := b.bounded(need.minus(r.floor.plus(r.loan)).max(size{}))
+	return (lack.actions == 0 || r.loan.actions+b.floor.actions <= most.actions) && (lack.bytes == 0 || r.loan.bytes+b.floor.bytes <= most.bytes)
 }
 
 // urgent is the more urgent of the lane and that in which r waits.
@@ -275,12 +301,14 @@ func (b *budget) deactivate(r *Room) {
 	b.unidle(r)
 	b.floors = b.floors.minus(r.floor)
 	b.active--
-	r.floor, r.active, r.fresh = size{}, false, false
+	r.floor, r.active, r.fresh, r.returned = size{}, false, false, size{}
 }
 
-// lendable is how much may be lent altogether: not the part that is never lent, and not the floors and one more.
+// lendable is how much may be lent altogether: not the part that is never lent, not the floors and one more, and not a floor for each member, unless
+// there are very many.
 func (b *budget) lendable() size {
-	return b.limit.minus(b.limit.part(neverLent).max(b.floors.plus(b.floor)))
+	all := b.floor.times(int64(b.members)).min(b.limit.minus(b.limit.part(alwaysLent)))
+	return b.limit.minus(b.limit.part(neverLent).max(b.floors.plus(b.floor)).max(all))
 }
 
 // lack is what r lacks beside what it was granted.

@@ -9,7 +9,7 @@ import (
 // methods do not block, and are for one goroutine at a time: the caller has a lock of its own. But for wake they call nothing.
 //
 // A member is active from its first Take until it has given everything back and its floor went to another. While it is active it has a floor of
-// room for certain, Settings.FloorActions and FloorBytes. What it wants beside that it borrows.
+// room for certain, Settings.FloorActions and FloorBytes. What it wants beside that it borrows, as much as it has shown that it gives back.
 type Room struct {
 	budget *budget
 	member *Member
@@ -24,6 +24,8 @@ type Room struct {
 	fast    bool // it holds something, and is in no line, so that nobody reckons with what it holds
 	asked   bool // its state was not quiet
 	refused bool // since the last Return
+	// returned is what it has given back since it was last without a floor, or must not borrow.
+	returned size
 
 	// Guarded by budget.mu.
 	state roomState
@@ -70,6 +72,7 @@ func (m *Member) Room(wake func()) *Room {
 	before := m.room
 	m.room = r
 	p.mu.Unlock()
+	p.budget.joins(r)
 	before.leave().wake()
 	return r
 }
@@ -111,8 +114,8 @@ func (r *Room) take(class Class, bytes int64, lend, must bool) bool {
 // Return gives back the room of so many actions that had so many bytes together, or of bytes alone. What is not needed any more of what the
 // member has borrowed goes to others, in whole batches, and at once.
 func (r *Room) Return(actions int, bytes int64) {
-	r.held.actions -= int64(actions)
-	r.held.bytes -= bytes
+	back := size{int64(actions), bytes}
+	r.held, r.returned = r.held.minus(back), r.returned.plus(back)
 	if r.held.actions <= r.low.actions || r.held.bytes <= r.low.bytes || r.held == (size{}) {
 		r.giveBack()
 	}
@@ -189,6 +192,9 @@ func (r *Room) leave() told {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unqueue(r)
+	if !r.left {
+		b.members--
+	}
 	r.state, r.left = roomQuiet, true
 	b.place(r)
 	return b.dispatch(nil)
@@ -216,11 +222,12 @@ func lowest(floor, loan, batch int64) int64 {
 // size is an amount of room.
 type size struct{ actions, bytes int64 }
 
-func (s size) plus(o size) size  { return size{s.actions + o.actions, s.bytes + o.bytes} }
-func (s size) minus(o size) size { return size{s.actions - o.actions, s.bytes - o.bytes} }
-func (s size) max(o size) size   { return size{max(s.actions, o.actions), max(s.bytes, o.bytes)} }
-func (s size) min(o size) size   { return size{min(s.actions, o.actions), min(s.bytes, o.bytes)} }
-func (s size) part(n int64) size { return size{s.actions / n, s.bytes / n} }
+func (s size) plus(o size) size   { return size{s.actions + o.actions, s.bytes + o.bytes} }
+func (s size) minus(o size) size  { return size{s.actions - o.actions, s.bytes - o.bytes} }
+func (s size) max(o size) size    { return size{max(s.actions, o.actions), max(s.bytes, o.bytes)} }
+func (s size) min(o size) size    { return size{min(s.actions, o.actions), min(s.bytes, o.bytes)} }
+func (s size) times(n int64) size { return size{s.actions * n, s.bytes * n} }
+func (s size) part(n int64) size  { return size{s.actions / n, s.bytes / n} }
 
 // within reports whether it is not more than o.
 func (s size) within(o size) bool { return s.actions <= o.actions && s.bytes <= o.bytes }

@@ -207,6 +207,9 @@ func (m *rooms) waiters(busy, loans size) {
 				if busy.plus(b.floor).within(quarter) {
 					m.Fatalf("%s waits for a floor, and a quarter of the budget is not used for floors", r.member.name)
 				}
+				if b.bounded(b.floor.times(int64(len(m.senders)))).within(b.limit.minus(b.limit.part(alwaysLent))) {
+					m.Fatalf("%s waits for a floor, and there are floors for all", r.member.name)
+				}
 			}
 		}
 	}
@@ -230,6 +233,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 		p, err := New(&Options{Settings: draw(t), Strategy: rapid.SampledFrom([]Strategy{Classes, Classes, Classes, Single, None}).Draw(t, "strategy")})
 		require.NoError(t, err)
 		m := &rooms{T: t, p: p}
+		known := rapid.Bool().Draw(t, "known") // as members that return
 		joined := 0
 		joins := func() *sender {
 			joined++
@@ -237,6 +241,9 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 			s.m, err = p.Join(s.name)
 			require.NoError(t, err)
 			s.r = s.m.Room(func() { s.woken = true })
+			if known {
+				s.r.returned = trusted
+			}
 			return s
 		}
 		for range rapid.IntRange(1, 8).Draw(t, "members") {

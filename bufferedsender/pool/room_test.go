@@ -28,12 +28,23 @@ type guest struct {
 	woken int
 }
 
+// newGuest is one that has shown that it returns what it borrows.
 func newGuest(t testing.TB, p *Pool, name string, class Class) *guest {
+	t.Helper()
+	g := newStranger(t, p, name, class)
+	g.returned = trusted
+	return g
+}
+
+// newStranger is one that has returned nothing yet.
+func newStranger(t testing.TB, p *Pool, name string, class Class) *guest {
 	t.Helper()
 	g := &guest{t: t, class: class}
 	g.Room = join(t, p, name).Room(func() { g.woken++ })
 	return g
 }
+
+var trusted = size{1 << 40, 1 << 40}
 
 // takes has it take room for as many of n actions as there is room for, and returns how many that were.
 func (g *guest) takes(n int) int {
@@ -64,6 +75,58 @@ func TestAMemberThatHasBorrowedAllLeavesAFloorForWhoComes(t *testing.T) {
 }
 
 // However many floors are in use, one more is not lent.
+// Of a fleet of five indexes in a budget of eight floors, four fell sick before the fifth had anything to send.
+func TestEachOfAFewMembersFindsItsFloorWhateverTheOthersHaveBorrowed(t *testing.T) {
+	p := roomFor(t, 80)
+	var all []*guest
+	for i := range 5 {
+		all = append(all, newGuest(t, p, fmt.Sprint("m", i), Expedited))
+	}
+	for i, g := range all {
+		got := g.takes(1000)
+		assert.GreaterOrEqual(t, got, 10, "%d", i)
+		if i == 0 {
+			assert.Equal(t, 10+30, got, "there is a floor for everybody in the rest")
+		}
+	}
+}
+
+// A member that has returned nothing may be one whose index has never worked.
+func TestWhoHasReturnedNothingBorrowsAnEighthOfWhatCanBeLent(t *testing.T) {
+	p := roomFor(t, 1000)
+	sick := newStranger(t, p, "sick", Expedited)
+	assert.Equal(t, 10+80, sick.takes(1000), "of 750")
+	assert.Zero(t, p.Stats().WaitingForRoom, "it waits for what it has itself")
+	for i := range 20 {
+		got := newStranger(t, p, fmt.Sprint("sick", i), Expedited).takes(1000)
+		assert.GreaterOrEqual(t, got, 10, "%d", i)
+	}
+	assert.Greater(t, newGuest(t, p, "good", Expedited).takes(1000), 90, "what is left of what can be lent")
+}
+
+func TestWhoReturnsMayBorrowTwiceAsMuch(t *testing.T) {
+	p := roomFor(t, 100)
+	g := newStranger(t, p, "g", Assured1)
+	var got []int
+	for range 4 {
+		n := g.takes(1000)
+		got = append(got, n)
+		g.returns(n)
+	}
+	assert.Equal(t, []int{10, 10 + 10, 10 + 30, 10 + 66}, got)
+	assert.Equal(t, 4, g.woken, "it was refused each time")
+}
+
+func TestWhoMustNotBorrowHasToShowAgainThatItReturns(t *testing.T) {
+	p := roomFor(t, 100)
+	g := newGuest(t, p, "g", Expedited)
+	require.Equal(t, 30, g.takes(30))
+	require.False(t, g.Take(Expedited, 1, false, false))
+	assert.Zero(t, g.takes(1), "its breaker was open meanwhile")
+	g.returns(30)
+	assert.Equal(t, 30, g.takes(30))
+}
+
 func TestOneMoreFloorIsNeverLent(t *testing.T) {
 	p := roomFor(t, 100)
 	for i := range 5 {
@@ -123,7 +186,7 @@ func TestTheFloorOfWhoHasNothingForLongIsLent(t *testing.T) {
 		require.Equal(t, 1, g.takes(100))
 		time.Sleep(time.Nanosecond)
 		g.returns(1)
-		require.Equal(t, 76, g.takes(100))
+		require.Equal(t, 26, g.takes(100), "but for three quarters: there are floors for nine members in them")
 	})
 }
 
@@ -136,6 +199,7 @@ func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
 	require.Zero(t, p.Stats().WaitingForRoom, "it waits for what it has itself")
 	held.returns(1)
 	require.Equal(t, 1, held.woken)
+	held.returned = trusted
 	require.Equal(t, 2, held.takes(2))
 	require.EqualValues(t, 20, held.loan.plus(held.floor).actions)
 	require.False(t, held.Take(Expedited, 1, false, false))
@@ -373,6 +437,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 			require.NoError(t, err)
 			g := &guest{class: Class(max(rapid.IntRange(-classes, classes-1).Draw(t, "class"), 0))}
 			g.Room = m.Room(func() { served = append(served, g) })
+			g.returned = trusted
 			for range 10 {
 				require.True(t, g.Take(g.class, 1, true, false))
 			}
@@ -384,6 +449,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 		m, err := p.Join("all")
 		require.NoError(t, err)
 		all := m.Room(func() {})
+		all.returned = trusted
 		for all.Take(Expedited, 1, true, false) {
 		}
 		all.Quit()
