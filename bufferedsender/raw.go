@@ -96,6 +96,7 @@ func (s *BufferedSender[T]) info() models.SenderInfo {
 		MaxBufferedActions: limits.MaxBufferedActions, MaxBufferedBytes: limits.MaxBufferedBytes,
 		RequestTimeout: s.options.RequestTimeout, UnknownWait: s.options.UnknownWait,
 		Queued: s.feed != nil, Closed: s.publisher.Closing(),
+		Pending: s.publisher.Stats().Items, Held: s.publisher.Condition().Held(),
 	}
 }
 

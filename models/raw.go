@@ -44,4 +44,8 @@ type SenderInfo struct {
 	Queued bool
 	// Closed says that it accepts nothing any more.
 	Closed bool
+	// Pending is how many actions it has that are not settled.
+	Pending int
+	// Held is why it sends nothing now: its breaker is open, or it is paused. nil if it sends.
+	Held error
 }

@@ -106,6 +106,8 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./bufferedsender/internal/disk"}, Not: []string{http, sql}},
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
 	{Folder: "bufferedsender/hints", May: []string{"./bufferedsender/internal/disk"}, Not: []string{http, sql}},
+	// What an index, a source and a sender are it says itself, so any client and any driver will do.
+	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/internal/disk"}, otelAPI...), Not: []string{http}},
 	// Senders over one pool. What a service is it says itself, so any client will do.
 	{
 		Folder: "bufferedsender/fleet",

@@ -1,0 +1,37 @@
+package repair
+
+import (
+	"context"
+	"iter"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Index is the index that is compared. A *search.Rows is one. Its methods are called by several goroutines at once.
+type Index interface {
+	// Scan yields the rows behind the key after, up to and with the key through, in the order of the bytes of their keys;
+	// "" is no bound. An error is the last.
+	Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
+	// Lookup returns the rows of those of the keys that are there, in any order.
+	Lookup(ctx context.Context, keys []string) ([]models.Row, error)
+}
+
+// Source is what the index is to be like: a table, as SQL makes one of, a file, see JSONL, another index, or whatever has these methods. They
+// are called by several goroutines at once, and must read what was committed last: a replica that lags is older than the index.
+type Source interface {
+	Index
+	// Read returns what makes the index have what is true of the keys now: an upload for each that exists and is to be in the
+	// index. It may be another type of action. A key that is not in the answer does not exist, or is hidden; so an answer that is not
+	// complete must be an error.
+	Read(ctx context.Context, keys []string) ([]models.RawAction, error)
+}
+
+// Sender is what repairs: the *bufferedsender.RawSender of any sender.
+type Sender interface {
+	// HoldKeys runs act while nothing else is written to the keys by this sender; what act adds goes first.
+	HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error
+	// Contains says of each key whether anything of it is accepted and not settled.
+	Contains(keys ...string) []bool
+	// Info says what the sender is like, and how much it has to do.
+	Info() models.SenderInfo
+}

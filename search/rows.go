@@ -1,0 +1,222 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// RowsOptions are the options of NewRows.
+type RowsOptions struct {
+	// Version is the name of a field with a number that rises with each change of the document: Edm.Int64 or Edm.Int32, or the time
+	// of the change, Edm.DateTimeOffset, which counts in nanoseconds since 1970. Defaults to none.
+	Version string
+	// Digest is the name of a field of type Edm.String that differs when the document does. Defaults to none.
+	Digest string
+	// DigestOf names fields of which a digest is made, as models.DigestOf does; they are read with each document. Not with Digest.
+	DigestOf []string
+	// Filter is the condition that documents must meet. Defaults to no condition.
+	Filter Filter
+	// KeyField, PageSize and SessionID are as in ScanOptions. Without KeyField the definition of the index is read once.
+	KeyField  string
+	PageSize  int
+	SessionID string
+}
+
+// Rows shows an index as the keys of its documents and what tells one state of a document from another, for comparisons with what
+// the documents are made of. It is safe for concurrent use.
+type Rows struct {
+	client  *Client
+	options RowsOptions
+
+	mu       sync.Mutex // guards keyField, and is held while the definition is read
+	keyField string
+}
+
+// NewRows returns the rows of an index, or an error that names every problem of the options. It makes no request. Without Version,
+// Digest and DigestOf rows are keys alone.
+func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
+	if opts == nil {
+		opts = &RowsOptions{}
+	}
+	r := &Rows{client: c, options: *opts, keyField: opts.KeyField}
+	r.options.DigestOf = slices.Clone(opts.DigestOf)
+	if opts.Digest != "" && len(opts.DigestOf) > 0 {
+		return nil, fmt.Errorf("search: Digest is a field that has a digest, and DigestOf are fields to make one of: use one of them")
+	}
+	scan := r.scan("", "", "key")
+	if err := scan.check(c.conn.apiVersion); err != nil {
+		return nil, fmt.Errorf("search: NewRows: %w", err)
+	}
+	return r, nil
+}
+
+// String names what is compared.
+func (r *Rows) String() string {
+	return fmt.Sprintf("index %q", r.client.indexName)
+}
+
+// selected returns the fields that are read beside the key.
+func (r *Rows) selected(key string) []string {
+	fields := []string{key}
+	for _, name := range append([]string{r.options.Version, r.options.Digest}, r.options.DigestOf...) {
+		if name != "" && !slices.Contains(fields, name) {
+			fields = append(fields, name)
+		}
+	}
+	return fields
+}
+
+func (r *Rows) scan(after, through, key string) *ScanOptions {
+	o := &r.options
+	filter := o.Filter
+	if through != "" {
+		filter = And(Le(key, through), filter)
+	}
+	return &ScanOptions{
+		Filter: filter, Select: r.selected(key), KeyField: key, After: after, PageSize: o.PageSize, SessionID: o.SessionID,
+	}
+}
+
+// key returns the name of the key field.
+func (r *Rows) key(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keyField == "" {
+		s := &scan{client: r.client, call: r.client.call("Scan", readDocuments)}
+		name, err := s.scannableKey(ctx)
+		if err != nil {
+			return "", err
+		}
+		r.keyField = name
+	}
+	return r.keyField, nil
+}
+
+// Scan returns the rows behind the key after, up to and with the key through, in the order of their keys: all if both
+// are "". It is Scan of the client otherwise.
+func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		key, err := r.key(ctx)
+		if err != nil {
+			yield(models.Row{}, err)
+			return
+		}
+		s, err := newScan[json.RawMessage](ctx, r.client, *r.scan(after, through, key))
+		if err != nil {
+			yield(models.Row{}, err)
+			return
+		}
+		for found, err := range s.documents(ctx) {
+			if err != nil {
+				yield(models.Row{}, err)
+				return
+			}
+			row, err := r.row(found.key, found.json)
+			if err != nil {
+				yield(models.Row{}, s.call.wrap(err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// mostKeys is how many keys a query asks for at once.
+const mostKeys = 500
+
+// Lookup returns the rows of those of the keys that are in the index, and meet the filter, in the order of their keys. Any number of keys makes as many queries as it
+// needs, one after another.
+func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	key, err := r.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
+	var rows []models.Row
+	for part := range slices.Chunk(keys, mostKeys) {
+		options := r.scan("", "", key)
+		options.Filter = And(In(key, part...), options.Filter)
+		s, err := newScan[json.RawMessage](ctx, r.client, *options)
+		if err != nil {
+			return nil, err
+		}
+		for found, err := range s.documents(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			row, err := r.row(found.key, found.json)
+			if err != nil {
+				return nil, s.call.wrap(err)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// row makes a row of a document.
+func (r *Rows) row(key string, document json.RawMessage) (models.Row, error) {
+	o, row := &r.options, models.Row{Key: key}
+	if o.Version == "" && o.Digest == "" && len(o.DigestOf) == 0 {
+		return row, nil
+	}
+	var err error
+	if len(o.DigestOf) > 0 {
+		if row.Digest, err = models.DigestOf(document, o.DigestOf...); err != nil {
+			return row, err
+		}
+		if o.Version == "" {
+			return row, nil
+		}
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(document, &fields); err != nil {
+		return row, fmt.Errorf("%w: the document with the key %q: %w", models.ErrMalformedReply, key, err)
+	}
+	if o.Digest != "" {
+		if err := json.Unmarshal(orNull(fields[o.Digest]), &row.Digest); err != nil {
+			return row, fmt.Errorf("the field %q, which is to be a digest, of the document with the key %q is no string", o.Digest, key)
+		}
+	}
+	if o.Version != "" {
+		if row.Version, err = versionOf(orNull(fields[o.Version])); err != nil {
+			return row, fmt.Errorf("the field %q of the document with the key %q: %w", o.Version, key, err)
+		}
+	}
+	return row, nil
+}
+
+func orNull(field json.RawMessage) json.RawMessage {
+	if field == nil {
+		return json.RawMessage("null")
+	}
+	return field
+}
+
+// versionOf reads a version: a whole number or a time.
+func versionOf(field json.RawMessage) (int64, error) {
+	if string(field) == "null" {
+		return 0, nil
+	}
+	if n, err := strconv.ParseInt(string(field), 10, 64); err == nil {
+		return n, nil
+	}
+	var text string
+	if json.Unmarshal(field, &text) == nil {
+		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return t.UnixNano(), nil
+		}
+	}
+	return 0, errors.New("it is to be a version, and is neither a whole number nor a time")
+}
