@@ -33,8 +33,8 @@ func (o *Options[T]) classFor(ctx context.Context) uint8 {
 type share struct {
 	member *pool.Member
 	wake   func()
-	// A handler runs between Free and Take, and must not hold a slot: then what Free has
-	// is given back, and counts as no turn.
+	// A handler runs between Free and Take, and must not hold a slot: Away gives back what Free
+	// has, and it counts as no turn.
 	handlers bool
 
 	seats [classesOfPool]seat
@@ -112,14 +112,7 @@ func (r sharedRoom) Floor() (items int, bytes int64) { return r.room.Floor() }
 
 // Free implements publisher.Slots.
 func (s *share) Free(class uint8, bytes int) bool {
-	at := &s.seats[class]
-	if !s.ask(at, class, bytes) {
-		return false
-	}
-	if s.handlers {
-		at.giveBack()
-	}
-	return true
+	return s.ask(&s.seats[class], class, bytes)
 }
 
 // ask asks for a slot, unless there is one in hand.

@@ -324,6 +324,25 @@ func TestASickIndexDoesNotHoldTheOthers(t *testing.T) {
 	})
 }
 
+// Nothing proves that the service works, but those that fail are not the most.
+func TestTwoSickIndexesAmongIdleOnesAreNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		f := newFleet(t, s, nil)
+		s.answers(sendertest.StatusError(503), "sick", "sicker")
+		for _, name := range []string{"a", "b", "sick", "sicker"} {
+			senderOf(t, f, name, nil)
+		}
+		for _, name := range []string{"sick", "sicker"} {
+			upload(t, senderOf(t, f, name, nil), 100)
+		}
+		time.Sleep(time.Minute)
+		assert.Len(t, f.Health().Indexes, 2)
+		assert.Zero(t, f.Breaker().Status().Counts.Opened)
+		s.answers(nil, "sick", "sicker")
+	})
+}
+
 // The sick one has borrowed all there was, and a new index needs room.
 func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

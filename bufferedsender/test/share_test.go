@@ -287,7 +287,7 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 2, BufferedActions: 100, FloorActions: 10})
 		opts := bufferedsender.Options[sendertest.Hotel]{Handlers: h, Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8}}
-		down := true
+		down := false
 		sickOpts := opts
 		sickOpts.Share, sickOpts.Logger = member(t, p, "sick"), sendertest.NoLog
 		sick, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -297,6 +297,9 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 			return sendertest.AcceptAll(ctx, body)
 		}}, &sickOpts)
 		require.NoError(t, err)
+		require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 200)...)) // it has shown that it returns what it borrows
+		require.NoError(t, sick.Flush(t.Context(), nil))
+		down = true
 		require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
 		require.Error(t, sick.Flush(sendertest.Within(t, time.Second), nil))
 		blocked := sendertest.Later(func() error { return sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 300)...) })
