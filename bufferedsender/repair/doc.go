@@ -1,2 +1,35 @@
-// Package repair compares an index with what it is made of, and repairs what differs.
+// Package repair is for programs whose index is made of something else, a database as a rule: it compares the two and repairs what
+// differs. A document was deleted by hand in the index, a message was lost, a job died half-way: users search for what is not there any more, and do not find what is.
+//
+//	rows, err := search.NewRows(client, &search.RowsOptions{Version: "version"})
+//	if err != nil { … }
+//	source := &repair.SQLSource{
+//		DB: db, Table: "hotels", Key: `id COLLATE "C"`, Version: "version", Placeholder: repair.Dollar,
+//		Load: repair.Uploads(loadHotels, func(h Hotel) string { return h.ID }),
+//	}
+//	report, err := repair.Run(ctx, source, rows, sender.Raw(), &repair.Options{DryRun: true})
+//	fmt.Println(report.Missing, report.Surplus, report.Different, report.Keys)
+//
+// Without DryRun it repairs: [Run] makes one pass, [Watch] one every so often, and [RepairKeys] looks at some keys alone. [DeleteWhere] deletes
+// what meets a filter.
+//
+// # What is promised
+//
+//   - Nothing is deleted that exists, and no newer write is lost, while others write at full speed, if they write through the sender that
+//     repairs, or through a queue or an outbox that [Options].Mark gives the keys to: each key is taken before its truth is read.
+//   - Other writers are not held: what a repair writes may come after what they have just written. It looks again after [Options].Pause, and repairs again, until both sides
+//     agree; so a wrong state of that kind lasts about as long as the pause.
+//   - Nothing is deleted when the source has no row, or could not be read to its end, nor more than the smaller of 5 % of the documents and 10 000, unless
+//     [Options].AllowDeletes says exactly how many.
+//   - A document whose version in the index is larger than in the source is left alone and reported, unless [Options].TrustSource is set.
+//   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed.
+//   - With [Options].Store a pass goes on after a crash.
+//
+// # What a source must be like
+//
+// Its keys come in the order of their bytes, each once, as the keys of the index do; otherwise a pass ends with an [OrderError] that says what to do. What it returns was committed,
+// and is not older than what the writers have read: a replica that lags is no source. Versions rise with each change of a document. Without versions and digests only
+// missing and surplus documents are found.
+//
+// A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory.
 package repair

@@ -16,7 +16,7 @@ type Index interface {
 	Lookup(ctx context.Context, keys []string) ([]models.Row, error)
 }
 
-// Source is what the index is to be like: a table, as SQL makes one of, a file, see JSONL, another index, or whatever has these methods. They
+// Source is what the index is to be like: a table (SQLSource), a file (JSONL), or whatever has these methods (Functions). They
 // are called by several goroutines at once, and must read what was committed last: a replica that lags is older than the index.
 type Source interface {
 	Index

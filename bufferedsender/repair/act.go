@@ -1,0 +1,342 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+const (
+	keysAtOnce  = 100 // keys that are taken together
+	takesAtOnce = 8   // how often that happens at a time
+	verifyTimes = 5   // how often a key is repaired that differs again
+)
+
+// look returns the rows of both sides, by key.
+func (p *pass) look(ctx context.Context, keys []string) (source, index map[string]*models.Row, err error) {
+	if source, err = lookup(ctx, p.source, keys); err != nil {
+		return nil, nil, fmt.Errorf("look up keys in the source: %w", err)
+	}
+	err = p.slot(ctx, func(ctx context.Context) error {
+		index, err = lookup(ctx, p.index, keys)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("look up keys in the index: %w", err)
+	}
+	return source, index, nil
+}
+
+func lookup(ctx context.Context, in Index, keys []string) (map[string]*models.Row, error) {
+	rows, err := in.Lookup(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	byKey := make(map[string]*models.Row, len(rows))
+	for i := range rows {
+		byKey[rows[i].Key] = &rows[i]
+	}
+	return byKey, nil
+}
+
+// slot runs a query to the index under a slot of the pool, if there is one.
+func (p *pass) slot(ctx context.Context, query func(ctx context.Context) error) error {
+	if p.Member == nil {
+		return query(ctx)
+	}
+	return p.Member.Do(ctx, pool.BestEffort, query)
+}
+
+// confirm returns those of the differences that are there again, and of which nothing is on its way, and counts them.
+func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confirmed []difference, err error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	keys := make([]string, len(found))
+	for i, d := range found {
+		keys[i] = d.key
+	}
+	pending, err := p.pending(ctx, keys) // before the look: what is settled between them is seen
+	if err != nil {
+		return nil, err
+	}
+	source, index, err := p.look(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range found {
+		s, x := source[d.key], index[d.key]
+		switch {
+		case pending[i]:
+			t.count("", &t.Pending, "")
+		case compareRows(s, x) != d.kind || markOf(d.index) != markOf(orZero(x)):
+			t.count("", &t.Passing, "")
+		case s != nil && d.kind != Surplus && p.knowsRejected(*s):
+			t.count(Rejected, &t.Rejected, d.key)
+		default:
+			confirmed = append(confirmed, difference{d.key, d.kind, orZero(s), orZero(x)})
+			t.count(d.kind, t.counter(d.kind), d.key)
+		}
+	}
+	return confirmed, nil
+}
+
+// counter returns where a kind is counted.
+func (t *tally) counter(kind Kind) *int64 {
+	switch kind {
+	case Missing:
+		return &t.Missing
+	case Surplus:
+		return &t.Surplus
+	case Ahead:
+		return &t.Ahead
+	default:
+		return &t.Different
+	}
+}
+
+// pending says of which keys something is on its way.
+func (p *pass) pending(ctx context.Context, keys []string) ([]bool, error) {
+	pending := make([]bool, len(keys))
+	add := func(who string, more []bool) error {
+		if len(more) != len(keys) {
+			return fmt.Errorf("%s has answered about %d keys of %d", who, len(more), len(keys))
+		}
+		for i := range more {
+			pending[i] = pending[i] || more[i]
+		}
+		return nil
+	}
+	if p.to != nil {
+		if err := add("Contains of the sender", p.to.Contains(keys...)); err != nil {
+			return nil, err
+		}
+	}
+	if p.Pending != nil {
+		more, err := p.Pending(ctx, keys)
+		if err != nil {
+			return nil, fmt.Errorf("ask which keys are pending: %w", err)
+		}
+		if err := add("Pending", more); err != nil {
+			return nil, err
+		}
+	}
+	return pending, nil
+}
+
+// repair acts on confirmed differences, a number of keys at a time, and returns when the outcomes are known. Those that the source does not have any more are
+// deleted if deletes says so, and otherwise noted as surplus.
+func (p *pass) repair(ctx context.Context, t *task, all []difference, deletes bool) error {
+	var group sync.WaitGroup
+	for part := range slices.Chunk(all, keysAtOnce) {
+		if err := p.ready(ctx, len(part)); err != nil {
+			t.fail(err)
+			break
+		}
+		select {
+		case p.takes <- struct{}{}:
+		case <-ctx.Done():
+			t.fail(ctx.Err())
+			continue
+		}
+		group.Go(func() {
+			defer func() { <-p.takes }()
+			if err := p.take(ctx, t, part, deletes); err != nil {
+				t.fail(err)
+			}
+		})
+	}
+	group.Wait()
+	return t.failed()
+}
+
+// ready waits while the sender sends nothing, and then as long as n keys are to wait.
+func (p *pass) ready(ctx context.Context, n int) error {
+	if p.to == nil {
+		return ctx.Err()
+	}
+	for {
+		info := p.to.Info()
+		switch {
+		case info.Closed:
+			return errors.New("the sender is closed")
+		case info.Held == nil || p.Mark != nil:
+			return sleep(ctx, time.Duration(n)*waitFor(p.Throttle, info.Pending-int(p.own.Load())))
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return fmt.Errorf("%w while the sender sent nothing: %w", err, info.Held)
+		}
+	}
+}
+
+// take takes some keys, reads what is true of them, and has it written.
+func (p *pass) take(ctx context.Context, t *task, part []difference, deletes bool) error {
+	keys := make([]string, len(part))
+	for i, d := range part {
+		keys[i] = d.key
+	}
+	if p.Mark != nil {
+		if err := p.Mark(ctx, keys); err != nil {
+			return fmt.Errorf("mark keys: %w", err)
+		}
+		t.add(&t.Marked, len(keys))
+		return nil
+	}
+	p.own.Add(int64(len(keys)))
+	defer p.own.Add(-int64(len(keys)))
+	var outcomes sync.WaitGroup
+	ctx = pool.WithClass(ctx, pool.BestEffort)
+	err := p.to.HoldKeys(ctx, keys, func(ctx context.Context, add func(...models.RawAction) error) error {
+		actions, err := p.truth(ctx, t, part, deletes)
+		if err != nil || len(actions) == 0 {
+			return err
+		}
+		for i := range actions {
+			outcomes.Add(1)
+			actions[i].OnOutcome = p.outcome(t, &actions[i], outcomes.Done)
+		}
+		if add(actions...) == nil {
+			return nil
+		}
+		for _, a := range actions { // one of them is refused
+			if err := add(a); err != nil {
+				t.count(Rejected, &t.Rejected, a.Key)
+				t.rejectedNow(a.Key)
+				p.Logger.LogAttrs(ctx, slogWarn, "repair: a document cannot be sent", keyAttr(a.Key), errAttr(err))
+				outcomes.Done()
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	go func() {
+		outcomes.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// truth returns the actions that make the index have what is true of some keys, which are held.
+func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bool) ([]models.RawAction, error) {
+	keys := make([]string, len(part))
+	for i, d := range part {
+		keys[i] = d.key
+	}
+	rows, err := lookup(ctx, p.source, keys)
+	if err != nil {
+		return nil, fmt.Errorf("look up keys in the source: %w", err)
+	}
+	var read []string
+	var actions []models.RawAction
+	for _, d := range part {
+		row := rows[d.key]
+		there := row != nil && !row.Hidden
+		switch {
+		case there && d.kind != Missing && row.Version < d.index.Version && !p.TrustSource:
+			t.count(Ahead, &t.Ahead, d.key)
+		case there:
+			read = append(read, d.key)
+			t.wrote(difference{d.key, d.kind, *row, d.index})
+		case deletes:
+			actions = append(actions, models.RawAction{Key: d.key, Type: models.ActionTypeDelete})
+			t.wrote(difference{d.key, Surplus, orZero(row), d.index})
+		case d.kind != Missing: // it is gone since it was confirmed
+			t.surplusNow(d.key)
+			t.count(Surplus, &t.Surplus, d.key)
+		}
+	}
+	if len(read) == 0 {
+		return actions, nil
+	}
+	documents, err := p.source.Read(ctx, read)
+	if err != nil {
+		return nil, fmt.Errorf("read documents of the source: %w", err)
+	}
+	for _, a := range documents {
+		if !slices.Contains(read, a.Key) {
+			return nil, fmt.Errorf("the source was asked for %d keys, and Read has returned one more, %q", len(read), a.Key)
+		}
+	}
+	return append(actions, documents...), nil
+}
+
+// outcome counts what becomes of an action.
+func (p *pass) outcome(t *task, a *models.RawAction, done func()) func(models.Outcome) {
+	before, deletes := a.OnOutcome, a.Type == models.ActionTypeDelete
+	return func(o models.Outcome) {
+		defer done()
+		switch {
+		case o.Completed() && deletes:
+			t.count("", &t.Deleted, "")
+		case o.Completed():
+			t.count("", &t.Repaired, "")
+		case o.Rejected():
+			t.count(Rejected, &t.Rejected, o.Key)
+			t.rejectedNow(o.Key)
+		default:
+			t.count("", &t.Failed, "")
+		}
+		if before != nil {
+			before(o)
+		}
+	}
+}
+
+// verify looks at what was written until both sides agree, and repairs it again while they do not.
+func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
+	for try := 1; ; try++ {
+		wrote := t.takeWritten()
+		if len(wrote) == 0 || p.Mark != nil {
+			return nil
+		}
+		if err := sleep(ctx, p.pause()); err != nil {
+			return err
+		}
+		var again []difference
+		for part := range slices.Chunk(wrote, pageFound) {
+			keys := make([]string, len(part))
+			for i, d := range part {
+				keys[i] = d.key
+			}
+			pending, err := p.pending(ctx, keys)
+			if err != nil {
+				return err
+			}
+			source, index, err := p.look(ctx, keys)
+			if err != nil {
+				return err
+			}
+			for i, d := range part {
+				s, x := source[d.key], index[d.key]
+				kind := compareRows(s, x)
+				if kind == "" || kind == Ahead || pending[i] || t.isRejected(d.key) {
+					continue
+				}
+				again = append(again, difference{d.key, kind, orZero(s), orZero(x)})
+			}
+		}
+		if try == verifyTimes {
+			for _, d := range again {
+				t.count(Unsettled, &t.Unsettled, d.key)
+			}
+			return nil
+		}
+		if err := p.repair(ctx, t, again, deletes); err != nil {
+			return err
+		}
+	}
+}

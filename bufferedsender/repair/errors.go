@@ -1,0 +1,47 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNoRows says that the source had no row, so nothing of the index was deleted.
+var ErrNoRows = errors.New("the source has no row")
+
+// OrderError says that a side does not come in the order of the bytes of its keys, or has a key twice. The pass has ended, and nothing
+// was deleted.
+type OrderError struct {
+	Side  string // "source" or "index"
+	After string // the key before
+	Key   string
+}
+
+// Error implements error.
+func (e *OrderError) Error() string {
+	if e.After == e.Key {
+		return fmt.Sprintf("the %s has the key %q twice: keys must be unique, byte by byte", e.Side, e.Key)
+	}
+	return fmt.Sprintf("the %s is not in the order of the bytes of its keys: %q came behind %q. Sort by bytes: in PostgreSQL ORDER BY key COLLATE \"C\", and the same in its conditions, "+
+		"in MySQL COLLATE utf8mb4_bin, in SQL Server a collation that ends in _BIN2, in SQLite the default, BINARY", e.Side, e.Key, e.After)
+}
+
+// DeletesError says that there are more surplus documents than are deleted without being asked for. Nothing was deleted.
+type DeletesError struct {
+	// Surplus is how many there are, Most how many would have been deleted, IndexRows of how many.
+	Surplus, Most, IndexRows int64
+}
+
+// Error implements error.
+func (e *DeletesError) Error() string {
+	return fmt.Sprintf("%d of %d documents of the index are not in the source, and at most %d are deleted without being asked for: look at a dry run, and if it is right set AllowDeletes to %d",
+		e.Surplus, e.IndexRows, e.Most, e.Surplus)
+}
+
+// rangeError is what ended a range.
+type rangeError struct {
+	name string
+	err  error
+}
+
+func (e *rangeError) Error() string { return fmt.Sprintf("range %s: %v", e.name, e.err) }
+func (e *rangeError) Unwrap() error { return e.err }

@@ -1,0 +1,263 @@
+package repair
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// JSONLOptions says where a document has what is compared.
+type JSONLOptions struct {
+	// Key is the field with the key.
+	Key string
+	// Version is a field with a whole number or a time, see search.RowsOptions. Digest is a field with a text that differs when the
+	// document does, and DigestOf are fields to make one of, see models.DigestOf. All default to none.
+	Version  string
+	Digest   string
+	DigestOf []string
+}
+
+// JSONL is a file with a document in JSON on each line, sorted by the bytes of their keys, as a source. It is safe for concurrent use.
+type JSONL struct {
+	file    *os.File
+	options JSONLOptions
+	info    os.FileInfo
+	places  []place // of every thousandth line
+}
+
+// place is where a line begins.
+type place struct {
+	key    string
+	offset int64
+}
+
+// maxLine is how long a line may be: a document is at most 16 MB.
+const maxLine = 32 << 20
+
+// OpenJSONL opens a file and reads it once, so that what is wrong in it is known before anything is compared. The error names the line. Close it
+// when it is not needed any more. A file that changes afterwards is refused.
+func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
+	j := &JSONL{}
+	if opts != nil {
+		j.options = *opts
+	}
+	if j.options.Key == "" {
+		return nil, errors.New("repair: OpenJSONL: JSONLOptions.Key is empty: name the field with the key")
+	}
+	if j.options.Digest != "" && len(j.options.DigestOf) > 0 {
+		return nil, errors.New("repair: OpenJSONL: Digest is a field that has a digest, and DigestOf are fields to make one of: use one of them")
+	}
+	if j.file, err = os.Open(path); err != nil {
+		return nil, fmt.Errorf("repair: OpenJSONL: %w", err)
+	}
+	if j.info, err = j.file.Stat(); err == nil {
+		err = j.index(path)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("repair: OpenJSONL: %w", err), j.file.Close())
+	}
+	return j, nil
+}
+
+// index finds the places, and what is wrong.
+func (j *JSONL) index(path string) error {
+	n, last := 0, ""
+	for l, err := range j.lines(0) {
+		n++
+		if err != nil {
+			return fmt.Errorf("line %d of %s: %w", n, path, err)
+		}
+		switch {
+		case n > 1 && l.row.Key == last:
+			return fmt.Errorf("line %d of %s has the key %q again", n, path, l.row.Key)
+		case n > 1 && l.row.Key < last:
+			return fmt.Errorf("line %d of %s: the key %q comes behind %q: sort the lines by the bytes of their keys", n, path, l.row.Key, last)
+		}
+		last = l.row.Key
+		if n%chunkRows == 1 {
+			j.places = append(j.places, place{last, l.offset})
+		}
+	}
+	return nil
+}
+
+// Close closes the file.
+func (j *JSONL) Close() error { return j.file.Close() }
+
+// line is a document of the file.
+type line struct {
+	row      models.Row
+	document json.RawMessage
+	offset   int64
+}
+
+// lines reads the file from the beginning of a line on.
+func (j *JSONL) lines(from int64) iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
+		size := j.info.Size()
+		scanner := bufio.NewScanner(io.NewSectionReader(j.file, from, size-from))
+		scanner.Buffer(make([]byte, 0, 64<<10), maxLine)
+		offset := from
+		for scanner.Scan() {
+			text := scanner.Bytes()
+			at := offset
+			offset += int64(len(text)) + 1
+			if text = bytes.TrimSpace(text); len(text) == 0 {
+				continue
+			}
+			row, err := j.row(text)
+			if !yield(line{row, text, at}, err) || err != nil {
+				return
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			yield(line{}, err)
+		}
+	}
+}
+
+// row makes a row of a document.
+func (j *JSONL) row(document []byte) (row models.Row, err error) {
+	o := &j.options
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(document, &fields); err != nil {
+		return row, err
+	}
+	if err := json.Unmarshal(fieldOf(fields, o.Key), &row.Key); err != nil || row.Key == "" {
+		return row, fmt.Errorf("the field %q is to be the key, and is no text or empty", o.Key)
+	}
+	if o.Version != "" {
+		var value any
+		if text := fieldOf(fields, o.Version); text[0] == '"' {
+			err = json.Unmarshal(text, &value)
+		} else if string(text) != "null" {
+			value = string(text)
+		}
+		if row.Version, err = versionOf(value); err != nil {
+			return row, fmt.Errorf("the field %q: %w", o.Version, err)
+		}
+	}
+	if o.Digest != "" {
+		if err := json.Unmarshal(fieldOf(fields, o.Digest), &row.Digest); err != nil {
+			return row, fmt.Errorf("the field %q is to be a digest, and is no text", o.Digest)
+		}
+	}
+	if len(o.DigestOf) > 0 {
+		row.Digest, err = models.DigestOf(document, o.DigestOf...)
+	}
+	return row, err
+}
+
+func fieldOf(fields map[string]json.RawMessage, name string) json.RawMessage {
+	if text := fields[name]; text != nil {
+		return text
+	}
+	return json.RawMessage("null")
+}
+
+// place returns which of the places is the last that is not behind a key, from 1; 0: none.
+func (j *JSONL) place(key string) int {
+	return sort.Search(len(j.places), func(i int) bool { return j.places[i].key > key })
+}
+
+// from returns the lines from the last place on that is not behind a key.
+func (j *JSONL) from(key string) iter.Seq2[line, error] {
+	i := j.place(key)
+	return func(yield func(line, error) bool) {
+		info, err := j.file.Stat()
+		if err == nil && (info.Size() != j.info.Size() || !info.ModTime().Equal(j.info.ModTime())) {
+			err = fmt.Errorf("%s has changed since it was opened, at %s: open it again", j.file.Name(), info.ModTime().Format(time.RFC3339))
+		}
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
+		if i > 0 {
+			j.lines(j.places[i-1].offset)(yield)
+		} else {
+			j.lines(0)(yield)
+		}
+	}
+}
+
+// Scan implements Source.
+func (j *JSONL) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		for l, err := range j.from(after) {
+			switch {
+			case err != nil:
+				yield(models.Row{}, err)
+				return
+			case ctx.Err() != nil:
+				yield(models.Row{}, ctx.Err())
+				return
+			case l.row.Key <= after:
+				continue
+			case through != "" && l.row.Key > through:
+				return
+			}
+			if !yield(l.row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// find calls found for each of the keys that there is, in their order.
+func (j *JSONL) find(ctx context.Context, keys []string, found func(line)) error {
+	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
+	for again := true; again; {
+		again = false
+		for l, err := range j.from(keys[0]) {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return err
+			}
+			for len(keys) > 0 && keys[0] < l.row.Key {
+				keys = keys[1:]
+			}
+			if len(keys) > 0 && keys[0] == l.row.Key {
+				found(l)
+				keys = keys[1:]
+			}
+			if len(keys) == 0 {
+				return nil
+			}
+			if again = j.place(keys[0]) > j.place(l.row.Key); again {
+				break // the next is farther away
+			}
+		}
+	}
+	return nil
+}
+
+// Lookup implements Source.
+func (j *JSONL) Lookup(ctx context.Context, keys []string) (rows []models.Row, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	err = j.find(ctx, keys, func(l line) { rows = append(rows, l.row) })
+	return rows, err
+}
+
+// Read implements Source: the documents as they are in the file, as uploads.
+func (j *JSONL) Read(ctx context.Context, keys []string) (actions []models.RawAction, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	err = j.find(ctx, keys, func(l line) {
+		actions = append(actions, models.RawAction{Key: l.row.Key, Type: models.ActionTypeUpload, Document: bytes.Clone(l.document)})
+	})
+	return actions, err
+}

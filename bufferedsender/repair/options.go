@@ -1,0 +1,145 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+)
+
+// Defaults.
+const (
+	DefaultPause    = 2 * time.Second
+	DefaultParallel = 4
+)
+
+// Options configures a comparison. nil and the zero value are ready to use.
+type Options struct {
+	// DryRun compares and confirms, and writes nothing: the sender may be nil.
+	DryRun bool
+	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written. Up to half as much again is added by
+	// chance. Defaults to 2 s.
+	Pause time.Duration
+
+	// AllowDeletes lifts the guard against too many deletes once: it is exactly the number of surplus documents that a dry run has reported.
+	// Otherwise no more than the smaller of 5 % of the documents of the index, one at least, and 10 000 are deleted, or none. A source
+	// without any row deletes nothing whatever this is. Of one range at most 200 000 are deleted in a pass.
+	AllowDeletes int64
+	// KeepSurplus deletes nothing; the report says what is surplus.
+	KeepSurplus bool
+	// TrustSource writes what the source has also where the version of the index is larger: after the source was restored from
+	// a backup, for example. Without it such documents are reported and left alone, because a replica that lags looks the same.
+	TrustSource bool
+
+	// Splits cuts the keys into ranges, which are compared by themselves, Parallel at a time, and by as many processes as share the
+	// Store: each begins behind the one and ends with the next. They must be sorted by bytes. Defaults to none: one range.
+	Splits []string
+	// Parallel is how many ranges a process compares at once. Defaults to 4.
+	Parallel int
+	// Store keeps how far the ranges are, so that a pass that was killed goes on, and what the service has rejected, and says which process has a range. Defaults to
+	// none: a pass begins anew, and tries again what was rejected.
+	Store Store
+	// Name tells comparisons apart that share a Store. Defaults to "repair".
+	Name string
+
+	// Hints are keys that are known to differ, of the index HintsOf there: they are repaired first, and Done. When it says that everything
+	// is to be compared, that is done when a pass has ended without an error.
+	Hints   *hints.Set
+	HintsOf string
+
+	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a Queue, or a transaction
+	// with outbox.WriteKeys. The sender is not used then, and may be nil. What becomes of the keys the next pass sees.
+	Mark func(ctx context.Context, keys []string) error
+	// Pending says of which keys something waits to be written elsewhere: in a queue or an outbox, which have a method Contains. They are
+	// left out. The sender's own are always.
+	Pending func(ctx context.Context, keys []string) ([]bool, error)
+
+	// Throttle is how long to wait for each key before it is written, by how much the sender has to do beside it. Defaults to that of Yokozuna: nothing
+	// below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1 s from 10 000, 3 s from 50 000.
+	Throttle []Tier
+	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is written in too. Defaults to
+	// none.
+	Member *pool.Member
+	// Logger gets a line for each pass, and for what goes wrong in Watch. Defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+// Tier is a step of Options.Throttle.
+type Tier struct {
+	// From is how many actions the sender has not settled, at least.
+	From int
+	// Wait is how long to wait for each key.
+	Wait time.Duration
+}
+
+var yokozuna = []Tier{
+	{500, 10 * time.Millisecond}, {1000, 50 * time.Millisecond}, {5000, 250 * time.Millisecond}, {10_000, time.Second}, {50_000, 3 * time.Second},
+}
+
+// withDefaults returns a copy of o with every default filled in. The error names every problem.
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	var errs []error
+	if c.Pause < 0 {
+		errs = append(errs, fmt.Errorf("Pause is %v: use a positive duration, or 0 for the default of %v", c.Pause, DefaultPause))
+	}
+	if c.Pause == 0 {
+		c.Pause = DefaultPause
+	}
+	if c.AllowDeletes < 0 {
+		errs = append(errs, fmt.Errorf("AllowDeletes is %d: use the number of surplus documents that a dry run has reported, or 0", c.AllowDeletes))
+	}
+	if c.AllowDeletes > 0 && c.KeepSurplus {
+		errs = append(errs, errors.New("AllowDeletes and KeepSurplus are both set"))
+	}
+	if !slices.IsSorted(c.Splits) || len(slices.Compact(slices.Clone(c.Splits))) < len(c.Splits) || slices.Contains(c.Splits, "") {
+		errs = append(errs, fmt.Errorf("Splits are %q: sort them by bytes, each once, none empty", c.Splits))
+	}
+	c.Splits = slices.Clone(c.Splits)
+	if c.Parallel < 0 {
+		errs = append(errs, fmt.Errorf("Parallel is %d: use a positive number, or 0 for the default of %d", c.Parallel, DefaultParallel))
+	}
+	if c.Parallel == 0 {
+		c.Parallel = DefaultParallel
+	}
+	if c.Store == nil {
+		c.Store = memory{}
+	}
+	if c.Name == "" {
+		c.Name = "repair"
+	}
+	if c.Hints != nil && c.HintsOf == "" {
+		errs = append(errs, errors.New("Hints needs HintsOf, the name of the index there"))
+	}
+	if c.Throttle == nil {
+		c.Throttle = yokozuna
+	}
+	for i, t := range c.Throttle {
+		if t.From < 0 || t.Wait < 0 || i > 0 && t.From <= c.Throttle[i-1].From {
+			errs = append(errs, fmt.Errorf("Throttle is %v: use tiers whose From rises, without negative numbers", c.Throttle))
+			break
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, errors.Join(errs...)
+}
+
+// waitFor returns how long to wait for a key when the sender has so much to do.
+func waitFor(tiers []Tier, pending int) (wait time.Duration) {
+	for _, t := range tiers {
+		if pending >= t.From {
+			wait = t.Wait
+		}
+	}
+	return wait
+}

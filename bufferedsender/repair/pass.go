@@ -1,0 +1,316 @@
+package repair
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+const (
+	pagesAhead = 32          // pages that wait between two steps
+	saveEvery  = time.Second // at most
+)
+
+const slogWarn = slog.LevelWarn
+
+func keyAttr(key string) slog.Attr { return slog.String("key", key) }
+func errAttr(err error) slog.Attr  { return slog.Any("error", err) }
+
+// pass is what all ranges of a run share.
+type pass struct {
+	Options
+	source Source
+	index  Index
+	to     Sender        // nil if nothing is sent
+	takes  chan struct{} // a place for each time that keys are taken at once
+	own    atomic.Int64  // keys that are taken
+
+	mu       sync.Mutex // guards rejected
+	rejected map[string]mark
+}
+
+// knowsRejected reports whether the service has rejected what this row stands for.
+func (p *pass) knowsRejected(r models.Row) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m, ok := p.rejected[r.Key]
+	return ok && m == markOf(r)
+}
+
+// learn notes what was rejected.
+func (p *pass) learn(rejected map[string]mark) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.Copy(p.rejected, rejected)
+}
+
+// pause returns how long a difference has to last: a little longer by chance, so that processes do not go in step.
+func (p *pass) pause() time.Duration { return p.Pause + rand.N(p.Pause/2+1) }
+
+// sleep waits, and returns the error of ctx if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// task is a page, or some keys, on its way through the steps.
+type task struct {
+	page
+	tally
+	at time.Time // when it was read
+
+	mu       sync.Mutex // guards what follows
+	err      error
+	written  []difference // to be verified
+	surplus  []string     // to be deleted, if the guard agrees
+	rejected map[string]mark
+}
+
+func newTask(p page) *task { return &task{page: p, at: time.Now(), rejected: make(map[string]mark)} }
+
+func (t *task) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *task) failed() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+func (t *task) wrote(d difference) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written = append(t.written, d)
+}
+
+func (t *task) takeWritten() []difference {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.written
+	t.written = nil
+	return all
+}
+
+func (t *task) surplusNow(keys ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.surplus = append(t.surplus, keys...)
+}
+
+// rejectedNow notes that the service has rejected what was written of a key.
+func (t *task) rejectedNow(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, d := range t.written {
+		if d.key == key {
+			t.rejected[key] = markOf(d.source)
+		}
+	}
+}
+
+func (t *task) isRejected(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.rejected[key]
+	return ok
+}
+
+// section is a range under way.
+type section struct {
+	*pass
+	name, after, through string
+	unlock               func() error
+
+	state *state
+	saved time.Time
+}
+
+// run compares what is left of the range, and repairs all but what is surplus. The steps overlap; pages are done in their order.
+func (s *section) run(ctx context.Context) error {
+	if s.state.Done {
+		return nil
+	}
+	if s.state.Report.Began.IsZero() {
+		s.state.Report.Began = time.Now()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var why failure
+	read, acted := make(chan *task, pagesAhead), make(chan *task, pagesAhead)
+	var steps sync.WaitGroup
+	defer steps.Wait()
+	defer cancel()
+	step := func(out chan<- *task, do func(give func(*task) error) error) {
+		steps.Go(func() {
+			defer close(out)
+			err := do(func(t *task) error {
+				select {
+				case out <- t:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+			if err != nil {
+				why.note(err)
+				cancel()
+			}
+		})
+	}
+	step(read, func(give func(*task) error) error {
+		return comparePages(ctx, s.source, slotted{s.index, s.pass}, s.state.Through, s.through, func(p *page) error {
+			return give(newTask(*p))
+		})
+	})
+	step(acted, func(give func(*task) error) error {
+		for t := range read {
+			if err := s.act(ctx, t); err != nil {
+				return err
+			}
+			if err := give(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for t := range acted {
+		err := s.verify(ctx, t, false)
+		if err == nil {
+			err = s.note(ctx, t)
+		}
+		if err != nil {
+			why.note(err)
+			cancel()
+			break
+		}
+	}
+	steps.Wait()
+	return why.get()
+}
+
+// failure is the first error of several, but one that says more than that a context has ended comes before one that does not.
+type failure struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *failure) note(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil || f.err == context.Canceled || f.err == context.DeadlineExceeded { //nolint:errorlint // just that, and no more
+		f.err = err
+	}
+}
+
+func (f *failure) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// act confirms what was found in a page, and repairs it.
+func (s *section) act(ctx context.Context, t *task) error {
+	if len(t.found) == 0 {
+		return nil
+	}
+	if err := sleep(ctx, time.Until(t.at.Add(s.pause()))); err != nil {
+		return err
+	}
+	confirmed, err := s.confirm(ctx, t, t.found)
+	if err != nil {
+		return err
+	}
+	t.found = nil
+	var repairable []difference
+	for _, d := range confirmed {
+		switch {
+		case d.kind == Surplus:
+			t.surplusNow(d.key)
+		case d.kind != Ahead || s.TrustSource:
+			repairable = append(repairable, d)
+		}
+	}
+	if s.DryRun {
+		return nil
+	}
+	return s.repair(ctx, t, repairable, false)
+}
+
+// note is the end of a page: what has become of it is in the state, which is saved now and then, and at the end of the range.
+func (s *section) note(ctx context.Context, t *task) error {
+	found := t.snapshot()
+	found.SourceRows, found.IndexRows, found.Hidden = t.source, t.index, t.hidden
+	s.state.Report.plus(&found)
+	s.state.Through, s.state.Done = t.through, t.last
+	s.state.Surplus = append(s.state.Surplus, t.surplus...)
+	if len(s.state.Surplus) > mostSurplus {
+		s.state.Surplus = s.state.Surplus[:mostSurplus]
+	}
+	maps.Copy(s.state.Rejected, t.rejected)
+	s.learn(t.rejected)
+	if s.DryRun || !t.last && time.Since(s.saved) < saveEvery {
+		return nil
+	}
+	s.saved = time.Now()
+	return s.state.save(ctx, s.Store, s.name)
+}
+
+// slotted is an index whose scans go by the slots of a pool, a part at a time.
+type slotted struct {
+	Index
+	pass *pass
+}
+
+// Scan implements Index.
+func (s slotted) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	if s.pass.Member == nil {
+		return s.Index.Scan(ctx, after, through)
+	}
+	return func(yield func(models.Row, error) bool) {
+		next, stop := iter.Pull2(s.Index.Scan(ctx, after, through))
+		defer stop()
+		for more := true; more; {
+			var part []models.Row
+			var failed error
+			err := s.pass.slot(ctx, func(context.Context) error {
+				for more && failed == nil && len(part) < chunkRows {
+					var row models.Row
+					if row, failed, more = next(); more && failed == nil {
+						part = append(part, row)
+					}
+				}
+				return nil
+			})
+			for _, row := range part {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if err = cmp.Or(failed, err); err != nil {
+				yield(models.Row{}, err)
+				return
+			}
+		}
+	}
+}

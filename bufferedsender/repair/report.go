@@ -1,0 +1,144 @@
+package repair
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Kind says how the index differs from the source in a key.
+type Kind string
+
+// Kinds of differences.
+const (
+	// Missing: the source has the document, the index does not.
+	Missing Kind = "missing"
+	// Surplus: the index has the document; the source does not, or hides it.
+	Surplus Kind = "surplus"
+	// Different: both have it, and the index an older version, or one with another digest.
+	Different Kind = "different"
+	// Ahead: both have it, and the version of the index is larger. It is left alone, see Options.TrustSource.
+	Ahead Kind = "ahead"
+	// Rejected: the service has rejected what the source has, now or in an earlier pass.
+	Rejected Kind = "rejected"
+	// Unsettled: it differed again after each repair.
+	Unsettled Kind = "unsettled"
+)
+
+// mostKeysInReport is how many keys of each kind a report has.
+const mostKeysInReport = 100
+
+// Report is what a pass has found and done. As JSON its durations are nanoseconds.
+type Report struct {
+	// Began is when the pass began: of one that goes on where another ended, when that one did.
+	Began time.Time     `json:"began"`
+	Took  time.Duration `json:"took"`
+	// SourceRows and IndexRows are how many rows were compared; of the source's, Hidden are not to be in the index.
+	SourceRows int64 `json:"sourceRows"`
+	IndexRows  int64 `json:"indexRows"`
+	Hidden     int64 `json:"hidden"`
+
+	// Missing, Surplus, Different and Ahead are confirmed differences.
+	Missing   int64 `json:"missing"`
+	Surplus   int64 `json:"surplus"`
+	Different int64 `json:"different"`
+	Ahead     int64 `json:"ahead"`
+	// Passing are differences that were gone when they were looked at again; Pending those of keys of which something was on
+	// its way.
+	Passing int64 `json:"passing"`
+	Pending int64 `json:"pending"`
+
+	// Repaired are documents that were written, Deleted those that were deleted, in a way that the service has confirmed. Marked are keys that were given to Options.Mark.
+	Repaired int64 `json:"repaired"`
+	Deleted  int64 `json:"deleted"`
+	Marked   int64 `json:"marked"`
+	// Rejected are documents that the service has rejected, now or as they are in an earlier pass. Failed are those of which
+	// nothing became for another reason: the sender was closed, or gave up. Unsettled are keys that differed again after each repair.
+	Rejected  int64 `json:"rejected"`
+	Failed    int64 `json:"failed"`
+	Unsettled int64 `json:"unsettled"`
+	// Hinted are keys of Options.Hints, which are counted nowhere else but in Repaired, Deleted, Marked, Rejected and Failed.
+	Hinted int64 `json:"hinted"`
+
+	// Elsewhere are the ranges that other processes had.
+	Elsewhere []string `json:"elsewhere,omitempty"`
+	// Keys has the first hundred keys of each kind.
+	Keys map[Kind][]string `json:"keys,omitempty"`
+	// DryRun says that nothing was written.
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// Agrees reports whether the index was like the source but for what was on its way, and what the service rejects.
+func (r *Report) Agrees() bool {
+	return r.Missing+r.Surplus+r.Different+r.Ahead == 0 && len(r.Elsewhere) == 0
+}
+
+// tally is a report that several goroutines add to.
+type tally struct {
+	mu sync.Mutex
+	Report
+}
+
+// count adds one to a counter of the report, and notes the key.
+func (t *tally) count(kind Kind, counter *int64, key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*counter++
+	t.note(kind, key)
+}
+
+func (t *tally) note(kind Kind, key string) {
+	if kind == "" || len(t.Keys[kind]) >= mostKeysInReport || slices.Contains(t.Keys[kind], key) {
+		return
+	}
+	if t.Keys == nil {
+		t.Keys = make(map[Kind][]string)
+	}
+	t.Keys[kind] = append(t.Keys[kind], key)
+}
+
+// add adds n to a counter.
+func (t *tally) add(counter *int64, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*counter += int64(n)
+}
+
+// snapshot returns a copy.
+func (t *tally) snapshot() Report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.Report
+	r.Keys = nil
+	for kind, keys := range t.Keys {
+		if r.Keys == nil {
+			r.Keys = make(map[Kind][]string)
+		}
+		r.Keys[kind] = slices.Clone(keys)
+	}
+	return r
+}
+
+// plus adds what another report has counted.
+func (r *Report) plus(o *Report) {
+	if r.Began.IsZero() || !o.Began.IsZero() && o.Began.Before(r.Began) {
+		r.Began = o.Began
+	}
+	for _, c := range [][2]*int64{
+		{&r.SourceRows, &o.SourceRows}, {&r.IndexRows, &o.IndexRows}, {&r.Hidden, &o.Hidden},
+		{&r.Missing, &o.Missing}, {&r.Surplus, &o.Surplus}, {&r.Different, &o.Different}, {&r.Ahead, &o.Ahead},
+		{&r.Passing, &o.Passing}, {&r.Pending, &o.Pending},
+		{&r.Repaired, &o.Repaired}, {&r.Deleted, &o.Deleted}, {&r.Marked, &o.Marked},
+		{&r.Rejected, &o.Rejected}, {&r.Failed, &o.Failed}, {&r.Unsettled, &o.Unsettled}, {&r.Hinted, &o.Hinted},
+	} {
+		*c[0] += *c[1]
+	}
+	r.Elsewhere = append(r.Elsewhere, o.Elsewhere...)
+	for kind, keys := range o.Keys {
+		if r.Keys == nil {
+			r.Keys = make(map[Kind][]string)
+		}
+		room := mostKeysInReport - len(r.Keys[kind])
+		r.Keys[kind] = append(r.Keys[kind], keys[:min(len(keys), max(room, 0))]...)
+	}
+}

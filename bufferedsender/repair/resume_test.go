@@ -1,0 +1,285 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Killed after each page in turn, whatever was under way.
+func TestAPassThatWasKilledGoesOnBehindTheLastPage(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		const n = 40_000 // eight pages
+		w.fill(n)
+		lost := rand.New(rand.NewPCG(1, 2)).Perm(n)[:400]
+		for _, i := range lost {
+			w.behind(key(i), nil)
+		}
+		for i := range 100 {
+			w.behind(fmt.Sprintf("k%06dx", i*300), &hotel{ID: fmt.Sprintf("k%06dx", i*300)})
+		}
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		w.reads = 200 * time.Millisecond
+		runs := 0
+		for from := ""; ; runs++ {
+			require.Less(t, runs, 50)
+			s := w.sender(nil)
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			report, err := Run(ctx, half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: store, Logger: quiet})
+			cancel()
+			began := w.scanned[0][len(w.scanned[0])-1]
+			assert.GreaterOrEqual(t, began, from, "it does not go back")
+			from = began
+			if err == nil {
+				assert.EqualValues(t, n, report.SourceRows, "each page counts once")
+				break
+			}
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		assert.GreaterOrEqual(t, runs, 3)
+		w.agrees()
+	})
+}
+
+func TestADeleteThatWasInterruptedIsFinished(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(5000)
+		for i := range 200 {
+			w.behind(fmt.Sprintf("k%06dx", i), &hotel{ID: fmt.Sprintf("k%06dx", i)})
+		}
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		to := &stops{Sender: w.sender(nil).Raw()}
+		to.afterAdd = cancel
+		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet})
+		require.ErrorIs(t, err, context.Canceled)
+		scans := len(w.scanned[0])
+		time.Sleep(time.Minute)
+		_, err = w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		assert.Len(t, w.scanned[0], scans, "all was compared before")
+		w.agrees()
+	})
+}
+
+func TestOneProcessHasARange(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		for i := range 100 {
+			w.behind(key(i*10), nil)
+		}
+		time.Sleep(time.Minute)
+		w.reads = 10 * time.Millisecond
+		dir := t.TempDir()
+		var group sync.WaitGroup
+		reports := make([]Report, 3)
+		for i := range reports {
+			store, err := NewFileStore(dir)
+			require.NoError(t, err)
+			s := w.sender(nil)
+			group.Go(func() {
+				var err error
+				reports[i], err = Run(t.Context(), half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
+					Store: store, Splits: []string{key(250), key(500), key(750)}, Parallel: 2, Logger: quiet,
+				})
+				assert.NoError(t, err)
+			})
+		}
+		group.Wait()
+		var total Report
+		for i := range reports {
+			total.plus(&reports[i])
+		}
+		assert.EqualValues(t, 1000, total.SourceRows, "each row once")
+		assert.EqualValues(t, 100, total.Repaired)
+		assert.Len(t, total.Elsewhere, 8)
+		w.agrees()
+	})
+}
+
+func TestASideThatIsNotInOrderEndsThePass(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(3)
+		to := w.sender(nil).Raw()
+		for says, rows := range map[string][]string{
+			`ORDER BY key COLLATE "C"`: {"a", "B", "c"},
+			`has the key "a" twice`:    {"a", "a", "b"},
+			"a row without a key":      {"", "a"},
+		} {
+			lies := func(yield func(models.Row, error) bool) {
+				for _, k := range rows {
+					if !yield(models.Row{Key: k, Version: 1}, nil) {
+						return
+					}
+				}
+			}
+			source := scanned{half{w, "source"}, lies}
+			_, err := Run(t.Context(), source, half{w, "index"}, to, &Options{Logger: quiet})
+			require.ErrorContains(t, err, says)
+			require.ErrorContains(t, err, "the source")
+			index := scanned{half{w, "index"}, lies}
+			_, err = Run(t.Context(), half{w, "source"}, index, to, &Options{Logger: quiet})
+			require.ErrorContains(t, err, "the index")
+		}
+		beyond := scanned{half{w, "source"}, func(yield func(models.Row, error) bool) { yield(models.Row{Key: "z"}, nil) }}
+		_, err := Run(t.Context(), beyond, half{w, "index"}, to, &Options{Splits: []string{"m"}, Logger: quiet})
+		require.ErrorContains(t, err, `was to end with "m", and has the key "z"`)
+		assert.Empty(t, w.deleted)
+		assert.Len(t, w.index, 3)
+	})
+}
+
+// scanned is a half that yields other rows.
+type scanned struct {
+	half
+	rows func(yield func(models.Row, error) bool)
+}
+
+func (s scanned) Scan(context.Context, string, string) iter.Seq2[models.Row, error] { return s.rows }
+
+func TestAStateThatCannotBeReadIsNotTakenForNone(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(3)
+		for text, says := range map[string]string{"{": "remove it to begin anew", `{"format":2}`: "has format 2"} {
+			_, err := w.repair(&Options{Store: spoiled(text)})
+			require.ErrorContains(t, err, says)
+		}
+	})
+}
+
+type spoiled string
+
+func (s spoiled) Lock(context.Context, string) (func() error, bool, error) {
+	return func() error { return nil }, true, nil
+}
+func (s spoiled) Load(context.Context, string) ([]byte, error) { return []byte(s), nil }
+func (s spoiled) Save(context.Context, string, []byte) error {
+	return errors.New("it must not be replaced")
+}
+
+// Writers at full speed, by the sender that repairs, and by one of another process, which nobody holds. Documents are deleted, spoiled and
+// invented behind everybody's back. At the end the index is like the table, and nothing was deleted that was there.
+func TestRandomWritersBesideARepairLoseNothing(t *testing.T) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range seeds {
+		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) { randomWorld(t, w, seed) })
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+func randomWorld(t *testing.T, w *world, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 5))
+	const keys = 60
+	w.page, w.reads = 7, time.Duration(random.IntN(30))*time.Millisecond
+	w.lag = time.Duration(random.IntN(1500)) * time.Millisecond
+	w.takes = time.Duration(random.IntN(100)) * time.Millisecond
+	w.fill(keys)
+	var versions int64 = 1
+	shared := w.sender(&bufferedsender.Options[hotel]{AutoFlushInterval: 20 * time.Millisecond})
+	stop := time.Now().Add(20 * time.Second)
+	var group sync.WaitGroup
+
+	// The application: the row first, then the document; sometimes it forgets the document.
+	forgets := random.IntN(10)
+	clean := seed%2 == 0 // nothing goes wrong, so nothing is to be repaired: a repair must not do any harm
+	if clean {
+		forgets = 0
+	}
+	for id := range 2 {
+		r := rand.New(rand.NewPCG(seed, uint64(10+id)))
+		group.Go(func() {
+			for time.Now().Before(stop) {
+				time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
+				k := key(id + 2*r.IntN(keys/2)) // each has keys of its own, so that the order is known
+				w.mu.Lock()
+				_, there := w.table[k]
+				versions++
+				h := hotel{ID: k, Version: versions}
+				action := models.UploadAction(h)
+				if there && r.IntN(3) == 0 {
+					delete(w.table, k)
+					action = models.DeleteAction(h)
+				} else {
+					w.table[k] = h
+				}
+				w.mu.Unlock()
+				if r.IntN(20) < forgets {
+					continue
+				}
+				if err := shared.IndexDocuments(t.Context(), action); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	// Somebody who should not.
+	chaos := rand.New(rand.NewPCG(seed, 20))
+	group.Go(func() {
+		for !clean && time.Now().Before(stop) {
+			time.Sleep(time.Duration(chaos.IntN(1000)) * time.Millisecond)
+			switch k := key(chaos.IntN(keys)); chaos.IntN(3) {
+			case 0:
+				w.behind(k, nil)
+			case 1:
+				w.behind(k, &hotel{ID: k, Version: 0})
+			default:
+				k = fmt.Sprintf("k%06dx", chaos.IntN(keys))
+				w.behind(k, &hotel{ID: k, Version: 1})
+			}
+		}
+	})
+	opts := &Options{Pause: 2 * time.Second, Logger: quiet}
+	group.Go(func() {
+		for time.Now().Before(stop) {
+			_, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, shared.Raw(), opts)
+			if tooMany := (*DeletesError)(nil); errors.As(err, &tooMany) {
+				opts.AllowDeletes = tooMany.Surplus
+			} else if err != nil {
+				t.Error(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	group.Wait()
+	require.NoError(t, shared.Flush(t.Context(), nil))
+	time.Sleep(time.Minute)
+	w.falsely = nil // the delete of a row that was born again meanwhile is none: its upload comes behind
+	if clean {
+		w.agrees()
+	}
+	for range 4 { // the guard is lifted for what it names
+		_, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, shared.Raw(), opts)
+		if tooMany := (*DeletesError)(nil); errors.As(err, &tooMany) {
+			opts.AllowDeletes = tooMany.Surplus
+			continue
+		}
+		require.NoError(t, err)
+	}
+	w.agrees()
+	report, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, shared.Raw(), &Options{Logger: quiet})
+	require.NoError(t, err)
+	require.Zero(t, report.Repaired+report.Deleted+report.Missing+report.Different+report.Surplus, "it converges")
+}

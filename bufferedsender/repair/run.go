@@ -1,0 +1,230 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	mostDeletes = 10_000  // that are made without being asked for
+	shareOf     = 20      // and no more than one of so many documents of the index
+	mostSurplus = 200_000 // keys of a range that are kept to be deleted
+)
+
+// Run compares an index with its source once, and has the index repaired by a sender: what is missing or different is written, what the source does not have is
+// deleted. It blocks until that is done, and returns what was found also with an error. See the package for what it promises, and what sources and senders must be like.
+//
+// The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError if a side is
+// not in order, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
+func Run(ctx context.Context, source Source, index Index, to Sender, opts *Options) (Report, error) {
+	return run(ctx, source, index, to, opts, time.Time{})
+}
+
+// run is Run that leaves out ranges that were finished after a time.
+func run(ctx context.Context, source Source, index Index, to Sender, opts *Options, since time.Time) (Report, error) {
+	began := time.Now()
+	p, err := newPass(source, index, to, opts)
+	if err != nil {
+		return Report{}, fmt.Errorf("repair: nothing was compared: %w", err)
+	}
+	total := Report{Began: began, DryRun: p.DryRun}
+	end := func(err error) (Report, error) {
+		total.Took = time.Since(began)
+		if err != nil {
+			err = fmt.Errorf("repair: %w", err)
+		}
+		return total, err
+	}
+	everything, err := p.hinted(ctx, &total)
+	if err != nil {
+		return end(err)
+	}
+	sections, err := p.sections(ctx, &total, since)
+	defer func() {
+		for _, s := range sections {
+			_ = s.unlock()
+		}
+	}()
+	if err == nil {
+		err = p.compare(ctx, sections)
+	}
+	for _, s := range sections {
+		total.plus(&s.state.Report)
+	}
+	if err == nil {
+		err = p.deletes(ctx, sections, &total)
+		if refused := (*DeletesError)(nil); err == nil || errors.Is(err, ErrNoRows) || errors.As(err, &refused) {
+			err = errors.Join(err, p.finish(ctx, sections)) // the pass is over: the next begins anew
+		}
+	}
+	everything(err == nil && len(total.Elsewhere) == 0)
+	return end(err)
+}
+
+// newPass checks what Run was given.
+func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error) {
+	o, err := opts.withDefaults()
+	errs := []error{err}
+	if source == nil {
+		errs = append(errs, errors.New("source is nil: use a *SQLSource, a *JSONL or a Functions"))
+	}
+	if index == nil {
+		errs = append(errs, errors.New("index is nil: use a *search.Rows"))
+	}
+	switch {
+	case o.DryRun || o.Mark != nil:
+	case to == nil:
+		errs = append(errs, errors.New("the sender is nil: use the Raw of a BufferedSender, or set DryRun or Mark"))
+	case to.Info().Queued:
+		errs = append(errs, errors.New("the sender has a Queue, where others may send what it appends, so it cannot take keys: set Mark to its IndexKeys, "+
+			"whose Loader reads what is true, or use a sender without a Queue"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &pass{
+		Options: o, source: source, index: index, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]mark),
+	}, nil
+}
+
+// sections takes the ranges that nobody has, and loads their states. What it returns is locked, also with an error.
+func (p *pass) sections(ctx context.Context, total *Report, since time.Time) (all []*section, err error) {
+	bounds := append(append([]string{""}, p.Splits...), "")
+	for i := range len(bounds) - 1 {
+		s := &section{pass: p, after: bounds[i], through: bounds[i+1]}
+		s.name = fmt.Sprintf("%s (%q, %q]", p.Name, s.after, s.through)
+		if p.DryRun {
+			s.name += " dry"
+		}
+		unlock, ok, err := p.Store.Lock(ctx, s.name)
+		if err != nil {
+			return all, &rangeError{s.name, err}
+		}
+		if !ok {
+			total.Elsewhere = append(total.Elsewhere, s.name)
+			continue
+		}
+		s.unlock = unlock
+		if s.state, err = load(ctx, p.Store, s.name); err != nil {
+			return all, errors.Join(&rangeError{s.name, err}, unlock())
+		}
+		if !s.state.Finished.IsZero() {
+			if s.state.Finished.After(since) && !since.IsZero() {
+				total.Elsewhere = append(total.Elsewhere, s.name)
+				if err := unlock(); err != nil {
+					return all, &rangeError{s.name, err}
+				}
+				continue
+			}
+			s.state.fresh()
+		}
+		if s.state.Through == "" {
+			s.state.Through = s.after
+		}
+		p.learn(s.state.Rejected)
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// compare runs the ranges, some at a time. Each error is in that which it returns.
+func (p *pass) compare(ctx context.Context, sections []*section) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var group sync.WaitGroup
+	errs := make([]error, len(sections))
+	places := make(chan struct{}, p.Parallel)
+	for i, s := range sections {
+		places <- struct{}{}
+		group.Go(func() {
+			defer func() { <-places }()
+			if err := s.run(ctx); err != nil {
+				errs[i] = &rangeError{s.name, err}
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs { // the one that has ended the others first
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deletes deletes what is surplus, if the guard agrees.
+func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) error {
+	var keys []string
+	for _, s := range sections {
+		keys = append(keys, s.state.Surplus...)
+	}
+	if len(keys) == 0 || p.DryRun || p.KeepSurplus {
+		return nil
+	}
+	if total.SourceRows == 0 {
+		return fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
+	}
+	if err := p.guard(total.Surplus, total.IndexRows); err != nil {
+		return err
+	}
+	return p.remove(ctx, keys, total)
+}
+
+// guard refuses more deletes than are made without being asked for.
+func (p *pass) guard(surplus, rows int64) error {
+	most := min(max(rows/shareOf, 1), mostDeletes)
+	if surplus <= most || surplus == p.AllowDeletes {
+		return nil
+	}
+	return &DeletesError{Surplus: surplus, Most: most, IndexRows: rows}
+}
+
+// remove deletes those of the keys that are still surplus.
+func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
+	for part := range slices.Chunk(keys, pageFound) {
+		found := make([]difference, len(part))
+		source, index, err := p.look(ctx, part)
+		if err != nil {
+			return err
+		}
+		found = found[:0]
+		for _, key := range part {
+			if kind := compareRows(source[key], index[key]); kind == Surplus {
+				found = append(found, difference{key, kind, orZero(source[key]), orZero(index[key])})
+			}
+		}
+		t := newTask(page{})
+		pending, err := p.pending(ctx, part)
+		if err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(found, func(d difference) bool { return pending[slices.Index(part, d.key)] })
+		err = errors.Join(p.repair(ctx, t, found, true), p.verify(ctx, t, true))
+		done := t.snapshot()
+		total.plus(&done)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish notes that the pass is over.
+func (p *pass) finish(ctx context.Context, sections []*section) error {
+	if p.DryRun {
+		return nil
+	}
+	for _, s := range sections {
+		s.state.fresh()
+		s.state.Finished = time.Now()
+		if err := s.state.save(ctx, p.Store, s.name); err != nil {
+			return &rangeError{s.name, err}
+		}
+	}
+	return nil
+}

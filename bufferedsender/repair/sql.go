@@ -1,0 +1,214 @@
+package repair
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Queryer runs queries: a *sql.DB, a *sql.Conn or a *sql.Tx. One transaction sees one moment, and keeps the database from cleaning up as long as the comparison
+// takes; it must not be one for Read, which must see what was committed last.
+type Queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// SQLSource is a table, or what a query selects, as a source. Its fields must not be changed while it is used.
+type SQLSource struct {
+	// DB runs the queries. It must read what was committed last: not a replica that lags.
+	DB Queryer
+	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries as it is, and so are the columns.
+	Table string
+	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. Needs an index, or each page
+	// sorts the table.
+	Key string
+	// Version is the column with the version, an integer or a time, which counts in nanoseconds since 1970, see search.RowsOptions. Digest is a text
+	// that differs when the document does. Both default to none.
+	Version, Digest string
+	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL". Defaults to none.
+	Hidden string
+	// Placeholder returns how the database writes its n-th argument, from 1. Defaults to "?" as in SQLite and MySQL; see Dollar and AtP.
+	Placeholder func(n int) string
+	// Top says that a query begins with SELECT TOP n, as in SQL Server; otherwise it ends with LIMIT n.
+	Top bool
+	// Load is Source.Read. See Uploads.
+	Load func(ctx context.Context, keys []string) ([]models.RawAction, error)
+	// PageRows is how many rows a query returns. Defaults to 1000.
+	PageRows int
+}
+
+// Dollar is the placeholder of PostgreSQL, and AtP that of SQL Server.
+func Dollar(n int) string { return "$" + strconv.Itoa(n) }
+
+// AtP is the placeholder of SQL Server.
+func AtP(n int) string { return "@p" + strconv.Itoa(n) }
+
+// check names all problems of the fields.
+func (s *SQLSource) check() error {
+	var errs []error
+	if s.DB == nil {
+		errs = append(errs, errors.New("DB is nil"))
+	}
+	if s.Table == "" || s.Key == "" {
+		errs = append(errs, errors.New("Table and Key are needed"))
+	}
+	if s.Load == nil {
+		errs = append(errs, errors.New("Load is nil: use Uploads with a function that loads documents"))
+	}
+	if s.PageRows < 0 {
+		errs = append(errs, fmt.Errorf("PageRows is %d: use a positive number, or 0 for the default of %d", s.PageRows, chunkRows))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("the SQLSource: %w", err)
+	}
+	return nil
+}
+
+// columns are what is selected: key, version, digest, hidden.
+func (s *SQLSource) columns() string {
+	or := func(column, standard string) string {
+		if column == "" {
+			return standard
+		}
+		return column
+	}
+	hidden := "0"
+	if s.Hidden != "" {
+		hidden = "CASE WHEN " + s.Hidden + " THEN 1 ELSE 0 END"
+	}
+	return strings.Join([]string{s.Key, or(s.Version, "0"), or(s.Digest, "''"), hidden}, ", ")
+}
+
+func (s *SQLSource) argument(n int) string {
+	if s.Placeholder == nil {
+		return "?"
+	}
+	return s.Placeholder(n)
+}
+
+// Scan implements Source: one query a page, each of which begins behind the last key.
+func (s *SQLSource) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		if err := s.check(); err != nil {
+			yield(models.Row{}, err)
+			return
+		}
+		n := s.PageRows
+		if n == 0 {
+			n = chunkRows
+		}
+		var end []any
+		query, limit := "SELECT ", " LIMIT "+strconv.Itoa(n)
+		if s.Top {
+			query, limit = "SELECT TOP "+strconv.Itoa(n)+" ", ""
+		}
+		query += s.columns() + " FROM " + s.Table + " WHERE " + s.Key + " > " + s.argument(1)
+		if through != "" {
+			query += " AND " + s.Key + " <= " + s.argument(2)
+			end = []any{through}
+		}
+		query += " ORDER BY " + s.Key + limit
+		for {
+			rows, err := s.query(ctx, query, append([]any{after}, end...)...)
+			if err != nil {
+				yield(models.Row{}, err)
+				return
+			}
+			for _, row := range rows {
+				if row.Key <= after { // it would be read for ever
+					yield(models.Row{}, &OrderError{Side: "source", After: after, Key: row.Key})
+					return
+				}
+				if after = row.Key; !yield(row, nil) {
+					return
+				}
+			}
+			if len(rows) < n {
+				return
+			}
+		}
+	}
+}
+
+// Lookup implements Source.
+func (s *SQLSource) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	var all []models.Row
+	for part := range slices.Chunk(keys, keysAtOnce) {
+		marks, args := make([]string, len(part)), make([]any, len(part))
+		for i, key := range part {
+			marks[i], args[i] = s.argument(i+1), key
+		}
+		rows, err := s.query(ctx, "SELECT "+s.columns()+" FROM "+s.Table+" WHERE "+s.Key+" IN ("+strings.Join(marks, ", ")+")", args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
+}
+
+// query returns the rows of a query for columns.
+func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all []models.Row, err error) {
+	rows, err := s.DB.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%w (query %s)", err, query)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var row models.Row
+		var version any
+		var digest sql.NullString
+		if err := rows.Scan(&row.Key, &version, &digest, &row.Hidden); err != nil {
+			return nil, fmt.Errorf("%w (query %s)", err, query)
+		}
+		if row.Version, err = versionOf(version); err != nil {
+			return nil, fmt.Errorf("the column %s of the key %q: %w", s.Version, row.Key, err)
+		}
+		row.Digest = digest.String
+		all = append(all, row)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("%w (query %s)", err, query)
+	}
+	return all, nil
+}
+
+// versionOf reads a version that a driver has returned.
+func versionOf(value any) (int64, error) {
+	switch v := value.(type) {
+	case nil:
+		return 0, nil
+	case int64:
+		return v, nil
+	case time.Time:
+		return v.UnixNano(), nil
+	case []byte:
+		return versionOf(string(v))
+	case string:
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n, nil
+		}
+		if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			return t.UnixNano(), nil
+		}
+	}
+	return 0, fmt.Errorf("%v (%T) is to be a version, and is neither a whole number nor a time", value, value)
+}
+
+// Read implements Source.
+func (s *SQLSource) Read(ctx context.Context, keys []string) ([]models.RawAction, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s.Load(ctx, keys)
+}

@@ -1,0 +1,172 @@
+package repair
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Store keeps how far the ranges of a comparison are, and which of them a process has. Its methods are called by several
+// goroutines at once.
+type Store interface {
+	// Lock takes a range for this process. ok is false if another one has it. It is held until unlock, or until the process ends.
+	Lock(ctx context.Context, name string) (unlock func() error, ok bool, err error)
+	// Load returns what Save was given last for the range, nil if there is nothing.
+	Load(ctx context.Context, name string) ([]byte, error)
+	// Save replaces it, all or nothing, and returns when it is durable.
+	Save(ctx context.Context, name string, state []byte) error
+}
+
+// state is what is kept of a range.
+type state struct {
+	// Format is 1.
+	Format int `json:"format"`
+	// Through is the last key of the pages that are done; Done says that all are, Finished when the pass was over.
+	Through  string    `json:"through,omitempty"`
+	Done     bool      `json:"done,omitempty"`
+	Finished time.Time `json:"finished,omitzero"`
+	// Report is what has been counted so far.
+	Report Report `json:"report"`
+	// Surplus are keys to delete when all ranges are done. There may be more: then none is.
+	Surplus []string `json:"surplus,omitempty"`
+	// Rejected are rows of the source that the service has rejected.
+	Rejected map[string]mark `json:"rejected,omitempty"`
+}
+
+// mark is what tells one state of a document from another.
+type mark struct {
+	Version int64  `json:"v,omitempty"`
+	Digest  string `json:"d,omitempty"`
+}
+
+func markOf(r models.Row) mark { return mark{r.Version, r.Digest} }
+
+// mostRejected is how many rejected rows a range remembers. What is forgotten is tried once in each pass.
+const mostRejected = 10_000
+
+// fresh begins a new pass; what was rejected stays.
+func (s *state) fresh() {
+	*s = state{Format: 1, Rejected: s.Rejected}
+}
+
+// load reads the state of a range. Of a pass that was finished only what was rejected is kept.
+func load(ctx context.Context, store Store, name string) (*state, error) {
+	s := &state{Format: 1}
+	text, err := store.Load(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("load the state: %w", err)
+	}
+	if text != nil {
+		if err := json.Unmarshal(text, s); err != nil {
+			return nil, fmt.Errorf("the state that was saved: %w: remove it to begin anew", err)
+		}
+		if s.Format != 1 {
+			return nil, fmt.Errorf("the state that was saved has format %d, and this program knows 1: remove it to begin anew", s.Format)
+		}
+	}
+	if s.Rejected == nil {
+		s.Rejected = make(map[string]mark)
+	}
+	return s, nil
+}
+
+func (s *state) save(ctx context.Context, store Store, name string) error {
+	if over := len(s.Rejected) - mostRejected; over > 0 {
+		for _, key := range slices.Collect(maps.Keys(s.Rejected))[:over] {
+			delete(s.Rejected, key)
+		}
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := store.Save(ctx, name, text); err != nil {
+		return fmt.Errorf("save the state: %w", err)
+	}
+	return nil
+}
+
+// FileStore keeps the state of each range in a file of a folder, which it makes. Processes of one machine may share it.
+type FileStore struct{ path string }
+
+// NewFileStore returns a store in a folder.
+func NewFileStore(folder string) (*FileStore, error) {
+	if folder == "" {
+		return nil, errors.New("repair: NewFileStore: the name of the folder is empty")
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("repair: %w", err)
+	}
+	return &FileStore{folder}, nil
+}
+
+// file returns the name of the file of a range. Ranges may have any names.
+func (f *FileStore) file(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Lock implements Store.
+func (f *FileStore) Lock(_ context.Context, name string) (unlock func() error, ok bool, err error) {
+	unlock, err = disk.Lock(filepath.Join(f.path, f.file(name)+".lock"))
+	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+		return nil, false, nil
+	}
+	return unlock, err == nil, err
+}
+
+// Load implements Store.
+func (f *FileStore) Load(_ context.Context, name string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(f.path, f.file(name)+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// Save implements Store.
+func (f *FileStore) Save(_ context.Context, name string, text []byte) (err error) {
+	folder, err := disk.Open(f.path)
+	if err != nil {
+		return err
+	}
+	name = f.file(name)
+	if err := folder.Remove(name + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a crash
+		return err
+	}
+	h, err := folder.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	if _, err = h.Write(text); err == nil {
+		err = h.Sync()
+	}
+	if err = errors.Join(err, h.Close()); err != nil {
+		return err
+	}
+	if err := folder.Rename(name+".new", name+".json"); err != nil {
+		return err
+	}
+	return folder.SyncNames()
+}
+
+// memory is the store of who has none.
+type memory struct{}
+
+func (memory) Lock(context.Context, string) (func() error, bool, error) {
+	return func() error { return nil }, true, nil
+}
+func (memory) Load(context.Context, string) ([]byte, error) { return nil, nil }
+func (memory) Save(context.Context, string, []byte) error   { return nil }
