@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+const (
+	indexName = "hotels"
+	oldHotels = 2000 // that nobody writes, and somebody spoils
+	busy      = 200  // that the application writes all the time
+	visible   = 200 * time.Millisecond
+)
+
+// story is what happens, and what is counted.
+type story struct {
+	db      *sql.DB
+	service *searchtest.Server
+	client  *search.Client
+	sender  *bufferedsender.BufferedSender[Hotel]
+
+	writes, spoiled   atomic.Int64
+	passes            int
+	repaired, deleted int64
+}
+
+// tell is the whole program.
+func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "repair")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s := &story{}
+	if s.db, err = open(filepath.Join(dir, "hotels.db")); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.db.Close()) }()
+	s.service = searchtest.NewServer(&searchtest.Options{VisibilityLag: visible})
+	defer func() { err = errors.Join(err, s.service.Close()) }()
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.sender.Close(ended) // everything was flushed, or there is another error
+	}()
+	fmt.Fprintf(out, "%d hotels that nobody writes, %d that an application writes at full speed, for %v\n", oldHotels, busy, length)
+	if err := s.live(ctx, length); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d writes of the application; %d documents deleted, spoiled or invented behind its back\n", s.writes.Load(), s.spoiled.Load())
+	return s.judge(ctx, out)
+}
+
+// begin makes table, index and sender, which agree.
+func (s *story) begin(ctx context.Context) (err error) {
+	if _, err := s.db.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	fields, err := models.FieldsOf[Hotel]()
+	if err != nil {
+		return err
+	}
+	definition, err := json.Marshal(models.SearchIndex{Name: indexName, Fields: fields})
+	if err != nil {
+		return err
+	}
+	if err := s.service.CreateIndex(string(definition)); err != nil {
+		return err
+	}
+	s.client, err = search.NewClientWithKey(s.service.URL(), indexName, azcore.NewKeyCredential(searchtest.AdminKey),
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s.service}})
+	if err != nil {
+		return err
+	}
+	if s.sender, err = bufferedsender.New(s.client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 20 * time.Millisecond}); err != nil {
+		return err
+	}
+	var all []Hotel
+	for i := range oldHotels {
+		all = append(all, Hotel{ID: fmt.Sprintf("old%05d", i), Name: "The Ritz", Version: 1})
+	}
+	if err := s.write(ctx, all, nil); err != nil {
+		return err
+	}
+	return s.sender.Flush(ctx, nil)
+}
+
+// write is what the application does: the table first, then the index.
+func (s *story) write(ctx context.Context, upload, remove []Hotel) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	for _, h := range upload {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO hotels (id, name, version) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET name = ?2, version = ?3`, h.ID, h.Name, h.Version); err != nil {
+			return err
+		}
+	}
+	for _, h := range remove {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM hotels WHERE id = ?`, h.ID); err != nil {
+			return err
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	s.writes.Add(int64(len(upload) + len(remove)))
+	return errors.Join(s.sender.UploadDocuments(ctx, upload...), s.sender.DeleteDocuments(ctx, remove...))
+}
+
+// live has all write at once, and repairs.
+func (s *story) live(ctx context.Context, length time.Duration) error {
+	var group sync.WaitGroup
+	end := time.Now().Add(length)
+	errs := make([]error, 3)
+	group.Go(func() { errs[0] = s.apply(ctx, end) })
+	group.Go(func() { errs[1] = s.spoil(ctx, end) })
+	group.Go(func() { errs[2] = s.repair(ctx, end) })
+	group.Wait()
+	return errors.Join(append(errs, s.sender.Flush(ctx, nil))...)
+}
+
+// apply is the application: it writes a few hotels at a time, some of them are deleted, and born again.
+func (s *story) apply(ctx context.Context, end time.Time) error {
+	there := make([]bool, busy)
+	for version := int64(2); time.Now().Before(end); version++ {
+		var upload, remove []Hotel
+		for _, i := range rand.Perm(busy)[:20] {
+			h := Hotel{ID: fmt.Sprintf("new%05d", i), Name: fmt.Sprint("Hotel ", version), Version: version}
+			if there[i] && rand.IntN(3) == 0 {
+				remove, there[i] = append(remove, h), false
+			} else {
+				upload, there[i] = append(upload, h), true
+			}
+		}
+		if err := s.write(ctx, upload, remove); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoil changes the index behind everybody's back.
+func (s *story) spoil(ctx context.Context, end time.Time) error {
+	for i := 0; time.Now().Before(end); i++ {
+		h := Hotel{ID: fmt.Sprintf("old%05d", rand.IntN(oldHotels)), Name: "spoiled"}
+		action := models.UploadAction(h)
+		switch i % 3 {
+		case 0:
+			action = models.DeleteAction(h)
+		case 1:
+			h.ID = fmt.Sprintf("odd%05d", rand.IntN(20))
+			action = models.UploadAction(h)
+		}
+		if _, err := search.IndexDocuments(ctx, s.client, models.IndexDocumentsBatch[Hotel]{Actions: []models.IndexDocumentsAction[Hotel]{action}}, nil); err != nil {
+			return err
+		}
+		s.spoiled.Add(1)
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// repair makes one pass after another.
+func (s *story) repair(ctx context.Context, end time.Time) error {
+	for time.Now().Before(end) {
+		if _, err := s.pass(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *story) pass(ctx context.Context) (repair.Report, error) {
+	rows, err := index(s.client)
+	if err != nil {
+		return repair.Report{}, err
+	}
+	report, err := repair.Run(ctx, source(s.db), rows, s.sender.Raw(), &repair.Options{
+		Pause:    2 * visible,
+		Throttle: []repair.Tier{}, // the default would have it wait for an application that writes as fast as it can
+	})
+	s.passes++
+	s.repaired += report.Repaired
+	s.deleted += report.Deleted
+	return report, err
+}
+
+// judge says what has become of it all.
+func (s *story) judge(ctx context.Context, out io.Writer) error {
+	time.Sleep(2 * visible) // all is to be seen
+	lost, gone, err := s.compare(ctx, `WHERE id >= 'new' AND id < 'nex'`, "new")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "of what the application has written: %d updates lost, %d documents deleted falsely\n", lost, gone)
+	if lost+gone > 0 {
+		return errors.New("the repair has done harm")
+	}
+	for range 3 { // what was spoiled last
+		report, err := s.pass(ctx)
+		if err != nil {
+			return err
+		}
+		if report.Agrees() && report.Passing == 0 {
+			break
+		}
+	}
+	fmt.Fprintf(out, "%d passes, the last ones after that: %d documents repaired, %d deleted\n", s.passes, s.repaired, s.deleted)
+	lost, gone, err = s.compare(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	if lost+gone > 0 {
+		return fmt.Errorf("index and table differ in %d documents", lost+gone)
+	}
+	fmt.Fprintln(out, "index == table: yes")
+	return nil
+}
+
+// compare counts the documents that differ, and those that are missing, by all that is in them.
+func (s *story) compare(ctx context.Context, condition, prefix string) (differ, missing int, err error) {
+	all, err := hotels(ctx, s.db, condition)
+	if err != nil {
+		return 0, 0, err
+	}
+	documents := make(map[string]Hotel)
+	for h, err := range search.Scan[Hotel](ctx, s.client, nil) {
+		if err != nil {
+			return 0, 0, err
+		}
+		if len(prefix) == 0 || h.ID[:len(prefix)] == prefix {
+			documents[h.ID] = h
+		}
+	}
+	for _, h := range all {
+		switch document, there := documents[h.ID]; {
+		case !there:
+			missing++
+		case document != h:
+			differ++
+		}
+		delete(documents, h.ID)
+	}
+	return differ + len(documents), missing, nil
+}
