@@ -7,6 +7,7 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
@@ -26,7 +27,7 @@ type crowded struct {
 	alive     float64 // bytes, above those before
 }
 
-func crowd(ctx context.Context, p *plan, t *table) error {
+func crowd(ctx context.Context, p *plan, t *figures.Table) error {
 	var alone, forty crowded
 	if err := errors.Join(
 		labelled(ctx, "lone", func(ctx context.Context) (err error) { alone, err = loneSender(ctx, p); return err }),
@@ -34,16 +35,16 @@ func crowd(ctx context.Context, p *plan, t *table) error {
 	); err != nil {
 		return err
 	}
-	t.add("documents a second, to the lone sender", atLeast(0.9), forty.perSecond/alone.perSecond)
-	t.add("documents a second of the lone sender", informs, alone.perSecond)
-	t.add("of the processors, the lone sender", atMost(0.5), alone.processor)
-	t.add("of the processors, the fleet", atMost(0.5), forty.processor)
-	t.add("slowest sender, to its fair share", atLeast(0.5), forty.slowest)
-	t.add("CPU a document, to the lone sender", atMost(1.1), forty.cpu/alone.cpu)
-	t.add("CPU s a million documents of the lone sender", informs, alone.cpu)
-	t.add("MB alive above the budget of 268", atMost(64), (forty.alive-budgetBytes)/1e6)
-	t.add("MB alive, the fleet", informs, forty.alive/1e6)
-	t.add("MB alive, the lone sender with that budget", informs, alone.alive/1e6)
+	t.Add("documents a second, to the lone sender", figures.AtLeast(0.9), forty.perSecond/alone.perSecond)
+	t.Add("documents a second of the lone sender", figures.Informs, alone.perSecond)
+	t.Add("of the processors, the lone sender", figures.AtMost(0.5), alone.processor)
+	t.Add("of the processors, the fleet", figures.AtMost(0.5), forty.processor)
+	t.Add("slowest sender, to its fair share", figures.AtLeast(0.5), forty.slowest)
+	t.Add("CPU a document, to the lone sender", figures.AtMost(1.1), forty.cpu/alone.cpu)
+	t.Add("CPU s a million documents of the lone sender", figures.Informs, alone.cpu)
+	t.Add("MB alive above the budget of 268", figures.AtMost(64), (forty.alive-budgetBytes)/1e6)
+	t.Add("MB alive, the fleet", figures.Informs, forty.alive/1e6)
+	t.Add("MB alive, the lone sender with that budget", figures.Informs, alone.alive/1e6)
 	return nil
 }
 

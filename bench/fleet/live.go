@@ -5,12 +5,13 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 )
 
 // live measures a live update each ten milliseconds: alone, under a backfill, and under a backfill that others leave its floor only.
-func live(ctx context.Context, p *plan, t *table) error {
+func live(ctx context.Context, p *plan, t *figures.Table) error {
 	alone, _, err := liveUpdates(ctx, p, false, false)
 	if err != nil {
 		return err
@@ -23,11 +24,11 @@ func live(ctx context.Context, p *plan, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.add("p99 from adding to applied without a backfill, ms", informs, alone)
-	t.add("p99 under a backfill, to that", atMost(2), under/alone)
-	t.add("p99 under a backfill, and more in Assured1 from another index, to that", atMost(2), beside/alone)
-	t.add("slots that the backfill fills of four", atLeast(0.95), kept)
-	t.add("the same, beside what has more in Assured1, where its floor is one", atLeast(0.95), floor)
+	t.Add("p99 from adding to applied without a backfill, ms", figures.Informs, alone)
+	t.Add("p99 under a backfill, to that", figures.AtMost(2), under/alone)
+	t.Add("p99 under a backfill, and more in Assured1 from another index, to that", figures.AtMost(2), beside/alone)
+	t.Add("slots that the backfill fills of four", figures.AtLeast(0.95), kept)
+	t.Add("the same, beside what has more in Assured1, where its floor is one", figures.AtLeast(0.95), floor)
 	return nil
 }
 

@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/figures"
 )
 
 func main() {
@@ -45,7 +47,7 @@ type plan struct {
 // row is one question. It adds what it has measured in a round to the table.
 type row struct {
 	name, what string
-	measure    func(ctx context.Context, p *plan, t *table) error
+	measure    func(ctx context.Context, p *plan, t *figures.Table) error
 }
 
 var rows = []row{
@@ -110,7 +112,7 @@ func (p *plan) run(ctx context.Context, stdout io.Writer) error {
 		if !slices.Contains(p.only, r.name) {
 			continue
 		}
-		var t table
+		var t figures.Table
 		if err := p.profiled(r.name, func() error {
 			for range p.rounds {
 				if err := errors.Join(ctx.Err(), r.measure(ctx, p, &t)); err != nil {
@@ -121,7 +123,7 @@ func (p *plan) run(ctx context.Context, stdout io.Writer) error {
 		}); err != nil {
 			return err
 		}
-		t.write(stdout, r)
+		t.Write(stdout, r.name, r.what)
 	}
 	return nil
 }

@@ -20,26 +20,6 @@ func TestEveryRowIsMeasured(t *testing.T) {
 	assert.NotContains(t, out.String(), "NaN")
 }
 
-func TestATargetThatIsMissedIsMarked(t *testing.T) {
-	var all table
-	for _, v := range []float64{1, 3, 2} {
-		all.add("enough", atLeast(2), v)
-		all.add("too much", atMost(1.5), v)
-		all.add("whatever", informs, v)
-	}
-	var out bytes.Buffer
-	all.write(&out, row{name: "name", what: "words"})
-	assert.Equal(t, `### name: words
-
-| | target | got | range | |
-|---|---|---|---|---|
-| enough | ≥ 2 | 2 | 1–3 |  |
-| too much | ≤ 1.5 | 2 | 1–3 | **missed** |
-| whatever | – | 2 | 1–3 |  |
-
-`, out.String())
-}
-
 func TestAMistakeInTheArgumentsIsNamed(t *testing.T) {
 	for args, want := range map[string]string{"-only=none": `"none"`, "-rounds=0": "-rounds", "-window=0": "-window", "-indexes=9": "-indexes"} {
 		var out, errs bytes.Buffer

@@ -7,13 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 )
 
 const busyIndexes = 100
 
-func many(ctx context.Context, p *plan, t *table) error {
+func many(ctx context.Context, p *plan, t *figures.Table) error {
 	var alone, among float64
 	if err := errors.Join(
 		labelled(ctx, "alone", func(ctx context.Context) (err error) { alone, err = busy(ctx, p, t, busyIndexes); return err }),
@@ -21,13 +22,13 @@ func many(ctx context.Context, p *plan, t *table) error {
 	); err != nil {
 		return err
 	}
-	t.add("CPU a document of 100 busy ones, to that without the others", atMost(1.1), among/alone)
-	t.add("CPU s a million documents of 100 without others", informs, alone)
+	t.Add("CPU a document of 100 busy ones, to that without the others", figures.AtMost(1.1), among/alone)
+	t.Add("CPU s a million documents of 100 without others", figures.Informs, alone)
 	return nil
 }
 
 // busy returns the CPU seconds of a million documents of the first indexes of so many. All have sent a document before.
-func busy(ctx context.Context, p *plan, t *table, indexes int) (cpu float64, err error) {
+func busy(ctx context.Context, p *plan, t *figures.Table, indexes int) (cpu float64, err error) {
 	s := newService()
 	s.names = namesOf(indexes)
 	for _, name := range s.names {
@@ -53,9 +54,9 @@ func busy(ctx context.Context, p *plan, t *table, indexes int) (cpu float64, err
 	}
 	used := heap() - float64(len(producers))*producerBytes
 	if indexes > busyIndexes {
-		t.add("bytes of an index that is known", atMost(2000), (known-before)/float64(indexes))
-		t.add("bytes of an index that was used", atMost(20_000), (used-before)/float64(indexes))
-		t.add("goroutines while all are idle", informs, float64(runtime.NumGoroutine()))
+		t.Add("bytes of an index that is known", figures.AtMost(2000), (known-before)/float64(indexes))
+		t.Add("bytes of an index that was used", figures.AtMost(20_000), (used-before)/float64(indexes))
+		t.Add("goroutines while all are idle", figures.Informs, float64(runtime.NumGoroutine()))
 	}
 	some := producers[:busyIndexes]
 	for i, x := range some {

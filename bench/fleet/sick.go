@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 )
 
 // sick measures each sickness: the others before it, and while it lasts.
-func sick(ctx context.Context, p *plan, t *table) error {
+func sick(ctx context.Context, p *plan, t *figures.Table) error {
 	for _, of := range sicknesses {
 		if err := sicken(ctx, p, t, of.name, of.is); err != nil {
 			return fmt.Errorf("%s: %w", of.name, err)
@@ -21,7 +22,7 @@ func sick(ctx context.Context, p *plan, t *table) error {
 	return nil
 }
 
-func sicken(ctx context.Context, p *plan, t *table, name string, is sickness) error {
+func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sickness) error {
 	s := newService()
 	// A budget that the flood fills: what the others have is their floors.
 	f, err := fleet.New(s, &fleet.Options{Logger: quiet, Pool: &pool.Options{Settings: pool.Settings{Expedited: slots, BufferedActions: 60_000}}})
@@ -59,9 +60,9 @@ func sicken(ctx context.Context, p *plan, t *table, name string, is sickness) er
 		st := one.Stats()
 		refused += float64(st.Failed + st.Purged + st.Retries + st.Unsent)
 	}
-	t.add(name+": documents a second of the others, to before", atLeast(0.95), after/before)
-	t.add(name+": p99 of the others, to before", atMost(1.2), p99After/p99Before)
-	t.add(name+": documents of the others that failed, were purged or sent again", atMost(0), refused)
+	t.Add(name+": documents a second of the others, to before", figures.AtLeast(0.95), after/before)
+	t.Add(name+": p99 of the others, to before", figures.AtMost(1.2), p99After/p99Before)
+	t.Add(name+": documents of the others that failed, were purged or sent again", figures.AtMost(0), refused)
 	var applied int64
 	for _, x := range others {
 		applied += x.applied.Load()

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 )
 
 // slot measures the pool by itself, and a sender whose requests have one document, with and without a pool.
-func slot(ctx context.Context, _ *plan, t *table) error {
+func slot(ctx context.Context, _ *plan, t *figures.Table) error {
 	var err error
 	add := func(what string, bench func(b *testing.B) error) {
 		r := testing.Benchmark(func(b *testing.B) {
@@ -19,17 +20,17 @@ func slot(ctx context.Context, _ *plan, t *table) error {
 				err = errors.Join(err, e)
 			}
 		})
-		t.add(what+": ns", atMost(1000), float64(r.T.Nanoseconds())/float64(r.N))
-		t.add(what+": allocations", atMost(0.001), float64(r.MemAllocs)/float64(r.N))
+		t.Add(what+": ns", figures.AtMost(1000), float64(r.T.Nanoseconds())/float64(r.N))
+		t.Add(what+": allocations", figures.AtMost(0.001), float64(r.MemAllocs)/float64(r.N))
 	}
 	add("a free slot", freeSlot)
 	add("a slot that one of forty members hands to the next", handedSlot)
 	with, e1 := requests(ctx, true)
 	without, e2 := requests(ctx, false)
-	t.add("a request of a sender with a pool: ns more", informs, float64(with.NsPerOp()-without.NsPerOp()))
-	t.add("a request of a sender with a pool: allocations more", atMost(1.05), (float64(with.MemAllocs)/float64(with.N))-float64(without.MemAllocs)/float64(without.N))
-	t.add("a request of a sender without a pool: ns", informs, float64(without.NsPerOp()))
-	t.add("a request of a sender without a pool: allocations", informs, float64(without.MemAllocs)/float64(without.N))
+	t.Add("a request of a sender with a pool: ns more", figures.Informs, float64(with.NsPerOp()-without.NsPerOp()))
+	t.Add("a request of a sender with a pool: allocations more", figures.AtMost(1.05), (float64(with.MemAllocs)/float64(with.N))-float64(without.MemAllocs)/float64(without.N))
+	t.Add("a request of a sender without a pool: ns", figures.Informs, float64(without.NsPerOp()))
+	t.Add("a request of a sender without a pool: allocations", figures.Informs, float64(without.MemAllocs)/float64(without.N))
 	return errors.Join(err, e1, e2)
 }
 

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bench/internal/figures"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// emulated is an index of the emulator that is as generated{n}, but for what is left out.
+type emulated struct {
+	service *searchtest.Server
+	client  *search.Client
+	sender  *bufferedsender.BufferedSender[item]
+	rows    *search.Rows
+}
+
+func emulate(ctx context.Context, n int, without func(i int) bool) (_ *emulated, err error) {
+	e := &emulated{service: searchtest.NewServer(nil)}
+	fields, err := models.FieldsOf[item]()
+	if err != nil {
+		return nil, err
+	}
+	definition, err := json.Marshal(models.SearchIndex{Name: "items", Fields: fields})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.service.CreateIndex(string(definition)); err != nil {
+		return nil, err
+	}
+	e.client, err = search.NewClientWithKey(e.service.URL(), "items", azcore.NewKeyCredential(searchtest.AdminKey),
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: e.service}})
+	if err != nil {
+		return nil, err
+	}
+	if e.sender, err = bufferedsender.New(e.client, &bufferedsender.Options[item]{Logger: quiet}); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		if without != nil && without(i) {
+			continue
+		}
+		if err := e.sender.UploadDocuments(ctx, itemOf(i)); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.sender.Flush(ctx, nil); err != nil {
+		return nil, err
+	}
+	e.rows, err = search.NewRows(e.client, &search.RowsOptions{Version: "version"})
+	return e, err
+}
+
+func (e *emulated) close() error {
+	return errors.Join(e.sender.Close(context.Background()), e.service.Close())
+}
+
+// scan reads the index alone.
+func (e *emulated) scan(ctx context.Context) (n int, took time.Duration, err error) {
+	began := time.Now()
+	for _, err := range e.rows.Scan(ctx, "", "") {
+		if err != nil {
+			return 0, 0, err
+		}
+		n++
+	}
+	return n, time.Since(began), nil
+}
+
+// compareIndex compares an index that is as it should be.
+func compareIndex(ctx context.Context, p *plan, t *figures.Table) (err error) {
+	e, err := emulate(ctx, p.documents, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	n, alone, err := e.scan(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	report, err := repair.Run(ctx, generated{p.documents}, e.rows, e.sender.Raw(), &repair.Options{Logger: quiet})
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if n != p.documents || !report.Agrees() || report.IndexRows != int64(n) {
+		return fmt.Errorf("%d documents of %d, and the report is %+v", n, p.documents, report)
+	}
+	t.Add("comparing / scanning the index alone", figures.AtMost(1.5), took.Seconds()/alone.Seconds())
+	t.Add("scanning the index alone: s", figures.Informs, alone.Seconds())
+	return nil
+}
+
+// large compares many rows that cost nothing to read.
+func large(ctx context.Context, p *plan, t *figures.Table) error {
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	most := before.HeapAlloc
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapAlloc)
+			}
+		}
+	})
+	began := time.Now()
+	report, err := repair.Run(ctx, generated{p.rows}, generated{p.rows}, nil, &repair.Options{DryRun: true, Logger: quiet})
+	took := time.Since(began)
+	close(done)
+	group.Wait()
+	if err != nil {
+		return err
+	}
+	if report.SourceRows != int64(p.rows) || !report.Agrees() {
+		return fmt.Errorf("the report is %+v", report)
+	}
+	t.Add("heap, at the most: MB", figures.AtMost(64), float64(most-before.HeapAlloc)/(1<<20))
+	t.Add("rows of both sides a second", figures.Informs, 2*float64(p.rows)/took.Seconds())
+	return nil
+}
+
+// differences repairs one document of a hundred. What comparing takes is measured by itself, and taken off.
+func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
+	missing := func(i int) bool { return i%100 == 7 }
+	e, err := emulate(ctx, p.documents, missing)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	const pause = 10 * time.Millisecond
+	opts := &repair.Options{Pause: pause, Logger: quiet}
+	began := time.Now()
+	report, err := repair.Run(ctx, generated{p.documents}, e.rows, e.sender.Raw(), opts)
+	if err != nil {
+		return err
+	}
+	repairing := time.Since(began)
+	n := int64((p.documents + 92) / 100)
+	if report.Repaired != n {
+		return fmt.Errorf("%d documents of %d were repaired: %+v", report.Repaired, n, report)
+	}
+	began = time.Now()
+	if report, err = repair.Run(ctx, generated{p.documents}, e.rows, e.sender.Raw(), opts); err != nil {
+		return err
+	}
+	comparing := time.Since(began)
+	if !report.Agrees() {
+		return fmt.Errorf("the report is %+v", report)
+	}
+	began = time.Now()
+	for i := range p.documents {
+		if missing(i) {
+			if err := e.sender.UploadDocuments(ctx, itemOf(i)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := e.sender.Flush(ctx, nil); err != nil {
+		return err
+	}
+	sending := time.Since(began)
+	t.Add("a pass that repairs / one that only compares, and sending", figures.AtMost(1.3), repairing.Seconds()/(comparing+sending).Seconds())
+	t.Add("comparing: s", figures.Informs, comparing.Seconds())
+	t.Add("sending: s", figures.Informs, sending.Seconds())
+	return nil
+}
+
+// live has writers write with and without passes beside them, in turns.
+func live(ctx context.Context, p *plan, t *figures.Table) error {
+	const keys, turns = 20_000, 3
+	index := newTable(keys, 50*time.Millisecond)
+	sender, err := bufferedsender.New(index, &bufferedsender.Options[item]{Logger: quiet, Limits: bufferedsender.Limits{MaxInFlight: 2}})
+	if err != nil {
+		return err
+	}
+	var with, without, passes float64
+	for turn := range 2 * turns {
+		ending, cancel := context.WithTimeout(ctx, p.window)
+		var group sync.WaitGroup
+		errs := make([]error, 5)
+		index.mu.Lock()
+		before := index.written
+		index.mu.Unlock()
+		for w := range 4 {
+			group.Go(func() {
+				for i := w; ending.Err() == nil && errs[w] == nil; i += 4 {
+					errs[w] = sender.UploadDocuments(ctx, item{ID: key(i % keys), Version: 2})
+				}
+			})
+		}
+		if turn%2 == 1 {
+			group.Go(func() {
+				for ending.Err() == nil {
+					_, err := repair.Run(ending, index, index, sender.Raw(), &repair.Options{Pause: 50 * time.Millisecond, Logger: quiet})
+					if err != nil && ending.Err() == nil {
+						errs[4] = err
+						return
+					}
+					passes++
+				}
+			})
+		}
+		group.Wait()
+		cancel()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		index.mu.Lock()
+		n := float64(index.written - before)
+		index.mu.Unlock()
+		if turn%2 == 1 {
+			with += n
+		} else {
+			without += n
+		}
+	}
+	t.Add("documents written with passes / without", figures.AtLeast(0.95), with/without)
+	t.Add("documents a second without", figures.Informs, without/turns/p.window.Seconds())
+	t.Add("passes", figures.Informs, passes)
+	return sender.Close(ctx)
+}
