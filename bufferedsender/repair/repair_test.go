@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +21,17 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) {
+	if of := os.Getenv(otherProcessOf); of != "" {
+		url, dir, _ := strings.Cut(of, " ")
+		if err := otherProcess(url, dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	testkit.Main(m)
+}
 
 // inBubble runs a test in simulated time.
 func inBubble(t *testing.T, test func(t *testing.T, w *world)) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -176,11 +178,14 @@ func (s spoiled) Save(context.Context, string, []byte) error {
 // Writers at full speed, by the sender that repairs, and by one of another process, which nobody holds. Documents are deleted, spoiled and
 // invented behind everybody's back. At the end the index is like the table, and nothing was deleted that was there.
 func TestRandomWritersBesideARepairLoseNothing(t *testing.T) {
-	seeds := uint64(200)
-	if testing.Short() {
-		seeds = 20
+	first, seeds := uint64(0), uint64(200)
+	if text := os.Getenv("AZSEARCH_TEST_SEED"); text != "" { // see internal/soak
+		var err error
+		first, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+		seeds = 2000
 	}
-	for seed := range seeds {
+	for seed := first; seed < first+seeds; seed++ {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) { randomWorld(t, w, seed) })
 		})

@@ -50,6 +50,7 @@ var soaks = []soak{
 	queue,
 	kills,
 	outbox,
+	repairs,
 	concurrent,
 	faults,
 	fuzz,
