@@ -223,12 +223,12 @@ func TestNothingIsSentWhileTheBreakerIsOpen(t *testing.T) {
 // must not come behind.
 func TestADeleteDoesNotLandBehindTheBirthOfItsRow(t *testing.T) {
 	for name, at := range map[string]func(s *stops) *func(){
-		"after it was confirmed":      func(s *stops) *func() { return &s.beforeHold },
-		"after its key was taken":     func(s *stops) *func() { return &s.inHold },
-		"after its truth was read":    func(s *stops) *func() { return &s.beforeAdd },
-		"after the delete was added":  func(s *stops) *func() { return &s.afterAdd },
-		"after its key was given up":  func(s *stops) *func() { return &s.afterHold },
-		"between confirming and hold": func(s *stops) *func() { return &s.contains },
+		"when it was confirmed":             func(s *stops) *func() { return &s.beforeHold },
+		"after its key was taken":           func(s *stops) *func() { return &s.inHold },
+		"later, after its truth was read":   func(s *stops) *func() { return &s.beforeAdd },
+		"later, after the delete was added": func(s *stops) *func() { return &s.afterAdd },
+		"later, after its key was given up": func(s *stops) *func() { return &s.afterHold },
+		"between confirming and hold":       func(s *stops) *func() { return &s.contains },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -250,6 +250,9 @@ func TestADeleteDoesNotLandBehindTheBirthOfItsRow(t *testing.T) {
 				require.True(t, born)
 				require.NoError(t, s.Flush(t.Context(), nil))
 				assert.Equal(t, hotel{ID: "orphan", Version: 2}, w.index["orphan"])
+				if !strings.HasPrefix(name, "later") {
+					assert.Empty(t, w.deleted, "its truth was read when it was there")
+				}
 			})
 		})
 	}
@@ -358,6 +361,30 @@ func TestWhatIsOnItsWayIsNotRepaired(t *testing.T) {
 	})
 }
 
+// Half a scan would make the rest of the other side surplus, or missing.
+func TestAScanThatWasEndedIsNotAtItsEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(5 * chunkRows)
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSide(ctx, "source", half{w, "source"}, "", "")
+		synctest.Wait() // it has read ahead as far as it does
+		cancel()
+		synctest.Wait()
+		n := 0
+		for {
+			row, err := s.head()
+			if err != nil {
+				require.ErrorIs(t, err, context.Canceled)
+				break
+			}
+			require.NotNil(t, row, "behind %d rows", n)
+			s.next()
+			n++
+		}
+		assert.Equal(t, chunkRows, n)
+	})
+}
+
 // The index shows a write after a second; what was just written is no difference.
 func TestWhatIsNotVisibleYetIsNoDifference(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -385,7 +412,7 @@ func TestADocumentThatIsNewerThanItsSourceIsLeftAlone(t *testing.T) {
 		time.Sleep(time.Minute)
 		report, err := w.repair(nil)
 		require.NoError(t, err)
-		assert.EqualValues(t, 1, report.Ahead)
+		assert.Equal(t, []int64{1, 0}, []int64{report.Ahead, report.Different})
 		assert.Equal(t, []string{key(1)}, report.Keys[Ahead])
 		assert.Empty(t, w.written)
 		report, err = w.repair(&Options{TrustSource: true})
