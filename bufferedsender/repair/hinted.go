@@ -56,6 +56,7 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 		}
 		done := t.snapshot()
 		done.Hinted = int64(len(part))
+		p.meters.add(&done)
 		total.plus(&done)
 		if err != nil {
 			return err

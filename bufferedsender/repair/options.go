@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 )
@@ -65,7 +68,9 @@ type Options struct {
 	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is written in too. Defaults to
 	// none.
 	Member *pool.Member
-	// Logger gets a line for each pass, and for what goes wrong in Watch. Defaults to slog.Default().
+	// MeterProvider gets the metrics, see TELEMETRY.md. Defaults to otel.GetMeterProvider().
+	MeterProvider metric.MeterProvider
+	// Logger gets a line for each document that cannot be sent. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
@@ -127,6 +132,9 @@ func (o *Options) withDefaults() (Options, error) {
 			errs = append(errs, fmt.Errorf("Throttle is %v: use tiers whose From rises, without negative numbers", c.Throttle))
 			break
 		}
+	}
+	if c.MeterProvider == nil {
+		c.MeterProvider = otel.GetMeterProvider()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

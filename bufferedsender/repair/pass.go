@@ -27,6 +27,7 @@ func errAttr(err error) slog.Attr  { return slog.Any("error", err) }
 // pass is what all ranges of a run share.
 type pass struct {
 	Options
+	meters *meters
 	source Source
 	index  Index
 	to     Sender        // nil if nothing is sent
@@ -261,6 +262,7 @@ func (s *section) act(ctx context.Context, t *task) error {
 func (s *section) note(ctx context.Context, t *task) error {
 	found := t.snapshot()
 	found.SourceRows, found.IndexRows, found.Hidden = t.source, t.index, t.hidden
+	s.meters.add(&found)
 	s.state.Report.plus(&found)
 	s.state.Through, s.state.Done = t.through, t.last
 	s.state.Surplus = append(s.state.Surplus, t.surplus...)

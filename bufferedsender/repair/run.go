@@ -34,6 +34,7 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 	total := Report{Began: began, DryRun: p.DryRun}
 	end := func(err error) (Report, error) {
 		total.Took = time.Since(began)
+		p.meters.pass(total.Took, err)
 		if err != nil {
 			err = fmt.Errorf("repair: %w", err)
 		}
@@ -86,8 +87,12 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	m, err := newMeters(o.MeterProvider, o.Name)
+	if err != nil {
+		return nil, err
+	}
 	return &pass{
-		Options: o, source: source, index: index, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]mark),
+		meters: m, Options: o, source: source, index: index, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]mark),
 	}, nil
 }
 
@@ -206,6 +211,7 @@ func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 		found = slices.DeleteFunc(found, func(d difference) bool { return pending[slices.Index(part, d.key)] })
 		err = errors.Join(p.repair(ctx, t, found, true), p.verify(ctx, t, true))
 		done := t.snapshot()
+		p.meters.add(&done)
 		total.plus(&done)
 		if err != nil {
 			return err

@@ -1,0 +1,72 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/go-azsearch/azsearch/bufferedsender/repair"
+
+// meters are the metrics of a comparison.
+type meters struct {
+	rows, differences, outcomes metric.Int64Counter
+	passes                      metric.Float64Histogram
+	name                        attribute.KeyValue
+}
+
+func newMeters(provider metric.MeterProvider, name string) (*meters, error) {
+	meter := provider.Meter(scope)
+	counter := func(err *error, name, unit, description string) metric.Int64Counter {
+		c, e := meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		*err = errors.Join(*err, e)
+		return c
+	}
+	var err error
+	m := &meters{
+		rows:        counter(&err, "azsearch.repair.rows", "{row}", "Rows compared, by side."),
+		differences: counter(&err, "azsearch.repair.differences", "{key}", "Differences that were confirmed, or were gone or on their way when they were looked at again, by kind."),
+		outcomes:    counter(&err, "azsearch.repair.outcomes", "{key}", "Keys that were acted on, by what became of them."),
+		name:        attribute.String("azsearch.repair.name", name),
+	}
+	passes, e := meter.Float64Histogram("azsearch.repair.pass.duration", metric.WithUnit("s"), metric.WithDescription("Passes, by whether they ended without an error."),
+		metric.WithExplicitBucketBoundaries(1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3*3600, 6*3600, 12*3600, 24*3600))
+	m.passes = passes
+	return m, errors.Join(err, e)
+}
+
+// add adds what a part of a pass has counted.
+func (m *meters) add(r *Report) {
+	ctx := context.Background()
+	for counter, counts := range map[metric.Int64Counter]map[string]int64{
+		m.rows: {"source": r.SourceRows, "index": r.IndexRows},
+		m.differences: {
+			"missing": r.Missing, "surplus": r.Surplus, "different": r.Different, "ahead": r.Ahead, "passing": r.Passing, "pending": r.Pending,
+		},
+		m.outcomes: {
+			"repaired": r.Repaired, "deleted": r.Deleted, "marked": r.Marked, "rejected": r.Rejected, "failed": r.Failed, "unsettled": r.Unsettled,
+		},
+	} {
+		what := "azsearch.repair.kind"
+		switch counter {
+		case m.rows:
+			what = "azsearch.repair.side"
+		case m.outcomes:
+			what = "azsearch.repair.outcome"
+		}
+		for value, n := range counts {
+			if n > 0 {
+				counter.Add(ctx, n, metric.WithAttributes(m.name, attribute.String(what, value)))
+			}
+		}
+	}
+}
+
+// pass notes that a pass has ended.
+func (m *meters) pass(took time.Duration, err error) {
+	m.passes.Record(context.Background(), took.Seconds(), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.succeeded", err == nil)))
+}
