@@ -208,6 +208,6 @@ func (s *side) next() {
 
 // drain waits for the goroutine that reads; its context must have ended.
 func (s *side) drain() {
-	for range s.chunks { //nolint:revive // what it has read is of no use
+	for range s.chunks { // what it has read is of no use
 	}
 }

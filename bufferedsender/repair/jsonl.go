@@ -141,7 +141,9 @@ func (j *JSONL) row(document []byte) (row models.Row, err error) {
 	if o.Version != "" {
 		var value any
 		if text := fieldOf(fields, o.Version); text[0] == '"' {
-			err = json.Unmarshal(text, &value)
+			if err := json.Unmarshal(text, &value); err != nil {
+				return row, err
+			}
 		} else if string(text) != "null" {
 			value = string(text)
 		}

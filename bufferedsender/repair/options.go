@@ -94,7 +94,7 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	var errs []error
 	if c.Pause < 0 {
-		errs = append(errs, fmt.Errorf("Pause is %v: use a positive duration, or 0 for the default of %v", c.Pause, DefaultPause))
+		errs = append(errs, fmt.Errorf("the Pause is %v: use a positive duration, or 0 for the default of %v", c.Pause, DefaultPause))
 	}
 	if c.Pause == 0 {
 		c.Pause = DefaultPause
@@ -106,11 +106,11 @@ func (o *Options) withDefaults() (Options, error) {
 		errs = append(errs, errors.New("AllowDeletes and KeepSurplus are both set"))
 	}
 	if !slices.IsSorted(c.Splits) || len(slices.Compact(slices.Clone(c.Splits))) < len(c.Splits) || slices.Contains(c.Splits, "") {
-		errs = append(errs, fmt.Errorf("Splits are %q: sort them by bytes, each once, none empty", c.Splits))
+		errs = append(errs, fmt.Errorf("the Splits are %q: sort them by bytes, each once, none empty", c.Splits))
 	}
 	c.Splits = slices.Clone(c.Splits)
 	if c.Parallel < 0 {
-		errs = append(errs, fmt.Errorf("Parallel is %d: use a positive number, or 0 for the default of %d", c.Parallel, DefaultParallel))
+		errs = append(errs, fmt.Errorf("the Parallel is %d: use a positive number, or 0 for the default of %d", c.Parallel, DefaultParallel))
 	}
 	if c.Parallel == 0 {
 		c.Parallel = DefaultParallel
@@ -122,14 +122,14 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Name = "repair"
 	}
 	if c.Hints != nil && c.HintsOf == "" {
-		errs = append(errs, errors.New("Hints needs HintsOf, the name of the index there"))
+		errs = append(errs, errors.New("the Hints need HintsOf, the name of the index there"))
 	}
 	if c.Throttle == nil {
 		c.Throttle = yokozuna
 	}
 	for i, t := range c.Throttle {
 		if t.From < 0 || t.Wait < 0 || i > 0 && t.From <= c.Throttle[i-1].From {
-			errs = append(errs, fmt.Errorf("Throttle is %v: use tiers whose From rises, without negative numbers", c.Throttle))
+			errs = append(errs, fmt.Errorf("the Throttle is %v: use tiers whose From rises, without negative numbers", c.Throttle))
 			break
 		}
 	}

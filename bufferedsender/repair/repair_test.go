@@ -630,7 +630,7 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsCompared(t *testing.T) {
 			"each once":                 {good, &Options{Splits: []string{"a", "a"}}},
 			"Parallel is -1":            {good, &Options{Parallel: -1}},
 			"whose From rises":          {good, &Options{Throttle: []Tier{{5, 1}, {5, 2}}}},
-			"Hints needs HintsOf":       {good, &Options{Hints: new(hints.Set)}},
+			"the Hints need HintsOf":    {good, &Options{Hints: new(hints.Set)}},
 			"set Mark to its IndexKeys": {queued{good}, nil},
 		} {
 			_, err := w.run(c.to, c.opts)

@@ -48,7 +48,8 @@ func checkSource(t *testing.T, s Source) {
 	assert.Equal(t, []string{"1001", "1002"}, keysOf(rowsOf(t, s.Scan(t.Context(), "1000", "1002"))))
 	assert.Equal(t, []string{"1001"}, keysOf(rowsOf(t, s.Scan(t.Context(), "1000x", "1001x"))))
 	assert.Empty(t, rowsOf(t, s.Scan(t.Context(), "2500", "")))
-	for range s.Scan(t.Context(), "", "") {
+	for _, err := range s.Scan(t.Context(), "", "") {
+		require.NoError(t, err)
 		break
 	}
 	some, err := s.Lookup(t.Context(), []string{"2400", "0003", "none", "1500", "0004", "9"})
@@ -138,7 +139,7 @@ func TestATableInAnotherOrderIsRefused(t *testing.T) {
 
 func TestWhatATableLacksIsSaid(t *testing.T) {
 	for _, err := range (&SQLSource{PageRows: -1}).Scan(t.Context(), "", "") {
-		for _, says := range []string{"DB is nil", "Table and Key are needed", "Load is nil", "PageRows is -1"} {
+		for _, says := range []string{"DB is nil", "a Table and a Key are needed", "Load is nil", "PageRows is -1"} {
 			assert.ErrorContains(t, err, says)
 		}
 	}

@@ -57,7 +57,7 @@ func (s *SQLSource) check() error {
 		errs = append(errs, errors.New("DB is nil"))
 	}
 	if s.Table == "" || s.Key == "" {
-		errs = append(errs, errors.New("Table and Key are needed"))
+		errs = append(errs, errors.New("a Table and a Key are needed"))
 	}
 	if s.Load == nil {
 		errs = append(errs, errors.New("Load is nil: use Uploads with a function that loads documents"))

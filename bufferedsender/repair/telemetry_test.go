@@ -43,7 +43,7 @@ func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 				for _, p := range data.DataPoints {
 					name := m.Name
 					for _, a := range p.Attributes.ToSlice() {
-						if name += " " + a.Value.Emit(); a.Key != "azsearch.repair.name" {
+						if name += " " + a.Value.String(); a.Key != "azsearch.repair.name" {
 							assert.Contains(t, string(manual), "`"+string(a.Key)+"`")
 						}
 					}
