@@ -1,0 +1,103 @@
+package repair_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// A sender that is paused, or whose breaker is open, has deletes that are in no request: they must not be sent later, when
+// nobody expects them any more.
+func TestADeleteThatIsInNoRequestWhenTheContextEndsIsNeverSent(t *testing.T) {
+	for name, raw := range map[string]func(*bufferedsender.RawSender) repair.Sender{
+		"taken back":              func(s *bufferedsender.RawSender) repair.Sender { return s },
+		"nobody can take it back": func(s *bufferedsender.RawSender) repair.Sender { return plainSender{s} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newDeleteRig(t, nil, nil)
+				r.fill("ann", 10)
+				index := r.of("ann")
+				index.lookedUp = func([]string) { r.sender.Pause() }
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				receipt, err := repair.DeleteWhere(ctx, index, raw(r.sender.Raw()), r.all())
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorIs(t, err, bufferedsender.ErrPaused, "it says what it waited for")
+				assert.EqualValues(t, 10, receipt.Unsent)
+				r.sender.Resume()
+				time.Sleep(time.Hour)
+				assert.Zero(t, r.deletes())
+				assert.Len(t, r.keys(), 10)
+			})
+		})
+	}
+}
+
+// plainSender has the methods of a repair.Sender only.
+type plainSender struct{ repair.Sender }
+
+func TestNothingIsBegunWhileTheSenderIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 1000)
+		r.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: 403}}})
+		require.NoError(t, r.sender.UploadDocuments(t.Context(), record{ID: "ben"}))
+		time.Sleep(time.Minute)
+		require.Error(t, r.sender.Raw().Info().Held)
+		index := r.of("ann")
+		var lookups atomic.Int64
+		index.beforeLookup = func([]string) { lookups.Add(1) }
+		ended := make(chan error)
+		go func() {
+			_, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), r.all())
+			ended <- err
+		}()
+		time.Sleep(10 * time.Minute)
+		assert.Zero(t, lookups.Load())
+		assert.Equal(t, 1, r.sender.Raw().Info().Pending)
+		r.service.SetFaults(nil)
+		require.NoError(t, <-ended)
+		assert.Equal(t, []string{"ben"}, r.keys())
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		r.fill("ann", 1)
+		r.sender.Pause()
+		_, err := repair.DeleteWhere(ctx, r.of("ann"), r.sender.Raw(), r.all())
+		require.ErrorIs(t, err, bufferedsender.ErrPaused)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+// The sender is paused while the keys are held: whoever writes them does not wait for that.
+func TestKeysAreLetGoWhenTheSenderIsHeldBackMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 10)
+		index := r.of("ann")
+		var lookups atomic.Int64
+		index.beforeLookup = func([]string) { lookups.Add(1) }
+		go func() {
+			time.Sleep(time.Second)
+			r.sender.Pause()
+			time.Sleep(time.Minute)
+			assert.NoError(t, r.sender.Raw().HoldKeys(t.Context(), []string{"ann-0000001"}, func(context.Context, func(...models.RawAction) error) error { return nil }))
+			assert.Zero(t, lookups.Load())
+			r.sender.Resume()
+		}()
+		_, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), r.all())
+		require.NoError(t, err)
+		assert.Empty(t, r.keys())
+	})
+}

@@ -1,0 +1,319 @@
+package repair_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// A query shows at most 100 000 documents, however it is paged.
+func TestMoreThanAHundredThousandMatchesAreDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 100_700
+		r := newDeleteRig(t, &searchtest.Options{KeepChanges: -1}, nil)
+		r.fill("ann", many)
+		r.fill("ben", 10)
+		opts := r.all()
+		opts.SpoolBytes = 1 << 20 // for a third of them
+		n, last := 0, ""
+		opts.OnKey = func(key string) {
+			n++
+			assert.Less(t, last, key)
+			last = key
+		}
+		receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), opts)
+		require.NoError(t, err)
+		balanced(t, receipt)
+		assert.EqualValues(t, many, receipt.Deleted)
+		assert.Equal(t, many, n)
+		assert.EqualValues(t, 10, r.service.DocumentCount("records"))
+	})
+}
+
+func TestWhatDoesNotFitIntoMemoryIsScannedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile        []record
+		matched, changed int64
+	}{
+		"nothing changes":         {nil, 100, 0},
+		"one stops matching":      {[]record{{ID: "ann-0000070", Owner: "ben"}}, 100, 1},
+		"one begins to match":     {[]record{{ID: "ann-0000070x", Owner: "ann"}}, 101, 0},
+		"one before the second":   {[]record{{ID: "aaa", Owner: "ann"}}, 100, 0},
+		"one stops and one comes": {[]record{{ID: "ann-0000070", Owner: "ben"}, {ID: "ann-0000070x", Owner: "ann"}}, 100, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newDeleteRig(t, nil, nil)
+				r.fill("ann", 100)
+				r.fill("ben", 50)
+				index := r.of("ann")
+				index.afterScan = func(n int) {
+					if n == 1 {
+						r.write(c.meanwhile...)
+					}
+				}
+				opts := r.all()
+				opts.SpoolBytes, opts.BatchKeys = 30*(16+11), 7
+				receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
+				if name == "one before the second" {
+					require.ErrorIs(t, err, repair.ErrMatchesLeft)
+				} else {
+					require.NoError(t, err)
+				}
+				balanced(t, receipt)
+				assert.Equal(t, c.matched, receipt.Matched)
+				assert.Equal(t, c.changed, receipt.Changed)
+				assert.Equal(t, c.matched-c.changed, receipt.Deleted)
+			})
+		})
+	}
+}
+
+// Twenty may be deleted, and twenty match; then more come where the second scan finds them.
+func TestMoreThanWereCountedAreNotDeletedBeyondTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 20)
+		r.fill("ben", 80)
+		index := r.of("ann")
+		index.afterScan = func(n int) {
+			if n == 1 {
+				r.fill("ann", 90)
+			}
+		}
+		opts := &repair.DeleteOptions{Total: r.total, MaxShare: 0.2, SpoolBytes: 1, BatchKeys: 3}
+		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
+		require.ErrorIs(t, err, repair.ErrTooManyMatches)
+		balanced(t, receipt)
+		assert.LessOrEqual(t, receipt.Deleted, int64(20))
+		assert.EqualValues(t, receipt.Deleted, r.deletes())
+	})
+}
+
+func TestWhatBeganToMatchIsDeletedUntilNothingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 100)
+		r.fill("ben", 100)
+		index := r.of("ann")
+		index.beforeScan = func(n int) {
+			if n == 2 || n == 5 { // each round has one scan that finds, and two more in case the index lags
+				r.write(record{ID: fmt.Sprint("new-", n), Owner: "ann"})
+			}
+		}
+		opts := r.all()
+		opts.UntilStable, opts.KeepKeys = 5, 1000
+		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
+		require.NoError(t, err)
+		balanced(t, receipt)
+		assert.Equal(t, 3, receipt.Rounds)
+		assert.EqualValues(t, 102, receipt.Deleted)
+		assert.Equal(t, []string{"new-2", "new-5"}, receipt.Keys[100:])
+		assert.Equal(t, digestOf(receipt.Keys...), receipt.Digest)
+		assert.Zero(t, receipt.Left)
+		assert.Len(t, r.keys(), 100)
+	})
+}
+
+func TestRoundsHaveAnEnd(t *testing.T) {
+	for rounds, want := range []int{1, 2, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newDeleteRig(t, nil, nil)
+			r.fill("ann", 1)
+			r.fill("ben", 100)
+			index := r.of("ann")
+			index.beforeScan = func(n int) { r.write(record{ID: fmt.Sprint("new-", n), Owner: "ann"}) }
+			opts := r.all()
+			opts.UntilStable, opts.Pause = rounds, -1
+			receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
+			require.ErrorIs(t, err, repair.ErrMatchesLeft)
+			assert.Equal(t, want, receipt.Rounds)
+			assert.EqualValues(t, 1, receipt.Left)
+			assert.True(t, receipt.NoneLeftAt.IsZero())
+			balanced(t, receipt)
+		})
+	}
+}
+
+// Who allowed fifty did not allow what comes later: of that a share, as of everything.
+func TestWhatBeganToMatchIsBoundedAsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 50)
+		index := r.of("ann")
+		index.beforeScan = func(n int) {
+			if n == 2 {
+				r.fill("ann", 3) // 5 % of 50 are 2
+			}
+		}
+		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: 50, UntilStable: 3, Pause: -1})
+		require.ErrorIs(t, err, repair.ErrTooManyMatches)
+		require.ErrorIs(t, err, repair.ErrMatchesLeft)
+		balanced(t, receipt)
+		assert.EqualValues(t, 50, receipt.Deleted)
+		assert.EqualValues(t, 3, receipt.Left)
+		assert.Len(t, r.keys(), 3)
+	})
+}
+
+func TestNoneLeftIsSaidWhenTheIndexHasCaughtUp(t *testing.T) {
+	for _, c := range []struct {
+		lag  time.Duration
+		left int64
+	}{{time.Second, 0}, {5 * time.Second, 0}, {13 * time.Second, 0}, {time.Minute, 50}} {
+		t.Run(c.lag.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newDeleteRig(t, &searchtest.Options{VisibilityLag: c.lag}, nil)
+				r.fill("ann", 50)
+				time.Sleep(time.Hour)
+				receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), r.all())
+				balanced(t, receipt)
+				assert.EqualValues(t, 50, receipt.Deleted)
+				assert.Equal(t, c.left, receipt.Left)
+				if c.left > 0 {
+					require.ErrorIs(t, err, repair.ErrMatchesLeft)
+					assert.True(t, receipt.NoneLeftAt.IsZero())
+					return
+				}
+				require.NoError(t, err)
+				assert.GreaterOrEqual(t, receipt.NoneLeftAt.Sub(receipt.Began), 2*time.Second+c.lag, "as soon as it could be seen")
+			})
+		})
+	}
+}
+
+// What was uploaded just before is not shown by the first scan: that nothing matches is believed after a pause.
+func TestWhatTheFirstScanDoesNotShowYetIsDeletedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, &searchtest.Options{VisibilityLag: time.Second}, nil)
+		r.fill("ben", 100)
+		time.Sleep(time.Minute)
+		r.fill("ann", 2)
+		opts := &repair.DeleteOptions{Total: r.total}
+		receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), opts)
+		require.NoError(t, err)
+		balanced(t, receipt)
+		assert.EqualValues(t, 2, receipt.Deleted)
+		assert.Len(t, r.keys(), 100)
+	})
+}
+
+// Each request takes 100 ms: ten thousand deletes a second, ten pages to count them, twenty lookups two seconds if they come
+// one after another.
+func TestLookupsAndDeletesOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 10_000)
+		r.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}}})
+		opts := r.all()
+		opts.Pause = -1
+		receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), opts)
+		require.NoError(t, err)
+		assert.EqualValues(t, 10_000, receipt.Deleted)
+		assert.Less(t, receipt.Ended.Sub(receipt.Began), 3500*time.Millisecond)
+	})
+}
+
+// counting is a sender that notes how much is held and handed over at once, and of which class.
+type counting struct {
+	repair.Sender
+	held, most, pending, mostPending atomic.Int64
+	class                            atomic.Int64
+}
+
+func (c *counting) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
+	class, _ := pool.ClassOf(ctx)
+	c.class.Store(int64(class))
+	return c.Sender.HoldKeys(ctx, keys, func(ctx context.Context, add func(actions ...models.RawAction) error) error {
+		n := int64(len(keys))
+		c.most.Store(max(c.most.Load(), c.held.Add(n)))
+		defer c.held.Add(-n)
+		err := act(ctx, add)
+		c.mostPending.Store(max(c.mostPending.Load(), int64(c.Info().Pending)))
+		return err
+	})
+}
+
+func TestWhatIsHeldAndWhatIsInTheSenderIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, &bufferedsender.Options[record]{Limits: bufferedsender.Limits{MaxBufferedActions: 400, MaxBatchActions: 50}})
+		r.fill("ann", 5000)
+		r.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(time.Second)}}})
+		opts := r.all()
+		opts.HeldKeys = 1000
+		s := &counting{Sender: r.sender.Raw()}
+		_, err := repair.DeleteWhere(t.Context(), r.of("ann"), s, opts)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, s.most.Load(), int64(1000))
+		assert.Greater(t, s.most.Load(), int64(500))
+		assert.LessOrEqual(t, s.mostPending.Load(), int64(100), "a quarter of the buffer")
+		assert.EqualValues(t, pool.BestEffort, s.class.Load())
+
+		r.service.SetFaults(nil)
+		r.fill("ann", 1)
+		_, err = repair.DeleteWhere(pool.WithClass(t.Context(), pool.Assured2), r.of("ann"), s, opts)
+		require.NoError(t, err)
+		assert.EqualValues(t, pool.Assured2, s.class.Load())
+	})
+}
+
+// Writers of the same sender go on while a filter is deleted: of each key the last write counts, or the delete if it came last.
+func TestDeletionsAmongWritersConcurrentSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, &searchtest.Options{VisibilityLag: time.Second}, nil)
+		r.fill("ann", 300)
+		time.Sleep(time.Minute)
+		const keys = 300
+		var ended atomic.Bool
+		written := make([]record, keys)
+		done := make(chan struct{})
+		go func() { // takes every third away from ann, again and again
+			defer close(done)
+			for rev := int64(1); !ended.Load(); rev++ {
+				for i := 0; i < keys; i += 3 {
+					written[i] = record{ID: fmt.Sprintf("ann-%07d", i), Owner: "ben", Rev: rev}
+					if !assert.NoError(t, r.sender.UploadDocuments(t.Context(), written[i])) {
+						return
+					}
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}()
+		both := make(chan repair.Receipt)
+		for range 2 {
+			go func() {
+				opts := r.all()
+				opts.BatchKeys = 20
+				receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), opts)
+				assert.NoError(t, err)
+				both <- receipt
+			}()
+		}
+		a, b := <-both, <-both
+		balanced(t, a)
+		balanced(t, b)
+		ended.Store(true)
+		<-done
+		require.NoError(t, r.sender.Flush(t.Context(), nil))
+		left := r.keys()
+		assert.Len(t, left, keys/3)
+		for i := 0; i < keys; i += 3 {
+			raw, there := r.service.Document("records", written[i].ID)
+			require.True(t, there, written[i].ID)
+			assert.Contains(t, strings.ReplaceAll(string(raw), " ", ""), fmt.Sprintf(`"rev":%d`, written[i].Rev))
+		}
+	})
+}

@@ -1,0 +1,289 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+)
+
+// deletion is one DeleteWhere. Its fields belong to the goroutine that called it, but for index, to and options, which
+// do not change any more.
+type deletion struct {
+	index   Index
+	to      Sender
+	options DeleteOptions
+	digest  hash.Hash
+	receipt Receipt
+	allowed int64 // how many documents may be deleted in all
+}
+
+// checksAtMost is how often the last scan is repeated while it finds something.
+const checksAtMost = 3
+
+func (d *deletion) run(ctx context.Context) error {
+	r := &d.receipt
+	if d.options.Total != nil {
+		var err error
+		if r.Total, err = d.options.Total(ctx); err != nil {
+			return fmt.Errorf("nothing was deleted: the number of documents in the index: %w", err)
+		}
+		if r.Total < 0 {
+			return fmt.Errorf("nothing was deleted: the number of documents in the index is %d", r.Total)
+		}
+	}
+	if d.options.DryRun {
+		return d.find(ctx, nil, d.confirm)
+	}
+	s := &deleteSpool{}
+	if err := d.find(ctx, s, nil); err != nil {
+		return fmt.Errorf("nothing was deleted: %w", err)
+	}
+	r.Matched = s.count
+	if err := d.guard(); err != nil {
+		return err
+	}
+	for {
+		before := *r
+		if s.count > 0 {
+			r.Rounds++
+			if err := d.round(ctx, s); err != nil {
+				return errors.Join(err, d.verdict())
+			}
+		}
+		failed := r.Failed+r.Unsent > before.Failed+before.Unsent
+		if err := d.last(ctx, s, failed); err != nil {
+			return errors.Join(err, d.verdict())
+		}
+		if s.count == 0 || r.Rounds > d.options.UntilStable || failed && r.Deleted == before.Deleted {
+			return d.verdict()
+		}
+		r.Matched += s.count
+	}
+}
+
+// verdict is the error of a deletion that has gone through.
+func (d *deletion) verdict() error {
+	r := &d.receipt
+	var failed, left error
+	if r.Failed > 0 {
+		failed = fmt.Errorf("%d of %d deletes failed, the first of %q: %w", r.Failed, r.Matched, r.Failures[0].Key, r.Failures[0].Err)
+	}
+	if r.Left > 0 {
+		left = fmt.Errorf("%w: the last scan found %d", ErrMatchesLeft, r.Left)
+	}
+	return errors.Join(failed, left)
+}
+
+// last scans until nothing is found, some times.
+func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) error {
+	r := &d.receipt
+	pause := d.options.Pause
+	for range checksAtMost {
+		if err := deleteWait(ctx, pause); err != nil {
+			return fmt.Errorf("whether any is left is not known: %w", err)
+		}
+		began := time.Now()
+		*s = deleteSpool{}
+		if err := d.find(ctx, s, nil); err != nil {
+			return fmt.Errorf("whether any is left is not known: %w", err)
+		}
+		r.Left = s.count
+		if s.count == 0 {
+			r.NoneLeftAt = began
+			return nil
+		}
+		if hopeless || pause <= 0 {
+			return nil // what failed is there, and no time makes a difference
+		}
+		pause *= 2
+	}
+	return nil
+}
+
+// deleteSpool is what a scan has found.
+type deleteSpool struct {
+	keys  []string // the first ones
+	count int64    // of all
+	bytes int64
+}
+
+// find scans the index. The keys go into the spool, as far as there is room, or to see.
+func (d *deletion) find(ctx context.Context, s *deleteSpool, see func(key string)) error {
+	return d.scan(ctx, "", func(key string) error {
+		if see != nil {
+			d.receipt.Matched++
+			see(key)
+			return nil
+		}
+		s.count++
+		if s.bytes += int64(len(key)) + 16; s.bytes <= d.options.SpoolBytes {
+			s.keys = append(s.keys, key)
+		}
+		return nil
+	})
+}
+
+// scan walks over the keys behind one, and sees that their order is what everything else relies on.
+func (d *deletion) scan(ctx context.Context, after string, see func(key string) error) error {
+	for row, err := range d.index.Scan(ctx, after, "") {
+		if err != nil {
+			return fmt.Errorf("the scan: %w", err)
+		}
+		if row.Key <= after {
+			return fmt.Errorf("the scan: the key %q comes after %q", row.Key, after)
+		}
+		after = row.Key
+		if err := see(row.Key); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// confirm notes a key that was deleted, or would be.
+func (d *deletion) confirm(key string) {
+	_, _ = io.WriteString(d.digest, key+"\n") // a hash takes everything
+	if len(d.receipt.Keys) < d.options.KeepKeys {
+		d.receipt.Keys = append(d.receipt.Keys, key)
+	}
+	if d.options.OnKey != nil {
+		d.options.OnKey(key)
+	}
+}
+
+// round deletes what a scan has found. One goroutine makes batches, each of which has one of its own, as many as HeldKeys
+// allows; this one waits for them in their order, so that keys are confirmed in the order of the scan without keeping them all.
+func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
+	run, stop := context.WithCancelCause(ctx) // ends with ctx, and with the first batch that cannot go on
+	defer stop(nil)
+	o := &d.options
+	batches := make(chan *deleteBatch, max(1, o.HeldKeys/o.BatchKeys)-1) // and one that is waited for
+	turns := make(chan struct{}, o.Parallel)                             // held while a batch is looked up, or in the sender
+	room := d.allowed - d.receipt.Deleted - d.receipt.Unknown
+	if s.count > room {
+		d.receipt.Unsent += s.count
+		return fmt.Errorf("%w: %d have begun to match, and of the %d that may be deleted in all %d are left", ErrTooManyMatches, s.count, d.allowed, room)
+	}
+	go func() {
+		defer close(batches)
+		err := d.eachBatch(run, s, room, func(keys []string) error {
+			b := newDeleteBatch(keys)
+			select {
+			case batches <- b:
+			case <-run.Done():
+				return context.Cause(run)
+			}
+			go func() {
+				defer close(b.done)
+				if b.err = b.work(ctx, run, d.index, d.to, o.Pause, turns); b.err != nil {
+					stop(b.err)
+				}
+			}()
+			return nil
+		})
+		if err != nil {
+			stop(err)
+		}
+	}()
+	var taken int64
+	var ended error // what a batch was about when ctx ended
+	for b := range batches {
+		<-b.done
+		taken += int64(len(b.keys))
+		d.settle(b)
+		if ended == nil && ctx.Err() != nil {
+			ended = b.err
+		}
+	}
+	err := context.Cause(run)
+	if ended != nil {
+		err = ended
+	}
+	switch missing := s.count - taken; {
+	case missing < 0: // the second scan has found more
+		d.receipt.Matched -= missing
+	case err != nil:
+		d.receipt.Unsent += missing
+	default:
+		d.receipt.Changed += missing
+	}
+	return err
+}
+
+// eachBatch calls take with the keys of a spool, and with those behind it that are scanned again, in slices of BatchKeys, but with no more than
+// there is room for.
+func (d *deletion) eachBatch(ctx context.Context, s *deleteSpool, room int64, take func(keys []string) error) error {
+	most := d.options.BatchKeys
+	var keys []string
+	add := func(key string) error {
+		if room--; room < 0 {
+			return fmt.Errorf("%w: more have begun to match, and the %d that may be deleted are used up", ErrTooManyMatches, d.allowed)
+		}
+		if keys = append(keys, key); len(keys) < most {
+			return nil
+		}
+		full := keys
+		keys = make([]string, 0, most)
+		return take(full)
+	}
+	var err error
+	for i := 0; i < len(s.keys) && err == nil; i++ {
+		err = add(s.keys[i])
+	}
+	if err == nil && int64(len(s.keys)) < s.count {
+		after := ""
+		if n := len(s.keys); n > 0 {
+			after = s.keys[n-1]
+		}
+		err = d.scan(ctx, after, add)
+	}
+	if err == nil && len(keys) > 0 {
+		err = take(keys)
+	}
+	return err
+}
+
+// settle counts what became of a batch.
+func (d *deletion) settle(b *deleteBatch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := &d.receipt
+	for i, end := range b.ends {
+		switch end {
+		case keyDeleted:
+			r.Deleted++
+			d.confirm(b.keys[i])
+		case keyChanged:
+			r.Changed++
+		case keyFailed:
+			r.Failed++
+		case keyWaits: // the sender has it, or has never said anything
+			r.Unknown++
+			r.Unsent++
+			b.ends[i] = keyUnsent
+		default:
+			r.Unsent++
+		}
+	}
+	r.Unknown += b.unknown
+	b.sortFailures()
+	r.Failures = append(r.Failures, b.failures[:min(len(b.failures), maxDeleteFailures-len(r.Failures))]...)
+}
+
+// deleteWait waits, unless ctx ends before.
+func deleteWait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,134 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// VisibleOptions are the options of WaitVisible. nil and the zero value are ready to use.
+type VisibleOptions struct {
+	// Version is the version that the document must have at least; the index must have versions, see search.RowsOptions.
+	// Defaults to 0: any.
+	Version int64
+	// Gone waits until the index does not show the document any more, or its filter does not. Not with Version.
+	Gone bool
+	// Pause is how long the first pause between two lookups is; each is half as long again as the one before. Defaults to 50 ms.
+	Pause time.Duration
+	// MaxPause is how long the pauses get. Defaults to 2 s, or Pause if that is more.
+	MaxPause time.Duration
+}
+
+// NotVisibleError says what the index has shown last, when ctx ended.
+type NotVisibleError struct {
+	Key     string
+	Want    string // in words
+	Seen    string // in words; "" if no lookup has ended
+	Lookups int
+	Waited  time.Duration
+	Err     error // that of ctx
+}
+
+func (e *NotVisibleError) Error() string {
+	seen := "no lookup has ended"
+	if e.Seen != "" {
+		seen = fmt.Sprintf("after %d lookups the index shows %s", e.Lookups, e.Seen)
+	}
+	return fmt.Sprintf("repair: WaitVisible: the document %q: %s was waited for, for %v, and %s: %v", e.Key, e.Want, e.Waited.Round(time.Millisecond), seen, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *NotVisibleError) Unwrap() error { return e.Err }
+
+// WaitVisible returns when the index shows a document: for reading what was written, which the service shows some seconds after it has
+// confirmed it. By option it waits for a version, or until the document is gone. The first lookup is at once.
+//
+// The index is that of one replica, the one that answers: another may be behind, so read with the same
+// search.RowsOptions.SessionID if there are several.
+//
+// ctx bounds the waiting: when it ends the error is a *NotVisibleError with that of ctx in its chain. An error of a lookup ends it too:
+// clients have tried again already.
+func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOptions) error {
+	if opts == nil {
+		opts = &VisibleOptions{}
+	}
+	o := *opts
+	if err := o.check(index, key); err != nil {
+		return fmt.Errorf("repair: WaitVisible: %w", err)
+	}
+	began := time.Now()
+	e := &NotVisibleError{Key: key, Want: o.want()}
+	for pause := o.Pause; ; pause = min(pause+pause/2+1, o.MaxPause) {
+		seen, fine, err := o.look(ctx, index, key)
+		switch {
+		case err == nil && fine:
+			return nil
+		case err == nil:
+			e.Lookups++
+			e.Seen = seen
+		case ctx.Err() == nil:
+			return fmt.Errorf("repair: WaitVisible: the document %q: %w", key, err)
+		}
+		if err := deleteWait(ctx, pause); err != nil {
+			e.Err, e.Waited = err, time.Since(began)
+			return e
+		}
+	}
+}
+
+func (o *VisibleOptions) check(index Index, key string) error {
+	var problems []error
+	if index == nil {
+		problems = append(problems, errors.New("there is no index"))
+	}
+	if key == "" {
+		problems = append(problems, errors.New("there is no key"))
+	}
+	if o.Gone && o.Version != 0 {
+		problems = append(problems, errors.New("what is gone has no Version: use one of Gone and Version"))
+	}
+	if o.Pause < 0 || o.MaxPause < 0 {
+		problems = append(problems, fmt.Errorf("a pause is negative: Pause is %v and MaxPause %v", o.Pause, o.MaxPause))
+	}
+	if o.Pause == 0 {
+		o.Pause = 50 * time.Millisecond
+	}
+	if o.MaxPause == 0 {
+		o.MaxPause = max(o.Pause, 2*time.Second)
+	}
+	return errors.Join(problems...)
+}
+
+func (o *VisibleOptions) want() string {
+	switch {
+	case o.Gone:
+		return "its end"
+	case o.Version != 0:
+		return fmt.Sprintf("version %d", o.Version)
+	default:
+		return "it"
+	}
+}
+
+// look looks the key up, and says in words what there is, and whether that is what is waited for.
+func (o *VisibleOptions) look(ctx context.Context, index Index, key string) (seen string, fine bool, err error) {
+	rows, err := index.Lookup(ctx, []string{key})
+	if err != nil {
+		return "", false, err
+	}
+	for _, row := range rows {
+		switch {
+		case row.Key != key:
+			continue
+		case o.Gone:
+			return "it still", false, nil
+		case o.Version == 0 || row.Version >= o.Version && row.Version != 0:
+			return "", true, nil
+		case row.Version == 0:
+			return "it without a version, which search.RowsOptions.Version names the field of", false, nil
+		}
+		return fmt.Sprintf("version %d", row.Version), false, nil
+	}
+	return "no such document", o.Gone, nil
+}
