@@ -1,14 +1,16 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -17,7 +19,8 @@ import (
 // RowsOptions are the options of NewRows.
 type RowsOptions struct {
 	// Version is the name of a field with a number that rises with each change of the document: Edm.Int64 or Edm.Int32, or the time
-	// of the change, Edm.DateTimeOffset, which counts in nanoseconds since 1970. Defaults to none.
+	// of the change, Edm.DateTimeOffset, which counts in nanoseconds since 1970, for the years 1678 to 2261; times before and after
+	// count as the first and the last of these. It is a field at the top level, like those of Digest and DigestOf. Defaults to none.
 	Version string
 	// Digest is the name of a field of type Edm.String that differs when the document does. Defaults to none.
 	Digest string
@@ -37,7 +40,7 @@ type Rows struct {
 	client  *Client
 	options RowsOptions
 
-	mu       sync.Mutex // guards keyField, and is held while the definition is read
+	reading  chan struct{} // has room for one: who may read keyField, and is in there while the definition is read
 	keyField string
 }
 
@@ -47,14 +50,26 @@ func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
 	if opts == nil {
 		opts = &RowsOptions{}
 	}
-	r := &Rows{client: c, options: *opts, keyField: opts.KeyField}
+	r := &Rows{client: c, options: *opts, keyField: opts.KeyField, reading: make(chan struct{}, 1)}
 	r.options.DigestOf = slices.Clone(opts.DigestOf)
+	var problems []error
 	if opts.Digest != "" && len(opts.DigestOf) > 0 {
-		return nil, fmt.Errorf("search: Digest is a field that has a digest, and DigestOf are fields to make one of: use one of them")
+		problems = append(problems, errors.New("there are Digest, a field that has a digest, and DigestOf, fields to make one of: use one of them"))
 	}
-	scan := r.scan("", "", "key")
-	if err := scan.check(c.conn.apiVersion); err != nil {
-		return nil, fmt.Errorf("search: NewRows: %w", err)
+	for _, name := range r.selected("") {
+		// They are looked up in the document by name: others would be missing in each, so that all looked alike.
+		if name == "*" || strings.Contains(name, "/") {
+			problems = append(problems, fmt.Errorf("%q is not the name of a field at the top level, as Version, Digest and DigestOf are", name))
+		}
+	}
+	if slices.Contains(opts.DigestOf, "") {
+		problems = append(problems, errors.New("DigestOf has an empty name"))
+	}
+	if err := r.scan("", "", cmp.Or(opts.KeyField, "key")).check(c.conn.apiVersion); err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("search: NewRows: %w", errors.Join(problems...))
 	}
 	return r, nil
 }
@@ -66,7 +81,10 @@ func (r *Rows) String() string {
 
 // selected returns the fields that are read beside the key.
 func (r *Rows) selected(key string) []string {
-	fields := []string{key}
+	var fields []string
+	if key != "" {
+		fields = append(fields, key)
+	}
 	for _, name := range append([]string{r.options.Version, r.options.Digest}, r.options.DigestOf...) {
 		if name != "" && !slices.Contains(fields, name) {
 			fields = append(fields, name)
@@ -88,8 +106,12 @@ func (r *Rows) scan(after, through, key string) *ScanOptions {
 
 // key returns the name of the key field.
 func (r *Rows) key(ctx context.Context) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	select {
+	case r.reading <- struct{}{}:
+	case <-ctx.Done():
+		return "", r.client.call("Scan", readKeyField).wrap(ctx.Err())
+	}
+	defer func() { <-r.reading }()
 	if r.keyField == "" {
 		s := &scan{client: r.client, call: r.client.call("Scan", readDocuments)}
 		name, err := s.scannableKey(ctx)
@@ -135,8 +157,8 @@ func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models
 // mostKeys is how many keys a query asks for at once.
 const mostKeys = 500
 
-// Lookup returns the rows of those of the keys that are in the index, and meet the filter, in the order of their keys. Any number of keys makes as many queries as it
-// needs, one after another.
+// Lookup returns the rows of those of the keys that are in the index, and meet the filter, in the order of their keys, each
+// once. Any number of keys makes as many queries as it needs, of 500 keys, one after another.
 func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
 	key, err := r.key(ctx)
 	if err != nil {
@@ -215,8 +237,22 @@ func versionOf(field json.RawMessage) (int64, error) {
 	var text string
 	if json.Unmarshal(field, &text) == nil {
 		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			return t.UnixNano(), nil
+			return nanoseconds(t), nil
 		}
 	}
 	return 0, errors.New("it is to be a version, and is neither a whole number nor a time")
+}
+
+// The first and the last time that nanoseconds since 1970 can say.
+var firstTime, lastTime = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
+
+// nanoseconds of a time, also of one that has too many. The zero time of Go, which many documents have, is one.
+func nanoseconds(t time.Time) int64 {
+	switch {
+	case t.Before(firstTime):
+		return math.MinInt64
+	case t.After(lastTime):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }

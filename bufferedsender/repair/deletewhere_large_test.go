@@ -230,8 +230,8 @@ func TestLookupsAndDeletesOverlap(t *testing.T) {
 // counting is a sender that notes how much is held and handed over at once, and of which class.
 type counting struct {
 	repair.Sender
-	held, most, pending, mostPending atomic.Int64
-	class                            atomic.Int64
+	held, most, mostPending atomic.Int64
+	class                   atomic.Int64
 }
 
 func (c *counting) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
