@@ -68,5 +68,9 @@ func (s *service) openStore(ctx context.Context, index string, embedder Embedder
 	if err != nil {
 		return nil, err
 	}
-	return &store{client: client, sender: sender, embedder: embedder, patience: patience}, nil
+	st := &store{client: client, sender: sender, embedder: embedder, patience: patience}
+	if s.emulator != nil {
+		st.refresh = -1 // it shows everything at once
+	}
+	return st, nil
 }

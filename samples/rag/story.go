@@ -136,8 +136,14 @@ func (st *story) change(ctx context.Context) error {
 				return err
 			}
 		}
-		changed, err := st.store.replace(ctx, scope, from(source, passages))
-		if err != nil {
+		var changed change
+		if step.tree == nil {
+			receipt, err := st.store.remove(ctx, scope)
+			if err != nil {
+				return err // also if any is left
+			}
+			changed.deleted = int(receipt.Deleted)
+		} else if changed, err = st.store.replace(ctx, scope, from(source, passages)); err != nil {
 			return err
 		}
 		left, err := st.store.count(ctx, scope)
