@@ -231,7 +231,8 @@ func (b *deleteBatch) await(ctx context.Context, to Sender) error {
 	if w, can := to.(interface {
 		Withdraw(match func(key string, tag any) bool) int
 	}); can {
-		w.Withdraw(func(_ string, tag any) bool { return tag == b })
+		// It waits for the requests under way, as long as these take, and ends with them.
+		go w.Withdraw(func(_ string, tag any) bool { return tag == b })
 	}
 	t := time.NewTimer(deleteGrace)
 	defer t.Stop()

@@ -246,7 +246,7 @@ func (s refusedFirst) HoldKeys(ctx context.Context, keys []string, act func(ctx 
 }
 
 func TestWhenItsContextEndsTheReceiptSaysWhatWasDeleted(t *testing.T) {
-	for _, after := range []time.Duration{0, time.Second, 3 * time.Second, 5 * time.Second, 8 * time.Second, 12 * time.Second} {
+	for _, after := range []time.Duration{0, time.Second, 3 * time.Second, 5300 * time.Millisecond, 8700 * time.Millisecond, 12 * time.Second} {
 		t.Run(after.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newDeleteRig(t, nil, nil)
@@ -275,6 +275,31 @@ func TestWhenItsContextEndsTheReceiptSaysWhatWasDeleted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// It may be carried out or not, and nobody knows when: the receipt says of how many deletes that is so.
+func TestARequestThatTakesLongIsNotWaitedForWhenTheContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDeleteRig(t, nil, nil)
+		r.fill("ann", 2000)
+		r.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{
+			{Operation: searchtest.OpIndexDocuments, After: 2, Delay: searchtest.Duration(30 * time.Second)},
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		opts := r.all()
+		opts.BatchKeys, opts.Parallel = 100, 1
+		began := time.Now()
+		receipt, err := repair.DeleteWhere(ctx, r.of("ann"), r.sender.Raw(), opts)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 15*time.Second, time.Since(began))
+		balanced(t, receipt)
+		assert.EqualValues(t, 200, receipt.Deleted)
+		assert.EqualValues(t, 100, receipt.Unknown)
+		assert.EqualValues(t, 1800, receipt.Unsent)
+		time.Sleep(time.Hour)
+		assert.Len(t, r.keys(), 1700)
+	})
 }
 
 func TestASenderThatDoesNotFlushByItselfDeletesAllTheSame(t *testing.T) {
