@@ -43,6 +43,7 @@ func (d *deletion) run(ctx context.Context) error {
 	}
 	r.Matched = s.count
 	if err := d.guard(); err != nil {
+		r.Unsent = r.Matched
 		return err
 	}
 	for {

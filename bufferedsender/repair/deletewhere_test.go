@@ -124,6 +124,7 @@ func TestNothingIsDeletedWhenMoreMatchThanTheShareAllows(t *testing.T) {
 		receipt, err := repair.DeleteWhere(t.Context(), everything, r.sender.Raw(), &repair.DeleteOptions{Total: r.total})
 		require.ErrorIs(t, err, repair.ErrTooManyMatches)
 		require.ErrorContains(t, err, "they are 100 of 100, and 5 may be deleted")
+		balanced(t, receipt)
 		assert.EqualValues(t, 100, receipt.Matched)
 		_, err = repair.DeleteWhere(t.Context(), r.of("ben"), r.sender.Raw(), &repair.DeleteOptions{Total: r.total})
 		require.ErrorIs(t, err, repair.ErrTooManyMatches)
