@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -25,6 +27,19 @@ type emulated struct {
 	client  *search.Client
 	sender  *bufferedsender.BufferedSender[item]
 	rows    *search.Rows
+	slow    atomic.Int64 // how much longer a request takes, in nanoseconds
+}
+
+// Do is the transport of the client.
+func (e *emulated) Do(r *http.Request) (*http.Response, error) {
+	if d := time.Duration(e.slow.Load()); d > 0 {
+		select {
+		case <-time.After(d):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	return e.service.Do(r)
 }
 
 func emulate(ctx context.Context, n int, without func(i int) bool) (_ *emulated, err error) {
@@ -41,7 +56,7 @@ func emulate(ctx context.Context, n int, without func(i int) bool) (_ *emulated,
 		return nil, err
 	}
 	e.client, err = search.NewClientWithKey(e.service.URL(), "items", azcore.NewKeyCredential(searchtest.AdminKey),
-		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: e.service}})
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: e}})
 	if err != nil {
 		return nil, err
 	}
@@ -239,4 +254,54 @@ func live(ctx context.Context, p *plan, t *figures.Table) error {
 	t.Add("documents a second without", figures.Informs, without/turns/p.window.Seconds())
 	t.Add("passes", figures.Informs, passes)
 	return sender.Close(ctx)
+}
+
+// deleteWhere deletes a tenth of the documents by filter, and as many by their keys. Each request takes 50 ms longer than the emulator needs.
+func deleteWhere(ctx context.Context, p *plan, t *figures.Table) error {
+	tenth := func(i int) bool { return i%10 == 3 }
+	run := func(remove func(e *emulated) error) (took time.Duration, err error) {
+		e, err := emulate(ctx, p.documents, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, e.close()) }()
+		e.slow.Store(int64(50 * time.Millisecond))
+		began := time.Now()
+		err = remove(e)
+		took = time.Since(began)
+		e.slow.Store(0)
+		if n, _, err := e.scan(ctx); err != nil || n != p.documents-(p.documents+6)/10 {
+			return 0, errors.Join(err, fmt.Errorf("%d documents are left of %d", n, p.documents))
+		}
+		return took, err
+	}
+	byKey, err := run(func(e *emulated) error {
+		for i := range p.documents {
+			if tenth(i) {
+				if err := e.sender.DeleteDocuments(ctx, item{ID: key(i)}); err != nil {
+					return err
+				}
+			}
+		}
+		return e.sender.Flush(ctx, nil)
+	})
+	if err != nil {
+		return err
+	}
+	byFilter, err := run(func(e *emulated) error {
+		matching, err := search.NewRows(e.client, &search.RowsOptions{Filter: search.Eq("tenth", true)})
+		if err != nil {
+			return err
+		}
+		_, err = repair.DeleteWhere(ctx, matching, e.sender.Raw(), &repair.DeleteOptions{MaxShare: 0.2, Pause: -1, Total: func(ctx context.Context) (int64, error) {
+			return e.client.DocumentCount(ctx, nil)
+		}})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.Add("deleting by filter / by keys that are known", figures.AtMost(2), byFilter.Seconds()/byKey.Seconds())
+	t.Add("deleting by keys that are known: s", figures.Informs, byKey.Seconds())
+	return nil
 }

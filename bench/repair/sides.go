@@ -21,10 +21,11 @@ type item struct {
 	ID      string `json:"id" search:"key,filterable,sortable"`
 	Version int64  `json:"version"`
 	Text    string `json:"text"`
+	Tenth   bool   `json:"tenth" search:"filterable"`
 }
 
 func itemOf(i int) item {
-	return item{ID: key(i), Version: int64(i), Text: "A document like many others, with a sentence or two of text in it."}
+	return item{ID: key(i), Version: int64(i), Text: "A document like many others, with a sentence or two of text in it.", Tenth: i%10 == 3}
 }
 
 func key(i int) string { return fmt.Sprintf("%09d", i) }
