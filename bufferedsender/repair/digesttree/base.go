@@ -1,0 +1,225 @@
+package digesttree
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+)
+
+const (
+	// baseMagic is how a base begins. The last byte is the version of the format.
+	baseMagic = "aztbase\x01"
+	// tableEntry is what the table has of a segment.
+	tableEntry = 8 + 4 + 4 + 8 + 4 + 8
+	// trailerSize is the number of the base (8), bits (4), and the checksum of both and of the table (4).
+	trailerSize = 16
+	// entryHead is what is before a key in a segment: its length, and the version.
+	entryHead = 2 + 8
+)
+
+// errDamaged says that something is not what was written.
+var errDamaged = errors.New("it is not what was written")
+
+// segmentInfo is what is known of a segment of a base.
+type segmentInfo struct {
+	offset int64
+	size   uint32
+	keys   uint32
+	digest uint64
+	sum    uint32
+}
+
+// base is a file of keys and versions by segment, which does not change.
+type base struct {
+	number uint64
+	shape  shape
+	file   fs.File // nil: there is none, and all segments are empty
+	at     io.ReaderAt
+	size   int64
+	table  []segmentInfo
+	keys   int64
+
+	// The mutex of the tree guards these.
+	users int  // views that read it
+	gone  bool // there is a newer one
+}
+
+func emptyBase(s shape) *base { return &base{shape: s, table: make([]segmentInfo, s.segments())} }
+
+// window is a part of a base in memory.
+type window struct {
+	data []byte
+	at   int64
+	wide int64 // how many bytes to read when more are needed than there are; 0: no more than that
+}
+
+// wideWindow is for whoever reads a base from one end to the other.
+const wideWindow = 1 << 20
+
+// block reads the entries of a segment, which are valid until the next call with the window. The error is errDamaged if they are not what was written.
+func (b *base) block(segment int, w *window) ([]byte, error) {
+	s := b.table[segment]
+	size := int64(s.size)
+	if size == 0 {
+		return nil, nil
+	}
+	if s.offset < w.at || s.offset+size > w.at+int64(len(w.data)) {
+		n := max(size, min(w.wide, b.size-s.offset))
+		if int64(cap(w.data)) < n {
+			w.data = make([]byte, n+n/4)
+		}
+		w.data, w.at = w.data[:n], s.offset
+		if n, err := b.at.ReadAt(w.data, s.offset); err != nil {
+			w.data = w.data[:n]
+			if !errors.Is(err, io.EOF) {
+				return nil, err
+			}
+		}
+		if int64(len(w.data)) < size {
+			return nil, fmt.Errorf("segment %d: %w", segment, errDamaged)
+		}
+	}
+	block := w.data[s.offset-w.at:][:size]
+	if crc32.Checksum(block, castagnoli) != s.sum {
+		return nil, fmt.Errorf("segment %d: %w", segment, errDamaged)
+	}
+	return block, nil
+}
+
+// entry reads the entry at the beginning of b; size 0: it is malformed.
+func entry(b []byte) (key []byte, version int64, size int) {
+	if len(b) < entryHead {
+		return nil, 0, 0
+	}
+	size = entryHead + int(le.Uint16(b))
+	if len(b) < size {
+		return nil, 0, 0
+	}
+	return b[entryHead:size], int64(le.Uint64(b[2:])), size //nolint:gosec // all bits
+}
+
+func appendEntry(b, key []byte, version int64) []byte {
+	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKeyBytes
+	b = le.AppendUint64(b, uint64(version))  //nolint:gosec // all bits
+	return append(b, key...)
+}
+
+// baseWriter writes a base from its first segment to its last.
+type baseWriter struct {
+	w     *bufio.Writer
+	at    int64
+	table []byte
+}
+
+func newBaseWriter(w io.Writer, s shape) *baseWriter {
+	bw := &baseWriter{w: bufio.NewWriterSize(w, 256<<10), table: make([]byte, 0, s.segments()*tableEntry+trailerSize)}
+	_, _ = bw.w.WriteString(baseMagic) // finish has the error
+	bw.at = int64(len(baseMagic))
+	return bw
+}
+
+// add is the next segment.
+func (w *baseWriter) add(entries []byte, keys uint32, digest uint64, built int64) error {
+	if len(entries) > math.MaxInt32 {
+		return fmt.Errorf("a segment has %d bytes: there are too few segments", len(entries))
+	}
+	w.table = le.AppendUint64(w.table, uint64(w.at))         //nolint:gosec // positive
+	w.table = le.AppendUint32(w.table, uint32(len(entries))) //nolint:gosec // see above
+	w.table = le.AppendUint32(w.table, keys)
+	w.table = le.AppendUint64(w.table, digest)
+	w.table = le.AppendUint32(w.table, crc32.Checksum(entries, castagnoli))
+	w.table = le.AppendUint64(w.table, uint64(built)) //nolint:gosec // all bits
+	w.at += int64(len(entries))
+	_, err := w.w.Write(entries)
+	return err
+}
+
+// finish writes what is behind the segments.
+func (w *baseWriter) finish(number uint64, s shape) error {
+	t := le.AppendUint64(w.table, number)
+	t = le.AppendUint32(t, uint32(s.bits)) //nolint:gosec // at most 20
+	t = le.AppendUint32(t, crc32.Checksum(t, castagnoli))
+	_, _ = w.w.Write(t)
+	return w.w.Flush()
+}
+
+// openBase opens a base, and returns when each segment was built. The error is errDamaged if it is not what was written.
+func openBase(folder disk.Folder, number uint64) (*base, []int64, error) {
+	f, err := folder.Open(baseName(number))
+	if err != nil {
+		return nil, nil, err
+	}
+	b, built, err := readBase(f, number)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", baseName(number), err), f.Close())
+	}
+	return b, built, nil
+}
+
+func readBase(f fs.File, number uint64) (*base, []int64, error) {
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return nil, nil, errors.New("it cannot be read anywhere") // a disk.Folder that does not do what it promises
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	size, magic, trailer := info.Size(), make([]byte, len(baseMagic)), make([]byte, trailerSize)
+	if size < int64(len(magic)+trailerSize) {
+		return nil, nil, errDamaged
+	}
+	if _, err := at.ReadAt(magic, 0); err != nil {
+		return nil, nil, err
+	}
+	if _, err := at.ReadAt(trailer, size-trailerSize); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	s := shape{int(le.Uint32(trailer[8:]))}
+	if !bytes.Equal(magic, []byte(baseMagic)) || le.Uint64(trailer) != number || s.bits < MinSegmentBits || s.bits > MaxSegmentBits {
+		return nil, nil, errDamaged
+	}
+	from := size - trailerSize - int64(s.segments())*tableEntry
+	if from < int64(len(magic)) {
+		return nil, nil, errDamaged
+	}
+	table := make([]byte, size-from)
+	if _, err := at.ReadAt(table, from); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	if crc32.Checksum(table[:len(table)-4], castagnoli) != le.Uint32(table[len(table)-4:]) {
+		return nil, nil, errDamaged
+	}
+	b := emptyBase(s)
+	b.number, b.file, b.at, b.size = number, f, at, size
+	built := make([]int64, s.segments())
+	end := int64(len(magic))
+	for i := range b.table {
+		e := table[i*tableEntry:]
+		b.table[i] = segmentInfo{int64(le.Uint64(e)), le.Uint32(e[8:]), le.Uint32(e[12:]), le.Uint64(e[16:]), le.Uint32(e[24:])} //nolint:gosec // checked below
+		if b.table[i].offset != end {
+			return nil, nil, errDamaged
+		}
+		end += int64(b.table[i].size)
+		built[i] = int64(le.Uint64(e[28:])) //nolint:gosec // all bits
+		b.keys += int64(b.table[i].keys)
+	}
+	if end != from {
+		return nil, nil, errDamaged
+	}
+	return b, built, nil
+}
+
+func (b *base) close() error {
+	if b.file == nil {
+		return nil
+	}
+	return b.file.Close()
+}

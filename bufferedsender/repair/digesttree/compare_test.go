@@ -1,0 +1,315 @@
+package digesttree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/require"
+)
+
+func TestADifferenceIsFoundWithItsDirection(t *testing.T) {
+	here := map[string]int64{"same": 1, "old": 1, "new": 5, "only here": 3, "negative": -4}
+	there := map[string]int64{"same": 1, "old": 2, "new": 4, "only there": 7, "negative": -4}
+	want := []Difference{
+		{"new", Newer, 5, 4},
+		{"old", Older, 1, 2},
+		{"only here", MissingThere, 3, 0},
+		{"only there", MissingHere, 0, 7},
+	}
+	tree, other := newTree(t), newTree(t)
+	tell(tree, here)
+	tell(other, there)
+	for name, side := range map[string]Side{"a tree": other, "a source": Scanned(tableOf(there))} {
+		found := compared(t, tree, side)
+		require.ElementsMatch(t, want, found.Keys, name)
+		require.False(t, found.More)
+		require.Zero(t, found.Unknown)
+		require.Empty(t, compared(t, tree, tree).Keys)
+	}
+	tell(tree, there)
+	tree.Deleted("only here")
+	require.Equal(t, Differences{}, compared(t, tree, other))
+	require.Equal(t, "missing here, missing there, older, newer, Kind(9)",
+		fmt.Sprintf("%v, %v, %v, %v, %v", MissingHere, MissingThere, Older, Newer, Kind(9)))
+}
+
+// moving is a side that has another table at each snapshot and look-up.
+type moving struct {
+	tables []table
+	n      int
+}
+
+func (m *moving) next() Side {
+	m.n++
+	return Scanned(m.tables[min(m.n, len(m.tables))-1])
+}
+
+func (m *moving) Snapshot(ctx context.Context, bits int, keep []int) (Snapshot, error) {
+	return m.next().Snapshot(ctx, bits, keep)
+}
+
+func (m *moving) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	return m.next().Lookup(ctx, keys)
+}
+
+func TestOnlyWhatDiffersAllAlongIsADifference(t *testing.T) {
+	tree := newTree(t)
+	tell(tree, map[string]int64{"lost": 1, "written": 1, "late": 1, "same": 1})
+	first := tableOf(map[string]int64{"lost": 2, "written": 2, "late": 1, "same": 1})
+	second := tableOf(map[string]int64{"lost": 2, "written": 2, "late": 2, "same": 1})
+	third := tableOf(map[string]int64{"lost": 2, "written": 3, "late": 3, "same": 1})
+	found := compared(t, tree, &moving{tables: []table{first, second, third}})
+	require.Equal(t, []Difference{{"lost", Older, 1, 2}}, found.Keys)
+
+	found = compared(t, tree, &moving{tables: []table{first, tableOf(map[string]int64{"lost": 1, "written": 1, "late": 1, "same": 1})}})
+	require.Equal(t, Differences{}, found, "what has arrived meanwhile")
+	tell(tree, map[string]int64{"lost": 2, "written": 2})
+	found = compared(t, tree, &moving{tables: []table{first, third}})
+	require.Equal(t, Differences{}, found, "what is equal at first is not looked at again")
+}
+
+func TestAComparisonWaitsAJitteredPauseBeforeEachLookUnlessNothingDiffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tree := start(t, disktest.New(), few)
+		tree.Confirmed("a", 1)
+		same, other := Scanned(tableOf(map[string]int64{"a": 1})), Scanned(tableOf(map[string]int64{"a": 2}))
+		began := time.Now()
+		_, err := tree.Compare(t.Context(), same, nil)
+		require.NoError(t, err)
+		require.Zero(t, time.Since(began))
+		waited := map[time.Duration]bool{}
+		for range 20 {
+			began = time.Now()
+			found, err := tree.Compare(t.Context(), other, nil)
+			require.NoError(t, err)
+			require.Len(t, found.Keys, 1)
+			waited[time.Since(began)] = true
+			require.GreaterOrEqual(t, time.Since(began), DefaultPause, "twice the half")
+			require.LessOrEqual(t, time.Since(began), 3*DefaultPause)
+		}
+		require.Greater(t, len(waited), 10)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("the end"))
+		defer cancel()
+		_, err = tree.Compare(ctx, other, nil)
+		require.ErrorContains(t, err, "the end")
+	})
+}
+
+func TestARoundFindsAtMost128KeysAndTheNextGoesOnBehindThem(t *testing.T) {
+	for _, bits := range []int{2, 8} {
+		tree := openDir(t, t.TempDir(), Options{SegmentBits: bits, Empty: true})
+		all := versions(1000)
+		found := map[string]bool{}
+		for range 8 { // 1000 = 7*128 + 104
+			round := compared(t, tree, Scanned(tableOf(all)))
+			require.Len(t, round.Keys, 128)
+			require.True(t, round.More)
+			for _, d := range round.Keys {
+				found[d.Key] = true
+			}
+		}
+		require.Len(t, found, 1000, "%d bits: each key is found once before one is found again", bits)
+
+		few, err := tree.Compare(t.Context(), Scanned(tableOf(all)), &CompareOptions{Pause: -1, MaxKeys: 3})
+		require.NoError(t, err)
+		require.Len(t, few.Keys, 3)
+		tell(tree, all)
+		tree.Deleted("k7")
+		tree.Deleted("k8")
+		round := compared(t, tree, Scanned(tableOf(all)))
+		require.Len(t, round.Keys, 2)
+		require.False(t, round.More)
+	}
+	tree := newTree(t)
+	for _, n := range []int{-1, 129} {
+		_, err := tree.Compare(t.Context(), tree, &CompareOptions{MaxKeys: n})
+		require.ErrorContains(t, err, "use at most 128")
+	}
+}
+
+func TestAKeyThatIsNeverRepairedDoesNotKeepOthersFromBeingFound(t *testing.T) {
+	tree := newTree(t)
+	all := versions(800)
+	stuck := map[string]bool{} // of one segment, more than a round
+	for key := range all {
+		if tree.shape.segment(hashOf(key)) == 0 {
+			stuck[key] = true
+		}
+	}
+	require.Greater(t, len(stuck), MaxDifferences)
+	for rounds := 0; len(content(t, tree)) < len(all)-len(stuck); rounds++ {
+		require.Less(t, rounds, 12)
+		for _, d := range compared(t, tree, Scanned(tableOf(all))).Keys {
+			if !stuck[d.Key] {
+				tree.Confirmed(d.Key, d.There)
+			}
+		}
+	}
+}
+
+// wrong is a side whose digest of one segment is not that of its rows.
+type wrong struct {
+	Side
+	segment int
+}
+
+func (w wrong) Snapshot(ctx context.Context, bits int, keep []int) (Snapshot, error) {
+	s, err := w.Side.Snapshot(ctx, bits, keep)
+	if err == nil {
+		s.(*snapshot).digests[w.segment]++
+	}
+	return s, err
+}
+
+func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testing.T) {
+	tree := newTree(t)
+	all := versions(20)
+	tell(tree, all)
+	side := wrong{Scanned(tableOf(all)), 2}
+	found := compared(t, tree, side)
+	require.Equal(t, Differences{Segments: 1}, found)
+	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))), "in a row: it does not differ, so it counts anew")
+	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
+	require.Equal(t, Differences{Segments: 1, Fruitless: 1}, compared(t, tree, side))
+	require.Equal(t, Differences{Unknown: 1}, compared(t, tree, side), "it does not differ for ever")
+	require.Equal(t, int64(1), tree.Stats().Fruitless)
+	require.Equal(t, Rebuilt{Segments: 1, Rows: 20}, rebuildAll(t, tree, tableOf(all)))
+	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))))
+
+	delete(all, "k7") // where a segment yields something it is not this
+	side = wrong{Scanned(tableOf(all)), tree.shape.segment(hashOf("k7"))}
+	for range 5 {
+		require.Len(t, compared(t, tree, side).Keys, 1)
+	}
+	require.Equal(t, int64(1), tree.Stats().Fruitless)
+}
+
+func TestAWrongDigestOfTheTreeIsMendedByARebuild(t *testing.T) {
+	d := disktest.New()
+	tree := openDisk(t, d, few)
+	all := versions(20)
+	tell(tree, all)
+	require.NoError(t, tree.fold())
+	tree.base.table[1].digest++ // which cannot happen
+	for range 2 {
+		require.Equal(t, 1, compared(t, tree, Scanned(tableOf(all))).Segments)
+	}
+	require.Equal(t, 1, tree.Stats().Unknown)
+	rebuildAll(t, tree, tableOf(all))
+	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))))
+	require.NoError(t, tree.fold())
+	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))))
+}
+
+func TestKeysThatSettleMeanwhileAreNoReasonToBuildAnything(t *testing.T) {
+	tree := newTree(t)
+	tree.Confirmed("a", 1)
+	late, arrived := tableOf(map[string]int64{"a": 2}), tableOf(map[string]int64{"a": 1})
+	for range 5 {
+		require.Empty(t, compared(t, tree, &moving{tables: []table{late, late, arrived}}).Keys)
+	}
+	require.Zero(t, tree.Stats().Fruitless)
+}
+
+func TestUnknownSegmentsAreNotCompared(t *testing.T) {
+	all := versions(100)
+	for _, c := range []struct{ here, there int }{{-1, -1}, {1, -1}, {-1, 2}, {0, 3}, {1, 1}} {
+		tree, other := newTree(t), newTree(t)
+		tell(tree, all)
+		want := len(all)
+		for segment, tree := range map[int]*Tree{c.here: tree, c.there + 10: other} {
+			if segment %= 10; segment >= 0 && segment < 4 {
+				tree.mu.Lock()
+				tree.forget(segment)
+				tree.mu.Unlock()
+			}
+		}
+		for key := range all {
+			if s := tree.shape.segment(hashOf(key)); s == c.here || s == c.there {
+				want--
+			}
+		}
+		found := compared(t, tree, other)
+		require.Len(t, found.Keys, want, "%v", c)
+		tell(other, all)
+		found.Keys = nil
+		require.Zero(t, compared(t, tree, other).Segments, "%v", c)
+	}
+	tree := openDir(t, t.TempDir(), Options{SegmentBits: 2}) // not Empty
+	require.Equal(t, Differences{Unknown: 4}, compared(t, tree, Scanned(tableOf(all))))
+}
+
+func TestHiddenRowsAreNotToBeInTheIndex(t *testing.T) {
+	tree := newTree(t)
+	tell(tree, map[string]int64{"a": 1, "draft": 1})
+	source := tableOf(map[string]int64{"a": 1})
+	source["draft"] = models.Row{Key: "draft", Version: 1, Hidden: true}
+	require.Equal(t, []Difference{{"draft", MissingThere, 1, 0}}, compared(t, tree, Scanned(source)).Keys)
+	source["draft"] = models.Row{Key: "draft", Version: 1}
+	require.Empty(t, compared(t, tree, Scanned(source)).Keys)
+}
+
+// failing is a source that fails, or ends early.
+type failing struct {
+	table
+	err error
+}
+
+func (f failing) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		for row, err := range f.table.Scan(ctx, after, through) {
+			if !yield(row, err) {
+				return
+			}
+			break
+		}
+		if f.err != nil {
+			yield(models.Row{}, f.err)
+		}
+	}
+}
+
+func TestASourceThatFailsOrEndsEarlyIsNotOneThatHasLess(t *testing.T) {
+	tree := newTree(t)
+	tell(tree, versions(10))
+	_, err := tree.Compare(t.Context(), Scanned(failing{tableOf(versions(10)), disktest.ErrDisk}), atOnce)
+	require.ErrorIs(t, err, disktest.ErrDisk)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(disktest.ErrDisk)
+	_, err = tree.Compare(ctx, Scanned(failing{tableOf(versions(10)), nil}), atOnce)
+	require.ErrorIs(t, err, disktest.ErrDisk)
+
+	_, err = Scanned(failing{tableOf(versions(10)), nil}).Snapshot(ctx, 2, nil)
+	require.ErrorIs(t, err, disktest.ErrDisk)
+
+	_, err = tree.Compare(t.Context(), openDir(t, t.TempDir(), Options{SegmentBits: 3}), atOnce)
+	require.ErrorIs(t, err, ErrShape)
+	require.NoError(t, tree.Close(t.Context()))
+	_, err = tree.Compare(t.Context(), tree, atOnce)
+	require.ErrorIs(t, err, ErrClosed)
+}
+
+func TestTellingTheTreeWhatTheIndexHasSettlesADifference(t *testing.T) {
+	tree := newTree(t)
+	source := versions(300)
+	there := Scanned(tableOf(source))
+	for {
+		found := compared(t, tree, there)
+		if len(found.Keys) == 0 {
+			break
+		}
+		for _, d := range found.Keys {
+			require.Equal(t, MissingHere, d.Kind)
+			tree.Confirmed(d.Key, source[d.Key])
+		}
+	}
+	require.True(t, maps.Equal(source, content(t, tree)))
+}

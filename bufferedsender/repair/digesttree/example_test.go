@@ -1,0 +1,105 @@
+package digesttree_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// hotel has a version that rises with each change.
+type hotel struct {
+	ID       string `json:"id"`
+	Revision int64  `json:"revision"`
+}
+
+// hotels is the source: a table, as a rule.
+type hotels []models.Row
+
+func (h hotels) Scan(context.Context, string, string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		for _, row := range h {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (h hotels) Lookup(_ context.Context, keys []string) (rows []models.Row, err error) {
+	for _, key := range keys {
+		for _, row := range h {
+			if row.Key == key {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows, nil
+}
+
+// The handlers of a sender tell the tree what the service confirms. A comparison with the source finds what got lost on the way.
+func Example() {
+	folder, err := os.MkdirTemp("", "tree") // a program has a fixed one
+	must(err)
+	defer os.RemoveAll(folder)
+	ctx := context.Background()
+	tree, err := digesttree.Open(folder, &digesttree.Options{Empty: true}) // the index is new
+	must(err)
+
+	handlers := events.Handlers[hotel]{
+		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[hotel]) {
+			if e.Superseded { // it was not sent: the newer version is told when it is confirmed
+				return
+			}
+			tree.Record(e.Key, e.Action.Document.Revision, e.Action.Type == models.ActionTypeDelete)
+		},
+	}
+	for _, h := range []hotel{{"1", 7}, {"2", 3}} { // what a sender does with them
+		handlers.ActionCompleted(ctx, &events.ActionCompleted[hotel]{Key: h.ID, Action: models.UploadAction(h)})
+	}
+
+	source := hotels{{Key: "1", Version: 7}, {Key: "2", Version: 4}, {Key: "3", Version: 1}}
+	found, err := tree.Compare(ctx, digesttree.Scanned(source), nil)
+	must(err)
+	for _, d := range found.Keys {
+		fmt.Println(d.Key, d.Kind, d.Here, d.There)
+	}
+	must(tree.Close(ctx))
+	// Unordered output:
+	// 2 older 3 4
+	// 3 missing here 0 1
+}
+
+// A tree for an index that has documents already, or that is due, is built from a scan of the index.
+func ExampleTree_Rebuild() {
+	folder, err := os.MkdirTemp("", "tree")
+	must(err)
+	defer os.RemoveAll(folder)
+	ctx := context.Background()
+	tree, err := digesttree.Open(folder, &digesttree.Options{SegmentBits: 4})
+	must(err)
+
+	index := hotels{{Key: "1", Version: 7}, {Key: "2", Version: 3}} // a *search.Rows, as a rule
+	if tree.Stats().Due > 0 {
+		done, err := tree.Rebuild(ctx, index.Scan(ctx, "", ""), &digesttree.RebuildOptions{Settle: -1})
+		must(err)
+		fmt.Println("built", done.Segments, "segments of", done.Rows, "rows")
+	}
+	found, err := tree.Compare(ctx, digesttree.Scanned(index), nil)
+	must(err)
+	fmt.Println(len(found.Keys), "differ;", tree.Stats().Due, "due")
+	must(tree.Close(ctx))
+	// Output:
+	// built 16 segments of 2 rows
+	// 0 differ; 0 due
+}

@@ -1,0 +1,96 @@
+package digesttree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+)
+
+// Open opens the folder of a tree, which nobody else may use as long as the Tree is open, and makes it if need be. It reads what was told
+// and not folded, at most some 128 MiB.
+//
+// The error is ErrLocked if another Tree has the folder, ErrShape if the folder has another number of segments than Options, or that of the disk. Files
+// that are spoiled are no error: see Stats.Damaged. Close the Tree at the end.
+func Open(folder string, opts *Options) (*Tree, error) {
+	options, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d, err := disk.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	release, err := disk.Lock(filepath.Join(folder, lockName))
+	if err != nil {
+		if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+			err = fmt.Errorf("%w: %w", ErrLocked, err)
+		}
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	t, err := open(d, options)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", folder, err), release())
+	}
+	t.writer.release = release
+	go t.run()
+	return t, nil
+}
+
+// open is Open for a folder that is locked. Nobody writes yet.
+func open(folder disk.Folder, options Options) (*Tree, error) {
+	t := &Tree{options: options, closing: make(chan struct{}), fruitless: make(map[int]int)}
+	l := loading{tree: t, folder: folder}
+	if err := l.run(); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	var extra []byte
+	if l.fresh && options.Empty {
+		now := time.Now().Unix()
+		extra = appendBuilt(nil, allSegments, now)
+		t.buildAll(now)
+	}
+	t.writer = newWriter(l.journal)
+	first := kindBegin
+	if l.clean {
+		first = kindContinues
+	}
+	if err := t.writer.journal.begin(first, extra); err != nil { // O1
+		return nil, errors.Join(err, t.writer.journal.close(), l.close())
+	}
+	return t, nil
+}
+
+// buildAll says of all segments when they were built.
+func (t *Tree) buildAll(at int64) {
+	for i := range t.built {
+		t.built[i] = at
+	}
+}
+
+// Close writes what is not written yet, ends a Rebuild that is under way, and gives the folder back. ctx bounds the waiting: if the disk does not come to an end, or the rows of the Rebuild, that goes on. If the
+// error is not nil, what was told last may be lost, and the next Open says that the end was unclean. Close may be called more than once.
+func (t *Tree) Close(ctx context.Context) error {
+	t.mu.Lock()
+	if !t.closed {
+		t.closed = true
+		close(t.closing)
+	}
+	t.mu.Unlock()
+	t.wake()
+	w := t.writer
+	select {
+	case <-w.ended:
+		return w.closing
+	default:
+	}
+	select {
+	case <-w.ended:
+		return w.closing
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

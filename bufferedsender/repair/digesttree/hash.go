@@ -1,0 +1,72 @@
+package digesttree
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The constants are odd and have no pattern; what they are does not matter, but it is part of the format.
+const (
+	seed  = 0x9e3779b97f4a7c15
+	prime = 0xd6e8feb86659fd93
+)
+
+var le = binary.LittleEndian
+
+// hashOf is a hash of a key, eight bytes at a time: each is mixed in by a multiplication whose halves are folded, as wyhash does. (FNV of the
+// standard library takes a byte at a time, four times as long.) It is part of the format, and stays as it is.
+func hashOf[T string | []byte](key T) uint64 {
+	h := seed ^ uint64(len(key))*prime
+	for len(key) >= 8 {
+		word := uint64(key[0]) | uint64(key[1])<<8 | uint64(key[2])<<16 | uint64(key[3])<<24 |
+			uint64(key[4])<<32 | uint64(key[5])<<40 | uint64(key[6])<<48 | uint64(key[7])<<56
+		h = folded(h^word, prime)
+		key = key[8:]
+	}
+	var word uint64
+	for i := range len(key) {
+		word |= uint64(key[i]) << (8 * i)
+	}
+	return mixed(folded(h^word, prime))
+}
+
+func folded(a, b uint64) uint64 {
+	high, low := bits.Mul64(a+seed, b)
+	return high ^ low
+}
+
+// mixed lets every bit depend on every other one; it is the finalizer of MurmurHash3.
+func mixed(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// digestOf is what a key with the hash and the version adds to the digest of its segment.
+func digestOf(hash uint64, version int64) uint64 {
+	return mixed(hash ^ mixed(uint64(version)+seed)) //nolint:gosec // all bits count, whatever their sign
+}
+
+// shape is how many segments there are: 2^bits.
+type shape struct{ bits int }
+
+func (s shape) segments() int { return 1 << s.bits }
+
+// segment is where a key with the hash is.
+func (s shape) segment(hash uint64) int { return int(hash >> (64 - s.bits)) } //nolint:gosec // less than 2^20
+
+// perBranch is how many segments a branch has.
+func (s shape) perBranch() int { return 1 << (s.bits - s.bits/2) }
+
+func (s shape) branches() int { return 1 << (s.bits / 2) }
+
+// sums returns the sums of each n digests.
+func sums(digests []uint64, n int) []uint64 {
+	all := make([]uint64, len(digests)/n)
+	for i, d := range digests {
+		all[i/n] += d
+	}
+	return all
+}

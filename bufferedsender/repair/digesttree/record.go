@@ -1,0 +1,162 @@
+package digesttree
+
+import (
+	"hash/crc32"
+	"math"
+	"unicode/utf8"
+)
+
+// kind is what a record is, as it is in the file.
+type kind byte
+
+const (
+	kindSet       kind = 's'
+	kindDeleted   kind = 'd'
+	kindBuilt     kind = 'b'
+	kindBegin     kind = 'n'
+	kindContinues kind = 'c'
+	kindClosed    kind = 'x'
+)
+
+const (
+	// header is the length of the payload, the number, and the checksum: 4 bytes each.
+	header = 12
+	// fullChunk is the payload at which a frame gets no more records.
+	fullChunk = 256 << 10
+	// maxRecord is a record with the longest key.
+	maxRecord  = 1 + 2 + 8 + MaxKeyBytes
+	maxPayload = fullChunk + maxRecord
+
+	// allSegments is what a built record has for all of them.
+	allSegments = math.MaxUint32
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// record is one, as it is read.
+type record struct {
+	kind    kind
+	key     []byte // of set and deleted: a part of the chunk
+	version int64  // of set
+	segment uint32 // of built
+	time    int64  // of built: seconds since 1970, or 0
+	bits    byte   // of begin and continues
+	log     uint64 // of begin and continues: the log before, or 0
+	frames  uint32 // of begin and continues: how many frames of it were read, or are durable
+}
+
+func appendSet(b []byte, key string, version int64) []byte {
+	b = append(b, byte(kindSet))
+	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKeyBytes
+	b = le.AppendUint64(b, uint64(version))  //nolint:gosec // all bits
+	return append(b, key...)
+}
+
+func appendDeleted(b []byte, key string) []byte {
+	b = append(b, byte(kindDeleted))
+	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKeyBytes
+	return append(b, key...)
+}
+
+func appendBuilt(b []byte, segment uint32, time int64) []byte {
+	b = append(b, byte(kindBuilt))
+	b = le.AppendUint32(b, segment)
+	return le.AppendUint64(b, uint64(time)) //nolint:gosec // all bits
+}
+
+// appendFirst is begin or continues.
+func appendFirst(b []byte, k kind, bits int, log uint64, frames uint32) []byte {
+	b = append(b, byte(k), byte(bits)) //nolint:gosec // at most 20
+	b = le.AppendUint64(b, log)
+	return le.AppendUint32(b, frames)
+}
+
+// next reads the record at the beginning, and returns how many bytes it has; 0: it is malformed. It is in the loop of every fold, so it
+// makes no copies.
+func next(b []byte) (r record, size int) {
+	if len(b) == 0 {
+		return r, 0
+	}
+	r.kind = kind(b[0])
+	switch r.kind {
+	case kindSet:
+		if len(b) < 11 {
+			return r, 0
+		}
+		size = 11 + int(le.Uint16(b[1:]))
+		if len(b) < size {
+			return r, 0
+		}
+		r.version, r.key = int64(le.Uint64(b[3:])), b[11:size] //nolint:gosec // all bits
+	case kindDeleted:
+		if len(b) < 3 {
+			return r, 0
+		}
+		size = 3 + int(le.Uint16(b[1:]))
+		if len(b) < size {
+			return r, 0
+		}
+		r.key = b[3:size]
+	case kindBuilt:
+		if size = 13; len(b) < size {
+			return r, 0
+		}
+		r.segment, r.time = le.Uint32(b[1:]), int64(le.Uint64(b[5:])) //nolint:gosec // all bits
+	case kindBegin, kindContinues:
+		if size = 14; len(b) < size {
+			return r, 0
+		}
+		r.bits, r.log, r.frames = b[1], le.Uint64(b[2:]), le.Uint32(b[10:])
+	case kindClosed:
+		size = 1
+	}
+	return r, size
+}
+
+// wellFormed reports whether a payload is records from one end to the other.
+func wellFormed(payload []byte) bool {
+	for len(payload) > 0 {
+		r, size := next(payload)
+		if size == 0 || r.key != nil && !valid(r.key) {
+			return false
+		}
+		payload = payload[size:]
+	}
+	return true
+}
+
+// valid reports whether it can be the key of a document.
+func valid[T string | []byte](key T) bool {
+	if len(key) == 0 || len(key) > MaxKeyBytes {
+		return false
+	}
+	return utf8.ValidString(string(key)) // a conversion that copies nothing
+}
+
+// seal fills in the header of a frame.
+func seal(b []byte, number uint32) {
+	le.PutUint32(b, uint32(len(b)-header)) //nolint:gosec // at most maxPayload
+	le.PutUint32(b[4:], number)
+	le.PutUint32(b[8:], sum(b))
+}
+
+// sum is the checksum of a frame.
+func sum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:8], castagnoli), castagnoli, b[header:])
+}
+
+// frame returns the frame at the beginning, or nil if there is none that can be read.
+func frame(b []byte) []byte {
+	if len(b) < header {
+		return nil
+	}
+	n := le.Uint32(b)
+	if n == 0 || n > maxPayload || len(b) < header+int(n) {
+		return nil
+	}
+	b = b[: header+int(n) : header+int(n)]
+	if le.Uint32(b[8:]) != sum(b) || !wellFormed(b[header:]) {
+		return nil
+	}
+	return b
+}

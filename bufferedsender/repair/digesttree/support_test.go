@@ -1,0 +1,139 @@
+package digesttree
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/require"
+)
+
+// few is a tree with four segments, for an index that is empty.
+var few = Options{SegmentBits: 2, Empty: true}
+
+// openDisk opens a tree without a goroutine: step writes, and fold folds.
+func openDisk(t require.TestingT, d disk.Folder, opts Options) *Tree {
+	options, err := opts.withDefaults()
+	require.NoError(t, err)
+	tree, err := open(d, options)
+	require.NoError(t, err)
+	return tree
+}
+
+// openDir opens a tree that is closed at the end.
+func openDir(t testing.TB, dir string, opts Options) *Tree {
+	t.Helper()
+	tree, err := Open(dir, &opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tree.Close(context.Background())) })
+	return tree
+}
+
+// newTree is a new one of few segments in a folder of its own.
+func newTree(t testing.TB) *Tree { return openDir(t, t.TempDir(), few) }
+
+// start has a tree on a disk write by itself until the test ends.
+func start(t testing.TB, d *disktest.Disk, opts Options) *Tree {
+	tree := openDisk(t, d, opts)
+	go tree.run()
+	t.Cleanup(func() { _ = tree.Close(context.Background()) })
+	return tree
+}
+
+// end closes a tree without a goroutine.
+func end(t require.TestingT, tree *Tree) {
+	require.NoError(t, tree.flush())
+	require.NoError(t, tree.writer.journal.end())
+}
+
+// content is what a tree has: versions by key.
+func content(t require.TestingT, tree *Tree) map[string]int64 {
+	v, err := tree.view(nil)
+	require.NoError(t, err)
+	require.NoError(t, v.compute(context.Background()))
+	all := map[string]int64{}
+	for segment := range tree.shape.segments() {
+		rows, err := v.rows(segment)
+		require.NoError(t, err)
+		require.True(t, slices.IsSortedFunc(rows, func(a, b models.Row) int { return cmp.Compare(a.Key, b.Key) }))
+		var sum uint64
+		for _, r := range rows {
+			_, twice := all[r.Key]
+			require.False(t, twice)
+			require.Equal(t, segment, tree.shape.segment(hashOf(r.Key)))
+			all[r.Key] = r.Version
+			sum += digestOf(hashOf(r.Key), r.Version)
+		}
+		require.Equal(t, sum, v.digests[segment], "the digest is that of the keys")
+	}
+	require.NoError(t, v.release())
+	return all
+}
+
+// table is a source, or an index.
+type table map[string]models.Row
+
+func tableOf(all map[string]int64) table {
+	t := table{}
+	for key, version := range all {
+		t[key] = models.Row{Key: key, Version: version}
+	}
+	return t
+}
+
+func (t table) Scan(context.Context, string, string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		for _, key := range slices.Sorted(maps.Keys(t)) {
+			if row, ok := t[key]; ok && !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (t table) Lookup(_ context.Context, keys []string) (rows []models.Row, err error) {
+	for _, key := range keys {
+		if row, ok := t[key]; ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// versions are keys from k0 on, each with its number as the version.
+func versions(n int) map[string]int64 {
+	all := make(map[string]int64, n)
+	for i := range n {
+		all[fmt.Sprintf("k%d", i)] = int64(i)
+	}
+	return all
+}
+
+func tell(tree *Tree, all map[string]int64) {
+	for key, version := range all {
+		tree.Confirmed(key, version)
+	}
+}
+
+// atOnce compares without pauses.
+var atOnce = &CompareOptions{Pause: -1}
+
+func compared(t require.TestingT, tree *Tree, other Side) Differences {
+	found, err := tree.Compare(context.Background(), other, atOnce)
+	require.NoError(t, err)
+	return found
+}
+
+// rebuild builds all that is due.
+func rebuildAll(t require.TestingT, tree *Tree, rows table) Rebuilt {
+	done, err := tree.Rebuild(context.Background(), rows.Scan(context.Background(), "", ""), &RebuildOptions{Settle: -1})
+	require.NoError(t, err)
+	return done
+}
