@@ -1,0 +1,207 @@
+package digesttree
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"iter"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkConfirmed is what the sender waits for, with a tree that writes and folds beside it: a million keys in an order of their own, again
+// and again.
+func BenchmarkConfirmed(b *testing.B) {
+	b.ReportAllocs()
+	tree := openDir(b, b.TempDir(), Options{Empty: true})
+	keys := make([]string, 1_000_000)
+	for i := range keys {
+		keys[i] = keyOf(i * 7_919 % len(keys))
+	}
+	i := 0
+	for b.Loop() {
+		tree.Confirmed(keys[i%len(keys)], int64(i))
+		if i++; i%100_000 == 0 { // a sender is never so fast: what is dropped would cost nothing
+			b.StopTimer()
+			require.NoError(b, tree.Sync(context.Background()))
+			b.StartTimer()
+		}
+	}
+	require.Zero(b, tree.Stats().Dropped)
+}
+
+// keyOf is a key of 36 bytes, as a UUID.
+func keyOf(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i) }
+
+// source has keys of a size without keeping them.
+type generated struct {
+	n       int
+	changed int // this one has another version; -1: none
+}
+
+func (g generated) version(i int) int64 {
+	if i == g.changed {
+		return 2
+	}
+	return 1
+}
+
+func (g generated) Scan(context.Context, string, string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		key := []byte(keyOf(0))
+		for i := range g.n {
+			for at, n := 7, i; at >= 0; at, n = at-1, n>>4 {
+				key[at] = "0123456789abcdef"[n&15]
+			}
+			for at, n := 35, i; at >= 28; at, n = at-1, n>>4 {
+				key[at] = "0123456789abcdef"[n&15]
+			}
+			if !yield(models.Row{Key: string(key), Version: g.version(i)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (g generated) Lookup(_ context.Context, keys []string) (rows []models.Row, err error) {
+	for _, key := range keys {
+		var i int
+		if _, err := fmt.Sscanf(key[:8], "%x", &i); err != nil {
+			return nil, err
+		}
+		if i < g.n {
+			rows = append(rows, models.Row{Key: key, Version: g.version(i)})
+		}
+	}
+	return rows, nil
+}
+
+// full returns a tree with the keys of a source, all folded.
+func full(b *testing.B, dir string, g generated) *Tree {
+	d, err := disk.Open(dir)
+	require.NoError(b, err)
+	s := shape{DefaultSegmentBits}
+	bySegment := make([][]byte, s.segments())
+	for row, err := range g.Scan(context.Background(), "", "") {
+		require.NoError(b, err)
+		segment := s.segment(hashOf(row.Key))
+		bySegment[segment] = appendEntry(bySegment[segment], []byte(row.Key), row.Version)
+	}
+	h, err := d.Create(baseName(1))
+	require.NoError(b, err)
+	w := newBaseWriter(h, s)
+	for _, entries := range bySegment {
+		keys, digest := count(entries)
+		require.NoError(b, w.add(entries, keys, digest, time.Now().Unix()))
+	}
+	require.NoError(b, w.finish(1, s))
+	require.NoError(b, h.Close())
+	runtime.GC()
+	tree := openDir(b, dir, Options{})
+	require.Equal(b, int64(g.n), tree.Stats().Keys)
+	for tree.Stats().Folds == 0 { // it was not closed, so what it is made of is folded once
+		tree.mu.Lock()
+		turn := tree.writer.turn
+		tree.mu.Unlock()
+		if tree.Stats().Folds == 0 {
+			<-turn
+		}
+	}
+	return tree
+}
+
+var benchKeys = flag.Int("keys", 1_000_000, "how many keys BenchmarkCompare has; with 10000000 making the tree takes some ten seconds, and 3 GB")
+
+// BenchmarkCompare is a comparison without its pauses: with another tree, and with a source that is read, once if nothing differs and twice
+// if something does. "told" is a tree of which a tenth has changed since it was folded.
+func BenchmarkCompare(b *testing.B) {
+	ctx := context.Background()
+	g := generated{n: *benchKeys, changed: -1}
+	one := generated{n: g.n, changed: g.n / 2}
+	tree, other := full(b, b.TempDir(), g), full(b, b.TempDir(), one)
+	before := heap()
+	told := full(b, b.TempDir(), g)
+	for i := range g.n / 10 {
+		told.Confirmed(keyOf(i*10), 1)
+	}
+	require.NoError(b, told.Sync(ctx))
+	memory := heap() - before
+	require.Equal(b, int64(1), told.Stats().Folds)
+	for _, c := range []struct {
+		name  string
+		tree  *Tree
+		other Side
+		want  int
+	}{
+		{"a tree, equal", tree, tree, 0},
+		{"a tree, one differs", tree, other, 1},
+		{"a tree, one differs, told", told, other, 1},
+		{"a source, equal", tree, Scanned(g), 0},
+		{"a source, one differs", tree, Scanned(one), 1},
+		{"a source, one differs, told", told, Scanned(one), 1},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			before := cpuTime()
+			for b.Loop() {
+				found, err := c.tree.Compare(ctx, c.other, atOnce)
+				require.NoError(b, err)
+				require.Len(b, found.Keys, c.want)
+			}
+			b.ReportMetric(float64((cpuTime()-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+			if c.tree == told {
+				b.ReportMetric(memory/float64(g.n), "heap-B/key")
+			}
+		})
+	}
+}
+
+// heap is how many bytes are in use.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// BenchmarkRebuild builds a tree that knows nothing from as many rows as BenchmarkCompare has keys.
+func BenchmarkRebuild(b *testing.B) {
+	for b.Loop() {
+		tree, err := Open(b.TempDir(), nil)
+		require.NoError(b, err)
+		g := generated{n: *benchKeys, changed: -1}
+		done, err := tree.Rebuild(context.Background(), g.Scan(context.Background(), "", ""), &RebuildOptions{Settle: -1})
+		require.NoError(b, err)
+		require.Equal(b, int64(g.n), done.Added)
+		require.NoError(b, tree.Close(context.Background()))
+	}
+}
+
+// BenchmarkKept is all that a change costs of the processors, what the goroutine and the kernel do included: a tree is told versions of all of its
+// keys, in no order of their hashes, and folds as it does.
+func BenchmarkKept(b *testing.B) {
+	keys := make([]string, *benchKeys)
+	for i := range keys {
+		keys[i] = keyOf(i)
+	}
+	tree := full(b, b.TempDir(), generated{n: len(keys), changed: -1})
+	before := cpuTime()
+	for i := 0; b.Loop(); i++ {
+		for k := range keys {
+			tree.Confirmed(keys[k], int64(i))
+			if k%50_000 == 0 { // as fast as the disk takes it
+				require.NoError(b, tree.Sync(context.Background()))
+			}
+		}
+	}
+	require.NoError(b, tree.Sync(context.Background()))
+	require.Zero(b, tree.Stats().Dropped)
+	n := float64(b.N * len(keys))
+	b.ReportMetric(float64(cpuTime()-before)/n, "cpu-ns/change")
+	b.ReportMetric(float64(tree.Stats().Folds)/float64(b.N), "folds/op")
+}
