@@ -201,15 +201,26 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 			outcomes.Add(1)
 			actions[i].OnOutcome = p.outcome(t, &actions[i], outcomes.Done)
 		}
-		if add(actions...) == nil {
+		refused := add(actions...)
+		if refused == nil {
 			return nil
 		}
-		for _, a := range actions { // one of them is refused
-			if err := add(a); err != nil {
+		for i, a := range actions { // one of them is refused; or all, because of the sender
+			if rejects(refused) {
+				err = add(a)
+			} else {
+				err = refused
+			}
+			switch {
+			case err == nil:
+			case rejects(err):
 				t.count(Rejected, &t.Rejected, a.Key)
 				t.rejectedNow(a.Key)
 				p.Logger.LogAttrs(ctx, slogWarn, "repair: a document cannot be sent", keyAttr(a.Key), errAttr(err))
 				outcomes.Done()
+			default:
+				outcomes.Add(i - len(actions)) // nothing becomes of these
+				return err
 			}
 		}
 		return nil
@@ -228,6 +239,13 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// rejects reports whether an error of add is about the document: it will be refused the next time too. Others, that the sender is closed for example,
+// say nothing about it.
+func rejects(err error) bool {
+	var about interface{ Rejected() bool }
+	return errors.As(err, &about) && about.Rejected()
 }
 
 // truth returns the actions that make the index have what is true of some keys, which are held.

@@ -1,0 +1,48 @@
+package repair
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// refusing is a sender whose add fails, for a reason that is none of the documents.
+type refusing struct {
+	Sender
+	err error
+}
+
+func (r *refusing) HoldKeys(ctx context.Context, keys []string, act func(context.Context, func(...models.RawAction) error) error) error {
+	return r.Sender.HoldKeys(ctx, keys, func(ctx context.Context, add func(...models.RawAction) error) error {
+		return act(ctx, func(actions ...models.RawAction) error {
+			if r.err != nil {
+				return &bufferedsender.AddError{Err: r.err}
+			}
+			return add(actions...)
+		})
+	})
+}
+
+// A sender that is closed between taking keys and adding has not rejected the documents, which must not be left out ever after.
+func TestASenderThatTakesNothingHasNotRejectedTheDocument(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		w.behind(key(1), nil)
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		report, err := w.run(&refusing{w.sender(nil).Raw(), bufferedsender.ErrClosed}, &Options{Store: store})
+		require.ErrorIs(t, err, bufferedsender.ErrClosed)
+		assert.Zero(t, report.Rejected)
+		report, err = w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, report.Repaired)
+		w.agrees()
+	})
+}
