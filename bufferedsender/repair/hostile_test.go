@@ -1,7 +1,11 @@
 package repair
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -45,4 +49,18 @@ func TestASenderThatTakesNothingHasNotRejectedTheDocument(t *testing.T) {
 		assert.EqualValues(t, 1, report.Repaired)
 		w.agrees()
 	})
+}
+
+func TestAFileFromWindowsIsASource(t *testing.T) {
+	var b bytes.Buffer
+	for i := range 2500 {
+		fmt.Fprintf(&b, "{\"id\":\"%04d\",\"version\":7}\r\n", i+1)
+	}
+	b.Truncate(b.Len() - 2) // without the end of the last line
+	path := filepath.Join(t.TempDir(), "things.jsonl")
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+	j, err := OpenJSONL(path, &JSONLOptions{Key: "id", Version: "version"})
+	require.NoError(t, err)
+	defer j.Close()
+	checkSource(t, j)
 }

@@ -109,11 +109,14 @@ func (j *JSONL) lines(from int64) iter.Seq2[line, error] {
 		size := j.info.Size()
 		scanner := bufio.NewScanner(io.NewSectionReader(j.file, from, size-from))
 		scanner.Buffer(make([]byte, 0, 64<<10), maxLine)
-		offset := from
+		at, next := from, from
+		scanner.Split(func(data []byte, end bool) (advance int, text []byte, err error) {
+			advance, text, err = bufio.ScanLines(data, end)
+			at, next = next, next+int64(advance) // the end of a line may be "\r\n"
+			return advance, text, err
+		})
 		for scanner.Scan() {
 			text := scanner.Bytes()
-			at := offset
-			offset += int64(len(text)) + 1
 			if text = bytes.TrimSpace(text); len(text) == 0 {
 				continue
 			}
