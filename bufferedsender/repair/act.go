@@ -153,6 +153,7 @@ func (p *pass) repair(ctx context.Context, t *task, all []difference, deletes bo
 		})
 	}
 	group.Wait()
+	t.at = time.Now()
 	return t.failed()
 }
 
@@ -321,7 +322,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		if len(wrote) == 0 || p.Mark != nil {
 			return nil
 		}
-		if err := sleep(ctx, p.pause()); err != nil {
+		if err := sleep(ctx, time.Until(t.at.Add(p.pause()))); err != nil { // what waited for others has waited enough
 			return err
 		}
 		var again []difference

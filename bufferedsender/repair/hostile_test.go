@@ -51,6 +51,22 @@ func TestASenderThatTakesNothingHasNotRejectedTheDocument(t *testing.T) {
 	})
 }
 
+// Pages wait for their time together, not one after another.
+func TestManyDifferencesDoNotWaitForEachOther(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.lag = 100 * time.Millisecond
+		w.fill(30_000)
+		clear(w.index)
+		clear(w.shown)
+		began := time.Now()
+		report, err := w.repair(nil)
+		require.NoError(t, err)
+		assert.EqualValues(t, 30_000, report.Repaired)
+		assert.Less(t, time.Since(began), 40*time.Second, "60 pages of 500 differences")
+		w.agrees()
+	})
+}
+
 func TestAFileFromWindowsIsASource(t *testing.T) {
 	var b bytes.Buffer
 	for i := range 2500 {

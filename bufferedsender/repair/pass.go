@@ -75,7 +75,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 type task struct {
 	page
 	tally
-	at time.Time // when it was read
+	at time.Time // when it was read, and then when it was last repaired
 
 	mu       sync.Mutex // guards what follows
 	err      error

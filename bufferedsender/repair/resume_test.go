@@ -51,7 +51,7 @@ func TestAPassThatWasKilledGoesOnBehindTheLastPage(t *testing.T) {
 			}
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
-		assert.GreaterOrEqual(t, runs, 3)
+		assert.GreaterOrEqual(t, runs, 2)
 		w.agrees()
 	})
 }
