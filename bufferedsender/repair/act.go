@@ -265,7 +265,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		row := rows[d.key]
 		there := row != nil && !row.Hidden
 		switch {
-		case there && d.kind != Missing && row.Version < d.index.Version && !p.TrustSource:
+		case d.kind != Missing && !p.TrustSource && compareRows(row, &d.index) == Ahead:
 			t.count(Ahead, &t.Ahead, d.key)
 		case there:
 			read = append(read, d.key)

@@ -38,12 +38,14 @@ func compareRows(source, index *models.Row) Kind {
 	switch {
 	case !there && index == nil:
 		return ""
-	case !there:
+	case source == nil, !there && source.Version == 0:
 		return Surplus
 	case index == nil:
 		return Missing
 	case source.Version < index.Version:
 		return Ahead
+	case !there:
+		return Surplus
 	case source.Version > index.Version, source.Digest != index.Digest:
 		return Different
 	}

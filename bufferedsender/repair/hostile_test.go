@@ -67,6 +67,53 @@ func TestManyDifferencesDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
+// The source lags, and says that what was published since is a draft.
+func TestAHiddenRowThatIsOlderThanItsDocumentDeletesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		w.set(key(1), &hotel{ID: key(1), Version: 3, Draft: true})
+		w.behind(key(1), &hotel{ID: key(1), Version: 4})
+		time.Sleep(time.Minute)
+		report, err := w.repair(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1, 0, 0}, []int64{report.Ahead, report.Surplus, report.Deleted})
+		assert.Contains(t, w.index, key(1))
+		report, err = w.repair(&Options{TrustSource: true})
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, report.Deleted)
+		assert.NotContains(t, w.index, key(1))
+	})
+}
+
+// Another process writes the row while its delete is on the way, and this one is killed before it looks again: the next run has the key in its state.
+func TestABirthUnderADeleteOfAProcessThatWasKilledIsRepaired(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		w.behind("orphan", &hotel{ID: "orphan", Version: 1})
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		to := &stops{Sender: w.sender(nil).Raw()}
+		to.beforeAdd = func() {
+			w.set("orphan", &hotel{ID: "orphan", Version: 2})
+			w.behind("orphan", &hotel{ID: "orphan", Version: 2})
+		}
+		to.afterHold = func() {
+			time.Sleep(time.Second) // it was sent
+			cancel()
+		}
+		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet})
+		require.ErrorIs(t, err, context.Canceled)
+		w.falsely = nil
+		time.Sleep(time.Minute)
+		_, err = w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		w.agrees()
+	})
+}
+
 func TestAFileFromWindowsIsASource(t *testing.T) {
 	var b bytes.Buffer
 	for i := range 2500 {

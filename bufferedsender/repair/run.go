@@ -189,7 +189,7 @@ func (p *pass) guard(surplus, rows int64) error {
 	return &DeletesError{Surplus: surplus, Most: most, IndexRows: rows}
 }
 
-// remove deletes those of the keys that are still surplus.
+// remove deletes those of the keys that are still surplus, and writes those that are not and differ.
 func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 	for part := range slices.Chunk(keys, pageFound) {
 		found := make([]difference, len(part))
@@ -199,8 +199,13 @@ func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 		}
 		found = found[:0]
 		for _, key := range part {
-			if kind := compareRows(source[key], index[key]); kind == Surplus {
-				found = append(found, difference{key, kind, orZero(source[key]), orZero(index[key])})
+			d := difference{key, compareRows(source[key], index[key]), orZero(source[key]), orZero(index[key])}
+			if d.kind == Ahead && d.source.Hidden && p.TrustSource {
+				d.kind = Surplus
+			}
+			// The others were born meanwhile, perhaps under a delete of a process that did not live to see it.
+			if d.kind != "" && d.kind != Ahead {
+				found = append(found, d)
 			}
 		}
 		t := newTask(page{})
