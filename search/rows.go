@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +18,8 @@ import (
 // RowsOptions are the options of NewRows.
 type RowsOptions struct {
 	// Version is the name of a field with a number that rises with each change of the document: Edm.Int64 or Edm.Int32, or the time
-	// of the change, Edm.DateTimeOffset, which counts in nanoseconds since 1970, for the years 1678 to 2261; times before and after
-	// count as the first and the last of these. It is a field at the top level, like those of Digest and DigestOf. Defaults to none.
+	// of the change, Edm.DateTimeOffset, which counts in milliseconds since 1970: the service keeps no more. It is a field at the top level, like
+	// those of Digest and DigestOf. Defaults to none.
 	Version string
 	// Digest is the name of a field of type Edm.String that differs when the document does. Defaults to none.
 	Digest string
@@ -237,22 +236,8 @@ func versionOf(field json.RawMessage) (int64, error) {
 	var text string
 	if json.Unmarshal(field, &text) == nil {
 		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			return nanoseconds(t), nil
+			return t.UnixMilli(), nil
 		}
 	}
 	return 0, errors.New("it is to be a version, and is neither a whole number nor a time")
-}
-
-// The first and the last time that nanoseconds since 1970 can say.
-var firstTime, lastTime = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
-
-// nanoseconds of a time, also of one that has too many. The zero time of Go, which many documents have, is one.
-func nanoseconds(t time.Time) int64 {
-	switch {
-	case t.Before(firstTime):
-		return math.MinInt64
-	case t.After(lastTime):
-		return math.MaxInt64
-	}
-	return t.UnixNano()
 }

@@ -127,3 +127,32 @@ func TestAFileFromWindowsIsASource(t *testing.T) {
 	defer j.Close()
 	checkSource(t, j)
 }
+
+// The service keeps milliseconds: what databases have beside them is no difference, or it would be repaired for ever.
+func TestTimesAreVersionsAsTheServiceKeepsThem(t *testing.T) {
+	exact := time.Date(2026, 11, 26, 1, 2, 3, 755_205_300, time.UTC)
+	kept := time.Date(2026, 11, 26, 1, 2, 3, 755_000_000, time.UTC)
+	want, err := versionOf(kept)
+	require.NoError(t, err)
+	for _, value := range []any{exact, exact.Format(time.RFC3339Nano), []byte(exact.In(time.FixedZone("", 3600)).Format(time.RFC3339Nano))} {
+		got, err := versionOf(value)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%v", value)
+	}
+	a, err := models.DigestOf([]byte(`{"t":"` + exact.Format(time.RFC3339Nano) + `"}`))
+	require.NoError(t, err)
+	b, err := models.DigestOf([]byte(`{"t":"` + kept.Format(time.RFC3339Nano) + `"}`))
+	require.NoError(t, err)
+	assert.Equal(t, a, b)
+}
+
+// MySQL's driver returns BIGINT UNSIGNED as uint64.
+func TestVersionsThatDriversReturn(t *testing.T) {
+	for _, value := range []any{uint64(7), int32(7), int64(7), "7", []byte("7")} {
+		got, err := versionOf(value)
+		require.NoError(t, err)
+		assert.EqualValues(t, 7, got, "%T", value)
+	}
+	_, err := versionOf(uint64(1) << 63)
+	require.Error(t, err)
+}

@@ -116,7 +116,7 @@ func TestATableIsASource(t *testing.T) {
 	s = &SQLSource{DB: db, Table: "(SELECT * FROM things WHERE id < '0010') AS few", Key: "id", Version: "changed", Load: s.Load}
 	few := rowsOf(t, s.Scan(t.Context(), "", ""))
 	require.Len(t, few, 9)
-	assert.Equal(t, time.Date(2026, 11, 26, 1, 2, 3, 500, time.UTC).UnixNano(), few[0].Version)
+	assert.Equal(t, time.Date(2026, 11, 26, 1, 2, 3, 500, time.UTC).UnixMilli(), few[0].Version)
 
 	s = &SQLSource{DB: db, Table: "things", Key: "id", Digest: "hash", Hidden: "id = '0002'", Load: s.Load}
 	few = rowsOf(t, s.Scan(t.Context(), "", "0002"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ type SQLSource struct {
 	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. Needs an index, or each page
 	// sorts the table.
 	Key string
-	// Version is the column with the version, an integer or a time, which counts in nanoseconds since 1970, see search.RowsOptions. Digest is a text
+	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Digest is a text
 	// that differs when the document does. Both default to none.
 	Version, Digest string
 	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL". Defaults to none.
@@ -190,8 +191,14 @@ func versionOf(value any) (int64, error) {
 		return 0, nil
 	case int64:
 		return v, nil
+	case int32:
+		return int64(v), nil
+	case uint64: // MySQL's
+		if v <= math.MaxInt64 {
+			return int64(v), nil
+		}
 	case time.Time:
-		return v.UnixNano(), nil
+		return v.UnixMilli(), nil
 	case []byte:
 		return versionOf(string(v))
 	case string:
@@ -199,7 +206,7 @@ func versionOf(value any) (int64, error) {
 			return n, nil
 		}
 		if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
-			return t.UnixNano(), nil
+			return t.UnixMilli(), nil
 		}
 	}
 	return 0, fmt.Errorf("%v (%T) is to be a version, and is neither a whole number nor a time", value, value)
