@@ -351,6 +351,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		if try == verifyTimes {
 			for _, d := range again {
 				t.count(Unsettled, &t.Unsettled, d.key)
+				t.unsettled = append(t.unsettled, d.key)
 			}
 			return nil
 		}

@@ -29,12 +29,37 @@ func RepairKeys(ctx context.Context, source Source, index Index, to Sender, opts
 
 // keys repairs those of the keys that differ.
 func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
+	surplus, _, err := p.differing(ctx, keys, total)
+	if err != nil {
+		return err
+	}
+	if len(surplus) == 0 || p.DryRun || p.KeepSurplus {
+		return nil
+	}
+	some := false
+	for _, err := range p.source.Scan(ctx, "", "") {
+		if err != nil {
+			return fmt.Errorf("scan the source: %w", err)
+		}
+		some = true
+		break
+	}
+	if !some {
+		return fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, len(surplus))
+	}
+	if err := p.guard(int64(len(surplus)), mostDeletes*shareOf); err != nil {
+		return err
+	}
+	return p.remove(ctx, surplus, total)
+}
+
+// differing repairs those of the keys that differ, but for those that are surplus, which it returns. unsettled are those that differ still.
+func (p *pass) differing(ctx context.Context, keys []string, total *Report) (surplus, unsettled []string, err error) {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-	var surplus []string
 	for part := range slices.Chunk(keys, pageFound) {
 		source, index, err := p.look(ctx, part)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		t := newTask(page{})
 		var found []difference
@@ -59,41 +84,31 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 		p.meters.add(&done)
 		total.plus(&done)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		surplus = append(surplus, t.surplus...)
+		unsettled = append(unsettled, t.unsettled...)
 	}
-	if len(surplus) == 0 || p.DryRun || p.KeepSurplus {
-		return nil
-	}
-	some := false
-	for _, err := range p.source.Scan(ctx, "", "") {
-		if err != nil {
-			return fmt.Errorf("scan the source: %w", err)
-		}
-		some = true
-		break
-	}
-	if !some {
-		return fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, len(surplus))
-	}
-	if err := p.guard(int64(len(surplus)), mostDeletes*shareOf); err != nil {
-		return err
-	}
-	return p.remove(ctx, surplus, total)
+	return surplus, unsettled, nil
 }
 
-// hinted repairs the keys of the hints. The function that it returns is to be told whether everything was compared.
+// hinted repairs the keys of the hints but for those that are surplus, which are deleted with the others when the guard has seen how many there are. The
+// function that it returns is to be told whether everything was compared and deleted.
 func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bool), err error) {
-	var whole []hints.Batch
+	var whole, surplus, unsettled []hints.Batch
 	everything = func(ok bool) {
-		for _, b := range whole {
-			if ok {
-				p.Hints.Done(b)
-			} else {
-				p.Hints.Back(b)
+		settle := func(all []hints.Batch, done bool) {
+			for _, b := range all {
+				if done {
+					p.Hints.Done(b)
+				} else {
+					p.Hints.Back(b)
+				}
 			}
 		}
+		settle(whole, ok && !p.resumed) // what was compared before may be what the hint is about
+		settle(surplus, ok)
+		settle(unsettled, false)
 	}
 	if p.Hints == nil || p.DryRun {
 		return everything, nil
@@ -112,13 +127,37 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 			left--
 		default:
 			left -= len(b.Keys)
-			if err := p.keys(ctx, b.Keys, total); err != nil {
+			var counted Report
+			gone, differ, err := p.differing(ctx, b.Keys, &counted)
+			counted.Missing, counted.Surplus, counted.Different, counted.Ahead = 0, 0, 0, 0
+			for _, kind := range []Kind{Missing, Surplus, Different, Ahead} {
+				delete(counted.Keys, kind)
+			}
+			total.plus(&counted)
+			if err != nil {
 				p.Hints.Back(b)
 				everything(false)
 				return func(bool) {}, fmt.Errorf("keys of the hints: %w", err)
 			}
-			p.Hints.Done(b)
+			p.gone = append(p.gone, gone...)
+			surplus, unsettled = append(surplus, only(b, gone)), append(unsettled, only(b, differ))
+			p.Hints.Done(without(b, append(gone, differ...)))
 		}
 	}
 	return everything, nil
+}
+
+// only returns a batch with some of its keys, and without one with the others.
+func only(b hints.Batch, keys []string) hints.Batch {
+	b.Keys = slices.Clone(keys)
+	return b
+}
+
+func without(b hints.Batch, keys []string) hints.Batch {
+	drop := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		drop[key] = true
+	}
+	b.Keys = slices.DeleteFunc(slices.Clone(b.Keys), func(key string) bool { return drop[key] })
+	return b
 }

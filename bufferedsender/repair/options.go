@@ -50,7 +50,7 @@ type Options struct {
 	// Name tells comparisons apart that share a Store. Defaults to "repair".
 	Name string
 
-	// Hints are keys that are known to differ, of the index HintsOf there: they are repaired first, and Done. When it says that everything
+	// Hints are keys that are known to differ, of the index HintsOf there: they are repaired first, and Done when they are as they should be. Those that are surplus are deleted at the end, with the others. When it says that everything
 	// is to be compared, that is done when a pass has ended without an error.
 	Hints   *hints.Set
 	HintsOf string

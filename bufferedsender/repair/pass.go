@@ -34,6 +34,9 @@ type pass struct {
 	takes  chan struct{} // a place for each time that keys are taken at once
 	own    atomic.Int64  // keys that are taken
 
+	gone    []string // keys of the hints that are surplus
+	resumed bool     // a range goes on where another pass has ended
+
 	mu       sync.Mutex // guards rejected
 	rejected map[string]mark
 }
@@ -77,11 +80,13 @@ type task struct {
 	tally
 	at time.Time // when it was read, and then when it was last repaired
 
-	mu       sync.Mutex // guards what follows
-	err      error
-	written  []difference // to be verified
-	surplus  []string     // to be deleted, if the guard agrees
-	rejected map[string]mark
+	mu      sync.Mutex // guards what follows
+	err     error
+	written []difference // to be verified
+	surplus []string     // to be deleted, if the guard agrees
+	// unsettled are keys that differ after all.
+	unsettled []string
+	rejected  map[string]mark
 }
 
 func newTask(p page) *task { return &task{page: p, at: time.Now(), rejected: make(map[string]mark)} }

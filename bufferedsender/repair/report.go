@@ -57,7 +57,7 @@ type Report struct {
 	Rejected  int64 `json:"rejected"`
 	Failed    int64 `json:"failed"`
 	Unsettled int64 `json:"unsettled"`
-	// Hinted are keys of Options.Hints, which are counted nowhere else but in Repaired, Deleted, Marked, Rejected and Failed.
+	// Hinted are keys of Options.Hints, which are counted nowhere else but in Repaired, Deleted, Marked, Rejected, Failed and Unsettled.
 	Hinted int64 `json:"hinted"`
 
 	// Elsewhere are the ranges that other processes had.

@@ -129,7 +129,10 @@ func (p *pass) sections(ctx context.Context, total *Report, since time.Time) (al
 		}
 		if s.state.Through == "" {
 			s.state.Through = s.after
+		} else {
+			p.resumed = true
 		}
+		p.resumed = p.resumed || s.state.Done
 		p.learn(s.state.Rejected)
 		all = append(all, s)
 	}
@@ -168,13 +171,21 @@ func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) 
 	for _, s := range sections {
 		keys = append(keys, s.state.Surplus...)
 	}
-	if len(keys) == 0 || p.DryRun || p.KeepSurplus {
+	known := slices.Sorted(slices.Values(keys))
+	more := int64(0) // of the hints
+	for _, key := range p.gone {
+		if _, found := slices.BinarySearch(known, key); !found {
+			keys = append(keys, key)
+			more++
+		}
+	}
+	if len(keys) == 0 || len(sections) == 0 || p.DryRun || p.KeepSurplus {
 		return nil
 	}
 	if total.SourceRows == 0 {
 		return fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
 	}
-	if err := p.guard(total.Surplus, total.IndexRows); err != nil {
+	if err := p.guard(total.Surplus+more, total.IndexRows); err != nil {
 		return err
 	}
 	return p.remove(ctx, keys, total)
