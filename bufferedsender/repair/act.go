@@ -167,8 +167,14 @@ func (p *pass) ready(ctx context.Context, n int) error {
 		switch {
 		case info.Closed:
 			return errors.New("the sender is closed")
-		case info.Held == nil || p.Mark != nil:
-			return sleep(ctx, time.Duration(n)*waitFor(p.Throttle, info.Pending-int(p.own.Load())))
+		case n == 0:
+			return ctx.Err()
+		case info.Held == nil || p.Mark != nil: // for one key, because it may have less to do then
+			if err := sleep(ctx, waitFor(p.Throttle, info.Pending-int(p.own.Load()))); err != nil {
+				return err
+			}
+			n--
+			continue
 		}
 		if err := sleep(ctx, time.Second); err != nil {
 			return fmt.Errorf("%w while the sender sent nothing: %w", err, info.Held)
@@ -299,6 +305,7 @@ func (p *pass) outcome(t *task, a *models.RawAction, done func()) func(models.Ou
 	return func(o models.Outcome) {
 		defer done()
 		switch {
+		case o.Completed() && !t.first(o.Key, deletes):
 		case o.Completed() && deletes:
 			t.count("", &t.Deleted, "")
 		case o.Completed():

@@ -3,7 +3,9 @@ package repair
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -188,6 +190,38 @@ func TestAHiddenRowThatIsOlderThanItsDocumentDeletesNothing(t *testing.T) {
 	})
 }
 
+func TestWatchLogsWhatGoesWrong(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		w.failScan = func(string, int) error { return errors.New("connection reset") }
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+		defer cancel()
+		var log bytes.Buffer
+		err := Watch(ctx, time.Hour, half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), &Options{
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Contains(t, log.String(), "connection reset")
+		assert.Contains(t, log.String(), "WARN")
+	})
+}
+
+// A document that was written again counts once.
+func TestADocumentThatIsRepairedTwiceCountsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.lag = 5 * time.Second // longer than the pause
+		w.fill(100)
+		w.behind(key(1), nil)
+		w.behind("orphan", &hotel{ID: "orphan", Version: 1})
+		time.Sleep(time.Minute)
+		report, err := w.repair(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1, 1}, []int64{report.Repaired, report.Deleted})
+		assert.Greater(t, w.written[key(1)], 1)
+		w.agrees()
+	})
+}
+
 // Another process writes the row while its delete is on the way, and this one is killed before it looks again: the next run has the key in its state.
 func TestABirthUnderADeleteOfAProcessThatWasKilledIsRepaired(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -214,6 +248,58 @@ func TestABirthUnderADeleteOfAProcessThatWasKilledIsRepaired(t *testing.T) {
 		_, err = w.repair(&Options{Store: store})
 		require.NoError(t, err)
 		w.agrees()
+	})
+}
+
+// Without versions and digests nobody can see that a row has changed, so what was rejected is tried again.
+func TestARowThatNothingTellsApartIsNotRejectedForEver(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		for k := range w.table {
+			h := hotel{ID: k}
+			w.table[k], w.index[k], w.shown[k] = h, h, h
+		}
+		w.behind(key(1), nil)
+		w.refuses[key(1)] = true
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		report, err := w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, report.Rejected)
+		delete(w.refuses, key(1)) // somebody has corrected the row
+		report, err = w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, report.Repaired)
+		w.agrees()
+	})
+}
+
+// calm is a sender that was busy at first.
+type calm struct {
+	Sender
+	until time.Time
+}
+
+func (c *calm) Info() models.SenderInfo {
+	info := c.Sender.Info()
+	if time.Now().Before(c.until) {
+		info.Pending += 50_000
+	}
+	return info
+}
+
+func TestARepairDoesNotWaitForWhatASenderHadToDo(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		for i := range 100 {
+			w.behind(key(i), nil)
+		}
+		time.Sleep(time.Minute)
+		began := time.Now()
+		_, err := w.run(&calm{w.sender(nil).Raw(), began.Add(10 * time.Second)}, nil)
+		require.NoError(t, err)
+		assert.Less(t, time.Since(began), 30*time.Second)
 	})
 }
 

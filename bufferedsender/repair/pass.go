@@ -46,7 +46,7 @@ func (p *pass) knowsRejected(r models.Row) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m, ok := p.rejected[r.Key]
-	return ok && m == markOf(r)
+	return ok && m == markOf(r) && m != mark{} // without version and digest nobody knows whether it is the same
 }
 
 // learn notes what was rejected.
@@ -86,6 +86,7 @@ type task struct {
 	surplus []string     // to be deleted, if the guard agrees
 	// unsettled are keys that differ after all.
 	unsettled []string
+	counted   map[doing]bool // what is in Repaired and Deleted
 	rejected  map[string]mark
 }
 
@@ -134,6 +135,26 @@ func (t *task) rejectedNow(key string) {
 			t.rejected[key] = markOf(d.source)
 		}
 	}
+}
+
+// first reports whether it is asked about a key for the first time: a document that is repaired twice counts once.
+func (t *task) first(key string, deletes bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	done := doing{key, deletes}
+	if t.counted[done] {
+		return false
+	}
+	if t.counted == nil {
+		t.counted = make(map[doing]bool)
+	}
+	t.counted[done] = true
+	return true
+}
+
+type doing struct {
+	key     string
+	deletes bool
 }
 
 func (t *task) isRejected(key string) bool {

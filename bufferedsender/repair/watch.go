@@ -9,13 +9,14 @@ import (
 
 // Watch makes a pass every so often, until ctx ends, which is its error: at first after a part of that time, which is drawn so that processes do not begin
 // together, then a tenth earlier or later. What a process has compared others that share the Store do not compare again within half of
-// the time. each, if it is not nil, gets the report and the error of each pass; a pass with an error is followed by the next in its time. AllowDeletes counts for
+// the time. each gets the report and the error of each pass; if it is nil, Logger gets the error. A pass with an error is followed by the next in its time. AllowDeletes counts for
 // the first pass alone.
 func Watch(ctx context.Context, every time.Duration, source Source, index Index, to Sender, opts *Options, each func(Report, error)) error {
 	if every <= 0 {
 		return errors.New("repair: Watch: the time between two passes is to be positive")
 	}
-	if _, err := newPass(source, index, to, opts); err != nil {
+	checked, err := newPass(source, index, to, opts)
+	if err != nil {
 		return err
 	}
 	var o Options
@@ -32,8 +33,11 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 			return ctx.Err()
 		}
 		o.AllowDeletes = 0
-		if each != nil {
+		switch {
+		case each != nil:
 			each(report, err)
+		case err != nil:
+			checked.Logger.LogAttrs(ctx, slogWarn, "repair: a pass has ended with an error", errAttr(err))
 		}
 		wait = every - every/10 + rand.N(every/5+1)
 	}
