@@ -200,7 +200,12 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 	var outcomes sync.WaitGroup
 	ctx = pool.WithClass(ctx, pool.BestEffort)
 	err := p.to.HoldKeys(ctx, keys, func(ctx context.Context, add func(...models.RawAction) error) error {
-		actions, err := p.truth(ctx, t, part, deletes)
+		reading, cancel := context.WithTimeout(ctx, heldAtMost)
+		actions, err := p.truth(reading, t, part, deletes)
+		cancel()
+		if err != nil && reading.Err() == context.DeadlineExceeded && ctx.Err() == nil { //nolint:errorlint // just that
+			err = fmt.Errorf("while others waited for %d keys, for %v: %w", len(keys), heldAtMost, err)
+		}
 		if err != nil || len(actions) == 0 {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -300,6 +301,81 @@ func TestARepairDoesNotWaitForWhatASenderHadToDo(t *testing.T) {
 		_, err := w.run(&calm{w.sender(nil).Raw(), began.Add(10 * time.Second)}, nil)
 		require.NoError(t, err)
 		assert.Less(t, time.Since(began), 30*time.Second)
+	})
+}
+
+// panics is a source that panics where it is told to.
+type panics struct {
+	half
+	in string
+}
+
+func (p panics) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		if p.in == "Scan" {
+			panic("of the source")
+		}
+		p.half.Scan(ctx, after, through)(yield)
+	}
+}
+
+func (p panics) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	if p.in == "Lookup" {
+		panic("of the source")
+	}
+	return p.half.Lookup(ctx, keys)
+}
+
+func (p panics) Read(ctx context.Context, keys []string) ([]models.RawAction, error) {
+	if p.in == "Read" {
+		panic("of the source")
+	}
+	return p.half.Read(ctx, keys)
+}
+
+// A process has more to do than this.
+func TestASourceThatPanicsEndsThePassAndNotTheProcess(t *testing.T) {
+	for _, in := range []string{"Scan", "Lookup", "Read"} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.fill(100)
+			w.behind(key(1), nil)
+			time.Sleep(time.Minute)
+			s := w.sender(nil)
+			_, err := Run(t.Context(), panics{half{w, "source"}, in}, half{w, "index"}, s.Raw(), &Options{Logger: quiet})
+			require.ErrorContains(t, err, "panicked: of the source", in)
+			require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: key(1)}), "no key is held")
+			require.NoError(t, s.Flush(t.Context(), nil))
+		})
+	}
+}
+
+// stuck is a source that does not answer when it is asked for documents.
+type stuck struct{ half }
+
+func (s stuck) Read(ctx context.Context, _ []string) ([]models.RawAction, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Writers wait for the keys that a repair has taken, so it must not have them for ever.
+func TestASourceThatDoesNotAnswerDoesNotKeepItsKeys(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		w.behind(key(1), nil)
+		time.Sleep(time.Minute)
+		s := w.sender(nil)
+		go func() {
+			time.Sleep(10 * time.Second)
+			_ = s.UploadDocuments(t.Context(), hotel{ID: key(1), Version: 1})
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		_, err := Run(ctx, stuck{half{w, "source"}}, half{w, "index"}, s.Raw(), &Options{Logger: quiet})
+		require.Error(t, err)
+		assert.Less(t, time.Since(began), 5*time.Minute)
+		time.Sleep(time.Minute)
+		assert.Contains(t, w.index, key(1), "the write that waited for the key")
 	})
 }
 

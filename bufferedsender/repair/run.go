@@ -92,7 +92,7 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 		return nil, err
 	}
 	return &pass{
-		meters: m, Options: o, source: source, index: index, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]mark),
+		meters: m, Options: o, source: guardedSource{guardedIndex{source, "source"}, source}, index: guardedIndex{index, "index"}, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]mark),
 	}, nil
 }
 
