@@ -329,6 +329,7 @@ func (p *pass) outcome(t *task, a *models.RawAction, done func()) func(models.Ou
 
 // verify looks at what was written until both sides agree, and repairs it again while they do not.
 func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
+	first := 0
 	for try := 1; ; try++ {
 		wrote := t.takeWritten()
 		if len(wrote) == 0 || p.Mark != nil {
@@ -359,6 +360,12 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 				}
 				again = append(again, difference{d.key, kind, orZero(s), orZero(x)})
 			}
+		}
+		if try == 1 {
+			first = len(wrote)
+		}
+		if try == verifyTimes && len(again) == first && first >= keysAtOnce {
+			return fmt.Errorf("%w: %d documents were written %d times", ErrNothingSettles, first, verifyTimes)
 		}
 		if try == verifyTimes {
 			for _, d := range again {

@@ -8,6 +8,11 @@ import (
 // ErrNoRows says that the source had no row, so nothing of the index was deleted.
 var ErrNoRows = errors.New("the source has no row")
 
+// ErrNothingSettles says that none of many documents that were written is in the index as the source says. The pass has ended, because each would write them
+// all again.
+var ErrNothingSettles = errors.New("nothing that was written is found as the source says: both sides must have versions, digests and a filter alike, and Pause be longer " +
+	"than the index takes to show a write")
+
 // OrderError says that a side does not come in the order of the bytes of its keys, or has a key twice. The pass has ended, and nothing
 // was deleted.
 type OrderError struct {

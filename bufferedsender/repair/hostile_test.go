@@ -421,3 +421,33 @@ func TestVersionsThatDriversReturn(t *testing.T) {
 	_, err := versionOf(uint64(1) << 63)
 	require.Error(t, err)
 }
+
+// plainIndex is an index whose rows have no versions.
+type plainIndex struct{ half }
+
+func (p plainIndex) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		p.half.Scan(ctx, after, through)(func(row models.Row, err error) bool {
+			row.Version = 0
+			return yield(row, err)
+		})
+	}
+}
+
+func (p plainIndex) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	rows, err := p.half.Lookup(ctx, keys)
+	for i := range rows {
+		rows[i].Version = 0
+	}
+	return rows, err
+}
+
+// The source has versions and the index none: every document differs, whatever is written.
+func TestSidesThatCannotAgreeAreNotWrittenAgainAndAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(3000)
+		_, err := Run(t.Context(), half{w, "source"}, plainIndex{half{w, "index"}}, w.sender(nil).Raw(), &Options{Logger: quiet})
+		require.ErrorIs(t, err, ErrNothingSettles)
+		w.agrees()
+	})
+}
