@@ -300,6 +300,9 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		if !slices.Contains(read, a.Key) {
 			return nil, fmt.Errorf("the source was asked for %d keys, and Read has returned one more, %q", len(read), a.Key)
 		}
+		if a.Type == models.ActionTypeDelete {
+			return nil, fmt.Errorf("the Read of the source has returned a delete, of %q: leave out what does not exist, or set Hidden in its row; then the guard counts it", a.Key)
+		}
 	}
 	return append(actions, documents...), nil
 }

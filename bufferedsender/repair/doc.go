@@ -22,7 +22,7 @@
 //   - Nothing is deleted when the source has no row, or could not be read to its end, nor more than the smaller of 5 % of the documents and 10 000, unless
 //     [Options].AllowDeletes says exactly how many.
 //   - A document whose version in the index is larger than in the source is left alone and reported, unless [Options].TrustSource is set.
-//   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed.
+//   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed, or after a day.
 //   - With [Options].Store a pass goes on after a crash.
 //
 // # What a source must be like

@@ -20,7 +20,7 @@ func RepairKeys(ctx context.Context, source Source, index Index, to Sender, opts
 	}
 	total := Report{Began: began, DryRun: p.DryRun}
 	err = p.keys(ctx, keys, &total)
-	total.Took = time.Since(began)
+	total.Took, total.Complete = time.Since(began), err == nil
 	if err != nil {
 		err = fmt.Errorf("repair: %w", err)
 	}

@@ -451,3 +451,74 @@ func TestSidesThatCannotAgreeAreNotWrittenAgainAndAgain(t *testing.T) {
 		w.agrees()
 	})
 }
+
+func TestWhatWasRejectedIsTriedAgainAfterADay(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		w.behind(key(1), nil)
+		w.refuses[key(1)] = true
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		for _, want := range []int{1, 1, 1} {
+			report, err := w.repair(&Options{Store: store})
+			require.NoError(t, err)
+			assert.EqualValues(t, 1, report.Rejected)
+			assert.Equal(t, want, w.written[key(1)])
+			dry, err := w.repair(&Options{Store: store, DryRun: true})
+			require.NoError(t, err)
+			assert.True(t, dry.Agrees(), "a dry run knows it too")
+		}
+		delete(w.refuses, key(1)) // somebody has changed the index
+		time.Sleep(rejectedFor)
+		_, err = w.repair(&Options{Store: store})
+		require.NoError(t, err)
+		w.agrees()
+	})
+}
+
+func TestAPassOfLongAgoBeginsAnew(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		for i := range 50 {
+			w.behind(fmt.Sprint("x", i), &hotel{ID: fmt.Sprint("x", i)})
+		}
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		to := &stops{Sender: w.sender(nil).Raw(), afterAdd: cancel}
+		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet, AllowDeletes: 50})
+		require.ErrorIs(t, err, context.Canceled)
+		time.Sleep(oldest + time.Minute)
+		scans := len(w.scanned[1])
+		report, err := w.repair(&Options{Store: store, KeepSurplus: true})
+		require.NoError(t, err)
+		assert.Len(t, w.scanned[1], scans+1)
+		assert.Zero(t, report.Deleted)
+	})
+}
+
+func TestAReportThatCameWithAnErrorDoesNotAgree(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		w.failScan = func(string, int) error { return errors.New("broken") }
+		report, err := w.repair(nil)
+		require.Error(t, err)
+		assert.False(t, report.Agrees())
+	})
+}
+
+// The guard would not count it.
+func TestADeleteOfTheSourceIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		w.set(key(1), &hotel{ID: key(1), Version: 2})
+		source := Functions{ScanRows: half{w, "source"}.Scan, LookupKeys: half{w, "source"}.Lookup, ReadKeys: func(context.Context, []string) ([]models.RawAction, error) {
+			return []models.RawAction{{Key: key(1), Type: models.ActionTypeDelete}}, nil
+		}}
+		_, err := Run(t.Context(), source, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet})
+		require.ErrorContains(t, err, "leave out what does not exist")
+		assert.Empty(t, w.deleted)
+	})
+}

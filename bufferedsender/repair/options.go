@@ -47,7 +47,7 @@ type Options struct {
 	// Store keeps how far the ranges are, so that a pass that was killed goes on, and what the service has rejected, and says which process has a range. Defaults to
 	// none: a pass begins anew, and tries again what was rejected.
 	Store Store
-	// Name tells comparisons apart that share a Store. Defaults to "repair".
+	// Name tells comparisons apart that share a Store; that of the index, if it has a String, is added. Defaults to "repair".
 	Name string
 
 	// Hints are keys that are known to differ, of the index HintsOf there: they are repaired first, and Done when they are as they should be. Those that are surplus are deleted at the end, with the others. When it says that everything

@@ -27,6 +27,7 @@ func errAttr(err error) slog.Attr  { return slog.Any("error", err) }
 // pass is what all ranges of a run share.
 type pass struct {
 	Options
+	what   string // is compared, for the store
 	meters *meters
 	source Source
 	index  Index
@@ -38,19 +39,20 @@ type pass struct {
 	resumed bool     // a range goes on where another pass has ended
 
 	mu       sync.Mutex // guards rejected
-	rejected map[string]mark
+	rejected map[string]rejection
 }
 
 // knowsRejected reports whether the service has rejected what this row stands for.
 func (p *pass) knowsRejected(r models.Row) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m, ok := p.rejected[r.Key]
-	return ok && m == markOf(r) && m != mark{} // without version and digest nobody knows whether it is the same
+	known, ok := p.rejected[r.Key]
+	// Without version and digest nobody knows whether it is the same.
+	return ok && known.mark == markOf(r) && known.mark != mark{} && time.Since(known.At) <= rejectedFor
 }
 
 // learn notes what was rejected.
-func (p *pass) learn(rejected map[string]mark) {
+func (p *pass) learn(rejected map[string]rejection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.Copy(p.rejected, rejected)
@@ -87,10 +89,12 @@ type task struct {
 	// unsettled are keys that differ after all.
 	unsettled []string
 	counted   map[doing]bool // what is in Repaired and Deleted
-	rejected  map[string]mark
+	rejected  map[string]rejection
 }
 
-func newTask(p page) *task { return &task{page: p, at: time.Now(), rejected: make(map[string]mark)} }
+func newTask(p page) *task {
+	return &task{page: p, at: time.Now(), rejected: make(map[string]rejection)}
+}
 
 func (t *task) fail(err error) {
 	t.mu.Lock()
@@ -132,7 +136,7 @@ func (t *task) rejectedNow(key string) {
 	defer t.mu.Unlock()
 	for _, d := range t.written {
 		if d.key == key {
-			t.rejected[key] = markOf(d.source)
+			t.rejected[key] = rejection{markOf(d.source), time.Now()}
 		}
 	}
 }

@@ -64,13 +64,15 @@ type Report struct {
 	Elsewhere []string `json:"elsewhere,omitempty"`
 	// Keys has the first hundred keys of each kind.
 	Keys map[Kind][]string `json:"keys,omitempty"`
+	// Complete says that there was no error.
+	Complete bool `json:"complete,omitempty"`
 	// DryRun says that nothing was written.
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// Agrees reports whether the index was like the source but for what was on its way, and what the service rejects.
+// Agrees reports whether all was compared, and the index was like the source but for what was on its way, and what the service rejects.
 func (r *Report) Agrees() bool {
-	return r.Missing+r.Surplus+r.Different+r.Ahead == 0 && len(r.Elsewhere) == 0
+	return r.Complete && r.Missing+r.Surplus+r.Different+r.Ahead+r.Unsettled == 0 && len(r.Elsewhere) == 0
 }
 
 // tally is a report that several goroutines add to.

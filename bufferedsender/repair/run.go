@@ -33,7 +33,7 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 	}
 	total := Report{Began: began, DryRun: p.DryRun}
 	end := func(err error) (Report, error) {
-		total.Took = time.Since(began)
+		total.Took, total.Complete = time.Since(began), err == nil
 		p.meters.pass(total.Took, err)
 		if err != nil {
 			err = fmt.Errorf("repair: %w", err)
@@ -91,8 +91,13 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	if err != nil {
 		return nil, err
 	}
+	what := o.Name
+	if named, ok := index.(fmt.Stringer); ok { // so that two indexes may share a Store
+		what += " of " + named.String()
+	}
 	return &pass{
-		meters: m, Options: o, source: guardedSource{guardedIndex{source, "source"}, source}, index: guardedIndex{index, "index"}, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]mark),
+		Options: o, what: what, meters: m, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]rejection),
+		source: guardedSource{guardedIndex{source, "source"}, source}, index: guardedIndex{index, "index"},
 	}, nil
 }
 
@@ -101,8 +106,13 @@ func (p *pass) sections(ctx context.Context, total *Report, since time.Time) (al
 	bounds := append(append([]string{""}, p.Splits...), "")
 	for i := range len(bounds) - 1 {
 		s := &section{pass: p, after: bounds[i], through: bounds[i+1]}
-		s.name = fmt.Sprintf("%s (%q, %q]", p.Name, s.after, s.through)
-		if p.DryRun {
+		s.name = fmt.Sprintf("%s (%q, %q]", p.what, s.after, s.through)
+		if p.DryRun { // it disturbs nobody, and knows what was rejected
+			known, err := load(ctx, p.Store, s.name)
+			if err != nil {
+				return all, &rangeError{s.name, err}
+			}
+			p.learn(known.Rejected)
 			s.name += " dry"
 		}
 		unlock, ok, err := p.Store.Lock(ctx, s.name)
@@ -125,6 +135,9 @@ func (p *pass) sections(ctx context.Context, total *Report, since time.Time) (al
 				}
 				continue
 			}
+			s.state.fresh()
+		}
+		if began := s.state.Report.Began; !began.IsZero() && time.Since(began) > oldest {
 			s.state.fresh()
 		}
 		if s.state.Through == "" {

@@ -21,7 +21,7 @@ type Index interface {
 type Source interface {
 	Index
 	// Read returns what makes the index have what is true of the keys now: an upload for each that exists and is to be in the
-	// index. It may be another type of action. A key that is not in the answer does not exist, or is hidden; so an answer that is not
+	// index. It may be another type of action, but no delete. A key that is not in the answer does not exist, or is hidden; so an answer that is not
 	// complete must be an error.
 	Read(ctx context.Context, keys []string) ([]models.RawAction, error)
 }

@@ -42,7 +42,7 @@ type state struct {
 	// Surplus are keys to delete when all ranges are done. There may be more: then none is.
 	Surplus []string `json:"surplus,omitempty"`
 	// Rejected are rows of the source that the service has rejected.
-	Rejected map[string]mark `json:"rejected,omitempty"`
+	Rejected map[string]rejection `json:"rejected,omitempty"`
 }
 
 // mark is what tells one state of a document from another.
@@ -53,8 +53,20 @@ type mark struct {
 
 func markOf(r models.Row) mark { return mark{r.Version, r.Digest} }
 
-// mostRejected is how many rejected rows a range remembers. What is forgotten is tried once in each pass.
-const mostRejected = 10_000
+// rejection is what the service has rejected, and when.
+type rejection struct {
+	mark
+	At time.Time `json:"at"`
+}
+
+const (
+	// mostRejected is how many rejected rows a range remembers. What is forgotten is tried once in each pass.
+	mostRejected = 10_000
+	// rejectedFor is how long they are remembered: the definition of the index may have changed.
+	rejectedFor = 24 * time.Hour
+	// oldest is how old a pass may be that is gone on with. Otherwise it begins anew: what it has seen says little any more.
+	oldest = 7 * 24 * time.Hour
+)
 
 // fresh begins a new pass; what was rejected stays.
 func (s *state) fresh() {
@@ -77,12 +89,13 @@ func load(ctx context.Context, store Store, name string) (*state, error) {
 		}
 	}
 	if s.Rejected == nil {
-		s.Rejected = make(map[string]mark)
+		s.Rejected = make(map[string]rejection)
 	}
 	return s, nil
 }
 
 func (s *state) save(ctx context.Context, store Store, name string) error {
+	maps.DeleteFunc(s.Rejected, func(_ string, r rejection) bool { return time.Since(r.At) > rejectedFor })
 	if over := len(s.Rejected) - mostRejected; over > 0 {
 		for _, key := range slices.Collect(maps.Keys(s.Rejected))[:over] {
 			delete(s.Rejected, key)
