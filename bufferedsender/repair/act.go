@@ -203,7 +203,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 		reading, cancel := context.WithTimeout(ctx, heldAtMost)
 		actions, err := p.truth(reading, t, part, deletes)
 		cancel()
-		if err != nil && reading.Err() == context.DeadlineExceeded && ctx.Err() == nil { //nolint:errorlint // just that
+		if err != nil && reading.Err() == context.DeadlineExceeded && ctx.Err() == nil {
 			err = fmt.Errorf("while others waited for %d keys, for %v: %w", len(keys), heldAtMost, err)
 		}
 		if err != nil || len(actions) == 0 {
