@@ -135,6 +135,10 @@ type Options[T any] struct {
 	DeadLetters deadletter.Sink
 	// Waiting is about IndexDocumentsAndWait.
 	Waiting Waiting
+	// Tap is asked before each request, and before what was applied is completed: the
+	// Tap of search/rebuild keeps a new index from missing what this sender writes. While it
+	// returns errors nothing is sent, and nothing fails. Defaults to none.
+	Tap models.Tap
 
 	// Logger gets warnings about refused and retried requests, errors about
 	// documents that have failed and panics in handlers, and at debug level one line a request. It never gets
@@ -299,6 +303,9 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	}
 	if isNil(c.DeadLetters) {
 		c.DeadLetters = nil
+	}
+	if isNil(c.Tap) {
+		c.Tap = nil
 	}
 	if c.Waiting.Interval == 0 {
 		c.Waiting.Interval = DefaultWaitInterval

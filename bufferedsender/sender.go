@@ -118,6 +118,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 		Gate:           s.gate.forPublisher(),
 		Slots:          s.share.forPublisher(),
 		Room:           s.share.roomForPublisher(),
+		Tap:            options.Tap,
 		Tuner:          tuner,
 		Tuned:          tuned,
 		Overload:       s.observer.policy(hold.WhenFull),

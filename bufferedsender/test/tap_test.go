@@ -1,0 +1,91 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tap is a models.Tap made of functions. A nil *tap is none.
+type tap struct {
+	before  func(keys []string) error
+	confirm func(keys []string) (bool, error)
+}
+
+func (t *tap) Before(_ context.Context, keys []string) error          { return t.before(keys) }
+func (t *tap) Confirm(_ context.Context, keys []string) (bool, error) { return t.confirm(keys) }
+
+var errTap = errors.New("the tap cannot be read")
+
+func TestASenderWhoseTapCannotBeReadSendsNothingAndFailsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		r := sendertest.New(t, &sendertest.Options{Tap: &tap{
+			before: func([]string) error {
+				if time.Since(began) < time.Hour {
+					return errTap
+				}
+				return nil
+			},
+			confirm: func([]string) (bool, error) { return false, nil },
+		}})
+		r.Upload(sendertest.Hotels("h", 3)...)
+		time.Sleep(time.Hour - time.Second)
+		assert.Empty(t, r.Requests())
+		require.NoError(t, r.Flush())
+		r.AllCompleted(3)
+		assert.Len(t, r.Requests(), 1)
+	})
+}
+
+func TestWhatTheTapSendsAgainIsReportedOnceAndUsesNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked [][]string
+		r := sendertest.New(t, &sendertest.Options{Tap: &tap{
+			before: func([]string) error { return nil },
+			confirm: func(keys []string) (bool, error) {
+				asked = append(asked, slices.Clone(keys))
+				return len(asked) < 10, nil // four attempts are allowed
+			},
+		}})
+		r.Upload(sendertest.Hotels("h", 2)...)
+		require.NoError(t, r.Flush())
+		r.AllCompleted(2)
+		assert.Len(t, r.Requests(), 10)
+		assert.Equal(t, slices.Repeat([][]string{{"h-0", "h-1"}}, 10), asked)
+	})
+}
+
+func TestNothingIsCompletedBeforeTheTapHasConfirmedIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		confirmed := false
+		r := sendertest.New(t, &sendertest.Options{Tap: &tap{
+			before: func([]string) error { return nil },
+			confirm: func([]string) (bool, error) {
+				time.Sleep(10 * time.Second)
+				confirmed = true
+				return false, nil
+			},
+		}})
+		r.Upload(sendertest.Hotels("h", 1)...)
+		require.NoError(t, r.Flush())
+		assert.True(t, confirmed)
+		r.AllCompleted(1)
+	})
+}
+
+func TestATapThatIsANilPointerIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Tap: (*tap)(nil)})
+		r.Upload(sendertest.Hotels("h", 1)...)
+		require.NoError(t, r.Flush())
+		r.AllCompleted(1)
+	})
+}
