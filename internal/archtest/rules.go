@@ -67,6 +67,13 @@ var Rules = []Rule{
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
 	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", azcore}, otelAPI...), Never: []string{stemmers}},
+	// It feeds a sender through an interface of its own, as whoever feeds one does. Its writers are
+	// in many processes, so their marks are in a database, by any driver.
+	{
+		Folder: "search/rebuild",
+		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue"},
+		Not:    []string{http},
+	},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	// Where the emulator and the client meet, for tests: in the emulator the client could
 	// not be judged by something that does not depend on it, and whoever uses another

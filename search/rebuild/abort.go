@@ -1,0 +1,192 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// Status is how a rebuild is.
+type Status struct {
+	// Record is what the writers and the rebuild share. Its Step says how far it is.
+	Record Record
+	// Active says that a rebuild is under way: it was begun, and neither ended nor aborted. Whether
+	// somebody is at work on it shows if Record.Version grows, every two seconds.
+	Active bool
+	// Writers are those that are registered.
+	Writers []Writer
+}
+
+// ReadStatus returns how the rebuild on a store is. It changes nothing.
+func ReadStatus(ctx context.Context, store Store) (Status, error) {
+	record, err := store.Load(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	writers, err := store.Writers(ctx)
+	return Status{Record: record, Active: record.active(), Writers: writers}, err
+}
+
+// AbortOptions are the options of Abort. nil and the zero value are ready to use.
+type AbortOptions struct {
+	// Settle is how long readers take to come back to the old index if the alias was moved already:
+	// so long the new one is kept. Defaults to a minute; negative turns it off.
+	Settle time.Duration
+	// Logger is as in Options.
+	Logger *slog.Logger
+}
+
+// Abort ends a rebuild, at whatever step it is, and deletes the new index. The writers go on with the old one, which
+// they have written to all the time, so nothing is lost; an alias that was moved is moved back first. A Run that is
+// at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
+//
+// When the writers have moved to the new index it is too late, and the error is ErrNothing: the old one lacks what was
+// written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the same, but the new index is not deleted.
+func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *AbortOptions) error {
+	if store == nil || client == nil {
+		return errors.New("rebuild: Abort needs the store and the client of the rebuild, and one is nil")
+	}
+	r := newRunner(store, client)
+	if opts == nil {
+		opts = &AbortOptions{}
+	}
+	r.opts.Settle, r.opts.Logger = opts.Settle, opts.Logger
+	if r.opts.Settle == 0 {
+		r.opts.Settle = DefaultSettle
+	}
+	if r.opts.Logger == nil {
+		r.opts.Logger = slog.Default()
+	}
+	return r.abort(ctx)
+}
+
+func (r *runner) abort(ctx context.Context) error {
+	var err error
+	for range 10 { // the owner's beat may come between
+		var found Record
+		if found, err = r.store.Load(ctx); err != nil {
+			return err
+		}
+		if found.Step == StepMoved {
+			return fmt.Errorf("%w: the writers have moved to %q, and %q lacks what was written since", ErrNothing, found.New, found.Old)
+		}
+		if !found.active() {
+			return ErrNothing
+		}
+		if err = r.take(ctx, found, func(x *Record) { x.Step = StepAborting }); !errors.Is(err, ErrRunning) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	x := r.now()
+	var strange error
+	moved := false
+	if x.Alias != "" {
+		if err := r.line("alias back"); err != nil {
+			return err
+		}
+		moved, err = r.aliasBack(ctx)
+		if errors.Is(err, ErrAliasMoved) || errors.Is(err, search.ErrAliasNotFound) {
+			strange = err
+		} else if err != nil {
+			return err
+		}
+	}
+	if err := r.line("open"); err != nil {
+		return err
+	}
+	if x.Phase != PhaseIdle {
+		epoch, round := x.Epoch+1, x.Round+1
+		if err := r.swap(ctx, func(x *Record) { x.Phase, x.Epoch, x.Round = PhaseIdle, epoch, round }); err != nil {
+			return err
+		}
+	}
+	if err := r.line("clean"); err != nil {
+		return err
+	}
+	if err := r.clean(ctx, strange == nil, moved); err != nil {
+		return err
+	}
+	if err := r.swap(ctx, func(x *Record) { x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", "" }); err != nil {
+		return err
+	}
+	return strange
+}
+
+// aliasBack points the alias at the old index. It is written also if it is there, so that a Run that was stopped
+// before its own request cannot move it any more.
+func (r *runner) aliasBack(ctx context.Context) (moved bool, err error) {
+	x := r.now()
+	for range 10 {
+		alias, err := r.aliasAt(ctx, x.Alias, x.Old, x.New)
+		if err != nil {
+			return moved, err
+		}
+		moved = moved || alias.Indexes[0] == x.New
+		alias.Indexes = []string{x.Old}
+		if _, err = r.client.CreateOrUpdateAlias(ctx, alias, nil); !errors.Is(err, search.ErrPreconditionFailed) {
+			return moved, err
+		}
+	}
+	return moved, fmt.Errorf("rebuild: the alias %q keeps changing: %w", x.Alias, ErrAliasMoved)
+}
+
+// clean deletes the new index, when no reader can be at it, and the marks.
+func (r *runner) clean(ctx context.Context, drop, wait bool) error {
+	x := r.now()
+	if drop {
+		if wait {
+			if err := sleep(ctx, r.opts.Settle); err != nil {
+				return err
+			}
+		}
+		if err := r.client.DeleteIndex(ctx, x.New, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
+			return fmt.Errorf("rebuild: deleting the new index: %w", err)
+		}
+	}
+	for {
+		keys, err := r.store.Marked(ctx, x.Round, chunk)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		if err := r.store.Unmark(ctx, x.Round, keys); err != nil {
+			return err
+		}
+	}
+}
+
+// DropOptions are the options of DropOld. nil and the zero value are ready to use.
+type DropOptions struct {
+	// Now deletes it although it was to be kept for longer.
+	Now bool
+}
+
+// DropOld deletes the index that a rebuild has replaced, when the time is over for which it was to be
+// kept. Before that the error says when it is. ErrNothing means that there is none.
+func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts *DropOptions) error {
+	if store == nil || client == nil {
+		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")
+	}
+	x, err := store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if x.Step != StepMoved {
+		return ErrNothing
+	}
+	if now := time.Now(); (opts == nil || !opts.Now) && now.Before(x.KeepUntil) {
+		return fmt.Errorf("rebuild: the index %q is kept until %v, for another %v: come again then, or use DropOptions.Now", x.Old, x.KeepUntil, x.KeepUntil.Sub(now).Round(time.Second))
+	}
+	if err := client.DeleteIndex(ctx, x.Old, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
+		return fmt.Errorf("rebuild: deleting the old index: %w", err)
+	}
+	x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", ""
+	_, err = store.Swap(ctx, x)
+	return err
+}

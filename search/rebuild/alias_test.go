@@ -1,0 +1,187 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// at does something at the first line of a name.
+func at(name string, do func()) func(string) error {
+	return func(line string) error {
+		if line == name && do != nil {
+			first := do
+			do = nil
+			first()
+		}
+		return nil
+	}
+}
+
+const otherIndex = "hotels-9"
+
+func TestAnAliasThatSomebodyElseHasMovedStaysThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		_, err := w.client.CreateIndex(t.Context(), definition(t, otherIndex, "standard.lucene"), nil)
+		require.NoError(t, err)
+		w.moveAliasTo(otherIndex)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		require.ErrorIs(t, m.run(t.Context()), ErrAliasMoved)
+		assert.NotContains(t, w.srv.IndexNames(), newIndex, "nothing is begun")
+
+		for _, line := range []string{"close", "closed", "alias"} {
+			w.moveAliasTo(oldIndex)
+			m = w.runner(Options{Writers: []string{"a"}})
+			m.r.line = at(line, func() { w.moveAliasTo(otherIndex) })
+			require.ErrorIs(t, m.run(t.Context()), ErrAliasMoved, line)
+			assert.Equal(t, otherIndex, w.alias(), line)
+			assert.Equal(t, PhaseMarking, w.record().Phase, "the writers go on")
+			require.Len(t, m.r.report.Closed, 1)
+			assert.Less(t, m.r.report.Closed[0], time.Second)
+		}
+		w.moveAliasTo(oldIndex)
+		m = w.runner(Options{Writers: []string{"a"}})
+		require.NoError(t, m.run(t.Context()), "it goes on where it was")
+		a.end()
+		w.checkTruth(newIndex)
+	})
+}
+
+func TestAnAliasThatSomebodyElseHasWrittenToTheSameIndexIsMovedWithTheNextTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		m.r.line = at("alias", func() { w.moveAliasTo(oldIndex) }) // its ETag is another one now
+		require.NoError(t, m.run(t.Context()))
+		assert.Len(t, m.r.report.Closed, 3)
+		a.end()
+		w.checkTruth(newIndex)
+	})
+}
+
+// onPut does something with the first request that moves the alias to the new index.
+func (w *world) onPut(do func(next func() (*http.Response, error)) (*http.Response, error)) {
+	w.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if first := do; first != nil && req.Method == http.MethodPut && strings.Contains(req.URL.Path, "alias") {
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return nil, err
+			}
+			again := req.Clone(context.Background())
+			again.Body = io.NopCloser(strings.NewReader(string(body)))
+			if strings.Contains(string(body), newIndex) {
+				do = nil
+				return first(func() (*http.Response, error) { return w.intercept(again, next) })
+			}
+			req.Body = again.Body
+		}
+		return w.intercept(req, next)
+	})
+}
+
+func TestAMoveOfTheAliasWhoseAnswerIsLostIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		w.onPut(func(next func() (*http.Response, error)) (*http.Response, error) {
+			_, _ = next()
+			return nil, errors.New("the line is cut")
+		})
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		require.NoError(t, m.run(t.Context()))
+		assert.Len(t, m.r.report.Closed, 2)
+		a.end()
+		w.checkTruth(newIndex)
+	})
+}
+
+// A walk: the request to move the alias hangs; the second is over; the writers go on, and confirm what the new index does
+// not have; the request is carried out. It must fail.
+func TestAMoveOfTheAliasThatIsLateDoesNotHappenBehindTheWriters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		status := 0
+		w.onPut(func(next func() (*http.Response, error)) (*http.Response, error) {
+			go func() {
+				time.Sleep(1500 * time.Millisecond) // the second try is under way by then
+				if resp, err := next(); assert.NoError(t, err) {
+					status = resp.StatusCode
+				}
+			}()
+			time.Sleep(950 * time.Millisecond)
+			return nil, context.DeadlineExceeded
+		})
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		require.NoError(t, m.run(t.Context()))
+		assert.Len(t, m.r.report.Closed, 3)
+		assert.Equal(t, http.StatusPreconditionFailed, status)
+		a.end()
+		w.checkTruth(newIndex)
+	})
+}
+
+// A runner is stopped, not killed: it goes on when another has aborted.
+func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
+	for _, line := range []string{string(StepSwapping), "alias"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 20)
+			a := w.write("a", 1)
+			m := w.runner(Options{Writers: []string{"a"}})
+			var etag string
+			m.r.line = at(line, func() {
+				// Stopped here, for as long as Abort takes.
+				done := make(chan error)
+				go func() { done <- Abort(context.Background(), w.store, w.client, &AbortOptions{Logger: quiet}) }()
+				assert.NoError(t, <-done)
+				x, err := w.client.GetAlias(context.Background(), aliasName, nil)
+				assert.NoError(t, err)
+				etag = x.ETag
+				// Another one begins, so that the new index is there again.
+				_, err = w.client.CreateIndex(context.Background(), next(t), nil)
+				assert.NoError(t, err)
+			})
+			require.ErrorIs(t, m.run(t.Context()), ErrTakenOver, line)
+			x, err := w.client.GetAlias(t.Context(), aliasName, nil)
+			require.NoError(t, err)
+			assert.Equal(t, models.Alias{Name: aliasName, Indexes: []string{oldIndex}, ETag: etag}, x, line)
+			a.end()
+			w.checkTruth(oldIndex)
+		})
+	}
+}
+
+func TestAnAbortLeavesAnAliasThatSomebodyElseHasMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		_, err := w.client.CreateIndex(t.Context(), definition(t, otherIndex, "standard.lucene"), nil)
+		require.NoError(t, err)
+		m := w.runner(Options{})
+		m.r.line = func(line string) error {
+			if line == string(StepFilling) {
+				return errors.New("enough")
+			}
+			return nil
+		}
+		w.opened(w.store)
+		require.Error(t, m.run(t.Context()))
+		w.moveAliasTo(otherIndex)
+		require.ErrorIs(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}), ErrAliasMoved)
+		assert.Equal(t, otherIndex, w.alias())
+		assert.Contains(t, w.srv.IndexNames(), newIndex)
+		assert.Equal(t, StepNone, w.record().Step)
+	})
+}

@@ -1,0 +1,191 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// When the new index has refused a document it will not do; some more are awaited to be named.
+// A sender that thinks it is the index holds the rest back for ever.
+const (
+	tooMany = 100
+	enough  = 10 * time.Second
+)
+
+// filling is what became of the documents of a fill. The sender's goroutine and the fill's
+// share it.
+type filling struct {
+	mu      sync.Mutex
+	keys    []string // of what was offered and may not have an outcome yet, in that order
+	applied []bool   // of each
+	begun   int      // how many are no longer in keys
+	open    int      // without an outcome
+	cursor  string   // everything up to it is applied
+	refused *RefusedError
+	other   error         // why a document was not applied that was not refused
+	done    chan struct{} // has a place; sent to when open becomes 0
+	give    func()        // gives up what is not over
+	timer   *time.Timer   // until then, when a document was refused
+}
+
+// filling returns a context that ends when it is known that not all will be applied, and what
+// is told of it. The function frees both.
+func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	f := &filling{done: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor}
+	return ctx, f, func() {
+		cancel()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.timer != nil {
+			f.timer.Stop()
+		}
+	}
+}
+
+// add returns the function that is told of an outcome.
+func (f *filling) add(a models.RawAction) func(models.Outcome) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := f.begun + len(f.keys)
+	f.keys, f.applied = append(f.keys, a.Key), append(f.applied, false)
+	f.open++
+	return func(o models.Outcome) {
+		if a.OnOutcome != nil {
+			a.OnOutcome(o)
+		}
+		f.end(at, o)
+	}
+}
+
+// end notes an outcome.
+func (f *filling) end(at int, o models.Outcome) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case o.Completed():
+		f.applied[at-f.begun] = true
+	case o.Rejected():
+		if f.refused = f.refused.add(o.Key, o.Err); f.timer == nil {
+			f.timer = time.AfterFunc(enough, f.give)
+		} else if f.refused.Count == tooMany {
+			f.give()
+		}
+	case o.Reason == models.ReasonWithdrawn: // by its Until, or by a context that has ended
+		f.other = fmt.Errorf("%w: %w", errLost, o.Err)
+	case f.other == nil:
+		f.other = fmt.Errorf("rebuild: filling the new index: %w", o.Err)
+	}
+	n := 0
+	for n < len(f.keys) && f.applied[n] {
+		f.cursor = f.keys[n]
+		n++
+	}
+	f.keys, f.applied, f.begun = f.keys[n:], f.applied[n:], f.begun+n
+	if f.open--; f.open == 0 {
+		select {
+		case f.done <- struct{}{}:
+		default: // it has been said
+		}
+	}
+}
+
+// state returns how far it is.
+func (f *filling) state() (open int, cursor string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open, f.cursor
+}
+
+// failure returns why not all is applied, or err.
+func (f *filling) failure(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r := f.refused; r != nil {
+		return &RefusedError{Count: r.Count, Keys: slices.Clone(r.Keys), Err: r.Err}
+	}
+	if err == nil || errors.Is(f.other, errLost) {
+		err = f.other
+	}
+	return err
+}
+
+// fillAll writes everything to the new index, behind the cursor.
+func (r *runner) fillAll(ctx context.Context) error {
+	limited, f, free := r.filling(pool.WithClass(ctx, pool.BestEffort))
+	defer free()
+	r.fills.Store(f)
+	err := f.failure(r.fillFrom(limited, f))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (r *runner) fillFrom(ctx context.Context, f *filling) error {
+	var waiting []models.RawAction
+	send := func() error {
+		if r.left() <= 0 {
+			return errLost
+		}
+		n, err := r.sender.Offer(ctx, waiting)
+		r.report.Filled += int64(n)
+		if err != nil {
+			var bad interface{ Rejected() bool }
+			if errors.As(err, &bad) && bad.Rejected() {
+				return (*RefusedError)(nil).add(waiting[n].Key, err)
+			}
+			return fmt.Errorf("rebuild: filling the new index: %w", err)
+		}
+		waiting = waiting[:0]
+		return nil
+	}
+	_, after := f.state()
+	for a, err := range r.fill.All(ctx, after) {
+		if err != nil {
+			return fmt.Errorf("rebuild: Fill.All: %w", err)
+		}
+		if err := uploads(a); err != nil {
+			return (*RefusedError)(nil).add(a.Key, err)
+		}
+		a.OnOutcome, a.Until = f.add(a), r.left
+		if waiting = append(waiting, a); len(waiting) == chunk/2 {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(waiting) > 0 {
+		if err := send(); err != nil {
+			return err
+		}
+	}
+	for {
+		if open, _ := f.state(); open == 0 {
+			return nil
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// uploads returns an error for an action that is not the truth of a document.
+func uploads(a models.RawAction) error {
+	if a.Key == "" {
+		return errors.New("Fill returned an action without Key")
+	}
+	if a.Type != models.ActionTypeUpload {
+		return fmt.Errorf("Fill returned an action of type %q: return uploads, whole documents", a.Type)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package rebuild
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// runner is one call of Run, or of Abort, that owns the record.
+type runner struct {
+	store  Store
+	client *search.IndexClient
+	next   models.SearchIndex
+	fill   Fill
+	opts   Options
+	sender Sender
+	id     string
+	report Report
+	line   func(string) error // before each line of DESIGN.md; tests stop there
+
+	mu     sync.Mutex
+	record Record
+
+	fills  atomic.Pointer[filling] // the fill, whose cursor is stored with each swap; nil before it
+	beaten atomic.Pointer[instant] // when the last swap that succeeded was begun; read by the sender
+}
+
+func newRunner(store Store, client *search.IndexClient) *runner {
+	return &runner{store: store, client: client, id: rand.Text(), line: func(string) error { return nil }}
+}
+
+func both() instant {
+	now := time.Now()
+	return instant{now, now.Round(0)}
+}
+
+// now returns the record as this runner has it.
+func (r *runner) now() Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.record
+}
+
+// swap changes the record. What change does must come to the same when it is done twice, since an
+// answer can be lost.
+func (r *runner) swap(ctx context.Context, change func(*Record)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	for range 5 {
+		next := r.record
+		change(&next)
+		if f := r.fills.Load(); f != nil {
+			_, next.Cursor = f.state()
+		}
+		begun := both()
+		var got Record
+		if got, err = r.store.Swap(ctx, next); err == nil {
+			r.record = got
+			r.beaten.Store(&begun)
+			return nil
+		}
+		if !errors.Is(err, ErrChanged) {
+			if sleep(ctx, 100*time.Millisecond) != nil {
+				return err
+			}
+			continue
+		}
+		if got, err = r.store.Load(ctx); err != nil {
+			continue
+		}
+		if got.Owner != r.id {
+			return ErrTakenOver
+		}
+		r.record = got // by a swap of ours whose answer was lost
+	}
+	return err
+}
+
+// left returns for how much longer this runner is the owner for certain. It is the Until of all
+// that it writes to the new index, so the sender asks it before each request, and cuts the request
+// off: what is written later could be older than what the next owner has written.
+func (r *runner) left() time.Duration {
+	beaten := *r.beaten.Load()
+	now := both()
+	a, b := now.monotonic.Sub(beaten.monotonic), now.wall.Sub(beaten.wall)
+	if a < 0 || b < 0 { // a clock was put back
+		return 0
+	}
+	return beatValid - max(a, b)
+}
+
+// errLost means that the runner may not be the owner any more.
+var errLost = errors.New("rebuild: the record could not be changed for a while, or this process was stopped: another Run may have taken over")
+
+// own makes this runner the owner of a rebuild that is under way, if nobody else is.
+func (r *runner) own(ctx context.Context, found Record) error {
+	if found.Owner != "" {
+		for range int(takeOver / time.Second) {
+			if err := sleep(ctx, time.Second); err != nil {
+				return err
+			}
+			now, err := r.store.Load(ctx)
+			if err != nil {
+				return err
+			}
+			if now.Version != found.Version {
+				return fmt.Errorf("%w (%s)", ErrRunning, now.Owner)
+			}
+		}
+	}
+	return r.take(ctx, found, func(*Record) {})
+}
+
+// take makes this runner the owner of the record that was found.
+func (r *runner) take(ctx context.Context, found Record, change func(*Record)) error {
+	next := found
+	next.Owner = r.id
+	change(&next)
+	begun := both()
+	got, err := r.store.Swap(ctx, next)
+	if errors.Is(err, ErrChanged) {
+		return ErrRunning
+	}
+	if err != nil {
+		return err
+	}
+	r.record = got
+	r.beaten.Store(&begun)
+	return nil
+}
+
+// beat shows others that the owner is there, until ctx ends. When somebody else is the owner
+// it ends the run.
+func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
+	for sleep(ctx, beatEvery) == nil {
+		if err := r.swap(ctx, func(x *Record) { x.Beat++ }); errors.Is(err, ErrTakenOver) {
+			end(err)
+			return
+		} else if err != nil && ctx.Err() == nil {
+			r.opts.Logger.Warn("rebuild: the record could not be changed", "err", err)
+		}
+	}
+}
+
+// leave lets another Run go on at once.
+func (r *runner) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = r.swap(ctx, func(x *Record) { x.Owner = "" }) // otherwise it waits a minute
+}

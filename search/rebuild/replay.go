@@ -1,0 +1,142 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// roundTrip brings what was marked until now to the new index, and returns how many keys it
+// were.
+func (r *runner) roundTrip(ctx context.Context, class pool.Class) (int, error) {
+	last := r.now().Round
+	if err := r.swap(ctx, func(x *Record) { x.Round = last + 1 }); err != nil {
+		return 0, err
+	}
+	return r.drain(ctx, class, last)
+}
+
+// drain brings the keys of rounds up to last, to which nothing is added any more, to the new index.
+func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int, err error) {
+	for {
+		keys, err := r.store.Marked(ctx, last, chunk)
+		if err != nil {
+			return n, err
+		}
+		if len(keys) == 0 {
+			return n, r.swap(ctx, func(x *Record) { x.Drained = last })
+		}
+		if err := r.replay(ctx, class, keys); err != nil {
+			return n, err
+		}
+		if err := r.store.Unmark(ctx, last, keys); err != nil {
+			return n, err
+		}
+		n += len(keys)
+		r.report.Replayed += int64(len(keys))
+	}
+}
+
+// replay reads the truth of keys and writes it to the new index.
+func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) error {
+	actions, err := r.fill.Keys(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("rebuild: Fill.Keys: %w", err)
+	}
+	missing := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		missing[key] = true
+	}
+	for _, a := range actions {
+		if err := uploads(a); err != nil {
+			return (*RefusedError)(nil).add(a.Key, err)
+		}
+		if !missing[a.Key] {
+			return fmt.Errorf("rebuild: Fill.Keys returned the key %q, which it was not asked for, or twice", a.Key)
+		}
+		delete(missing, a.Key)
+	}
+	for _, key := range keys {
+		if missing[key] {
+			actions = append(actions, models.RawAction{Key: key, Type: models.ActionTypeDelete})
+		}
+	}
+	limited, f, free := r.filling(pool.WithClass(ctx, class))
+	defer free()
+	for i, a := range actions {
+		actions[i].Until, actions[i].OnOutcome = r.left, f.add(a)
+	}
+	if r.left() <= 0 {
+		return errLost
+	}
+	_, err = r.sender.AddAndWait(limited, actions)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return f.failure(fmt.Errorf("rebuild: bringing what was written over: %w", err))
+}
+
+// catchUp makes round trips until one has little to bring.
+func (r *runner) catchUp(ctx context.Context) error {
+	const trips = 50 // who writes faster than they are is told so by closing
+	for range trips {
+		began := time.Now()
+		n, err := r.roundTrip(ctx, pool.Assured1)
+		if err != nil {
+			return err
+		}
+		if n < fewKeys && time.Since(began) < drainLimit/2 {
+			break
+		}
+	}
+	return nil
+}
+
+// close has the writers wait, and brings the last of what they have written to the new index.
+// It returns when they were closed. With an error they are open again, in the step and the phase given.
+func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.Time, error) {
+	began := time.Now()
+	last := r.now().Round
+	err := r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Round = step, PhaseClosed, last+1 })
+	if err == nil {
+		limited, cancel := context.WithDeadlineCause(ctx, began.Add(drainLimit), ErrTooSlow)
+		defer cancel()
+		if err = r.line("drain " + string(step)); err == nil {
+			err = sleep(limited, routeValid+margin)
+		}
+		if err == nil {
+			_, err = r.drain(limited, pool.Expedited, last)
+		}
+		if err != nil && context.Cause(limited) == ErrTooSlow { //nolint:errorlint // the cause is this value and nothing around it
+			err = fmt.Errorf("%w: %w", ErrTooSlow, err)
+		}
+	}
+	if err == nil {
+		return began, nil
+	}
+	if open := r.open(ctx, began, back, phase); open != nil {
+		return began, errors.Join(err, open)
+	}
+	return began, err
+}
+
+// open lets the writers go on. began is when they began to wait, zero if another runner had them wait.
+func (r *runner) open(ctx context.Context, began time.Time, step Step, phase Phase) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := r.swap(ctx, func(x *Record) { x.Step, x.Phase = step, phase })
+	if err != nil {
+		return fmt.Errorf("%w, because the record could not be changed: call Run again, or Abort: %w", ErrClosed, err)
+	}
+	if !began.IsZero() {
+		r.report.Closed = append(r.report.Closed, time.Since(began))
+	}
+	return nil
+}

@@ -1,0 +1,452 @@
+package rebuild
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+const (
+	oldIndex, newIndex, aliasName = "hotels-1", "hotels-2", "hotels"
+
+	fields = `"fields":[{"name":"id","type":"Edm.String","key":true},{"name":"name","type":"Edm.String","searchable":true,"analyzer":%q},{"name":"n","type":"Edm.Int64","filterable":true}]`
+)
+
+func definition(t *testing.T, name, analyzer string) (x models.SearchIndex) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(fmt.Appendf(nil, `{"name":%q,`+fields+`}`, name, analyzer), &x))
+	return x
+}
+
+// next is the definition that takes a new index: another analyzer.
+func next(t *testing.T) models.SearchIndex { return definition(t, newIndex, "en.lucene") }
+
+// world is a service with an index and an alias, and the truth about its documents: for each key the number of its
+// last change. What happens is checked against it.
+type world struct {
+	t      *testing.T
+	srv    *searchtest.Server
+	client *search.IndexClient // never dead
+	store  *Memory
+	pace   int // milliseconds between two writes of a writer, on average
+
+	mu        sync.Mutex
+	truth     map[string]int64 // the documents that there are
+	changes   int64
+	deleted   map[string]int64 // the last deletion of a key
+	confirmed map[string]int64 // the last change of a key that was confirmed, negative if it was its deletion
+	failed    []models.Outcome
+	swaps     int // how often the alias was pointed at the new index
+}
+
+func newWorld(t *testing.T, documents int) *world {
+	t.Helper()
+	w := &world{t: t, srv: searchtest.NewServer(nil), store: NewMemory(), pace: 30, truth: map[string]int64{}, confirmed: map[string]int64{}, deleted: map[string]int64{}}
+	t.Cleanup(func() { assert.NoError(t, w.srv.Close()) })
+	w.client = w.newClient(w.srv)
+	_, err := w.client.CreateIndex(t.Context(), definition(t, oldIndex, "standard.lucene"), nil)
+	require.NoError(t, err)
+	_, err = w.client.CreateAlias(t.Context(), models.Alias{Name: aliasName, Indexes: []string{oldIndex}}, nil)
+	require.NoError(t, err)
+	docs, err := w.client.Client(oldIndex)
+	require.NoError(t, err)
+	var batch []models.Document
+	for i := range documents {
+		key := fmt.Sprintf("k%03d", i)
+		w.changes++
+		w.truth[key] = w.changes
+		batch = append(batch, models.Document{"id": key, "name": "hotel " + key, "n": w.changes})
+	}
+	if len(batch) > 0 {
+		_, err = search.UploadDocuments(t.Context(), docs, batch, nil)
+		require.NoError(t, err)
+	}
+	w.srv.Intercept(w.intercept)
+	return w
+}
+
+func (w *world) newClient(transport interface {
+	Do(*http.Request) (*http.Response, error)
+}) *search.IndexClient {
+	c, err := search.NewIndexClientWithKey(w.srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: transport}})
+	require.NoError(w.t, err)
+	return c
+}
+
+func document(key string, n int64) json.RawMessage {
+	return fmt.Appendf(nil, `{"id":%q,"name":"hotel %s","n":%d}`, key, key, n)
+}
+
+// intercept sees each request to the service.
+func (w *world) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if req.Method == http.MethodPut && strings.Contains(req.URL.Path, "alias") {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		req.Body = io.NopCloser(strings.NewReader(string(body)))
+		resp, err := next(req)
+		if err == nil && resp.StatusCode < 300 && strings.Contains(string(body), newIndex) {
+			w.checkConfirmed()
+		}
+		return resp, err
+	}
+	return next(req)
+}
+
+// indexed returns the change that a document of an index has.
+func (w *world) indexed(index string) map[string]int64 {
+	all := map[string]int64{}
+	for key, doc := range w.srv.Documents(index) {
+		var d struct {
+			N int64 `json:"n"`
+		}
+		assert.NoError(w.t, json.Unmarshal(doc, &d))
+		all[key] = d.N
+	}
+	return all
+}
+
+// checkConfirmed is the promise: the new index has everything that was confirmed, or something newer.
+func (w *world) checkConfirmed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.swaps++
+	has := w.indexed(newIndex)
+	for key, n := range w.confirmed {
+		got, there := has[key]
+		if n > 0 {
+			assert.True(w.t, there && got >= n || !there && w.deleted[key] > n, "%s was written as %d, the new index has %d (%v)", key, n, got, there)
+		} else {
+			assert.True(w.t, !there || got > -n, "%s was deleted by %d, the new index has %d", key, -n, got)
+		}
+	}
+}
+
+// fill is the truth as Run reads it.
+func (w *world) fill() Fill {
+	return Fill{
+		All: func(_ context.Context, after string) iter.Seq2[models.RawAction, error] {
+			return func(yield func(models.RawAction, error) bool) {
+				w.mu.Lock()
+				keys := slices.Sorted(maps.Keys(w.truth))
+				w.mu.Unlock()
+				for _, key := range keys {
+					if key <= after {
+						continue
+					}
+					for _, a := range w.read(key) {
+						if !yield(a, nil) {
+							return
+						}
+					}
+				}
+			}
+		},
+		Keys: func(_ context.Context, keys []string) ([]models.RawAction, error) { return w.read(keys...), nil },
+	}
+}
+
+func (w *world) read(keys ...string) (all []models.RawAction) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range keys {
+		if n, ok := w.truth[key]; ok {
+			all = append(all, models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: document(key, n)})
+		}
+	}
+	return all
+}
+
+// change changes the truth about a key by an action of any type, and returns the action.
+func (w *world) change(key string, kind models.ActionType) models.RawAction {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes++
+	n := w.changes
+	a := models.RawAction{Key: key, Type: kind, Document: fmt.Appendf(nil, `{"id":%q,"n":%d}`, key, n)}
+	if _, there := w.truth[key]; !there && kind == models.ActionTypeMerge || kind == models.ActionTypeUpload {
+		a.Type, a.Document = models.ActionTypeUpload, document(key, n)
+	}
+	w.truth[key] = n
+	if kind == models.ActionTypeDelete {
+		a.Document = nil
+		delete(w.truth, key)
+		w.deleted[key] = n
+		n = -n
+	}
+	a.OnOutcome = func(o models.Outcome) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if o.Completed() {
+			w.confirmed[key] = n
+		} else {
+			w.failed = append(w.failed, o)
+		}
+	}
+	return a
+}
+
+// writer is a program that writes: a tapped sender.
+type writer struct {
+	w      *world
+	tap    *Tap
+	sender *bufferedsender.BufferedSender[models.Document]
+	stop   atomic.Bool
+	done   chan struct{}
+}
+
+func (w *world) tap(store Store, name string, connect func(string) (Indexer, error)) *Tap {
+	if connect == nil {
+		connect = func(index string) (Indexer, error) { return w.client.Client(index) }
+	}
+	tap, err := NewTap(w.t.Context(), store, TapOptions{Writer: name, Index: oldIndex, Connect: connect})
+	require.NoError(w.t, err)
+	return tap
+}
+
+func (w *world) sender(indexer bufferedsender.Indexer, tap *Tap) *bufferedsender.BufferedSender[models.Document] {
+	o := bufferedsender.Options[models.Document]{Limits: bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 20, MinBatchActions: 1}, AutoFlushInterval: 50 * time.Millisecond, Logger: quiet}
+	o.Documents.KeyField = "id"
+	o.OnMergeMissing = bufferedsender.MergeMissingIgnore // the new index can be ahead of the writers
+	if tap != nil {
+		o.Tap = tap
+	}
+	s, err := bufferedsender.New(indexer, &o)
+	require.NoError(w.t, err)
+	return s
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// write starts a writer that changes keys with a prefix, some thirty times a second, by actions of
+// all types. The last character of a key says whose it is: each key has one writer.
+func (w *world) write(name string, seed uint64) *writer { return w.writeBy(w.store, name, seed) }
+
+// writeBy starts a writer that sees the store in a way of its own.
+func (w *world) writeBy(store Store, name string, seed uint64) *writer {
+	tap := w.tap(store, name, nil)
+	x := &writer{w: w, tap: tap, sender: w.sender(tap.Indexer(), tap), done: make(chan struct{})}
+	random := rand.New(rand.NewPCG(seed, 1))
+	kinds := []models.ActionType{models.ActionTypeUpload, models.ActionTypeMerge, models.ActionTypeMergeOrUpload, models.ActionTypeDelete}
+	go func() {
+		defer close(x.done)
+		for !x.stop.Load() {
+			a := w.change(fmt.Sprintf("%s-%02d", name, random.IntN(40)), kinds[random.IntN(len(kinds))])
+			if a.Type == models.ActionTypeMergeOrUpload {
+				a.Document = fmt.Appendf(nil, `{"id":%q,"name":"hotel %s","n":%d}`, a.Key, a.Key, w.numberOf(a))
+			}
+			if !assert.NoError(w.t, x.sender.Raw().Add(context.Background(), a)) {
+				return
+			}
+			time.Sleep(time.Duration(1+random.IntN(2*w.pace)) * time.Millisecond)
+		}
+	}()
+	return x
+}
+
+// numberOf returns the change that an action makes.
+func (w *world) numberOf(a models.RawAction) int64 {
+	var d struct {
+		N int64 `json:"n"`
+	}
+	assert.NoError(w.t, json.Unmarshal(a.Document, &d))
+	return d.N
+}
+
+// end stops the writer, when all that it has written is confirmed.
+func (x *writer) end() {
+	x.stop.Store(true)
+	<-x.done
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	require.NoError(x.w.t, x.sender.Close(ctx))
+}
+
+// mortal is a process that runs rebuilds and can be killed: nothing that it asks of anybody is
+// answered or done any more.
+type mortal struct {
+	w    *world
+	dead atomic.Bool
+	r    *runner
+	made *bufferedsender.BufferedSender[models.Document]
+}
+
+var errDead = errors.New("the process is dead")
+
+func (m *mortal) Do(req *http.Request) (*http.Response, error) {
+	if m.dead.Load() {
+		return nil, errDead
+	}
+	return m.w.srv.Do(req)
+}
+
+// runner returns a runner with options, which have defaults for tests.
+func (w *world) runner(opts Options) *mortal {
+	m := &mortal{w: w}
+	m.r = newRunner(mortalStore{w.store, m}, w.newClient(m))
+	m.r.next, m.r.fill = next(w.t), w.fill()
+	opts.Alias, opts.Logger = aliasName, quiet
+	opts.Sender = func(index string) (Sender, error) {
+		c, err := m.r.client.Client(index)
+		if err != nil {
+			return nil, err
+		}
+		m.made = w.sender(c, nil)
+		return mortalSender{m.made.Raw(), m}, nil
+	}
+	if len(opts.Writers) == 0 {
+		opts.Alone = true
+	}
+	require.NoError(w.t, opts.check(w.store, w.client, m.r.next, m.r.fill))
+	m.r.opts = opts
+	return m
+}
+
+// run runs, and closes the sender.
+func (m *mortal) run(ctx context.Context) error {
+	err := m.r.run(ctx)
+	if m.made != nil {
+		ended, cancel := context.WithCancel(context.Background())
+		if cancel(); err == nil {
+			ended = context.Background()
+		}
+		_ = m.made.Close(ended)
+		m.made = nil
+	}
+	return err
+}
+
+// dieAt kills the process at the line of that number, from 0. It returns the name of the line. Before
+// the taps are closed it takes so long that there is something to bring over.
+func (m *mortal) dieAt(n int) *string {
+	name := new(string)
+	m.r.line = func(line string) error {
+		if strings.HasPrefix(line, "close") {
+			time.Sleep(300 * time.Millisecond)
+		}
+		if n--; n >= 0 {
+			return nil
+		}
+		*name = line
+		m.dead.Store(true)
+		return errStopped
+	}
+	return name
+}
+
+type mortalSender struct {
+	Sender
+	m *mortal
+}
+
+func (s mortalSender) Offer(ctx context.Context, actions []models.RawAction) (int, error) {
+	if s.m.dead.Load() {
+		return 0, errDead
+	}
+	return s.Sender.Offer(ctx, actions)
+}
+
+func (s mortalSender) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+	if s.m.dead.Load() {
+		return nil, errDead
+	}
+	return s.Sender.AddAndWait(ctx, actions)
+}
+
+type mortalStore struct {
+	Store
+	m *mortal
+}
+
+func (s mortalStore) alive() error {
+	if s.m.dead.Load() {
+		return errDead
+	}
+	return nil
+}
+
+func (s mortalStore) Load(ctx context.Context) (Record, error) {
+	if err := s.alive(); err != nil {
+		return Record{}, err
+	}
+	return s.Store.Load(ctx)
+}
+
+func (s mortalStore) Swap(ctx context.Context, next Record) (Record, error) {
+	if err := s.alive(); err != nil {
+		return Record{}, err
+	}
+	return s.Store.Swap(ctx, next)
+}
+
+func (s mortalStore) Mark(ctx context.Context, epoch int64, keys []string) (int64, error) {
+	if err := s.alive(); err != nil {
+		return 0, err
+	}
+	return s.Store.Mark(ctx, epoch, keys)
+}
+
+func (s mortalStore) Marked(ctx context.Context, last int64, limit int) ([]string, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	return s.Store.Marked(ctx, last, limit)
+}
+
+func (s mortalStore) Unmark(ctx context.Context, last int64, keys []string) error {
+	if err := s.alive(); err != nil {
+		return err
+	}
+	return s.Store.Unmark(ctx, last, keys)
+}
+
+// alias returns the index that the alias is at.
+func (w *world) alias() string {
+	a, err := w.client.GetAlias(context.Background(), aliasName, nil)
+	require.NoError(w.t, err)
+	return a.Indexes[0]
+}
+
+// moveAliasTo is somebody else.
+func (w *world) moveAliasTo(index string) {
+	_, err := w.client.CreateOrUpdateAlias(context.Background(), models.Alias{Name: aliasName, Indexes: []string{index}}, nil)
+	require.NoError(w.t, err)
+}
+
+func (w *world) record() Record {
+	r, err := w.store.Load(context.Background())
+	require.NoError(w.t, err)
+	return r
+}
+
+// checkTruth says that an index is what it should be, now that all is quiet.
+func (w *world) checkTruth(index string) {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	assert.Equal(w.t, w.truth, w.indexed(index))
+	assert.Empty(w.t, w.failed)
+}

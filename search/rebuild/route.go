@@ -1,0 +1,101 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Indexer is what a sender needs of a client: *search.Client is one. Of the second
+// methods that a bufferedsender.Indexer may have, Ping and KeyFieldName are passed on.
+type Indexer interface {
+	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
+}
+
+// Routed sends each request to the index that the tap's record names. It is the indexer of
+// the sender that has the tap. IndexName and Endpoint, which telemetry wants, are those of the
+// index when the sender was made.
+type Routed struct{ tap *Tap }
+
+// Indexer returns what the sender is to send by. The tap lets nothing go before it was called,
+// because it could not know where it goes.
+func (t *Tap) Indexer() *Routed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wired = true
+	return &Routed{t}
+}
+
+// client returns the client of the index that is written to now.
+func (t *Tap) client() (Indexer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	index := t.record.Route
+	if c := t.clients[index]; c != nil {
+		return c, nil
+	}
+	c, err := t.opts.Connect(index)
+	if err == nil && c == nil {
+		err = errors.New("there is none: TapOptions.Connect returned nil")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rebuild: the client of the index %q: %w", index, err)
+	}
+	t.clients[index] = c
+	return c, nil
+}
+
+// IndexDocumentsRaw sends a request.
+func (r *Routed) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+	c, err := r.tap.client()
+	if err != nil {
+		return models.IndexDocumentsResult{}, err
+	}
+	return c.IndexDocumentsRaw(ctx, body)
+}
+
+// KeyFieldName returns the name of the key field of the index.
+func (r *Routed) KeyFieldName(ctx context.Context) (string, error) {
+	c, err := r.tap.client()
+	if err != nil {
+		return "", err
+	}
+	if named, ok := c.(interface {
+		KeyFieldName(ctx context.Context) (string, error)
+	}); ok {
+		return named.KeyFieldName(ctx)
+	}
+	return "", errors.New("rebuild: the client does not know its key field: name it with the sender's Documents.KeyField, or a struct tag")
+}
+
+// Ping asks whether the service answers for the index. A client that has no Ping cannot say.
+func (r *Routed) Ping(ctx context.Context) error {
+	c, err := r.tap.client()
+	if err != nil {
+		return err
+	}
+	if p, ok := c.(interface {
+		Ping(ctx context.Context) error
+	}); ok {
+		return p.Ping(ctx)
+	}
+	return errors.New("rebuild: the client has no Ping")
+}
+
+// IndexName returns the index that is written to now.
+func (r *Routed) IndexName() string { return r.tap.Index() }
+
+// Endpoint returns the address of the service, "" if the client does not know it.
+func (r *Routed) Endpoint() string {
+	c, err := r.tap.client()
+	if err != nil {
+		return ""
+	}
+	if e, ok := c.(interface{ Endpoint() string }); ok {
+		return e.Endpoint()
+	}
+	return ""
+}
