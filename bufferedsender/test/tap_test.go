@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -87,5 +89,25 @@ func TestATapThatIsANilPointerIsNone(t *testing.T) {
 		r.Upload(sendertest.Hotels("h", 1)...)
 		require.NoError(t, r.Flush())
 		r.AllCompleted(1)
+	})
+}
+
+func TestWhatComesFromAQueueIsAskedAboutToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var before, confirmed [][]string
+		q, err := memqueue.New(nil)
+		require.NoError(t, err)
+		r := sendertest.New(t, &sendertest.Options{Queue: q, Outage: bufferedsender.Hold{}, Tap: &tap{
+			before: func(keys []string) error { before = append(before, slices.Clone(keys)); return nil },
+			confirm: func(keys []string) (bool, error) {
+				confirmed = append(confirmed, slices.Clone(keys))
+				return len(confirmed) == 1, nil
+			},
+		}})
+		r.Upload(sendertest.Hotels("h", 1)...)
+		require.NoError(t, r.Flush())
+		r.AllCompleted(1)
+		assert.Equal(t, slices.Repeat([][]string{{"h-0"}}, 2), before)
+		assert.Equal(t, before, confirmed)
 	})
 }
