@@ -24,22 +24,22 @@ func (r *runner) aliasAt(ctx context.Context, name string, indexes ...string) (m
 }
 
 // moveAlias points the alias at the new index, under the ETag that was read with the old one in
-// it. The error says nothing about where it is.
-func (r *runner) moveAlias(ctx context.Context) error {
+// it. If it was asked for, an error says nothing about where the alias is.
+func (r *runner) moveAlias(ctx context.Context) (asked bool, err error) {
 	x := r.now()
 	alias, err := r.aliasAt(ctx, x.Alias, x.Old, x.New)
 	if err != nil || alias.Indexes[0] == x.New {
-		return err
+		return false, err
 	}
 	if err := r.stillOwner(ctx); err != nil {
-		return err
+		return false, err
 	}
 	if err := r.line("alias"); err != nil {
-		return err
+		return false, err
 	}
 	alias.Indexes = []string{x.New}
 	_, err = r.client.CreateOrUpdateAlias(ctx, alias, nil)
-	return err
+	return true, err
 }
 
 // stillOwner is asked between reading the alias and writing it under the ETag that was read: an
@@ -81,10 +81,15 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 	}
 }
 
-// swapAlias moves the alias while the writers wait, and opens. began is when they began to.
+// swapAlias moves the alias while the writers wait, and opens. began is when they began to, zero if
+// another runner had them wait, which may have asked for it.
 func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
+	others := began.IsZero()
+	if others {
+		began = time.Now()
+	}
 	limited, cancel := context.WithDeadlineCause(ctx, began.Add(closedLimit-margin), ErrTooSlow)
-	err := r.moveAlias(limited)
+	asked, err := r.moveAlias(limited)
 	if err != nil && context.Cause(limited) == ErrTooSlow { //nolint:errorlint // the cause is this value and nothing around it
 		err = fmt.Errorf("%w: %w", ErrTooSlow, err)
 	}
@@ -92,6 +97,9 @@ func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
 	if err != nil {
 		if errors.Is(err, errStopped) || errors.Is(err, ErrTakenOver) {
 			return err
+		}
+		if !asked && !others {
+			return errors.Join(err, r.open(ctx, began, StepCatchingUp, PhaseMarking))
 		}
 		atNew, settled := r.settleAlias(ctx)
 		switch {

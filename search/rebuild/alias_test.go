@@ -134,6 +134,30 @@ func TestAMoveOfTheAliasThatIsLateDoesNotHappenBehindTheWriters(t *testing.T) {
 	})
 }
 
+func TestWritersDoNotWaitForAServiceThatDoesNotSayWhereTheAliasIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		m.r.line = at(string(StepSwapping), func() {
+			began := time.Now()
+			w.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+				if strings.Contains(req.URL.Path, "alias") && time.Since(began) < 5*time.Second {
+					return nil, errors.New("the line is cut")
+				}
+				return w.intercept(req, next)
+			})
+		})
+		require.NoError(t, m.run(t.Context()))
+		assert.Greater(t, len(m.r.report.Closed), 2)
+		for _, closed := range m.r.report.Closed {
+			assert.LessOrEqual(t, closed, closedLimit)
+		}
+		a.end()
+		w.checkTruth(newIndex)
+	})
+}
+
 // A runner is stopped, not killed: it goes on when another has aborted.
 func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 	for _, line := range []string{string(StepSwapping), "alias"} {

@@ -79,7 +79,7 @@ func (r *runner) swap(ctx context.Context, change func(*Record)) error {
 		if got.Owner != r.id {
 			return ErrTakenOver
 		}
-		r.record = got // by a swap of ours whose answer was lost
+		r.record, err = got, ErrChanged // by a swap of ours whose answer was lost
 	}
 	return err
 }

@@ -49,7 +49,7 @@ type world struct {
 	t      *testing.T
 	srv    *searchtest.Server
 	client *search.IndexClient // never dead
-	store  *Memory
+	store  Store
 	pace   int // milliseconds between two writes of a writer, on average
 
 	mu        sync.Mutex

@@ -199,9 +199,6 @@ func (r *runner) steps(ctx context.Context) error {
 		case StepClosing: // somebody was killed in it
 			err = r.open(ctx, time.Time{}, StepCatchingUp, PhaseMarking)
 		case StepSwapping:
-			if closed.IsZero() { // somebody was killed in it
-				closed = time.Now()
-			}
 			if err = r.swapAlias(ctx, closed); err != nil {
 				err = r.again(ctx, &tries, err)
 			} else {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the drivers under test
@@ -45,6 +46,26 @@ func onAll(t *testing.T, test func(t *testing.T, again, other func() Store)) {
 			test(t, store("hotels"), store("rooms"))
 		})
 	}
+}
+
+// Also with a store whose calls take time, and may fail because another has locked it.
+func TestARebuildByADatabaseMissesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 50)
+		db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)")
+		s, err := NewSQL(db, SQLOptions{Dialect: SQLite, Name: "hotels", Prefix: "other"})
+		require.NoError(t, err)
+		require.NoError(t, s.CreateTables(t.Context()))
+		w.store = s
+		a, b := w.write("a", 1), w.write("b", 2)
+		time.Sleep(time.Second)
+		m := w.runner(Options{Writers: []string{"a", "b"}, Settle: 5 * time.Second})
+		require.NoError(t, m.run(t.Context()))
+		a.end()
+		b.end()
+		w.checkTruth(newIndex)
+		require.NoError(t, DropOld(t.Context(), s, w.client, &DropOptions{Now: true}))
+	})
 }
 
 func openDB(t *testing.T, driver, url string) *sql.DB {
