@@ -40,7 +40,8 @@ type AbortOptions struct {
 	Logger *slog.Logger
 }
 
-// Abort ends a rebuild, at whatever step it is, and deletes the new index. The writers go on with the old one, which
+// Abort ends a rebuild, at whatever step it is, and deletes the new index. Give the next one another name: the sender of a Run that was
+// cut off may write to an index of this name for another 45 seconds. The writers go on with the old one, which
 // they have written to all the time, so nothing is lost; an alias that was moved is moved back first. A Run that is
 // at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
 //

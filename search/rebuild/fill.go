@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
@@ -33,13 +34,14 @@ type filling struct {
 	done    chan struct{} // has a place; sent to when open becomes 0
 	give    func()        // gives up what is not over
 	timer   *time.Timer   // until then, when a document was refused
+	under   *atomic.Int64 // counts what is open for the runner, also when this is over
 }
 
 // filling returns a context that ends when it is known that not all will be applied, and what
 // is told of it. The function frees both.
 func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filling{done: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor}
+	f := &filling{done: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under}
 	return ctx, f, func() {
 		cancel()
 		f.mu.Lock()
@@ -57,6 +59,7 @@ func (f *filling) add(a models.RawAction) func(models.Outcome) {
 	at := f.begun + len(f.keys)
 	f.keys, f.applied = append(f.keys, a.Key), append(f.applied, false)
 	f.open++
+	f.under.Add(1)
 	return func(o models.Outcome) {
 		if a.OnOutcome != nil {
 			a.OnOutcome(o)
@@ -67,6 +70,7 @@ func (f *filling) add(a models.RawAction) func(models.Outcome) {
 
 // end notes an outcome.
 func (f *filling) end(at int, o models.Outcome) {
+	f.under.Add(-1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

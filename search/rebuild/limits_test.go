@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,6 +167,36 @@ func TestARunnerThatWasCutOffWritesNothingWhenAnotherHasTakenOver(t *testing.T) 
 		require.ErrorIs(t, <-done, errLost)
 		time.Sleep(5 * time.Minute)
 		require.NoError(t, first.made.Close(t.Context()))
+		a.end()
+		w.checkTruth(newIndex)
+	})
+}
+
+// A walk: Run returns an error while its sender has documents that the service does not take now; the next Run has
+// another sender; the writers change the documents; the service takes what it is sent.
+func TestTheNextRunWaitsUntilTheSenderOfTheOneBeforeSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 100)
+		a := w.write("a", 1)
+		began, ctx := time.Now(), t.Context()
+		w.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, "'"+newIndex+"')/docs") && time.Since(began) < 80*time.Second {
+				return nil, errors.New("the line is cut")
+			}
+			return w.intercept(req, next)
+		})
+		first := w.runner(Options{Writers: []string{"a"}})
+		limited, cancel := context.WithTimeout(ctx, 70*time.Second)
+		defer cancel()
+		require.ErrorIs(t, first.r.run(limited), context.DeadlineExceeded) // its sender lives on
+		for i := range 100 {
+			require.NoError(t, a.sender.Raw().Add(ctx, w.change(fmt.Sprintf("k%03d", i), models.ActionTypeDelete)))
+		}
+		second := w.runner(Options{Writers: []string{"a"}, Settle: -1})
+		require.NoError(t, second.run(ctx))
+		assert.Greater(t, time.Since(began), 130*time.Second)
+		time.Sleep(5 * time.Minute)
+		require.NoError(t, first.made.Close(ctx))
 		a.end()
 		w.checkTruth(newIndex)
 	})

@@ -28,6 +28,7 @@ type runner struct {
 	mu     sync.Mutex
 	record Record
 
+	under  atomic.Int64            // actions that were given to the sender and have no outcome yet
 	fills  atomic.Pointer[filling] // the fill, whose cursor is stored with each swap; nil before it
 	beaten atomic.Pointer[instant] // when the last swap that succeeded was begun; read by the sender
 }
@@ -150,8 +151,12 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// leave lets another Run go on at once.
+// leave lets another Run go on at once, unless the sender of this one may still have something to
+// send: then that one waits until it is not sent any more, as after a kill.
 func (r *runner) leave(ctx context.Context) {
+	if r.under.Load() > 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = r.swap(ctx, func(x *Record) { x.Owner = "" }) // otherwise it waits a minute

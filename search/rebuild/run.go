@@ -19,7 +19,8 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // Run replaces the index that the writers write to by a new one, next, which it creates, fills,
 // and points the alias at, while the writers go on. Without need, by search.DiffIndex, it does nothing. If a
 // rebuild to the same name is under way, because Run was killed or returned an error, it goes on where that one
-// stopped, after a minute in which it makes sure that nobody else is at work (at once if that one returned an error).
+// stopped, after a minute in which it makes sure that nobody else is at work (at once if that one returned an error, and
+// left nothing in the sender).
 //
 // It blocks until the writers write to the new index: a minute at least, then as long as filling takes, then Settle.
 // ctx ends it: what is done is kept, and the writers go on with the old index, marking what they write, until Run is called again, or
