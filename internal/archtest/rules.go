@@ -56,7 +56,7 @@ var otelAPI = []string{
 }
 
 // public is what a program that uses the SDK can import of this module.
-var public = []string{"./models/...", "./retry/...", "./events/...", "./search", "./search/searchtest", "./bufferedsender/..."}
+var public = []string{"./models/...", "./retry/...", "./events/...", "./search", "./search/rebuild", "./search/searchtest", "./bufferedsender/..."}
 
 // Rules is who may import whom. A package without a rule is refused, so that a
 // new folder begins with a decision about its place.
