@@ -63,8 +63,19 @@ type Record struct {
 	Owner  string `json:"owner,omitempty"`  // who runs
 	Beat   int64  `json:"beat,omitempty"`   // grows while the owner is there
 	Cursor string `json:"cursor,omitempty"` // the last key of Fill.All up to which everything is in the new index
+	// IdleValid is how long a read of the record is valid while there is no rebuild, 0 for a minute. It
+	// is as it was when the record was made: a Run waits for all reads of before.
+	IdleValid time.Duration `json:"idleValid,omitempty"`
 	// KeepUntil is when the old index may be deleted, by the clock of who ran.
 	KeepUntil time.Time `json:"keepUntil,omitzero"`
+}
+
+// idleValid returns how long a read of the record is valid while there is no rebuild.
+func (r Record) idleValid() time.Duration {
+	if r.IdleValid > 0 {
+		return r.IdleValid
+	}
+	return DefaultIdleValid
 }
 
 // active reports whether a rebuild is under way.

@@ -22,7 +22,7 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // stopped, after a minute in which it makes sure that nobody else is at work (at once if that one returned an error, and
 // left nothing in the sender).
 //
-// It blocks until the writers write to the new index: a minute at least, then as long as filling takes, then Settle.
+// It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as long as filling takes, then Settle.
 // ctx ends it: what is done is kept, and the writers go on with the old index, marking what they write, until Run is called again, or
 // Abort. The errors are *RefusedError, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
 // the service. Nothing is sent if the options are wrong.
@@ -89,7 +89,7 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 		if len(alias.Indexes) != 1 {
 			return found, fmt.Errorf("rebuild: the alias %q is at %q: point it at the index that is to be replaced", r.opts.Alias, alias.Indexes)
 		}
-		if found, err = begin(ctx, r.store, alias.Indexes[0]); err != nil {
+		if found, err = begin(ctx, r.store, alias.Indexes[0], 0); err != nil {
 			return found, err
 		}
 	}
@@ -188,7 +188,7 @@ func (r *runner) steps(ctx context.Context) error {
 		case StepCreating:
 			err = r.create(ctx)
 		case StepMarking:
-			if err = sleep(ctx, idleValid+time.Second); err == nil {
+			if err = sleep(ctx, x.idleValid()+time.Second); err == nil {
 				err = r.swap(ctx, func(x *Record) { x.Step = StepFilling })
 			}
 		case StepFilling:

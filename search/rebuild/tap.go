@@ -11,9 +11,11 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// How long what a tap knows is valid, and how long it is patient.
+// DefaultIdleValid is how long a tap goes by a record without a rebuild.
+const DefaultIdleValid = time.Minute
+
+// How long else what a tap knows is valid, and how long it is patient.
 const (
-	idleValid  = time.Minute            // a record without a rebuild
 	routeValid = 200 * time.Millisecond // the index that writers write to, while there is one
 	margin     = 50 * time.Millisecond  // that closing waits for longer
 	patience   = 2 * time.Second        // for a record that is closed, which it may be for a second
@@ -32,6 +34,10 @@ type TapOptions struct {
 	// Connect returns the client of an index, as search.IndexClient.Client does. It is called
 	// once for each index, and must not block. Must be given.
 	Connect func(index string) (Indexer, error)
+	// IdleValid is how long taps go by what they have read while there is no rebuild: so seldom is the store asked, and so long does
+	// a Run wait before it begins. Like Index it counts for whoever comes first: the record keeps it, for all. Defaults to a minute; at
+	// least a second.
+	IdleValid time.Duration
 }
 
 // Tap is the gate between a sender and its index. It is a models.Tap. Make one for each sender, and give
@@ -40,7 +46,7 @@ type TapOptions struct {
 //	tap, err := rebuild.NewTap(ctx, store, options)
 //	sender, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[Hotel]{Tap: tap})
 //
-// Without a rebuild it reads the record once a minute. While one is under way it marks the keys
+// Without a rebuild it reads the record once a minute, see TapOptions.IdleValid. While one is under way it marks the keys
 // of each request twice. While the store cannot be read nothing is sent, or what was sent is not confirmed
 // and sent again later. Its methods are safe for concurrent use.
 type Tap struct {
@@ -82,6 +88,9 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	if opts.Connect == nil {
 		errs = append(errs, errors.New("TapOptions.Connect is nil: return the client of an index"))
 	}
+	if opts.IdleValid != 0 && opts.IdleValid < time.Second {
+		errs = append(errs, fmt.Errorf("TapOptions.IdleValid is %v: use a second or more, or 0 for the default of %v", opts.IdleValid, DefaultIdleValid))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
@@ -94,7 +103,7 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	if err := store.Register(ctx, opts.Writer, t.wall()); err != nil {
 		return nil, err
 	}
-	if _, err := begin(ctx, store, opts.Index); err != nil {
+	if _, err := begin(ctx, store, opts.Index, opts.IdleValid); err != nil {
 		return nil, err
 	}
 	_, err := t.load(ctx)
@@ -102,12 +111,12 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 }
 
 // begin returns the record, which it makes if there is none.
-func begin(ctx context.Context, store Store, index string) (Record, error) {
+func begin(ctx context.Context, store Store, index string, idleValid time.Duration) (Record, error) {
 	r, err := store.Load(ctx)
 	if err != nil || r.Version > 0 {
 		return r, err
 	}
-	r, err = store.Swap(ctx, Record{Phase: PhaseIdle, Route: index})
+	r, err = store.Swap(ctx, Record{Phase: PhaseIdle, Route: index, IdleValid: idleValid})
 	if errors.Is(err, ErrChanged) {
 		return store.Load(ctx)
 	}
@@ -209,7 +218,7 @@ func (t *Tap) valid(ctx context.Context) (Record, error) {
 	t.mu.Unlock()
 	limit := routeValid
 	if r.Phase == PhaseIdle {
-		limit = idleValid
+		limit = r.idleValid()
 	}
 	now := t.now()
 	// A clock that was put back shows nothing.

@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -60,7 +61,7 @@ func TestAWriterThatCannotReadTheTapConfirmsNothing(t *testing.T) {
 			if line != string(StepFilling) {
 				return nil
 			}
-			assert.Greater(t, time.Since(began), idleValid, "it may go on for a minute by what it has read before")
+			assert.Greater(t, time.Since(began), DefaultIdleValid, "it may go on for a minute by what it has read before")
 			before := a.sender.Stats().Completed
 			time.Sleep(10 * time.Second)
 			assert.Equal(t, before, a.sender.Stats().Completed)
@@ -201,6 +202,31 @@ func TestWithoutARebuildTheRecordIsReadOnceAMinute(t *testing.T) {
 		}
 		assert.EqualValues(t, 60, store.loads.Load()-before)
 		assert.Zero(t, store.marks.Load())
+	})
+}
+
+// Who comes first says how long, for all: a Run waits for what is in the record.
+func TestTheRecordSaysHowLongAReadIsValid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &counted{Store: NewMemory()}
+		opts := TapOptions{Writer: "first", Index: "hotels-1", Connect: func(string) (Indexer, error) { return nil, errors.New("none") }, IdleValid: 5 * time.Second}
+		first, err := NewTap(t.Context(), store, opts)
+		require.NoError(t, err)
+		_ = first.Indexer()
+		opts.Writer, opts.IdleValid = "second", time.Hour
+		second, err := NewTap(t.Context(), store, opts)
+		require.NoError(t, err)
+		_ = second.Indexer()
+		before := store.loads.Load()
+		for range 60 {
+			time.Sleep(time.Second)
+			require.NoError(t, first.Before(t.Context(), []string{"x"}))
+			require.NoError(t, second.Before(t.Context(), []string{"x"}))
+		}
+		assert.EqualValues(t, 2*12, store.loads.Load()-before)
+		opts.IdleValid = time.Millisecond
+		_, err = NewTap(t.Context(), store, opts)
+		assert.ErrorContains(t, err, "IdleValid is 1ms: use a second or more")
 	})
 }
 
