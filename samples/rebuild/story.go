@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/rebuild"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+const (
+	alias, oldIndex, newIndex = "hotels", "hotels-1", "hotels-2"
+
+	fromBefore = 3000 // hotels that nobody writes
+	busy       = 500  // that each of the writers writes all the time
+	writers    = 2
+	perSecond  = 5000 // writes of all of them
+	atOnce     = 50
+)
+
+// story is what happens.
+type story struct {
+	db       *sql.DB
+	service  *searchtest.Server
+	indexes  *search.IndexClient
+	readers  *search.Client // by the alias
+	store    *rebuild.SQL
+	senders  []*bufferedsender.BufferedSender[Hotel]
+	logger   *slog.Logger
+	cleanUps []func() error
+
+	written, reads atomic.Int64
+}
+
+// tell is the whole program.
+func tell(ctx context.Context, out, logs io.Writer) (err error) {
+	s := &story{logger: slog.New(slog.NewTextHandler(logs, nil))}
+	defer func() {
+		for i := len(s.cleanUps) - 1; i >= 0; i-- {
+			err = errors.Join(err, s.cleanUps[i]())
+		}
+	}()
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if err := s.find(ctx, out, "before"); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d hotels from before, %d writers of %d a second together, a reader that looks every 10 ms\n", fromBefore, writers, perSecond)
+	ending, end := context.WithCancel(ctx)
+	defer end()
+	errs := make([]error, writers+1)
+	var group sync.WaitGroup
+	for i, sender := range s.senders {
+		group.Go(func() { errs[i] = s.apply(ending, i, sender) })
+	}
+	group.Go(func() { errs[writers] = s.read(ending) })
+	report, err := s.rebuild(ctx)
+	end()
+	group.Wait()
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	for _, closed := range report.Closed {
+		fmt.Fprintf(out, "the writers were held for %v\n", closed.Round(time.Millisecond))
+		if closed > time.Second {
+			return errors.New("that is too long")
+		}
+	}
+	fmt.Fprintf(out, "%d documents filled, %d written meanwhile and brought over; %d writes in all\n", report.Filled, report.Replayed, s.written.Load())
+	fmt.Fprintf(out, "%d reads, nothing had vanished\n", s.reads.Load())
+	return errors.Join(s.find(ctx, out, "after"), s.compare(ctx, out))
+}
+
+// begin makes table, index, alias, and senders.
+func (s *story) begin(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "rebuild")
+	if err != nil {
+		return err
+	}
+	s.cleanUps = append(s.cleanUps, func() error { return os.RemoveAll(dir) })
+	if s.db, err = open(filepath.Join(dir, "hotels.db")); err != nil {
+		return err
+	}
+	s.cleanUps = append(s.cleanUps, s.db.Close)
+	if _, err := s.db.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	s.service = searchtest.NewServer(nil)
+	s.cleanUps = append(s.cleanUps, s.service.Close)
+	options := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s.service}}
+	if s.indexes, err = search.NewIndexClientWithKey(s.service.URL(), azcore.NewKeyCredential(searchtest.AdminKey), options); err != nil {
+		return err
+	}
+	first, err := definition(oldIndex, "standard.lucene")
+	if err != nil {
+		return err
+	}
+	if _, err := s.indexes.CreateIndex(ctx, first, nil); err != nil {
+		return err
+	}
+	if _, err := s.indexes.CreateAlias(ctx, models.Alias{Name: alias, Indexes: []string{oldIndex}}, nil); err != nil {
+		return err
+	}
+	if s.readers, err = s.indexes.Client(alias); err != nil {
+		return err
+	}
+	if s.store, err = rebuild.NewSQL(s.db, rebuild.SQLOptions{Dialect: rebuild.SQLite, Name: alias}); err != nil {
+		return err
+	}
+	if err := s.store.CreateTables(ctx); err != nil {
+		return err
+	}
+	for i := range writers {
+		sender, err := writer(ctx, s.store, s.indexes, fmt.Sprint("writer-", i), s.logger)
+		if err != nil {
+			return err
+		}
+		s.senders = append(s.senders, sender)
+		s.cleanUps = append(s.cleanUps, func() error { return sender.Close(context.WithoutCancel(ctx)) })
+	}
+	var all []Hotel
+	for i := range fromBefore {
+		all = append(all, Hotel{ID: fmt.Sprintf("old%05d", i), Text: "Guests love the running water", Version: 1})
+	}
+	return errors.Join(write(ctx, s.db, s.senders[0], all, nil), s.senders[0].Flush(ctx, nil))
+}
+
+// rebuild is what an administrator does.
+func (s *story) rebuild(ctx context.Context) (rebuild.Report, error) {
+	next, err := definition(newIndex, "en.lucene")
+	if err != nil {
+		return rebuild.Report{}, err
+	}
+	var filling *bufferedsender.BufferedSender[Hotel]
+	report, err := rebuild.Run(ctx, s.store, s.indexes, next, truth(s.db), rebuild.Options{
+		Alias: alias, Writers: []string{"writer-0", "writer-1"}, Logger: s.logger,
+		Settle: time.Second, // the emulator shows it at once; the service says "some seconds"
+		Sender: func(index string) (rebuild.Sender, error) {
+			client, err := s.indexes.Client(index)
+			if err != nil {
+				return nil, err
+			}
+			filling, err = bufferedsender.New(client, &bufferedsender.Options[Hotel]{Logger: s.logger})
+			if err != nil {
+				return nil, err
+			}
+			return filling.Raw(), nil
+		},
+	})
+	if filling != nil {
+		err = errors.Join(err, filling.Close(ctx))
+	}
+	return report, err
+}
+
+// apply is a program that writes: some hotels at a time, which are deleted now and then, and born again.
+func (s *story) apply(ctx context.Context, id int, sender *bufferedsender.BufferedSender[Hotel]) error {
+	there := make([]bool, busy)
+	tick := time.NewTicker(atOnce * writers * time.Second / perSecond)
+	defer tick.Stop()
+	for version := int64(2); ; version++ {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return sender.Flush(context.WithoutCancel(ctx), nil)
+		}
+		var upload, remove []Hotel
+		for _, i := range rand.Perm(busy)[:atOnce] {
+			h := Hotel{ID: fmt.Sprintf("new%d-%05d", id, i), Text: fmt.Sprint("Hotel ", version), Version: version}
+			if there[i] && rand.IntN(4) == 0 {
+				remove, there[i] = append(remove, h), false
+			} else {
+				upload, there[i] = append(upload, h), true
+			}
+		}
+		if err := write(context.WithoutCancel(ctx), s.db, sender, upload, remove); err != nil {
+			return err
+		}
+		s.written.Add(atOnce)
+	}
+}
+
+// read looks whether anything has vanished.
+func (s *story) read(ctx context.Context) error {
+	for ctx.Err() == nil {
+		asked := context.WithoutCancel(ctx)
+		key := fmt.Sprintf("old%05d", rand.IntN(fromBefore))
+		if _, err := search.GetDocument[Hotel](asked, s.readers, key, nil); err != nil {
+			return fmt.Errorf("a reader: %w", err)
+		}
+		n, err := s.readers.DocumentCount(asked, nil)
+		if err != nil {
+			return fmt.Errorf("a reader: %w", err)
+		}
+		if n < fromBefore {
+			return fmt.Errorf("a reader finds %d documents, and %d were there from the beginning", n, fromBefore)
+		}
+		s.reads.Add(1)
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
+
+// find searches for a word of which the texts have another form.
+func (s *story) find(ctx context.Context, out io.Writer, when string) error {
+	n := 0
+	for _, err := range search.Search[Hotel](ctx, s.readers, "run guest", &search.SearchOptions{SearchMode: models.SearchModeAll}) {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	fmt.Fprintf(out, "%s: \"run guest\" finds %d hotels whose texts have \"running\" and \"guests\"\n", when, n)
+	if want := map[string]int{"before": 0, "after": fromBefore}[when]; n != want {
+		return fmt.Errorf("it should find %d", want)
+	}
+	return nil
+}
+
+// compare says whether the new index is like the table.
+func (s *story) compare(ctx context.Context, out io.Writer) error {
+	all, err := hotels(ctx, s.db, "")
+	if err != nil {
+		return err
+	}
+	documents := make(map[string]Hotel)
+	for h, err := range search.Scan[Hotel](ctx, s.readers, nil) {
+		if err != nil {
+			return err
+		}
+		documents[h.ID] = h
+	}
+	differ := 0
+	for _, h := range all {
+		if documents[h.ID] != h {
+			differ++
+		}
+		delete(documents, h.ID)
+	}
+	if differ += len(documents); differ > 0 {
+		return fmt.Errorf("the new index and the table differ in %d documents", differ)
+	}
+	fmt.Fprintln(out, "new index == table: yes")
+	return nil
+}
