@@ -44,7 +44,7 @@ type Options struct {
 	Splits []string
 	// Parallel is how many ranges a process compares at once. Defaults to 4.
 	Parallel int
-	// Store keeps how far the ranges are, so that a pass that was killed goes on, and what the service has rejected, and says which process has a range. Defaults to
+	// Store, a FileStore or a SQLStore, keeps how far the ranges are, so that a pass that was killed goes on, and what the service has rejected, and says which process has a range. Defaults to
 	// none: a pass begins anew, and tries again what was rejected.
 	Store Store
 	// Name tells comparisons apart that share a Store; that of the index, if it has a String, is added. Defaults to "repair".

@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
-	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	testkit.Main(m)
+	servers.Main(m)
 }
 
 // inBubble runs a test in simulated time.

@@ -1,0 +1,180 @@
+package repair
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// SQLStore keeps the state of each range in a table, for processes on any number of machines. Make one with NewSQLStore. It is safe for concurrent use.
+//
+// Who has a range adds one to a number in its row every two seconds. Another process that wants the range looks at that number: when it changes the
+// range is taken, and Lock says so within three seconds; when it has not changed for ten, its process has ended or is cut off, and the range goes to who looks.
+// So no two computers have to agree on the time. A process that was only stopped finds that it has lost the range when it saves; until then two may compare it, which
+// costs time and nothing else.
+type SQLStore struct {
+	db          *sql.DB
+	table       string
+	placeholder func(n int) string
+
+	beat, dead time.Duration
+
+	mu     sync.Mutex // guards owners
+	owners map[string]string
+}
+
+var tableNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$`)
+
+// NewSQLStore returns a store in a table, which CreateTable makes. placeholder is as in SQLSource: nil for "?", Dollar for PostgreSQL.
+func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQLStore, error) {
+	if db == nil {
+		return nil, errors.New("repair: NewSQLStore: the database is nil")
+	}
+	if !tableNames.MatchString(table) {
+		return nil, fmt.Errorf("repair: NewSQLStore: %q cannot be the name of a table: use letters, digits and underscores, with a schema and a point before them if wanted", table)
+	}
+	if placeholder == nil {
+		placeholder = func(int) string { return "?" }
+	}
+	return &SQLStore{db: db, table: table, placeholder: placeholder, beat: 2 * time.Second, dead: 10 * time.Second, owners: make(map[string]string)}, nil
+}
+
+// CreateTable makes the table if it is not there.
+func (s *SQLStore) CreateTable(ctx context.Context) error {
+	_, err := s.db.ExecContext(ctx, s.text(`CREATE TABLE IF NOT EXISTS {t} (name VARCHAR(250) PRIMARY KEY, owner VARCHAR(64) NOT NULL, beat BIGINT NOT NULL, state TEXT NOT NULL)`))
+	return s.explain(err)
+}
+
+// text writes a statement: {t} is the table, {1} and so on are arguments, each once and in their order.
+func (s *SQLStore) text(statement string) string {
+	statement = strings.ReplaceAll(statement, "{t}", s.table)
+	for n := 1; n <= 4; n++ {
+		statement = strings.Replace(statement, fmt.Sprintf("{%d}", n), s.placeholder(n), 1)
+	}
+	return statement
+}
+
+// row returns the name of the row of a range: short, and different for different ranges also where letters of both cases are the same.
+func (s *SQLStore) row(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return strings.ToValidUTF8(name[:min(len(name), 100)], "") + " " + hex.EncodeToString(sum[:8])
+}
+
+func (s *SQLStore) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the table %s: %w", s.table, err)
+}
+
+// change runs a statement and reports whether it has changed a row.
+func (s *SQLStore) change(ctx context.Context, statement string, args ...any) (bool, error) {
+	result, err := s.db.ExecContext(ctx, s.text(statement), args...)
+	if err != nil {
+		return false, s.explain(err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, s.explain(err)
+}
+
+// Lock implements Store. Where another process has the range it takes three seconds to say so, and ten to find that this process is dead.
+func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, ok bool, err error) {
+	name = s.row(name)
+	owner := rand.Text()
+	ok, err = s.take(ctx, name, owner)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	s.owners[name] = owner
+	s.mu.Unlock()
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() {
+		for sleep(beating, s.beat) == nil {
+			// What goes wrong here shows when the state is saved.
+			_, _ = s.change(beating, `UPDATE {t} SET beat = beat + 1 WHERE name = {1} AND owner = {2}`, name, owner)
+		}
+	})
+	return func() error {
+		stop()
+		group.Wait()
+		s.mu.Lock()
+		delete(s.owners, name)
+		s.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.dead)
+		defer cancel()
+		_, err := s.change(ctx, `UPDATE {t} SET owner = '' WHERE name = {1} AND owner = {2}`, name, owner)
+		return err
+	}, true, nil
+}
+
+// take tries to become the owner of a range.
+func (s *SQLStore) take(ctx context.Context, name, owner string) (bool, error) {
+	var first string // who has it, and at which beat, when that was seen first
+	var since time.Time
+	for {
+		ok, err := s.change(ctx, `UPDATE {t} SET owner = {1}, beat = beat + 1 WHERE name = {2} AND owner = ''`, owner, name)
+		if ok || err != nil {
+			return ok, err
+		}
+		var has string
+		var beat int64
+		switch err := s.db.QueryRowContext(ctx, s.text(`SELECT owner, beat FROM {t} WHERE name = {1}`), name).Scan(&has, &beat); {
+		case errors.Is(err, sql.ErrNoRows):
+			if ok, err = s.change(ctx, `INSERT INTO {t} (name, owner, beat, state) VALUES ({1}, {2}, 1, '')`, name, owner); ok {
+				return true, nil
+			}
+			if first == "insert" { // it was not because another one was faster
+				return false, err
+			}
+			first, since = "insert", time.Now()
+			continue
+		case err != nil:
+			return false, s.explain(err)
+		}
+		seen := fmt.Sprint(has, " ", beat)
+		switch {
+		case since.IsZero() || first == "insert":
+			first, since = seen, time.Now()
+		case seen != first:
+			return false, nil
+		case time.Since(since) >= s.dead:
+			return s.change(ctx, `UPDATE {t} SET owner = {1}, beat = beat + 1 WHERE name = {2} AND owner = {3} AND beat = {4}`, owner, name, has, beat)
+		}
+		if err := sleep(ctx, s.beat/4); err != nil {
+			return false, err
+		}
+	}
+}
+
+// Load implements Store.
+func (s *SQLStore) Load(ctx context.Context, name string) ([]byte, error) {
+	var text string
+	err := s.db.QueryRowContext(ctx, s.text(`SELECT state FROM {t} WHERE name = {1}`), s.row(name)).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "" {
+		return nil, nil
+	}
+	return []byte(text), s.explain(err)
+}
+
+// Save implements Store. It is an error if another process has taken the range, because this one was cut off for too long.
+func (s *SQLStore) Save(ctx context.Context, name string, state []byte) error {
+	name = s.row(name)
+	s.mu.Lock()
+	owner := s.owners[name]
+	s.mu.Unlock()
+	ok, err := s.change(ctx, `UPDATE {t} SET state = {1} WHERE name = {2} AND owner = {3}`, string(state), name, owner)
+	if err == nil && (!ok || owner == "") {
+		return errors.New("another process has taken the range, because this one was stopped or cut off for too long: run it again")
+	}
+	return err
+}
