@@ -30,6 +30,11 @@ type emulated struct {
 	slow    atomic.Int64 // how much longer a request takes, in nanoseconds
 }
 
+func (e *emulated) credential() *azcore.KeyCredential {
+	return azcore.NewKeyCredential(searchtest.AdminKey)
+}
+func (e *emulated) options() azcore.ClientOptions { return azcore.ClientOptions{Transport: e} }
+
 // Do is the transport of the client.
 func (e *emulated) Do(r *http.Request) (*http.Response, error) {
 	if d := time.Duration(e.slow.Load()); d > 0 {
@@ -55,8 +60,7 @@ func emulate(ctx context.Context, n int, without func(i int) bool) (_ *emulated,
 	if err := e.service.CreateIndex(string(definition)); err != nil {
 		return nil, err
 	}
-	e.client, err = search.NewClientWithKey(e.service.URL(), "items", azcore.NewKeyCredential(searchtest.AdminKey),
-		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: e}})
+	e.client, err = search.NewClientWithKey(e.service.URL(), "items", e.credential(), &search.ClientOptions{ClientOptions: e.options()})
 	if err != nil {
 		return nil, err
 	}
