@@ -48,6 +48,7 @@ func BenchmarkQueries(b *testing.B) {
 		{"three facets", "search.post.search", `{"facets":["category","tags,count:20","rating,interval:1"],"top":0}`},
 		{"two words", "search.post.search", `{"search":"quiet harbour","top":50}`},
 		{"two words, filter, facet, highlights", "search.post.search", `{"search":"quiet harbour","filter":"rating ge 3","facets":["category"],"highlight":"description","top":50}`},
+		{"a page of a walk by keys", "search.post.search", `{"filter":"id gt 'h05'","orderby":"id","top":50}`},
 		{"suggest", "search.post.suggest", `{"search":"grand ho","suggesterName":"sg"}`},
 		{"autocomplete", "search.post.autocomplete", `{"search":"grand ho","suggesterName":"sg"}`},
 	} {

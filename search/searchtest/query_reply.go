@@ -65,6 +65,9 @@ func (s *Server) prepareSearch(v *view, p *searchPlan) *serviceError {
 			return err
 		}
 	}
+	if _, walks := p.walks(); walks {
+		v.needKeys()
+	}
 	for i := range p.vectors {
 		l := &p.vectors[i]
 		if _, err := v.needVectors(l.field, l.metric); err != nil {

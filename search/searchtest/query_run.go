@@ -113,8 +113,32 @@ func (r *running) collect() *serviceError {
 	case r.query != nil:
 		return r.collectText()
 	}
-	r.collectAll()
+	if bound, ok := r.walks(); ok {
+		r.collectFrom(bound)
+	} else {
+		r.collectAll()
+	}
 	return nil
+}
+
+// walks reports whether a page of a walk by keys is asked for, which takes no look at documents with smaller keys, nor at those behind the page. bound
+// is the first key that may be on it.
+func (p *searchPlan) walks() (bound string, ok bool) {
+	if p.filter == nil || p.needsText() || len(p.vectors) > 0 || len(p.facets) > 0 || p.count || p.profile != nil || p.semantic != nil || !p.order.Ascending(p.sc.key.Ordinal) {
+		return "", false
+	}
+	return p.filter.Above(p.sc.key.Ordinal)
+}
+
+// collectFrom finds the documents of a page of a walk, and whether there is another behind it.
+func (r *running) collectFrom(bound string) {
+	most := r.skip + min(r.top, largestPage) + 1
+	r.view.from(bound, func(id uint32, data []byte) bool {
+		if r.filter.Match(data, id, r) {
+			r.add(id, data, 1)
+		}
+		return int64(len(r.hits)) < most
+	})
 }
 
 // collectAll finds everything that passes the filter. All score 1, unless the

@@ -26,6 +26,7 @@ type view struct {
 	byKey  map[string]uint32 // ids
 	nextID uint32
 	gone   int // empty rows
+	keys   keyOrder
 	age    int // how often everything was thrown away
 
 	// Made by the first search that needs them, of the rows there are.
@@ -126,7 +127,7 @@ func (v *view) drop() {
 // startAnew makes the view of all documents, in the order of writing.
 func (v *view) startAnew(all []pendingWrite) {
 	v.rows, v.byKey = make([]row, 0, len(all)), make(map[string]uint32, len(all))
-	v.nextID, v.gone = 0, 0
+	v.nextID, v.gone, v.keys = 0, 0, keyOrder{}
 	v.drop()
 	for i := range all {
 		v.take(&all[i])
@@ -135,12 +136,16 @@ func (v *view) startAnew(all []pendingWrite) {
 
 // take takes in one write.
 func (v *view) take(w *pendingWrite) {
-	if old, found := v.byKey[w.key]; found {
+	old, found := v.byKey[w.key]
+	if found {
 		v.forget(old)
 		delete(v.byKey, w.key)
 	}
 	if w.deletes() {
 		return
+	}
+	if !found {
+		v.keys.add(w.key)
 	}
 	id := v.nextID
 	v.nextID++

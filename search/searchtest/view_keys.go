@@ -1,0 +1,60 @@
+package searchtest
+
+import (
+	"maps"
+	"slices"
+)
+
+// keyOrder has the keys of a view in order, for walks that go through an index by its keys, a page after another: each page begins where the one before has ended, and
+// looks at no document before it. It is made by the first page.
+type keyOrder struct {
+	all  []string // among them some that are gone; nil until it is made
+	more []string // in no order
+}
+
+// add takes in a key that is new, or was gone.
+func (k *keyOrder) add(key string) {
+	if k.all != nil {
+		k.more = append(k.more, key)
+	}
+}
+
+// needKeys makes the keys, or brings them up to date. v.mu must be held for writing.
+func (v *view) needKeys() {
+	k := &v.keys
+	switch {
+	case k.all == nil || len(k.all)+len(k.more) > 2*len(v.byKey)+1000:
+		k.all, k.more = slices.AppendSeq(make([]string, 0, len(v.byKey)), maps.Keys(v.byKey)), nil
+		slices.Sort(k.all)
+	case len(k.more) > 0:
+		slices.Sort(k.more)
+		k.all, k.more = mergeKeys(k.all, k.more), nil
+	}
+}
+
+// mergeKeys merges two sorted lists. A key that is in both, or twice in one, is in the result once.
+func mergeKeys(a, b []string) []string {
+	merged := make([]string, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		var key string
+		if len(b) == 0 || len(a) > 0 && a[0] <= b[0] {
+			key, a = a[0], a[1:]
+		} else {
+			key, b = b[0], b[1:]
+		}
+		if n := len(merged); n == 0 || merged[n-1] != key {
+			merged = append(merged, key)
+		}
+	}
+	return merged
+}
+
+// from calls f for each document from a key on, in the order of the keys, until it returns false.
+func (v *view) from(key string, f func(id uint32, data []byte) bool) {
+	i, _ := slices.BinarySearch(v.keys.all, key)
+	for _, key := range v.keys.all[i:] {
+		if id, there := v.byKey[key]; there && !f(id, v.document(id)) {
+			return
+		}
+	}
+}
