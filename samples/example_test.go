@@ -23,7 +23,7 @@ import (
 // README.md shows what stands between here and the end of find, word for word.
 
 type Hotel struct {
-	ID     string   `json:"id" search:"key"`
+	ID     string   `json:"id" search:"key,filterable,sortable"`
 	Name   string   `json:"name" search:"searchable"`
 	Tags   []string `json:"tags" search:"filterable,facetable"`
 	Rating float64  `json:"rating" search:"filterable,sortable"`

@@ -43,7 +43,7 @@ type Rows struct {
 	keyField string
 }
 
-// NewRows returns the rows of an index, or an error that names every problem of the options. It makes no request. Without Version,
+// NewRows returns the rows of an index, whose key field must be filterable and sortable, or an error that names every problem of the options. It makes no request. Without Version,
 // Digest and DigestOf rows are keys alone.
 func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
 	if opts == nil {

@@ -15,7 +15,7 @@
 //
 // # What is promised
 //
-//   - Nothing is deleted that exists, and no newer write is lost, while others write at full speed, if they write through the sender that
+//   - Nothing is deleted that exists, and no newer write is lost, while others write at full speed, if they write through the same sender, in the same process, that
 //     repairs, or through a queue or an outbox that [Options].Mark gives the keys to: each key is taken before its truth is read.
 //   - Other writers are not held: what a repair writes may come after what they have just written. It looks again after [Options].Pause, and repairs again, until both sides
 //     agree; so a wrong state of that kind lasts about as long as the pause.
@@ -30,6 +30,19 @@
 // Its keys come in the order of their bytes, each once, as the keys of the index do; otherwise a pass ends with an [OrderError] that says what to do. What it returns was committed,
 // and is not older than what the writers have read: a replica that lags is no source. Versions rise with each change of a document. Without versions and digests only
 // missing and surplus documents are found.
+//
+// What the index has is compared with what the source has: an index that is made of two tables takes one Source of both, or [search.RowsOptions].Filter on the side of the index that
+// matches what is of the one table only. Otherwise the documents of the other are surplus.
+//
+// # What an index must be like
+//
+// Its key field is filterable and sortable, without a normalizer (`search:"key,filterable,sortable"`); that can only be decided when it is created. A field with the version is retrievable. One that is added later is
+// empty in all documents, so the first pass writes each of them once.
+//
+// # Beside it
+//
+// Whoever deletes for good deletes at the source first, and then, with DeleteWhere, in the index: a repair would put it back otherwise. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a sender with a
+// tap, or wait. [FileStore] and [SQLStore] keep states for processes of one machine or of several; package digesttree finds what a sender has lost without reading the index, for [RepairKeys].
 //
 // A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory.
 package repair

@@ -23,10 +23,10 @@ const (
 
 // Options configures a comparison. nil and the zero value are ready to use.
 type Options struct {
-	// DryRun compares and confirms, and writes nothing: the sender may be nil.
+	// DryRun compares and confirms, and writes nothing but locks of the Store: the sender may be nil.
 	DryRun bool
-	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written. Up to half as much again is added by
-	// chance. Defaults to 2 s.
+	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written, on all of its replicas; WaitVisible measures that. If it
+	// is too short documents are written again for nothing. Up to half as much again is added by chance. Defaults to 2 s.
 	Pause time.Duration
 
 	// AllowDeletes lifts the guard against too many deletes once: it is exactly the number of surplus documents that a dry run has reported.
@@ -40,7 +40,8 @@ type Options struct {
 	TrustSource bool
 
 	// Splits cuts the keys into ranges, which are compared by themselves, Parallel at a time, and by as many processes as share the
-	// Store: each begins behind the one and ends with the next. They must be sorted by bytes. Defaults to none: one range.
+	// Store: each begins behind the one and ends with the next. They must be sorted by bytes, and the same in all processes and at all times: a range is known by its
+	// bounds. Any keys that cut the documents into parts of some hundred thousand will do. Defaults to none: one range.
 	Splits []string
 	// Parallel is how many ranges a process compares at once. Defaults to 4.
 	Parallel int
@@ -63,7 +64,7 @@ type Options struct {
 	Pending func(ctx context.Context, keys []string) ([]bool, error)
 
 	// Throttle is how long to wait for each key before it is written, by how much the sender has to do beside it. Defaults to that of Yokozuna: nothing
-	// below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1 s from 10 000, 3 s from 50 000.
+	// below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1 s from 10 000, 3 s from 50 000. An empty slice that is not nil turns it off.
 	Throttle []Tier
 	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is written in too. Defaults to
 	// none.

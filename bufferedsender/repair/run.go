@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -18,13 +19,16 @@ const (
 // Run compares an index with its source once, and has the index repaired by a sender: what is missing or different is written, what the source does not have is
 // deleted. It blocks until that is done, and returns what was found also with an error. See the package for what it promises, and what sources and senders must be like.
 //
+// Processes that share a Store and run at the same time share the ranges: each takes one after another of those that nobody has, or has finished meanwhile, and reports what it
+// has compared itself. A pass that goes on where another was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
+//
 // The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError if a side is
-// not in order, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
+// not in order, ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
 func Run(ctx context.Context, source Source, index Index, to Sender, opts *Options) (Report, error) {
-	return run(ctx, source, index, to, opts, time.Time{})
+	return run(ctx, source, index, to, opts, time.Now())
 }
 
-// run is Run that leaves out ranges that were finished after a time.
+// run is Run that leaves out ranges that another process has finished after a time.
 func run(ctx context.Context, source Source, index Index, to Sender, opts *Options, since time.Time) (Report, error) {
 	began := time.Now()
 	p, err := newPass(source, index, to, opts)
@@ -44,15 +48,12 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 	if err != nil {
 		return end(err)
 	}
-	sections, err := p.sections(ctx, &total, since)
+	sections, err := p.compare(ctx, &total, since)
 	defer func() {
 		for _, s := range sections {
 			_ = s.unlock()
 		}
 	}()
-	if err == nil {
-		err = p.compare(ctx, sections)
-	}
 	for _, s := range sections {
 		total.plus(&s.state.Report)
 	}
@@ -101,81 +102,101 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	}, nil
 }
 
-// sections takes the ranges that nobody has, and loads their states. What it returns is locked, also with an error.
-func (p *pass) sections(ctx context.Context, total *Report, since time.Time) (all []*section, err error) {
-	bounds := append(append([]string{""}, p.Splits...), "")
-	for i := range len(bounds) - 1 {
-		s := &section{pass: p, after: bounds[i], through: bounds[i+1]}
-		s.name = fmt.Sprintf("%s (%q, %q]", p.what, s.after, s.through)
-		if p.DryRun { // it disturbs nobody, and knows what was rejected
-			known, err := load(ctx, p.Store, s.name)
-			if err != nil {
-				return all, &rangeError{s.name, err}
-			}
-			p.learn(known.Rejected)
-			s.name += " dry"
-		}
-		unlock, ok, err := p.Store.Lock(ctx, s.name)
+// section takes a range, if nobody has it, and loads its state. It returns nil if another process has the range, or has finished it since.
+func (p *pass) section(ctx context.Context, after, through string, since time.Time) (_ *section, err error) {
+	s := &section{pass: p, after: after, through: through, name: p.nameOf(after, through)}
+	if p.DryRun { // it disturbs nobody, and knows what was rejected
+		known, err := load(ctx, p.Store, s.name)
 		if err != nil {
-			return all, &rangeError{s.name, err}
+			return nil, &rangeError{s.name, err}
 		}
-		if !ok {
-			total.Elsewhere = append(total.Elsewhere, s.name)
-			continue
-		}
-		s.unlock = unlock
-		if s.state, err = load(ctx, p.Store, s.name); err != nil {
-			return all, errors.Join(&rangeError{s.name, err}, unlock())
-		}
-		if !s.state.Finished.IsZero() {
-			if s.state.Finished.After(since) && !since.IsZero() {
-				total.Elsewhere = append(total.Elsewhere, s.name)
-				if err := unlock(); err != nil {
-					return all, &rangeError{s.name, err}
-				}
-				continue
-			}
-			s.state.fresh()
-		}
-		if began := s.state.Report.Began; !began.IsZero() && time.Since(began) > oldest {
-			s.state.fresh()
-		}
-		if s.state.Through == "" {
-			s.state.Through = s.after
-		} else {
-			p.resumed = true
-		}
-		p.resumed = p.resumed || s.state.Done
-		p.learn(s.state.Rejected)
-		all = append(all, s)
+		p.learn(known.Rejected)
+		s.name += " dry"
 	}
-	return all, nil
+	unlock, ok, err := p.Store.Lock(ctx, s.name)
+	if err != nil {
+		return nil, &rangeError{s.name, err}
+	}
+	if !ok {
+		return nil, nil
+	}
+	s.unlock = unlock
+	if s.state, err = load(ctx, p.Store, s.name); err != nil {
+		return nil, errors.Join(&rangeError{s.name, err}, unlock())
+	}
+	if !s.state.Finished.IsZero() {
+		if s.state.Finished.After(since) {
+			return nil, unlock()
+		}
+		s.state.fresh()
+	}
+	if began := s.state.Report.Began; !began.IsZero() && time.Since(began) > oldest {
+		s.state.fresh()
+	}
+	p.mu.Lock()
+	p.resumed = p.resumed || s.state.Through != "" || s.state.Done
+	p.mu.Unlock()
+	if s.state.Through == "" {
+		s.state.Through = after
+	}
+	p.learn(s.state.Rejected)
+	return s, nil
 }
 
-// compare runs the ranges, some at a time. Each error is in that which it returns.
-func (p *pass) compare(ctx context.Context, sections []*section) error {
+// nameOf returns the name of a range, for the store.
+func (p *pass) nameOf(after, through string) string {
+	return fmt.Sprintf("%s (%q, %q]", p.what, after, through)
+}
+
+// compare takes one range after another, some at a time, and runs it. Each process begins somewhere else, so that they share the ranges. It returns
+// those that it has taken, which are locked, also with an error.
+func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (taken []*section, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	bounds := append(append([]string{""}, p.Splits...), "")
 	var group sync.WaitGroup
-	errs := make([]error, len(sections))
+	var mu sync.Mutex // guards taken, total and errs
+	var errs []error
 	places := make(chan struct{}, p.Parallel)
-	for i, s := range sections {
+	for _, i := range rand.Perm(len(bounds) - 1) {
 		places <- struct{}{}
 		group.Go(func() {
 			defer func() { <-places }()
-			if err := s.run(ctx); err != nil {
-				errs[i] = &rangeError{s.name, err}
+			if ctx.Err() != nil {
+				return
+			}
+			s, err := p.section(ctx, bounds[i], bounds[i+1], since)
+			mu.Lock()
+			switch {
+			case s != nil:
+				taken = append(taken, s)
+			case err == nil:
+				total.Elsewhere = append(total.Elsewhere, p.nameOf(bounds[i], bounds[i+1]))
+			}
+			mu.Unlock()
+			if s != nil {
+				if err = s.run(ctx); err != nil {
+					err = &rangeError{s.name, err}
+				}
+			}
+			if err != nil {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
 				cancel()
 			}
 		})
 	}
 	group.Wait()
 	for _, err := range errs { // the one that has ended the others first
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
+		if !errors.Is(err, context.Canceled) {
+			return taken, err
 		}
 	}
-	return errors.Join(errs...)
+	if len(errs) == 0 {
+		return taken, context.Cause(ctx)
+	}
+	return taken, errors.Join(errs...)
 }
 
 // deletes deletes what is surplus, if the guard agrees.

@@ -75,7 +75,7 @@ func (f Functions) Read(ctx context.Context, keys []string) ([]models.RawAction,
 	return f.ReadKeys(ctx, keys)
 }
 
-// Uploads makes a function for Functions.ReadKeys, or for SQLSource.Read, of one that loads the documents of some keys: all that exist, in any order. key returns that of a
+// Uploads makes a function for Functions.ReadKeys, or for SQLSource.Load, of one that loads the documents of some keys: all that exist, in any order. key returns that of a
 // document, as it is in its JSON.
 func Uploads[T any](load func(ctx context.Context, keys []string) ([]T, error), key func(T) string) func(ctx context.Context, keys []string) ([]models.RawAction, error) {
 	return func(ctx context.Context, keys []string) ([]models.RawAction, error) {

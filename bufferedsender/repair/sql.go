@@ -27,8 +27,8 @@ type SQLSource struct {
 	DB Queryer
 	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries as it is, and so are the columns.
 	Table string
-	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. Needs an index, or each page
-	// sorts the table.
+	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. Needs an index of just that, or each page
+	// sorts the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the database.
 	Key string
 	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Digest is a text
 	// that differs when the document does. Both default to none.
@@ -39,7 +39,7 @@ type SQLSource struct {
 	Placeholder func(n int) string
 	// Top says that a query begins with SELECT TOP n, as in SQL Server; otherwise it ends with LIMIT n.
 	Top bool
-	// Load is Source.Read. See Uploads.
+	// Load is Source.Read: it is asked for at most 100 keys, and must not return others, nor rows that are Hidden. See Uploads.
 	Load func(ctx context.Context, keys []string) ([]models.RawAction, error)
 	// PageRows is how many rows a query returns. Defaults to 1000.
 	PageRows int

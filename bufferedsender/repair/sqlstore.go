@@ -47,7 +47,7 @@ func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQL
 	return &SQLStore{db: db, table: table, placeholder: placeholder, beat: 2 * time.Second, dead: 10 * time.Second, owners: make(map[string]string)}, nil
 }
 
-// CreateTable makes the table if it is not there.
+// CreateTable makes the table if it is not there. Call it from one process at a time.
 func (s *SQLStore) CreateTable(ctx context.Context) error {
 	_, err := s.db.ExecContext(ctx, s.text(`CREATE TABLE IF NOT EXISTS {t} (name VARCHAR(250) PRIMARY KEY, owner VARCHAR(64) NOT NULL, beat BIGINT NOT NULL, state TEXT NOT NULL)`))
 	return s.explain(err)
@@ -85,7 +85,7 @@ func (s *SQLStore) change(ctx context.Context, statement string, args ...any) (b
 	return n > 0, s.explain(err)
 }
 
-// Lock implements Store. Where another process has the range it takes three seconds to say so, and ten to find that this process is dead.
+// Lock implements Store. Where another process has the range it takes three seconds to say so, and ten to find that the other process is dead.
 func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, ok bool, err error) {
 	name = s.row(name)
 	owner := rand.Text()

@@ -95,7 +95,11 @@ func TestProcessesShareTheRangesOfATable(t *testing.T) {
 		for i := range 100 {
 			w.behind(key(i*10), nil)
 		}
-		w.reads = 5 * time.Millisecond
+		w.reads = 100 * time.Millisecond
+		var splits []string
+		for i := range 11 {
+			splits = append(splits, key(83*(i+1)))
+		}
 		reports := make([]Report, 3)
 		var group sync.WaitGroup
 		for i := range reports {
@@ -103,7 +107,7 @@ func TestProcessesShareTheRangesOfATable(t *testing.T) {
 			group.Go(func() {
 				var err error
 				reports[i], err = Run(t.Context(), half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
-					Store: store, Splits: []string{key(250), key(500), key(750)}, Pause: time.Millisecond, Logger: quiet,
+					Store: store, Splits: splits, Parallel: 1, Pause: time.Millisecond, Logger: quiet,
 				})
 				assert.NoError(t, err)
 			})
@@ -114,6 +118,10 @@ func TestProcessesShareTheRangesOfATable(t *testing.T) {
 			total.plus(&reports[i])
 		}
 		assert.EqualValues(t, 100, total.Repaired)
+		assert.EqualValues(t, 1000, total.SourceRows, "each row once")
+		for i := range reports {
+			assert.NotZero(t, reports[i].SourceRows, "all have worked")
+		}
 		w.agrees()
 	})
 }

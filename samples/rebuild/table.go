@@ -110,7 +110,8 @@ func hotels(ctx context.Context, db *sql.DB, condition string, args ...any) (all
 	return all, rows.Err()
 }
 
-// writer makes a sender whose tap takes part in rebuilds. IdleValid is short here, so that nobody waits for a minute.
+// writer makes a sender whose tap takes part in rebuilds. IdleValid is short here, so that nobody waits for a minute; leave it out in a
+// program, since each tap asks the database so often.
 func writer(ctx context.Context, store rebuild.Store, indexes *search.IndexClient, name string, logger *slog.Logger) (*bufferedsender.BufferedSender[Hotel], error) {
 	tap, err := rebuild.NewTap(ctx, store, rebuild.TapOptions{
 		Writer: name, Index: oldIndex, IdleValid: time.Second,

@@ -3,7 +3,7 @@
 //
 // Writers take part by a [Tap], which is between their sender and the index. What they share with the rebuild is in a database:
 //
-//	store, err := rebuild.NewSQL(db, rebuild.SQLOptions{Dialect: rebuild.PostgreSQL, Name: "hotels"})
+//	store, err := rebuild.NewSQL(db, rebuild.SQLOptions{Dialect: rebuild.PostgreSQL, Name: "hotels"}) // CreateTables once before
 //	connect := func(index string) (rebuild.Indexer, error) { return indexes.Client(index) } // indexes is a *search.IndexClient
 //	tap, err := rebuild.NewTap(ctx, store, rebuild.TapOptions{Writer: "booking", Index: "hotels-1", Connect: connect})
 //	sender, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[Hotel]{Tap: tap, OnMergeMissing: bufferedsender.MergeMissingIgnore})
@@ -11,7 +11,8 @@
 // A program for the administrator then runs
 //
 //	report, err := rebuild.Run(ctx, store, indexes, next, rebuild.Fill{All: all, Keys: byKeys}, rebuild.Options{
-//		Alias: "hotels", Writers: []string{"booking"}, Sender: sender,
+//		Alias: "hotels", Writers: []string{"booking"},
+//		Sender: func(index string) (rebuild.Sender, error) { … }, // the Raw of a sender without a tap, with some requests in flight
 //	})
 //
 // It creates the index next, fills it with what All yields, and brings over what is written meanwhile: taps mark the keys of each request, and Run
@@ -40,6 +41,11 @@
 //   - A process of Run that is stopped, not killed, exactly between its last check and its request to the new index, for more than a minute, may write an
 //     older document over a newer one when it goes on. So may a request that the service carries out long after it was cut.
 //   - There is no store in Redis. [Store] says what one has to promise: that marks and changes of the record exclude each other.
+//
+// # Where to begin
+//
+// Readers search an alias, whose name no index has: CreateAlias, and let them use it. Call [SQL.CreateTables] once. Give all writers taps, and wait until no process without one is left: Run sees names, not
+// processes. Then Run, and [DropOld] when you trust the new index. The service needs room for both.
 //
 // # Without aliases
 //

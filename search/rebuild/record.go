@@ -132,7 +132,7 @@ var (
 	// moved it. Nothing was changed. Put it back and call Run again, or call Abort.
 	ErrAliasMoved = errors.New("rebuild: the alias was moved by somebody else")
 	// ErrTooSlow means that what was written could not be brought to the new index within the
-	// second that the writers are kept waiting, again and again. They go on as before. Call Run again
+	// second that the writers are kept waiting, again and again. They go on as before, unless the alias was moved already: then ErrClosed is in the chain too. Call Run again
 	// when there is less to do, or with a faster Fill.Keys.
 	ErrTooSlow = errors.New("rebuild: the last writes could not be brought over within a second")
 	// ErrClosed means that a rebuild keeps the writers waiting for longer than it should: it

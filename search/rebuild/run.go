@@ -23,8 +23,8 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // left nothing in the sender).
 //
 // It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as long as filling takes, then Settle.
-// ctx ends it: what is done is kept, and the writers go on with the old index, marking what they write, until Run is called again, or
-// Abort. The errors are *RefusedError, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
+// ctx ends it: what is done is kept. The writers go on with the old index, marking what they write, until Run is called again, or
+// Abort; but once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. The errors are *RefusedError, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
 // the service. Nothing is sent if the options are wrong.
 func Run(ctx context.Context, store Store, client *search.IndexClient, next models.SearchIndex, fill Fill, opts Options) (Report, error) {
 	if err := opts.check(store, client, next, fill); err != nil {
