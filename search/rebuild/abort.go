@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/search"
@@ -67,8 +68,8 @@ func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *A
 
 func (r *runner) abort(ctx context.Context) error {
 	var err error
+	var found Record
 	for range 10 { // the owner's beat may come between
-		var found Record
 		if found, err = r.store.Load(ctx); err != nil {
 			return err
 		}
@@ -87,12 +88,13 @@ func (r *runner) abort(ctx context.Context) error {
 	}
 	x := r.now()
 	var strange error
-	moved := false
+	// Readers may be at the new index: the alias was moved, or somebody has asked for it, or an Abort that has not ended has moved it back.
+	moved := found.Step == StepSwapping || found.Step == StepSettling || found.Step == StepMoving || found.Step == StepAborting && found.Alias != ""
 	if x.Alias != "" {
 		if err := r.line("alias back"); err != nil {
 			return err
 		}
-		moved, err = r.aliasBack(ctx)
+		err = r.aliasBack(ctx)
 		if errors.Is(err, ErrAliasMoved) || errors.Is(err, search.ErrAliasNotFound) {
 			strange = err
 		} else if err != nil {
@@ -122,20 +124,19 @@ func (r *runner) abort(ctx context.Context) error {
 
 // aliasBack points the alias at the old index. It is written also if it is there, so that a Run that was stopped
 // before its own request cannot move it any more.
-func (r *runner) aliasBack(ctx context.Context) (moved bool, err error) {
+func (r *runner) aliasBack(ctx context.Context) error {
 	x := r.now()
 	for range 10 {
 		alias, err := r.aliasAt(ctx, x.Alias, x.Old, x.New)
 		if err != nil {
-			return moved, err
+			return err
 		}
-		moved = moved || alias.Indexes[0] == x.New
 		alias.Indexes = []string{x.Old}
 		if _, err = r.client.CreateOrUpdateAlias(ctx, alias, nil); !errors.Is(err, search.ErrPreconditionFailed) {
-			return moved, err
+			return err
 		}
 	}
-	return moved, fmt.Errorf("rebuild: the alias %q keeps changing: %w", x.Alias, ErrAliasMoved)
+	return fmt.Errorf("rebuild: the alias %q keeps changing: %w", x.Alias, ErrAliasMoved)
 }
 
 // clean deletes the new index, when no reader can be at it, and the marks.
@@ -146,6 +147,10 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 			if err := sleep(ctx, r.opts.Settle); err != nil {
 				return err
 			}
+		}
+		// Another Abort may have ended this one meanwhile, and a Run have made an index of the same name.
+		if err := r.stillOwner(ctx); err != nil {
+			return err
 		}
 		if err := r.client.DeleteIndex(ctx, x.New, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
 			return fmt.Errorf("rebuild: deleting the new index: %w", err)
@@ -169,7 +174,7 @@ type DropOptions struct {
 }
 
 // DropOld deletes the index that a rebuild has replaced, when the time is over for which it was to be
-// kept. Before that the error says when it is. ErrNothing means that there is none.
+// kept. Before that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the alias back to it.
 func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts *DropOptions) error {
 	if store == nil || client == nil {
 		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")
@@ -183,6 +188,15 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 	}
 	if now := time.Now(); (opts == nil || !opts.Now) && now.Before(x.KeepUntil) {
 		return fmt.Errorf("rebuild: the index %q is kept until %v, for another %v: come again then, or use DropOptions.Now", x.Old, x.KeepUntil, x.KeepUntil.Sub(now).Round(time.Second))
+	}
+	if x.Alias != "" {
+		alias, err := client.GetAlias(ctx, x.Alias, nil)
+		if err != nil && !errors.Is(err, search.ErrAliasNotFound) {
+			return fmt.Errorf("rebuild: reading the alias: %w", err)
+		}
+		if err == nil && slices.Contains(alias.Indexes, x.Old) {
+			return fmt.Errorf("rebuild: the alias %q is at %q again, so readers use it: %w", x.Alias, x.Old, ErrAliasMoved)
+		}
 	}
 	if err := client.DeleteIndex(ctx, x.Old, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
 		return fmt.Errorf("rebuild: deleting the old index: %w", err)

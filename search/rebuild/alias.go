@@ -119,25 +119,53 @@ func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
 	return r.open(ctx, began, StepSettling, PhaseSwapped)
 }
 
-// settle brings what is written over all the time, until readers are at the new index.
-func (r *runner) settle(ctx context.Context) error {
+// bearable is how long errors are borne one after another while writers wait for this runner: whoever gives up then stops them until somebody comes.
+const bearable = 5 * time.Minute
+
+// bears reports whether to go on in spite of an error, of which the first of several was at since.
+func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
+	var refused *RefusedError
+	if ctx.Err() != nil || errors.Is(err, ErrTakenOver) || errors.Is(err, errStopped) || errors.As(err, &refused) {
+		return false
+	}
+	if since.IsZero() {
+		*since = time.Now()
+	}
+	r.opts.Logger.Warn("rebuild: writers wait for what was written to be brought over", "err", err)
+	return time.Since(*since) < bearable
+}
+
+// settle brings what is written over all the time, until readers are at the new index, for which they have so long if nobody knows.
+func (r *runner) settle(ctx context.Context, long time.Duration) error {
 	began, asked, shown := time.Now(), time.Time{}, 0
+	var failing, asking time.Time
 	for first := true; ; first = false {
 		if err := r.bring(ctx, first); err != nil {
-			return err
+			if !r.bears(ctx, err, &failing) {
+				return err
+			}
+			if err := sleep(ctx, time.Second); err != nil {
+				return err
+			}
+			continue
 		}
+		failing = time.Time{}
 		switch now := time.Now(); {
 		case r.opts.Shown == nil:
-			if now.Sub(began) >= r.opts.Settle {
+			if now.Sub(began) >= long {
 				return nil
 			}
 		case now.Sub(asked) >= time.Second:
 			asked = now
 			is, err := r.opts.Shown(ctx)
 			if err != nil {
-				return fmt.Errorf("rebuild: Shown: %w", err)
+				if err = fmt.Errorf("rebuild: Shown: %w", err); !r.bears(ctx, err, &asking) {
+					return err
+				}
+			} else {
+				asking = time.Time{}
 			}
-			if shown++; !is {
+			if shown++; !is || err != nil {
 				shown = 0
 			}
 			if shown == 3 {

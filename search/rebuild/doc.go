@@ -36,6 +36,9 @@
 //     as they send by Tap.Indexer.
 //   - What waits in a sender when its writer comes over is older than what the new index has already: an upload puts the older document back until what
 //     waits behind it is sent too. A merge may find that its document is deleted: hence OnMergeMissing above.
+//   - A key that several processes write at the same time, without a queue or an outbox that gives it to one of them, may end in the new index with the earlier of two writes
+//     that they have made while their writers came over. It is as with a retry without a rebuild; here it may happen to several keys at once. A repair mends it.
+//   - A mark is as durable as the database keeps it: with asynchronous commits, or a failover that loses some, a write that was confirmed may be missing.
 //   - If Run is killed while the taps are closed, or between moving the alias and the end, writers keep what they have, and confirm nothing, until it is called
 //     again, or Abort is. A sender logs why.
 //   - A process of Run that is stopped, not killed, exactly between its last check and its request to the new index, for more than a minute, may write an

@@ -35,13 +35,14 @@ type filling struct {
 	give    func()        // gives up what is not over
 	timer   *time.Timer   // until then, when a document was refused
 	under   *atomic.Int64 // counts what is open for the runner, also when this is over
+	cut     *atomic.Bool  // the service may still carry something out
 }
 
 // filling returns a context that ends when it is known that not all will be applied, and what
 // is told of it. The function frees both.
 func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filling{done: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under}
+	f := &filling{done: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut}
 	return ctx, f, func() {
 		cancel()
 		f.mu.Lock()
@@ -84,8 +85,15 @@ func (f *filling) end(at int, o models.Outcome) {
 		}
 	case o.Reason == models.ReasonWithdrawn: // by its Until, or by a context that has ended
 		f.other = fmt.Errorf("%w: %w", errLost, o.Err)
-	case f.other == nil:
-		f.other = fmt.Errorf("rebuild: filling the new index: %w", o.Err)
+		f.give() // what comes behind it would be read and written for nothing
+	default:
+		if f.other == nil {
+			f.other = fmt.Errorf("rebuild: filling the new index: %w", o.Err)
+		}
+		f.give()
+	}
+	if o.Unknown {
+		f.cut.Store(true)
 	}
 	n := 0
 	for n < len(f.keys) && f.applied[n] {

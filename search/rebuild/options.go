@@ -52,7 +52,7 @@ type Fill struct {
 }
 
 // Sender is what writes to the new index. *bufferedsender.RawSender is one, of a sender
-// without Tap and Queue.
+// without Tap, Queue and Share: in one pool with the writers it would wait for slots that they hold while they wait for it.
 type Sender interface {
 	// Offer accepts actions, the first so many, and waits while there is no room. Each has one
 	// outcome, of which OnOutcome is told. Their Until is that of RawAction: an action whose time
@@ -64,7 +64,7 @@ type Sender interface {
 
 // Options are the options of Run.
 type Options struct {
-	// Sender returns what writes to an index, the new one. Run calls it once, and closes
+	// Sender returns what writes to an index, the new one; one with some requests in flight fills faster. Run calls it once, and closes
 	// nothing. Must be given.
 	Sender func(index string) (Sender, error)
 	// Alias is what readers find the index by: Run moves it. Defaults to none, for services

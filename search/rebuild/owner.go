@@ -29,6 +29,7 @@ type runner struct {
 	record Record
 
 	under  atomic.Int64            // actions that were given to the sender and have no outcome yet
+	cut    atomic.Bool             // the answer of some of them is unknown: the service may still carry them out
 	fills  atomic.Pointer[filling] // the fill, whose cursor is stored with each swap; nil before it
 	beaten atomic.Pointer[instant] // when the last swap that succeeded was begun; read by the sender
 }
@@ -152,9 +153,9 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 }
 
 // leave lets another Run go on at once, unless the sender of this one may still have something to
-// send: then that one waits until it is not sent any more, as after a kill.
+// send, or the service something to carry out whose answer is unknown: then that one waits until it is not sent any more, as after a kill.
 func (r *runner) leave(ctx context.Context) {
-	if r.under.Load() > 0 {
+	if r.under.Load() > 0 || r.cut.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

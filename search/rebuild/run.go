@@ -98,13 +98,13 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 	}
 	if found.active() {
 		r.report.Needed = true
-		return found, r.goesOn(found)
+		return found, r.goesOn(ctx, found)
 	}
 	return found, r.begins(ctx, found)
 }
 
 // goesOn says whether a rebuild that is under way is this one.
-func (r *runner) goesOn(found Record) error {
+func (r *runner) goesOn(ctx context.Context, found Record) error {
 	r.report.Old, r.report.Index = found.Old, found.New
 	if found.Step == StepAborting {
 		return errors.New("rebuild: an Abort was begun and has not ended: call Abort again")
@@ -112,7 +112,28 @@ func (r *runner) goesOn(found Record) error {
 	if found.New != r.next.Name || found.Alias != r.opts.Alias {
 		return fmt.Errorf("rebuild: one from %q to %q with the alias %q is under way (%s): finish it with the same options, or call Abort", found.Old, found.New, found.Alias, found.Step)
 	}
+	if found.Step != StepCreating {
+		if err := r.sameDefinition(ctx); err != nil {
+			return err
+		}
+	}
 	r.opts.Logger.Info("rebuild: going on", "step", string(found.Step), "old", found.Old, "new", found.New)
+	return nil
+}
+
+// sameDefinition says whether the new index that is there is the one that is wanted.
+func (r *runner) sameDefinition(ctx context.Context) error {
+	there, err := r.client.GetIndex(ctx, r.next.Name, nil)
+	if err != nil {
+		return fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
+	}
+	changes, err := search.DiffIndex(there, r.next)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	if changes.Kind() != search.ChangeNone {
+		return fmt.Errorf("rebuild: the index %q is there with another definition (%v): finish with that one, or call Abort and begin anew", r.next.Name, changes)
+	}
 	return nil
 }
 
@@ -206,7 +227,11 @@ func (r *runner) steps(ctx context.Context) error {
 				tries = 0
 			}
 		case StepSettling:
-			if err = r.settle(ctx); err == nil {
+			long := r.opts.Settle
+			if tries > 0 { // readers have had their time
+				long = min(long, time.Second<<min(tries, 4))
+			}
+			if err = r.settle(ctx, long); err == nil {
 				err = r.comeOver(ctx, &tries)
 			}
 		case StepMoving: // somebody was killed in it
@@ -226,8 +251,13 @@ func (r *runner) steps(ctx context.Context) error {
 // create makes the new index. One that is there is ours: there was none when the step began.
 func (r *runner) create(ctx context.Context) error {
 	var status interface{ HTTPStatus() int }
-	if _, err := r.client.CreateIndex(ctx, r.next, nil); err != nil && (!errors.As(err, &status) || status.HTTPStatus() != 409) {
-		return fmt.Errorf("rebuild: creating the new index: %w", err)
+	if _, err := r.client.CreateIndex(ctx, r.next, nil); err != nil {
+		if !errors.As(err, &status) || status.HTTPStatus() != 409 {
+			return fmt.Errorf("rebuild: creating the new index: %w", err)
+		}
+		if err := r.sameDefinition(ctx); err != nil {
+			return err
+		}
 	}
 	if err := r.line("created"); err != nil {
 		return err
@@ -267,8 +297,14 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 		return err
 	}
 	began, err := r.close(ctx, StepMoving, StepSettling, PhaseSwapped)
+	if errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrClosed) {
+		// Back to bringing over, at once: what is written is confirmed only when that has been done, and there is nothing to give up to.
+		*tries++
+		r.opts.Logger.Warn("rebuild: the last writes are not over within a second; once more", "err", err)
+		return nil
+	}
 	if err != nil {
-		return r.again(ctx, tries, err)
+		return err
 	}
 	if err := r.line("closed again"); err != nil {
 		return err

@@ -35,8 +35,8 @@ type TapOptions struct {
 	// once for each index, and must not block. Must be given.
 	Connect func(index string) (Indexer, error)
 	// IdleValid is how long taps go by what they have read while there is no rebuild: so seldom is the store asked, and so long does
-	// a Run wait before it begins. Like Index it counts for whoever comes first: the record keeps it, for all. Defaults to a minute; at
-	// least a second.
+	// a Run wait before it begins. Like Index it counts for whoever comes first: the record keeps it, for all. Defaults to a minute; a second to
+	// an hour.
 	IdleValid time.Duration
 }
 
@@ -88,8 +88,8 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	if opts.Connect == nil {
 		errs = append(errs, errors.New("TapOptions.Connect is nil: return the client of an index"))
 	}
-	if opts.IdleValid != 0 && opts.IdleValid < time.Second {
-		errs = append(errs, fmt.Errorf("TapOptions.IdleValid is %v: use a second or more, or 0 for the default of %v", opts.IdleValid, DefaultIdleValid))
+	if opts.IdleValid != 0 && opts.IdleValid < time.Second || opts.IdleValid > time.Hour {
+		errs = append(errs, fmt.Errorf("TapOptions.IdleValid is %v: use a second to an hour, or 0 for the default of %v", opts.IdleValid, DefaultIdleValid))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
@@ -171,7 +171,8 @@ func (t *Tap) Confirm(ctx context.Context, keys []string) (again bool, err error
 // drained waits until what was marked in a round is in the new index. ErrStale says that the
 // record has become another one.
 func (t *Tap) drained(ctx context.Context, epoch, round int64) error {
-	for range int(10 * patience / look) {
+	var last int64
+	for quiet := 0; quiet < int(10*patience/look); quiet++ {
 		r, err := t.load(ctx)
 		switch {
 		case err != nil:
@@ -180,6 +181,8 @@ func (t *Tap) drained(ctx context.Context, epoch, round int64) error {
 			return ErrStale
 		case r.Drained >= round:
 			return nil
+		case r.Version != last: // Run is at work, and has much to bring over
+			last, quiet = r.Version, 0
 		}
 		if err := sleep(ctx, look); err != nil {
 			return err

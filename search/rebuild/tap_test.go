@@ -226,7 +226,7 @@ func TestTheRecordSaysHowLongAReadIsValid(t *testing.T) {
 		assert.EqualValues(t, 2*12, store.loads.Load()-before)
 		opts.IdleValid = time.Millisecond
 		_, err = NewTap(t.Context(), store, opts)
-		assert.ErrorContains(t, err, "IdleValid is 1ms: use a second or more")
+		assert.ErrorContains(t, err, "IdleValid is 1ms: use a second to an hour")
 	})
 }
 

@@ -1,0 +1,243 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// While the alias is swapped writers confirm nothing without Run, so it neither gives up nor waits.
+func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
+	for name, trouble := range map[string]func(m *mortal){
+		"too much to bring over in a second": func(m *mortal) {
+			keys, n := m.r.fill.Keys, 0
+			m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
+				if m.r.now().Step == StepMoving && n < 8 {
+					n++
+					if err := sleep(ctx, time.Second); err != nil {
+						return nil, err
+					}
+				}
+				return keys(ctx, all)
+			}
+		},
+		"the truth cannot be read for a while": func(m *mortal) {
+			keys, n := m.r.fill.Keys, 0
+			m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
+				if m.r.now().Step == StepSettling && n < 20 {
+					n++
+					return nil, errors.New("the database is being moved")
+				}
+				return keys(ctx, all)
+			}
+		},
+		"nobody says what readers see": func(m *mortal) {
+			n := 0
+			m.r.opts.Shown = func(context.Context) (bool, error) {
+				if n++; n < 20 {
+					return false, errors.New("503")
+				}
+				return true, nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 20)
+				a := w.write("a", 1)
+				m := w.runner(Options{Writers: []string{"a"}, Settle: time.Second})
+				trouble(m)
+				require.NoError(t, m.run(t.Context()))
+				for _, closed := range m.r.report.Closed {
+					assert.LessOrEqual(t, closed, closedLimit)
+				}
+				a.end()
+				w.checkTruth(newIndex)
+			})
+		})
+	}
+}
+
+func TestErrorsThatDoNotEndAreToldAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}, Settle: time.Hour})
+		broken, keys := errors.New("there is no such table"), m.r.fill.Keys
+		m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
+			if m.r.now().Step == StepSettling {
+				return nil, broken
+			}
+			return keys(ctx, all)
+		}
+		err := m.run(t.Context())
+		require.ErrorIs(t, err, broken)
+		require.ErrorIs(t, err, ErrClosed)
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+		a.end()
+		w.checkTruth(oldIndex)
+	})
+}
+
+// Readers may still be at the new index when the first Abort has put the alias back.
+func TestAnAbortThatIsCalledAgainWaitsForReadersToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.r.line = func(line string) error {
+			if line == "close again" {
+				return errStopped
+			}
+			return nil
+		}
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		require.ErrorIs(t, Abort(ctx, w.store, w.client, &AbortOptions{Logger: quiet}), context.DeadlineExceeded)
+		assert.Equal(t, oldIndex, w.alias())
+		began := time.Now()
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+		assert.GreaterOrEqual(t, time.Since(began), DefaultSettle)
+		assert.NotContains(t, w.srv.IndexNames(), newIndex)
+	})
+}
+
+// The first Abort sleeps while a second one ends, and a new rebuild makes an index of the same name.
+func TestAnAbortDeletesNoIndexThatIsNotItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.r.line = func(line string) error {
+			if line == "close again" {
+				return errStopped
+			}
+			return nil
+		}
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		first := make(chan error, 1)
+		go func() {
+			first <- Abort(context.Background(), w.store, w.client, &AbortOptions{Logger: quiet, Settle: time.Hour})
+		}()
+		time.Sleep(time.Minute)
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet, Settle: time.Second}))
+		again := w.runner(Options{Settle: -1})
+		require.NoError(t, again.run(t.Context()))
+		require.ErrorIs(t, <-first, ErrTakenOver)
+		assert.Contains(t, w.srv.IndexNames(), newIndex)
+	})
+}
+
+func TestTheOldIndexIsNotDroppedWhileTheAliasIsAtIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{Settle: -1, Keep: -1})
+		require.NoError(t, m.run(t.Context()))
+		_, err := w.client.CreateOrUpdateAlias(t.Context(), models.Alias{Name: aliasName, Indexes: []string{oldIndex}}, nil)
+		require.NoError(t, err) // by hand, because the new one is not what they wanted
+		require.ErrorIs(t, DropOld(t.Context(), w.store, w.client, nil), ErrAliasMoved)
+		assert.Contains(t, w.srv.IndexNames(), oldIndex)
+	})
+}
+
+// Who mends the definition after a RefusedError gets no index with the old one.
+func TestARebuildGoesOnWithItsOwnDefinitionOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.r.line = func(line string) error {
+			if line == string(StepFilling) {
+				return errStopped
+			}
+			return nil
+		}
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		other := w.runner(Options{})
+		other.r.next = definition(t, newIndex, "de.lucene")
+		require.ErrorContains(t, other.run(t.Context()), "is there with another definition")
+		same := w.runner(Options{Settle: -1})
+		require.NoError(t, same.run(t.Context()))
+	})
+}
+
+// A fill of millions does not read on when it is lost.
+func TestAFillThatHasLostADocumentEndsSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		read := 0
+		m.r.fill.All = func(ctx context.Context, _ string) iter.Seq2[models.RawAction, error] {
+			return func(yield func(models.RawAction, error) bool) {
+				for ; read < 1_000_000; read++ {
+					if read == 600 { // the clock was put back for a moment
+						far := both()
+						far.wall = far.wall.Add(time.Hour)
+						m.r.beaten.Store(&far)
+						time.Sleep(100 * time.Millisecond)
+					}
+					key := fmt.Sprintf("%07d", read)
+					if !yield(models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: document(key, 1)}, nil) {
+						return
+					}
+				}
+			}
+		}
+		require.ErrorIs(t, m.run(t.Context()), errLost)
+		assert.Less(t, read, 100_000)
+	})
+}
+
+// A request whose answer is unknown may be carried out later, so the next Run waits as after a kill.
+func TestTheNextRunWaitsForARequestThatWasCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.r.cut.Store(true)
+		m.r.fill.All = func(context.Context, string) iter.Seq2[models.RawAction, error] {
+			return func(yield func(models.RawAction, error) bool) { yield(models.RawAction{}, errors.New("broken")) }
+		}
+		require.ErrorContains(t, m.run(t.Context()), "broken")
+		assert.Equal(t, m.r.id, w.record().Owner)
+
+		f := &filling{done: make(chan struct{}, 1), give: func() {}, under: &m.r.under, cut: &m.r.cut}
+		m.r.cut.Store(false)
+		f.add(models.RawAction{Key: "a"})(models.Outcome{Reason: models.ReasonWithdrawn, Unknown: true, Err: errors.New("cut")})
+		assert.True(t, m.r.cut.Load())
+	})
+}
+
+// A writer whose mark waits for a long round trip does not take Run for dead.
+func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		tap := w.opened(w.store)
+		w.set(func(r *Record) {
+			r.Phase, r.Epoch, r.Round, r.Step, r.Owner = PhaseSwapped, 1, 1, StepSettling, "other"
+		})
+		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
+		go func() {
+			for range 30 {
+				time.Sleep(2 * time.Second)
+				w.set(func(r *Record) { r.Beat++ })
+			}
+			w.set(func(r *Record) { r.Drained = 1 })
+		}()
+		began := time.Now()
+		again, err := tap.Confirm(t.Context(), []string{"x"})
+		require.NoError(t, err)
+		assert.False(t, again)
+		assert.Greater(t, time.Since(began), 50*time.Second)
+		w.set(func(r *Record) { r.Round = 2 })
+		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
+		_, err = tap.Confirm(t.Context(), []string{"x"})
+		require.Error(t, err, "nobody is at work")
+	})
+}
