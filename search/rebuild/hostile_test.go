@@ -222,6 +222,7 @@ func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
 		w.set(func(r *Record) {
 			r.Phase, r.Epoch, r.Round, r.Step, r.Owner = PhaseSwapped, 1, 1, StepSettling, "other"
 		})
+		time.Sleep(2 * time.Minute) // what it has read before is not valid any more
 		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
 		go func() {
 			for range 30 {
