@@ -119,11 +119,20 @@ func (c *connection) ask() error {
 	case !c.within:
 		return c.process.ask()
 	case c.process.dead.Load():
+		c.giveUp()
 		return errKilled
 	case c.process.noDatabase.Load():
+		c.giveUp()
 		return errNoDatabase
 	}
 	return nil
+}
+
+// giveUp ends a transaction as the end of a process does: its lock is free. What the process does to end it does not reach the database any more, and
+// its pool, which would close the connection, may be closed by something that waits for the clock.
+func (c *connection) giveUp() {
+	c.within = false
+	_, _ = c.Conn.(driver.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil)
 }
 
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
