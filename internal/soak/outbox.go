@@ -8,14 +8,14 @@ import (
 )
 
 // outbox runs the model of the outbox, and the writers on a real server for longer than go test
-// does: a round is three thousand schedules and ten seconds of writers. It needs PostgreSQL, see
+// does: a round is fifteen hundred schedules and ten seconds of writers. It needs PostgreSQL, see
 // internal/testkit/servers.
 var outbox = soak{
 	name:  "outbox",
 	about: "random schedules of writers, relays, crashes and faults on SQLite, and twenty writers on PostgreSQL",
 	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
 		cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run=RandomSchedules|TwentyWriters", "./bufferedsender/outbox")
-		cmd.Env = append(os.Environ(), fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*3000), "AZSEARCH_TEST_SCHEDULES=3000",
+		cmd.Env = append(os.Environ(), fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*1500), "AZSEARCH_TEST_SCHEDULES=1500",
 			"AZSEARCH_TEST_STRESS=10s", "AZSEARCH_TEST_SERVERS=required")
 		return cmd, nil
 	}},
