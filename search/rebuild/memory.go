@@ -14,20 +14,20 @@ import (
 type Memory struct {
 	mu      sync.Mutex
 	record  Record
-	marks   map[mark]struct{}
+	marks   map[int64]*marks // by the round. There are few: what was marked before is drained before the next begins
 	writers map[string]time.Time
 }
 
-// mark is a key that was marked in a round. One mark of a key in a later round does not do for
+// marks are the keys that were marked in a round. One mark of a key in a later round does not do for
 // both: who waits for the earlier round would be answered too soon.
-type mark struct {
-	round int64
-	key   string
+type marks struct {
+	has   map[string]struct{}
+	order []string // of has, and what was removed since
 }
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
-	return &Memory{marks: map[mark]struct{}{}, writers: map[string]time.Time{}}
+	return &Memory{marks: map[int64]*marks{}, writers: map[string]time.Time{}}
 }
 
 // Load implements Store.
@@ -62,8 +62,16 @@ func (m *Memory) Mark(ctx context.Context, epoch int64, keys []string) (int64, e
 	if m.record.Epoch != epoch || !m.record.Phase.marks() {
 		return 0, ErrStale
 	}
+	of := m.marks[m.record.Round]
+	if of == nil {
+		of = &marks{has: map[string]struct{}{}}
+		m.marks[m.record.Round] = of
+	}
 	for _, key := range keys {
-		m.marks[mark{m.record.Round, strings.Clone(key)}] = struct{}{}
+		if _, ok := of.has[key]; !ok {
+			key = strings.Clone(key)
+			of.has[key], of.order = struct{}{}, append(of.order, key)
+		}
 	}
 	return m.record.Round, nil
 }
@@ -73,12 +81,17 @@ func (m *Memory) Marked(ctx context.Context, last int64, limit int) ([]string, e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := map[string]struct{}{}
-	for x := range m.marks {
-		if len(keys) == limit {
-			break
+	for round, of := range m.marks {
+		if round > last {
+			continue
 		}
-		if x.round <= last {
-			keys[x.key] = struct{}{}
+		for _, key := range of.order {
+			if len(keys) >= limit {
+				break
+			}
+			if _, ok := of.has[key]; ok {
+				keys[key] = struct{}{}
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(keys)), ctx.Err()
@@ -91,14 +104,23 @@ func (m *Memory) Unmark(ctx context.Context, last int64, keys []string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of := make(map[string]struct{}, len(keys))
-	for _, key := range keys {
-		of[key] = struct{}{}
+	for round, of := range m.marks {
+		if round > last {
+			continue
+		}
+		for _, key := range keys {
+			delete(of.has, key)
+		}
+		n := 0 // so that nobody passes what was removed from the front again
+		for ; n < len(of.order); n++ {
+			if _, ok := of.has[of.order[n]]; ok {
+				break
+			}
+		}
+		if of.order = of.order[n:]; n > 0 && len(of.order) == 0 {
+			delete(m.marks, round)
+		}
 	}
-	maps.DeleteFunc(m.marks, func(x mark, _ struct{}) bool {
-		_, ok := of[x.key]
-		return ok && x.round <= last
-	})
 	return nil
 }
 

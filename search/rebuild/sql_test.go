@@ -167,11 +167,7 @@ func TestAMarkThatHasWaitedForASwapGoesByTheNewRecordWhateverTheDefaultIsolation
 					round, err := s.Mark(ctx, 1, []string{"a"})
 					answers <- answer{round, err}
 				}()
-				require.Eventually(t, func() bool {
-					var waiting int
-					err := other.QueryRowContext(ctx, `SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype IN ('tuple', 'transactionid')`).Scan(&waiting)
-					return err == nil && waiting > 0
-				}, 10*time.Second, 10*time.Millisecond)
+				waits(t, other, 1)
 				require.NoError(t, tx.Commit())
 				got := <-answers
 				keys, err := s.Marked(ctx, 1, 10)
@@ -189,6 +185,41 @@ func TestAMarkThatHasWaitedForASwapGoesByTheNewRecordWhateverTheDefaultIsolation
 			})
 		}
 	}
+}
+
+// waits returns when so many wait for a lock.
+func waits(t *testing.T, db *sql.DB, many int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var waiting int
+		err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()`).Scan(&waiting)
+		return err == nil && waiting >= many
+	}, 5*time.Second, 10*time.Millisecond)
+}
+
+func TestAMarkThatComesBehindAWaitingSwapLetsItGoFirst(t *testing.T) {
+	ctx, db := t.Context(), openDB(t, "pgx", servers.Postgres(t).Database(t))
+	s := sqlStore(t, db, PostgreSQL)
+	x := marking(t, s)
+	tx, err := db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(ctx, s.text(postgresMark), "hotels", 1, `["long"]`)
+	require.NoError(t, err)
+	var both sync.WaitGroup
+	both.Go(func() {
+		x.Round = 2
+		_, err := s.Swap(ctx, x)
+		assert.NoError(t, err)
+	})
+	waits(t, db, 1)
+	both.Go(func() {
+		round, err := s.Mark(ctx, 1, []string{"behind"})
+		assert.NoError(t, err)
+		assert.EqualValues(t, 2, round)
+	})
+	waits(t, db, 2)
+	require.NoError(t, tx.Commit())
+	both.Wait()
 }
 
 func TestASwapTakesItsTurnAmongManyThatMarkConcurrentSafe(t *testing.T) {
@@ -235,10 +266,10 @@ func TestASwapTakesItsTurnAmongManyThatMarkConcurrentSafe(t *testing.T) {
 
 func TestTablesThatManyCreateAtOnceAreThereConcurrentSafe(t *testing.T) {
 	db := openDB(t, "pgx", servers.Postgres(t).Database(t))
-	db.SetMaxIdleConns(20)
+	db.SetMaxIdleConns(30)
 	for n := range 10 {
 		var all sync.WaitGroup
-		for range 16 {
+		for range 24 {
 			all.Go(func() {
 				s, err := NewSQL(db, SQLOptions{Dialect: PostgreSQL, Name: "hotels", Prefix: fmt.Sprintf("p%d", n)})
 				if assert.NoError(t, err) {
@@ -248,6 +279,24 @@ func TestTablesThatManyCreateAtOnceAreThereConcurrentSafe(t *testing.T) {
 		}
 		all.Wait()
 	}
+}
+
+func TestAMarkBeforeThoseThatAreRemovedIsFound(t *testing.T) {
+	onAll(t, func(t *testing.T, again, _ func() Store) {
+		ctx, s := t.Context(), again()
+		marking(t, s)
+		for _, key := range []string{"c", "b", "d", "a", "c"} {
+			_, err := s.Mark(ctx, 1, []string{key})
+			require.NoError(t, err)
+			keys, err := s.Marked(ctx, 1, 10)
+			require.NoError(t, err)
+			require.Equal(t, []string{key}, keys)
+			require.NoError(t, s.Unmark(ctx, 1, keys))
+		}
+		keys, err := s.Marked(ctx, 1, 10)
+		require.NoError(t, err)
+		require.Empty(t, keys)
+	})
 }
 
 // drainAll takes 200,000 marks away as a round trip does.
@@ -293,9 +342,42 @@ func TestManyMarksAreDrainedInPostgreSQLWithoutReadingThemAllForEachChunk(t *tes
 		require.NoError(t, err)
 		read, removed := rows(postgresRead, "hotels", 1, s.walk.from, chunk), rows(postgresNone, "hotels", 1, list)
 		t.Log(n, read, removed)
+		assert.NotEmpty(t, s.walk.from, "it goes on behind what is removed")
 		assert.Less(t, read, 20.0*chunk, "rows that Marked reads for a chunk")
 		assert.Less(t, removed, 20.0*chunk, "rows that Unmark reads for a chunk")
 	})
+}
+
+func TestManyMarksAreDrainedInMemoryWithoutLookingAtAllForEachKey(t *testing.T) {
+	ctx, s := t.Context(), NewMemory()
+	x := marking(t, s)
+	keys := make([]string, 200_000)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("k%06d", i)
+	}
+	for round := range int64(2) {
+		if round > 0 {
+			x.Round++
+			_, err := s.Swap(ctx, x)
+			require.NoError(t, err)
+		}
+		_, err := s.Mark(ctx, 1, keys)
+		require.NoError(t, err)
+	}
+	began := time.Now()
+	for {
+		keys, err := s.Marked(ctx, 1, 10)
+		require.NoError(t, err)
+		if len(keys) == 0 {
+			break
+		}
+		require.NoError(t, s.Unmark(ctx, 1, keys))
+	}
+	t.Log(time.Since(began))
+	assert.Less(t, time.Since(began), 20*time.Second) // else minutes
+	left, err := s.Marked(ctx, 2, 1_000_000)
+	require.NoError(t, err)
+	assert.Len(t, left, len(keys))
 }
 
 // rowsRead counts what the nodes of a plan have read.
@@ -334,5 +416,5 @@ func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing
 	assert.Contains(t, marked, "(name=? AND key>?)")
 	assert.NotContains(t, marked, "TEMP B-TREE", "it is read in the order of the index, and stops")
 	assert.Contains(t, none, "(name=? AND key=? AND round<?)")
-	drainAll(t, s, func(int) {})
+	drainAll(t, s, func(int) { assert.NotEmpty(t, s.walk.from, "it goes on behind what is removed") })
 }
