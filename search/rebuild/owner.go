@@ -25,7 +25,10 @@ type runner struct {
 	report Report
 	line   func(string) error // before each line of DESIGN.md; tests stop there
 
-	mu     sync.Mutex
+	turn chan struct{} // has a place, which who changes the record has while one request for it is under way
+	shut bool          // the writers wait, or may wait; for who has the turn
+
+	mu     sync.Mutex // held for no request
 	record Record
 
 	under  atomic.Int64            // actions that were given to the sender and have no outcome yet
@@ -35,7 +38,7 @@ type runner struct {
 }
 
 func newRunner(store Store, client *search.IndexClient) *runner {
-	return &runner{store: store, client: client, id: rand.Text(), line: func(string) error { return nil }}
+	return &runner{store: store, client: client, id: rand.Text(), turn: make(chan struct{}, 1), line: func(string) error { return nil }}
 }
 
 func both() instant {
@@ -50,40 +53,80 @@ func (r *runner) now() Record {
 	return r.record
 }
 
+// How long a request for the record may take. One that hangs, on a connection that is cut, is given up: it may have been done.
+const (
+	closedRequest = 250 * time.Millisecond // while writers wait
+	openRequest   = 3 * time.Second        // less than what open has
+)
+
 // swap changes the record. What change does must come to the same when it is done twice, since an
 // answer can be lost.
 func (r *runner) swap(ctx context.Context, change func(*Record)) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var err error
 	for range 5 {
-		next := r.record
-		change(&next)
-		if f := r.fills.Load(); f != nil {
-			_, next.Cursor = f.state()
+		var again bool
+		if again, err = r.swapOnce(ctx, change); !again {
+			return err
 		}
-		begun := both()
-		var got Record
-		if got, err = r.store.Swap(ctx, next); err == nil {
-			r.record = got
-			r.beaten.Store(&begun)
-			return nil
+		if !errors.Is(err, ErrChanged) && sleep(ctx, 100*time.Millisecond) != nil {
+			return err
 		}
-		if !errors.Is(err, ErrChanged) {
-			if sleep(ctx, 100*time.Millisecond) != nil {
-				return err
-			}
-			continue
-		}
-		if got, err = r.store.Load(ctx); err != nil {
-			continue
-		}
-		if got.Owner != r.id {
-			return ErrTakenOver
-		}
-		r.record, err = got, ErrChanged // by a swap of ours whose answer was lost
 	}
 	return err
+}
+
+// swapOnce is a try of swap. It says whether there is to be another one, for which it leaves the turn to who waits.
+func (r *runner) swapOnce(ctx context.Context, change func(*Record)) (again bool, err error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	next := r.now()
+	change(&next)
+	r.shut = r.shut || next.Phase == PhaseClosed
+	limit := openRequest
+	if r.shut {
+		limit = closedRequest
+	}
+	if f := r.fills.Load(); f != nil {
+		_, next.Cursor = f.state()
+	}
+	begun := both()
+	limited, cancel := context.WithTimeout(ctx, limit)
+	got, err := r.store.Swap(limited, next)
+	cancel()
+	if err == nil {
+		r.has(got)
+		r.beaten.Store(&begun)
+		return false, nil
+	}
+	if !errors.Is(err, ErrChanged) {
+		return true, err
+	}
+	limited, cancel = context.WithTimeout(ctx, limit)
+	defer cancel()
+	if got, err = r.store.Load(limited); err != nil {
+		return true, err
+	}
+	if got.Owner != r.id {
+		if next.Version++; got != next { // that could be ours, by which this runner is not the owner any more
+			return false, ErrTakenOver
+		}
+		r.has(got)
+		return false, nil
+	}
+	r.has(got) // by a swap of ours whose answer was lost; when it was done nobody knows, so it is no beat
+	return true, ErrChanged
+}
+
+// has notes the record as it is, for who has the turn.
+func (r *runner) has(got Record) {
+	r.shut = got.Phase == PhaseClosed
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.record = got
 }
 
 // left returns for how much longer this runner is the owner for certain. It is the Until of all
@@ -134,7 +177,7 @@ func (r *runner) take(ctx context.Context, found Record, change func(*Record)) e
 	if err != nil {
 		return err
 	}
-	r.record = got
+	r.has(got)
 	r.beaten.Store(&begun)
 	return nil
 }

@@ -104,19 +104,19 @@ func (r *runner) catchUp(ctx context.Context) error {
 func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.Time, error) {
 	began := time.Now()
 	last := r.now().Round
-	err := r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Round = step, PhaseClosed, last+1 })
+	limited, cancel := context.WithDeadlineCause(ctx, began.Add(drainLimit), ErrTooSlow)
+	defer cancel()
+	err := r.swap(limited, func(x *Record) { x.Step, x.Phase, x.Round = step, PhaseClosed, last+1 })
 	if err == nil {
-		limited, cancel := context.WithDeadlineCause(ctx, began.Add(drainLimit), ErrTooSlow)
-		defer cancel()
 		if err = r.line("drain " + string(step)); err == nil {
 			err = sleep(limited, routeValid+margin)
 		}
 		if err == nil {
 			_, err = r.drain(limited, pool.Expedited, last)
 		}
-		if err != nil && context.Cause(limited) == ErrTooSlow { //nolint:errorlint // the cause is this value and nothing around it
-			err = fmt.Errorf("%w: %w", ErrTooSlow, err)
-		}
+	}
+	if err != nil && context.Cause(limited) == ErrTooSlow { //nolint:errorlint // the cause is this value and nothing around it
+		err = fmt.Errorf("%w: %w", ErrTooSlow, err)
 	}
 	if err == nil {
 		return began, nil
