@@ -323,7 +323,7 @@ func drainAll(t *testing.T, s Store, marks int, between func(n int)) {
 func TestManyMarksAreDrainedInPostgreSQLWithoutReadingThemAllForEachChunk(t *testing.T) {
 	ctx, db := t.Context(), openDB(t, "pgx", servers.Postgres(t).Database(t))
 	s := sqlStore(t, db, PostgreSQL)
-	_, err := db.ExecContext(ctx, s.text(`INSERT INTO {t}_mark (name, key, round) SELECT 'hotels', md5(CAST(n AS text)), r FROM generate_series(1, 200000) AS n, generate_series(1, 2) AS r`))
+	_, err := db.ExecContext(ctx, s.text(`INSERT INTO {t}_mark (name, key, round) SELECT 'hotels', md5(CAST(n AS text)), r FROM generate_series(1, 50000) AS n, generate_series(1, 2) AS r`))
 	require.NoError(t, err)
 	rows := func(statement string, args ...any) float64 {
 		tx, err := db.BeginTx(ctx, nil)
@@ -335,7 +335,7 @@ func TestManyMarksAreDrainedInPostgreSQLWithoutReadingThemAllForEachChunk(t *tes
 		require.NoError(t, json.Unmarshal(text, &plans))
 		return rowsRead(plans[0]["Plan"].(map[string]any))
 	}
-	drainAll(t, s, 200_000, func(n int) {
+	drainAll(t, s, 50_000, func(n int) {
 		keys, err := s.Marked(ctx, 1, chunk)
 		require.NoError(t, err)
 		list, err := sortedList(keys)
