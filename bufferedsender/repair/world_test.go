@@ -274,6 +274,21 @@ func (w *world) run(to Sender, opts *Options) (Report, error) {
 	return Run(context.Background(), half{w, "source"}, half{w, "index"}, to, opts)
 }
 
+// has returns what the index has of a key.
+func (w *world) has(key string) (hotel, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h, ok := w.index[key]
+	return h, ok
+}
+
+// wrote returns how many documents of a key have come to the service, and of how many keys any has.
+func (w *world) wrote(key string) (n, keys int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.written[key], len(w.written)
+}
+
 // agrees checks that the index is like the table.
 func (w *world) agrees() {
 	w.t.Helper()
