@@ -185,6 +185,9 @@ func TestRandomWritersBesideARepairLoseNothing(t *testing.T) {
 		require.NoError(t, err)
 		seeds = 2000
 	}
+	if testing.Short() { // as under the detector
+		seeds = min(seeds, 40)
+	}
 	for seed := first; seed < first+seeds; seed++ {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) { randomWorld(t, w, seed) })
