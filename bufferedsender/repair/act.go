@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -58,10 +59,7 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 	if len(found) == 0 {
 		return nil, nil
 	}
-	keys := make([]string, len(found))
-	for i, d := range found {
-		keys[i] = d.key
-	}
+	keys := keysIn(found)
 	pending, err := p.pending(ctx, keys) // before the look: what is settled between them is seen
 	if err != nil {
 		return nil, err
@@ -184,10 +182,7 @@ func (p *pass) ready(ctx context.Context, n int) error {
 
 // take takes some keys, reads what is true of them, and has it written.
 func (p *pass) take(ctx context.Context, t *task, part []difference, deletes bool) error {
-	keys := make([]string, len(part))
-	for i, d := range part {
-		keys[i] = d.key
-	}
+	keys := keysIn(part)
 	if p.Mark != nil {
 		if err := p.Mark(ctx, keys); err != nil {
 			return fmt.Errorf("mark keys: %w", err)
@@ -228,7 +223,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 			case rejects(err):
 				t.count(Rejected, &t.Rejected, a.Key)
 				t.rejectedNow(a.Key)
-				p.Logger.LogAttrs(ctx, slogWarn, "repair: a document cannot be sent", keyAttr(a.Key), errAttr(err))
+				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: a document cannot be sent", slog.String("key", a.Key), slog.Any("error", err))
 				outcomes.Done()
 			default:
 				outcomes.Add(i - len(actions)) // nothing becomes of these
@@ -262,10 +257,7 @@ func rejects(err error) bool {
 
 // truth returns the actions that make the index have what is true of some keys, which are held.
 func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bool) ([]models.RawAction, error) {
-	keys := make([]string, len(part))
-	for i, d := range part {
-		keys[i] = d.key
-	}
+	keys := keysIn(part)
 	rows, err := lookup(ctx, p.source, keys)
 	if err != nil {
 		return nil, fmt.Errorf("look up keys in the source: %w", err)
@@ -343,10 +335,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		}
 		var again []difference
 		for part := range slices.Chunk(wrote, pageFound) {
-			keys := make([]string, len(part))
-			for i, d := range part {
-				keys[i] = d.key
-			}
+			keys := keysIn(part)
 			pending, err := p.pending(ctx, keys)
 			if err != nil {
 				return err

@@ -23,6 +23,15 @@ type difference struct {
 	index  models.Row
 }
 
+// keysIn returns the keys of differences, in their order.
+func keysIn(all []difference) []string {
+	keys := make([]string, len(all))
+	for i, d := range all {
+		keys[i] = d.key
+	}
+	return keys
+}
+
 // page is a part of a range that was compared.
 type page struct {
 	through string // its last key

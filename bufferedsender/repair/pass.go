@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"sync"
@@ -18,11 +17,6 @@ const (
 	pagesAhead = 32          // pages that wait between two steps
 	saveEvery  = time.Second // at most
 )
-
-const slogWarn = slog.LevelWarn
-
-func keyAttr(key string) slog.Attr { return slog.String("key", key) }
-func errAttr(err error) slog.Attr  { return slog.Any("error", err) }
 
 // pass is what all ranges of a run share.
 type pass struct {

@@ -237,12 +237,11 @@ func (p *pass) guard(surplus, rows int64) error {
 // remove deletes those of the keys that are still surplus, and writes those that are not and differ.
 func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 	for part := range slices.Chunk(keys, pageFound) {
-		found := make([]difference, len(part))
+		var found []difference
 		source, index, err := p.look(ctx, part)
 		if err != nil {
 			return err
 		}
-		found = found[:0]
 		for _, key := range part {
 			d := difference{key, compareRows(source[key], index[key]), orZero(source[key]), orZero(index[key])}
 			if d.kind == Ahead && d.source.Hidden && p.TrustSource {

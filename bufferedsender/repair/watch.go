@@ -3,6 +3,7 @@ package repair
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 )
@@ -37,7 +38,7 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 		case each != nil:
 			each(report, err)
 		case err != nil:
-			checked.Logger.LogAttrs(ctx, slogWarn, "repair: a pass has ended with an error", errAttr(err))
+			checked.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: a pass has ended with an error", slog.Any("error", err))
 		}
 		wait = every - every/10 + rand.N(every/5+1)
 	}
