@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
 )
 
 // at does something at the first line of a name.
@@ -168,6 +169,8 @@ func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 			var etag string
 			m.r.line = at(line, func() {
 				// Stopped here, for as long as Abort takes.
+				late, err := w.client.GetAlias(context.Background(), aliasName, nil)
+				assert.NoError(t, err)
 				done := make(chan error)
 				go func() { done <- Abort(context.Background(), w.store, w.client, &AbortOptions{Logger: quiet}) }()
 				assert.NoError(t, <-done)
@@ -177,6 +180,10 @@ func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
 				// Another one begins, so that the new index is there again.
 				_, err = w.client.CreateIndex(context.Background(), next(t), nil)
 				assert.NoError(t, err)
+				// What it has sent before that arrives only now.
+				late.Indexes = []string{newIndex}
+				_, err = w.client.CreateOrUpdateAlias(context.Background(), late, nil)
+				assert.ErrorIs(t, err, search.ErrPreconditionFailed, line)
 			})
 			require.ErrorIs(t, m.run(t.Context()), ErrTakenOver, line)
 			x, err := w.client.GetAlias(t.Context(), aliasName, nil)
