@@ -282,13 +282,6 @@ func (w *world) has(key string) (hotel, bool) {
 	return h, ok
 }
 
-// wrote returns how many documents of a key have come to the service, and of how many keys any has.
-func (w *world) wrote(key string) (n, keys int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.written[key], len(w.written)
-}
-
 // agrees checks that the index is like the table.
 func (w *world) agrees() {
 	w.t.Helper()
