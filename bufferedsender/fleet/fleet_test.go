@@ -484,6 +484,7 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 		s.answers(sendertest.StatusError(403), "b")
 		upload(t, senderOf(t, f, "b", nil), 5)
 		require.Error(t, f.Flush(sendertest.Within(t, time.Second)))
+		synctest.Wait() // a slot is given back after the outcomes that Flush waits for
 		var all metricdata.ResourceMetrics
 		require.NoError(t, reader.Collect(t.Context(), &all))
 		sums := map[string]float64{}
