@@ -1,14 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,30 +47,63 @@ func tryAll(mutants []mutant) (survivors int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r := runner{dir: dir, programs: map[string]string{}, built: map[string]error{}, passed: map[string]result{}}
-	if r.all, err = all.write(); err != nil {
+	overlay, err := all.write()
+	if err != nil {
 		return 0, err
 	}
+	// Most tests wait, so as many programs run at a time as there are processors; the mutants
+	// of one program follow each other.
+	groups := map[string][]int{}
 	for i, m := range mutants {
-		began := time.Now()
-		if err := r.try(m, i, alone[i]); err != nil {
-			survivors++
-			fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
-			continue
-		}
-		fmt.Printf("%s:%d: killed by %s, %.1f s\n", m.list, m.line, m.test[1], time.Since(began).Seconds())
+		groups[m.program()] = append(groups[m.program()], i)
 	}
+	largest := slices.SortedFunc(maps.Keys(groups), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(groups[b]), len(groups[a])), cmp.Compare(a, b))
+	})
+	next := make(chan int, len(largest))
+	for number := range largest {
+		next <- number
+	}
+	close(next)
+	var workers sync.WaitGroup
+	var survived atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(largest)) {
+		workers.Go(func() {
+			for number := range next {
+				r := runner{dir: filepath.Join(dir, fmt.Sprint("group", number)), all: overlay, passed: map[string]result{}}
+				for _, i := range groups[largest[number]] {
+					m, began := mutants[i], time.Now()
+					if err := r.try(m, i, alone[i]); err != nil {
+						survived.Add(1)
+						fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
+						continue
+					}
+					fmt.Printf("%s:%d: killed by %s, %.1f s\n", m.list, m.line, m.test[1], time.Since(began).Seconds())
+				}
+			}
+		})
+	}
+	workers.Wait()
+	survivors = int(survived.Load())
 	fmt.Printf("%d of %d mutants were killed\n", len(mutants)-survivors, len(mutants))
 	return survivors, nil
 }
 
-// runner builds test programs and runs them.
+// program names the test program of the mutant: its package, and -race.
+func (m mutant) program() string {
+	if slices.Contains(m.test, "-race") {
+		return m.test[0] + " -race"
+	}
+	return m.test[0]
+}
+
+// runner builds one test program and runs it.
 type runner struct {
-	dir      string
-	all      string            // the overlay with all mutants that can be built together
-	programs map[string]string // by package, and -race
-	built    map[string]error  // the same
-	passed   map[string]result // by test: how it goes without a breakage
+	dir     string            // of its own
+	all     string            // the overlay with all mutants that can be built together
+	program string            // empty until it was built
+	built   error             // the same
+	passed  map[string]result // by test: how it goes without a breakage
 }
 
 type result struct {
@@ -75,7 +113,7 @@ type result struct {
 
 // try returns an error if the test does not notice the breakage.
 func (r *runner) try(m mutant, number int, alone bool) error {
-	program, err := r.program(m, r.all)
+	program, err := r.build(m)
 	if err != nil {
 		return err
 	}
@@ -113,22 +151,19 @@ func (r *runner) try(m mutant, number int, alone bool) error {
 	return nil
 }
 
-// program builds the test of the mutant's package, once.
-func (r *runner) program(m mutant, overlay string) (string, error) {
-	key := m.test[0]
-	if slices.Contains(m.test, "-race") {
-		key += " -race"
+// build builds the test of the mutant's package, once.
+func (r *runner) build(m mutant) (program string, err error) {
+	if r.program != "" {
+		return r.program, r.built
 	}
-	if program, known := r.programs[key]; known {
-		return program, r.built[key]
+	r.program = filepath.Join(r.dir, "all.test")
+	if r.built = os.Mkdir(r.dir, 0o700); r.built != nil {
+		return "", r.built
 	}
-	program := filepath.Join(r.dir, fmt.Sprintf("%d.test", len(r.programs)))
-	r.programs[key] = program
 	began := time.Now()
-	err := build(m, overlay, program)
-	fmt.Printf("building the tests of %s took %.1f s\n", key, time.Since(began).Seconds())
-	r.built[key] = err
-	return program, err
+	r.built = build(m, r.all, r.program)
+	fmt.Printf("building the tests of %s took %.1f s\n", m.program(), time.Since(began).Seconds())
+	return r.program, r.built
 }
 
 // alone builds the test with one mutant, which cannot be built together with others.
