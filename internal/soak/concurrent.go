@@ -13,14 +13,14 @@ import (
 // may not show.
 var concurrent = soak{
 	name:  "concurrent",
-	about: "the tests whose names end in ConcurrentSafe, fifty times a round under the race detector",
+	about: "the tests whose names end in ConcurrentSafe, ten times a round under the race detector",
 	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
 		const pattern = "ConcurrentSafe$"
 		packages, err := packagesOf(ctx, pattern)
 		if err != nil {
 			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-race", "-count=50", "-timeout=14m", "-run=" + pattern}, packages...)...)
+		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-race", "-count=10", "-timeout=14m", "-run=" + pattern}, packages...)...)
 		cmd.Env = append(os.Environ(), fmt.Sprint("RAPID_SEED=", seed))
 		return cmd, nil
 	}},
