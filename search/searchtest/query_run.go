@@ -74,12 +74,24 @@ func (r *running) match() *serviceError {
 		return nil // collect does it while it goes through all documents
 	}
 	r.passed = new(textindex.IDs)
-	r.view.all(func(id uint32, data []byte) {
+	r.candidates(func(id uint32, data []byte) {
 		if r.filter.Match(data, id, r) {
 			r.passed.Add(id)
 		}
 	})
 	return nil
+}
+
+// candidates calls f for each document that the filter may let pass, in the order of the ids: those whose keys
+// it names, or all.
+func (r *running) candidates(f func(id uint32, data []byte)) {
+	if r.filter != nil {
+		if keys, ok := r.filter.Among(r.sc.key.Ordinal); ok {
+			r.view.of(keys, f)
+			return
+		}
+	}
+	r.view.all(f)
 }
 
 // search evaluates a text query.
@@ -122,9 +134,12 @@ func (r *running) collect() *serviceError {
 }
 
 // walks reports whether a page of a walk by keys is asked for, which takes no look at documents with smaller keys, nor at those behind the page. bound
-// is the first key that may be on it.
+// is the first key that may be on it. Where the keys are named there is no need to walk.
 func (p *searchPlan) walks() (bound string, ok bool) {
 	if p.filter == nil || p.needsText() || len(p.vectors) > 0 || len(p.facets) > 0 || p.count || p.profile != nil || p.semantic != nil || !p.order.Ascending(p.sc.key.Ordinal) {
+		return "", false
+	}
+	if _, named := p.filter.Among(p.sc.key.Ordinal); named {
 		return "", false
 	}
 	return p.filter.Above(p.sc.key.Ordinal)
@@ -146,7 +161,7 @@ func (r *running) collectFrom(bound string) {
 func (r *running) collectAll() {
 	scores := r.scores()
 	r.scored = scores || r.profile != nil
-	r.view.all(func(id uint32, data []byte) {
+	r.candidates(func(id uint32, data []byte) {
 		score := 1.0
 		switch {
 		case scores:

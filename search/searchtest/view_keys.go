@@ -58,3 +58,17 @@ func (v *view) from(key string, f func(id uint32, data []byte) bool) {
 		}
 	}
 }
+
+// of calls f for each document that has one of the keys, in the order of the ids. The keys are in no order, and may be there twice.
+func (v *view) of(keys []string, f func(id uint32, data []byte)) {
+	var ids []uint32
+	for _, key := range keys {
+		if id, there := v.byKey[key]; there {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		f(id, v.document(id))
+	}
+}
