@@ -56,8 +56,8 @@ type Options struct {
 	Hints   *hints.Set
 	HintsOf string
 
-	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a Queue, or a transaction
-	// with outbox.WriteKeys. The sender is not used then, and may be nil. What becomes of the keys the next pass sees.
+	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a Queue, and with DeleteMissing,
+	// or surplus documents stay; or a transaction with outbox.WriteKeys. Set Pending with it. The sender is not used then, and may be nil. What becomes of the keys the next pass sees.
 	Mark func(ctx context.Context, keys []string) error
 	// Pending says of which keys something waits to be written elsewhere: in a queue or an outbox, which have a method Contains. They are
 	// left out. The sender's own are always.
