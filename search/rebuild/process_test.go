@@ -1,0 +1,141 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// otherProcess names the variable that says what the test binary, run as another process, does: "rebuild", or "write", then
+// the service and the database.
+const otherProcess = "REBUILD_TEST_OF"
+
+func otherMain(job string) error {
+	what, rest, _ := strings.Cut(job, " ")
+	url, address, _ := strings.Cut(rest, " ")
+	x, err := openTable("sqlite", address)
+	if err != nil {
+		return err
+	}
+	if what == "rebuild" {
+		return x.rebuild(context.Background(), url)
+	}
+	stop := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(stop)
+	}()
+	return x.write(url, "b", stop)
+}
+
+// child is another process, with a line to the service of its own.
+type child struct {
+	*exec.Cmd
+	line  *httptest.Server
+	stdin io.Closer
+	said  strings.Builder // for whoever has seen it end
+	ended chan error
+}
+
+// kill ends it at once. When it returns nothing that it has asked the service for is still to be done.
+func (c *child) kill() (err error) {
+	_ = c.Process.Kill()
+	err = <-c.ended
+	c.line.Close()
+	return err
+}
+
+// A Run is killed ten times, at all steps, and a writer once.
+func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	address := "file:" + filepath.Join(t.TempDir(), "db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)"
+	x, err := openTable("sqlite", address)
+	require.NoError(t, err)
+	defer x.db.Close()
+	x.fillWith(t, 2000)
+	service := x.serve(t)
+	store, err := x.store(t.Context())
+	require.NoError(t, err)
+	start := func(what string) *child {
+		c := &child{Cmd: exec.CommandContext(t.Context(), self), line: httptest.NewServer(service), ended: make(chan error, 1)}
+		c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", otherProcess, what, c.line.URL, address))
+		c.Stderr = &c.said
+		c.stdin, err = c.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, c.Start())
+		go func() { c.ended <- c.Wait() }()
+		return c
+	}
+	record := func() Record {
+		r, err := store.Load(t.Context())
+		require.NoError(t, err)
+		return r
+	}
+
+	stop, failed := make(chan struct{}), make(chan error, 1)
+	go func() { failed <- x.write(service.URL(), "a", stop) }()
+	b := start("write")
+	require.Eventually(t, func() bool {
+		all, err := store.Writers(t.Context())
+		return err == nil && len(all) == 2
+	}, 20*time.Second, 10*time.Millisecond)
+
+	order := []Step{StepNone, StepCreating, StepMarking, StepFilling, StepCatchingUp, StepClosing, StepSwapping, StepSettling, StepMoving, StepMoved}
+	kills := []Step{StepNone, StepMarking, StepFilling, StepFilling, StepCatchingUp, StepClosing, StepSwapping, StepSettling, StepSettling, StepMoving}
+	killed, at := 0, map[Step]int{}
+	over := false
+	for n := 0; !over; n++ {
+		require.Less(t, n, 50)
+		run := start("rebuild")
+		ended := run.ended
+		if n < len(kills) {
+			for slices.Index(order, record().Step) < slices.Index(order, kills[n]) && len(ended) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // wherever it is then
+			if err = run.kill(); err != nil {
+				killed++
+				at[record().Step]++
+			}
+		} else {
+			err = <-ended
+			run.line.Close()
+		}
+		if run.said.Len() > 0 { // it has ended by itself
+			require.Contains(t, run.said.String(), ErrTooSlow.Error(), "the machine may be, and nothing else")
+		}
+		over = err == nil
+		if n == 5 {
+			require.Error(t, b.kill())
+			b = start("write")
+		}
+		// It is dead, and so is what it has asked for: the next one need not wait for a minute.
+		if r := record(); r.Owner != "" {
+			r.Owner = ""
+			_, err = store.Swap(t.Context(), r)
+			require.NoError(t, err)
+		}
+	}
+	t.Logf("killed %d times: %v", killed, at)
+	assert.GreaterOrEqual(t, killed, 5)
+	close(stop)
+	require.NoError(t, <-failed)
+	require.NoError(t, b.stdin.Close())
+	require.NoError(t, <-b.ended, &b.said)
+	b.line.Close()
+	x.check(t, service)
+	assert.Equal(t, StepMoved, record().Step)
+}
