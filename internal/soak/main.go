@@ -51,6 +51,7 @@ var soaks = []soak{
 	kills,
 	outbox,
 	repairs,
+	rebuilds,
 	concurrent,
 	faults,
 	fuzz,

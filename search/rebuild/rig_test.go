@@ -34,19 +34,19 @@ const (
 	fields = `"fields":[{"name":"id","type":"Edm.String","key":true},{"name":"name","type":"Edm.String","searchable":true,"analyzer":%q},{"name":"n","type":"Edm.Int64","filterable":true}]`
 )
 
-func definition(t *testing.T, name, analyzer string) (x models.SearchIndex) {
+func definition(t testing.TB, name, analyzer string) (x models.SearchIndex) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(fmt.Appendf(nil, `{"name":%q,`+fields+`}`, name, analyzer), &x))
 	return x
 }
 
 // next is the definition that takes a new index: another analyzer.
-func next(t *testing.T) models.SearchIndex { return definition(t, newIndex, "en.lucene") }
+func next(t testing.TB) models.SearchIndex { return definition(t, newIndex, "en.lucene") }
 
 // world is a service with an index and an alias, and the truth about its documents: for each key the number of its
 // last change. What happens is checked against it.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	srv    *searchtest.Server
 	client *search.IndexClient // never dead
 	store  Store
@@ -61,7 +61,7 @@ type world struct {
 	swaps     int // how often the alias was pointed at the new index
 }
 
-func newWorld(t *testing.T, documents int) *world {
+func newWorld(t testing.TB, documents int) *world {
 	t.Helper()
 	w := &world{t: t, srv: searchtest.NewServer(nil), store: NewMemory(), pace: 30, truth: map[string]int64{}, confirmed: map[string]int64{}, deleted: map[string]int64{}}
 	t.Cleanup(func() { assert.NoError(t, w.srv.Close()) })
@@ -120,14 +120,23 @@ func (w *world) intercept(req *http.Request, next func(*http.Request) (*http.Res
 func (w *world) indexed(index string) map[string]int64 {
 	all := map[string]int64{}
 	for key, doc := range w.srv.Documents(index) {
-		var d struct {
-			N int64 `json:"n"`
-		}
-		assert.NoError(w.t, json.Unmarshal(doc, &d))
-		all[key] = d.N
+		all[key] = w.number(doc)
 	}
 	return all
 }
+
+// number returns the change that a document has, 0 if there is none.
+func (w *world) number(doc json.RawMessage) int64 {
+	var d struct {
+		N int64 `json:"n"`
+	}
+	if len(doc) > 0 {
+		w.noError(json.Unmarshal(doc, &d))
+	}
+	return d.N
+}
+
+func (w *world) noError(err error) { assert.NoError(w.t, err) }
 
 // checkConfirmed is the promise: the new index has everything that was confirmed, or something newer.
 func (w *world) checkConfirmed() {
@@ -268,13 +277,7 @@ func (w *world) writeBy(store Store, name string, seed uint64) *writer {
 }
 
 // numberOf returns the change that an action makes.
-func (w *world) numberOf(a models.RawAction) int64 {
-	var d struct {
-		N int64 `json:"n"`
-	}
-	assert.NoError(w.t, json.Unmarshal(a.Document, &d))
-	return d.N
-}
+func (w *world) numberOf(a models.RawAction) int64 { return w.number(a.Document) }
 
 // end stops the writer, when all that it has written is confirmed.
 func (x *writer) end() {

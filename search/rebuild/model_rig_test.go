@@ -1,0 +1,448 @@
+package rebuild
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// notes is a test that keeps what was wrong for whoever draws schedules.
+type notes struct {
+	testing.TB
+	mu     sync.Mutex
+	errors []string
+}
+
+func (n *notes) Errorf(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.errors = append(n.errors, fmt.Sprintf(format, args...))
+}
+
+func (n *notes) FailNow() { runtime.Goexit() }
+
+func (n *notes) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.errors
+}
+
+// process is what runs rebuilds, or writes. It can be killed, and stopped for a while, at whatever it asks others: nothing
+// that a killed one asks is answered, and what it had asked before may still be done.
+type process struct {
+	m      *model
+	dead   atomic.Bool
+	writes bool
+
+	mu     sync.Mutex
+	goesOn chan struct{} // closed when it does; nil: it runs
+}
+
+func (p *process) stop(long time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.goesOn != nil {
+		return
+	}
+	stopped := make(chan struct{})
+	p.goesOn = stopped
+	time.AfterFunc(long, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.goesOn == stopped {
+			p.goesOn = nil
+			close(stopped)
+		}
+	})
+}
+
+func (p *process) kill() {
+	p.dead.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.goesOn != nil {
+		close(p.goesOn)
+		p.goesOn = nil
+	}
+}
+
+// alive waits while the process is stopped.
+func (p *process) alive() error {
+	for {
+		p.mu.Lock()
+		stopped := p.goesOn
+		p.mu.Unlock()
+		if p.dead.Load() {
+			return errDead
+		}
+		if stopped == nil {
+			return nil
+		}
+		<-stopped
+	}
+}
+
+// trouble is what may go wrong with something that is asked, for a while.
+type trouble struct {
+	kind  string // "slow", "lost" (it is not done), "cut" (it is done, and the answer does not come)
+	until time.Time
+	takes time.Duration // of slow
+}
+
+var errTrouble = errors.New("the line is cut")
+
+// ask has a process do something that others do. What is slow is done also if the process does not wait for it any more.
+func (p *process) ask(ctx context.Context, whom string, do func(ctx context.Context) error) error {
+	if err := p.alive(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t := p.m.troubled(whom)
+	switch t.kind {
+	case "lost":
+		return errTrouble
+	case "cut":
+		_ = do(context.WithoutCancel(ctx))
+		return errTrouble
+	case "slow":
+		done := make(chan error, 1)
+		p.m.late.Go(func() {
+			time.Sleep(t.takes)
+			done <- do(context.WithoutCancel(ctx))
+		})
+		select {
+		case err := <-done:
+			return errors.Join(p.alive(), err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	err := do(ctx)
+	if dead := p.alive(); dead != nil {
+		return dead
+	}
+	return err
+}
+
+// Do sends a request to the service.
+func (p *process) Do(req *http.Request) (resp *http.Response, err error) {
+	whom := "service"
+	if strings.Contains(req.URL.Path, "/docs") {
+		whom = "documents"
+	}
+	var body []byte
+	if req.Body != nil {
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, err
+		}
+	}
+	answers := make(chan *http.Response, 1)
+	err = p.ask(req.Context(), whom, func(ctx context.Context) error {
+		again := req.Clone(ctx)
+		if p.writes && len(body) > 0 {
+			p.m.show(body)
+		}
+		again.Body = io.NopCloser(strings.NewReader(string(body)))
+		resp, err := p.m.w.srv.Do(again)
+		answers <- resp
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return <-answers, nil
+}
+
+// show has the truth show what the service is about to apply.
+func (m *model) show(body []byte) {
+	var batch struct {
+		Value []struct {
+			ID string `json:"id"`
+			N  int64  `json:"n"` // not of deletions
+		} `json:"value"`
+	}
+	m.w.noError(json.Unmarshal(body, &batch))
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	for _, a := range batch.Value {
+		if now := m.shown[a.ID]; a.N > max(now, -now) {
+			m.shown[a.ID] = a.N
+		}
+	}
+}
+
+// read returns the truth of keys.
+func (m *model) read(keys ...string) (all []models.RawAction) {
+	if !m.plan.tight {
+		return m.w.read(keys...)
+	}
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	for _, key := range keys {
+		if n := m.shown[key]; n > 0 {
+			all = append(all, models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: document(key, n)})
+		}
+	}
+	return all
+}
+
+// processStore is the store as a process sees it.
+type processStore struct{ *process }
+
+func (s processStore) Load(ctx context.Context) (r Record, err error) {
+	got := make(chan Record, 1)
+	err = s.ask(ctx, "store", func(ctx context.Context) error {
+		r, err := s.m.w.store.Load(ctx)
+		got <- r
+		return err
+	})
+	if err != nil {
+		return Record{}, err
+	}
+	return <-got, nil
+}
+
+func (s processStore) Swap(ctx context.Context, next Record) (r Record, err error) {
+	got := make(chan Record, 1)
+	err = s.ask(ctx, "store", func(ctx context.Context) error {
+		s.m.operator.Lock()
+		defer s.m.operator.Unlock()
+		r, err := s.m.w.store.Swap(ctx, next)
+		got <- r
+		return err
+	})
+	if err != nil {
+		return Record{}, err
+	}
+	return <-got, nil
+}
+
+func (s processStore) Mark(ctx context.Context, epoch int64, keys []string) (round int64, err error) {
+	keys = slices.Clone(keys)
+	got := make(chan int64, 1)
+	err = s.ask(ctx, "store", func(ctx context.Context) error {
+		round, err := s.m.w.store.Mark(ctx, epoch, keys)
+		got <- round
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return <-got, nil
+}
+
+func (s processStore) Marked(ctx context.Context, last int64, limit int) (keys []string, err error) {
+	got := make(chan []string, 1)
+	err = s.ask(ctx, "store", func(ctx context.Context) error {
+		keys, err := s.m.w.store.Marked(ctx, last, limit)
+		got <- keys
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return <-got, nil
+}
+
+func (s processStore) Unmark(ctx context.Context, last int64, keys []string) error {
+	return s.ask(ctx, "store", func(ctx context.Context) error { return s.m.w.store.Unmark(ctx, last, keys) })
+}
+
+func (s processStore) Register(ctx context.Context, writer string, seen time.Time) error {
+	return s.ask(ctx, "store", func(ctx context.Context) error { return s.m.w.store.Register(ctx, writer, seen) })
+}
+
+func (s processStore) Writers(ctx context.Context) (all []Writer, err error) {
+	got := make(chan []Writer, 1)
+	err = s.ask(ctx, "store", func(ctx context.Context) error {
+		all, err := s.m.w.store.Writers(ctx)
+		got <- all
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return <-got, nil
+}
+
+// troubled says what goes wrong with a request.
+func (m *model) troubled(whom string) trouble {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t, ok := m.troubles[whom]; ok && time.Now().Before(t.until) && m.random.IntN(2) == 0 {
+		return t
+	}
+	// While a Run goes from line to line requests overlap with what it does.
+	if whom == "documents" && !m.calm.Load() && m.isHot() && m.random.IntN(4) == 0 {
+		return trouble{kind: "slow", takes: time.Duration(m.random.IntN(2000)) * time.Millisecond}
+	}
+	return trouble{}
+}
+
+// watchAlias sees each request to the service, and notes where the alias is.
+func (m *model) watchAlias(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if req.Method != http.MethodPut || !strings.Contains(req.URL.Path, "alias") {
+		return next(req)
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(strings.NewReader(string(body)))
+	var alias models.Alias
+	if err := json.Unmarshal(body, &alias); err != nil {
+		return nil, err
+	}
+	m.alias.Lock()
+	resp, err := next(req)
+	if err == nil && resp.StatusCode < 300 && m.target != alias.Indexes[0] {
+		m.before, m.target, m.turned = m.target, alias.Indexes[0], time.Now()
+	}
+	m.alias.Unlock()
+	m.checkReaders()
+	return resp, err
+}
+
+// modelWriter is a program that writes keys of its own, by one process after another.
+type modelWriter struct {
+	m      *model
+	plan   writerPlan
+	name   string
+	random *rand.Rand
+	p      atomic.Pointer[process]
+	done   chan struct{}
+}
+
+// live writes until the model is over, and what it has written is confirmed.
+func (x *modelWriter) live() {
+	defer close(x.done)
+	time.Sleep(x.plan.comes)
+	for first := true; ; first = false {
+		p := &process{m: x.m, writes: true}
+		if over := x.m.over.Load(); !over {
+			x.p.Store(p) // afterwards nobody kills it
+		}
+		if x.process(p, !first && x.plan.repeats) {
+			return
+		}
+		p.kill()
+		time.Sleep(5 * time.Second) // what it has asked for before is done, or never
+	}
+}
+
+// process writes as one process. It reports whether all is over, and not just this process.
+func (x *modelWriter) process(p *process, repeats bool) bool {
+	ctx := context.Background()
+	tap, err := NewTap(ctx, processStore{p}, TapOptions{Writer: x.name, Index: oldIndex, IdleValid: x.m.plan.idleValid, Connect: func(index string) (Indexer, error) {
+		return x.m.w.newClient(p).Client(index)
+	}})
+	if err != nil {
+		return false
+	}
+	sender := x.m.w.sender(tap.Indexer(), tap)
+	if repeats {
+		for _, a := range x.m.unconfirmed(x.name+"-", p) {
+			x.m.w.noError(sender.Raw().Add(ctx, a))
+		}
+	}
+	kinds := []models.ActionType{models.ActionTypeUpload, models.ActionTypeMergeOrUpload, models.ActionTypeDelete, models.ActionTypeMerge}
+	if !x.plan.repeats { // what a merge changes may never have been written
+		kinds = kinds[:3]
+	}
+	for !x.m.over.Load() {
+		if p.alive() != nil {
+			gone, cancel := context.WithCancel(ctx)
+			cancel()
+			_ = sender.Close(gone)
+			return false
+		}
+		a := x.m.w.change(fmt.Sprintf("%s-%02d", x.name, x.random.IntN(modelKeys)), kinds[x.random.IntN(len(kinds))])
+		if a.Type == models.ActionTypeMergeOrUpload {
+			a.Document = document(a.Key, x.m.w.numberOf(a))
+		}
+		if a.Type == models.ActionTypeDelete {
+			x.m.showDeletion(a.Key)
+		}
+		a.OnOutcome = x.m.outcome(a, p)
+		x.m.w.noError(sender.Raw().Add(ctx, a))
+		if x.m.isHot() {
+			time.Sleep(time.Duration(1+x.random.IntN(60)) * time.Millisecond)
+		} else {
+			time.Sleep(time.Duration(1+x.random.IntN(3000)) * time.Millisecond)
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	x.m.w.noError(sender.Close(limited))
+	return true
+}
+
+// showDeletion has the truth show a deletion, before the service applies it: in the request it has no number.
+func (m *model) showDeletion(key string) {
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.shown[key] = -m.w.deleted[key]
+}
+
+// outcome returns what is told of the outcome of an action that was made by change.
+func (m *model) outcome(a models.RawAction, p *process) func(models.Outcome) {
+	confirm := a.OnOutcome
+	return func(o models.Outcome) {
+		if p.dead.Load() || !o.Completed() {
+			return // it is repeated, or nobody knows
+		}
+		confirm(o)
+		m.checkReader(a.Key)
+	}
+}
+
+// unconfirmed returns what is to be written again: the truth about the keys whose last change is not confirmed.
+func (m *model) unconfirmed(prefix string, p *process) (all []models.RawAction) {
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	for key, n := range m.last() {
+		done := m.w.confirmed[key]
+		if !strings.HasPrefix(key, prefix) || max(done, -done) == n {
+			continue
+		}
+		a := models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: document(key, n)}
+		if _, there := m.w.truth[key]; !there {
+			a.Type, a.Document, n = models.ActionTypeDelete, nil, -n
+		}
+		a.OnOutcome = func(models.Outcome) {
+			m.w.mu.Lock()
+			defer m.w.mu.Unlock()
+			m.w.confirmed[key] = n
+		}
+		a.OnOutcome = m.outcome(a, p)
+		all = append(all, a)
+	}
+	return all
+}
+
+// last returns the last change of each key. The lock of the world is held.
+func (m *model) last() map[string]int64 {
+	all := map[string]int64{}
+	for key, n := range m.w.deleted {
+		all[key] = n
+	}
+	for key, n := range m.w.truth {
+		all[key] = max(all[key], n)
+	}
+	return all
+}
