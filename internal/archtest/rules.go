@@ -71,7 +71,7 @@ var Rules = []Rule{
 	// in many processes, so their marks are in a database, by any driver.
 	{
 		Folder: "search/rebuild",
-		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue"},
+		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue", azcore},
 		Not:    []string{http},
 	},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},

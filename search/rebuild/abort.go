@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -148,11 +149,7 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 				return err
 			}
 		}
-		// Another Abort may have ended this one meanwhile, and a Run have made an index of the same name.
-		if err := r.stillOwner(ctx); err != nil {
-			return err
-		}
-		if err := r.client.DeleteIndex(ctx, x.New, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
+		if err := deleteIndex(ctx, r.client, x.New, func() error { return r.stillOwner(ctx) }); err != nil {
 			return fmt.Errorf("rebuild: deleting the new index: %w", err)
 		}
 	}
@@ -165,6 +162,26 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 			return err
 		}
 	}
+}
+
+// deleteIndex deletes an index, if it is still the one that is there when claim, which changes the record, has found that it is to be deleted: somebody
+// else may have deleted it meanwhile, and a Run have made another one of its name. That one has another ETag, or claim fails.
+func deleteIndex(ctx context.Context, client *search.IndexClient, name string, claim func() error) error {
+	there, missing := client.GetIndex(ctx, name, nil)
+	if missing != nil && !errors.Is(missing, search.ErrIndexNotFound) {
+		return missing
+	}
+	if err := claim(); err != nil || missing != nil {
+		return err
+	}
+	var opts search.DeleteIndexOptions
+	if etag := azcore.ETag(there.ETag); etag != "" {
+		opts.IfMatch = &etag
+	}
+	if err := client.DeleteIndex(ctx, name, &opts); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
+		return err
+	}
+	return nil
 }
 
 // DropOptions are the options of DropOld. nil and the zero value are ready to use.
@@ -198,7 +215,11 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 			return fmt.Errorf("rebuild: the alias %q is at %q again, so readers use it: %w", x.Alias, x.Old, ErrAliasMoved)
 		}
 	}
-	if err := client.DeleteIndex(ctx, x.Old, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
+	if err := deleteIndex(ctx, client, x.Old, func() (err error) {
+		x.Beat++
+		x, err = store.Swap(ctx, x)
+		return err
+	}); err != nil {
 		return fmt.Errorf("rebuild: deleting the old index: %w", err)
 	}
 	x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", ""

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,3 +244,39 @@ func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
 		require.Error(t, err, "nobody is at work")
 	})
 }
+
+// Names are used in turn. A DropOld is stopped before its request, another one drops, and the next rebuild gives its new index the name
+// that is free: the first one must not delete it when it goes on. (Once the alias is at it the service refuses that.)
+func TestADropThatWasStoppedDeletesNoIndexOfTheSameName(t *testing.T) {
+	for _, stoppedAt := range []string{http.MethodGet, http.MethodDelete} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 20)
+			m := w.runner(Options{Settle: -1, Keep: -1})
+			require.NoError(t, m.run(t.Context()))
+			stopped, goesOn := make(chan struct{}), make(chan struct{})
+			client := w.newClient(doer(func(req *http.Request) (*http.Response, error) {
+				if req.Method == stoppedAt && strings.Contains(req.URL.Path, "'"+oldIndex+"'") {
+					close(stopped)
+					<-goesOn
+				}
+				return w.srv.Do(req)
+			}))
+			first := make(chan error, 1)
+			go func() { first <- DropOld(context.Background(), w.store, client, nil) }()
+			<-stopped
+			require.NoError(t, DropOld(t.Context(), w.store, w.client, nil), stoppedAt)
+			again := w.runner(Options{Settle: -1, Keep: -1, Always: true})
+			again.r.next = definition(t, oldIndex, "standard.lucene")
+			again.r.line = at(string(StepCatchingUp), func() {
+				close(goesOn)
+				assert.Error(t, <-first, stoppedAt)
+			})
+			require.NoError(t, again.run(t.Context()), stoppedAt)
+			w.checkTruth(oldIndex)
+		})
+	}
+}
+
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
