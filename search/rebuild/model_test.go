@@ -3,6 +3,7 @@ package rebuild
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"iter"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
@@ -544,6 +546,10 @@ func runModel(t *testing.T, plan modelPlan) (held map[string]int, wrong []string
 }
 
 func TestNothingIsLostInRandomSchedules(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // of which it runs a fifth under the detector; see internal/soak
+		require.NoError(t, f.Value.Set("50"))
+		defer func() { require.NoError(t, f.Value.Set(f.DefValue)) }()
+	}
 	held := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := drawModel(rt)
