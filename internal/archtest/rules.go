@@ -74,6 +74,8 @@ var Rules = []Rule{
 		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue", azcore},
 		Not:    []string{http},
 	},
+	// What each store has to keep, for the tests of those here and of those that bring a client.
+	{Folder: "search/rebuild/internal/storetest", May: []string{"./search/rebuild", testify}},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	// Where the emulator and the client meet, for tests: in the emulator the client could
 	// not be judged by something that does not depend on it, and whoever uses another

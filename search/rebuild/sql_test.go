@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,6 +20,14 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
+
+func openDB(t *testing.T, driver, url string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
 
 // sqlStore returns a store with tables.
 func sqlStore(t *testing.T, db *sql.DB, dialect Dialect) *SQL {
@@ -281,24 +290,6 @@ func TestTablesThatManyCreateAtOnceAreThereConcurrentSafe(t *testing.T) {
 	}
 }
 
-func TestAMarkBeforeThoseThatAreRemovedIsFound(t *testing.T) {
-	onAll(t, func(t *testing.T, again, _ func() Store) {
-		ctx, s := t.Context(), again()
-		marking(t, s)
-		for _, key := range []string{"c", "b", "d", "a", "c"} {
-			_, err := s.Mark(ctx, 1, []string{key})
-			require.NoError(t, err)
-			keys, err := s.Marked(ctx, 1, 10)
-			require.NoError(t, err)
-			require.Equal(t, []string{key}, keys)
-			require.NoError(t, s.Unmark(ctx, 1, keys))
-		}
-		keys, err := s.Marked(ctx, 1, 10)
-		require.NoError(t, err)
-		require.Empty(t, keys)
-	})
-}
-
 // drainAll takes all marks away as a round trip does.
 func drainAll(t *testing.T, s Store, marks int, between func(n int)) {
 	t.Helper()
@@ -417,4 +408,31 @@ func TestManyMarksAreDrainedInSQLiteWithoutReadingThemAllForEachChunk(t *testing
 	assert.NotContains(t, marked, "TEMP B-TREE", "it is read in the order of the index, and stops")
 	assert.Contains(t, none, "(name=? AND key=? AND round<?)")
 	drainAll(t, s, 20_000, func(int) { assert.NotEmpty(t, s.walk.from, "it goes on behind what is removed") })
+}
+
+func TestASQLStoreSaysAtOnceWhatIsWrongWithItsOptions(t *testing.T) {
+	_, err := NewSQL(nil, SQLOptions{Prefix: "x; DROP TABLE y", Dialect: "mysql"})
+	for _, want := range []string{"db is nil", "Name is empty", "Prefix is", `Dialect is "mysql"`} {
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// Also with a store whose calls take time, and may fail because another has locked it.
+func TestARebuildByADatabaseMissesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 50)
+		db := openDB(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)")
+		s, err := NewSQL(db, SQLOptions{Dialect: SQLite, Name: "hotels", Prefix: "other"})
+		require.NoError(t, err)
+		require.NoError(t, s.CreateTables(t.Context()))
+		w.store = s
+		a, b := w.write("a", 1), w.write("b", 2)
+		time.Sleep(time.Second)
+		m := w.runner(Options{Writers: []string{"a", "b"}, Settle: 5 * time.Second})
+		require.NoError(t, m.run(t.Context()))
+		a.end()
+		b.end()
+		w.checkTruth(newIndex)
+		require.NoError(t, DropOld(t.Context(), s, w.client, &DropOptions{Now: true}))
+	})
 }
