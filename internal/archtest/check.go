@@ -56,10 +56,10 @@ func check(p Package) (broken []string) {
 			complain("its tests must not import %s", short(imp))
 		}
 	}
-	for dependency, home := range homes {
+	for dependency, folders := range homes {
 		for _, imp := range slices.Concat(p.Imports, p.TestImports) {
-			if match(dependency, imp) && folder != home {
-				complain("must not import %s: only %s does", imp, home)
+			if match(dependency, imp) && !slices.Contains(folders, folder) {
+				complain("must not import %s: outside of %s", imp, strings.Join(folders, " and "))
 			}
 		}
 	}

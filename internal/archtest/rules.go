@@ -56,7 +56,7 @@ var otelAPI = []string{
 }
 
 // public is what a program that uses the SDK can import of this module.
-var public = []string{"./models/...", "./retry/...", "./events/...", "./search", "./search/rebuild", "./search/searchtest", "./bufferedsender/..."}
+var public = []string{"./models/...", "./retry/...", "./events/...", "./search", "./search/rebuild", "./search/rebuild/redisstore", "./search/searchtest", "./bufferedsender/..."}
 
 // Rules is who may import whom. A package without a rule is refused, so that a
 // new folder begins with a decision about its place.
@@ -74,6 +74,8 @@ var Rules = []Rule{
 		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue", azcore},
 		Not:    []string{http},
 	},
+	// A store that brings a client: apart, so that whoever keeps marks in a database builds none of Redis.
+	{Folder: "search/rebuild/redisstore", May: []string{"./search/rebuild", goredis}, Not: []string{http, sql}},
 	// What each store has to keep, for the tests of those here and of those that bring a client.
 	{Folder: "search/rebuild/internal/storetest", May: []string{"./search/rebuild", testify}},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
@@ -203,12 +205,12 @@ var TestsMay = []string{
 	"go.yaml.in/yaml/v3", // the recorded exchanges; testify brings the same one
 }
 
-// homes are the heavy dependencies that one folder each may import, tests of
-// other folders included: whoever needs one elsewhere wants that folder.
-var homes = map[string]string{
-	stemmers: "search/searchtest/internal/textindex/analysis",
-	// Whoever wants Redis wants the queue; a program that only sends builds no client of it.
-	goredis: "bufferedsender/queue/redisqueue",
+// homes are the heavy dependencies that these folders alone may import, tests of
+// other folders included: whoever needs one elsewhere wants one of them.
+var homes = map[string][]string{
+	stemmers: {"search/searchtest/internal/textindex/analysis"},
+	// Whoever wants Redis wants the queue, or the store of a rebuild; a program that only sends builds no client of it.
+	goredis: {"bufferedsender/queue/redisqueue", "search/rebuild/redisstore"},
 }
 
 // noLeakCheck are the folders whose packages may start goroutines without a

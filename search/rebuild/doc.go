@@ -1,7 +1,7 @@
 // Package rebuild replaces an index by a new one, for changes of a definition that the service does not make in place, while programs go on
 // writing and readers go on finding.
 //
-// Writers take part by a [Tap], which is between their sender and the index. What they share with the rebuild is in a database:
+// Writers take part by a [Tap], which is between their sender and the index. What they share with the rebuild is in a database, or in Redis (see redisstore):
 //
 //	store, err := rebuild.NewSQL(db, rebuild.SQLOptions{Dialect: rebuild.PostgreSQL, Name: "hotels"}) // CreateTables once before
 //	connect := func(index string) (rebuild.Indexer, error) { return indexes.Client(index) } // indexes is a *search.IndexClient
@@ -43,7 +43,6 @@
 //     again, or Abort is. A sender logs why.
 //   - A process of Run that is stopped, not killed, exactly between its last check and its request to the new index, for more than a minute, may write an
 //     older document over a newer one when it goes on. So may a request that the service carries out long after it was cut.
-//   - There is no store in Redis. [Store] says what one has to promise: that marks and changes of the record exclude each other.
 //
 // # Where to begin
 //

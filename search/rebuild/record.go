@@ -47,7 +47,8 @@ const (
 // only this package makes sense of it.
 type Record struct {
 	// Version grows by one with each change. 0: there is no record yet. A store keeps it
-	// beside the other fields, or in them.
+	// beside the other fields, or in them. With which number the first record begins is the store's
+	// choice: if a record can be lost there, with one that no record of before had.
 	Version int64 `json:"-"`
 
 	Phase   Phase  `json:"phase"`
@@ -90,7 +91,7 @@ type Writer struct {
 }
 
 // Store is what the writers of an index and its rebuild share: one Record, and a set of marks,
-// each a key with the number of a round. Memory and SQL are two. All methods are safe for
+// each a key with the number of a round. Memory and SQL are two, and redisstore has a third. All methods are safe for
 // concurrent use, from any number of processes, and return soon after ctx ends; what ended with
 // an error may have been done.
 //

@@ -1,0 +1,3 @@
+#!lua flags=allow-oom
+redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
+return 1

@@ -1,0 +1,326 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/go-azsearch/azsearch/search/rebuild"
+)
+
+const (
+	// perScript is how many keys a script works on, and rounds of how many rounds it removes them: the server
+	// does nothing else meanwhile.
+	perScript = 1000
+	rounds    = 10
+	// DefaultReplicaTimeout is that of Options.ReplicaTimeout.
+	DefaultReplicaTimeout = 5 * time.Second
+)
+
+// Options are the options of New.
+type Options struct {
+	// Name is of what is rebuilt: all stores of one name on a server share a record. Must be given;
+	// the name of the alias is a good one. Letters, digits and -_.: are allowed, up to 128.
+	Name string
+	// Replicas is how many replicas must have what was written before a call returns nil: Load, Swap and Mark wait for
+	// them by WAIT. Where fewer answer within ReplicaTimeout they return an error, and writers
+	// send nothing, so have one more. Defaults to none.
+	Replicas int
+	// ReplicaTimeout is how long a call waits for replicas. Defaults to 5 seconds.
+	ReplicaTimeout time.Duration
+}
+
+// Store is a rebuild.Store on a Redis server or a Redis Cluster. It is safe for concurrent use, from any
+// number of processes, and closes nothing.
+//
+// Its methods block until the server has answered, ctx ends, or the server could not be reached for ten
+// seconds: meanwhile they try again. Those that wait for replicas end with Options.ReplicaTimeout.
+type Store struct {
+	client redis.UniversalClient
+	opts   Options
+	keys   []string // the record, the marks, the writers
+}
+
+var _ rebuild.Store = (*Store)(nil)
+
+var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
+
+// New returns a store on the server or cluster of client. It makes no request: see Check. The client must
+// have ContextTimeoutEnabled, since without it calls would outlast their ctx. The error names every problem at once.
+func New(client redis.UniversalClient, opts Options) (*Store, error) {
+	errs := []error{checkClient(client)}
+	if opts.Name == "" {
+		errs = append(errs, errors.New("Options.Name is empty: give what is rebuilt a name, that of the alias for example"))
+	} else if !names.MatchString(opts.Name) {
+		errs = append(errs, fmt.Errorf("Options.Name is %q: use letters, digits and -_.: only, up to 128", opts.Name))
+	}
+	if opts.Replicas < 0 {
+		errs = append(errs, fmt.Errorf("Options.Replicas is %d: use 0 for none", opts.Replicas))
+	}
+	if opts.ReplicaTimeout < 0 {
+		errs = append(errs, fmt.Errorf("Options.ReplicaTimeout is %v: use 0 for the default of %v", opts.ReplicaTimeout, DefaultReplicaTimeout))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("redisstore: %w", err)
+	}
+	if opts.ReplicaTimeout == 0 {
+		opts.ReplicaTimeout = DefaultReplicaTimeout
+	}
+	s := &Store{client: client, opts: opts}
+	for _, kind := range []string{"record", "marks", "writers"} {
+		// What is in braces is what Redis Cluster hashes, so all are in one slot.
+		s.keys = append(s.keys, "{azrebuild:"+opts.Name+"}:"+kind)
+	}
+	return s, nil
+}
+
+// checkClient says what is wrong with a client.
+func checkClient(client redis.UniversalClient) error {
+	bounded, none := true, client == nil
+	switch c := client.(type) {
+	case *redis.Client:
+		if none = c == nil; !none {
+			bounded = c.Options().ContextTimeoutEnabled
+		}
+	case *redis.ClusterClient:
+		if none = c == nil; !none {
+			bounded = c.Options().ContextTimeoutEnabled
+		}
+	case *redis.Ring:
+		return errors.New("client is a Ring: when a server does not answer it goes to another one, where no record is. Use a client of one server, of Sentinel, or of a cluster")
+	}
+	switch {
+	case none:
+		return errors.New("client is nil: make one with redis.NewUniversalClient")
+	case !bounded:
+		return errors.New("the client has no ContextTimeoutEnabled: set it, or calls outlast their ctx")
+	}
+	return nil
+}
+
+// ordered writes a round so that the order of bytes is that of the numbers. A member of the set of marks begins with
+// it, and then has the key: so there is a mark for each round and key, as many rounds as there are numbers of 64 bits,
+// and those of rounds up to one come first.
+func ordered(round int64) string { return fmt.Sprintf("%016x", uint64(round)^1<<63) }
+
+// upTo is the upper bound of the marks of rounds up to last.
+func upTo(last int64) string {
+	if last == math.MaxInt64 {
+		return "+"
+	}
+	return "(" + ordered(last+1)
+}
+
+// Load implements rebuild.Store. A record that was lost is as none: see the package's documentation.
+func (s *Store) Load(ctx context.Context) (rebuild.Record, error) {
+	written := "0"
+	if s.opts.Replicas > 0 {
+		written = "1"
+	}
+	answer, err := s.run(ctx, loadScript, s.opts.Replicas, written)
+	if err != nil {
+		return rebuild.Record{}, fmt.Errorf("redisstore: reading the record: %w", err)
+	}
+	if answer == nil {
+		return rebuild.Record{}, nil
+	}
+	texts, err := textsOf(answer)
+	if err == nil && len(texts) != 2 {
+		err = errAnswer
+	}
+	if err != nil {
+		return rebuild.Record{}, fmt.Errorf("redisstore: the record is malformed: %w", err)
+	}
+	var r rebuild.Record
+	if err := json.Unmarshal([]byte(texts[1]), &r); err != nil {
+		return rebuild.Record{}, fmt.Errorf("redisstore: the record is malformed: %w", err)
+	}
+	if r.Version, err = strconv.ParseInt(texts[0], 10, 64); err != nil {
+		return rebuild.Record{}, fmt.Errorf("redisstore: the version of the record is malformed: %w", err)
+	}
+	return r, nil
+}
+
+// Swap implements rebuild.Store. The first record has the time of the server in microseconds as its version, so that a record
+// that is made after a loss is newer than the one that was lost.
+func (s *Store) Swap(ctx context.Context, next rebuild.Record) (rebuild.Record, error) {
+	body, err := json.Marshal(next)
+	if err != nil {
+		return rebuild.Record{}, fmt.Errorf("redisstore: %w", err)
+	}
+	answer, err := s.run(ctx, swapScript, s.opts.Replicas,
+		strconv.FormatInt(next.Version, 10), strconv.FormatInt(next.Version+1, 10), rand.Text(), string(body),
+		strconv.FormatInt(next.Epoch, 10), ordered(next.Round), string(next.Phase))
+	if err != nil {
+		return rebuild.Record{}, fmt.Errorf("redisstore: changing the record: %w", err)
+	}
+	if answer == nil {
+		return rebuild.Record{}, rebuild.ErrChanged
+	}
+	text, _ := answer.(string)
+	if next.Version, err = strconv.ParseInt(text, 10, 64); err != nil {
+		return rebuild.Record{}, fmt.Errorf("redisstore: changing the record: %w", errAnswer)
+	}
+	return next, nil
+}
+
+// Mark implements rebuild.Store. A thousand keys are one script, and atomic with the record. Of more keys each thousand is, and
+// the round returned is the last one of them: whoever waits for it waits for the earlier ones too. What a call that fails half way has
+// marked does no harm, since a mark only has the truth of a key read once more.
+func (s *Store) Mark(ctx context.Context, epoch int64, keys []string) (round int64, err error) {
+	for first, some := range chunks(keys) {
+		args := append(make([]any, 0, len(some)+1), strconv.FormatInt(epoch, 10))
+		for _, key := range some {
+			args = append(args, key)
+		}
+		answer, err := s.run(ctx, markScript, s.opts.Replicas, args...)
+		if err != nil {
+			return 0, fmt.Errorf("redisstore: marking keys: %w", err)
+		}
+		if answer == nil {
+			return 0, rebuild.ErrStale
+		}
+		text, _ := answer.(string)
+		n, err := strconv.ParseUint(text, 16, 64)
+		if err != nil {
+			return 0, fmt.Errorf("redisstore: marking keys: %w", errAnswer)
+		}
+		if in := int64(n ^ 1<<63); first || in > round {
+			round = in
+		}
+	}
+	return round, nil
+}
+
+// Marked implements rebuild.Store. Each request to the server is for a thousand marks at the most.
+func (s *Store) Marked(ctx context.Context, last int64, limit int) (keys []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	seen := map[string]struct{}{}
+	for from := "-"; len(keys) < limit; {
+		most := min(limit-len(keys), perScript)
+		answer, err := s.run(ctx, markedScript, 0, from, upTo(last), most)
+		var members []string
+		if err == nil {
+			members, err = textsOf(answer)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("redisstore: reading marks: %w", err)
+		}
+		for _, member := range members {
+			key := member[min(16, len(member)):]
+			if _, ok := seen[key]; !ok { // a key may be marked in several rounds
+				seen[key] = struct{}{}
+				keys = append(keys, key)
+			}
+			from = "(" + member
+		}
+		if len(members) < most {
+			break
+		}
+	}
+	return keys, nil
+}
+
+// Unmark implements rebuild.Store. It does not wait for replicas: a mark that comes back does no harm.
+func (s *Store) Unmark(ctx context.Context, last int64, keys []string) error {
+	if len(keys) == 0 {
+		return ctx.Err()
+	}
+	for _, some := range chunks(keys) {
+		for from := "-"; from != ""; {
+			args := append(make([]any, 0, len(some)+3), from, upTo(last), rounds)
+			for _, key := range some {
+				args = append(args, key)
+			}
+			answer, err := s.run(ctx, unmarkScript, 0, args...)
+			if err != nil {
+				return fmt.Errorf("redisstore: removing marks: %w", err)
+			}
+			from, _ = answer.(string)
+		}
+	}
+	return nil
+}
+
+// chunks yields keys in parts for a script, one part for no keys, with whether it is the first.
+func chunks(keys []string) func(yield func(bool, []string) bool) {
+	return func(yield func(bool, []string) bool) {
+		if len(keys) == 0 {
+			yield(true, nil)
+		}
+		for i := 0; i < len(keys); i += perScript {
+			if !yield(i == 0, keys[i:min(i+perScript, len(keys))]) {
+				return
+			}
+		}
+	}
+}
+
+// Register implements rebuild.Store. It does not wait for replicas: a Run refuses to begin without a writer that it expects.
+func (s *Store) Register(ctx context.Context, writer string, seen time.Time) error {
+	if _, err := s.run(ctx, registerScript, 0, writer, seen.UnixMilli()); err != nil {
+		return fmt.Errorf("redisstore: registering the writer %q: %w", writer, err)
+	}
+	return nil
+}
+
+// Writers implements rebuild.Store.
+func (s *Store) Writers(ctx context.Context) (all []rebuild.Writer, err error) {
+	for cursor := "0"; ; {
+		answer, err := s.run(ctx, writersScript, 0, cursor)
+		if err != nil {
+			return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
+		}
+		parts, _ := answer.([]any)
+		if len(parts) != 2 {
+			return nil, fmt.Errorf("redisstore: reading the writers: %w", errAnswer)
+		}
+		cursor, _ = parts[0].(string)
+		texts, err := textsOf(parts[1])
+		if err != nil {
+			return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
+		}
+		for pair := range slices.Chunk(texts, 2) {
+			ms, err := strconv.ParseInt(pair[len(pair)-1], 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
+			}
+			all = append(all, rebuild.Writer{Name: pair[0], Seen: time.UnixMilli(ms)})
+		}
+		if cursor == "0" || cursor == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b rebuild.Writer) int { return strings.Compare(a.Name, b.Name) })
+	// A scan may come by one twice, while the server enlarges its table.
+	return slices.CompactFunc(all, func(a, b rebuild.Writer) bool { return a.Name == b.Name }), nil
+}
+
+var errAnswer = errors.New("the server has answered what no script of this version does")
+
+// textsOf returns an answer that is a list of texts.
+func textsOf(answer any) ([]string, error) {
+	list, ok := answer.([]any)
+	if !ok {
+		return nil, errAnswer
+	}
+	texts := make([]string, len(list))
+	for i, x := range list {
+		if texts[i], ok = x.(string); !ok {
+			return nil, errAnswer
+		}
+	}
+	return texts, nil
+}
