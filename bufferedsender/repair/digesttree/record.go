@@ -113,6 +113,23 @@ func next(b []byte) (r record, size int) {
 	return r, size
 }
 
+// keyRecord is next for a record of a key, in fewer instructions; size 0: it is another one, or malformed.
+func keyRecord(b []byte) (key []byte, version int64, deleted bool, size int) {
+	head := 11
+	switch {
+	case len(b) >= 11 && kind(b[0]) == kindSet:
+		version = int64(le.Uint64(b[3:])) //nolint:gosec // all bits
+	case len(b) >= 3 && kind(b[0]) == kindDeleted:
+		head, deleted = 3, true
+	default:
+		return nil, 0, false, 0
+	}
+	if size = head + int(le.Uint16(b[1:])); len(b) < size {
+		return nil, 0, false, 0
+	}
+	return b[head:size], version, deleted, size
+}
+
 // wellFormed reports whether a payload is records from one end to the other.
 func wellFormed(payload []byte) bool {
 	for len(payload) > 0 {

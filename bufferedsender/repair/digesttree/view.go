@@ -21,85 +21,6 @@ type view struct {
 	merged  []byte   // for what they become
 }
 
-// changes are records by segment.
-type changes struct {
-	chunks []chunk
-	refs   []ref    // by segment, and there in the order in which they were told
-	sorted []record // for of
-	begin  []uint32 // by segment, where its refs begin, and one more
-	whole  []bool   // by segment, whether its digest is to be computed from all of its keys; nil: none is
-}
-
-// ref is where a record is.
-type ref struct{ chunk, at uint32 }
-
-// newChanges puts records in the order of their segments: of those in only, or of all if that is nil. Millions are sorted by counting, which keeps those of
-// a key in their order.
-func newChanges(chunks []chunk, s shape, only []bool) changes {
-	c := changes{chunks: chunks, begin: make([]uint32, s.segments()+1)}
-	total := 0
-	if only == nil {
-		for _, ch := range chunks {
-			total += len(ch.data)
-		}
-	}
-	segments := make([]uint32, 0, total/40)
-	all := make([]ref, 0, total/40)
-	for i, ch := range chunks {
-		for at := header; at < len(ch.data); {
-			r, size := next(ch.data[at:])
-			switch {
-			case r.kind == kindBuilt && r.time != 0 && r.segment < uint32(s.segments()): //nolint:gosec // at most 2^20
-				if c.whole == nil {
-					c.whole = make([]bool, s.segments())
-				}
-				c.whole[r.segment] = true
-			case r.key != nil:
-				segment := s.segment(hashOf(r.key))
-				if only != nil && !only[segment] {
-					break
-				}
-				c.begin[segment+1]++
-				segments = append(segments, uint32(segment))  //nolint:gosec // less than 2^20
-				all = append(all, ref{uint32(i), uint32(at)}) //nolint:gosec // a chunk is less than a MiB
-			}
-			at += size
-		}
-	}
-	for i := range s.segments() {
-		c.begin[i+1] += c.begin[i]
-	}
-	c.refs = make([]ref, len(all))
-	place := slices.Clone(c.begin)
-	for i, r := range all {
-		c.refs[place[segments[i]]] = r
-		place[segments[i]]++
-	}
-	return c
-}
-
-// of returns what was told last of each key of a segment, sorted by key. It is valid until the next call.
-func (c *changes) of(segment int) []record {
-	c.sorted = c.sorted[:0]
-	for _, r := range c.refs[c.begin[segment]:c.begin[segment+1]] {
-		rec, _ := next(c.chunks[r.chunk].data[r.at:])
-		c.sorted = append(c.sorted, rec)
-	}
-	slices.SortStableFunc(c.sorted, func(a, b record) int { return bytes.Compare(a.key, b.key) })
-	last := c.sorted[:0]
-	for i, r := range c.sorted {
-		if i+1 == len(c.sorted) || !bytes.Equal(c.sorted[i+1].key, r.key) {
-			last = append(last, r)
-		}
-	}
-	return last
-}
-
-// touched reports whether a segment may have another digest than in the base.
-func (c *changes) touched(segment int) bool {
-	return c.begin[segment] < c.begin[segment+1] || c.whole != nil && c.whole[segment]
-}
-
 // view returns one, which is to be released. If only is not nil, it is good for these segments. The error is ErrClosed.
 func (t *Tree) view(only []bool) (*view, error) {
 	t.mu.Lock()
@@ -140,11 +61,8 @@ func (v *view) content(segment int) (entries []byte, keys uint32, digest uint64,
 	if !v.told.touched(segment) {
 		return block, info.keys, info.digest, err
 	}
-	m := merge{rest: block, out: v.merged[:0], keys: info.keys, digest: info.digest}
-	for _, r := range v.told.of(segment) {
-		m.apply(r)
-	}
-	m.out = append(m.out, m.rest...)
+	m := merge{out: append(v.merged[:0], block...), keys: info.keys, digest: info.digest}
+	m.apply(&v.told, segment)
 	v.merged = m.out
 	if v.told.whole != nil && v.told.whole[segment] {
 		m.keys, m.digest = count(m.out)
@@ -154,38 +72,86 @@ func (v *view) content(segment int) (entries []byte, keys uint32, digest uint64,
 
 // merge makes new entries of old ones.
 type merge struct {
-	rest, out []byte
-	keys      uint32
-	digest    uint64
+	out    []byte
+	keys   uint32
+	digest uint64
 }
 
-func (m *merge) apply(r record) {
-	smaller := 0 // bytes of entries before the key
-	for smaller < len(m.rest) {
-		key, version, size := entry(m.rest[smaller:])
+// apply changes the entries of a segment to what was told of it. Keys that it has stay where they are, so only new ones are sorted.
+func (m *merge) apply(told *changes, segment int) {
+	all := told.of(segment)
+	known := 0
+	if len(all) > 0 {
+		known = m.update(told)
+	}
+	if known == len(all) {
+		return
+	}
+	news := make([]toldKey, 0, len(all)-known)
+	for _, t := range all {
+		if !t.there && !t.deleted {
+			news = append(news, t)
+		}
+	}
+	slices.SortFunc(news, func(a, b toldKey) int { return bytes.Compare(a.key, b.key) })
+	m.insert(news)
+}
+
+// update writes the versions of keys that are there, takes out those that were deleted, and returns how many keys were told of that were there.
+func (m *merge) update(told *changes) (known int) {
+	end, from := 0, 0 // what is kept is out[:end] and all from there to at
+	at := 0
+	for at < len(m.out) {
+		key, version, size := entry(m.out[at:])
 		if size == 0 {
 			break
 		}
-		order := bytes.Compare(key, r.key)
-		if order > 0 {
-			break
+		hash := hashOf(key)
+		if _, t := told.find(hash, key); t != nil {
+			t.there = true
+			known++
+			m.digest -= digestOf(hash, version)
+			if t.deleted {
+				m.keys--
+				end += copy(m.out[end:], m.out[from:at])
+				from = at + size
+			} else {
+				m.digest += digestOf(hash, t.version)
+				setVersion(m.out[at:], t.version)
+			}
 		}
-		if order == 0 {
-			m.out = append(m.out, m.rest[:smaller]...)
-			m.rest, smaller = m.rest[smaller+size:], 0
-			m.keys--
-			m.digest -= digestOf(hashOf(key), version)
-			break
-		}
-		smaller += size
+		at += size
 	}
-	m.out = append(m.out, m.rest[:smaller]...)
-	m.rest = m.rest[smaller:]
-	if r.kind == kindSet {
-		m.out = appendEntry(m.out, r.key, r.version)
+	m.out = m.out[:end+copy(m.out[end:], m.out[from:])]
+	return known
+}
+
+// insert adds keys that are not there, in order.
+func (m *merge) insert(news []toldKey) {
+	if len(news) == 0 {
+		return
+	}
+	old := m.out
+	more := 0
+	for _, t := range news {
+		more += entryHead + len(t.key)
+	}
+	m.out = make([]byte, 0, len(old)+more)
+	for _, t := range news {
+		smaller := 0 // bytes of entries before the key
+		for {
+			key, _, size := entry(old[smaller:])
+			if size == 0 || bytes.Compare(key, t.key) > 0 {
+				break
+			}
+			smaller += size
+		}
+		m.out = appendEntry(append(m.out, old[:smaller]...), t.key, t.version)
+		old = old[smaller:]
 		m.keys++
-		m.digest += digestOf(hashOf(r.key), r.version)
+		m.digest += digestOf(t.hash, t.version)
 	}
+	m.out = append(m.out, old...)
 }
 
 // count computes what is known of entries from them.
@@ -205,7 +171,7 @@ func count(entries []byte) (keys uint32, digest uint64) {
 // compute fills in the digests. What was told since the base is merged with it, segment by segment; all others are known.
 func (v *view) compute(ctx context.Context) error {
 	v.digests = make([]uint64, v.base.shape.segments())
-	if len(v.told.refs) > len(v.digests)/2 {
+	if v.told.records > len(v.digests)/2 {
 		v.window.wide = wideWindow
 		defer func() { v.window.wide = 0 }()
 	}

@@ -15,7 +15,8 @@ const (
 const (
 	// fullWrite is how many full chunks are written at once, without waiting for WriteEvery.
 	fullWrite = 4
-	// minFold and maxFold bound what is told before it is folded, in bytes. In between it is half of the base.
+	// minFold and maxFold bound what is told before it is folded, in bytes. In between it is
+	// as much as the base has.
 	minFold = 4 << 20
 	maxFold = 128 << 20
 )
@@ -128,7 +129,7 @@ func (t *Tree) await() bool {
 
 // foldable reports whether enough was told to be folded. The caller has the lock.
 func (t *Tree) foldable() bool {
-	return t.refold || t.pending > min(max(t.base.size/2, minFold), maxFold, t.options.MaxPending/2)
+	return t.refold || t.pending > min(max(t.base.size, minFold), maxFold, t.options.MaxPending/2)
 }
 
 // step is one attempt to write all that there is, and to fold it if it is much.

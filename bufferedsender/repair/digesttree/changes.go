@@ -1,0 +1,167 @@
+package digesttree
+
+import (
+	"bytes"
+	"slices"
+)
+
+// maxBuckets bounds into how many parts changes are put before they are sorted: a part of 128 MiB is to be in the cache of a processor.
+const maxBuckets = 256
+
+// changes are records of keys by segment. They are copied twice in the order of memory, once into buckets of neighbouring segments and once from
+// there, because millions that are read one by one, each where it was told, cost more than all else of a fold.
+type changes struct {
+	records int
+	buckets [][]byte // of each record its hash and itself, in the order in which they were told
+	shift   int      // from a segment to its bucket
+	bits    int
+	told    []bool // by segment, whether it has a record
+	whole   []bool // by segment, whether its digest is to be computed from all of its keys; nil: none is
+
+	bucket int       // the one that at and begin are about; -1: none
+	at     []int     // by segment, where its records are in the bucket
+	begin  []int     // by segment of the bucket, where its part of at begins, and one more
+	last   []toldKey // of the segment that of was asked for
+	slots  []uint32  // a table of last by hash: the place and one more, or 0
+}
+
+// toldKey is what was told last of a key.
+type toldKey struct {
+	key     []byte // a part of a bucket
+	hash    uint64
+	version int64
+	deleted bool
+	there   bool // the base has it
+}
+
+// hashSize is what is before a record in a bucket.
+const hashSize = 8
+
+// newChanges copies the records of keys: of those in only, or of all if that is nil.
+func newChanges(chunks []chunk, s shape, only []bool) changes {
+	n := min(s.segments(), maxBuckets)
+	c := changes{buckets: make([][]byte, n), bits: s.bits, bucket: -1, told: make([]bool, s.segments())}
+	for n<<c.shift < s.segments() {
+		c.shift++
+	}
+	if only == nil { // hashes spread them evenly
+		total := 0
+		for _, ch := range chunks {
+			total += len(ch.data)
+		}
+		for i := range c.buckets {
+			c.buckets[i] = make([]byte, 0, total/n*5/4)
+		}
+	}
+	for _, ch := range chunks {
+		for rest := ch.data[header:]; len(rest) > 0; {
+			key, _, _, size := keyRecord(rest)
+			if size == 0 {
+				size = c.other(rest)
+				if size == 0 {
+					break // there is none: it was checked
+				}
+				rest = rest[size:]
+				continue
+			}
+			hash := hashOf(key)
+			segment := s.segment(hash)
+			if only == nil || only[segment] {
+				b := &c.buckets[segment>>c.shift]
+				*b = append(le.AppendUint64(*b, hash), rest[:size]...)
+				c.told[segment] = true
+				c.records++
+			}
+			rest = rest[size:]
+		}
+	}
+	return c
+}
+
+// other is a record that is not of a key; 0 is no record.
+func (c *changes) other(b []byte) (size int) {
+	r, size := next(b)
+	if r.kind == kindBuilt && r.time != 0 && uint64(r.segment) < uint64(len(c.told)) {
+		if c.whole == nil {
+			c.whole = make([]bool, len(c.told))
+		}
+		c.whole[r.segment] = true
+	}
+	return size
+}
+
+// enter finds where the records of each segment of a bucket are, in the order in which they were told.
+func (c *changes) enter(bucket int) {
+	c.bucket = bucket
+	per, first := 1<<c.shift, bucket<<c.shift
+	cursor := make([]int, per+1)
+	b := c.buckets[bucket]
+	n := 0
+	for at := 0; at < len(b); n++ {
+		_, _, _, size := keyRecord(b[at+hashSize:])
+		cursor[c.segmentAt(b[at:])-first+1]++
+		at += hashSize + size
+	}
+	for i := range per {
+		cursor[i+1] += cursor[i]
+	}
+	c.begin = append(c.begin[:0], cursor...)
+	c.at = slices.Grow(c.at[:0], n)[:n]
+	for at := 0; at < len(b); {
+		_, _, _, size := keyRecord(b[at+hashSize:])
+		p := &cursor[c.segmentAt(b[at:])-first]
+		c.at[*p] = at
+		*p++
+		at += hashSize + size
+	}
+}
+
+func (c *changes) segmentAt(b []byte) int { return shape{c.bits}.segment(le.Uint64(b)) }
+
+// of finds what was told last of each key of a segment, for find. It is valid until the next call.
+func (c *changes) of(segment int) []toldKey {
+	c.last = c.last[:0]
+	if !c.told[segment] {
+		return nil
+	}
+	bucket := segment >> c.shift
+	if bucket != c.bucket {
+		c.enter(bucket)
+	}
+	i, b := segment-bucket<<c.shift, c.buckets[bucket]
+	all := c.at[c.begin[i]:c.begin[i+1]]
+	n := 4
+	for n < 2*len(all) {
+		n *= 2
+	}
+	c.slots = slices.Grow(c.slots[:0], n)[:n]
+	clear(c.slots)
+	for _, at := range all {
+		key, version, deleted, _ := keyRecord(b[at+hashSize:])
+		hash := le.Uint64(b[at:])
+		slot, known := c.find(hash, key)
+		if known == nil {
+			c.last = append(c.last, toldKey{key: key, hash: hash, version: version, deleted: deleted})
+			c.slots[slot] = uint32(len(c.last)) //nolint:gosec // records of a segment
+			continue
+		}
+		known.version, known.deleted = version, deleted
+	}
+	return c.last
+}
+
+// find returns what was told of a key of the segment, and where it is in the table, or would be.
+func (c *changes) find(hash uint64, key []byte) (slot int, _ *toldKey) {
+	// The highest bits are the segment, and the lowest are as good as all others.
+	for slot = int(hash) & (len(c.slots) - 1); c.slots[slot] != 0; slot = (slot + 1) & (len(c.slots) - 1) { //nolint:gosec // whatever its sign
+		if t := &c.last[c.slots[slot]-1]; t.hash == hash && bytes.Equal(t.key, key) {
+			return slot, t
+		}
+	}
+	return slot, nil
+}
+
+// touched reports whether a segment may have another digest than in the base.
+func (c *changes) touched(segment int) bool {
+	return c.told[segment] || c.whole != nil && c.whole[segment]
+}
