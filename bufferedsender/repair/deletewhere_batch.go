@@ -62,7 +62,7 @@ func (b *deleteBatch) work(ctx, run context.Context, index Index, to Sender, pau
 		}
 		err = to.HoldKeys(run, b.keys, func(_ context.Context, add func(actions ...models.RawAction) error) error {
 			// What this sender has written of the keys is confirmed by now, and after the pause the index shows it.
-			if err := deleteWait(run, pause); err != nil {
+			if err := sleep(run, pause); err != nil {
 				return err
 			}
 			if turn, err = b.takeTurn(run, to, turns, probe); err != nil {
@@ -98,7 +98,7 @@ func (b *deleteBatch) mayBegin(ctx context.Context, to Sender, turns chan struct
 		case len(turns) > 0 && time.Since(began) >= probeAfter:
 			return true, ctx.Err()
 		}
-		if err := deleteWait(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return false, fmt.Errorf("%w, while the sender was held back: %w", err, info.Held)
 		}
 	}

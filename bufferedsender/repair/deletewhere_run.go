@@ -83,7 +83,7 @@ func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) erro
 	r := &d.receipt
 	pause := d.options.Pause
 	for range checksAtMost {
-		if err := deleteWait(ctx, pause); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			return fmt.Errorf("whether any is left is not known: %w", err)
 		}
 		began := time.Now()
@@ -273,19 +273,4 @@ func (d *deletion) settle(b *deleteBatch) {
 	r.Unknown += b.unknown
 	b.sortFailures()
 	r.Failures = append(r.Failures, b.failures[:min(len(b.failures), maxDeleteFailures-len(r.Failures))]...)
-}
-
-// deleteWait waits, unless ctx ends before.
-func deleteWait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -42,7 +42,12 @@
 // # Beside it
 //
 // Whoever deletes for good deletes at the source first, and then, with DeleteWhere, in the index: a repair would put it back otherwise. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a sender with a
-// tap, or wait. [FileStore] and [SQLStore] keep states for processes of one machine or of several; package digesttree finds what a sender has lost without reading the index, for [RepairKeys].
+// tap, or wait. [FileStore] and [SQLStore] keep states for processes of one machine or of several.
+//
+// # Without reading the index
+//
+// A pass reads all of the index. What a sender has lost is found without that: a tree of package digesttree is told what the service confirms, [RunTree] compares it with the source, looks into the
+// index for the keys that differ, and repairs what differs there. It cannot see what others do to the index; so make a pass as well, but less often. Watch does both, with [Options].Tree.
 //
 // A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory.
 package repair

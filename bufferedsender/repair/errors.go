@@ -8,6 +8,10 @@ import (
 // ErrNoRows says that the source had no row, so nothing of the index was deleted.
 var ErrNoRows = errors.New("the source has no row")
 
+// ErrMore says that a tree and the source differ in more keys than RunTree looks at, so that nobody knows how many documents are surplus, and none was deleted. Run compares
+// everything.
+var ErrMore = errors.New("the tree and the source differ in more keys than are looked at: use Run, which compares everything")
+
 // ErrNothingSettles says that none of many documents that were written is in the index as the source says. The pass has ended, because each would write them
 // all again.
 var ErrNothingSettles = errors.New("nothing that was written is found as the source says: both sides must have versions, digests and a filter alike, and Pause be longer " +

@@ -13,12 +13,14 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 )
 
 // Defaults.
 const (
-	DefaultPause    = 2 * time.Second
-	DefaultParallel = 4
+	DefaultPause     = 2 * time.Second
+	DefaultParallel  = 4
+	DefaultTreeEvery = 10 * time.Minute
 )
 
 // Options configures a comparison. nil and the zero value are ready to use.
@@ -55,6 +57,10 @@ type Options struct {
 	// is to be compared, that is done when a pass has ended without an error.
 	Hints   *hints.Set
 	HintsOf string
+
+	// Tree has Watch find what a sender has lost by RunTree as well, each TreeEvery, between its passes. Others do not use it. TreeEvery defaults to ten minutes.
+	Tree      *digesttree.Tree
+	TreeEvery time.Duration
 
 	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a Queue, and with DeleteMissing,
 	// or surplus documents stay; or a transaction with outbox.WriteKeys. Set Pending with it. The sender is not used then, and may be nil. What becomes of the keys the next pass sees.
@@ -124,6 +130,12 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if c.Hints != nil && c.HintsOf == "" {
 		errs = append(errs, errors.New("the Hints need HintsOf, the name of the index there"))
+	}
+	if c.TreeEvery < 0 {
+		errs = append(errs, fmt.Errorf("the TreeEvery is %v: use a positive duration, or 0 for the default of %v", c.TreeEvery, DefaultTreeEvery))
+	}
+	if c.TreeEvery == 0 {
+		c.TreeEvery = DefaultTreeEvery
 	}
 	if c.Throttle == nil {
 		c.Throttle = yokozuna

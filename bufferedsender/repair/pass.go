@@ -55,10 +55,10 @@ func (p *pass) learn(rejected map[string]rejection) {
 // pause returns how long a difference has to last: a little longer by chance, so that processes do not go in step.
 func (p *pass) pause() time.Duration { return p.Pause + rand.N(p.Pause/2+1) }
 
-// sleep waits, and returns the error of ctx if that ends first.
+// sleep waits, and returns why ctx has ended if that is first.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 || ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -66,7 +66,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

@@ -60,6 +60,9 @@ type Report struct {
 	// Hinted are keys of Options.Hints, which are counted nowhere else but in Repaired, Deleted, Marked, Rejected, Failed and Unsettled.
 	Hinted int64 `json:"hinted"`
 
+	// Tree is what RunTree has found; nil for a pass.
+	Tree *TreeReport `json:"tree,omitempty"`
+
 	// Elsewhere are the ranges that other processes had, or had finished.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 	// Keys has the first hundred keys of each kind.
@@ -73,6 +76,9 @@ type Report struct {
 // Agrees reports whether all was compared, and the index was like the source before the pass, but for what was on its way, and what the service rejects. After a pass that has repaired all
 // it is false; what to look at then is whether there was an error, and Ahead, Rejected, Failed and Unsettled.
 func (r *Report) Agrees() bool {
+	if r.Tree != nil && (r.Tree.Unknown > 0 || r.Tree.More) {
+		return false
+	}
 	return r.Complete && r.Missing+r.Surplus+r.Different+r.Ahead+r.Unsettled == 0 && len(r.Elsewhere) == 0
 }
 

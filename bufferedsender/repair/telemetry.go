@@ -14,9 +14,10 @@ const scope = "github.com/go-azsearch/azsearch/bufferedsender/repair"
 
 // meters are the metrics of a comparison.
 type meters struct {
-	rows, differences, outcomes metric.Int64Counter
-	passes                      metric.Float64Histogram
-	name                        attribute.KeyValue
+	rows, differences, outcomes, keys metric.Int64Counter
+	unknown                           metric.Int64Gauge
+	passes, trees                     metric.Float64Histogram
+	name                              attribute.KeyValue
 }
 
 func newMeters(provider metric.MeterProvider, name string) (*meters, error) {
@@ -31,11 +32,19 @@ func newMeters(provider metric.MeterProvider, name string) (*meters, error) {
 		rows:        counter(&err, "azsearch.repair.rows", "{row}", "Rows compared, by side."),
 		differences: counter(&err, "azsearch.repair.differences", "{key}", "Differences that were confirmed, or were gone or on their way when they were looked at again, by kind."),
 		outcomes:    counter(&err, "azsearch.repair.outcomes", "{key}", "Keys that were acted on, by what became of them."),
+		keys:        counter(&err, "azsearch.repair.tree.keys", "{key}", "Keys in which a tree and the source differed, by whether the index differed too."),
 		name:        attribute.String("azsearch.repair.name", name),
 	}
-	passes, e := meter.Float64Histogram("azsearch.repair.pass.duration", metric.WithUnit("s"), metric.WithDescription("Passes, by whether they ended without an error."),
-		metric.WithExplicitBucketBoundaries(1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3*3600, 6*3600, 12*3600, 24*3600))
-	m.passes = passes
+	histogram := func(name, description string) metric.Float64Histogram {
+		h, e := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
+			metric.WithExplicitBucketBoundaries(1, 5, 10, 30, 60, 300, 600, 1800, 3600, 3*3600, 6*3600, 12*3600, 24*3600))
+		err = errors.Join(err, e)
+		return h
+	}
+	m.passes = histogram("azsearch.repair.pass.duration", "Passes, by whether they ended without an error.")
+	m.trees = histogram("azsearch.repair.tree.duration", "Comparisons by a tree, by whether they ended without an error.")
+	unknown, e := meter.Int64Gauge("azsearch.repair.tree.unknown", metric.WithUnit("{segment}"), metric.WithDescription("Segments of a tree that were not compared the last time."))
+	m.unknown = unknown
 	return m, errors.Join(err, e)
 }
 
@@ -69,4 +78,21 @@ func (m *meters) add(r *Report) {
 // pass notes that a pass has ended.
 func (m *meters) pass(took time.Duration, err error) {
 	m.passes.Record(context.Background(), took.Seconds(), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.succeeded", err == nil)))
+}
+
+// found notes in how many keys a tree differs from the source, those in which the index agrees with it and those in which it does not.
+func (m *meters) found(agree, differ int) {
+	for differs, n := range map[bool]int{false: agree, true: differ} {
+		if n > 0 {
+			m.keys.Add(context.Background(), int64(n), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.tree.index_differs", differs)))
+		}
+	}
+}
+
+// tree notes that a comparison by a tree has ended.
+func (m *meters) tree(r *Report, err error) {
+	m.trees.Record(context.Background(), r.Took.Seconds(), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.succeeded", err == nil)))
+	if r.Tree.Rounds > 0 {
+		m.unknown.Record(context.Background(), int64(r.Tree.Unknown), metric.WithAttributes(m.name))
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 )
 
 // TELEMETRY.md names every metric with its unit and its words, and what a pass has done moves them.
@@ -24,11 +26,15 @@ func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 		w.behind("x", &hotel{ID: "x"})
 		time.Sleep(time.Minute)
 		reader := sdk.NewManualReader()
-		report, err := w.repair(&Options{MeterProvider: sdk.NewMeterProvider(sdk.WithReader(reader)), Name: "hotels"})
+		provider := sdk.NewMeterProvider(sdk.WithReader(reader))
+		report, err := w.repair(&Options{MeterProvider: provider, Name: "hotels"})
 		require.NoError(t, err)
 		require.Equal(t, []int64{2, 1, 1, 1, 2, 1, 1}, []int64{report.Missing, report.Different, report.Ahead, report.Surplus, report.Repaired, report.Deleted, report.Rejected})
-		_, err = w.repair(&Options{MeterProvider: sdk.NewMeterProvider(sdk.WithReader(reader)), Pause: -1})
+		_, err = w.repair(&Options{MeterProvider: provider, Pause: -1})
 		require.Error(t, err)
+		report, err = withTree(t, w, digesttree.Options{}).runTree(&Options{MeterProvider: provider, Name: "hotels", DryRun: true})
+		require.NoError(t, err)
+		require.Equal(t, map[Kind][]string{Missing: {key(2)}, Ahead: {key(4)}}, report.Keys)
 
 		var all metricdata.ResourceMetrics
 		require.NoError(t, reader.Collect(t.Context(), &all))
@@ -49,6 +55,8 @@ func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 					}
 					got[name] = p.Value
 				}
+			case metricdata.Gauge[int64]:
+				got[m.Name] = data.DataPoints[0].Value
 			case metricdata.Histogram[float64]:
 				assert.EqualValues(t, 1, data.DataPoints[0].Count)
 			}
@@ -56,9 +64,10 @@ func TestTelemetryIsWhatTheManualSays(t *testing.T) {
 		assert.Equal(t, strings.Count(string(manual), "| `azsearch.repair."), len(all.ScopeMetrics[0].Metrics))
 		assert.Equal(t, map[string]int64{
 			"azsearch.repair.rows hotels source": 100, "azsearch.repair.rows hotels index": 99,
-			"azsearch.repair.differences missing hotels": 2, "azsearch.repair.differences different hotels": 1,
-			"azsearch.repair.differences ahead hotels": 1, "azsearch.repair.differences surplus hotels": 1,
+			"azsearch.repair.differences missing hotels": 3, "azsearch.repair.differences different hotels": 1,
+			"azsearch.repair.differences ahead hotels": 2, "azsearch.repair.differences surplus hotels": 1,
 			"azsearch.repair.outcomes hotels repaired": 2, "azsearch.repair.outcomes hotels deleted": 1, "azsearch.repair.outcomes hotels rejected": 1,
+			"azsearch.repair.tree.keys hotels true": 2, "azsearch.repair.tree.unknown": 0,
 		}, got)
 	})
 }

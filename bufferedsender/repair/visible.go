@@ -70,7 +70,7 @@ func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOpti
 		case ctx.Err() == nil:
 			return fmt.Errorf("repair: WaitVisible: the document %q: %w", key, err)
 		}
-		if err := deleteWait(ctx, pause); err != nil {
+		if err := sleep(ctx, pause); err != nil {
 			e.Err, e.Waited = err, time.Since(began)
 			return e
 		}

@@ -12,6 +12,9 @@ import (
 // together, then a tenth earlier or later. What a process has compared others that share the Store do not compare again within half of
 // the time. each gets the report and the error of each pass; if it is nil, Logger gets the error. A pass with an error is followed by the next in its time. AllowDeletes counts for
 // the first pass alone.
+//
+// With Options.Tree it calls RunTree each TreeEvery as well, never while a pass goes on, and each gets that too: Report.Tree is not nil then. What is due of the tree is built at the first time,
+// and no more often than passes are made.
 func Watch(ctx context.Context, every time.Duration, source Source, index Index, to Sender, opts *Options, each func(Report, error)) error {
 	if every <= 0 {
 		return errors.New("repair: Watch: the time between two passes is to be positive")
@@ -20,26 +23,64 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 	if err != nil {
 		return err
 	}
-	var o Options
+	w := watch{pass: checked, each: each}
 	if opts != nil {
-		o = *opts
+		w.options = *opts
 	}
-	wait := rand.N(every)
+	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // what is due next
+	if checked.Tree != nil {
+		byTree = time.Now().Add(rand.N(checked.TreeEvery))
+	}
+	var built time.Time // when the tree could be
 	for {
-		if err := sleep(ctx, wait); err != nil {
+		if checked.Tree != nil && byTree.Before(pass) {
+			if err := sleep(ctx, time.Until(byTree)); err != nil {
+				return err
+			}
+			build := built.IsZero() || time.Since(built) >= every
+			if build {
+				built = time.Now()
+			}
+			o := w.options
+			o.AllowDeletes = 0
+			report, err := runTree(ctx, checked.Tree, source, index, to, &o, build)
+			if err := w.said(ctx, report, err); err != nil {
+				return err
+			}
+			byTree = time.Now().Add(around(checked.TreeEvery))
+			continue
+		}
+		if err := sleep(ctx, time.Until(pass)); err != nil {
 			return err
 		}
-		report, err := run(ctx, source, index, to, &o, time.Now().Add(-every/2))
-		if ctx.Err() != nil {
-			return ctx.Err()
+		report, err := run(ctx, source, index, to, &w.options, time.Now().Add(-every/2))
+		if err := w.said(ctx, report, err); err != nil {
+			return err
 		}
-		o.AllowDeletes = 0
-		switch {
-		case each != nil:
-			each(report, err)
-		case err != nil:
-			checked.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: a pass has ended with an error", slog.Any("error", err))
-		}
-		wait = every - every/10 + rand.N(every/5+1)
+		w.options.AllowDeletes = 0
+		pass = time.Now().Add(around(every))
 	}
+}
+
+// around is a time, or up to a tenth less or more.
+func around(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) }
+
+// watch is what a Watch knows.
+type watch struct {
+	pass    *pass
+	options Options
+	each    func(Report, error)
+}
+
+// said passes on what has come of a pass. Its error is that of ctx.
+func (w *watch) said(ctx context.Context, report Report, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case w.each != nil:
+		w.each(report, err)
+	case err != nil:
+		w.pass.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: a pass has ended with an error", slog.Any("error", err))
+	}
+	return nil
 }

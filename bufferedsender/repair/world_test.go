@@ -45,7 +45,8 @@ type world struct {
 	deleted  []string
 	scanned  [2][]string // where scans of the source and of the index began
 	failScan func(side string, row int) error
-	falsely  []string // keys that were deleted while they were in the table
+	lookups  func(side string, keys []string) // is told of each
+	falsely  []string                         // keys that were deleted while they were in the table
 }
 
 type change struct {
@@ -213,6 +214,9 @@ func (h half) Scan(_ context.Context, after, through string) iter.Seq2[models.Ro
 }
 
 func (h half) Lookup(_ context.Context, keys []string) (rows []models.Row, err error) {
+	if h.lookups != nil {
+		h.lookups(h.side, keys)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := h.rows()

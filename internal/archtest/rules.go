@@ -118,7 +118,9 @@ var Rules = []Rule{
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
 	{Folder: "bufferedsender/hints", May: []string{"./bufferedsender/internal/disk"}, Not: []string{http, sql}},
 	// What an index, a source and a sender are it says itself, so any client and any driver will do.
-	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./bufferedsender/internal/disk"}, otelAPI...), Not: []string{http}},
+	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./bufferedsender/internal/disk", "./bufferedsender/repair/digesttree"}, otelAPI...), Not: []string{http}},
+	// What a sender has confirmed, told by its events.
+	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./bufferedsender/internal/disk"}, Not: []string{http, sql}},
 	// Senders over one pool. What a service is it says itself, so any client will do.
 	{
 		Folder: "bufferedsender/fleet",

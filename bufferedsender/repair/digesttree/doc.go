@@ -4,15 +4,14 @@
 //	tree, err := digesttree.Open("/var/lib/hotels/tree", nil)
 //	if err != nil { … }
 //	defer tree.Close(ctx)
-//	handlers.ActionCompleted = func(…) { tree.Record(key, version, deleted) } // see the example
+//	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
+//		Handlers: digesttree.Follow(tree, func(h Hotel) int64 { return h.Version }),
+//	})
 //	…
-//	if tree.Stats().Due > 0 { // at first, once a week, and after a crash
-//		_, err = tree.Rebuild(ctx, index.Scan(ctx, "", ""), nil)
-//	}
-//	found, err := tree.Compare(ctx, digesttree.Scanned(source), nil)
-//	for _, d := range found.Keys {
-//		// look into the index, repair, and tell the tree
-//	}
+//	report, err := repair.RunTree(ctx, tree, source, index, sender.Raw(), nil)
+//
+// repair.RunTree does all that there is to do: at first, once a week, and after a crash it builds the tree from a scan of the index ([Tree.Rebuild]); it compares it with the source ([Tree.Compare]),
+// looks into the index for the keys that differ, repairs them, and tells the tree what the index has ([Tree.Look]). Whoever has no such source or index calls these.
 //
 // # What is promised
 //

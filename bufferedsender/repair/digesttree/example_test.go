@@ -56,15 +56,8 @@ func Example() {
 	tree, err := digesttree.Open(folder, &digesttree.Options{Empty: true}) // the index is new
 	must(err)
 
-	handlers := events.Handlers[hotel]{
-		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[hotel]) {
-			if e.Superseded { // it was not sent: the newer version is told when it is confirmed
-				return
-			}
-			tree.Record(e.Key, e.Action.Document.Revision, e.Action.Type == models.ActionTypeDelete)
-		},
-	}
-	for _, h := range []hotel{{"1", 7}, {"2", 3}} { // what a sender does with them
+	handlers := digesttree.Follow(tree, func(h hotel) int64 { return h.Revision }) // for bufferedsender.Options
+	for _, h := range []hotel{{"1", 7}, {"2", 3}} {                                // what a sender does with them
 		handlers.ActionCompleted(ctx, &events.ActionCompleted[hotel]{Key: h.ID, Action: models.UploadAction(h)})
 	}
 

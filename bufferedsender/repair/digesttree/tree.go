@@ -26,6 +26,7 @@ type Tree struct {
 	base    *base
 	built   []int64 // by segment, in seconds since 1970; 0: unknown; 1: due
 	rebuild *rebuilding
+	looks   []*Look
 
 	after     place       // the last key that Compare has reported
 	fruitless map[int]int // by segment, how often in a row
@@ -56,6 +57,11 @@ func (t *Tree) Deleted(key string) { t.Record(key, 0, true) }
 func (t *Tree) Record(key string, version int64, deleted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.record(key, version, deleted)
+}
+
+// record is Record for who has the lock.
+func (t *Tree) record(key string, version int64, deleted bool) {
 	if t.closed {
 		return
 	}
@@ -66,6 +72,9 @@ func (t *Tree) Record(key string, version int64, deleted bool) {
 	}
 	if t.rebuild != nil {
 		t.rebuild.told(t.shape.segment(hashOf(key)), key)
+	}
+	for _, l := range t.looks {
+		l.told(key)
 	}
 	if t.pending+int64(len(key)) > t.options.MaxPending {
 		t.stats.Dropped++

@@ -1,0 +1,257 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// treeRounds is how often RunTree compares at the most. Beyond its 2048 keys a pass is cheaper.
+const treeRounds = 16
+
+// TreeReport is what RunTree has found.
+type TreeReport struct {
+	// Rebuilt is how many segments of the tree were due and built from a scan of the index, which had Rows.
+	Rebuilt int   `json:"rebuilt"`
+	Rows    int64 `json:"rows"`
+	// Unknown is how many segments were not compared: what they have is found by Run, or when they have been built.
+	Unknown int `json:"unknown"`
+	// Rounds is how often the tree and the source were compared, Found in how many keys they differed, and Lost of how many of these only the tree did not know
+	// what the index has, as after a crash of the sender.
+	Rounds int   `json:"rounds"`
+	Found  int64 `json:"found"`
+	Lost   int64 `json:"lost"`
+	// More says that there are more differences than were looked at: Run finds the others, or the next RunTree.
+	More bool `json:"more,omitempty"`
+}
+
+// RunTree finds what a sender has lost without reading the index: it compares the tree, which is told what the service confirms to the sender (digesttree.Follow), with the source, looks into the
+// index for the keys that differ, repairs those that differ there, as Run does, and tells the tree what the index has. It goes on until nothing else differs, or for sixteen rounds
+// of 128 keys; so a second call after it finds nothing but what cannot be repaired. The source is scanned once if nothing differs, and twice a round otherwise.
+//
+// Segments of the tree that are due are built first, all of them, by one scan of the index: that is so with a new tree, unless its Options say that the index is empty, a week later, and
+// after a crash. A dry run does that too, and tells the tree nothing else. Until then nothing is known of what others do to the index: that is what Run is for.
+//
+// Surplus documents are deleted at the end, if all differences were seen, and the guard of Run agrees, which goes by the rows of the source here. Of Options what is about ranges, Store
+// and Hints is not used. The errors are those of Run, ErrMore, and those of the tree.
+func RunTree(ctx context.Context, tree *digesttree.Tree, source Source, index Index, to Sender, opts *Options) (Report, error) {
+	return runTree(ctx, tree, source, index, to, opts, true)
+}
+
+// runTree is RunTree, which builds what is due if build is set.
+func runTree(ctx context.Context, tree *digesttree.Tree, source Source, index Index, to Sender, opts *Options, build bool) (Report, error) {
+	began := time.Now()
+	p, err := newPass(source, index, to, opts)
+	if tree == nil {
+		err = errors.Join(errors.New("the tree is nil: use that of digesttree.Open"), err)
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("repair: nothing was compared: %w", err)
+	}
+	r := treeRun{pass: p, tree: tree, total: Report{Began: began, DryRun: p.DryRun, Tree: new(TreeReport)}, seen: make(map[string]bool)}
+	defer r.close()
+	err = r.run(ctx, build)
+	r.total.Took, r.total.Complete = time.Since(began), err == nil
+	p.meters.tree(&r.total, err)
+	if err != nil {
+		err = fmt.Errorf("repair: %w", err)
+	}
+	return r.total, err
+}
+
+// treeRun is a RunTree under way.
+type treeRun struct {
+	*pass
+	tree    *digesttree.Tree
+	total   Report
+	seen    map[string]bool // keys that were looked at
+	whole   bool            // all that differs was
+	rows    int64           // of the source
+	surplus []string
+	looks   []treeLook
+}
+
+// treeLook is what the tree is told of some keys.
+type treeLook struct {
+	*digesttree.Look
+	keys []string
+}
+
+func (r *treeRun) close() {
+	for _, l := range r.looks {
+		l.Close()
+	}
+}
+
+func (r *treeRun) run(ctx context.Context, build bool) error {
+	if build && r.tree.Stats().Due > 0 {
+		done, err := r.tree.Rebuild(ctx, slotted{r.index, r.pass}.Scan(ctx, "", ""), &digesttree.RebuildOptions{Settle: r.pause()})
+		r.total.Tree.Rebuilt, r.total.Tree.Rows = done.Segments, done.Rows
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.rounds(ctx); err != nil {
+		return err
+	}
+	r.total.Tree.More = !r.whole
+	if len(r.surplus) == 0 || r.DryRun || r.KeepSurplus {
+		return nil
+	}
+	if !r.whole {
+		return fmt.Errorf("%w: none of %d surplus documents was deleted", ErrMore, len(r.surplus))
+	}
+	if r.rows == 0 {
+		return fmt.Errorf("%w: none of %d documents was deleted", ErrNoRows, len(r.surplus))
+	}
+	if err := r.guard(int64(len(r.surplus)), r.rows+int64(len(r.surplus))); err != nil {
+		return err
+	}
+	err := r.remove(ctx, r.surplus, &r.total)
+	for _, l := range r.looks {
+		err = errors.Join(err, r.tell(ctx, l))
+	}
+	return err
+}
+
+// rounds compares and repairs until there is nothing that was not looked at.
+func (r *treeRun) rounds(ctx context.Context) error {
+	found := r.total.Tree
+	for found.Rounds < treeRounds {
+		d, err := r.tree.Compare(ctx, digesttree.Scanned(countedSource{r.source, &r.rows}), &digesttree.CompareOptions{Pause: r.Pause})
+		if err != nil {
+			return err
+		}
+		found.Rounds++
+		found.Unknown = d.Unknown
+		r.whole = r.whole || !d.More
+		var keys []string
+		for _, k := range d.Keys {
+			if r.seen[k.Key] { // each round begins behind the one before: it has come round
+				r.whole = true
+				continue
+			}
+			r.seen[k.Key] = true
+			keys = append(keys, k.Key)
+		}
+		found.Found += int64(len(keys))
+		switch {
+		case len(keys) > 0:
+			if err := r.keys(ctx, keys); err != nil {
+				return err
+			}
+		case r.whole:
+			return nil
+		}
+	}
+	return nil
+}
+
+// keys looks at some keys in both sides, repairs those that differ, and tells the tree what the index has.
+func (r *treeRun) keys(ctx context.Context, keys []string) error {
+	l := treeLook{Look: r.tree.Look(keys...)}
+	r.looks = append(r.looks, l)
+	source, index, err := r.look(ctx, keys)
+	if err != nil {
+		return err
+	}
+	var found []difference
+	for _, key := range keys {
+		if kind := compareRows(source[key], index[key]); kind != "" {
+			found = append(found, difference{key, kind, orZero(source[key]), orZero(index[key])})
+		}
+	}
+	r.total.Tree.Lost += int64(len(keys) - len(found))
+	r.meters.found(len(keys)-len(found), len(found))
+	t := newTask(page{})
+	if err := sleep(ctx, r.pause()); err != nil { // also for the tree: what was confirmed before the Look is seen from here on
+		return err
+	}
+	confirmed, err := r.confirm(ctx, t, found)
+	if err != nil {
+		return err
+	}
+	var act []difference
+	for _, d := range confirmed {
+		switch {
+		case d.kind == Surplus:
+			t.surplusNow(d.key)
+		case d.kind != Ahead || r.TrustSource:
+			act = append(act, d)
+		}
+	}
+	if !r.DryRun {
+		err = errors.Join(r.repair(ctx, t, act, false), r.verify(ctx, t, false))
+	}
+	done := t.snapshot()
+	r.meters.add(&done)
+	r.total.plus(&done)
+	r.learn(t.rejected)
+	r.surplus = append(r.surplus, t.surplus...)
+	if err != nil || r.DryRun {
+		return err
+	}
+	l.keys = keys
+	if err := r.tell(ctx, l); err != nil {
+		return err
+	}
+	if len(t.surplus) == 0 {
+		l.Close()
+		r.looks = r.looks[:len(r.looks)-1]
+		return nil
+	}
+	r.looks[len(r.looks)-1].keys = t.surplus // again when they are deleted
+	return nil
+}
+
+// tell tells the tree what the index has of keys of which nothing is on its way.
+func (r *treeRun) tell(ctx context.Context, l treeLook) error {
+	pending, err := r.pending(ctx, l.keys)
+	if err != nil {
+		return err
+	}
+	var keys []string
+	for i, key := range l.keys {
+		if !pending[i] {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return r.slot(ctx, func(ctx context.Context) error {
+		rows, err := r.index.Lookup(ctx, keys)
+		if err != nil {
+			return fmt.Errorf("look up keys in the index: %w", err)
+		}
+		l.Tell(keys, rows)
+		return nil
+	})
+}
+
+// countedSource notes how many rows its last scan has had.
+type countedSource struct {
+	Source
+	rows *int64
+}
+
+// Scan implements Index.
+func (c countedSource) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		n := int64(0)
+		for row, err := range c.Source.Scan(ctx, after, through) {
+			if err == nil && !row.Hidden {
+				n++
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+		*c.rows = n
+	}
+}

@@ -1,0 +1,283 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+)
+
+// treed is a world whose sender tells a tree.
+type treed struct {
+	*world
+	tree   *digesttree.Tree
+	sender *bufferedsender.BufferedSender[hotel]
+}
+
+func withTree(t *testing.T, w *world, opts digesttree.Options) *treed {
+	opts.SegmentBits = 4
+	tree, err := digesttree.Open(t.TempDir(), &opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tree.Close(context.Background())) })
+	return &treed{w, tree, w.sender(&bufferedsender.Options[hotel]{
+		Handlers: digesttree.Follow(tree, func(h hotel) int64 { return h.Version }),
+	})}
+}
+
+func (w *treed) runTree(opts *Options) (Report, error) {
+	w.t.Helper()
+	if opts == nil {
+		opts = &Options{}
+	}
+	opts.Logger = quiet
+	return RunTree(context.Background(), w.tree, half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts)
+}
+
+// write has the sender write rows of the table.
+func (w *treed) write(version int64, keys ...string) {
+	w.t.Helper()
+	for _, k := range keys {
+		h := hotel{ID: k, Version: version}
+		w.set(k, &h)
+		require.NoError(w.t, w.sender.UploadDocuments(w.t.Context(), h))
+	}
+	require.NoError(w.t, w.sender.Flush(w.t.Context(), nil))
+}
+
+func keysFrom(first, n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, key(first+i))
+	}
+	return keys
+}
+
+// indexScans is how often the index was scanned.
+func (w *treed) indexScans() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.scanned[1])
+}
+
+func TestWhatASenderHasLostIsFoundAndRepairedWithoutReadingTheIndex(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		w.lag = time.Second
+		w.write(1, keysFrom(0, 300)...)
+		for _, k := range keysFrom(100, 200) { // messages that were lost: rows that nobody has sent
+			w.set(k, &hotel{ID: k, Version: 2})
+		}
+		w.set("new", &hotel{ID: "new", Version: 1})
+		for _, k := range keysFrom(0, 3) {
+			w.set(k, nil)
+		}
+		report, err := w.runTree(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{200, 1, 3, 204, 0}, []int64{report.Different, report.Missing, report.Surplus, report.Tree.Found, report.Tree.Lost})
+		assert.Equal(t, []int64{201, 3, 0}, []int64{report.Repaired, report.Deleted, report.Unsettled})
+		assert.False(t, report.Tree.More)
+		assert.True(t, report.Complete)
+		assert.False(t, report.Agrees(), "it was not like the source before")
+		w.agrees()
+		report, err = w.runTree(nil)
+		require.NoError(t, err)
+		assert.True(t, report.Agrees(), "%+v", report)
+		assert.Equal(t, TreeReport{Rounds: 1}, *report.Tree)
+		assert.Zero(t, w.indexScans())
+	})
+}
+
+func TestANewTreeIsBuiltFromAScanOfTheIndexOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		world.fill(100)
+		w := withTree(t, world, digesttree.Options{})
+		w.set(key(5), &hotel{ID: key(5), Version: 2})
+		report, err := w.runTree(&Options{DryRun: true})
+		require.NoError(t, err)
+		assert.Equal(t, TreeReport{Rebuilt: 16, Rows: 100, Rounds: 2, Found: 1}, *report.Tree)
+		assert.Equal(t, map[Kind][]string{Different: {key(5)}}, report.Keys)
+		assert.Empty(t, w.written)
+		report, err = w.runTree(nil)
+		require.NoError(t, err)
+		assert.Equal(t, TreeReport{Rounds: 2, Found: 1}, *report.Tree)
+		assert.Equal(t, int64(1), report.Repaired)
+		assert.Equal(t, 1, w.indexScans())
+		w.agrees()
+	})
+}
+
+func TestWhatOnlyTheTreeHasLostIsToldAndNotWritten(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		world.fill(10) // which the tree was not told, as after a crash
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		report, err := w.runTree(nil)
+		require.NoError(t, err)
+		assert.Equal(t, TreeReport{Rounds: 2, Found: 10, Lost: 10}, *report.Tree)
+		assert.True(t, report.Agrees())
+		assert.Empty(t, w.written)
+		report, err = w.runTree(nil)
+		require.NoError(t, err)
+		assert.Zero(t, report.Tree.Found)
+	})
+}
+
+func TestTheTreeIsToldOnlyWhatTheIndexShowsAndNothingOverWhatWasConfirmedMeanwhile(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		w.refuses["refused"] = true
+		w.set("refused", &hotel{ID: "refused", Version: 1})
+		w.write(1, "ahead")
+		w.behind("ahead", &hotel{ID: "ahead", Version: 9})
+		w.set("ahead", &hotel{ID: "ahead", Version: 2})
+		w.set("moving", &hotel{ID: "moving", Version: 1})
+		w.behind("moving", &hotel{ID: "moving", Version: 1})
+		seen := 0
+		w.lookups = func(side string, keys []string) {
+			if side == "index" && slices.Contains(keys, "moving") {
+				if seen++; seen == 2 { // what the tree is to be told is read, and is not the newest
+					w.tree.Confirmed("moving", 2)
+				}
+			}
+		}
+		w.set("waits", &hotel{ID: "waits", Version: 1})
+		w.behind("waits", &hotel{ID: "waits", Version: 1})
+		report, err := w.runTree(&Options{Pending: func(_ context.Context, keys []string) ([]bool, error) {
+			pending := make([]bool, len(keys))
+			for i := range keys {
+				pending[i] = keys[i] == "waits"
+			}
+			return pending, nil
+		}})
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1, 1, 2}, []int64{report.Rejected, report.Ahead, report.Tree.Lost})
+		rows, err := w.tree.Lookup(t.Context(), []string{"refused", "ahead", "moving", "waits"})
+		require.NoError(t, err)
+		got := map[string]int64{}
+		for _, r := range rows {
+			got[r.Key] = r.Version
+		}
+		assert.Equal(t, map[string]int64{"ahead": 9, "moving": 2}, got)
+	})
+}
+
+func TestATreeThatFindsMoreThanItLooksAtDeletesNothingAndSaysSo(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		const n = treeRounds*digesttree.MaxDifferences + 100
+		w.page = 10_000
+		w.write(1, keysFrom(0, n+100)...)
+		for _, k := range keysFrom(0, n) {
+			w.set(k, nil)
+		}
+		report, err := w.runTree(nil)
+		require.ErrorIs(t, err, ErrMore)
+		assert.Equal(t, int64(treeRounds*digesttree.MaxDifferences), report.Surplus)
+		assert.True(t, report.Tree.More)
+		assert.Empty(t, w.deleted)
+	})
+}
+
+func TestASourceThatLiesDeletesNothingByATree(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		w.write(1, keysFrom(0, 100)...)
+		for _, k := range keysFrom(0, 6) {
+			w.set(k, nil)
+		}
+		report, err := w.runTree(nil)
+		var refused *DeletesError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, DeletesError{Surplus: 6, Most: 5, IndexRows: 100}, *refused)
+		assert.Equal(t, int64(6), report.Surplus)
+		w.mu.Lock()
+		w.table = map[string]hotel{}
+		w.mu.Unlock()
+		_, err = w.runTree(&Options{AllowDeletes: 100})
+		require.ErrorIs(t, err, ErrNoRows)
+		assert.Empty(t, w.deleted)
+	})
+}
+
+func TestMoreThanARoundFindsIsDeletedWhenAllWasSeen(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		w.page = 10_000
+		w.write(1, keysFrom(0, 5000)...)
+		for _, k := range keysFrom(0, 200) { // two rounds, and one that has come round
+			w.set(k, nil)
+		}
+		report, err := RunTree(t.Context(), w.tree, half{world, "source"}, half{world, "index"}, world.sender(nil).Raw(), nil) // which tells the tree nothing
+		require.NoError(t, err)
+		assert.Equal(t, int64(200), report.Deleted)
+		w.agrees()
+		report, err = w.runTree(nil)
+		require.NoError(t, err)
+		assert.Zero(t, report.Tree.Found, "the tree knows that they are gone")
+	})
+}
+
+func TestAWatchComparesByTheTreeBetweenItsPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := withTree(t, newWorld(t), digesttree.Options{ExpireAfter: time.Minute}) // it is always due
+		w.fill(50)
+		w.page = 1000
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
+		defer cancel()
+		passes, byTree, built := 0, 0, 0
+		opts := &Options{Tree: w.tree, TreeEvery: 5 * time.Minute, Logger: quiet}
+		err := Watch(ctx, time.Hour, half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts, func(r Report, err error) {
+			assert.NoError(t, err)
+			if r.Tree == nil {
+				passes++
+				return
+			}
+			byTree++
+			if r.Tree.Rebuilt > 0 {
+				built++
+			}
+		})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.InDelta(t, 4, passes, 1)
+		assert.InDelta(t, 48, byTree, 7)
+		assert.InDelta(t, 4, built, 1, "no more often than there are passes")
+		require.NoError(t, w.tree.Close(context.Background()))
+		require.NoError(t, w.sender.Close(context.Background()))
+	})
+}
+
+func TestWhatATreeCannotDoIsSaid(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{})
+		w.fill(3)
+		_, err := RunTree(t.Context(), nil, half{world, "source"}, half{world, "index"}, nil, &Options{DryRun: true})
+		require.ErrorContains(t, err, "the tree is nil")
+		_, err = w.runTree(&Options{TreeEvery: -1})
+		require.ErrorContains(t, err, "TreeEvery")
+		broken := errors.New("broken")
+		w.failScan = func(side string, row int) error {
+			if side == "index" && row == 1 {
+				return broken
+			}
+			return nil
+		}
+		report, err := w.runTree(nil)
+		require.ErrorIs(t, err, broken)
+		assert.False(t, report.Complete)
+		assert.Positive(t, w.tree.Stats().Due)
+		w.failScan = func(side string, _ int) error {
+			if side == "source" {
+				panic("by the source")
+			}
+			return nil
+		}
+		_, err = w.runTree(nil)
+		require.ErrorContains(t, err, "by the source")
+	})
+}
