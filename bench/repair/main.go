@@ -1,6 +1,6 @@
 // Command repair is for whoever wants to know what comparing costs: it compares a million documents of the emulated service with a source
 // that is generated, ten million rows on both sides, repairs one document of a hundred, deletes one of ten by filter,
-// rebuilds an index, and repairs beside writers.
+// rebuilds an index, keeps a digest tree, and repairs beside writers.
 //
 //	go run ./repair                    # everything: some ten minutes
 //	go run ./repair -only compare -rounds 1
@@ -52,6 +52,7 @@ var rows = []row{
 	{"differences", "one document of a hundred is missing in the emulator; beside it, as many documents sent", differences},
 	{"delete", "a tenth of the documents deleted by filter, and as many by their keys; a request takes 50 ms longer than the emulator needs", deleteWhere},
 	{"rebuild", "an index rebuilt behind its alias beside a writer, and a plain load of as many documents; waits are as short as they may be", rebuildIndex},
+	{"tree", "all documents, of 650 bytes, sent to a sink, another process, by senders without handlers of events, with one that does nothing, and with a digest tree, in turns", keepTree},
 	{"live", "writers at full speed to a service that takes 50 ms, and is what decides how many that are, without and with passes beside them", live},
 }
 
