@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // LockedError says that somebody else holds a lock.
@@ -39,6 +40,23 @@ func Lock(path string) (release func() error, err error) {
 		return lockByOwner(path + ".owner")
 	}
 	return release, err
+}
+
+// OpenLocked is Open and then Lock of a file with a name in the directory. The error has taken in its chain if somebody
+// has the lock.
+func OpenLocked(path, name string, taken error) (_ Folder, release func() error, err error) {
+	d, err := Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	release, err = Lock(filepath.Join(path, name))
+	if err != nil {
+		if locked := (*LockedError)(nil); errors.As(err, &locked) {
+			err = fmt.Errorf("%w: %w", taken, err)
+		}
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, release, nil
 }
 
 // lockByOwner is for systems and network file systems without locks: whoever

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
@@ -20,16 +19,9 @@ func Open(folder string, opts *Options) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := disk.Open(folder)
+	d, release, err := disk.OpenLocked(folder, lockName, ErrLocked)
 	if err != nil {
 		return nil, err
-	}
-	release, err := disk.Lock(filepath.Join(folder, lockName))
-	if err != nil {
-		if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
-			err = fmt.Errorf("%w: %w", ErrLocked, err)
-		}
-		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
 	t, err := open(d, options)
 	if err != nil {
