@@ -146,7 +146,11 @@ func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 // The breaker stays closed because the others get through, so they count.
 func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for range 5 { // it is a matter of luck
+		times := 5 // it is a matter of luck
+		if testing.Short() {
+			times = 1
+		}
+		for range times {
 			opts := &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 			r := sendertest.New(t, opts)
 			r.Service.SetFaults(&searchtest.Faults{
@@ -172,7 +176,11 @@ func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		r.Respond(fourAtOnce(30 * time.Second))
-		r.Upload(sendertest.Hotels("k", 200)...)
+		n := 120
+		if testing.Short() {
+			n = 60
+		}
+		r.Upload(sendertest.Hotels("k", n)...)
 		require.NoError(t, r.Close())
 	})
 }
@@ -223,7 +231,10 @@ func TestTheWaitForAConflictDoesNotCountWhatThrottlingCost(t *testing.T) {
 // What was refused while hardly anything got through waits no longer than the rest
 // when the capacity is back.
 func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
-	for _, slots := range []int{1, 8} {
+	for _, slots := range []int{8, 1} {
+		if testing.Short() && slots == 1 {
+			continue
+		}
 		t.Run(fmt.Sprint(slots, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := sendertest.WithBreaker(t)

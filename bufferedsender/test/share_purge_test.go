@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,9 +155,9 @@ func TestWhatOneIndexAnswersDoesNotHoldTheOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service := sendertest.SteadyBreaker(t, nil)
-				sick := true
+				var healthy atomic.Bool
 				both, _ := ofOneService(t, service, func(i int) error {
-					if i == 0 && sick {
+					if i == 0 && !healthy.Load() {
 						return answer
 					}
 					return nil
@@ -166,7 +167,7 @@ func TestWhatOneIndexAnswersDoesNotHoldTheOthers(t *testing.T) {
 				assert.Equal(t, breaker.Closed, service.Status().State)
 				require.NoError(t, both[1].UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
 				require.NoError(t, both[1].Flush(sendertest.Within(t, time.Millisecond), nil))
-				sick = false
+				healthy.Store(true)
 				require.NoError(t, both[0].Flush(sendertest.Within(t, time.Hour), nil))
 			})
 		})

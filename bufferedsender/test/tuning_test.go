@@ -137,6 +137,9 @@ func TestTuningTable(t *testing.T) {
 	if f := flag.Lookup("test.run"); f != nil && strings.Contains(f.Value.String(), "TuningTable") {
 		all = tuningRows()
 	}
+	if testing.Short() {
+		all = all[:1]
+	}
 	t.Log(" capacity latency senders reply         | policy   | goodput throttled least | at a tenth:  settled | recovered | in flight failed")
 	for _, r := range all {
 		name := fmt.Sprintf("%.0f a second, %v, %d senders, %s", r.capacity, r.latency, r.senders, r.form())
