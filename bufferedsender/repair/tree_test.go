@@ -23,7 +23,9 @@ type treed struct {
 }
 
 func withTree(t *testing.T, w *world, opts digesttree.Options) *treed {
-	opts.SegmentBits = 4
+	if opts.SegmentBits == 0 {
+		opts.SegmentBits = 4
+	}
 	tree, err := digesttree.Open(t.TempDir(), &opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tree.Close(context.Background())) })
@@ -201,6 +203,23 @@ func TestASourceThatLiesDeletesNothingByATree(t *testing.T) {
 		w.mu.Unlock()
 		_, err = w.runTree(&Options{AllowDeletes: 100})
 		require.ErrorIs(t, err, ErrNoRows)
+		assert.Empty(t, w.deleted)
+	})
+}
+
+func TestASourceThatLiesDeletesNothingByATreeOfManySegments(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true, SegmentBits: 18})
+		w.page = 10_000
+		w.write(1, keysFrom(0, 6000)...)
+		for _, k := range keysFrom(0, 500) { // more than a round sees of segments, which have a key each
+			w.set(k, nil)
+		}
+		report, err := w.runTree(nil)
+		var refused *DeletesError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, DeletesError{Surplus: 500, Most: 300, IndexRows: 6000}, *refused)
+		assert.Equal(t, int64(500), report.Tree.Found)
 		assert.Empty(t, w.deleted)
 	})
 }

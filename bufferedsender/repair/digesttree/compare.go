@@ -93,11 +93,15 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	t.keepFruitless(first)
 	first = c.rotate(first)
-	if len(first) > c.options.MaxKeys { // each has a key that differs, at least
-		first, c.found.More = first[:c.options.MaxKeys], true
-	}
 	if len(first) == 0 {
 		return nil
+	}
+	most := c.options.MaxKeys // each has a key that differs, at least
+	if first[0] == c.after.segment {
+		most++ // but here it may be one that was found
+	}
+	if len(first) > most {
+		first, c.found.More = first[:most], true
 	}
 	if err := c.pause(ctx); err != nil {
 		return err
@@ -301,7 +305,9 @@ func (c *comparison) keys(ctx context.Context, here, there Snapshot, first []int
 		}
 		all = append(all, some...)
 	}
-	all = append(all, last...)
+	if !c.found.More { // otherwise there are segments before them, and the next call would begin here again
+		all = append(all, last...)
+	}
 	if len(all) > c.options.MaxKeys {
 		all, c.found.More = all[:c.options.MaxKeys], true
 	}

@@ -169,6 +169,31 @@ func (w wrong) Snapshot(ctx context.Context, bits int, keep []int) (Snapshot, er
 	return s, err
 }
 
+// Where segments have a key each, as many as are looked at begin with the one that was found last.
+func TestManySegmentsWithAKeyEachAreAllFoundAlthoughNoneIsRepaired(t *testing.T) {
+	for _, most := range []int{1, 2, 50, MaxDifferences} {
+		tree := openDir(t, t.TempDir(), Options{SegmentBits: 12, Empty: true})
+		first := make(map[int]string)
+		for i := 0; len(first) < 3*most; i++ {
+			key := fmt.Sprintf("k%d", i)
+			first[tree.shape.segment(hashOf(key))] = key
+		}
+		for _, key := range first {
+			tree.Confirmed(key, 1)
+		}
+		seen := make(map[string]bool)
+		for range 3 {
+			found, err := tree.Compare(t.Context(), Scanned(table{}), &CompareOptions{Pause: -1, MaxKeys: most})
+			require.NoError(t, err)
+			require.Len(t, found.Keys, most)
+			for _, d := range found.Keys {
+				seen[d.Key] = true
+			}
+		}
+		require.Len(t, seen, 3*most, "each call goes on behind the keys of the one before")
+	}
+}
+
 func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testing.T) {
 	tree := newTree(t)
 	all := versions(20)
