@@ -37,7 +37,7 @@ type TreeReport struct {
 // Segments of the tree that are due are built first, all of them, by one scan of the index: that is so with a new tree, unless its Options say that the index is empty, a week later, and
 // after a crash. A dry run does that too, and tells the tree nothing else. Until then nothing is known of what others do to the index: that is what Run is for.
 //
-// Surplus documents are deleted at the end, if all differences were seen, and the guard of Run agrees, which goes by the rows of the source here. Of Options what is about ranges, Store
+// Surplus documents are deleted at the end, if all differences in what was compared were seen, and the guard of Run agrees, which goes by the rows of the source there. Of Options what is about ranges, Store
 // and Hints is not used. The errors are those of Run, ErrMore, and those of the tree.
 func RunTree(ctx context.Context, tree *digesttree.Tree, source Source, index Index, to Sender, opts *Options) (Report, error) {
 	return runTree(ctx, tree, source, index, to, opts, true)
@@ -109,7 +109,9 @@ func (r *treeRun) run(ctx context.Context, build bool) error {
 	if r.rows == 0 {
 		return fmt.Errorf("%w: none of %d documents was deleted", ErrNoRows, len(r.surplus))
 	}
-	if err := r.guard(int64(len(r.surplus)), r.rows+int64(len(r.surplus))); err != nil {
+	n, unknown := int64(r.tree.Stats().Segments), int64(r.total.Tree.Unknown)
+	rows := r.rows * (n - unknown) / n // of what was compared: keys are spread evenly
+	if err := r.guard(int64(len(r.surplus)), rows+int64(len(r.surplus))); err != nil {
 		return err
 	}
 	err := r.remove(ctx, r.surplus, &r.total)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,6 +221,25 @@ func TestASourceThatLiesDeletesNothingByATreeOfManySegments(t *testing.T) {
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, DeletesError{Surplus: 500, Most: 300, IndexRows: 6000}, *refused)
 		assert.Equal(t, int64(500), report.Tree.Found)
+		assert.Empty(t, w.deleted)
+	})
+}
+
+func TestASourceThatLiesDeletesNothingByATreeThatKnowsLittle(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true, MaxPending: digesttree.MinMaxPending})
+		w.page = 10_000
+		w.write(1, keysFrom(0, 8000)...)
+		for i := 0; w.tree.Stats().Unknown < 8; i++ { // faster than the disk takes it
+			w.tree.Deleted(strings.Repeat("x", 1000) + key(i))
+		}
+		for _, k := range keysFrom(0, 520) { // 6.5 % of all, of which the tree knows half
+			w.set(k, nil)
+		}
+		report, err := runTree(t.Context(), w.tree, half{world, "source"}, half{world, "index"}, w.sender.Raw(), &Options{Logger: quiet}, false)
+		var refused *DeletesError
+		require.ErrorAs(t, err, &refused)
+		assert.Positive(t, report.Tree.Unknown)
 		assert.Empty(t, w.deleted)
 	})
 }
