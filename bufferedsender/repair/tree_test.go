@@ -244,6 +244,24 @@ func TestASourceThatLiesDeletesNothingByATreeThatKnowsLittle(t *testing.T) {
 	})
 }
 
+func TestADocumentThatIsGoneWhenItIsMergedIsFoundByATree(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		h := hotel{ID: "gone", Version: 2}
+		w.set("gone", &h)
+		s := w.world.sender(&bufferedsender.Options[hotel]{
+			OnMergeMissing: bufferedsender.MergeMissingIgnore,
+			Handlers:       digesttree.Follow(w.tree, func(h hotel) int64 { return h.Version }),
+		})
+		require.NoError(t, s.MergeDocuments(t.Context(), h))
+		require.NoError(t, s.Flush(t.Context(), nil))
+		report, err := w.runTree(nil)
+		require.NoError(t, err)
+		assert.Equal(t, int64(1), report.Repaired)
+		w.agrees()
+	})
+}
+
 func TestMoreThanARoundFindsIsDeletedWhenAllWasSeen(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *world) {
 		w := withTree(t, world, digesttree.Options{Empty: true})

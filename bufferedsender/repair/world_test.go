@@ -142,6 +142,8 @@ func (w *world) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (
 		switch {
 		case w.refuses[a.ID]:
 			r.Succeeded, r.StatusCode, result.StatusCode = false, 400, 207
+		case a.Action == models.ActionTypeMerge && w.index[a.ID].ID == "":
+			r.Succeeded, r.StatusCode, result.StatusCode = false, 404, 207
 		case a.Action == models.ActionTypeDelete:
 			if row, there := w.table[a.ID]; there && !row.Draft {
 				w.falsely = append(w.falsely, a.ID)

@@ -2,6 +2,7 @@ package digesttree
 
 import (
 	"context"
+	"net/http"
 	"reflect"
 
 	"github.com/go-azsearch/azsearch/events"
@@ -10,6 +11,7 @@ import (
 
 // Follow returns handlers that tell a tree what the service confirms to a sender, for its Options.Handlers; events.Multi joins them with others. version returns that of a
 // document, as the source has it in models.Row; a merge is to have it too.
+// A merge that bufferedsender.MergeMissingIgnore completes says that there is no document.
 //
 // What was not sent because something newer was on its way is left out: that is told when it is confirmed. So is what was added by Raw or by a Loader, whose events have no document,
 // but for deletes; it shows as a difference until somebody has looked into the index, as a repair does. Do not give it to events.NewAsync, which may drop events.
@@ -18,7 +20,7 @@ func Follow[T any](tree *Tree, version func(document T) int64) events.Handlers[T
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[T]) {
 			switch {
 			case e.Superseded:
-			case e.Action.Type == models.ActionTypeDelete:
+			case e.Action.Type == models.ActionTypeDelete, e.Result.StatusCode == http.StatusNotFound: // or a merge that MergeMissingIgnore completes
 				tree.Deleted(e.Key)
 			case !reflect.ValueOf(&e.Action.Document).Elem().IsZero(): // a document that there is has a key
 				tree.Confirmed(e.Key, version(e.Action.Document))

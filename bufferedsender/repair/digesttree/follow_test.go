@@ -27,6 +27,9 @@ func TestAFollowedSenderTellsWhatWasConfirmedAndNothingElse(t *testing.T) {
 	tell("c", models.DeleteAction(followed{ID: "c"}), false)
 	tell("a", models.IndexDocumentsAction[followed]{Type: models.ActionTypeUpload}, false) // of Raw: nobody knows its version
 	require.Equal(t, map[string]int64{"a": 1, "b": 2}, content(t, tree))
+	h.ActionCompleted(t.Context(), &events.ActionCompleted[followed]{
+		Key: "d", Action: models.MergeAction(followed{"d", 1}), Result: models.IndexingResult{StatusCode: 404}, // ignored: there is no document
+	})
 	tell("a", models.IndexDocumentsAction[followed]{Type: models.ActionTypeDelete}, false)
 	require.Equal(t, map[string]int64{"b": 2}, content(t, tree))
 }
