@@ -178,10 +178,16 @@ func deleteIndex(ctx context.Context, client *search.IndexClient, name string, c
 	if etag := azcore.ETag(there.ETag); etag != "" {
 		opts.IfMatch = &etag
 	}
-	if err := client.DeleteIndex(ctx, name, &opts); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
-		return err
+	err := client.DeleteIndex(ctx, name, &opts)
+	if errors.Is(err, search.ErrPreconditionFailed) { // also where there is none, after an attempt whose answer was lost for example
+		if _, now := client.GetIndex(ctx, name, nil); errors.Is(now, search.ErrIndexNotFound) {
+			return nil
+		}
 	}
-	return nil
+	if errors.Is(err, search.ErrIndexNotFound) {
+		return nil
+	}
+	return err
 }
 
 // DropOptions are the options of DropOld. nil and the zero value are ready to use.

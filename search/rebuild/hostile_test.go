@@ -277,6 +277,28 @@ func TestADropThatWasStoppedDeletesNoIndexOfTheSameName(t *testing.T) {
 	}
 }
 
+// The client tries again, and the service says of an index that is not there that the condition does not hold.
+func TestADeleteWhoseAnswerIsLostIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{Settle: -1, Keep: -1})
+		require.NoError(t, m.run(t.Context()))
+		deletes := 0
+		client := w.newClient(doer(func(req *http.Request) (*http.Response, error) {
+			resp, err := w.srv.Do(req)
+			if req.Method == http.MethodDelete {
+				if deletes++; deletes == 1 {
+					return nil, errors.New("the line is cut")
+				}
+			}
+			return resp, err
+		}))
+		require.NoError(t, DropOld(t.Context(), w.store, client, nil))
+		assert.Equal(t, 2, deletes)
+		assert.Equal(t, StepNone, w.record().Step)
+	})
+}
+
 type doer func(*http.Request) (*http.Response, error)
 
 func (d doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
