@@ -44,14 +44,12 @@ func newChanges(chunks []chunk, s shape, only []bool) changes {
 	for n<<c.shift < s.segments() {
 		c.shift++
 	}
+	room := 0        // of a bucket that has anything: where few keys change often most have nothing
 	if only == nil { // hashes spread them evenly
-		total := 0
 		for _, ch := range chunks {
-			total += len(ch.data)
+			room += len(ch.data)
 		}
-		for i := range c.buckets {
-			c.buckets[i] = make([]byte, 0, total/n*5/4)
-		}
+		room = room / n * 5 / 4
 	}
 	for _, ch := range chunks {
 		for rest := ch.data[header:]; len(rest) > 0; {
@@ -68,6 +66,9 @@ func newChanges(chunks []chunk, s shape, only []bool) changes {
 			segment := s.segment(hash)
 			if only == nil || only[segment] {
 				b := &c.buckets[segment>>c.shift]
+				if *b == nil {
+					*b = make([]byte, 0, room)
+				}
 				*b = append(le.AppendUint64(*b, hash), rest[:size]...)
 				c.told[segment] = true
 				c.records++

@@ -24,8 +24,8 @@
 //     goes on behind them. It says which side is behind.
 //   - A segment that differs twice although none of its keys does is not compared until it is built anew: [Stats].Fruitless.
 //   - What cannot be read is never an error of [Open]: it becomes unknown, and is built anew.
-//   - A key takes itself and 10 bytes on the disk, twice while it is folded. In memory is what has changed since, twice while it is
-//     folded or compared: at most as much as on the disk, and 128 MiB.
+//   - A key takes itself and 10 bytes on the disk, twice while it is folded. In memory is what has changed since, at most as much as on the disk, and 128 MiB:
+//     twice while it is folded or compared, or up to three times where all changes are of few keys.
 //   - One process has the folder; another one that opens it gets [ErrLocked].
 //
 // # What is not
