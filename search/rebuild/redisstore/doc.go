@@ -19,8 +19,8 @@
 //     machine goes down the marks of the last second or two may be lost. With appendfsync always none are.
 //   - Where a replica takes over: Options.Replicas. Without it a failover loses the marks that the replica lacks. With it a failover to one of
 //     the replicas that have answered loses nothing; with more replicas than Options.Replicas the one that is promoted may be another, so ask for
-//     all but the one that may be down, and for all if none may. It has reads of the record wait too: a master that was cut off and replaced
-//     cannot pass its old record off as the newest.
+//     all but the one that may be down, and for all if none may. It has reads of the record and of marks wait too: a master that was cut off and replaced
+//     cannot pass its old record off as the newest, nor say that nothing is marked.
 //
 // If something was lost all the same while a rebuild was under way, call rebuild.Abort and begin anew; after it the repair
 // package finds what is missing.

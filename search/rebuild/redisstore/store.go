@@ -32,7 +32,7 @@ type Options struct {
 	// Name is of what is rebuilt: all stores of one name on a server share a record. Must be given;
 	// the name of the alias is a good one. Letters, digits and -_.: are allowed, up to 128.
 	Name string
-	// Replicas is how many replicas must have what was written before a call returns nil: Load, Swap and Mark wait for
+	// Replicas is how many replicas must have what was written before a call returns nil: Load, Swap, Mark and Marked wait for
 	// them by WAIT. Where fewer answer within ReplicaTimeout they return an error, and writers
 	// send nothing, so have one more. Defaults to none.
 	Replicas int
@@ -121,13 +121,17 @@ func upTo(last int64) string {
 	return "(" + ordered(last+1)
 }
 
+// written is for scripts that read, whether they are to write something for WAIT.
+func (s *Store) written() string {
+	if s.opts.Replicas > 0 {
+		return "1"
+	}
+	return "0"
+}
+
 // Load implements rebuild.Store. A record that was lost is as none: see the package's documentation.
 func (s *Store) Load(ctx context.Context) (rebuild.Record, error) {
-	written := "0"
-	if s.opts.Replicas > 0 {
-		written = "1"
-	}
-	answer, err := s.run(ctx, loadScript, s.opts.Replicas, written)
+	answer, err := s.run(ctx, loadScript, s.opts.Replicas, s.written())
 	if err != nil {
 		return rebuild.Record{}, fmt.Errorf("redisstore: reading the record: %w", err)
 	}
@@ -210,7 +214,7 @@ func (s *Store) Marked(ctx context.Context, last int64, limit int) (keys []strin
 	seen := map[string]struct{}{}
 	for from := "-"; len(keys) < limit; {
 		most := min(limit-len(keys), perScript)
-		answer, err := s.run(ctx, markedScript, 0, from, upTo(last), most)
+		answer, err := s.run(ctx, markedScript, s.opts.Replicas, from, upTo(last), most, s.written())
 		var members []string
 		if err == nil {
 			members, err = textsOf(answer)

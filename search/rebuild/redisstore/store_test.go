@@ -353,6 +353,10 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 		"a mark that the replica has":            func() error { _, err := s.Mark(t.Context(), 1, []string{"a"}); return err },
 		"a mark that another has made meanwhile": func() error { mark(t, alone, "b"); _, err := s.Mark(t.Context(), 1, []string{"b"}); return err },
 		"the record":                             func() error { _, err := newStore(t, newClient(t, master), s.opts).Load(t.Context()); return err },
+		"that nothing is marked": func() error {
+			_, err := newStore(t, newClient(t, master), s.opts).Marked(t.Context(), 0, 1)
+			return err
+		},
 	} {
 		confirmsAll(t, master) // it tells the master each second, and WAIT need not ask then
 		replica.Stop(t)
