@@ -2,12 +2,14 @@ package digesttree
 
 import (
 	"context"
-	"net/http"
 	"reflect"
 
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 )
+
+// notFound is the status of a merge whose document does not exist.
+const notFound = 404
 
 // Follow returns handlers that tell a tree what the service confirms to a sender, for its Options.Handlers; events.Multi joins them with others. version returns that of a
 // document, as the source has it in models.Row; a merge is to have it too.
@@ -20,7 +22,7 @@ func Follow[T any](tree *Tree, version func(document T) int64) events.Handlers[T
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[T]) {
 			switch {
 			case e.Superseded:
-			case e.Action.Type == models.ActionTypeDelete, e.Result.StatusCode == http.StatusNotFound: // or a merge that MergeMissingIgnore completes
+			case e.Action.Type == models.ActionTypeDelete, e.Result.StatusCode == notFound: // or a merge that MergeMissingIgnore completes
 				tree.Deleted(e.Key)
 			case !reflect.ValueOf(&e.Action.Document).Elem().IsZero(): // a document that there is has a key
 				tree.Confirmed(e.Key, version(e.Action.Document))
