@@ -3,7 +3,6 @@ package rebuild
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -38,105 +37,6 @@ func (n *notes) all() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.errors
-}
-
-// process is what runs rebuilds, or writes. It can be killed, and stopped for a while, at whatever it asks others: nothing
-// that a killed one asks is answered, and what it had asked before may still be done.
-type process struct {
-	m      *model
-	dead   atomic.Bool
-	writes bool
-
-	mu     sync.Mutex
-	goesOn chan struct{} // closed when it does; nil: it runs
-}
-
-func (p *process) stop(long time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.goesOn != nil {
-		return
-	}
-	stopped := make(chan struct{})
-	p.goesOn = stopped
-	time.AfterFunc(long, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.goesOn == stopped {
-			p.goesOn = nil
-			close(stopped)
-		}
-	})
-}
-
-func (p *process) kill() {
-	p.dead.Store(true)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.goesOn != nil {
-		close(p.goesOn)
-		p.goesOn = nil
-	}
-}
-
-// alive waits while the process is stopped.
-func (p *process) alive() error {
-	for {
-		p.mu.Lock()
-		stopped := p.goesOn
-		p.mu.Unlock()
-		if p.dead.Load() {
-			return errDead
-		}
-		if stopped == nil {
-			return nil
-		}
-		<-stopped
-	}
-}
-
-// trouble is what may go wrong with something that is asked, for a while.
-type trouble struct {
-	kind  string // "slow", "lost" (it is not done), "cut" (it is done, and the answer does not come)
-	until time.Time
-	takes time.Duration // of slow
-}
-
-var errTrouble = errors.New("the line is cut")
-
-// ask has a process do something that others do. What is slow is done also if the process does not wait for it any more.
-func (p *process) ask(ctx context.Context, whom string, do func(ctx context.Context) error) error {
-	if err := p.alive(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	t := p.m.troubled(whom)
-	switch t.kind {
-	case "lost":
-		return errTrouble
-	case "cut":
-		_ = do(context.WithoutCancel(ctx))
-		return errTrouble
-	case "slow":
-		done := make(chan error, 1)
-		p.m.late.Go(func() {
-			time.Sleep(t.takes)
-			done <- do(context.WithoutCancel(ctx))
-		})
-		select {
-		case err := <-done:
-			return errors.Join(p.alive(), err)
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	err := do(ctx)
-	if dead := p.alive(); dead != nil {
-		return dead
-	}
-	return err
 }
 
 // Do sends a request to the service.
@@ -222,7 +122,11 @@ func (s processStore) Swap(ctx context.Context, next Record) (r Record, err erro
 	err = s.ask(ctx, "store", func(ctx context.Context) error {
 		s.m.operator.Lock()
 		defer s.m.operator.Unlock()
+		before := s.m.w.record()
 		r, err := s.m.w.store.Swap(ctx, next)
+		if err == nil {
+			s.m.changed(before, r)
+		}
 		got <- r
 		return err
 	})
@@ -230,6 +134,24 @@ func (s processStore) Swap(ctx context.Context, next Record) (r Record, err erro
 		return Record{}, err
 	}
 	return <-got, nil
+}
+
+// changed notes what a swap of the record was.
+func (m *model) changed(before, after Record) {
+	switch {
+	case before.Owner == after.Owner || !before.active() || after.Owner == "":
+	case after.Step == StepAborting:
+		m.hold("aborted in " + string(before.Step))
+	case before.Owner == "":
+		m.hold("gone on with in " + string(before.Step))
+	default:
+		m.hold("taken over in " + string(before.Step))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range []Record{before, after} {
+		m.used[x.Old], m.used[x.New] = time.Now(), time.Now()
+	}
 }
 
 func (s processStore) Mark(ctx context.Context, epoch int64, keys []string) (round int64, err error) {

@@ -436,7 +436,7 @@ func (w *world) alias() string {
 // moveAliasTo is somebody else.
 func (w *world) moveAliasTo(index string) {
 	_, err := w.client.CreateOrUpdateAlias(context.Background(), models.Alias{Name: aliasName, Indexes: []string{index}}, nil)
-	require.NoError(w.t, err)
+	w.noError(err)
 }
 
 func (w *world) record() Record {

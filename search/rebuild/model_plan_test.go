@@ -1,0 +1,160 @@
+package rebuild
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+const modelKeys = 12 // of a writer
+
+// modelPlan is a schedule.
+type modelPlan struct {
+	seed      uint64
+	idleValid time.Duration
+	documents int
+	writers   []writerPlan
+	steps     []modelStep
+	aborts    bool // what is under way in the end
+	tight     bool // the truth shows a write when the service applies it, and not before
+}
+
+type writerPlan struct {
+	seed    uint64
+	comes   time.Duration
+	repeats bool // what a process before it has written and not confirmed
+}
+
+// modelStep is something that happens, and how long nothing else does.
+type modelStep struct {
+	what   string
+	which  int // writer, runner, kind of trouble, …
+	long   time.Duration
+	settle time.Duration
+	behind time.Duration
+	lives  bool  // the sender of a Run that has returned an error
+	trap   *trap // of a Run, an Abort, or a writer
+}
+
+func (s modelStep) String() string {
+	return fmt.Sprintf("%s %d for %v (settle %v, lives %v, trap %v), then %v", s.what, s.which, s.long, s.settle, s.lives, s.trap, s.behind)
+}
+
+func (p modelPlan) String() string {
+	text := fmt.Sprintf("seed %d, idle valid %v, %d documents, writers %+v, aborts in the end: %v, tight: %v", p.seed, p.idleValid, p.documents, p.writers, p.aborts, p.tight)
+	for _, s := range p.steps {
+		text += "\n\t" + s.String()
+	}
+	return text
+}
+
+func drawModel(rt *rapid.T) modelPlan {
+	writer := rapid.Custom(func(rt *rapid.T) writerPlan {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		return writerPlan{seed, time.Duration(seed%20_000) * time.Millisecond, rapid.Bool().Draw(rt, "repeats")}
+	})
+	// The numbers of a step come from seeds: rapid's own are mostly small, and then the same happens again and again.
+	seed := rapid.Uint64().Draw(rt, "seed")
+	step := rapid.Custom(func(rt *rapid.T) modelStep {
+		what := rapid.SampledFrom([]string{"run", "run", "run", "run", "run", "run", "run", "kill run", "stop run", "end run", "abort", "abort", "drop", "stop writer", "kill writer", "alias", "trouble"}).Draw(rt, "what")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), seed))
+		s := modelStep{
+			what: what, which: r.IntN(16), long: drawMS(r, 2000, 20_000, 100_000), settle: time.Second + drawMS(r, 5000),
+			behind: drawMS(r, 0, 3000, 30_000, 100_000), lives: r.IntN(2) == 0,
+		}
+		switch what {
+		case "run":
+			if r.IntN(5) > 0 {
+				s.trap = drawTrap(r, modelSteps)
+			}
+		case "abort":
+			if r.IntN(2) > 0 {
+				s.trap = drawTrap(r, []Step{StepAborting})
+			}
+		case "kill writer", "stop writer":
+			s.trap = &trap{whom: "documents", skips: r.IntN(3), what: what[:4], when: pick(r, "before", "after", "late"), late: drawMS(r, 4000), long: s.long}
+		}
+		return s
+	})
+	return modelPlan{
+		seed:      seed,
+		idleValid: rapid.SampledFrom([]time.Duration{time.Second, time.Second, 5 * time.Second, time.Minute}).Draw(rt, "idle valid"),
+		documents: rapid.IntRange(0, 40).Draw(rt, "documents"),
+		writers:   rapid.SliceOfN(writer, 1, 3).Draw(rt, "writers"),
+		steps:     rapid.SliceOfN(step, 5, 12).Draw(rt, "steps"),
+		aborts:    rapid.IntRange(0, 3).Draw(rt, "ends") == 0,
+		tight:     rapid.Bool().Draw(rt, "tight"),
+	}
+}
+
+// modelAsks is what a Run does in each step, and what an Abort does: more often than others what makes a difference.
+var modelAsks = map[Step][]string{
+	StepCreating:   {"line", "store", "service"},
+	StepMarking:    {"line", "store"},
+	StepFilling:    {"line", "store", "truth", "documents", "documents"},
+	StepCatchingUp: {"line", "store", "truth", "documents", "documents"},
+	StepClosing:    {"line", "line", "store", "truth", "documents"},
+	StepSwapping:   {"line", "store", "service", "service"},
+	StepSettling:   {"line", "store", "truth", "documents", "documents"},
+	StepMoving:     {"line", "line", "store", "truth", "documents"},
+	StepAborting:   {"line", "line", "store", "service"},
+}
+
+// modelSteps are those of a Run in which it is killed and so on; the two more often in which the writers wait.
+var modelSteps = []Step{StepCreating, StepMarking, StepFilling, StepCatchingUp, StepClosing, StepClosing, StepSwapping, StepSettling, StepMoving, StepMoving}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+func drawMS(r *rand.Rand, most ...int) time.Duration {
+	return time.Duration(r.IntN(1+pick(r, most...))) * time.Millisecond
+}
+
+// drawTrap draws the step first, of those given: what happens in one is not rarer because it is short.
+func drawTrap(r *rand.Rand, steps []Step) *trap {
+	t := &trap{
+		step: pick(r, steps...), skips: pick(r, 0, 0, 1, r.IntN(6)), what: pick(r, "kill", "kill", "kill", "stop", "stop", "cut", "cut", "lose"), when: pick(r, "before", "after", "late"),
+		long: pick(r, drawMS(r, 2000), 50*time.Second+drawMS(r, 20_000), 70*time.Second+drawMS(r, 150_000), 70*time.Second+drawMS(r, 150_000)),
+	}
+	switch t.whom = pick(r, modelAsks[t.step]...); {
+	case t.whom == "line":
+		t.skips = min(t.skips, 2)
+	case t.whom == "documents" && t.what == "kill" && r.IntN(2) == 0:
+		t.when = "late"
+	}
+	switch {
+	case t.what == "cut":
+		t.long = 70*time.Second + drawMS(r, 150_000)
+		t.late = takeOver + time.Duration(r.Int64N(int64(t.long-takeOver)))
+	case t.whom != "documents":
+		t.late = drawMS(r, 1000, 100_000)
+	case t.what == "lose":
+		t.late = drawMS(r, 4000) // the sender waits UnknownWait, which is more
+	default:
+		t.late = drawMS(r, 14_000) // less than from the end of what a beat allows to when another takes over
+	}
+	return t
+}
+
+// modelBlindFrom is how many schedules must have held everything: a model that has stopped making it tests nothing.
+const modelBlindFrom = 1000
+
+func modelHolds() []string {
+	all := []string{
+		"done late: documents", "done late: service", "done late: store", "done late: truth", "a name was used again", "the alias was moved by somebody else", "Run has ended",
+		ErrRunning.Error(), ErrTakenOver.Error(), ErrClosed.Error(), ErrTooSlow.Error(), errLost.Error(),
+		"gone on with in " + string(StepCatchingUp), "gone on with in " + string(StepSettling),
+	}
+	for step := range modelAsks {
+		for _, what := range []string{"killed", "stopped", "cut off", "aborted"} {
+			all = append(all, what+" in "+string(step))
+		}
+		if step != StepAborting { // which nobody but another Abort goes on with
+			all = append(all, "taken over in "+string(step))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
