@@ -1,0 +1,44 @@
+package rebuild
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// tryModel has a Run come to a trap, and another one go on as soon as the first is gone, with ten seeds of the writers. It tries what the model draws now and then.
+func tryModel(t *testing.T, steps []Step, first trap, held string) {
+	t.Helper()
+	for _, step := range steps {
+		n := 0
+		for seed := range uint64(10) {
+			first.step = step
+			plan := modelPlan{
+				seed: seed, idleValid: time.Second, documents: 5,
+				writers: []writerPlan{{seed: seed, repeats: true}, {seed: seed + 100}, {seed: seed + 200}},
+				steps: []modelStep{
+					{what: "wait", behind: 20 * time.Second},
+					{what: "run", which: 2, settle: 3 * time.Second, lives: true, trap: &first},
+					{what: "run", which: 2, settle: 2 * time.Second, behind: first.long},
+				},
+			}
+			holds, wrong := runModel(t, plan)
+			n += min(holds[held+string(step)], holds["Run has ended"])
+			assert.Empty(t, wrong, "%v", plan)
+		}
+		assert.Positive(t, n, "%s%s", held, step)
+	}
+}
+
+func TestARunThatGoesOnForOneThatWasKilledWritesNothingBeforeTheLastRequestOfThat(t *testing.T) {
+	tryModel(t, []Step{StepCatchingUp, StepSettling}, trap{whom: "documents", what: "kill", when: "late", late: 10 * time.Second}, "killed in ")
+}
+
+func TestWhatARunThatWasCutOffHasReadIsNotWrittenWhenAnotherHasGoneOn(t *testing.T) {
+	tryModel(t, []Step{StepCatchingUp, StepSettling}, trap{whom: "documents", what: "cut", when: "before", late: 100 * time.Second, long: 200 * time.Second}, "cut off in ")
+}
+
+func TestARunThatGoesOnWhileWritersWaitBringsOverWhatWasMarked(t *testing.T) {
+	tryModel(t, []Step{StepClosing, StepMoving}, trap{whom: "line", what: "kill", when: "before"}, "killed in ")
+}
