@@ -197,7 +197,8 @@ type DropOptions struct {
 }
 
 // DropOld deletes the index that a rebuild has replaced, when the time is over for which it was to be
-// kept. Before that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the alias back to it.
+// kept. Before that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the alias back to it. Give
+// no index its name within a minute: a request of a writer that was on its way could still be applied to it.
 func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts *DropOptions) error {
 	if store == nil || client == nil {
 		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")
