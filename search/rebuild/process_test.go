@@ -88,10 +88,7 @@ func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
 	stop, failed := make(chan struct{}), make(chan error, 1)
 	go func() { failed <- x.write(service.URL(), "a", stop) }()
 	b := start("write")
-	require.Eventually(t, func() bool {
-		all, err := store.Writers(t.Context())
-		return err == nil && len(all) == 2
-	}, 20*time.Second, 10*time.Millisecond)
+	awaitTaps(t, store)
 
 	order := []Step{StepNone, StepCreating, StepMarking, StepFilling, StepCatchingUp, StepClosing, StepSwapping, StepSettling, StepMoving, StepMoved}
 	kills := []Step{StepNone, StepMarking, StepFilling, StepFilling, StepCatchingUp, StepClosing, StepSwapping, StepSettling, StepSettling, StepMoving}

@@ -299,6 +299,19 @@ func (x *table) check(t *testing.T, service *searchtest.Server) {
 	assert.Empty(t, open)
 }
 
+// awaitTaps waits until both writers have made a Tap: a Tap is registered, and then the first one makes the record.
+func awaitTaps(t *testing.T, store Store) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all, err := store.Writers(t.Context())
+		if err != nil || len(all) < 2 {
+			return false
+		}
+		r, err := store.Load(t.Context())
+		return err == nil && r.Version > 0
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
 func TestARebuildFromATableInPostgreSQLBesideTwoWritersMissesNothing(t *testing.T) {
 	x, err := openTable("pgx", servers.Postgres(t).Database(t))
 	require.NoError(t, err)
@@ -317,10 +330,7 @@ func TestARebuildFromATableInPostgreSQLBesideTwoWritersMissesNothing(t *testing.
 	defer cancel()
 	store, err := x.store(ctx)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		all, err := store.Writers(ctx)
-		return err == nil && len(all) == 2
-	}, 10*time.Second, 10*time.Millisecond)
+	awaitTaps(t, store)
 	for err = errors.ErrUnsupported; err != nil; {
 		if err = x.rebuild(ctx, service.URL()); !errors.Is(err, ErrTooSlow) { // the machine may be
 			require.NoError(t, err)
