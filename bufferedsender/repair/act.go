@@ -46,6 +46,16 @@ func lookup(ctx context.Context, in Index, keys []string) (map[string]*models.Ro
 	return byKey, nil
 }
 
+// differencesOf returns the differences of keys whose rows were looked up.
+func differencesOf(keys []string, source, index map[string]*models.Row) (found []difference) {
+	for _, key := range keys {
+		if kind := compareRows(source[key], index[key]); kind != "" {
+			found = append(found, difference{key, kind, orZero(source[key]), orZero(index[key])})
+		}
+	}
+	return found
+}
+
 // slot runs a query to the index under a slot of the pool, if there is one.
 func (p *pass) slot(ctx context.Context, query func(ctx context.Context) error) error {
 	if p.Member == nil {

@@ -62,22 +62,13 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report) (sur
 			return nil, nil, err
 		}
 		t := newTask(page{})
-		var found []difference
-		for _, key := range part {
-			kind := compareRows(source[key], index[key])
-			if kind == "" {
-				continue
-			}
-			t.count(kind, t.counter(kind), key)
-			switch {
-			case kind == Surplus:
-				t.surplusNow(key)
-			case kind != Ahead || p.TrustSource:
-				found = append(found, difference{key, kind, orZero(source[key]), orZero(index[key])})
-			}
+		found := differencesOf(part, source, index)
+		for _, d := range found {
+			t.count(d.kind, t.counter(d.kind), d.key)
 		}
+		act := p.repairable(t, found)
 		if !p.DryRun {
-			err = errors.Join(p.repair(ctx, t, found, false), p.verify(ctx, t, false))
+			err = errors.Join(p.repair(ctx, t, act, false), p.verify(ctx, t, false))
 		}
 		done := t.snapshot()
 		done.Hinted = int64(len(part))

@@ -267,19 +267,24 @@ func (s *section) act(ctx context.Context, t *task) error {
 		return err
 	}
 	t.found = nil
-	var repairable []difference
-	for _, d := range confirmed {
-		switch {
-		case d.kind == Surplus:
-			t.surplusNow(d.key)
-		case d.kind != Ahead || s.TrustSource:
-			repairable = append(repairable, d)
-		}
-	}
+	repairable := s.repairable(t, confirmed)
 	if s.DryRun {
 		return nil
 	}
 	return s.repair(ctx, t, repairable, false)
+}
+
+// repairable returns those of differences that are repaired at once, and notes the surplus ones.
+func (p *pass) repairable(t *task, all []difference) (some []difference) {
+	for _, d := range all {
+		switch {
+		case d.kind == Surplus:
+			t.surplusNow(d.key)
+		case d.kind != Ahead || p.TrustSource:
+			some = append(some, d)
+		}
+	}
+	return some
 }
 
 // note is the end of a page: what has become of it is in the state, which is saved now and then, and at the end of the range.

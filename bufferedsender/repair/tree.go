@@ -162,12 +162,7 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 	if err != nil {
 		return err
 	}
-	var found []difference
-	for _, key := range keys {
-		if kind := compareRows(source[key], index[key]); kind != "" {
-			found = append(found, difference{key, kind, orZero(source[key]), orZero(index[key])})
-		}
-	}
+	found := differencesOf(keys, source, index)
 	r.total.Tree.Lost += int64(len(keys) - len(found))
 	r.meters.found(len(keys)-len(found), len(found))
 	t := newTask(page{})
@@ -178,15 +173,7 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 	if err != nil {
 		return err
 	}
-	var act []difference
-	for _, d := range confirmed {
-		switch {
-		case d.kind == Surplus:
-			t.surplusNow(d.key)
-		case d.kind != Ahead || r.TrustSource:
-			act = append(act, d)
-		}
-	}
+	act := r.repairable(t, confirmed)
 	if !r.DryRun {
 		err = errors.Join(r.repair(ctx, t, act, false), r.verify(ctx, t, false))
 	}
