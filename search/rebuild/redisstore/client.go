@@ -43,7 +43,7 @@ var errNoMaster = errors.New("the cluster does not say who has the keys")
 
 // run runs a script until it has an answer, patience or ctx ends. Every script may be run twice: who does not know
 // whether it was run sends it again, as go-redis itself does. nil is the answer nil.
-func (s *Store) run(ctx context.Context, script *script, replicas int, args ...any) (answer any, err error) {
+func (s *Store) run(ctx context.Context, script *redis.Script, replicas int, args ...any) (answer any, err error) {
 	pause, until := 2*time.Millisecond, time.Now().Add(patience)
 	for {
 		if err := ctx.Err(); err != nil {
@@ -52,7 +52,7 @@ func (s *Store) run(ctx context.Context, script *script, replicas int, args ...a
 		if replicas > 0 {
 			answer, err = s.replicated(ctx, script, replicas, args)
 		} else {
-			answer, err = s.eval(ctx, script, args)
+			answer, err = script.Run(ctx, s.client, s.keys, args...).Result()
 		}
 		if errors.Is(err, redis.Nil) {
 			return nil, nil
@@ -74,15 +74,6 @@ func (s *Store) run(ctx context.Context, script *script, replicas int, args ...a
 	}
 }
 
-// eval runs a script by its name, and sends it where the server does not know it.
-func (s *Store) eval(ctx context.Context, script *script, args []any) (any, error) {
-	answer, err := s.client.EvalSha(ctx, script.sha, s.keys, args...).Result()
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		answer, err = s.client.Eval(ctx, script.source, s.keys, args...).Result()
-	}
-	return answer, err
-}
-
 // tooFew is the error of a call that fewer replicas have than were asked for.
 type tooFew struct{ have, want int64 }
 
@@ -92,7 +83,7 @@ func (e tooFew) Error() string {
 
 // replicated runs a script, and waits on the same connection until replicas have what it has
 // written: WAIT is about the writes of its connection, so both go in one pipeline.
-func (s *Store) replicated(ctx context.Context, script *script, replicas int, args []any) (any, error) {
+func (s *Store) replicated(ctx context.Context, script *redis.Script, replicas int, args []any) (any, error) {
 	var c redis.Cmdable = s.client
 	if cluster, ok := s.client.(interface {
 		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
@@ -112,9 +103,9 @@ func (s *Store) replicated(ctx context.Context, script *script, replicas int, ar
 		wait := min(max(time.Until(until)/2, time.Millisecond), 500*time.Millisecond) // well below the time-out of a read
 		_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 			if source {
-				answer = p.Eval(ctx, script.source, s.keys, args...)
+				answer = script.Eval(ctx, p, s.keys, args...)
 			} else {
-				answer = p.EvalSha(ctx, script.sha, s.keys, args...)
+				answer = script.EvalSha(ctx, p, s.keys, args...)
 			}
 			have = p.Do(ctx, "WAIT", replicas, wait.Milliseconds())
 			return nil

@@ -1,14 +1,12 @@
 package redisstore
 
 import (
-	"crypto/sha1" //nolint:gosec // Redis names scripts by it
 	_ "embed"
-	"encoding/hex"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// script is a Lua script, and the name by which Redis knows it when it has had it once.
-type script struct{ source, sha string }
-
+// The Lua scripts. Redis is asked to run them by the name that it knows them by when it has had them once.
 var (
 	//go:embed lua/load.lua
 	loadSource string
@@ -25,16 +23,11 @@ var (
 	//go:embed lua/writers.lua
 	writersSource string
 
-	loadScript     = scriptOf(loadSource)
-	swapScript     = scriptOf(swapSource)
-	markScript     = scriptOf(markSource)
-	markedScript   = scriptOf(markedSource)
-	unmarkScript   = scriptOf(unmarkSource)
-	registerScript = scriptOf(registerSource)
-	writersScript  = scriptOf(writersSource)
+	loadScript     = redis.NewScript(loadSource)
+	swapScript     = redis.NewScript(swapSource)
+	markScript     = redis.NewScript(markSource)
+	markedScript   = redis.NewScript(markedSource)
+	unmarkScript   = redis.NewScript(unmarkSource)
+	registerScript = redis.NewScript(registerSource)
+	writersScript  = redis.NewScript(writersSource)
 )
-
-func scriptOf(source string) *script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // Redis names scripts by it
-	return &script{source, hex.EncodeToString(sum[:])}
-}
