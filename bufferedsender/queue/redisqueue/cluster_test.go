@@ -172,14 +172,7 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 	victim.Kill(t)
 	start := time.Now()
 	// The master that takes over has no replica until the dead one is back.
-	require.Eventually(t, func() bool {
-		for _, m := range c.Masters(t) {
-			if m == victim {
-				return false
-			}
-		}
-		return c.Ready()
-	}, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return !slices.Contains(c.Masters(t), victim) && c.Ready() }, 30*time.Second, 20*time.Millisecond)
 	t.Logf("the cluster has failed over after %v", time.Since(start))
 	victim.Restart(t)
 	before := l.added.Load()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -406,14 +407,7 @@ func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return n.Load() > 200 }, 20*time.Second, time.Millisecond)
 	victim.Kill(t)
-	require.Eventually(t, func() bool {
-		for _, m := range c.Masters(t) {
-			if m == victim {
-				return false
-			}
-		}
-		return c.Ready()
-	}, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return !slices.Contains(c.Masters(t), victim) && c.Ready() }, 30*time.Second, 20*time.Millisecond)
 	victim.Restart(t)
 	before := n.Load()
 	require.Eventually(t, func() bool { return n.Load() > before+100 }, 30*time.Second, 5*time.Millisecond)
