@@ -284,7 +284,9 @@ func (s *SQL) markSQLite(ctx context.Context, epoch int64, list string) (round i
 // sortedList returns keys as JSON, in an order that all have in common, so that two who insert
 // the same keys do not wait for each other.
 func sortedList(keys []string) (string, error) {
-	list, err := json.Marshal(append([]string{}, slices.Sorted(slices.Values(keys))...)) // none are [], not null
+	sorted := append([]string{}, keys...) // none are [], not null
+	slices.Sort(sorted)
+	list, err := json.Marshal(sorted)
 	if err != nil {
 		return "", fmt.Errorf("rebuild: %w", err)
 	}
