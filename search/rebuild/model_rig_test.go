@@ -218,17 +218,12 @@ func (m *model) troubled(whom string) trouble {
 
 // watchAlias sees each request to the service, and notes where the alias is.
 func (m *model) watchAlias(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	if req.Method != http.MethodPut || !strings.Contains(req.URL.Path, "alias") {
-		return next(req)
-	}
-	body, err := io.ReadAll(req.Body)
+	alias, ok, err := aliasIn(req)
 	if err != nil {
 		return nil, err
 	}
-	req.Body = io.NopCloser(strings.NewReader(string(body)))
-	var alias models.Alias
-	if err := json.Unmarshal(body, &alias); err != nil {
-		return nil, err
+	if !ok {
+		return next(req)
 	}
 	m.alias.Lock()
 	resp, err := next(req)

@@ -99,16 +99,28 @@ func document(key string, n int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"id":%q,"name":"hotel %s","n":%d}`, key, key, n)
 }
 
+// aliasIn returns the alias that a request writes; ok is false for another request. It can be sent afterwards.
+func aliasIn(req *http.Request) (alias models.Alias, ok bool, err error) {
+	if req.Method != http.MethodPut || !strings.Contains(req.URL.Path, "alias") {
+		return alias, false, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return alias, false, err
+	}
+	req.Body = io.NopCloser(strings.NewReader(string(body)))
+	return alias, true, json.Unmarshal(body, &alias)
+}
+
 // intercept sees each request to the service.
 func (w *world) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	if req.Method == http.MethodPut && strings.Contains(req.URL.Path, "alias") {
-		body, err := io.ReadAll(req.Body)
-		if err != nil {
-			return nil, err
-		}
-		req.Body = io.NopCloser(strings.NewReader(string(body)))
+	alias, ok, err := aliasIn(req)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
 		resp, err := next(req)
-		if err == nil && resp.StatusCode < 300 && strings.Contains(string(body), newIndex) {
+		if err == nil && resp.StatusCode < 300 && slices.Contains(alias.Indexes, newIndex) {
 			w.checkConfirmed()
 		}
 		return resp, err
