@@ -139,10 +139,11 @@ func (p *searchPlan) walks() (bound string, ok bool) {
 	if p.filter == nil || p.needsText() || len(p.vectors) > 0 || len(p.facets) > 0 || p.count || p.profile != nil || p.semantic != nil || !p.order.Ascending(p.sc.key.Ordinal) {
 		return "", false
 	}
-	if _, named := p.filter.Among(p.sc.key.Ordinal); named {
+	if bound, ok = p.filter.Above(p.sc.key.Ordinal); !ok {
 		return "", false
 	}
-	return p.filter.Above(p.sc.key.Ordinal)
+	_, named := p.filter.Among(p.sc.key.Ordinal)
+	return bound, !named
 }
 
 // collectFrom finds the documents of a page of a walk, and whether there is another behind it.
