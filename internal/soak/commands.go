@@ -42,6 +42,13 @@ func (r commands) run(ctx context.Context, name string, p *plan) error {
 	}
 }
 
+// goTest is a run of go test with more of an environment.
+func goTest(ctx context.Context, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
+}
+
 // inModule makes the folder of a command one of this module's.
 func inModule(cmd *exec.Cmd) *exec.Cmd {
 	root, err := moduleRoot()

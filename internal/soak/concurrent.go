@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"sync"
@@ -20,9 +19,8 @@ var concurrent = soak{
 		if err != nil {
 			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-race", "-count=10", "-timeout=14m", "-run=" + pattern}, packages...)...)
-		cmd.Env = append(os.Environ(), fmt.Sprint("RAPID_SEED=", seed))
-		return cmd, nil
+		args := append([]string{"-race", "-count=10", "-timeout=14m", "-run=" + pattern}, packages...)
+		return goTest(ctx, []string{fmt.Sprint("RAPID_SEED=", seed)}, args...), nil
 	}},
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"os/exec"
 
 	"github.com/go-azsearch/azsearch/internal/queuekill"
@@ -14,9 +13,7 @@ var kills = soak{
 	name:  "kills",
 	about: "processes that use a queue, in a directory and in Redis, are killed two hundred times each",
 	rounds: commands{func(ctx context.Context, _ uint64) (*exec.Cmd, error) {
-		cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-run=Killed", "-v",
-			"./bufferedsender/queue/filequeue", "./bufferedsender/queue/redisqueue", "./samples/durable")
-		cmd.Env = append(os.Environ(), queuekill.Env+"=200")
-		return cmd, nil
+		return goTest(ctx, []string{queuekill.Env + "=200"}, "-count=1", "-run=Killed", "-v",
+			"./bufferedsender/queue/filequeue", "./bufferedsender/queue/redisqueue", "./samples/durable"), nil
 	}},
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 )
 
@@ -14,9 +13,7 @@ var outbox = soak{
 	name:  "outbox",
 	about: "random schedules of writers, relays, crashes and faults on SQLite, and twenty writers on PostgreSQL",
 	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
-		cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run=RandomSchedules|TwentyWriters", "./bufferedsender/outbox")
-		cmd.Env = append(os.Environ(), fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*1500), "AZSEARCH_TEST_SCHEDULES=1500",
-			"AZSEARCH_TEST_STRESS=10s", "AZSEARCH_TEST_SERVERS=required")
-		return cmd, nil
+		return goTest(ctx, []string{fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*1500), "AZSEARCH_TEST_SCHEDULES=1500",
+			"AZSEARCH_TEST_STRESS=10s", "AZSEARCH_TEST_SERVERS=required"}, "-count=1", "-v", "-run=RandomSchedules|TwentyWriters", "./bufferedsender/outbox"), nil
 	}},
 }

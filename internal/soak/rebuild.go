@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 )
 
@@ -13,8 +12,6 @@ var rebuilds = soak{
 	name:  "rebuild",
 	about: "random writers, rebuilds that are killed, stopped and aborted, and a store and a service that fail, and processes that are killed",
 	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
-		cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=20m", "-run=RandomSchedules|KilledAgainAndAgain", "./search/rebuild", "-rapid.checks=1000")
-		cmd.Env = append(os.Environ(), fmt.Sprint("RAPID_SEED=", seed))
-		return cmd, nil
+		return goTest(ctx, []string{fmt.Sprint("RAPID_SEED=", seed)}, "-count=1", "-v", "-timeout=20m", "-run=RandomSchedules|KilledAgainAndAgain", "./search/rebuild", "-rapid.checks=1000"), nil
 	}},
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 )
 
@@ -12,8 +11,6 @@ var repairs = soak{
 	name:  "repair",
 	about: "random writers and somebody who spoils the index, beside passes of a repair, and a repair whose process is killed",
 	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
-		cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-run=RandomWriters|KilledProcess", "./bufferedsender/repair")
-		cmd.Env = append(os.Environ(), fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*2000))
-		return cmd, nil
+		return goTest(ctx, []string{fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*2000)}, "-count=1", "-run=RandomWriters|KilledProcess", "./bufferedsender/repair"), nil
 	}},
 }
