@@ -89,7 +89,9 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
 		assert.Len(t, r.Indexed(), 50, "both wake when the probe of one succeeds")
-		assert.Len(t, r.RequestsSince(time.Minute), 1+10)
+		// One probes with a document, the other may have made a batch of one for the
+		// same moment; all else goes by five.
+		assert.Contains(t, []int{1 + 10, 2 + 10}, len(r.RequestsSince(time.Minute)))
 		assert.NoError(t, second.Close(t.Context()))
 	})
 	t.Run("and one that is closed leaves it to the other", func(t *testing.T) {
