@@ -126,7 +126,9 @@ type synonymRule struct {
 	to   [][]string // alternatives, each one or more terms in a row
 }
 
-// rules analyzes the map. Rules for the same terms add up.
+// rules analyzes the map. Rules for the same terms add up. A rule is left out if the
+// analyzer leaves nothing of what its terms are to become, as Lucene does where it is
+// lenient.
 func (s *Synonyms) rules(a analysis.Analyzer) synonymRules {
 	if s.Len() == 0 {
 		return nil
@@ -142,6 +144,9 @@ func (s *Synonyms) rules(a analysis.Analyzer) synonymRules {
 			if terms := termsOf(a, text); len(terms) > 0 {
 				alternatives = appendAlternative(alternatives, terms)
 			}
+		}
+		if len(alternatives) == 0 {
+			continue
 		}
 		for _, text := range line.from {
 			if from := termsOf(a, text); len(from) > 0 {

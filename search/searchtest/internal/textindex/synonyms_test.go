@@ -107,8 +107,15 @@ func TestTooManySynonymsInAPhraseAreRefused(t *testing.T) {
 	require.ErrorAs(t, err, &limit)
 }
 
+func TestRuleThatAnalysisLeavesNothingOfIsLeftOut(t *testing.T) {
+	x := small(t, "standard.lucene", "a0, b => !\nc, ! => d", "a0", "b", "d")
+	for query, want := range map[string][]uint32{"a0": {1}, "a0 b": {1, 2}, "c": {3}, `"a0"`: {1}} {
+		assert.ElementsMatch(t, want, found(t, x, query, lucene.Or), query)
+	}
+}
+
 func FuzzParseSynonyms(f *testing.F) {
-	for _, seed := range []string{"a,b,c", "a => b", "a => b => c", `a\,b, c`, "# x\n\n=>", `\`} {
+	for _, seed := range []string{"a,b,c", "a => b", "a => b => c", `a\,b, c`, "# x\n\n=>", `\`, "000,A0=>!"} {
 		f.Add(seed)
 	}
 	a := analyzer(f, "standard.lucene")
