@@ -27,9 +27,10 @@ type RowsOptions struct {
 	DigestOf []string
 	// Filter is the condition that documents must meet. Defaults to no condition.
 	Filter Filter
-	// KeyField, PageSize and SessionID are as in ScanOptions. Without KeyField the definition of the index is read once.
+	// KeyField, PageSize, ReadAhead and SessionID are as in ScanOptions. Without KeyField the definition of the index is read once.
 	KeyField  string
 	PageSize  int
+	ReadAhead int
 	SessionID string
 }
 
@@ -99,7 +100,7 @@ func (r *Rows) scan(after, through, key string) *ScanOptions {
 		filter = And(Le(key, through), filter)
 	}
 	return &ScanOptions{
-		Filter: filter, Select: r.selected(key), KeyField: key, After: after, PageSize: o.PageSize, SessionID: o.SessionID,
+		Filter: filter, Select: r.selected(key), KeyField: key, After: after, PageSize: o.PageSize, ReadAhead: o.ReadAhead, SessionID: o.SessionID,
 	}
 }
 

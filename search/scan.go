@@ -20,6 +20,9 @@ var ErrNotScannable = errors.New("search: the key field is not filterable and so
 // maxPageSize is how many results the service puts into a page at most.
 const maxPageSize = 1000
 
+// maxReadAhead is how many pages a scan may ask for at once.
+const maxReadAhead = 16
+
 // ScanOptions are the options of Scan. nil and the zero value are ready to use.
 type ScanOptions struct {
 	// Filter is the condition that documents must meet. Defaults to no condition.
@@ -40,6 +43,13 @@ type ScanOptions struct {
 	// the last one of the page before, which comes again if there is room. Large
 	// documents make large replies. Defaults to 1000.
 	PageSize int
+	// ReadAhead is how many pages are asked for at once while the one before them is
+	// on its way or in use, 0 to 16. What is returned is the same. A scan takes as
+	// many times less as requests take long, and as many times more memory for
+	// pages; the service has as many queries at once. The first page comes alone, and
+	// so does the next one after documents came or went just where the scan is.
+	// Defaults to 0: a page is asked for when it is needed.
+	ReadAhead int
 	// SessionID is that of SearchOptions. Replicas of an index need not be equally
 	// up to date: with an id one of them answers all requests, if possible. Defaults
 	// to none.
@@ -139,6 +149,7 @@ type scan struct {
 	begun   bool
 	done    bool
 	behind  bool // the next page begins behind the last key, not with it
+	ahead   readAhead
 }
 
 // scanned is a document that a scan has found.
@@ -189,6 +200,9 @@ func (o *ScanOptions) check(version string) error {
 	if o.PageSize < 0 || o.PageSize > maxPageSize {
 		b.problemf("PageSize", "%d is not from 1 to %d", o.PageSize, maxPageSize)
 	}
+	if o.ReadAhead < 0 || o.ReadAhead > maxReadAhead {
+		b.problemf("ReadAhead", "%d is not from 0 to %d", o.ReadAhead, maxReadAhead)
+	}
 	_, err := b.end()
 	return err
 }
@@ -227,6 +241,9 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 // documents walks over all pages. An error is the last.
 func (s *scan) documents(ctx context.Context) iter.Seq2[scanned, error] {
 	return func(yield func(scanned, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer s.ahead.wait()
+		defer cancel()
 		for !s.done {
 			page, err := s.next(ctx)
 			if err != nil {
@@ -246,31 +263,24 @@ func (s *scan) documents(ctx context.Context) iter.Seq2[scanned, error] {
 // normalizer makes others equal to it, they would be passed over otherwise, and so
 // are seen to be out of order.
 func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
-	c := s.client
-	ctx, end := c.conn.span(ctx, "Client.Scan")
-	defer func() { end(err) }()
-	top, again, from := s.options.PageSize, s.last != "" && !s.behind, Ge
+	page, again, from := s.fromAhead(), s.last != "" && !s.behind, Ge
+	top := s.options.PageSize
 	if again {
 		top = min(top+1, maxPageSize)
 	}
-	if s.behind {
-		if err := s.checkUnique(ctx); err != nil {
-			return nil, err
+	if page == nil {
+		c := s.client
+		ctx, end := c.conn.span(ctx, "Client.Scan")
+		defer func() { end(err) }()
+		if s.behind {
+			if err := s.checkUnique(ctx); err != nil {
+				return nil, err
+			}
+			from = Gt
 		}
-		from = Gt
-	}
-	query := SearchOptions{
-		// The first page has this condition as well, so that a key field that
-		// cannot be filtered by is refused there.
-		Filter:    And(from(s.options.KeyField, s.last), s.options.Filter),
-		OrderBy:   []string{s.options.KeyField},
-		Select:    s.options.Select,
-		Top:       &top,
-		SessionID: s.options.SessionID,
-	}
-	page, err := s.search(ctx, &query)
-	if err != nil {
-		return nil, s.refused(err)
+		if page, err = s.search(ctx, s.query(from, top, 0)); err != nil {
+			return nil, s.refused(err)
+		}
 	}
 	s.begun = true
 	more := continues(page.NextLink, page.NextPageParameters)
@@ -298,7 +308,26 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	if len(found) == 0 && more && !s.behind {
 		return nil, s.call.wrap(fmt.Errorf("%w: it has no results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
+	if len(page.Results) < top {
+		s.ahead.drop() // they would be behind documents that this one left out
+	} else {
+		s.askAhead(ctx)
+	}
 	return found, nil
+}
+
+// query asks for the documents from the last key on, but for some. The first page
+// has a condition on the key as well, so that a key field that cannot be filtered
+// by is refused there.
+func (s *scan) query(from func(field string, value any) Filter, top, skip int) *SearchOptions {
+	return &SearchOptions{
+		Filter:    And(from(s.options.KeyField, s.last), s.options.Filter),
+		OrderBy:   []string{s.options.KeyField},
+		Select:    s.options.Select,
+		Top:       &top,
+		Skip:      skip,
+		SessionID: s.options.SessionID,
+	}
 }
 
 // checkUnique asks whether other keys equal the last one, which the page behind it
@@ -318,13 +347,17 @@ func (s *scan) checkUnique(ctx context.Context) error {
 }
 
 // search gets the first page of a query.
-func (s *scan) search(ctx context.Context, query *SearchOptions) (page models.SearchDocumentsResult[json.RawMessage], err error) {
+func (s *scan) search(ctx context.Context, query *SearchOptions) (*scanPage, error) {
 	c := s.client
 	body, err := query.body("", c.conn.apiVersion)
 	if err != nil {
-		return page, s.call.wrap(err)
+		return nil, s.call.wrap(err)
 	}
-	return searchPage[json.RawMessage](ctx, c, c.conn.url(c.docs+"/search.post.search"), body, s.call)
+	found, err := searchPage[json.RawMessage](ctx, c, c.conn.url(c.docs+"/search.post.search"), body, s.call)
+	if err != nil {
+		return nil, err
+	}
+	return &found, nil
 }
 
 // disorder is the error of keys that do not come by their characters. Going on

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,11 +25,16 @@ const scannable = `{"name":"hotels","fields":[{"name":"x","type":"Edm.String"},{
 // scan, and nothing else.
 type shelf struct {
 	t          testing.TB
-	keys       map[string]bool
-	definition string // "" refuses to show it
-	most       int    // results to a page, whatever is asked for
-	meanwhile  func() // happens before each page
-	requests   []string
+	definition string        // "" refuses to show it
+	most       int           // results to a page, whatever is asked for
+	takes      time.Duration // each page
+
+	mu        sync.Mutex // guards what follows, but while a test is alone with it
+	keys      map[string]bool
+	meanwhile func() // happens before each page
+	refuse    func(page int) bool
+	requests  []string
+	asked     int // pages
 }
 
 func (s *shelf) Do(req *http.Request) (*http.Response, error) {
@@ -38,17 +45,27 @@ func (s *shelf) Do(req *http.Request) (*http.Response, error) {
 		}
 		return response(200, s.definition), nil
 	}
-	if s.meanwhile != nil {
-		s.meanwhile()
-	}
 	var q struct {
 		Filter, OrderBy, Select string
-		Top                     int
+		Top, Skip               int
 		Count                   bool
 	}
 	require.NoError(s.t, json.NewDecoder(req.Body).Decode(&q))
 	if q.Count {
 		return response(200, `{"@odata.count":1,"value":[]}`), nil
+	}
+	select {
+	case <-time.After(s.takes):
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked++; s.refuse != nil && s.refuse(s.asked) {
+		return response(403, ""), nil
+	}
+	if s.meanwhile != nil {
+		s.meanwhile()
 	}
 	s.requests = append(s.requests, q.Filter)
 	assert.Equal(s.t, "hotelId", q.OrderBy)
@@ -62,6 +79,7 @@ func (s *shelf) Do(req *http.Request) (*http.Response, error) {
 			above = append(above, key)
 		}
 	}
+	above = above[min(q.Skip, len(above)):]
 	n := min(q.Top, len(above))
 	if s.most > 0 {
 		n = min(n, s.most)
@@ -198,8 +216,13 @@ func TestScanSkipsNothingThatLives(t *testing.T) {
 		key := rapid.StringMatching(`[A-Za-z0-9=-][A-Za-z0-9_=-]{0,2}`)
 		lives := rapid.SliceOfNDistinct(key, 0, 40, rapid.ID).Draw(rt, "lives")
 		s := shelfOf(t, lives...)
+		comings := rapid.SliceOfN(rapid.SliceOfN(key, 0, 5), 0, 20).Draw(rt, "come or go")
+		s.most = rapid.SampledFrom([]int{0, 0, 0, 1, 2, 5}).Draw(rt, "most in a page")
 		s.meanwhile = func() {
-			for _, k := range rapid.SliceOfN(key, 0, 5).Draw(rt, "come or go") {
+			if len(comings) == 0 {
+				return
+			}
+			for _, k := range comings[0] {
 				if slices.Contains(lives, k) {
 					continue
 				}
@@ -207,8 +230,11 @@ func TestScanSkipsNothingThatLives(t *testing.T) {
 					delete(s.keys, k)
 				}
 			}
+			comings = comings[1:]
 		}
-		got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{PageSize: rapid.IntRange(1, 7).Draw(rt, "page size")})
+		got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{
+			PageSize: rapid.IntRange(1, 7).Draw(rt, "page size"), ReadAhead: rapid.SampledFrom([]int{0, 1, 3, 16}).Draw(rt, "read ahead"),
+		})
 		require.NoError(rt, err)
 		require.True(rt, slices.IsSorted(got))
 		require.Len(rt, slices.Compact(slices.Clone(got)), len(got), "nothing twice")

@@ -293,7 +293,7 @@ func deleteWhere(ctx context.Context, p *plan, t *figures.Table) error {
 		return err
 	}
 	byFilter, err := run(func(e *emulated) error {
-		matching, err := search.NewRows(e.client, &search.RowsOptions{Filter: search.Eq("tenth", true)})
+		matching, err := search.NewRows(e.client, &search.RowsOptions{Filter: search.Eq("tenth", true), ReadAhead: 4})
 		if err != nil {
 			return err
 		}

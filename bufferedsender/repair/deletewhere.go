@@ -121,7 +121,8 @@ type Receipt struct {
 
 // DeleteWhere deletes all documents that match, any number of them, and proves it: what privacy erasure needs, or a source that is gone.
 // matching is the index as the filter shows it: search.NewRows with RowsOptions.Filter. A Rows without a filter matches everything, which
-// the bound on the share refuses. to is a sender of the same index: nobody checks that it is the same.
+// the bound on the share refuses. to is a sender of the same index: nobody checks that it is the same. What it takes before the first
+// delete is the scan, a page after the other: RowsOptions.ReadAhead makes that several at once.
 //
 // It counts what matches first, and refuses too many: see MaxShare and AllowDeletes; begin with a dry run. Then each batch of keys is held
 // in the sender, looked up again, and what still matches is deleted; what does not stays. At last a scan has to find nothing. nil means

@@ -72,8 +72,8 @@ type Options struct {
 	// Throttle is how long to wait for each key before it is written, by how much the sender has to do beside it. Defaults to that of Yokozuna: nothing
 	// below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1 s from 10 000, 3 s from 50 000. An empty slice that is not nil turns it off.
 	Throttle []Tier
-	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is written in too. Defaults to
-	// none.
+	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is written in too. Pages that a
+	// search.Rows reads ahead have no slot of their own. Defaults to none.
 	Member *pool.Member
 	// MeterProvider gets the metrics, see TELEMETRY.md. Defaults to otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider

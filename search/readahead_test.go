@@ -1,0 +1,128 @@
+package search_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// slowShelf has that many keys, and takes 50 ms a page.
+func slowShelf(t *testing.T, n int) (s *shelf, want []string) {
+	s = shelfOf(t)
+	s.takes = 50 * time.Millisecond
+	for i := range n {
+		key := fmt.Sprintf("%05d", i)
+		s.keys[key] = true
+		want = append(want, key)
+	}
+	return s, want
+}
+
+// TestScanThatReadsAheadIsFaster and returns the same.
+func TestScanThatReadsAheadIsFaster(t *testing.T) {
+	took := map[int]time.Duration{}
+	for _, ahead := range []int{0, 1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			s, want := slowShelf(t, 1000)
+			began := time.Now()
+			got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: ahead})
+			require.NoError(t, err)
+			assert.Equal(t, want, got)
+			took[ahead] = time.Since(began)
+			assert.LessOrEqual(t, s.asked, 101+ahead, "each page once, and some behind the end")
+		})
+	}
+	assert.Equal(t, 101*50*time.Millisecond, took[0])
+	assert.Equal(t, took[0], took[1], "nothing is done between the pages, so one at a time is one at a time")
+	assert.Less(t, took[4], took[0]/3)
+}
+
+// TestScanReadsAheadWhilePagesAreUsed.
+func TestScanReadsAheadWhilePagesAreUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, want := slowShelf(t, 1000)
+		began, n := time.Now(), 0
+		for _, err := range search.Scan[models.Document](t.Context(), newClient(t, s), &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: 1}) {
+			require.NoError(t, err)
+			time.Sleep(5 * time.Millisecond)
+			n++
+		}
+		assert.Len(t, want, n)
+		assert.LessOrEqual(t, time.Since(began), 1000*5*time.Millisecond+3*50*time.Millisecond)
+	})
+}
+
+// TestScanThatReadsAheadAsksAgain for what has failed or does not fit, and only then has it failed.
+func TestScanThatReadsAheadAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, want := slowShelf(t, 100)
+		s.refuse = func(page int) bool { return page == 2 || page == 5 }
+		opts := &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: 3}
+		got, err := scanKeys(t, newClient(t, s), opts)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+
+		s.refuse = func(page int) bool { return page >= 3 }
+		s.asked = 0
+		got, err = scanKeys(t, newClient(t, s), opts)
+		require.ErrorContains(t, err, "403")
+		assert.Equal(t, want[:len(got)], got)
+		assert.Len(t, got, 20, "what has come before is returned")
+		assert.NotContains(t, err.Error(), "first page")
+	})
+}
+
+// TestScanThatReadsAheadGoesOnWhereKeysCome all the time, just where it is.
+func TestScanThatReadsAheadGoesOnWhereKeysCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, want := slowShelf(t, 200)
+		s.meanwhile = func() {
+			for behind := range 3 { // where each of the pages under way is
+				s.keys[want[min(9*s.asked+10*behind, len(want)-1)]+"-"+fmt.Sprint(s.asked)] = true
+			}
+		}
+		got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: 3})
+		require.NoError(t, err)
+		require.True(t, slices.IsSorted(got))
+		assert.Subset(t, got, want)
+	})
+}
+
+// TestScanThatIsLeftLeavesNothing: no request goes on, and no goroutine.
+func TestScanThatIsLeftLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := slowShelf(t, 1000)
+		began := time.Now()
+		for doc, err := range search.Scan[models.Document](t.Context(), newClient(t, s), &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: 8}) {
+			require.NoError(t, err)
+			if key, _ := doc.String("hotelId"); key == "00030" {
+				break
+			}
+		}
+		assert.LessOrEqual(t, time.Since(began), 4*50*time.Millisecond, "it does not wait for pages that nobody wants")
+		asked := s.asked
+		time.Sleep(time.Minute)
+		assert.Equal(t, asked, s.asked)
+	})
+}
+
+func TestPagesOfOneDocumentAreNotReadAhead(t *testing.T) {
+	s := shelfOf(t, "a", "b", "c")
+	s.most = 1
+	got, err := scanKeys(t, newClient(t, s), &search.ScanOptions{KeyField: "hotelId", ReadAhead: 4})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b", "c"}, got)
+
+	_, err = scanKeys(t, newClient(t, s), &search.ScanOptions{KeyField: "hotelId", ReadAhead: 17})
+	require.ErrorContains(t, err, "ReadAhead: 17 is not from 0 to 16")
+	_, err = search.NewRows(newClient(t, s), &search.RowsOptions{ReadAhead: -1})
+	require.ErrorContains(t, err, "ReadAhead: -1 is not from 0 to 16")
+}
