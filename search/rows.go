@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -202,17 +203,26 @@ func (r *Rows) row(key string, document json.RawMessage) (models.Row, error) {
 			return row, nil
 		}
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(document, &fields); err != nil {
+	var digest, version json.RawMessage
+	err = wire.EachMember(document, func(name, value []byte) bool { // encoding/json has seen that it is an object
+		if o.Digest != "" && wire.Quotes(name, o.Digest) {
+			digest = value
+		}
+		if o.Version != "" && wire.Quotes(name, o.Version) {
+			version = value
+		}
+		return true
+	})
+	if err != nil {
 		return row, fmt.Errorf("%w: the document with the key %q: %w", models.ErrMalformedReply, key, err)
 	}
 	if o.Digest != "" {
-		if err := json.Unmarshal(orNull(fields[o.Digest]), &row.Digest); err != nil {
+		if err := json.Unmarshal(orNull(digest), &row.Digest); err != nil {
 			return row, fmt.Errorf("the field %q, which is to be a digest, of the document with the key %q is no string", o.Digest, key)
 		}
 	}
 	if o.Version != "" {
-		if row.Version, err = versionOf(orNull(fields[o.Version])); err != nil {
+		if row.Version, err = versionOf(orNull(version)); err != nil {
 			return row, fmt.Errorf("the field %q of the document with the key %q: %w", o.Version, key, err)
 		}
 	}

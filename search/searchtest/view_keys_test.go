@@ -120,3 +120,18 @@ func TestMergedKeysAreSortedAndThereOnce(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d"}, mergeKeys([]string{"a", "b", "d"}, []string{"b", "b", "c", "d"}))
 	require.Empty(t, mergeKeys(nil, nil))
 }
+
+// So many new keys that all of them are put in order anew, among those that were there.
+func TestAWalkByKeysFindsManyThatHaveCome(t *testing.T) {
+	w := newWalked(t)
+	for round := range 6 {
+		var batch []string
+		for i := range 450 {
+			batch = append(batch, fmt.Sprintf(`{"@search.action":"upload","id":"%04d-%d","n":0}`, i, round))
+		}
+		w.send("search.index", `{"value":[`+strings.Join(batch, ",")+`]}`)
+		for _, after := range []string{"", "0100", "0300-3"} {
+			require.Equal(t, w.search(fmt.Sprintf(`{"filter":"id ge '%s'","orderby":"id,n","top":1000}`, after)), w.search(fmt.Sprintf(`{"filter":"id ge '%s'","orderby":"id","top":1000}`, after)))
+		}
+	}
+}
