@@ -51,7 +51,8 @@ var rows = []row{
 	{"large", "both sides generated, without differences", large},
 	{"differences", "one document of a hundred is missing in the emulator; beside it, as many documents sent", differences},
 	{"delete", "a tenth of the documents deleted by filter, and as many by their keys; a request takes 50 ms longer than the emulator needs", deleteWhere},
-	{"rebuild", "an index rebuilt behind its alias beside a writer, and a plain load of as many documents; waits are as short as they may be", rebuildIndex},
+	{"rebuild", "an index rebuilt behind its alias beside a writer, and a plain load of as many documents; waits are as short as they may be", rebuildAtOnce},
+	{"rebuild-remote", "the same, and a request takes 20 ms longer than the emulator needs", rebuildRemote},
 	{"tree", "all documents, of 650 bytes, sent to a sink, another process, by senders without handlers of events, with one that does nothing, and with a digest tree, in turns", keepTree},
 	{"live", "writers at full speed to a service that takes 50 ms, and is what decides how many that are, without and with passes beside them", live},
 }

@@ -47,7 +47,16 @@ func (e *emulated) Do(r *http.Request) (*http.Response, error) {
 	return e.service.Do(r)
 }
 
-func emulate(ctx context.Context, n int, without func(i int) bool) (_ *emulated, err error) {
+// emulate loads n documents, without some if there is a function.
+func emulate(ctx context.Context, n int, without func(i int) bool) (*emulated, error) {
+	e, err := empty()
+	if err != nil {
+		return nil, err
+	}
+	return e, e.load(ctx, n, without)
+}
+
+func empty() (_ *emulated, err error) {
 	e := &emulated{service: searchtest.NewServer(nil)}
 	fields, err := models.FieldsOf[item]()
 	if err != nil {
@@ -67,19 +76,20 @@ func emulate(ctx context.Context, n int, without func(i int) bool) (_ *emulated,
 	if e.sender, err = bufferedsender.New(e.client, &bufferedsender.Options[item]{Logger: quiet}); err != nil {
 		return nil, err
 	}
+	e.rows, err = search.NewRows(e.client, &search.RowsOptions{Version: "version"})
+	return e, err
+}
+
+func (e *emulated) load(ctx context.Context, n int, without func(i int) bool) error {
 	for i := range n {
 		if without != nil && without(i) {
 			continue
 		}
 		if err := e.sender.UploadDocuments(ctx, itemOf(i)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := e.sender.Flush(ctx, nil); err != nil {
-		return nil, err
-	}
-	e.rows, err = search.NewRows(e.client, &search.RowsOptions{Version: "version"})
-	return e, err
+	return e.sender.Flush(ctx, nil)
 }
 
 func (e *emulated) close() error {
@@ -105,6 +115,9 @@ func compareIndex(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
+	if _, _, err := e.scan(ctx); err != nil { // the first one has the emulator put its documents in order
+		return err
+	}
 	n, alone, err := e.scan(ctx)
 	if err != nil {
 		return err
@@ -167,6 +180,9 @@ func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
+	if _, _, err := e.scan(ctx); err != nil { // the first one has the emulator put its documents in order
+		return err
+	}
 	const pause = 10 * time.Millisecond
 	opts := &repair.Options{Pause: pause, Logger: quiet}
 	began := time.Now()

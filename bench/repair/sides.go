@@ -67,13 +67,18 @@ func (g generated) Lookup(_ context.Context, keys []string) (all []models.Row, e
 
 func (g generated) Read(_ context.Context, keys []string) (all []models.RawAction, err error) {
 	for _, k := range keys {
-		text, err := json.Marshal(itemOf(g.first(k) - 1))
+		a, err := upload(g.first(k) - 1)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, models.RawAction{Key: k, Type: models.ActionTypeUpload, Document: text})
+		all = append(all, a)
 	}
 	return all, nil
+}
+
+func upload(i int) (models.RawAction, error) {
+	text, err := json.Marshal(itemOf(i))
+	return models.RawAction{Key: key(i), Type: models.ActionTypeUpload, Document: text}, err
 }
 
 // table is a table and an index that is as it was written: a request takes a while and no processor time.
