@@ -42,8 +42,8 @@ type AbortOptions struct {
 	Logger *slog.Logger
 }
 
-// Abort ends a rebuild, at whatever step it is, and deletes the new index. Give the next one another name: the sender of a Run that was
-// cut off may write to an index of this name for another 45 seconds. The writers go on with the old one, which
+// Abort ends a rebuild, at whatever step it is, and deletes the new index. A Run that gives its index the same name soon after
+// waits for a while, because the sender of one that was cut off may still write to it. The writers go on with the old one, which
 // they have written to all the time, so nothing is lost; an alias that was moved is moved back first. A Run that is
 // at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
 //
@@ -117,7 +117,10 @@ func (r *runner) abort(ctx context.Context) error {
 	if err := r.clean(ctx, strange == nil, moved); err != nil {
 		return err
 	}
-	if err := r.swap(ctx, func(x *Record) { x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", "" }); err != nil {
+	if err := r.swap(ctx, func(x *Record) {
+		x.drop(x.New)
+		x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", ""
+	}); err != nil {
 		return err
 	}
 	return strange
@@ -197,8 +200,8 @@ type DropOptions struct {
 }
 
 // DropOld deletes the index that a rebuild has replaced, when the time is over for which it was to be
-// kept. Before that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the alias back to it. Give
-// no index its name within a minute: a request of a writer that was on its way could still be applied to it.
+// kept. Before that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the alias back to it. A Run that gives
+// its index the same name soon after waits for a while, because a request of a writer may be on its way; who makes one in another way should wait for a minute or two.
 func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts *DropOptions) error {
 	if store == nil || client == nil {
 		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")
@@ -229,6 +232,7 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 	}); err != nil {
 		return fmt.Errorf("rebuild: deleting the old index: %w", err)
 	}
+	x.drop(x.Old)
 	x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", ""
 	_, err = store.Swap(ctx, x)
 	return err

@@ -20,6 +20,9 @@ const (
 	enough  = 10 * time.Second
 )
 
+// mostBehind is how many keys a fill keeps behind a document that has no outcome, for the cursor: then it waits for that one.
+const mostBehind = 100_000
+
 // filling is what became of the documents of a fill. The sender's goroutine and the fill's
 // share it.
 type filling struct {
@@ -32,6 +35,7 @@ type filling struct {
 	refused *RefusedError
 	other   error         // why a document was not applied that was not refused
 	done    chan struct{} // has a place; sent to when open becomes 0
+	moved   chan struct{} // has a place; sent to when there are fewer keys
 	give    func()        // gives up what is not over
 	timer   *time.Timer   // until then, when a document was refused
 	under   *atomic.Int64 // counts what is open for the runner, also when this is over
@@ -42,7 +46,7 @@ type filling struct {
 // is told of it. The function frees both.
 func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filling{done: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut}
+	f := &filling{done: make(chan struct{}, 1), moved: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut}
 	return ctx, f, func() {
 		cancel()
 		f.mu.Lock()
@@ -102,9 +106,34 @@ func (f *filling) end(at int, o models.Outcome) {
 	}
 	f.keys, f.applied, f.begun = f.keys[n:], f.applied[n:], f.begun+n
 	if f.open--; f.open == 0 {
+		say(f.done)
+	}
+	if n > 0 {
+		say(f.moved)
+	}
+}
+
+// say sends to a channel that has a place, if that has not been done.
+func say(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+// room waits until few keys are kept.
+func (f *filling) room(ctx context.Context) error {
+	for {
+		f.mu.Lock()
+		n := len(f.keys)
+		f.mu.Unlock()
+		if n < mostBehind {
+			return nil
+		}
 		select {
-		case f.done <- struct{}{}:
-		default: // it has been said
+		case <-f.moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -144,6 +173,9 @@ func (r *runner) fillAll(ctx context.Context) error {
 func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 	var waiting []models.RawAction
 	send := func() error {
+		if err := f.room(ctx); err != nil {
+			return err
+		}
 		if r.left() <= 0 {
 			return errLost
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -302,3 +303,59 @@ func TestADeleteWhoseAnswerIsLostIsNoError(t *testing.T) {
 type doer func(*http.Request) (*http.Response, error)
 
 func (d doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
+
+// The request of a writer to the old index is on its way while that is dropped and the next rebuild gives its new index the name. Its document is not
+// in the truth any more, and nothing marks its key again: it would stay.
+func TestALateRequestToADroppedIndexDoesNotComeToTheNextOfItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		late, err := w.newClient(doer(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Minute)
+			return w.srv.Do(req)
+		})).Client(oldIndex)
+		require.NoError(t, err)
+		require.NoError(t, w.runner(Options{Settle: -1, Keep: -1}).run(t.Context()))
+		arrived := make(chan error, 1)
+		go func() {
+			_, err := late.IndexDocumentsRaw(context.Background(), streaming.NopCloser(strings.NewReader(`{"value":[{"@search.action":"upload","id":"late"}]}`)))
+			arrived <- err
+		}()
+		require.NoError(t, DropOld(t.Context(), w.store, w.client, nil))
+		assert.Contains(t, w.record().Dropped, oldIndex)
+		again := w.runner(Options{Settle: -1, Keep: -1, Always: true})
+		again.r.next = definition(t, oldIndex, "standard.lucene")
+		began := time.Now()
+		require.NoError(t, again.run(t.Context()))
+		require.Error(t, <-arrived)
+		assert.GreaterOrEqual(t, time.Since(began), nameRests)
+		w.checkTruth(oldIndex)
+
+		// What was dropped long ago is not waited for, and forgotten with the next one that is dropped.
+		time.Sleep(dropsKnown)
+		third := w.runner(Options{Settle: -1, Keep: -1, Always: true})
+		third.r.next = definition(t, newIndex, "standard.lucene")
+		require.NoError(t, DropOld(t.Context(), w.store, w.client, nil))
+		assert.NotContains(t, w.record().Dropped, oldIndex)
+		time.Sleep(dropsKnown)
+		began = time.Now()
+		require.NoError(t, third.run(t.Context()))
+		assert.Less(t, time.Since(began), nameRests)
+	})
+}
+
+// Names of indexes that were dropped are kept in a copy: whoever has read the record before has its own.
+func TestWhatWasDroppedIsKeptForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r Record
+		r.drop("a")
+		before := r
+		time.Sleep(dropsKnown - time.Second)
+		r.drop("b")
+		assert.Len(t, before.Dropped, 1)
+		assert.Len(t, r.Dropped, 2)
+		time.Sleep(2 * time.Second)
+		r.drop("c")
+		assert.NotContains(t, r.Dropped, "a")
+		assert.Len(t, r.Dropped, 2)
+	})
+}

@@ -389,3 +389,61 @@ func TestAnotherRebuildUnderWayIsNamed(t *testing.T) {
 		require.ErrorContains(t, m.run(t.Context()), `from "hotels-1" to "hotels-2"`)
 	})
 }
+
+// stuckSender has applied everything at once, but for the first document.
+type stuckSender struct {
+	Sender
+	accepted int
+	first    models.RawAction
+}
+
+func (s *stuckSender) Offer(_ context.Context, actions []models.RawAction) (int, error) {
+	for _, a := range actions {
+		if s.accepted++; s.accepted == 1 {
+			s.first = a
+			continue
+		}
+		a.OnOutcome(models.Outcome{Key: a.Key})
+	}
+	return len(actions), nil
+}
+
+func TestAFillWaitsForADocumentThatIsFarBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newWorld(t, 0).runner(Options{})
+		const n = 3 * mostBehind
+		m.r.fill.All = func(context.Context, string) iter.Seq2[models.RawAction, error] {
+			return func(yield func(models.RawAction, error) bool) {
+				for i := range n {
+					if !yield(models.RawAction{Type: models.ActionTypeUpload, Key: fmt.Sprintf("%07d", i)}, nil) {
+						return
+					}
+				}
+			}
+		}
+		s := &stuckSender{}
+		m.r.sender = s
+		now := both()
+		m.r.beaten.Store(&now)
+		ctx, f, free := m.r.filling(t.Context())
+		defer free()
+		ended := make(chan error, 1)
+		go func() { ended <- m.r.fillFrom(ctx, f) }()
+		synctest.Wait()
+		assert.Equal(t, mostBehind-chunk/2, s.accepted, "and as many have been read as are offered at once")
+		_, cursor := f.state()
+		assert.Empty(t, cursor)
+		s.first.OnOutcome(models.Outcome{Key: s.first.Key})
+		require.NoError(t, <-ended)
+		assert.Equal(t, n, s.accepted)
+		_, cursor = f.state()
+		assert.Equal(t, fmt.Sprintf("%07d", n-1), cursor)
+
+		s.accepted = 0
+		ctx, end := context.WithCancel(ctx)
+		go func() { ended <- m.r.fillFrom(ctx, f) }()
+		synctest.Wait()
+		end()
+		require.ErrorIs(t, <-ended, context.Canceled, "who waits for it ends with its context")
+	})
+}

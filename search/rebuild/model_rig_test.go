@@ -150,7 +150,7 @@ func (m *model) changed(before, after Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range []Record{before, after} {
-		m.used[x.Old], m.used[x.New] = time.Now(), time.Now()
+		m.used[x.Old], m.used[x.New] = true, true
 	}
 }
 

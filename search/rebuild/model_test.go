@@ -35,7 +35,7 @@ type model struct {
 	troubles map[string]trouble
 	runs     []*modelRun
 	held     map[string]int
-	used     map[string]time.Time // when a record had this name in it last
+	used     map[string]bool // names that a record has had
 	named    int
 	stopped  time.Time // until then some process is
 
@@ -74,13 +74,13 @@ func (m *model) stoppedUntil(until time.Time) {
 	}
 }
 
-// name returns the name of a new index. Some are used again, but not while the sender of a Run that was cut off, or of a writer, may still write to one of the same name.
+// name returns the name of a new index. Some are used again, also at once.
 func (m *model) name() string {
 	there := m.w.srv.IndexNames()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(m.used)) {
-		if strings.HasPrefix(name, oldIndex) && name != oldIndex && !slices.Contains(there, name) && time.Since(m.used[name]) > takeOver+15*time.Second {
+		if strings.HasPrefix(name, oldIndex) && name != oldIndex && !slices.Contains(there, name) {
 			m.held["a name was used again"]++
 			return name
 		}
@@ -308,7 +308,7 @@ func runModel(t *testing.T, plan modelPlan) (held map[string]int, wrong []string
 		n.TB = t
 		m := &model{
 			plan: plan, notes: n, random: rand.New(rand.NewPCG(plan.seed, 4)),
-			shown: map[string]int64{}, troubles: map[string]trouble{}, held: map[string]int{}, used: map[string]time.Time{}, target: oldIndex,
+			shown: map[string]int64{}, troubles: map[string]trouble{}, held: map[string]int{}, used: map[string]bool{}, target: oldIndex,
 		}
 		m.w = newWorld(n, plan.documents)
 		maps.Copy(m.shown, m.w.truth)

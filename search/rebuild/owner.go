@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,7 +112,7 @@ func (r *runner) swapOnce(ctx context.Context, change func(*Record)) (again bool
 		return true, err
 	}
 	if got.Owner != r.id {
-		if next.Version++; got != next { // that could be ours, by which this runner is not the owner any more
+		if next.Version++; !reflect.DeepEqual(got, next) { // that could be ours, by which this runner is not the owner any more
 			return false, ErrTakenOver
 		}
 		r.has(got)

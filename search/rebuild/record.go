@@ -69,6 +69,20 @@ type Record struct {
 	IdleValid time.Duration `json:"idleValid,omitempty"`
 	// KeepUntil is when the old index may be deleted, by the clock of who ran.
 	KeepUntil time.Time `json:"keepUntil,omitzero"`
+	// Dropped are the names of indexes that were deleted some minutes ago, and when, by the clock of who did it.
+	Dropped map[string]time.Time `json:"dropped,omitempty"`
+}
+
+// drop notes that the index of that name was deleted, and forgets names of long ago. Copies of a record share the map, so it is not changed.
+func (r *Record) drop(name string) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	dropped := map[string]time.Time{name: now}
+	for other, at := range r.Dropped {
+		if other != name && now.Sub(at) < dropsKnown {
+			dropped[other] = at
+		}
+	}
+	r.Dropped = dropped
 }
 
 // idleValid returns how long a read of the record is valid while there is no rebuild.

@@ -22,7 +22,8 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // stopped, after a minute in which it makes sure that nobody else is at work (at once if that one returned an error, and
 // left nothing in the sender).
 //
-// It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as long as filling takes, then Settle.
+// It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as long as filling takes, then Settle. Where an index of
+// the name of next was deleted by DropOld or Abort in the last ten minutes it waits 75 s before it begins: what was on its way to that one is over then.
 // ctx ends it: what is done is kept. The writers go on with the old index, marking what they write, until Run is called again, or
 // Abort; but once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. The errors are *RefusedError, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
 // the service. Nothing is sent if the options are wrong.
@@ -182,6 +183,12 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
+	}
+	if at, known := found.Dropped[r.next.Name]; known && time.Since(at) < dropsKnown {
+		r.opts.Logger.Info("rebuild: waits before it begins, because what was sent to the index of that name which was deleted may still come", "index", r.next.Name, "deleted", at, "wait", nameRests)
+		if err := sleep(ctx, nameRests); err != nil {
+			return err
+		}
 	}
 	r.report.Needed = true
 	r.opts.Logger.Info("rebuild: begins. What is written by a program without a Tap will be missing from the new index: it cannot be seen. "+
