@@ -24,7 +24,7 @@ func (f *feed[T]) reported(s *settlement[T], err error) {
 	f.mu.Lock()
 	h.sent = h.sent || s.Item.Attempt > 0
 	f.mu.Unlock()
-	defer f.ended(v, end, s.Unknown, reason) // also if a callback ends the goroutine
+	defer f.ended(v, end, s.Unknown || s.Cut, reason) // also if a callback ends the goroutine
 	if end == recordRefused && h.left > 1 {
 		// What is behind it waits behind it, for people, and is not sent.
 		h.back.Store(true)

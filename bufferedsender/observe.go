@@ -359,7 +359,7 @@ func (o *observer[T]) callBack(s *settlement[T], err error) {
 	if v.own == nil || v.own.onOutcome == nil {
 		return
 	}
-	outcome := models.Outcome{Key: s.Item.Key, Tag: v.tag(), Status: s.Result.Value.StatusCode}
+	outcome := models.Outcome{Key: s.Item.Key, Tag: v.tag(), Status: s.Result.Value.StatusCode, Cut: s.Cut}
 	switch failed := (*ActionError)(nil); {
 	case errors.As(err, &failed):
 		outcome.Reason, outcome.Unknown, outcome.Err = failed.Reason, failed.Unknown, failed

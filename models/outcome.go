@@ -89,6 +89,10 @@ type Outcome struct {
 	// Unknown is true if the action was not completed and may have been applied all
 	// the same.
 	Unknown bool
+	// Cut is true if a request that carried the action had no answer less than
+	// UnknownWait ago, also if another one has completed it since: the service may
+	// still apply the first. Who writes the key by another sender should wait as long.
+	Cut bool
 	// Err is a *bufferedsender.ActionError, or nil if the action was completed.
 	Err error
 }

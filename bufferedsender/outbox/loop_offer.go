@@ -122,7 +122,7 @@ func (l *loop) outcome(e ended) {
 	l.underway--
 	l.sent[f.lease.part]--
 	f.left--
-	if o.Unknown {
+	if o.Unknown || o.Cut {
 		if p := &l.holds.parts[f.lease.part]; p.lease == f.lease {
 			p.cut = time.Now()
 		}

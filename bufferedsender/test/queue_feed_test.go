@@ -794,3 +794,32 @@ func TestAnOutageOfWritingFailsNothingThatAQueueKeeps(t *testing.T) {
 		_ = s.Close(q.within(time.Minute))
 	})
 }
+
+// Another process may get the key as soon as the lease ends, while the service is still at work on a request that had no answer.
+func TestAKeyWhoseRequestWasCutRestsWhenItHasBeenCompleted(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var commits []queue.End
+		f := &faulty{Queue: q.queue, settle: func(ends []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error) {
+			for _, e := range ends {
+				if e.Fate == queue.Commit {
+					commits = append(commits, e)
+				}
+			}
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		q.down.Store(true)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "cut"}))
+		for q.requests.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		q.down.Store(false)
+		q.drained()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "well"}))
+		q.drained()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		require.Len(t, commits, 2)
+		assert.Equal(t, bufferedsender.DefaultUnknownWait, commits[0].Uncertain, commits[0].Lease.Key)
+		assert.Zero(t, commits[1].Uncertain)
+	})
+}

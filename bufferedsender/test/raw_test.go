@@ -61,6 +61,33 @@ func TestARawActionSaysWhatBecameOfIt(t *testing.T) {
 	})
 }
 
+// The first request with the action has no answer, the second one completes it; the service may still be at work on the first.
+func TestAnOutcomeSaysThatARequestWasCut(t *testing.T) {
+	for wait, cut := range map[time.Duration]bool{0: true, 10 * time.Millisecond: false, -1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			var o outcomes
+			r := sendertest.New(t, &sendertest.Options{UnknownWait: wait})
+			cutFirst(r)
+			for i, key := range []string{"a", "b"} {
+				a := rawUpload(key, `{"id":"`+key+`"}`)
+				a.Tag, a.OnOutcome = i, o.note
+				require.NoError(t, r.Sender.Raw().Add(t.Context(), a))
+				require.NoError(t, r.Flush())
+			}
+			first := o.one(t, 0)
+			assert.True(t, first.Completed())
+			assert.False(t, first.Unknown, "it was completed")
+			assert.Equal(t, cut, first.Cut, wait)
+			assert.False(t, o.one(t, 1).Cut, "it had an answer at once")
+		})
+	}
+}
+
+// cutFirst has the line be cut in the first request.
+func cutFirst(r *sendertest.Rig) {
+	r.Respond(sendertest.When(func(n int, _ *sendertest.Request) bool { return n == 1 }, sendertest.BreakConnection))
+}
+
 func TestARawActionThatCannotBeSentIsNotAccepted(t *testing.T) {
 	for name, test := range map[string]struct {
 		action models.RawAction

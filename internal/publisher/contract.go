@@ -277,6 +277,10 @@ type Settlement[V, R any] struct {
 	// Unknown is true if some request that carried the item was cut off, so
 	// that it may have been applied.
 	Unknown bool
+	// Cut is true if a request that carried the item, or an earlier one of its key,
+	// was cut off less than UnknownWait ago: the service may still be at work on it,
+	// also if the item was completed since. It is known when Settled is called.
+	Cut bool
 	// Purged is true if the item was given up to make room, Withdrawn if it was
 	// taken back, and Index if it failed because of what the index is like.
 	Purged, Withdrawn, Index bool

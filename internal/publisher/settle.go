@@ -147,6 +147,7 @@ func (l *loop[V, R]) reportNext() {
 	if end.Outcome == Unsent && len(l.shutdown.result.Errors) < keptErrors {
 		l.shutdown.result.Errors = append(l.shutdown.result.Errors, err)
 	}
+	end.Cut = e.node != none && l.stillCut(l.pending.at(e.node))
 	reported := end.Withdrawn && err != nil // to who took it back
 	defer func() {
 		l.leaveHook()
@@ -162,6 +163,12 @@ func (l *loop[V, R]) reportNext() {
 	l.enterHook()
 	waiterHas := l.p.config.Hooks.Settled(end, err) && err != nil
 	reported = reported || waiterHas
+}
+
+// stillCut reports whether the service may still be at work on a request that carried an item.
+func (l *loop[V, R]) stillCut(n *node[V]) bool {
+	wait := l.p.config.UnknownWait
+	return n.cut && wait > 0 && later(n.cutAt, wait) > l.p.now()
 }
 
 // forget removes an item that was settled, and lets the next one of its key go.

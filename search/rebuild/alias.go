@@ -152,7 +152,7 @@ func (r *runner) settle(ctx context.Context, long time.Duration) error {
 		failing = time.Time{}
 		switch now := time.Now(); {
 		case r.opts.Shown == nil:
-			if now.Sub(began) >= long {
+			if now.Sub(began) >= long && r.rests() == 0 {
 				return nil
 			}
 		case now.Sub(asked) >= time.Second:
@@ -168,7 +168,7 @@ func (r *runner) settle(ctx context.Context, long time.Duration) error {
 			if shown++; !is || err != nil {
 				shown = 0
 			}
-			if shown == 3 {
+			if shown >= 3 && r.rests() == 0 {
 				return nil
 			}
 		}

@@ -40,13 +40,14 @@ type filling struct {
 	timer   *time.Timer   // until then, when a document was refused
 	under   *atomic.Int64 // counts what is open for the runner, also when this is over
 	cut     *atomic.Bool  // the service may still carry something out
+	late    func()        // told when it may still carry out a request although all is well
 }
 
 // filling returns a context that ends when it is known that not all will be applied, and what
 // is told of it. The function frees both.
 func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filling{done: make(chan struct{}, 1), moved: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut}
+	f := &filling{done: make(chan struct{}, 1), moved: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut, late: r.noteLate}
 	return ctx, f, func() {
 		cancel()
 		f.mu.Lock()
@@ -98,6 +99,9 @@ func (f *filling) end(at int, o models.Outcome) {
 	}
 	if o.Unknown {
 		f.cut.Store(true)
+	}
+	if o.Unknown || o.Cut {
+		f.late()
 	}
 	n := 0
 	for n < len(f.keys) && f.applied[n] {

@@ -42,3 +42,19 @@ func TestWhatARunThatWasCutOffHasReadIsNotWrittenWhenAnotherHasGoneOn(t *testing
 func TestARunThatGoesOnWhileWritersWaitBringsOverWhatWasMarked(t *testing.T) {
 	tryModel(t, []Step{StepClosing, StepMoving}, trap{whom: "line", what: "kill", when: "before"}, "killed in ")
 }
+
+// A request to the new index has no answer, is sent again, and carried out late, behind what the writers have written there meanwhile.
+func TestWritersDoNotComeOverWhileARequestWithoutAnAnswerMayStillBeCarriedOut(t *testing.T) {
+	n := 0
+	for seed := range uint64(10) {
+		late := trap{step: StepMoving, whom: "documents", what: "lose", when: "late", late: 3839 * time.Millisecond}
+		plan := modelPlan{
+			seed: seed, idleValid: 5 * time.Second, documents: 40, tight: true, writers: []writerPlan{{seed: 24, comes: 24 * time.Millisecond, repeats: true}},
+			steps: []modelStep{{what: "run", which: 8, settle: 1801 * time.Millisecond, behind: time.Minute, lives: true, trap: &late}},
+		}
+		holds, wrong := runModel(t, plan)
+		n += holds["without an answer in "+string(StepMoving)]
+		assert.Empty(t, wrong, "%v", plan)
+	}
+	assert.Positive(t, n)
+}

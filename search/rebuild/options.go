@@ -21,17 +21,18 @@ const (
 
 // How long Run is patient.
 const (
-	closedLimit = time.Second            // for which writers are kept waiting at the most
-	drainLimit  = 700 * time.Millisecond // of it, behind which there is too little left for the alias
-	closings    = 5                      // before Run gives up
-	beatEvery   = 2 * time.Second
-	beatValid   = 45 * time.Second          // for which who has beaten is the owner; its requests are cut off then
-	takeOver    = time.Minute               // without a beat, after which another may be the owner
-	replayEvery = 100 * time.Millisecond    // while readers may be at the new index already
-	nameRests   = takeOver + 15*time.Second // what was sent to an index that was deleted is applied or refused by then
-	dropsKnown  = 10 * time.Minute          // that an index was deleted matters for nameRests; the rest is for clocks that differ
-	chunk       = 1000                      // keys whose truth is read at once
-	fewKeys     = 500                       // that are few enough to close the taps
+	closedLimit  = time.Second            // for which writers are kept waiting at the most
+	drainLimit   = 700 * time.Millisecond // of it, behind which there is too little left for the alias
+	closings     = 5                      // before Run gives up
+	beatEvery    = 2 * time.Second
+	beatValid    = 45 * time.Second          // for which who has beaten is the owner; its requests are cut off then
+	takeOver     = time.Minute               // without a beat, after which another may be the owner
+	replayEvery  = 100 * time.Millisecond    // while readers may be at the new index already
+	lateRequests = 5 * time.Second           // for which a request without an answer may still be carried out, where the sender does not say
+	nameRests    = takeOver + 15*time.Second // what was sent to an index that was deleted is applied or refused by then
+	dropsKnown   = 10 * time.Minute          // that an index was deleted matters for nameRests; the rest is for clocks that differ
+	chunk        = 1000                      // keys whose truth is read at once
+	fewKeys      = 500                       // that are few enough to close the taps
 )
 
 // Fill reads the truth: what the documents should be. Both functions are called by one

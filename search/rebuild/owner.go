@@ -31,6 +31,7 @@ type runner struct {
 
 	mu     sync.Mutex // held for no request
 	record Record
+	late   time.Time // until when the service may carry out a request to the new index that had no answer
 
 	under  atomic.Int64            // actions that were given to the sender and have no outcome yet
 	cut    atomic.Bool             // the answer of some of them is unknown: the service may still carry them out
@@ -196,10 +197,29 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
+// noteLate notes that a request to the new index has had no answer. The sender has sent again what was in it, and keeps the next write of
+// the same keys back for UnknownWait; the writers have other senders, which do not know of it.
+func (r *runner) noteLate() {
+	wait := lateRequests
+	if s, can := r.sender.(interface{ Info() models.SenderInfo }); can {
+		wait = s.Info().UnknownWait
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.late = time.Now().Add(wait)
+}
+
+// rests returns how much longer the writers must not write to the new index themselves.
+func (r *runner) rests() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(0, time.Until(r.late))
+}
+
 // leave lets another Run go on at once, unless the sender of this one may still have something to
 // send, or the service something to carry out whose answer is unknown: then that one waits until it is not sent any more, as after a kill.
 func (r *runner) leave(ctx context.Context) {
-	if r.under.Load() > 0 || r.cut.Load() {
+	if r.under.Load() > 0 || r.cut.Load() || r.rests() > 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

@@ -115,7 +115,10 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 			_, err = r.drain(limited, pool.Expedited, last)
 		}
 	}
-	if err != nil && context.Cause(limited) == ErrTooSlow { //nolint:errorlint // the cause is this value and nothing around it
+	if err == nil && (step == StepMoving || r.opts.Alias == "") && r.rests() > 0 { // the writers are to come over
+		err = fmt.Errorf("%w: a request to the new index had no answer, and the service may still be at work on it", ErrTooSlow)
+	}
+	if err != nil && context.Cause(limited) == ErrTooSlow && !errors.Is(err, ErrTooSlow) { //nolint:errorlint // the cause is this value and nothing around it
 		err = fmt.Errorf("%w: %w", ErrTooSlow, err)
 	}
 	if err == nil {

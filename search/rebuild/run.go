@@ -276,6 +276,11 @@ func (r *runner) create(ctx context.Context) error {
 // lastOnes brings the last writes over while the writers wait, for the alias to be moved, or for the end if
 // there is none. nil and the same step mean: once more.
 func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
+	if r.opts.Alias == "" { // the writers come over next
+		if err := sleep(ctx, r.rests()); err != nil {
+			return time.Time{}, err
+		}
+	}
 	if err := r.catchUp(ctx); err != nil {
 		return time.Time{}, err
 	}
