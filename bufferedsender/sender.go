@@ -75,6 +75,9 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	if isNil(indexer) {
 		indexer = nil // and not a typed one
 	}
+	if routed, is := indexer.(interface{ NeedsTap() bool }); is && routed.NeedsTap() && options.Tap == nil {
+		errs = append(errs, errors.New("the indexer is that of a rebuild.Tap, and Options.Tap is nil: set it to that Tap, or what is written while the index is rebuilt would be missing from the new one"))
+	}
 	keyOf, err := newKeyOf(indexer, &options)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("bufferedsender: %w", err)

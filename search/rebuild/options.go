@@ -106,7 +106,7 @@ type Report struct {
 	// Index is the new index, which writers write to when Run has returned nil, and readers find by
 	// the alias. Without an alias readers are to switch to it.
 	Index string
-	// Old is the index that it replaces, and KeepUntil when it may be deleted, see DropOld.
+	// Old is the index that it replaces, "" if there is no need, and KeepUntil when it may be deleted, see DropOld.
 	Old       string
 	KeepUntil time.Time
 	// Filled counts the documents of Fill.All, and Replayed the keys that were read again, each as

@@ -150,6 +150,7 @@ var errLost = errors.New("rebuild: the record could not be changed for a while, 
 // own makes this runner the owner of a rebuild that is under way, if nobody else is.
 func (r *runner) own(ctx context.Context, found Record) error {
 	if found.Owner != "" {
+		r.opts.Logger.Info("rebuild: waits up to a minute for the Run before, which may be at work, or have left something in its sender", "owner", found.Owner)
 		for range int(takeOver / time.Second) {
 			if err := sleep(ctx, time.Second); err != nil {
 				return err

@@ -57,6 +57,10 @@ func (r *Routed) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) 
 	return c.IndexDocumentsRaw(ctx, body)
 }
 
+// NeedsTap has a sender refuse to be made without Options.Tap: nothing that it writes would be marked, so a
+// rebuild would miss it.
+func (r *Routed) NeedsTap() bool { return true }
+
 // KeyFieldName returns the name of the key field of the index.
 func (r *Routed) KeyFieldName(ctx context.Context) (string, error) {
 	c, err := r.tap.client()

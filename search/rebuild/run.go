@@ -20,7 +20,7 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // and points the alias at, while the writers go on. Without need, by search.DiffIndex, it does nothing. If a
 // rebuild to the same name is under way, because Run was killed or returned an error, it goes on where that one
 // stopped, after a minute in which it makes sure that nobody else is at work (at once if that one returned an error, and
-// left nothing in the sender).
+// left nothing in the sender; one that was cut off while it filled nearly always has). Meanwhile nothing changes in the record.
 //
 // It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as long as filling takes, then Settle. Where an index of
 // the name of next was deleted by DropOld or Abort in the last ten minutes it waits 75 s before it begins: what was on its way to that one is over then.
@@ -145,6 +145,9 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	if found.Step == StepMoved && r.next.Name == found.Old {
 		return fmt.Errorf("rebuild: the index %q is kept until %v from the rebuild before: give the new one another name", found.Old, found.KeepUntil)
 	}
+	if r.opts.Alias != "" && old == r.opts.Alias {
+		return fmt.Errorf("rebuild: the writers write to the alias %q, which cannot be replaced behind it: TapOptions.Index must be an index; have all writers make their taps on a store of another name with it", old)
+	}
 	before, err := r.client.GetIndex(ctx, old, nil)
 	if err != nil {
 		return fmt.Errorf("rebuild: reading the definition of the index that is to be replaced: %w", err)
@@ -154,7 +157,8 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	if r.report.Changes, err = search.DiffIndex(before, after); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	if r.report.Index = old; !r.opts.Always && r.report.Changes.Kind() != search.ChangeNeedsRebuild {
+	if !r.opts.Always && r.report.Changes.Kind() != search.ChangeNeedsRebuild {
+		r.report.Index, r.report.Old = old, "" // nobody is to delete it
 		return nil
 	}
 	r.report.Index = r.next.Name

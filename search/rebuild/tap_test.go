@@ -341,3 +341,23 @@ func TestATapSaysAtOnceWhatIsWrongWithItsOptions(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 }
+
+// A sender that sends by a tap, and does not have it, would write what nobody marks.
+func TestASenderThatSendsByATapMustHaveIt(t *testing.T) {
+	w := newWorld(t, 0)
+	tap := w.opened(w.store)
+	_, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[models.Document]{Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
+	require.ErrorContains(t, err, "Options.Tap is nil: set it to that Tap")
+	s, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[models.Document]{Tap: tap, Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+}
+
+func TestAnAliasThatWritersWriteToIsNotReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		w.opened(w.store)
+		w.set(func(r *Record) { r.Route = aliasName })
+		require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "TapOptions.Index must be an index")
+	})
+}
