@@ -13,10 +13,14 @@ type keyOrder struct {
 	more   []string // came since recent was made, in no order
 }
 
-// add takes in a key that is new, or was gone.
+// add takes in a key that is new, or was gone. There may never be another walk: so many keys that it would be as much work to add them are not
+// kept, and nor is the order, which the next walk makes anew.
 func (k *keyOrder) add(key string) {
-	if k.all != nil {
-		k.more = append(k.more, key)
+	if k.all == nil {
+		return
+	}
+	if k.more = append(k.more, key); len(k.more) > len(k.all)+1000 {
+		*k = keyOrder{}
 	}
 }
 

@@ -135,3 +135,16 @@ func TestAWalkByKeysFindsManyThatHaveCome(t *testing.T) {
 		}
 	}
 }
+
+// An index that was walked once, and then only written to, does not keep each key that has come.
+func TestKeysAreNotKeptForAWalkThatNeverComes(t *testing.T) {
+	v := &view{byKey: map[string]uint32{"a": 0}}
+	v.needKeys()
+	for i := range 5000 {
+		v.keys.add(fmt.Sprint(i % 2))
+		require.LessOrEqual(t, len(v.keys.all)+len(v.keys.more), 1+1001)
+	}
+	require.Nil(t, v.keys.all)
+	v.needKeys()
+	require.Equal(t, []string{"a"}, v.keys.all)
+}
