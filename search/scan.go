@@ -47,7 +47,18 @@ type ScanOptions struct {
 	// on its way or in use, 0 to 16. What is returned is the same. A scan takes as
 	// many times less as requests take long, and as many times more memory for
 	// pages; the service has as many queries at once. The first page comes alone, and
-	// so does the next one after documents came or went just where the scan is.
+	// so does the next one after documents came or went just where the scan is. If a
+	// request fails the page is asked for when it is needed, and the scan has fewer
+	// requests at once from then on, until some have succeeded. Documents may be
+	// older by as many pages when they are returned.
+	//
+	// Leaving the loop waits for the requests under way: their context ends, which
+	// the transport must honour. With policy.WithCaptureResponse there is the reply
+	// to the last request that was made for a page when it was needed. A normalizer
+	// that only shows late (see Scan) may not show with 2 or more: where other keys
+	// equal the last one of a page, and documents change meanwhile, one may be passed
+	// over. Leave KeyField empty, and T without the tag, where the key field may have
+	// a normalizer: then the definition is read, which says so.
 	// Defaults to 0: a page is asked for when it is needed.
 	ReadAhead int
 	// SessionID is that of SearchOptions. Replicas of an index need not be equally
@@ -74,7 +85,8 @@ type ScanOptions struct {
 // ErrNotScannable. Otherwise the service checks it with the first request, which
 // filters and sorts by the key already: it cannot turn out later. Only a normalizer
 // then shows late: the walk ends with an error before it would pass over a key that
-// is equal to another.
+// is equal to another. That holds for pages that are asked for by key, not for those
+// that are read ahead (see ScanOptions.ReadAhead).
 //
 // Errors are those of Search, and end the iteration. To go on after one, give
 // ScanOptions.After the key of the last document that was returned. ctx bounds
@@ -161,7 +173,7 @@ type scanned struct {
 // newScan checks the options, all of them at once, and finds out what the key
 // is.
 func newScan[T any](ctx context.Context, c *Client, options ScanOptions) (_ *scan, err error) {
-	s := &scan{client: c, call: c.call("Scan", readDocuments), options: options, last: options.After}
+	s := &scan{client: c, call: c.call("Scan", readDocuments), options: options, last: options.After, ahead: readAhead{most: options.ReadAhead}}
 	if err := s.options.check(c.conn.apiVersion); err != nil {
 		return nil, s.call.wrap(err)
 	}
@@ -241,9 +253,9 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 // documents walks over all pages. An error is the last.
 func (s *scan) documents(ctx context.Context) iter.Seq2[scanned, error] {
 	return func(yield func(scanned, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := context.WithCancelCause(ctx)
 		defer s.ahead.wait()
-		defer cancel()
+		defer cancel(errDropped)
 		for !s.done {
 			page, err := s.next(ctx)
 			if err != nil {
@@ -263,14 +275,20 @@ func (s *scan) documents(ctx context.Context) iter.Seq2[scanned, error] {
 // normalizer makes others equal to it, they would be passed over otherwise, and so
 // are seen to be out of order.
 func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
-	page, again, from := s.fromAhead(), s.last != "" && !s.behind, Ge
+	page, again, from := s.fromAhead(ctx), s.last != "" && !s.behind, Ge
 	top := s.options.PageSize
 	if again {
 		top = min(top+1, maxPageSize)
 	}
-	if page == nil {
-		c := s.client
-		ctx, end := c.conn.span(ctx, "Client.Scan")
+	if page != nil {
+		defer func() {
+			if err != nil { // the span of its request has ended, and without an error
+				_, end := s.client.conn.span(ctx, "Client.Scan")
+				end(err)
+			}
+		}()
+	} else {
+		ctx, end := s.client.conn.span(ctx, "Client.Scan")
 		defer func() { end(err) }()
 		if s.behind {
 			if err := s.checkUnique(ctx); err != nil {
@@ -309,7 +327,7 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 		return nil, s.call.wrap(fmt.Errorf("%w: it has no results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
 	if len(page.Results) < top {
-		s.ahead.drop() // they would be behind documents that this one left out
+		s.ahead.drop(0) // they would be behind documents that this one left out
 	} else {
 		s.askAhead(ctx)
 	}

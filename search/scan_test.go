@@ -33,6 +33,7 @@ type shelf struct {
 	keys      map[string]bool
 	meanwhile func() // happens before each page
 	refuse    func(page int) bool
+	seen      func(after string, skip int, keys []string) []string // what a page sees of them
 	requests  []string
 	asked     int // pages
 }
@@ -74,7 +75,11 @@ func (s *shelf) Do(req *http.Request) (*http.Response, error) {
 	require.True(s.t, from || behind, q.Filter)
 	after, _, _ = strings.Cut(after, "'")
 	var above []string
-	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
+	all := slices.Sorted(maps.Keys(s.keys))
+	if s.seen != nil {
+		all = s.seen(after, q.Skip, all)
+	}
+	for _, key := range all {
 		if key > after || from && key == after {
 			above = append(above, key)
 		}

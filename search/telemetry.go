@@ -161,9 +161,9 @@ func (m *measurement) attempted(resp *http.Response, err error) {
 const unknownRows = -1
 
 // end records an operation that has returned so many results, or failed. What was
-// never sent is not recorded.
+// never sent is not recorded, nor what was given up because nobody needs it.
 func (m *measurement) end(ctx context.Context, rows int, err error) {
-	if m == nil || !m.sent {
+	if m == nil || !m.sent || err != nil && dropped(ctx) {
 		return
 	}
 	o := outcome{operation: m.operation, status: m.status}

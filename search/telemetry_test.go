@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
@@ -94,7 +95,7 @@ func measuredBy(t *testing.T, reader *sdkmetric.ManualReader) map[string]float64
 }
 
 // measuredClient returns a client that sends to w, and what reads its metrics.
-func measuredClient(t testing.TB, w *wire) (*search.Client, *sdkmetric.ManualReader) {
+func measuredClient(t testing.TB, w policy.Transporter) (*search.Client, *sdkmetric.ManualReader) {
 	t.Helper()
 	reader := sdkmetric.NewManualReader()
 	opts := options(w)

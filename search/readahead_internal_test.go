@@ -1,0 +1,30 @@
+package search
+
+import (
+	"encoding/json"
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// TestPagesThatWereUsedAreForgotten: a scan holds no more pages than it may ask for.
+func TestPagesThatWereUsedAreForgotten(t *testing.T) {
+	key, err := models.KeyFieldByName[json.RawMessage]("id")
+	require.NoError(t, err)
+	s := &scan{key: key, last: "a"}
+	for range 3 {
+		p := &askedFor{done: make(chan struct{}), page: &scanPage{Results: []models.SearchResult[json.RawMessage]{{Document: json.RawMessage(`{"id":"a"}`)}}}}
+		close(p.done)
+		s.ahead.pages = append(s.ahead.pages, p)
+	}
+	used := weak.Make(s.fromAhead(t.Context()))
+	runtime.GC()
+	assert.Nil(t, used.Value())
+	assert.Len(t, s.ahead.pages, 2)
+	runtime.KeepAlive(s)
+}
