@@ -35,6 +35,7 @@ func TestScanThatReadsAheadEndsWithItsContext(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, _ := slowShelf(t, 1000)
 			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			n, last := 0, error(nil)
 			for _, last = range search.ScanKeys(ctx, newClient(t, s), &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: ahead}) {
 				if n++; n == 300 {
