@@ -28,9 +28,11 @@ type SQLSource struct {
 	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries as it is, and so are the columns.
 	Table string
 	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. Needs an index of just that, or each page
-	// sorts the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the database.
+	// sorts the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the database. A column of another type is not
+	// compared as text, and nothing notices it in SQLite, where all integers come before text and all blobs behind it: write CAST(id AS TEXT).
 	Key string
-	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Digest is a text
+	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Give it on both
+	// sides, or on neither; NULL counts as 0. Digest is a text
 	// that differs when the document does. Both default to none.
 	Version, Digest string
 	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL". Defaults to none.
