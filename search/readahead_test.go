@@ -149,6 +149,8 @@ func TestScanThatIsLeftLeavesNothing(t *testing.T) {
 		for doc, err := range search.Scan[models.Document](t.Context(), newClient(t, slow), &search.ScanOptions{KeyField: "hotelId", PageSize: 10, ReadAhead: 8}) {
 			require.NoError(t, err)
 			if key, _ := doc.String("hotelId"); key == "00030" {
+				synctest.Wait()
+				assert.Positive(t, under.Load())
 				break
 			}
 		}
