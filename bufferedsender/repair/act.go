@@ -78,8 +78,12 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 	if err != nil {
 		return nil, err
 	}
+	var other []string // that the source shows now, and did not when it was scanned, or the other way round
 	for i, d := range found {
 		s, x := source[d.key], index[d.key]
+		if appears(s) != appears(&d.source) {
+			other = append(other, d.key)
+		}
 		switch {
 		case pending[i]:
 			t.count("", &t.Pending, "")
@@ -92,7 +96,7 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 			t.count(d.kind, t.counter(d.kind), d.key)
 		}
 	}
-	return confirmed, nil
+	return confirmed, p.contradiction(ctx, other)
 }
 
 // counter returns where a kind is counted.

@@ -17,6 +17,9 @@ var ErrMore = errors.New("the tree and the source differ in more keys than are l
 var ErrNothingSettles = errors.New("nothing that was written is found as the source says: both sides must have versions, digests and a filter alike, and Pause be longer " +
 	"than the index takes to show a write")
 
+// ErrContradiction says that Scan of the source shows rows that its Lookup does not find, or none where Lookup finds some, again and again, so that no difference can be confirmed.
+var ErrContradiction = errors.New("Scan and Lookup of the source contradict each other")
+
 // OrderError says that a side does not come in the order of the bytes of its keys, or has a key twice. The pass has ended, and nothing
 // was deleted.
 type OrderError struct {
@@ -31,7 +34,8 @@ func (e *OrderError) Error() string {
 		return fmt.Sprintf("the %s has the key %q twice: keys must be unique, byte by byte", e.Side, e.Key)
 	}
 	return fmt.Sprintf("the %s is not in the order of the bytes of its keys: %q came behind %q. Sort by bytes: in PostgreSQL ORDER BY key COLLATE \"C\", and the same in its conditions, "+
-		"in MySQL COLLATE utf8mb4_bin, in SQL Server a collation that ends in _BIN2, in SQLite the default, BINARY", e.Side, e.Key, e.After)
+		"in MySQL COLLATE utf8mb4_bin, in SQL Server a collation that ends in _BIN2, in SQLite COLLATE BINARY, the default; "+
+		"if it is that already, there are keys that are not text, which do not sort with it: CAST(key AS TEXT)", e.Side, e.Key, e.After)
 }
 
 // DeletesError says that there are more surplus documents than are deleted without being asked for. Nothing was deleted.

@@ -29,8 +29,9 @@ type pass struct {
 	takes  chan struct{} // a place for each time that keys are taken at once
 	own    atomic.Int64  // keys that are taken
 
-	gone    []string // keys of the hints that are surplus
-	resumed bool     // a range goes on where another pass has ended
+	agreed  atomic.Bool // Scan and Lookup of the source know the same rows, as far as was asked
+	gone    []string    // keys of the hints that are surplus
+	resumed bool        // a range goes on where another pass has ended
 
 	mu       sync.Mutex // guards rejected
 	rejected map[string]rejection

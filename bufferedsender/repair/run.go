@@ -22,8 +22,10 @@ const (
 // Processes that share a Store and run at the same time share the ranges: each takes one after another of those that nobody has, or has finished meanwhile, and reports what it
 // has compared itself. A pass that goes on where another was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
 //
+// The sender is one of the index: nobody checks that it is the same, and that of another one writes what is missing there.
+//
 // The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError if a side is
-// not in order, ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
+// not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows, ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
 func Run(ctx context.Context, source Source, index Index, to Sender, opts *Options) (Report, error) {
 	return run(ctx, source, index, to, opts, time.Now())
 }

@@ -27,9 +27,9 @@ type SQLSource struct {
 	DB Queryer
 	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries as it is, and so are the columns.
 	Table string
-	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. Needs an index of just that, or each page
-	// sorts the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the database. A column of another type is not
-	// compared as text, and nothing notices it in SQLite, where all integers come before text and all blobs behind it: write CAST(id AS TEXT).
+	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. A column that is not text is made text here: CAST(id AS TEXT) in
+	// SQLite and PostgreSQL, CAST(id AS CHAR) in MySQL; a key that comes as a number is an error. Needs an index of just that, or each page
+	// sorts the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the database, or of numbers. Rows whose key is NULL or empty are left out.
 	Key string
 	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Give it on both
 	// sides, or on neither; NULL counts as 0. Digest is a text
@@ -112,14 +112,12 @@ func (s *SQLSource) Scan(ctx context.Context, after, through string) iter.Seq2[m
 		if s.Top {
 			query, limit = "SELECT TOP "+strconv.Itoa(n)+" ", ""
 		}
-		query += s.columns() + " FROM " + s.Table + " WHERE " + s.Key + " > " + s.argument(1)
+		query += s.columns() + " FROM " + s.Table + " WHERE "
 		if through != "" {
-			query += " AND " + s.Key + " <= " + s.argument(2)
 			end = []any{through}
 		}
-		query += " ORDER BY " + s.Key + limit
 		for {
-			rows, err := s.query(ctx, query, append([]any{after}, end...)...)
+			rows, err := s.query(ctx, query+s.between(after, through)+" ORDER BY "+s.Key+limit, append(end[:len(end):len(end)], behind(after)...)...)
 			if err != nil {
 				yield(models.Row{}, err)
 				return
@@ -138,6 +136,29 @@ func (s *SQLSource) Scan(ctx context.Context, after, through string) iter.Seq2[m
 			}
 		}
 	}
+}
+
+// between is the condition for the rows behind a key, up to and with another one, whose argument comes first. From the beginning it does not ask for what is more than ”, which no number
+// is in SQLite: a key that is not text is read there, and refused.
+func (s *SQLSource) between(after, through string) string {
+	var conditions []string
+	if through != "" {
+		conditions = append(conditions, s.Key+" <= "+s.argument(1))
+	}
+	if after == "" {
+		conditions = append(conditions, s.Key+" <> ''")
+	} else {
+		conditions = append(conditions, s.Key+" > "+s.argument(len(conditions)+1))
+	}
+	return strings.Join(conditions, " AND ")
+}
+
+// behind is the argument for the key that rows are to be behind, if there is one.
+func behind(after string) []any {
+	if after == "" {
+		return nil
+	}
+	return []any{after}
 }
 
 // Lookup implements Source.
@@ -169,10 +190,13 @@ func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all [
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var row models.Row
-		var version any
+		var key, version any
 		var digest sql.NullString
-		if err := rows.Scan(&row.Key, &version, &digest, &row.Hidden); err != nil {
+		if err := rows.Scan(&key, &version, &digest, &row.Hidden); err != nil {
 			return nil, fmt.Errorf("%w (query %s)", err, query)
+		}
+		if row.Key, err = s.keyOf(key); err != nil {
+			return nil, err
 		}
 		if row.Version, err = versionOf(version); err != nil {
 			return nil, fmt.Errorf("the column %s of the key %q: %w", s.Version, row.Key, err)
@@ -184,6 +208,23 @@ func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all [
 		return nil, fmt.Errorf("%w (query %s)", err, query)
 	}
 	return all, nil
+}
+
+// keyOf reads a key that a driver has returned. Some return text as bytes, so whether bytes are text only shows when the key is looked up: see contradiction.
+func (s *SQLSource) keyOf(value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case []byte:
+		return string(v), nil
+	case int64, int32, uint64, float64, float32, bool, time.Time:
+		return "", fmt.Errorf("the key %v is no text (%T): the column %s is not text that sorts by bytes. Use Key: \"CAST(%s AS TEXT)\", or in MySQL AS CHAR", v, v, s.Key, s.Key)
+	}
+	var text sql.NullString // whatever else it can be made of
+	if err := text.Scan(value); err != nil || !text.Valid {
+		return "", errors.Join(fmt.Errorf("%v (%T) of the column %s is to be a key, and is no text", value, value, s.Key), err)
+	}
+	return text.String, nil
 }
 
 // versionOf reads a version that a driver has returned.

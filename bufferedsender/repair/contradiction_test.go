@@ -1,0 +1,192 @@
+package repair
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// lostOf has a table with the keys 0 to 59 in a column of a type, and a world whose index and tree have lost some of them.
+func lostOf(t *testing.T, column string) (*treed, *SQLSource) {
+	t.Helper()
+	w := withTree(t, newWorld(t), digesttree.Options{Empty: true})
+	db := newTable(t)
+	_, err := db.ExecContext(t.Context(), "CREATE TABLE lost (id "+column+", version INTEGER)")
+	require.NoError(t, err)
+	for i := range 60 {
+		var id any = strconv.Itoa(i)
+		if column[0] == 'B' {
+			id = []byte(strconv.Itoa(i))
+		}
+		_, err := db.ExecContext(t.Context(), "INSERT INTO lost VALUES (?, 2)", id)
+		require.NoError(t, err)
+		if i%10 != 3 {
+			require.NoError(t, w.sender.UploadDocuments(t.Context(), hotel{ID: strconv.Itoa(i), Version: 2}))
+		}
+	}
+	require.NoError(t, w.sender.Flush(t.Context(), nil))
+	load := func(_ context.Context, keys []string) (all []hotel, err error) {
+		for _, k := range keys {
+			all = append(all, hotel{ID: k, Version: 2})
+		}
+		return all, nil
+	}
+	return w, &SQLSource{DB: db, Table: "lost", Key: "id", Version: "version", Load: Uploads(load, func(h hotel) string { return h.ID })}
+}
+
+// In SQLite no number is more than ”, so a scan found none, a lookup all, every difference passed, and the pass agreed.
+func TestKeysThatAreNumbersAreRefused(t *testing.T) {
+	o := &Options{Pause: time.Millisecond, Logger: quiet}
+	const says = `(int64): the column id is not text that sorts by bytes. Use Key: "CAST(id AS TEXT)"`
+	w, s := lostOf(t, "INTEGER PRIMARY KEY")
+	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	require.ErrorContains(t, err, says)
+	assert.False(t, report.Agrees())
+	_, err = RunTree(t.Context(), w.tree, s, half{w.world, "index"}, w.sender.Raw(), o)
+	require.ErrorContains(t, err, says)
+	_, err = RepairKeys(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o, "3")
+	require.ErrorContains(t, err, says)
+
+	s.Key = "CAST(id AS TEXT)"
+	report, err = Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	require.NoError(t, err)
+	assert.Equal(t, []int64{60, 54, 6, 6}, []int64{report.SourceRows, report.IndexRows, report.Missing, report.Repaired})
+	s.Key = "CAST(id AS REAL)"
+	_, err = s.Lookup(t.Context(), []string{"3"})
+	require.ErrorContains(t, err, "the key 3 is no text (float64)")
+}
+
+func TestRowsWithoutAKeyAreLeftOut(t *testing.T) {
+	w, s := lostOf(t, "TEXT PRIMARY KEY")
+	_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "INSERT INTO lost VALUES (NULL, 1), ('', 1)")
+	require.NoError(t, err)
+	s.PageRows = 7
+	assert.Len(t, rowsOf(t, s.Scan(t.Context(), "", "")), 60)
+	assert.Equal(t, []string{"0", "1", "10"}, keysOf(rowsOf(t, s.Scan(t.Context(), "", "10"))))
+	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet})
+	require.NoError(t, err)
+	assert.EqualValues(t, 6, report.Repaired)
+}
+
+// A scan reads the blobs, and no text equals one, so nothing that differs could be confirmed.
+func TestKeysThatOnlyAScanFindsEndAPass(t *testing.T) {
+	o := &Options{Pause: time.Millisecond, Logger: quiet}
+	w, s := lostOf(t, "BLOB PRIMARY KEY")
+	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	require.ErrorIs(t, err, ErrContradiction)
+	require.ErrorContains(t, err, `Scan and Lookup of the source contradict each other: Scan has "0", and Lookup does not find it, nor 59 other keys.`)
+	assert.False(t, report.Agrees())
+	_, err = RunTree(t.Context(), w.tree, s, half{w.world, "index"}, w.sender.Raw(), o)
+	require.ErrorIs(t, err, ErrContradiction)
+
+	s.PageRows = 10 // the second page has the rows of the first again
+	_, err = Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	require.ErrorContains(t, err, "there are keys that are not text")
+}
+
+// askedOf is the source of a world whose answers a test changes.
+type askedOf struct {
+	half
+	scan   func() bool // whether it has rows
+	lookup func() bool
+	scans  *int
+}
+
+func (a askedOf) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	*a.scans++
+	if !a.scan() {
+		return func(func(models.Row, error) bool) {}
+	}
+	return a.half.Scan(ctx, after, through)
+}
+
+func (a askedOf) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	if !a.lookup() {
+		return nil, nil
+	}
+	return a.half.Lookup(ctx, keys)
+}
+
+func TestAScanThatHasNothingOfWhatLookupFindsEndsAPass(t *testing.T) {
+	always, never := func() bool { return true }, func() bool { return false }
+	after := func(n int) func() bool { // false the first n times
+		return func() bool { n--; return n < 0 }
+	}
+	for name, c := range map[string]struct {
+		scan, lookup func() bool
+		fails        bool
+	}{
+		"no scan has rows":                       {never, always, true},
+		"no lookup has rows":                     {always, never, true},
+		"rows come behind the scan":              {after(1), always, false},
+		"rows come behind the sample":            {after(2), always, false},
+		"rows come back behind the first lookup": {always, after(1), false},
+		"there is nothing":                       {never, never, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.fill(300)
+				if name != "there is nothing" {
+					w.set("new", &hotel{ID: "new", Version: 1})
+				}
+				scans := 0
+				s := askedOf{half{w, "source"}, c.scan, c.lookup, &scans}
+				_, err := Run(t.Context(), s, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet})
+				if c.fails {
+					require.ErrorIs(t, err, ErrContradiction)
+				} else {
+					require.NotErrorIs(t, err, ErrContradiction)
+				}
+				tree := withTree(t, w, digesttree.Options{Empty: true})
+				*s.scans = 0
+				_, err = RunTree(t.Context(), tree.tree, s, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet})
+				if name == "no lookup has rows" {
+					require.ErrorIs(t, err, ErrContradiction)
+				} else {
+					require.NoError(t, err)
+				}
+			})
+		})
+	}
+}
+
+// Rows that others write and delete between the scan and the lookup are no contradiction, and the question is asked once in a pass.
+func TestWhatOthersChangeMeanwhileIsNoContradiction(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.lag = 0
+		w.fill(30_000)
+		for i := range 30_000 {
+			if i%100 == 0 {
+				w.behind(key(i), nil)
+			}
+		}
+		changed := false
+		w.lookups = func(side string, keys []string) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if side == "source" && !changed {
+				changed = true
+				for i := range 30_000 {
+					if i%100 == 0 {
+						delete(w.table, key(i))
+					}
+				}
+			}
+		}
+		scans := 0
+		yes := func() bool { return true }
+		report, err := Run(t.Context(), askedOf{half{w, "source"}, yes, yes, &scans}, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet})
+		require.NoError(t, err)
+		assert.EqualValues(t, 300, report.Passing)
+		assert.Equal(t, 2, scans, "the sample is one")
+	})
+}
