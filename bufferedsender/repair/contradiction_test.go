@@ -48,6 +48,11 @@ func TestKeysThatAreNumbersAreRefused(t *testing.T) {
 	o := &Options{Pause: time.Millisecond, Logger: quiet}
 	const says = `(int64): the column id is not text that sorts by bytes. Use Key: "CAST(id AS TEXT)"`
 	w, s := lostOf(t, "INTEGER PRIMARY KEY")
+	var scanned error
+	for _, err := range s.Scan(t.Context(), "", "") {
+		scanned = err
+	}
+	require.ErrorContains(t, scanned, says)
 	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
 	require.ErrorContains(t, err, says)
 	assert.False(t, report.Agrees())
