@@ -150,6 +150,19 @@ func TestScanReturnsWhatMeetsItsFilter(t *testing.T) {
 	require.ErrorContains(t, err, "'plain' is not a filterable field", "the filter is refused, not the key")
 }
 
+// TestOnlyARefusalOfTheKeySaysWhatAKeyIsToBe, and not each whose text has "id" somewhere.
+func TestOnlyARefusalOfTheKeySaysWhatAKeyIsToBe(t *testing.T) {
+	_, client := emulatingEverything(t, numbered(1)...)
+	for field, opts := range map[string]*search.ScanOptions{
+		"nope":    {KeyField: "id", Select: []string{"nope"}},
+		"invalid": {KeyField: "id", Filter: search.Eq("invalid", 1)},
+	} {
+		_, err := scanned(t, client, opts)
+		require.ErrorContains(t, err, "'"+field+"'")
+		assert.NotContains(t, err.Error(), "must be filterable and sortable")
+	}
+}
+
 // TestScanGetsPastWhereSearchEnds, which is at 100000 results.
 func TestScanGetsPastWhereSearchEnds(t *testing.T) {
 	if testing.Short() {

@@ -387,8 +387,8 @@ func (s *scan) disorder(found, requestID string) error {
 // refused says what is likely if the service does not take the first query.
 func (s *scan) refused(err error) error {
 	var e *Error
-	if s.begun || !errors.As(err, &e) || e.StatusCode != http.StatusBadRequest || !strings.Contains(e.Message, s.options.KeyField) {
-		return err // about the caller's own filter, perhaps
+	if s.begun || !errors.As(err, &e) || e.StatusCode != http.StatusBadRequest || !strings.Contains(e.Message, "'"+s.options.KeyField+"'") || strings.Contains(e.Message, "$select") {
+		return err // about the caller's own filter or fields, perhaps
 	}
 	return fmt.Errorf("%w; the first page of a scan was refused: the key field %q must be filterable and sortable", err, s.options.KeyField)
 }
