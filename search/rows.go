@@ -80,6 +80,9 @@ func (r *Rows) String() string {
 	return fmt.Sprintf("index %q", r.client.indexName)
 }
 
+// HasVersions reports whether the rows have versions, because RowsOptions.Version names their field: what they are compared with is to have them then.
+func (r *Rows) HasVersions() bool { return r != nil && r.options.Version != "" }
+
 // selected returns the fields that are read beside the key.
 func (r *Rows) selected(key string) []string {
 	var fields []string

@@ -71,6 +71,9 @@ func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
 	return j, nil
 }
 
+// HasVersions reports whether the rows have versions.
+func (j *JSONL) HasVersions() bool { return j != nil && j.options.Version != "" }
+
 // index finds the places, and what is wrong.
 func (j *JSONL) index(path string) error {
 	n, last := 0, ""

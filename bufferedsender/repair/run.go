@@ -79,6 +79,9 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	if index == nil {
 		errs = append(errs, errors.New("index is nil: use a *search.Rows"))
 	}
+	if source != nil && index != nil {
+		errs = append(errs, checkVersions(source, index))
+	}
 	switch {
 	case o.DryRun || o.Mark != nil:
 	case to == nil:

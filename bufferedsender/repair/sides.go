@@ -2,10 +2,29 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/go-azsearch/azsearch/models"
 )
+
+// versioned is what is said by a side that knows whether its rows have versions: *search.Rows, *SQLSource and *JSONL do. Versions alone do not say it: a field that was added to an index is
+// empty in all documents at first.
+type versioned interface{ HasVersions() bool }
+
+// checkVersions returns an error if the one side has versions, and the other one does not.
+func checkVersions(source Source, index Index) error {
+	s, known := source.(versioned)
+	i, too := index.(versioned)
+	switch {
+	case !known || !too || s.HasVersions() == i.HasVersions():
+		return nil
+	case s.HasVersions():
+		return errors.New("the source has versions, and the index does not, so every document differs, whatever is written: give both the version, as search.RowsOptions.Version there, or neither")
+	default:
+		return errors.New("the index has versions, and the source does not, so every document is ahead of it, and none is repaired: give both the version, as SQLSource.Version or JSONLOptions.Version there, or neither")
+	}
+}
 
 // Index is the index that is compared. A *search.Rows is one. Its methods are called by several goroutines at once.
 type Index interface {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Functions makes a Source of functions, whatever it is that they read. None may be nil but LookupKeys.
+// Functions makes a Source of functions, whatever it is that they read. Its rows have a Version if those of the index have one. None may be nil but LookupKeys.
 type Functions struct {
 	// ScanRows is Source.Scan.
 	ScanRows func(ctx context.Context, after, through string) iter.Seq2[models.Row, error]

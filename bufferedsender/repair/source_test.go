@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
@@ -270,4 +271,31 @@ func TestATableAndAnIndexOfTheServiceAreMadeEqual(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, report.Agrees())
 	assert.Equal(t, []int64{2500, 2500}, []int64{report.SourceRows, report.IndexRows})
+}
+
+func TestVersionsOnOneSideAreRefused(t *testing.T) {
+	client, err := search.NewClientWithKey("https://example.search.windows.net", "hotels", azcore.NewKeyCredential("key"), nil)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "things.jsonl")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	for _, version := range []string{"", "version"} {
+		rows, err := search.NewRows(client, &search.RowsOptions{Version: version})
+		require.NoError(t, err)
+		for _, other := range []string{"", "version"} {
+			j, err := OpenJSONL(path, &JSONLOptions{Key: "id", Version: other})
+			require.NoError(t, err)
+			for _, source := range []Source{j, &SQLSource{Version: other}} {
+				_, err = newPass(source, rows, nil, &Options{DryRun: true})
+				switch {
+				case version == other:
+					require.NoError(t, err)
+				case version == "":
+					require.ErrorContains(t, err, "the source has versions, and the index does not")
+				default:
+					require.ErrorContains(t, err, "the index has versions, and the source does not")
+				}
+			}
+			require.NoError(t, j.Close())
+		}
+	}
 }

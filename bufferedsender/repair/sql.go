@@ -31,9 +31,9 @@ type SQLSource struct {
 	// SQLite and PostgreSQL, CAST(id AS CHAR) in MySQL; a key that comes as a number is an error. Needs an index of just that, or each page
 	// sorts the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the database, or of numbers. Rows whose key is NULL or empty are left out.
 	Key string
-	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Give it on both
-	// sides, or on neither; NULL counts as 0. Digest is a text
-	// that differs when the document does. Both default to none.
+	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Digest is a text
+	// that differs when the document does. Both default to none. The index is to have the version as well, or neither has. A version that is NULL is none, 0: a document that has one in the
+	// index is Ahead of it, and is not repaired; use COALESCE(version, 1) if rows and documents without one are not meant.
 	Version, Digest string
 	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL". Defaults to none.
 	Hidden string
@@ -73,6 +73,9 @@ func (s *SQLSource) check() error {
 	}
 	return nil
 }
+
+// HasVersions reports whether the rows have versions.
+func (s *SQLSource) HasVersions() bool { return s != nil && s.Version != "" }
 
 // columns are what is selected: key, version, digest, hidden.
 func (s *SQLSource) columns() string {
