@@ -101,7 +101,7 @@ type Receipt struct {
 	// Failed is how many deletes have failed; Failures are the first hundred by key.
 	Failed   int64           `json:"failed"`
 	Failures []DeleteFailure `json:"failures,omitempty"`
-	// Unsent is how many were not deleted because the call or the sender ended before, or the sender gave them up.
+	// Unsent is how many were not deleted because the call or the sender ended before, or the sender gave them up; or all that matched, because they were refused as too many.
 	Unsent int64 `json:"unsent"`
 	// Unknown is how many of Failed and Unsent may have been deleted all the same, because a request had no answer.
 	Unknown int64 `json:"unknown"`

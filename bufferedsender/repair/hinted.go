@@ -34,7 +34,7 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	if err != nil {
 		return err
 	}
-	if len(surplus) == 0 || p.DryRun || p.KeepSurplus {
+	if len(surplus) == 0 || p.KeepSurplus {
 		return nil
 	}
 	some := false
@@ -45,13 +45,11 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 		some = true
 		break
 	}
+	err = p.guard(int64(len(surplus)), mostDeletes*shareOf)
 	if !some {
-		return fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, len(surplus))
+		err = fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, len(surplus))
 	}
-	if err := p.guard(int64(len(surplus)), mostDeletes*shareOf); err != nil {
-		return err
-	}
-	return p.remove(ctx, surplus, total)
+	return p.unlessRefused(err, total, func() error { return p.remove(ctx, surplus, total) })
 }
 
 // differing repairs those of the keys that differ, but for those that are surplus, which it returns. unsettled are those that differ still.

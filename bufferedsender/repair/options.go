@@ -25,7 +25,7 @@ const (
 
 // Options configures a comparison. nil and the zero value are ready to use.
 type Options struct {
-	// DryRun compares and confirms, and writes nothing but locks of the Store: the sender may be nil.
+	// DryRun compares and confirms, and writes nothing but locks of the Store: the sender may be nil. What a run would refuse to delete is no error, but Report.Refused.
 	DryRun bool
 	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written, on all of its replicas; WaitVisible measures that. If it
 	// is too short documents are written again for nothing. Up to half as much again is added by chance. Defaults to 2 s.

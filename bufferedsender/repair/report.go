@@ -33,7 +33,8 @@ type Report struct {
 	// Began is when the pass began: of one that goes on where another ended, when that one did.
 	Began time.Time     `json:"began"`
 	Took  time.Duration `json:"took"`
-	// SourceRows and IndexRows are how many rows were compared; of the source's, Hidden are not to be in the index.
+	// SourceRows and IndexRows are how many rows were compared; of the source's, Hidden are not to be in the index. All are 0 after RunTree, which does not compare
+	// rows, and after RepairKeys.
 	SourceRows int64 `json:"sourceRows"`
 	IndexRows  int64 `json:"indexRows"`
 	Hidden     int64 `json:"hidden"`
@@ -65,12 +66,14 @@ type Report struct {
 
 	// Elsewhere are the ranges that other processes had, or had finished.
 	Elsewhere []string `json:"elsewhere,omitempty"`
-	// Keys has the first hundred keys of each kind.
+	// Keys has the first hundred keys of each kind that were found: in their order in a pass with one range, and in that of their hashes after RunTree.
 	Keys map[Kind][]string `json:"keys,omitempty"`
 	// Complete says that there was no error.
 	Complete bool `json:"complete,omitempty"`
 	// DryRun says that nothing was written.
 	DryRun bool `json:"dryRun,omitempty"`
+	// Refused is the error that a run with the same options would have ended with instead of deleting, if this is a dry run: the source has no row, for example. "": none.
+	Refused string `json:"refused,omitempty"`
 }
 
 // Agrees reports whether all was compared, and the index was like the source before the pass, but for what was on its way, and what the service rejects. After a pass that has repaired all

@@ -218,16 +218,28 @@ func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) 
 			more++
 		}
 	}
-	if len(keys) == 0 || len(sections) == 0 || p.DryRun || p.KeepSurplus {
+	if len(keys) == 0 || len(sections) == 0 || p.KeepSurplus {
 		return nil
 	}
+	err := p.guard(total.Surplus+more, total.IndexRows)
 	if total.SourceRows == 0 {
-		return fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
+		err = fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
 	}
-	if err := p.guard(total.Surplus+more, total.IndexRows); err != nil {
-		return err
+	return p.unlessRefused(err, total, func() error { return p.remove(ctx, keys, total) })
+}
+
+// unlessRefused deletes, if nothing is against it. A dry run notes what is.
+func (p *pass) unlessRefused(refused error, total *Report, remove func() error) error {
+	switch {
+	case p.DryRun && refused != nil:
+		total.Refused = refused.Error()
+		return nil
+	case p.DryRun:
+		return nil
+	case refused != nil:
+		return refused
 	}
-	return p.remove(ctx, keys, total)
+	return remove()
 }
 
 // guard refuses more deletes than are made without being asked for.

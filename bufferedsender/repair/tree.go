@@ -104,9 +104,20 @@ func (r *treeRun) run(ctx context.Context, build bool) error {
 		return err
 	}
 	r.total.Tree.More = !r.whole
-	if len(r.surplus) == 0 || r.DryRun || r.KeepSurplus {
+	if len(r.surplus) == 0 || r.KeepSurplus {
 		return nil
 	}
+	return r.unlessRefused(r.refusal(), &r.total, func() error {
+		err := r.remove(ctx, r.surplus, &r.total)
+		for _, l := range r.looks {
+			err = errors.Join(err, r.tell(ctx, l))
+		}
+		return err
+	})
+}
+
+// refusal is why what is surplus is not deleted.
+func (r *treeRun) refusal() error {
 	if !r.whole {
 		return fmt.Errorf("%w: none of %d surplus documents was deleted", ErrMore, len(r.surplus))
 	}
@@ -115,14 +126,7 @@ func (r *treeRun) run(ctx context.Context, build bool) error {
 	}
 	n, unknown := int64(r.tree.Stats().Segments), int64(r.total.Tree.Unknown)
 	rows := r.rows * (n - unknown) / n // of what was compared: keys are spread evenly
-	if err := r.guard(int64(len(r.surplus)), rows+int64(len(r.surplus))); err != nil {
-		return err
-	}
-	err := r.remove(ctx, r.surplus, &r.total)
-	for _, l := range r.looks {
-		err = errors.Join(err, r.tell(ctx, l))
-	}
-	return err
+	return r.guard(int64(len(r.surplus)), rows+int64(len(r.surplus)))
 }
 
 // rounds compares and repairs until there is nothing that was not looked at.

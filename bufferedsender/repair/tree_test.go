@@ -194,7 +194,13 @@ func TestASourceThatLiesDeletesNothingByATree(t *testing.T) {
 		for _, k := range keysFrom(0, 6) {
 			w.set(k, nil)
 		}
-		report, err := w.runTree(nil)
+		report, err := w.runTree(&Options{DryRun: true})
+		require.NoError(t, err)
+		assert.Contains(t, report.Refused, "6 of 100 documents of the index are not in the source")
+		report, err = w.runTree(&Options{DryRun: true, AllowDeletes: 6})
+		require.NoError(t, err)
+		assert.Empty(t, report.Refused)
+		report, err = w.runTree(nil)
 		var refused *DeletesError
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, DeletesError{Surplus: 6, Most: 5, IndexRows: 100}, *refused)

@@ -9,7 +9,7 @@ import (
 
 // VisibleOptions are the options of WaitVisible. nil and the zero value are ready to use.
 type VisibleOptions struct {
-	// Version is the version that the document must have at least; the index must have versions, see search.RowsOptions.
+	// Version is the version that the document must have at least; the index must have versions: set search.RowsOptions.Version. A *search.Rows without is refused at once.
 	// Defaults to 0: any.
 	Version int64
 	// Gone waits until the index does not show the document any more, or its filter does not. Not with Version.
@@ -85,6 +85,9 @@ func (o *VisibleOptions) check(index Index, key string) error {
 	if key == "" {
 		problems = append(problems, errors.New("there is no key"))
 	}
+	if rows, known := index.(versioned); known && o.Version != 0 && !rows.HasVersions() {
+		problems = append(problems, errors.New("the index has no versions to wait for: set search.RowsOptions.Version to the field with the version"))
+	}
 	if o.Gone && o.Version != 0 {
 		problems = append(problems, errors.New("what is gone has no Version: use one of Gone and Version"))
 	}
@@ -125,8 +128,8 @@ func (o *VisibleOptions) look(ctx context.Context, index Index, key string) (see
 			return "it still", false, nil
 		case o.Version == 0 || row.Version >= o.Version && row.Version != 0:
 			return "", true, nil
-		case row.Version == 0:
-			return "it without a version, which search.RowsOptions.Version names the field of", false, nil
+		case row.Version == 0: // it may come: a field that is empty yet
+			return "it without a version, whose field search.RowsOptions.Version is to name", false, nil
 		}
 		return fmt.Sprintf("version %d", row.Version), false, nil
 	}

@@ -87,7 +87,13 @@ func TestWaitVisibleSaysWhatItHasSeenLast(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err = repair.WaitVisible(ctx, r.of(""), "a", &repair.VisibleOptions{Version: 1})
-		require.ErrorContains(t, err, "the index shows it without a version, which search.RowsOptions.Version names the field of")
+		require.ErrorContains(t, err, "the index shows it without a version, whose field search.RowsOptions.Version is to name")
+
+		began := time.Now()
+		err = repair.WaitVisible(t.Context(), r.of("").Index, "a", &repair.VisibleOptions{Version: 1})
+		require.ErrorContains(t, err, "the index has no versions to wait for: set search.RowsOptions.Version")
+		require.NoError(t, repair.WaitVisible(t.Context(), r.versions().Index, "a", &repair.VisibleOptions{Version: 1}))
+		assert.Zero(t, time.Since(began))
 	})
 }
 

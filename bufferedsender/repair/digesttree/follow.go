@@ -15,8 +15,8 @@ const notFound = 404
 // document, as the source has it in models.Row; a merge is to have it too.
 // A merge that bufferedsender.MergeMissingIgnore completes says that there is no document.
 //
-// What was not sent because something newer was on its way is left out: that is told when it is confirmed. So is what was added by Raw or by a Loader, whose events have no document,
-// but for deletes; it shows as a difference until somebody has looked into the index, as a repair does. Do not give it to events.NewAsync, which may drop events.
+// What was not sent because something newer was on its way is left out: that is told when it is confirmed. So is what was added by Raw, by a Loader, or by MergePatch and MergeOrUploadPatch, whose events have no
+// document, but for deletes; it shows as a difference until somebody has looked into the index, as a repair does. Do not give it to events.NewAsync, which may drop events.
 func Follow[T any](tree *Tree, version func(document T) int64) events.Handlers[T] {
 	return events.Handlers[T]{
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[T]) {
