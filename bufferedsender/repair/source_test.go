@@ -286,10 +286,10 @@ func TestVersionsOnOneSideAreRefused(t *testing.T) {
 			require.NoError(t, err)
 			for _, source := range []Source{j, &SQLSource{Version: other}} {
 				_, err = newPass(source, rows, nil, &Options{DryRun: true})
-				switch {
-				case version == other:
+				switch version {
+				case other:
 					require.NoError(t, err)
-				case version == "":
+				case "":
 					require.ErrorContains(t, err, "the source has versions, and the index does not")
 				default:
 					require.ErrorContains(t, err, "the index has versions, and the source does not")
