@@ -34,8 +34,7 @@ type filling struct {
 	cursor  string   // everything up to it is applied
 	refused *RefusedError
 	other   error         // why a document was not applied that was not refused
-	done    chan struct{} // has a place; sent to when open becomes 0
-	moved   chan struct{} // has a place; sent to when there are fewer keys
+	ended   chan struct{} // has a place; sent to when there are fewer keys, or open becomes 0
 	give    func()        // gives up what is not over
 	timer   *time.Timer   // until then, when a document was refused
 	under   *atomic.Int64 // counts what is open for the runner, also when this is over
@@ -47,7 +46,7 @@ type filling struct {
 // is told of it. The function frees both.
 func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filling{done: make(chan struct{}, 1), moved: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut, late: r.noteLate}
+	f := &filling{ended: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut, late: r.noteLate}
 	return ctx, f, func() {
 		cancel()
 		f.mu.Lock()
@@ -109,44 +108,36 @@ func (f *filling) end(at int, o models.Outcome) {
 		n++
 	}
 	f.keys, f.applied, f.begun = f.keys[n:], f.applied[n:], f.begun+n
-	if f.open--; f.open == 0 {
-		say(f.done)
-	}
-	if n > 0 {
-		say(f.moved)
-	}
-}
-
-// say sends to a channel that has a place, if that has not been done.
-func say(to chan<- struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
+	if f.open--; f.open == 0 || n > 0 {
+		select {
+		case f.ended <- struct{}{}:
+		default: // it has been said
+		}
 	}
 }
 
-// room waits until few keys are kept.
-func (f *filling) room(ctx context.Context) error {
+// await waits until so much has ended that is is true, which is called under the lock.
+func (f *filling) await(ctx context.Context, is func() bool) error {
 	for {
 		f.mu.Lock()
-		n := len(f.keys)
+		yes := is()
 		f.mu.Unlock()
-		if n < mostBehind {
+		if yes {
 			return nil
 		}
 		select {
-		case <-f.moved:
+		case <-f.ended:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// state returns how far it is.
-func (f *filling) state() (open int, cursor string) {
+// reached returns the key up to which everything is applied.
+func (f *filling) reached() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.open, f.cursor
+	return f.cursor
 }
 
 // failure returns why not all is applied, or err.
@@ -177,7 +168,7 @@ func (r *runner) fillAll(ctx context.Context) error {
 func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 	var waiting []models.RawAction
 	send := func() error {
-		if err := f.room(ctx); err != nil {
+		if err := f.await(ctx, func() bool { return len(f.keys) < mostBehind }); err != nil {
 			return err
 		}
 		if r.left() <= 0 {
@@ -195,7 +186,7 @@ func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 		waiting = waiting[:0]
 		return nil
 	}
-	_, after := f.state()
+	after := f.reached()
 	for a, err := range r.fill.All(ctx, after) {
 		if err != nil {
 			return fmt.Errorf("rebuild: Fill.All: %w", err)
@@ -215,16 +206,7 @@ func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 			return err
 		}
 	}
-	for {
-		if open, _ := f.state(); open == 0 {
-			return nil
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return f.await(ctx, func() bool { return f.open == 0 })
 }
 
 // uploads returns an error for an action that is not the truth of a document.

@@ -210,7 +210,7 @@ func TestTheNextRunWaitsForARequestThatWasCut(t *testing.T) {
 		require.ErrorContains(t, m.run(t.Context()), "broken")
 		assert.Equal(t, m.r.id, w.record().Owner)
 
-		f := &filling{done: make(chan struct{}, 1), give: func() {}, under: &m.r.under, cut: &m.r.cut, late: func() {}}
+		f := &filling{ended: make(chan struct{}, 1), give: func() {}, under: &m.r.under, cut: &m.r.cut, late: func() {}}
 		m.r.cut.Store(false)
 		f.add(models.RawAction{Key: "a"})(models.Outcome{Reason: models.ReasonWithdrawn, Unknown: true, Err: errors.New("cut")})
 		assert.True(t, m.r.cut.Load())

@@ -93,7 +93,7 @@ func (r *runner) swapOnce(ctx context.Context, change func(*Record)) (again bool
 		limit = closedRequest
 	}
 	if f := r.fills.Load(); f != nil {
-		_, next.Cursor = f.state()
+		next.Cursor = f.reached()
 	}
 	begun := both()
 	limited, cancel := context.WithTimeout(ctx, limit)
