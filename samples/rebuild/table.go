@@ -42,9 +42,14 @@ func definition(name string, analyzer models.AnalyzerName) (models.SearchIndex, 
 	return models.SearchIndex{Name: name, Fields: fields}, nil
 }
 
-// open opens the database.
+// open opens the database. SQLite lets one write at a time, and is not fair to who waits: under writers that never pause a statement can wait
+// in vain for longer than busy_timeout. One connection for all has them queue.
 func open(file string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+filepath.ToSlash(file)+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(normal)")
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(file)+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(normal)")
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
 }
 
 const schema = `CREATE TABLE hotels (id TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEGER NOT NULL)`

@@ -165,48 +165,84 @@ func (r *runner) fillAll(ctx context.Context) error {
 	return err
 }
 
+// fillFrom asks All again when it breaks off, behind the last document that came.
 func (r *runner) fillFrom(ctx context.Context, f *filling) error {
-	var waiting []models.RawAction
-	send := func() error {
-		if err := f.await(ctx, func() bool { return len(f.keys) < mostBehind }); err != nil {
+	p := pouring{runner: r, f: f, after: f.reached()}
+	for breaks := 0; ; breaks++ {
+		var came int64
+		var failed bool
+		err := r.patiently(ctx, func() (again bool, err error) {
+			before := p.came
+			failed, err = p.pour(ctx)
+			came = p.came - before
+			return failed && came == 0 && p.came > 0, err
+		})
+		if err == nil {
+			break
+		}
+		if !failed || came == 0 || breaks == mostBreaks {
 			return err
 		}
-		if r.left() <= 0 {
-			return errLost
-		}
-		n, err := r.sender.Offer(ctx, waiting)
-		r.report.Filled += int64(n)
-		if err != nil {
-			var bad interface{ Rejected() bool }
-			if errors.As(err, &bad) && bad.Rejected() {
-				return (*RefusedError)(nil).add(waiting[n].Key, err)
-			}
-			return fmt.Errorf("rebuild: filling the new index: %w", err)
-		}
-		waiting = waiting[:0]
-		return nil
+		r.opts.Logger.Warn("rebuild: Fill.All broke off; it is asked to go on", "after", p.after, "err", err)
 	}
-	after := f.reached()
-	for a, err := range r.fill.All(ctx, after) {
-		if err != nil {
-			return fmt.Errorf("rebuild: Fill.All: %w", err)
-		}
-		if err := uploads(a); err != nil {
-			return (*RefusedError)(nil).add(a.Key, err)
-		}
-		a.OnOutcome, a.Until = f.add(a), r.left
-		if waiting = append(waiting, a); len(waiting) == chunk/2 {
-			if err := send(); err != nil {
-				return err
-			}
-		}
-	}
-	if len(waiting) > 0 {
-		if err := send(); err != nil {
-			return err
-		}
+	if err := p.send(ctx); err != nil {
+		return err
 	}
 	return f.await(ctx, func() bool { return f.open == 0 })
+}
+
+// pouring gives the sender what All yields.
+type pouring struct {
+	*runner
+	f       *filling
+	after   string // the key of the last document that came
+	came    int64  // how many did
+	waiting []models.RawAction
+}
+
+// pour asks All once. It says whether that has failed, or something else.
+func (p *pouring) pour(ctx context.Context) (failed bool, err error) {
+	for a, err := range p.fill.All(ctx, p.after) {
+		if err != nil {
+			return true, fmt.Errorf("rebuild: Fill.All: %w", err)
+		}
+		if err := uploads(a); err != nil {
+			return false, (*RefusedError)(nil).add(a.Key, err)
+		}
+		p.after = a.Key
+		p.came++
+		a.OnOutcome, a.Until = p.f.add(a), p.left
+		if p.waiting = append(p.waiting, a); len(p.waiting) == chunk/2 {
+			if err := p.send(ctx); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// send gives the sender what waits.
+func (p *pouring) send(ctx context.Context) error {
+	if len(p.waiting) == 0 {
+		return nil
+	}
+	if err := p.f.await(ctx, func() bool { return len(p.f.keys) < mostBehind }); err != nil {
+		return err
+	}
+	if p.left() <= 0 {
+		return errLost
+	}
+	n, err := p.sender.Offer(ctx, p.waiting)
+	p.report.Filled += int64(n)
+	if err != nil {
+		var bad interface{ Rejected() bool }
+		if errors.As(err, &bad) && bad.Rejected() {
+			return (*RefusedError)(nil).add(p.waiting[n].Key, err)
+		}
+		return fmt.Errorf("rebuild: filling the new index: %w", err)
+	}
+	p.waiting = p.waiting[:0]
+	return nil
 }
 
 // uploads returns an error for an action that is not the truth of a document.

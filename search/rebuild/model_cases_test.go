@@ -10,9 +10,13 @@ import (
 // tryModel has a Run come to a trap, and another one go on as soon as the first is gone, with ten seeds of the writers. It tries what the model draws now and then.
 func tryModel(t *testing.T, steps []Step, first trap, held string) {
 	t.Helper()
+	seeds := uint64(10)
+	if testing.Short() {
+		seeds = 4
+	}
 	for _, step := range steps {
 		n := 0
-		for seed := range uint64(10) {
+		for seed := range seeds {
 			first.step = step
 			plan := modelPlan{
 				seed: seed, idleValid: time.Second, documents: 5,

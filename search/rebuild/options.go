@@ -27,6 +27,8 @@ const (
 	beatEvery    = 2 * time.Second
 	beatValid    = 45 * time.Second          // for which who has beaten is the owner; its requests are cut off then
 	takeOver     = time.Minute               // without a beat, after which another may be the owner
+	outage       = 30 * time.Second          // for which the store, and a truth that was read before, may fail
+	mostBreaks   = 10                        // of Fill.All in its midst, behind each of which it is asked to go on
 	replayEvery  = 100 * time.Millisecond    // while readers may be at the new index already
 	lateRequests = 5 * time.Second           // for which a request without an answer may still be carried out, where the sender does not say
 	nameRests    = takeOver + 15*time.Second // what was sent to an index that was deleted is applied or refused by then
@@ -46,11 +48,12 @@ type Fill struct {
 	// All yields an upload of every document, as it is when it is read. The order should be
 	// that of the keys, and after is the key behind which to begin, "" for all: then a Run that goes on where
 	// another was killed need not begin anew. Who cannot do that ignores after. An error ends the
-	// iteration, and Run with it. ctx bounds it.
+	// iteration: Run asks again, behind the last document that came, ten times at the most, or for half a minute in which
+	// none comes. If none has come at all, Run ends at once. ctx bounds it.
 	All func(ctx context.Context, after string) iter.Seq2[models.RawAction, error]
 	// Keys returns an upload of each document of these keys, at most 1000, as it is now, in any
 	// order. A key of which there is none is deleted from the new index. It must be fast, since writers wait
-	// for it: a tenth of a second is.
+	// for it: a tenth of a second is. After an error it is asked again for half a minute.
 	Keys func(ctx context.Context, keys []string) ([]models.RawAction, error)
 }
 

@@ -61,20 +61,43 @@ const (
 	openRequest   = 3 * time.Second        // less than what open has
 )
 
+// patiently calls f until it says that it is not to be called again, for half a minute: a database that changes over to another
+// machine is away for some seconds, and a Run that gave up then would leave an hour's work to be resumed, or writers waiting.
+func (r *runner) patiently(ctx context.Context, f func() (again bool, err error)) error {
+	began, wait := time.Now(), 100*time.Millisecond
+	for n := 1; ; n++ {
+		again, err := f()
+		if !again || err == nil || errors.Is(err, errStopped) || time.Since(began) >= outage {
+			return err
+		}
+		if errors.Is(err, ErrChanged) && n < 5 { // by ourselves, as is known by now
+			continue
+		}
+		if n == 1 {
+			r.opts.Logger.Warn("rebuild: the store, or the truth, does not answer; tries again", "err", err, "for", outage)
+		}
+		if ended := sleep(ctx, wait); ended != nil {
+			return fmt.Errorf("%w: %w", ended, err)
+		}
+		wait = min(2*wait, time.Second)
+	}
+}
+
+// insisting returns a context for what should be done even if ctx has ended: then it has five seconds more.
+func insisting(ctx context.Context) (context.Context, func()) {
+	insisting, cancel := context.WithTimeout(context.WithoutCancel(ctx), outage)
+	stop := context.AfterFunc(ctx, func() {
+		if sleep(insisting, 5*time.Second) == nil {
+			cancel()
+		}
+	})
+	return insisting, func() { stop(); cancel() }
+}
+
 // swap changes the record. What change does must come to the same when it is done twice, since an
 // answer can be lost.
 func (r *runner) swap(ctx context.Context, change func(*Record)) error {
-	var err error
-	for range 5 {
-		var again bool
-		if again, err = r.swapOnce(ctx, change); !again {
-			return err
-		}
-		if !errors.Is(err, ErrChanged) && sleep(ctx, 100*time.Millisecond) != nil {
-			return err
-		}
-	}
-	return err
+	return r.patiently(ctx, func() (again bool, err error) { return r.swapOnce(ctx, change) })
 }
 
 // swapOnce is a try of swap. It says whether there is to be another one, for which it leaves the turn to who waits.

@@ -3,6 +3,7 @@ package rebuild
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -83,7 +84,11 @@ func TestACallOfTheStoreThatHangsInOneGoroutineDoesNotKeepTheTapsClosed(t *testi
 
 func TestAnAnswerOfTheStoreThatIsLostWhileTheTapsAreClosedDoesNotKeepThemClosed(t *testing.T) {
 	for _, done := range []bool{false, true} {
-		for n, last := 0, false; !last && n < 30; n++ {
+		step := 1
+		if testing.Short() {
+			step = 4
+		}
+		for n, last := 0, false; !last && n < 30; n += step {
 			t.Run(fmt.Sprint(done, n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, 20)
@@ -140,6 +145,7 @@ func TestAnEndOfOwningWhoseAnswerIsLostIsNotTakenForATakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemory()
 		r := newRunner(store, nil)
+		r.opts.Logger = slog.New(slog.DiscardHandler)
 		require.NoError(t, r.take(t.Context(), Record{Phase: PhaseMarking, Route: "x"}, func(*Record) {}))
 		first := true
 		r.store = hanging{Store: store, after: func(context.Context, Record) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
@@ -23,8 +24,11 @@ func (r *runner) roundTrip(ctx context.Context, class pool.Class) (int, error) {
 // drain brings the keys of rounds up to last, to which nothing is added any more, to the new index.
 func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int, err error) {
 	for {
-		keys, err := r.store.Marked(ctx, last, chunk)
-		if err != nil {
+		var keys []string
+		if err := r.patiently(ctx, func() (again bool, err error) {
+			keys, err = r.store.Marked(ctx, last, chunk)
+			return true, err
+		}); err != nil {
 			return n, err
 		}
 		if len(keys) == 0 {
@@ -33,7 +37,7 @@ func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int
 		if err := r.replay(ctx, class, keys); err != nil {
 			return n, err
 		}
-		if err := r.store.Unmark(ctx, last, keys); err != nil {
+		if err := r.patiently(ctx, func() (again bool, err error) { return true, r.store.Unmark(ctx, last, keys) }); err != nil {
 			return n, err
 		}
 		n += len(keys)
@@ -43,8 +47,11 @@ func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int
 
 // replay reads the truth of keys and writes it to the new index.
 func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) error {
-	actions, err := r.fill.Keys(ctx, keys)
-	if err != nil {
+	var actions []models.RawAction
+	if err := r.patiently(ctx, func() (again bool, err error) {
+		actions, err = r.fill.Keys(ctx, slices.Clone(keys))
+		return true, err
+	}); err != nil {
 		return fmt.Errorf("rebuild: Fill.Keys: %w", err)
 	}
 	missing := make(map[string]bool, len(keys))
@@ -73,7 +80,7 @@ func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) er
 	if r.left() <= 0 {
 		return errLost
 	}
-	_, err = r.sender.AddAndWait(limited, actions)
+	_, err := r.sender.AddAndWait(limited, actions)
 	switch {
 	case err == nil:
 		return nil
@@ -132,7 +139,7 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 
 // open lets the writers go on. began is when they began to wait, zero if another runner had them wait.
 func (r *runner) open(ctx context.Context, began time.Time, step Step, phase Phase) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := insisting(ctx)
 	defer cancel()
 	err := r.swap(ctx, func(x *Record) { x.Step, x.Phase = step, phase })
 	if err != nil {

@@ -3,7 +3,6 @@ package rebuild
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -309,7 +308,7 @@ type mortal struct {
 	made *bufferedsender.BufferedSender[models.Document]
 }
 
-var errDead = errors.New("the process is dead")
+var errDead = fmt.Errorf("%w: the process is dead", errStopped)
 
 func (m *mortal) Do(req *http.Request) (*http.Response, error) {
 	if m.dead.Load() {

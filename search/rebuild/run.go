@@ -25,7 +25,8 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as long as filling takes, then Settle. Where an index of
 // the name of next was deleted by DropOld or Abort in the last ten minutes it waits 75 s before it begins: what was on its way to that one is over then.
 // ctx ends it: what is done is kept. The writers go on with the old index, marking what they write, until Run is called again, or
-// Abort; but once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. The errors are *RefusedError, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
+// Abort; but once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. A store that fails is asked
+// again for half a minute, and so is Fill once it has worked. The errors are *RefusedError, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
 // the service. Nothing is sent if the options are wrong.
 func Run(ctx context.Context, store Store, client *search.IndexClient, next models.SearchIndex, fill Fill, opts Options) (Report, error) {
 	if err := opts.check(store, client, next, fill); err != nil {
@@ -344,7 +345,7 @@ func (r *runner) again(ctx context.Context, tries *int, err error) error {
 func (r *runner) moved(ctx context.Context, began time.Time) error {
 	until := time.Now().Add(max(r.opts.Keep, 0)).UTC().Truncate(time.Millisecond)
 	epoch := r.now().Epoch + 1
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := insisting(ctx)
 	defer cancel()
 	if err := r.swap(ctx, func(x *Record) {
 		x.Step, x.Phase, x.Route, x.Epoch, x.KeepUntil = StepMoved, PhaseIdle, x.New, epoch, until
@@ -359,7 +360,7 @@ func (r *runner) moved(ctx context.Context, began time.Time) error {
 func (r *runner) bring(ctx context.Context, always bool) error {
 	x := r.now()
 	if !always && x.Drained >= x.Round-1 {
-		keys, err := r.store.Marked(ctx, x.Round, 1)
+		keys, err := r.store.Marked(ctx, x.Round, 1) // its errors are borne by who calls
 		if err != nil || len(keys) == 0 {
 			return err
 		}

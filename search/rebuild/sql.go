@@ -21,7 +21,8 @@ const (
 	// PostgreSQL is version 12 or newer, by any driver of database/sql. Connect to the primary.
 	PostgreSQL Dialect = "postgresql"
 	// SQLite is version 3.38 or newer, by any driver of database/sql. Set busy_timeout to some
-	// seconds, and journal_mode to WAL.
+	// seconds, and journal_mode to WAL. It is not fair to who waits for it: where a process writes without a pause,
+	// have all in it share one *sql.DB, with SetMaxOpenConns(1), on which they queue.
 	SQLite Dialect = "sqlite"
 )
 

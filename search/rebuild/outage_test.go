@@ -1,0 +1,203 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+var errAway = errors.New("the database system is starting up")
+
+// away is a store in a database that is not there at times, and the truth in the same one.
+type away struct {
+	Store
+	is *atomic.Bool
+}
+
+func (a away) err() error {
+	if a.is.Load() {
+		return errAway
+	}
+	return nil
+}
+
+func (a away) Load(ctx context.Context) (Record, error) {
+	if err := a.err(); err != nil {
+		return Record{}, err
+	}
+	return a.Store.Load(ctx)
+}
+
+func (a away) Swap(ctx context.Context, next Record) (Record, error) {
+	if err := a.err(); err != nil {
+		return Record{}, err
+	}
+	return a.Store.Swap(ctx, next)
+}
+
+func (a away) Marked(ctx context.Context, last int64, limit int) ([]string, error) {
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return a.Store.Marked(ctx, last, limit)
+}
+
+func (a away) Unmark(ctx context.Context, last int64, keys []string) error {
+	if err := a.err(); err != nil {
+		return err
+	}
+	return a.Store.Unmark(ctx, last, keys)
+}
+
+func (a away) fill(f Fill) Fill {
+	return Fill{
+		All: func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
+			return func(yield func(models.RawAction, error) bool) {
+				for x, err := range f.All(ctx, after) {
+					if err == nil {
+						err = a.err()
+					}
+					if !yield(x, err) || err != nil {
+						return
+					}
+				}
+			}
+		},
+		Keys: func(ctx context.Context, keys []string) ([]models.RawAction, error) {
+			if err := a.err(); err != nil {
+				return nil, err
+			}
+			return f.Keys(ctx, keys)
+		},
+	}
+}
+
+// shaky returns a runner whose database is away as soon as it is told so.
+func (w *world) shaky(opts Options) (*mortal, *atomic.Bool) {
+	m, is := w.runner(opts), new(atomic.Bool)
+	a := away{Store: m.r.store, is: is}
+	m.r.store, m.r.fill = a, a.fill(m.r.fill)
+	return m, is
+}
+
+func TestADatabaseThatIsAwayForSomeSecondsEndsNoRebuild(t *testing.T) {
+	ends, step := false, 1
+	if testing.Short() {
+		step = 3
+	}
+	for n := 0; !ends; n += step {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 700)
+			a := w.write("a", 1)
+			m, away := w.shaky(Options{Writers: []string{"a"}})
+			line, passed := "", 0
+			m.r.line = func(l string) error {
+				if passed++; passed == n+1 {
+					line = l
+					away.Store(true)
+					time.AfterFunc(15*time.Second, func() { away.Store(false) })
+				}
+				return nil
+			}
+			err := m.run(t.Context())
+			ends = line == ""
+			if line == string(StepFilling) { // before the first document: a mistake in Fill would look the same
+				require.ErrorIs(t, err, errAway)
+				time.Sleep(15 * time.Second)
+				err = m.run(t.Context())
+			}
+			require.NoError(t, err, line)
+			assert.Equal(t, newIndex, w.record().Route, line)
+			time.Sleep(20 * time.Second)
+			a.end()
+			w.checkTruth(newIndex)
+		})
+	}
+}
+
+func TestAFillWhoseTruthBreaksOffGoesOnBehindIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 900)
+		m, away := w.shaky(Options{})
+		var from []string
+		all, came := m.r.fill.All, 0
+		m.r.fill.All = func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
+			from = append(from, after)
+			return func(yield func(models.RawAction, error) bool) {
+				for x, err := range all(ctx, after) {
+					if came++; came == 300 {
+						away.Store(true)
+						time.AfterFunc(time.Second, func() { away.Store(false) })
+					}
+					if !yield(x, err) {
+						return
+					}
+				}
+			}
+		}
+		require.NoError(t, m.run(t.Context()))
+		assert.Equal(t, int64(900), m.r.report.Filled, "none is read twice")
+		require.Greater(t, len(from), 1)
+		for _, after := range from[1:] {
+			assert.Equal(t, "k299", after)
+		}
+		w.checkTruth(newIndex)
+	})
+}
+
+func TestATruthThatIsGoneEndsARebuildInHalfAMinuteAndThatIsWrongAtOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rows int
+		took time.Duration
+	}{
+		"never came":                 {0, 0},
+		"away after some":            {300, outage},
+		"breaks off again and again": {-1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 900)
+				m, away := w.shaky(Options{})
+				all, asked := m.r.fill.All, 0
+				var failing time.Time
+				m.r.fill.All = func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
+					asked++
+					return func(yield func(models.RawAction, error) bool) {
+						came := 0
+						for x, err := range all(ctx, after) {
+							if tc.rows < 0 && came == 10 {
+								yield(x, errAway)
+								return
+							}
+							if came++; tc.rows >= 0 && came == tc.rows+1 && failing.IsZero() {
+								failing = time.Now()
+								away.Store(true)
+								err = errAway
+							}
+							if !yield(x, err) || err != nil {
+								return
+							}
+						}
+					}
+				}
+				err := m.run(t.Context())
+				require.ErrorIs(t, err, errAway)
+				assert.ErrorContains(t, err, "Fill.All")
+				if tc.rows < 0 {
+					assert.Equal(t, mostBreaks+1, asked)
+					return
+				}
+				assert.InDelta(t, tc.took.Seconds(), time.Since(failing).Seconds(), 5)
+			})
+		})
+	}
+}
