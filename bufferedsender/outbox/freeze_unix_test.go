@@ -1,0 +1,51 @@
+//go:build unix
+
+package outbox
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A process that is frozen for longer than its lease and wakes up in the middle of a request
+// changes nothing any more, neither in the index nor in the table.
+func TestAProcessThatWasFrozenPastItsLeaseSendsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newPostgres(t))
+	c := r.child(t)
+	var once sync.Once
+	frozen := make(chan struct{})
+	r.intercept(func(_ *http.Request, _ []entity, next func() (*http.Response, error)) (*http.Response, error) {
+		reply, err := next()
+		once.Do(func() { // its first request is applied; it is frozen before it reads the answer
+			err = errors.Join(err, c.Process.Signal(syscall.SIGSTOP))
+			close(frozen)
+		})
+		return reply, err
+	})
+	r.oneRow(t, 1)
+	<-frozen
+	other := r.run(t, RelayOptions{})
+	for v := 2; v < 5; v++ {
+		r.oneRow(t, v)
+	}
+	r.empty(t, 40*time.Second) // the other relay has taken the ranges over
+	r.same(t)
+	require.EqualValues(t, ranges, other.Stats().Ranges)
+	require.NoError(t, c.Process.Signal(syscall.SIGCONT))
+	// It reads the answer, and finds its leases gone when it renews them; then it is one of two.
+	require.Eventually(t, func() bool { return other.Stats().Ranges == ranges/2 }, 30*time.Second, 10*time.Millisecond)
+	for v := 5; v < 8; v++ {
+		r.oneRow(t, v)
+	}
+	r.empty(t, 30*time.Second)
+	r.same(t)
+	require.Empty(t, r.goesBack())
+	require.Zero(t, other.Stats().LeasesLost)
+}
