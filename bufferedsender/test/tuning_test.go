@@ -138,7 +138,7 @@ func TestTuningTable(t *testing.T) {
 		all = tuningRows()
 	}
 	if testing.Short() {
-		all = all[:1]
+		t.Skip("a row takes ten seconds under the race detector, and other tests have the same goroutines")
 	}
 	t.Log(" capacity latency senders reply         | policy   | goodput throttled least | at a tenth:  settled | recovered | in flight failed")
 	for _, r := range all {

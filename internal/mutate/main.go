@@ -5,7 +5,7 @@
 //
 // With -check it runs no test: it only sees that each breakage can still be
 // applied and compiles, and that its test exists. With -line N it tries the one
-// whose block begins at that line.
+// whose block begins at that line, with -part 2/3 every third, from the second on.
 //
 // A breakage is a fenced block marked "mutant":
 //
@@ -33,6 +33,7 @@ import (
 
 func main() {
 	only := flag.Int("line", 0, "run only the mutant whose block starts at this line")
+	part := flag.String("part", "1/1", "run only this part of the mutants: 2/3 is every third of them, from the second on")
 	check := flag.Bool("check", false, "run no test: only see that each mutant can still be applied and compiles, and that its test exists")
 	flag.Parse()
 	var mutants []mutant
@@ -47,12 +48,16 @@ func main() {
 	if *only != 0 {
 		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return m.line != *only })
 	}
+	mutants, err := partOf(mutants, *part)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	if len(mutants) == 0 {
 		fmt.Fprintln(os.Stderr, "no mutants: name a MUTANTS.md with ```mutant blocks, and with -line the line of one")
 		os.Exit(2)
 	}
 	var wrong int
-	var err error
 	if *check {
 		wrong = checkAll(mutants)
 	} else {
@@ -65,6 +70,18 @@ func main() {
 	if wrong > 0 {
 		os.Exit(1)
 	}
+}
+
+// partOf returns every nth mutant from the kth on, for "k/n".
+func partOf(mutants []mutant, part string) (some []mutant, err error) {
+	var k, n int
+	if _, err := fmt.Sscanf(part+"\n", "%d/%d\n", &k, &n); err != nil || k < 1 || k > n {
+		return nil, fmt.Errorf("-part is %q: give a number, a slash and how many parts there are, 2/3 for example", part)
+	}
+	for i := k - 1; i < len(mutants); i += n {
+		some = append(some, mutants[i])
+	}
+	return some, nil
 }
 
 // checkAll returns how many mutants cannot be applied any more.

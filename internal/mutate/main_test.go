@@ -66,3 +66,16 @@ func TestAMutantWhoseTestIsGoneIsFound(t *testing.T) {
 	}
 	assert.ErrorContains(t, mutant{test: []string{".", "Test("}}.findTest(), "missing closing")
 }
+
+func TestThePartsAreAll(t *testing.T) {
+	all := []mutant{{line: 1}, {line: 2}, {line: 3}, {line: 4}}
+	for part, lines := range map[string][]mutant{"1/1": all, "1/3": {{line: 1}, {line: 4}}, "2/3": {{line: 2}}, "3/3": {{line: 3}}, "5/5": nil} {
+		some, err := partOf(all, part)
+		require.NoError(t, err)
+		assert.Equal(t, lines, some, part)
+	}
+	for _, part := range []string{"", "0/3", "4/3", "1", "1/", "1/3x", "-1/3", "a/b"} {
+		_, err := partOf(all, part)
+		assert.ErrorContains(t, err, "2/3 for example", part)
+	}
+}
