@@ -41,7 +41,7 @@ func (l *lineLimit) allow(now time.Time) (leftOut int, ok bool) {
 
 // log writes a line for a request: at warning level if it failed, or if some of it
 // is to be sent again.
-func (o *observer[T]) log(e *events.Batch) {
+func (o *observer[T]) log(e *events.Batch, r *reply) {
 	level, message := slog.LevelDebug, "azsearch: request completed"
 	switch {
 	case errors.Is(e.Err, ErrNotSent):
@@ -77,6 +77,13 @@ func (o *observer[T]) log(e *events.Batch) {
 	}
 	if e.Err != nil {
 		attrs = append(attrs, slog.String("error", o.loggable(e.StatusCode, e.Err)))
+	} else if e.Retried > 0 {
+		for i := range r.Results {
+			if first := &r.Results[i]; first.Next == publisher.Requeue && first.Err != nil {
+				attrs = append(attrs, slog.String("first_error", o.loggable(first.Value.StatusCode, first.Err)))
+				break
+			}
+		}
 	}
 	if panicked := (*publisher.PanicError)(nil); errors.As(e.Err, &panicked) {
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
@@ -94,10 +101,11 @@ func withLeftOut(attrs []slog.Attr, leftOut int) []slog.Attr {
 
 // loggable is what may be said of an error. Above debug level that is not the
 // service's own explanation, which quotes documents and their keys, but for the name
-// of a property that the index lacks.
+// of a property that the index lacks. Where it has applied what it was sent the error
+// is not its own.
 func (o *observer[T]) loggable(status int, err error) string {
 	malformed := errors.Is(err, models.ErrMalformedReply)
-	if !malformed && (status == 0 || o.logger.Enabled(o.ctx, slog.LevelDebug)) {
+	if !malformed && (status < 300 || o.logger.Enabled(o.ctx, slog.LevelDebug)) {
 		return err.Error()
 	}
 	text := errorType(status, err)

@@ -174,7 +174,7 @@ func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publi
 			}
 		})
 	}
-	o.guard("Logger", func() { o.log(event) })
+	o.guard("Logger", func() { o.log(event, r) })
 	if o.handlers.BatchCompleted != nil {
 		o.guard(events.KindBatchCompleted.String(), func() { o.handlers.BatchCompleted(o.ctx, event) })
 	}

@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,46 @@ func TestNothingIsCompletedBeforeTheTapHasConfirmedIt(t *testing.T) {
 		assert.True(t, confirmed)
 		r.AllCompleted(1)
 	})
+}
+
+// Whoever looks why nothing comes through finds it in the log and in Health.
+func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
+	for name, tc := range map[string]struct {
+		again  bool
+		err    error
+		logged string
+	}{
+		"it cannot be read":  {err: errTap, logged: `msg="azsearch: request failed, it will be retried".* error="the tap cannot be read"`},
+		"they are elsewhere": {again: true, logged: `msg="azsearch: documents will be retried".* first_error="it was applied where it is not wanted any more`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log, asked := &sendertest.Buffer{}, 0
+				r := sendertest.New(t, &sendertest.Options{
+					Logger: slog.New(slog.NewTextHandler(log, nil)),
+					Tap: &tap{
+						before: func([]string) error { return nil },
+						confirm: func([]string) (bool, error) {
+							if asked++; asked > 3 {
+								return false, nil
+							}
+							return tc.again, tc.err
+						},
+					},
+				})
+				r.Upload(sendertest.Hotels("h", 2)...)
+				flushed := make(chan error)
+				go func() { flushed <- r.Flush() }()
+				for n := 0; tc.err != nil && r.Sender.Health().Err == nil && n < 1000; n++ {
+					time.Sleep(10 * time.Millisecond) // it pauses between its tries
+				}
+				assert.ErrorIs(t, r.Sender.Health().Err, tc.err)
+				require.NoError(t, <-flushed)
+				assert.Regexp(t, tc.logged, log.String())
+				r.AllCompleted(2)
+			})
+		})
+	}
 }
 
 func TestATapThatIsANilPointerIsNone(t *testing.T) {

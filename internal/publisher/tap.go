@@ -2,8 +2,12 @@ package publisher
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
+
+// errAgain is why what was applied is sent again because the Tap says so.
+var errAgain = errors.New("it was applied where it is not wanted any more, and is sent again to where it is")
 
 // Tap lets somebody know of the keys that requests write, for example because an index
 // is being rebuilt and must not miss them. It runs on the goroutine of a request, within
@@ -49,13 +53,20 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply
 	if !again && err == nil {
 		return reply
 	}
+	why := err
+	if why == nil {
+		why = errAgain
+	}
 	for i := range reply.Results {
 		if result := &reply.Results[i]; result.Next == Complete {
-			result.Next, result.Err, result.Unknown, result.Free = Requeue, err, true, true
+			result.Next, result.Err, result.Unknown, result.Free = Requeue, why, true, true
 		}
 	}
 	if err != nil {
 		reply.Pause, reply.Unconfirmed = true, true
+		if reply.Err == nil {
+			reply.Err = err
+		}
 	}
 	return reply
 }
