@@ -92,7 +92,9 @@ func (s *BufferedSender[T]) addRaw(ctx context.Context, actions []models.RawActi
 
 func (s *BufferedSender[T]) info() models.SenderInfo {
 	limits := s.Limits()
+	endpoint, index := namesOf(s.keyOf.indexer)
 	return models.SenderInfo{
+		Endpoint: endpoint, IndexName: index,
 		MaxBufferedActions: limits.MaxBufferedActions, MaxBufferedBytes: limits.MaxBufferedBytes,
 		RequestTimeout: s.options.RequestTimeout, UnknownWait: s.options.UnknownWait,
 		Queued: s.feed != nil, Closed: s.publisher.Closing(),

@@ -82,13 +82,14 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 			attribute.String("azure.resource_provider.namespace", "Microsoft.Search"),
 		},
 	}
-	if named, ok := indexer.(interface{ IndexName() string }); ok {
-		t.index = named.IndexName()
+	endpoint, index := namesOf(indexer)
+	if index != "" {
+		t.index = index
 		t.common = append(t.common, attribute.String("db.collection.name", t.index))
 	}
-	if reachable, ok := indexer.(interface{ Endpoint() string }); ok {
-		if u, err := url.Parse(reachable.Endpoint()); err == nil && u.Hostname() != "" {
-			t.endpoint = reachable.Endpoint()
+	if endpoint != "" {
+		if u, err := url.Parse(endpoint); err == nil && u.Hostname() != "" {
+			t.endpoint = endpoint
 			service, _, _ := strings.Cut(u.Hostname(), ".")
 			t.common = append(t.common, attribute.String("server.address", u.Hostname()), attribute.String("db.namespace", service))
 			if port, err := strconv.Atoi(u.Port()); err == nil && port != 443 {
@@ -101,6 +102,17 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 	var err error
 	t.instruments, err = instrumentsOf(t.meter)
 	return t, err
+}
+
+// namesOf returns what an indexer says of the index that it writes to.
+func namesOf(indexer any) (endpoint, index string) {
+	if reachable, ok := indexer.(interface{ Endpoint() string }); ok {
+		endpoint = reachable.Endpoint()
+	}
+	if named, ok := indexer.(interface{ IndexName() string }); ok {
+		index = named.IndexName()
+	}
+	return endpoint, index
 }
 
 // with returns the option of a measurement that has these attributes beside the

@@ -32,6 +32,8 @@ type RawAction struct {
 
 // SenderInfo is what whoever feeds a buffered sender has to know of it.
 type SenderInfo struct {
+	// Endpoint and IndexName are of the index that it writes to now, "" if what it sends by does not say.
+	Endpoint, IndexName string
 	// MaxBufferedActions and MaxBufferedBytes are what its buffer takes at the most.
 	MaxBufferedActions int
 	MaxBufferedBytes   int64

@@ -80,6 +80,22 @@ func (r *Rows) String() string {
 	return fmt.Sprintf("index %q", r.client.indexName)
 }
 
+// IndexName is the name of the index, or of its alias.
+func (r *Rows) IndexName() string {
+	if r == nil {
+		return ""
+	}
+	return r.client.IndexName()
+}
+
+// Endpoint is that of the service.
+func (r *Rows) Endpoint() string {
+	if r == nil {
+		return ""
+	}
+	return r.client.Endpoint()
+}
+
 // HasVersions reports whether the rows have versions, because RowsOptions.Version names their field: what they are compared with is to have them then.
 func (r *Rows) HasVersions() bool { return r != nil && r.options.Version != "" }
 

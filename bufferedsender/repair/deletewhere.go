@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -62,6 +63,8 @@ type DeleteOptions struct {
 	// SpoolBytes is how much memory the keys of a scan may take, 16 bytes and its length each. What does not fit is counted, and scanned
 	// again when it is deleted. Defaults to 64 MiB, which is a million keys.
 	SpoolBytes int64
+	// Logger is told if the sender names another index than matching does. Defaults to slog.Default().
+	Logger *slog.Logger
 }
 
 // DeleteFailure is a delete that failed.
@@ -121,7 +124,7 @@ type Receipt struct {
 
 // DeleteWhere deletes all documents that match, any number of them, and proves it: what privacy erasure needs, or a source that is gone.
 // matching is the index as the filter shows it: search.NewRows with RowsOptions.Filter. A Rows without a filter matches everything, which
-// the bound on the share refuses. to is a sender of the same index: nobody checks that it is the same. What it takes before the first
+// the bound on the share refuses. to is a sender of the same index; if its client has another name for it, Logger is told. What it takes before the first
 // delete is the scan, a page after the other: RowsOptions.ReadAhead makes that several at once.
 //
 // It counts what matches first, and refuses too many: see MaxShare and AllowDeletes; begin with a dry run. Then each batch of keys is held
@@ -206,6 +209,12 @@ func (d *deletion) check() error {
 	}
 	if o.SpoolBytes == 0 {
 		o.SpoolBytes = 64 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if len(problems) == 0 && d.to != nil && !o.DryRun {
+		warnOfTwo(o.Logger, d.index, d.to)
 	}
 	return errors.Join(problems...)
 }

@@ -77,7 +77,7 @@ type Options struct {
 	Member *pool.Member
 	// MeterProvider gets the metrics, see TELEMETRY.md. Defaults to otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider
-	// Logger gets a line for each document that cannot be sent, and the errors of Watch if nobody else does. Defaults to slog.Default().
+	// Logger gets a line for each document that cannot be sent, one if the sender names another index than the one that is read, and the errors of Watch if nobody else does. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

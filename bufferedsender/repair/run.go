@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -22,7 +23,7 @@ const (
 // Processes that share a Store and run at the same time share the ranges: each takes one after another of those that nobody has, or has finished meanwhile, and reports what it
 // has compared itself. A pass that goes on where another was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
 //
-// The sender is one of the index: nobody checks that it is the same, and that of another one writes what is missing there.
+// The sender is one of the index: that of another one writes what is missing there. Logger is told if its client has another name for it, which may be an alias.
 //
 // The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError if a side is
 // not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows, ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
@@ -93,6 +94,9 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	if to != nil {
+		warnOfTwo(o.Logger, index, to)
+	}
 	m, err := newMeters(o.MeterProvider, o.Name)
 	if err != nil {
 		return nil, err
@@ -105,6 +109,19 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 		Options: o, what: what, meters: m, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]rejection),
 		source: guardedSource{guardedIndex{source, "source"}, source}, index: guardedIndex{index, "index"},
 	}, nil
+}
+
+// warnOfTwo logs that the sender names another index than the one that is read, by which every key there would be judged. It is no
+// error, since one of the names may be an alias of the other.
+func warnOfTwo(logger *slog.Logger, index Index, to Sender) {
+	read, can := index.(interface {
+		IndexName() string
+		Endpoint() string
+	})
+	if info := to.Info(); can && info.IndexName != "" && (read.IndexName() != info.IndexName || read.Endpoint() != info.Endpoint) {
+		logger.Warn("repair: the sender writes to an index of another name than the one that is read: go on only if one is an alias of the other",
+			"read", read.IndexName(), "of", read.Endpoint(), "written", info.IndexName, "at", info.Endpoint)
+	}
 }
 
 // section takes a range, if nobody has it, and loads its state. It returns nil if another process has the range, or has finished it since.

@@ -101,6 +101,9 @@ func TestWhatFeedsASenderLearnsWhatItIsLike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{RequestTimeout: 7 * time.Second, UnknownWait: -1, Limits: bufferedsender.Limits{MaxBufferedActions: 12}})
 		info := r.Sender.Raw().Info()
+		assert.Equal(t, "hotels", info.IndexName)
+		assert.NotEmpty(t, info.Endpoint)
+		info.IndexName, info.Endpoint = "", ""
 		assert.Equal(t, models.SenderInfo{
 			MaxBufferedActions: 12, MaxBufferedBytes: bufferedsender.DefaultMaxBufferedBytes, RequestTimeout: 7 * time.Second, UnknownWait: -1,
 		}, info)
