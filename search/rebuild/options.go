@@ -38,7 +38,7 @@ const (
 )
 
 // Fill reads the truth: what the documents should be. Both functions are called by one
-// goroutine at a time.
+// goroutine at a time. The example has them for a table.
 //
 // Run promises what it promises if a read of the truth that begins after the service has applied a write shows
 // that write, or something newer. It is so where programs write to a database first and to the index
