@@ -39,8 +39,14 @@ func lookup(ctx context.Context, in Index, keys []string) (map[string]*models.Ro
 	if err != nil {
 		return nil, err
 	}
-	byKey := make(map[string]*models.Row, len(rows))
+	byKey := make(map[string]*models.Row, len(keys))
+	for _, key := range keys {
+		byKey[key] = nil
+	}
 	for i := range rows {
+		if _, asked := byKey[rows[i].Key]; !asked { // it would be taken for one that is not there
+			return nil, fmt.Errorf("Lookup has returned the key %q, which it was not asked for: keys are compared byte by byte, so without the blanks of CHAR(n), and not by a collation that ignores case", rows[i].Key)
+		}
 		byKey[rows[i].Key] = &rows[i]
 	}
 	return byKey, nil
@@ -81,8 +87,11 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 	var other []string // that the source shows now, and did not when it was scanned, or the other way round
 	for i, d := range found {
 		s, x := source[d.key], index[d.key]
-		if appears(s) != appears(&d.source) {
+		switch {
+		case appears(s) != appears(&d.source):
 			other = append(other, d.key)
+		case appears(s):
+			p.agreed.Store(true)
 		}
 		switch {
 		case pending[i]:
@@ -276,7 +285,8 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	if err != nil {
 		return nil, fmt.Errorf("look up keys in the source: %w", err)
 	}
-	var read []string
+	var read []string // and those that are gone: what has become of a key since it was looked up, or is older where it was, must not be deleted
+	var gone []difference
 	var actions []models.RawAction
 	for _, d := range part {
 		row := rows[d.key]
@@ -287,6 +297,8 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		case there:
 			read = append(read, d.key)
 			t.wrote(difference{d.key, d.kind, *row, d.index})
+		case deletes && row == nil:
+			read, gone = append(read, d.key), append(gone, d)
 		case deletes:
 			actions = append(actions, models.RawAction{Key: d.key, Type: models.ActionTypeDelete})
 			t.wrote(difference{d.key, Surplus, orZero(row), d.index})
@@ -309,6 +321,14 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		if a.Type == models.ActionTypeDelete {
 			return nil, fmt.Errorf("the Read of the source has returned a delete, of %q: leave out what does not exist, or set Hidden in its row; then the guard counts it", a.Key)
 		}
+	}
+	for _, d := range gone {
+		if slices.ContainsFunc(documents, func(a models.RawAction) bool { return a.Key == d.key }) {
+			t.wrote(difference{d.key, Different, models.Row{}, d.index})
+			continue
+		}
+		actions = append(actions, models.RawAction{Key: d.key, Type: models.ActionTypeDelete})
+		t.wrote(difference{d.key, Surplus, models.Row{}, d.index})
 	}
 	return append(actions, documents...), nil
 }

@@ -17,8 +17,8 @@ const (
 // repaired nothing looks like one with nothing to do.
 
 // contradiction returns an error if Scan and Lookup of the source do not know the same rows. It is asked when the scan and a lookup differ in some keys, which changes that others make explain as a rule,
-// once in a pass: it looks up the first rows of a scan, and scans again. It is a contradiction if there are rows before and after, and Lookup finds none of them; or if there is none before and after, and Lookup finds
-// some of the keys.
+// or before something is deleted, until it is known that they do: it looks up the first rows of a scan, scans again, and looks them up again. It is a contradiction if there are rows before and after, and Lookup finds none of
+// them, nor another key, both times; or if there is none before and after, and Lookup finds some of the keys.
 func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	if len(keys) == 0 || p.agreed.Load() {
 		return nil
@@ -39,7 +39,7 @@ func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	}
 	there := func(key string) bool { return found[key] != nil && !found[key].Hidden }
 	known := slices.IndexFunc(asked, there)
-	if slices.ContainsFunc(before, there) || !any && known < 0 {
+	if any == (known >= 0) {
 		p.agreed.Store(true)
 		return nil
 	}
@@ -55,13 +55,23 @@ func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	case !any && !more:
 		return fmt.Errorf("%w: Scan has no row, and Lookup finds %q. %s", ErrContradiction, asked[known], notText)
 	case any && still >= 0:
+		if err := sleep(ctx, p.pause()); err != nil { // rows may come and go
+			return err
+		}
+		if found, err = lookup(ctx, p.source, asked); err != nil {
+			return fmt.Errorf("look up keys in the source: %w", err)
+		}
+		if slices.ContainsFunc(asked, there) {
+			p.agreed.Store(true)
+			return nil
+		}
 		return fmt.Errorf("%w: Scan has %q, and Lookup does not find it, nor %d other keys. %s", ErrContradiction, after[still], len(before)-1, notText)
 	}
 	return nil
 }
 
 // notText is what to do about it.
-const notText = "Both are to have the same keys, which are text: if the column of a SQLSource is not, use Key: \"CAST(id AS TEXT)\", or in MySQL AS CHAR"
+const notText = "Both are to have the same keys, which are text: if the column of a SQLSource is not, use Key: \"CAST(id AS TEXT)\", with COLLATE \"C\" in PostgreSQL; AS CHAR in MySQL, AS VARCHAR(36) with a binary collation in SQL Server"
 
 // sample returns the first keys of a scan of the source that are not hidden, and whether there is any row.
 func (p *pass) sample(ctx context.Context) (keys []string, any bool, err error) {

@@ -213,7 +213,7 @@ func (d *deletion) check() error {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if len(problems) == 0 && d.to != nil && !o.DryRun {
+	if len(problems) == 0 {
 		warnOfTwo(o.Logger, d.index, d.to)
 	}
 	return errors.Join(problems...)

@@ -96,8 +96,8 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 				}
 			}
 		}
-		settle(whole, ok && !p.resumed) // what was compared before may be what the hint is about
-		settle(surplus, ok)
+		settle(whole, ok && !p.resumed)       // what was compared before may be what the hint is about
+		settle(surplus, ok && !p.KeepSurplus) // there they are still
 		settle(unsettled, false)
 	}
 	if p.Hints == nil || p.DryRun {

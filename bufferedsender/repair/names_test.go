@@ -42,6 +42,8 @@ func TestASenderThatNamesAnotherIndexIsLogged(t *testing.T) {
 		"another index":     {here, "rooms", true},
 		"another service":   {there, "hotels", true},
 		"it does not say":   {"", "", false},
+		"it says a part":    {"", "hotels", false},
+		"another spelling":  {"https://Hotels.search.windows.net:443/", "hotels", false},
 		"an alias, perhaps": {here, "hotels-2", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +59,10 @@ func TestASenderThatNamesAnotherIndexIsLogged(t *testing.T) {
 					},
 					"RepairKeys": func(l *slog.Logger) error {
 						_, err := RepairKeys(ended, half{w, "source"}, index, to, &Options{Logger: l}, "a")
+						return err
+					},
+					"DeleteWhere, dry": func(l *slog.Logger) error {
+						_, err := DeleteWhere(ended, index, to, &DeleteOptions{Logger: l, DryRun: true})
 						return err
 					},
 					"DeleteWhere": func(l *slog.Logger) error {

@@ -79,6 +79,8 @@ type Options struct {
 	MeterProvider metric.MeterProvider
 	// Logger gets a line for each document that cannot be sent, one if the sender names another index than the one that is read, and the errors of Watch if nobody else does. Defaults to slog.Default().
 	Logger *slog.Logger
+
+	watched bool // by Watch
 }
 
 // Tier is a step of Options.Throttle.

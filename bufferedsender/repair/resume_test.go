@@ -42,7 +42,7 @@ func TestAPassThatWasKilledGoesOnBehindTheLastPage(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 			report, err := Run(ctx, half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: store, Logger: quiet})
 			cancel()
-			began := w.scanned[0][len(w.scanned[0])-1]
+			began := w.scanned[1][len(w.scanned[1])-1]
 			assert.GreaterOrEqual(t, began, from, "it does not go back")
 			from = began
 			if err == nil {
@@ -71,11 +71,11 @@ func TestADeleteThatWasInterruptedIsFinished(t *testing.T) {
 		to.afterAdd = cancel
 		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet})
 		require.ErrorIs(t, err, context.Canceled)
-		scans := len(w.scanned[0])
+		scans := len(w.scanned[1])
 		time.Sleep(time.Minute)
 		_, err = w.repair(&Options{Store: store})
 		require.NoError(t, err)
-		assert.Len(t, w.scanned[0], scans, "all was compared before")
+		assert.Len(t, w.scanned[1], scans, "all was compared before")
 		w.agrees()
 	})
 }

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/url"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -74,6 +77,9 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error) {
 	o, err := opts.withDefaults()
 	errs := []error{err}
+	if v := reflect.ValueOf(to); v.Kind() == reflect.Pointer && v.IsNil() {
+		to = nil
+	}
 	if source == nil {
 		errs = append(errs, errors.New("source is nil: use a *SQLSource, a *JSONL or a Functions"))
 	}
@@ -94,7 +100,7 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if to != nil {
+	if !o.watched {
 		warnOfTwo(o.Logger, index, to)
 	}
 	m, err := newMeters(o.MeterProvider, o.Name)
@@ -112,16 +118,32 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 }
 
 // warnOfTwo logs that the sender names another index than the one that is read, by which every key there would be judged. It is no
-// error, since one of the names may be an alias of the other.
+// error: one of the names may be an alias of the other, and a service may be reached by two.
 func warnOfTwo(logger *slog.Logger, index Index, to Sender) {
 	read, can := index.(interface {
 		IndexName() string
 		Endpoint() string
 	})
-	if info := to.Info(); can && info.IndexName != "" && (read.IndexName() != info.IndexName || read.Endpoint() != info.Endpoint) {
-		logger.Warn("repair: the sender writes to an index of another name than the one that is read: go on only if one is an alias of the other",
-			"read", read.IndexName(), "of", read.Endpoint(), "written", info.IndexName, "at", info.Endpoint)
+	if !can || to == nil {
+		return
 	}
+	info := to.Info()
+	attrs := []any{"read", read.IndexName(), "of", read.Endpoint(), "written", info.IndexName, "at", info.Endpoint}
+	switch {
+	case info.Endpoint != "" && read.Endpoint() != "" && host(info.Endpoint) != host(read.Endpoint()):
+		logger.Warn("repair: the sender writes to another service than the one that is read: go on only if both are names of one", attrs...)
+	case info.IndexName != "" && read.IndexName() != "" && info.IndexName != read.IndexName():
+		logger.Warn("repair: the sender writes to an index of another name than the one that is read: go on only if one is an alias of the other", attrs...)
+	}
+}
+
+// host returns what tells services apart.
+func host(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return endpoint
+	}
+	return strings.TrimSuffix(strings.ToLower(u.Host), ":443")
 }
 
 // section takes a range, if nobody has it, and loads its state. It returns nil if another process has the range, or has finished it since.
@@ -270,6 +292,9 @@ func (p *pass) guard(surplus, rows int64) error {
 
 // remove deletes those of the keys that are still surplus, and writes those that are not and differ.
 func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
+	if err := p.contradiction(ctx, keys); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(keys, pageFound) {
 		var found []difference
 		source, index, err := p.look(ctx, part)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// versioned is what is said by a side that knows whether its rows have versions: *search.Rows, *SQLSource and *JSONL do. Versions alone do not say it: a field that was added to an index is
+// versioned is the method by which Source and Index may say it: it is what is said by a side that knows whether its rows have versions: *search.Rows, *SQLSource and *JSONL do. Versions alone do not say it: a field that was added to an index is
 // empty in all documents at first.
 type versioned interface{ HasVersions() bool }
 
@@ -20,13 +20,14 @@ func checkVersions(source Source, index Index) error {
 	case !known || !too || s.HasVersions() == i.HasVersions():
 		return nil
 	case s.HasVersions():
-		return errors.New("the source has versions, and the index does not, so every document differs, whatever is written: give both the version, as search.RowsOptions.Version there, or neither")
+		return errors.New("the source has versions, and the index does not, by their HasVersions, so every document differs, whatever is written: give both the version, as search.RowsOptions.Version there, or neither")
 	default:
-		return errors.New("the index has versions, and the source does not, so every document is ahead of it, and none is repaired: give both the version, as SQLSource.Version or JSONLOptions.Version there, or neither")
+		return errors.New("the index has versions, and the source does not, by their HasVersions, so every document is ahead of it, and none is repaired: give both the version, as SQLSource.Version or JSONLOptions.Version there, or neither")
 	}
 }
 
-// Index is the index that is compared. A *search.Rows is one. Its methods are called by several goroutines at once.
+// Index is the index that is compared. A *search.Rows is one. Its methods are called by several goroutines at once. One that has the method HasVersions() bool is refused where that of
+// the Source says otherwise; a type that embeds another and adds versions needs one of its own.
 type Index interface {
 	// Scan yields the rows behind the key after, up to and with the key through, in the order of the bytes of their keys;
 	// "" is no bound. An error is the last.
@@ -36,7 +37,8 @@ type Index interface {
 }
 
 // Source is what the index is to be like: a table (SQLSource), a file (JSONL), or whatever has these methods (Functions). They
-// are called by several goroutines at once, and must read what was committed last: a replica that lags is older than the index.
+// are called by several goroutines at once, and must read what was committed last: a replica that lags is older than the index. Scan may be of an earlier moment, that of a transaction
+// for example; Lookup and Read must not. HasVersions is as in Index.
 type Source interface {
 	Index
 	// Read returns what makes the index have what is true of the keys now: an upload for each that exists and is to be in the

@@ -7,23 +7,25 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Queryer runs queries: a *sql.DB, a *sql.Conn or a *sql.Tx. One transaction sees one moment, and keeps the database from cleaning up as long as the comparison
-// takes; it must not be one for Read, which must see what was committed last.
+// Queryer runs queries: a *sql.DB, or what is in its place. It must not be a *sql.Tx or a *sql.Conn: several queries run at once, and each must see what was committed last, which in one transaction
+// they do not. What is deleted goes by them.
 type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // SQLSource is a table, or what a query selects, as a source. Its fields must not be changed while it is used.
 type SQLSource struct {
-	// DB runs the queries. It must read what was committed last: not a replica that lags.
+	// DB runs the queries, several at once. It must read what was committed last: not a replica that lags.
 	DB Queryer
 	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries as it is, and so are the columns.
 	Table string
@@ -33,7 +35,7 @@ type SQLSource struct {
 	Key string
 	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Digest is a text
 	// that differs when the document does. Both default to none. The index is to have the version as well, or neither has. A version that is NULL is none, 0: a document that has one in the
-	// index is Ahead of it, and is not repaired; use COALESCE(version, 1) if rows and documents without one are not meant.
+	// index is Ahead of it, and is not repaired, unless the row is Hidden; use COALESCE(version, 1) if rows and documents without one are not meant.
 	Version, Digest string
 	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL". Defaults to none.
 	Hidden string
@@ -45,6 +47,21 @@ type SQLSource struct {
 	Load func(ctx context.Context, keys []string) ([]models.RawAction, error)
 	// PageRows is how many rows a query returns. Defaults to 1000.
 	PageRows int
+
+	keys keyTypes
+}
+
+// keyTypes is what the keys of a column have come as. A driver returns text as strings, or as bytes; both are there only if SQLite has kept some keys as blobs, which no query for text finds.
+type keyTypes struct{ text, bytes atomic.Bool }
+
+// mixed notes one more.
+func (k *keyTypes) mixed(isBytes bool) bool {
+	if isBytes {
+		k.bytes.Store(true)
+	} else {
+		k.text.Store(true)
+	}
+	return k.text.Load() && k.bytes.Load()
 }
 
 // Dollar is the placeholder of PostgreSQL, and AtP that of SQL Server.
@@ -215,19 +232,25 @@ func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all [
 
 // keyOf reads a key that a driver has returned. Some return text as bytes, so whether bytes are text only shows when the key is looked up: see contradiction.
 func (s *SQLSource) keyOf(value any) (string, error) {
-	switch v := value.(type) {
-	case string:
-		return v, nil
-	case []byte:
-		return string(v), nil
-	case int64, int32, uint64, float64, float32, bool, time.Time:
-		return "", fmt.Errorf("the key %v is no text (%T): the column %s is not text that sorts by bytes. Use Key: \"CAST(%s AS TEXT)\", or in MySQL AS CHAR", v, v, s.Key, s.Key)
+	text, isText := value.(string)
+	bytes, isBytes := value.([]byte)
+	switch {
+	case (isText || isBytes) && s.keys.mixed(isBytes):
+		return "", fmt.Errorf("the key %q is of another type than others of the column %s: some are text and some are bytes, which no query for text finds. Use Key: \"CAST(%s AS TEXT)\"", value, s.Key, s.Key)
+	case isText:
+		return text, nil
+	case isBytes:
+		return string(bytes), nil
 	}
-	var text sql.NullString // whatever else it can be made of
-	if err := text.Scan(value); err != nil || !text.Valid {
+	kind := reflect.ValueOf(value).Kind()
+	if _, isTime := value.(time.Time); isTime || kind >= reflect.Bool && kind <= reflect.Float64 {
+		return "", fmt.Errorf("the key %v is no text (%T): the column %s is not text that sorts by bytes. Use Key: \"CAST(%s AS TEXT)\", in MySQL AS CHAR, in SQL Server AS VARCHAR(36) with a binary collation", value, value, s.Key, s.Key)
+	}
+	var other sql.NullString // whatever else it can be made of
+	if err := other.Scan(value); err != nil || !other.Valid {
 		return "", errors.Join(fmt.Errorf("%v (%T) of the column %s is to be a key, and is no text", value, value, s.Key), err)
 	}
-	return text.String, nil
+	return other.String, nil
 }
 
 // versionOf reads a version that a driver has returned.

@@ -1,0 +1,74 @@
+package repair
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// older is a source whose Scan and Lookup are of an earlier moment than its Read, as in a transaction.
+type older struct {
+	half
+	lacks string
+}
+
+func (o older) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	rows, err := o.half.Lookup(ctx, keys)
+	for i := range rows {
+		if rows[i].Key == o.lacks {
+			return append(rows[:i:i], rows[i+1:]...), err
+		}
+	}
+	return rows, err
+}
+
+func TestADocumentThatReadReturnsIsNotDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(100)
+		time.Sleep(time.Minute)
+		report, err := RepairKeys(t.Context(), older{half{w, "source"}, key(7)}, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}, key(7))
+		require.NoError(t, err)
+		assert.Zero(t, report.Deleted)
+		w.agrees()
+	})
+}
+
+// No query for text finds a blob: by Lookup alone all of them would be surplus.
+func TestKeysThatAreBlobsAreNotDeletedByHints(t *testing.T) {
+	w, s := lostOf(t, "BLOB PRIMARY KEY")
+	s.Load = func(context.Context, []string) ([]models.RawAction, error) { return nil, nil }
+	report, err := RepairKeys(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}, "1", "2", "4")
+	require.ErrorIs(t, err, ErrContradiction)
+	assert.Zero(t, report.Deleted)
+}
+
+func TestKeysOfWhichSomeAreBlobsAreRefused(t *testing.T) {
+	w, s := lostOf(t, "TEXT PRIMARY KEY")
+	_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "INSERT INTO lost VALUES (?, 2)", []byte("k"))
+	require.NoError(t, err)
+	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet})
+	require.ErrorContains(t, err, "some are text and some are bytes")
+	assert.False(t, report.Agrees())
+	s.Key = "CAST(id AS TEXT)"
+	s.keys.bytes.Store(false)
+	report, err = Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet})
+	require.NoError(t, err)
+	assert.EqualValues(t, 7, report.Repaired)
+}
+
+func TestAKeyThatLookupReturnsInAnotherSpellingIsAnError(t *testing.T) {
+	w, s := lostOf(t, "TEXT PRIMARY KEY COLLATE NOCASE")
+	_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "UPDATE lost SET id = 'Ritz' WHERE id = '59'")
+	require.NoError(t, err)
+	require.NoError(t, w.sender.UploadDocuments(t.Context(), hotel{ID: "ritz", Version: 2}))
+	require.NoError(t, w.sender.Flush(t.Context(), nil))
+	report, err := RepairKeys(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}, "ritz")
+	require.ErrorContains(t, err, `the key "Ritz", which it was not asked for`)
+	assert.Zero(t, report.Deleted)
+}
