@@ -71,7 +71,7 @@ func (r *runner) abort(ctx context.Context) error {
 	var err error
 	var found Record
 	for range 10 { // the owner's beat may come between
-		if found, err = r.store.Load(ctx); err != nil {
+		if found, err = r.load(ctx); err != nil {
 			return err
 		}
 		if found.Step == StepMoved {
@@ -117,8 +117,11 @@ func (r *runner) abort(ctx context.Context) error {
 	if err := r.clean(ctx, strange == nil, moved); err != nil {
 		return err
 	}
+	x = r.now()
+	x.drop(x.New) // once: the time is to be the same if the swap is made twice
+	dropped := x.Dropped
 	if err := r.swap(ctx, func(x *Record) {
-		x.drop(x.New)
+		x.Dropped = dropped
 		x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", ""
 	}); err != nil {
 		return err
@@ -157,11 +160,11 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 		}
 	}
 	for {
-		keys, err := r.store.Marked(ctx, x.Round, chunk)
+		keys, err := r.marked(ctx, x.Round)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		if err := r.store.Unmark(ctx, x.Round, keys); err != nil {
+		if err := r.unmark(ctx, x.Round, keys); err != nil {
 			return err
 		}
 	}

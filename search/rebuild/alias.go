@@ -62,7 +62,9 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 		case err == nil && alias.Indexes[0] == x.New:
 			return true, nil
 		case err == nil:
-			if err = r.stillOwner(ctx); errors.Is(err, ErrTakenOver) {
+			asking, cancel := context.WithTimeout(ctx, 5*time.Second)
+			err = r.stillOwner(asking)
+			if cancel(); errors.Is(err, ErrTakenOver) {
 				return false, err
 			}
 			if err != nil {
@@ -75,8 +77,8 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 			return false, err
 		}
 		r.opts.Logger.Warn("rebuild: the writers are kept waiting, because nobody can say where the alias is", "alias", x.Alias, "err", err)
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
-			return false, err
+		if ended := sleep(ctx, 200*time.Millisecond); ended != nil {
+			return false, fmt.Errorf("%w: %w", ended, err)
 		}
 	}
 }

@@ -88,7 +88,9 @@ func (f *filling) end(at int, o models.Outcome) {
 			f.give()
 		}
 	case o.Reason == models.ReasonWithdrawn: // by its Until, or by a context that has ended
-		f.other = fmt.Errorf("%w: %w", errLost, o.Err)
+		if f.other == nil {
+			f.other = fmt.Errorf("%w: %w", errLost, o.Err)
+		}
 		f.give() // what comes behind it would be read and written for nothing
 	default:
 		if f.other == nil {
@@ -140,17 +142,18 @@ func (f *filling) reached() string {
 	return f.cursor
 }
 
-// failure returns why not all is applied, or err.
+// failure returns why not all is applied: what was refused, what became of the first other one, which has ended all the rest, or err.
 func (f *filling) failure(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r := f.refused; r != nil {
 		return &RefusedError{Count: r.Count, Keys: slices.Clone(r.Keys), Err: r.Err}
 	}
-	if err == nil || errors.Is(f.other, errLost) {
-		err = f.other
+	var refused *RefusedError
+	if f.other == nil || errors.As(err, &refused) || errors.Is(err, errStuck) {
+		return err
 	}
-	return err
+	return f.other
 }
 
 // fillAll writes everything to the new index, behind the cursor.
@@ -168,10 +171,11 @@ func (r *runner) fillAll(ctx context.Context) error {
 // fillFrom asks All again when it breaks off, behind the last document that came.
 func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 	p := pouring{runner: r, f: f, after: f.reached()}
+	defer func() { r.under.Add(-int64(len(p.waiting))) }() // which the sender never got
 	for breaks := 0; ; breaks++ {
 		var came int64
 		var failed bool
-		err := r.patiently(ctx, func() (again bool, err error) {
+		err := r.patiently(ctx, 0, func(ctx context.Context) (again bool, err error) {
 			before := p.came
 			failed, err = p.pour(ctx)
 			came = p.came - before
@@ -234,14 +238,14 @@ func (p *pouring) send(ctx context.Context) error {
 	}
 	n, err := p.sender.Offer(ctx, p.waiting)
 	p.report.Filled += int64(n)
+	p.waiting = p.waiting[n:]
 	if err != nil {
 		var bad interface{ Rejected() bool }
 		if errors.As(err, &bad) && bad.Rejected() {
-			return (*RefusedError)(nil).add(p.waiting[n].Key, err)
+			return (*RefusedError)(nil).add(p.waiting[0].Key, err)
 		}
 		return fmt.Errorf("rebuild: filling the new index: %w", err)
 	}
-	p.waiting = p.waiting[:0]
 	return nil
 }
 

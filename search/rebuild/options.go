@@ -28,6 +28,8 @@ const (
 	beatValid    = 45 * time.Second          // for which who has beaten is the owner; its requests are cut off then
 	takeOver     = time.Minute               // without a beat, after which another may be the owner
 	outage       = 30 * time.Second          // for which the store, and a truth that was read before, may fail
+	tryLimit     = 10 * time.Second          // that one call of them may take; the record's have less
+	stuckLimit   = time.Minute               // for which the new index may take nothing that writers wait for, before it is an error
 	mostBreaks   = 10                        // of Fill.All in its midst, behind each of which it is asked to go on
 	replayEvery  = 100 * time.Millisecond    // while readers may be at the new index already
 	lateRequests = 5 * time.Second           // for which a request without an answer may still be carried out, where the sender does not say
@@ -71,7 +73,8 @@ type Sender interface {
 // Options are the options of Run.
 type Options struct {
 	// Sender returns what writes to an index, the new one; one with some requests in flight fills faster. Run calls it once, and closes
-	// nothing. Must be given.
+	// nothing. If it has the Info of a RawSender, Run refuses one that writes to another index, has a Queue, no UnknownWait, or a RequestTimeout
+	// of more than three minutes. Must be given.
 	Sender func(index string) (Sender, error)
 	// Alias is what readers find the index by: Run moves it. Defaults to none, for services
 	// that have no aliases: then Report.Index is the name that readers are to switch to.

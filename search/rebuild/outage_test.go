@@ -194,6 +194,7 @@ func TestATruthThatIsGoneEndsARebuildInHalfAMinuteAndThatIsWrongAtOnce(t *testin
 				assert.ErrorContains(t, err, "Fill.All")
 				if tc.rows < 0 {
 					assert.Equal(t, mostBreaks+1, asked)
+					assert.Empty(t, w.record().Owner, "the sender never got any")
 					return
 				}
 				assert.InDelta(t, tc.took.Seconds(), time.Since(failing).Seconds(), 5)

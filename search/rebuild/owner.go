@@ -62,11 +62,17 @@ const (
 )
 
 // patiently calls f until it says that it is not to be called again, for half a minute: a database that changes over to another
-// machine is away for some seconds, and a Run that gave up then would leave an hour's work to be resumed, or writers waiting.
-func (r *runner) patiently(ctx context.Context, f func() (again bool, err error)) error {
+// machine is away for some seconds, and a Run that gave up then would leave an hour's work to be resumed, or writers waiting. A try
+// has no longer than limit, if that is positive: on a connection that is cut it would hang.
+func (r *runner) patiently(ctx context.Context, limit time.Duration, f func(ctx context.Context) (again bool, err error)) error {
 	began, wait := time.Now(), 100*time.Millisecond
 	for n := 1; ; n++ {
-		again, err := f()
+		limited, cancel := ctx, func() {}
+		if limit > 0 {
+			limited, cancel = context.WithTimeout(ctx, limit)
+		}
+		again, err := f(limited)
+		cancel()
 		if !again || err == nil || errors.Is(err, errStopped) || time.Since(began) >= outage {
 			return err
 		}
@@ -97,7 +103,7 @@ func insisting(ctx context.Context) (context.Context, func()) {
 // swap changes the record. What change does must come to the same when it is done twice, since an
 // answer can be lost.
 func (r *runner) swap(ctx context.Context, change func(*Record)) error {
-	return r.patiently(ctx, func() (again bool, err error) { return r.swapOnce(ctx, change) })
+	return r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) { return r.swapOnce(ctx, change) })
 }
 
 // swapOnce is a try of swap. It says whether there is to be another one, for which it leaves the turn to who waits.
@@ -167,6 +173,28 @@ func (r *runner) left() time.Duration {
 	return beatValid - max(a, b)
 }
 
+// load reads the record.
+func (r *runner) load(ctx context.Context) (got Record, err error) {
+	err = r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) {
+		got, err = r.store.Load(ctx)
+		return true, err
+	})
+	return got, err
+}
+
+// marked and unmark are those of the store.
+func (r *runner) marked(ctx context.Context, last int64) (keys []string, err error) {
+	err = r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) {
+		keys, err = r.store.Marked(ctx, last, chunk)
+		return true, err
+	})
+	return keys, err
+}
+
+func (r *runner) unmark(ctx context.Context, last int64, keys []string) error {
+	return r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) { return true, r.store.Unmark(ctx, last, keys) })
+}
+
 // errLost means that the runner may not be the owner any more.
 var errLost = errors.New("rebuild: the record could not be changed for a while, or this process was stopped: another Run may have taken over")
 
@@ -178,7 +206,7 @@ func (r *runner) own(ctx context.Context, found Record) error {
 			if err := sleep(ctx, time.Second); err != nil {
 				return err
 			}
-			now, err := r.store.Load(ctx)
+			now, err := r.load(ctx)
 			if err != nil {
 				return err
 			}
@@ -195,12 +223,17 @@ func (r *runner) take(ctx context.Context, found Record, change func(*Record)) e
 	next := found
 	next.Owner = r.id
 	change(&next)
-	begun := both()
-	got, err := r.store.Swap(ctx, next)
-	if errors.Is(err, ErrChanged) {
-		return ErrRunning
-	}
-	if err != nil {
+	begun := both() // of the first try, which may be the one that was done
+	var got Record
+	if err := r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) {
+		if got, err = r.store.Swap(ctx, next); !errors.Is(err, ErrChanged) {
+			return true, err
+		}
+		if got, err = r.store.Load(ctx); err == nil && got.Owner != r.id {
+			return false, ErrRunning
+		}
+		return true, err
+	}); err != nil {
 		return err
 	}
 	r.has(got)

@@ -24,11 +24,8 @@ func (r *runner) roundTrip(ctx context.Context, class pool.Class) (int, error) {
 // drain brings the keys of rounds up to last, to which nothing is added any more, to the new index.
 func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int, err error) {
 	for {
-		var keys []string
-		if err := r.patiently(ctx, func() (again bool, err error) {
-			keys, err = r.store.Marked(ctx, last, chunk)
-			return true, err
-		}); err != nil {
+		keys, err := r.marked(ctx, last)
+		if err != nil {
 			return n, err
 		}
 		if len(keys) == 0 {
@@ -37,7 +34,7 @@ func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int
 		if err := r.replay(ctx, class, keys); err != nil {
 			return n, err
 		}
-		if err := r.patiently(ctx, func() (again bool, err error) { return true, r.store.Unmark(ctx, last, keys) }); err != nil {
+		if err := r.unmark(ctx, last, keys); err != nil {
 			return n, err
 		}
 		n += len(keys)
@@ -48,7 +45,7 @@ func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int
 // replay reads the truth of keys and writes it to the new index.
 func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) error {
 	var actions []models.RawAction
-	if err := r.patiently(ctx, func() (again bool, err error) {
+	if err := r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) {
 		actions, err = r.fill.Keys(ctx, slices.Clone(keys))
 		return true, err
 	}); err != nil {
@@ -72,13 +69,19 @@ func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) er
 			actions = append(actions, models.RawAction{Key: key, Type: models.ActionTypeDelete})
 		}
 	}
-	limited, f, free := r.filling(pool.WithClass(ctx, class))
+	if r.left() <= 0 {
+		return errLost
+	}
+	awaited := ctx
+	if r.now().Phase == PhaseSwapped { // the sender would wait for as long as the index is sick
+		var cancel context.CancelFunc
+		awaited, cancel = context.WithTimeoutCause(ctx, stuckLimit, errStuck)
+		defer cancel()
+	}
+	limited, f, free := r.filling(pool.WithClass(awaited, class))
 	defer free()
 	for i, a := range actions {
 		actions[i].Until, actions[i].OnOutcome = r.left, f.add(a)
-	}
-	if r.left() <= 0 {
-		return errLost
 	}
 	_, err := r.sender.AddAndWait(limited, actions)
 	switch {
@@ -86,8 +89,23 @@ func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) er
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case context.Cause(awaited) == errStuck: //nolint:errorlint // the cause is this value and nothing around it
+		return f.failure(r.stuck())
 	}
 	return f.failure(fmt.Errorf("rebuild: bringing what was written over: %w", err))
+}
+
+// errStuck means that the new index takes nothing while writers wait.
+var errStuck = fmt.Errorf("rebuild: what was written has not been brought over for %v", stuckLimit)
+
+// stuck returns errStuck, with what the sender knows about it.
+func (r *runner) stuck() error {
+	if s, can := r.sender.(interface{ Info() models.SenderInfo }); can {
+		if held := s.Info().Held; held != nil {
+			return fmt.Errorf("%w: %w", errStuck, held)
+		}
+	}
+	return errStuck
 }
 
 // catchUp makes round trips until one has little to bring.

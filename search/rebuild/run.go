@@ -208,6 +208,9 @@ func (r *runner) steps(ctx context.Context) error {
 	if r.sender, err = r.opts.Sender(r.next.Name); err != nil || r.sender == nil {
 		return errors.Join(errors.New("rebuild: Sender returned none"), err)
 	}
+	if err := r.checkSender(); err != nil {
+		return err
+	}
 	tries := 0 // to close
 	var closed time.Time
 	for {
@@ -258,6 +261,32 @@ func (r *runner) steps(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// checkSender says whether the sender is one for the new index, as far as it says what it is like.
+func (r *runner) checkSender() error {
+	s, can := r.sender.(interface{ Info() models.SenderInfo })
+	if !can {
+		return nil
+	}
+	var errs []error
+	info := s.Info()
+	if info.IndexName != "" && info.IndexName != r.next.Name {
+		errs = append(errs, fmt.Errorf("it writes to %q: make it with a client of %q, which is what the function is given, and without a Tap", info.IndexName, r.next.Name))
+	}
+	if info.Queued {
+		errs = append(errs, errors.New("it has a Queue, so that others may write what it is given, at any time: make one without"))
+	}
+	if info.UnknownWait <= 0 {
+		errs = append(errs, errors.New("its UnknownWait is turned off: a request without an answer could put an older document over what writers write later. Leave it out"))
+	}
+	if most := 4 * beatValid; info.RequestTimeout > most {
+		errs = append(errs, fmt.Errorf("its RequestTimeout is %v: use %v at the most, since what it sends is valid for a part of that only", info.RequestTimeout, most))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("rebuild: the sender of Options.Sender cannot be used: %w", errors.Join(errs...))
+	}
+	return nil
 }
 
 // create makes the new index. One that is there is ours: there was none when the step began.

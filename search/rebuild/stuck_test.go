@@ -1,0 +1,155 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// sick is a sender whose index takes nothing while is says so: it waits, as a sender does.
+type sick struct {
+	Sender
+	is func() bool
+}
+
+func (s sick) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+	if s.is() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Sender.AddAndWait(ctx, actions)
+}
+
+func TestAnIndexThatTakesNothingWhileWritersWaitIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		made := m.r.opts.Sender
+		m.r.opts.Sender = func(index string) (Sender, error) {
+			s, err := made(index)
+			return sick{s, func() bool { return m.r.now().Phase == PhaseSwapped }}, err
+		}
+		began := time.Now()
+		err := m.run(t.Context())
+		require.ErrorIs(t, err, errStuck)
+		require.ErrorIs(t, err, ErrClosed)
+		assert.Less(t, time.Since(began), 10*time.Minute)
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+		a.end()
+		w.checkTruth(oldIndex)
+	})
+}
+
+// informed is a sender that says what it is like.
+type informed struct {
+	Sender
+	info models.SenderInfo
+}
+
+func (i informed) Info() models.SenderInfo { return i.info }
+
+func TestASenderThatIsNoneForTheNewIndexIsRefused(t *testing.T) {
+	for says, change := range map[string]func(*models.SenderInfo){
+		`it writes to "hotels-1"`: func(i *models.SenderInfo) { i.IndexName = oldIndex },
+		"it has a Queue":          func(i *models.SenderInfo) { i.Queued = true },
+		"UnknownWait":             func(i *models.SenderInfo) { i.UnknownWait = -1 },
+		"RequestTimeout is 1h0m0": func(i *models.SenderInfo) { i.RequestTimeout = time.Hour },
+		"":                        func(*models.SenderInfo) {},
+	} {
+		t.Run(says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 20)
+				m := w.runner(Options{})
+				made := m.r.opts.Sender
+				m.r.opts.Sender = func(index string) (Sender, error) {
+					s, err := made(index)
+					info := models.SenderInfo{IndexName: newIndex, UnknownWait: time.Second, RequestTimeout: time.Minute}
+					change(&info)
+					return informed{s, info}, err
+				}
+				err := m.run(t.Context())
+				if says == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorContains(t, err, says)
+				_, err = w.client.GetIndex(t.Context(), newIndex, nil)
+				require.ErrorIs(t, err, search.ErrIndexNotFound, "nothing was created")
+			})
+		})
+	}
+}
+
+func TestAFillSaysWhatHasEndedIt(t *testing.T) {
+	r := newRunner(NewMemory(), nil)
+	_, f, free := r.filling(t.Context())
+	defer free()
+	full := errors.New("the index is full")
+	ends := []func(models.Outcome){f.add(models.RawAction{Key: "a"}), f.add(models.RawAction{Key: "b"}), f.add(models.RawAction{Key: "c"})}
+	ends[1](models.Outcome{Key: "b", Reason: models.ReasonQuota, Err: full})
+	ends[0](models.Outcome{Key: "a", Reason: models.ReasonWithdrawn, Err: context.Canceled}) // by the end of the others
+	for _, err := range []error{nil, context.Canceled} {
+		err = f.failure(err)
+		require.ErrorIs(t, err, full)
+		require.NotErrorIs(t, err, errLost)
+		require.NotErrorIs(t, err, context.Canceled)
+	}
+	refused := (*RefusedError)(nil).add("d", errors.New("it is no upload"))
+	assert.Equal(t, refused, f.failure(refused))
+}
+
+func TestAnAbortWhoseLastAnswerIsLostIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.dieAt(3)
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		lost := false
+		store := hanging{Store: w.store, after: func(_ context.Context, next Record) bool {
+			first := !lost && next.Step == StepNone
+			lost = lost || first
+			return first
+		}}
+		require.NoError(t, Abort(t.Context(), store, w.client, &AbortOptions{Settle: -1, Logger: quiet}))
+		assert.True(t, lost)
+		assert.Contains(t, w.record().Dropped, newIndex)
+	})
+}
+
+func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemory()
+		found, err := store.Swap(t.Context(), Record{Phase: PhaseClosed, Step: StepClosing, Owner: "before"})
+		require.NoError(t, err)
+		is := new(atomic.Bool)
+		r := newRunner(away{Store: store, is: is}, nil)
+		r.opts.Logger = slog.New(slog.DiscardHandler)
+		time.AfterFunc(takeOver-5*time.Second, func() { is.Store(true) }) // and when it takes the record
+		time.AfterFunc(takeOver+10*time.Second, func() { is.Store(false) })
+		require.NoError(t, r.own(t.Context(), found))
+		assert.Equal(t, r.id, r.now().Owner)
+
+		lost := false
+		r = newRunner(hanging{Store: store, after: func(context.Context, Record) bool {
+			defer func() { lost = true }()
+			return !lost
+		}}, nil)
+		r.opts.Logger = slog.New(slog.DiscardHandler)
+		found, err = store.Load(t.Context())
+		require.NoError(t, err)
+		found.Owner = ""
+		require.NoError(t, r.own(t.Context(), found), "by the swap whose answer was lost")
+		assert.Equal(t, r.id, r.now().Owner)
+	})
+}
