@@ -389,8 +389,9 @@ func (r *runner) moved(ctx context.Context, began time.Time) error {
 func (r *runner) bring(ctx context.Context, always bool) error {
 	x := r.now()
 	if !always && x.Drained >= x.Round-1 {
-		keys, err := r.store.Marked(ctx, x.Round, 1) // its errors are borne by who calls
-		if err != nil || len(keys) == 0 {
+		limited, cancel := context.WithTimeout(ctx, tryLimit)
+		keys, err := r.store.Marked(limited, x.Round, 1) // its errors are borne by who calls
+		if cancel(); err != nil || len(keys) == 0 {
 			return err
 		}
 	}
