@@ -292,6 +292,10 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	var read []string // and those that are gone: what has become of a key since it was looked up, or is older where it was, must not be deleted
 	var gone []difference
 	var actions []models.RawAction
+	remove := func(d difference, row models.Row) {
+		actions = append(actions, models.RawAction{Key: d.key, Type: models.ActionTypeDelete})
+		t.wrote(difference{d.key, Surplus, row, d.index})
+	}
 	for _, d := range part {
 		row := rows[d.key]
 		there := row != nil && !row.Hidden
@@ -304,8 +308,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		case deletes && row == nil:
 			read, gone = append(read, d.key), append(gone, d)
 		case deletes:
-			actions = append(actions, models.RawAction{Key: d.key, Type: models.ActionTypeDelete})
-			t.wrote(difference{d.key, Surplus, orZero(row), d.index})
+			remove(d, *row)
 		case d.kind != Missing: // it is gone since it was confirmed
 			t.surplusNow(d.key)
 			t.count(Surplus, &t.Surplus, d.key)
@@ -329,10 +332,9 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	for _, d := range gone {
 		if slices.ContainsFunc(documents, func(a models.RawAction) bool { return a.Key == d.key }) {
 			t.wrote(difference{d.key, Different, models.Row{}, d.index})
-			continue
+		} else {
+			remove(d, models.Row{})
 		}
-		actions = append(actions, models.RawAction{Key: d.key, Type: models.ActionTypeDelete})
-		t.wrote(difference{d.key, Surplus, models.Row{}, d.index})
 	}
 	return append(actions, documents...), nil
 }

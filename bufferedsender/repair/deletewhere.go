@@ -152,7 +152,7 @@ func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOpt
 	if opts == nil {
 		opts = &DeleteOptions{}
 	}
-	d := &deletion{index: matching, to: to, options: *opts, digest: sha256.New()}
+	d := &deletion{index: matching, to: orNone(to), options: *opts, digest: sha256.New()}
 	d.receipt.Began, d.receipt.DryRun = time.Now(), opts.DryRun
 	err := d.check()
 	if err == nil {

@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -30,6 +32,19 @@ func (n namedSender) Info() models.SenderInfo {
 	info := n.Sender.Info()
 	info.Endpoint, info.IndexName = n.endpoint, n.index
 	return info
+}
+
+func TestADryRunNeedsNoSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.fill(3)
+		var none *bufferedsender.RawSender
+		index := named{half{w, "index"}, "hotels"}
+		_, err := Run(t.Context(), half{w, "source"}, index, none, &Options{DryRun: true, Logger: quiet})
+		require.NoError(t, err)
+		_, err = DeleteWhere(t.Context(), index, none, &DeleteOptions{DryRun: true, Logger: quiet})
+		require.NoError(t, err)
+	})
 }
 
 func TestASenderThatNamesAnotherIndexIsLogged(t *testing.T) {

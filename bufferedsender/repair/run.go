@@ -77,9 +77,7 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error) {
 	o, err := opts.withDefaults()
 	errs := []error{err}
-	if v := reflect.ValueOf(to); v.Kind() == reflect.Pointer && v.IsNil() {
-		to = nil
-	}
+	to = orNone(to)
 	if source == nil {
 		errs = append(errs, errors.New("source is nil: use a *SQLSource, a *JSONL or a Functions"))
 	}
@@ -115,6 +113,14 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 		Options: o, what: what, meters: m, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]rejection),
 		source: guardedSource{guardedIndex{source, "source"}, source}, index: guardedIndex{index, "index"},
 	}, nil
+}
+
+// orNone returns nil for a nil pointer to a sender, which a dry run may be given, and otherwise the sender.
+func orNone(to Sender) Sender {
+	if v := reflect.ValueOf(to); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return to
 }
 
 // warnOfTwo logs that the sender names another index than the one that is read, by which every key there would be judged. It is no

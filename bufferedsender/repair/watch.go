@@ -27,7 +27,8 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 	if opts != nil {
 		w.options = *opts
 	}
-	w.options.watched = true                                   // what newPass says once has been said
+	w.options.watched = true // what newPass says once has been said
+
 	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // what is due next
 	if checked.Tree != nil {
 		byTree = time.Now().Add(rand.N(checked.TreeEvery))

@@ -238,15 +238,16 @@ func (p *pouring) send(ctx context.Context) error {
 	}
 	n, err := p.sender.Offer(ctx, p.waiting)
 	p.report.Filled += int64(n)
-	p.waiting = p.waiting[n:]
-	if err != nil {
-		var bad interface{ Rejected() bool }
-		if errors.As(err, &bad) && bad.Rejected() {
-			return (*RefusedError)(nil).add(p.waiting[0].Key, err)
-		}
-		return fmt.Errorf("rebuild: filling the new index: %w", err)
+	if err == nil {
+		p.waiting = p.waiting[:0]
+		return nil
 	}
-	return nil
+	p.waiting = p.waiting[n:]
+	var bad interface{ Rejected() bool }
+	if errors.As(err, &bad) && bad.Rejected() {
+		return (*RefusedError)(nil).add(p.waiting[0].Key, err)
+	}
+	return fmt.Errorf("rebuild: filling the new index: %w", err)
 }
 
 // uploads returns an error for an action that is not the truth of a document.
