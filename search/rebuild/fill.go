@@ -65,9 +65,10 @@ func (f *filling) add(a models.RawAction) func(models.Outcome) {
 	f.keys, f.applied = append(f.keys, a.Key), append(f.applied, false)
 	f.open++
 	f.under.Add(1)
+	told := a.OnOutcome // and not the document, which the sender is to give up as soon as it can
 	return func(o models.Outcome) {
-		if a.OnOutcome != nil {
-			a.OnOutcome(o)
+		if told != nil {
+			told(o)
 		}
 		f.end(at, o)
 	}
@@ -206,6 +207,7 @@ type pouring struct {
 
 // pour asks All once. It says whether that has failed, or something else.
 func (p *pouring) pour(ctx context.Context) (failed bool, err error) {
+	left := p.left // one function for all of them
 	for a, err := range p.fill.All(ctx, p.after) {
 		if err != nil {
 			return true, fmt.Errorf("rebuild: Fill.All: %w", err)
@@ -215,7 +217,7 @@ func (p *pouring) pour(ctx context.Context) (failed bool, err error) {
 		}
 		p.after = a.Key
 		p.came++
-		a.OnOutcome, a.Until = p.f.add(a), p.left
+		a.OnOutcome, a.Until = p.f.add(a), left
 		if p.waiting = append(p.waiting, a); len(p.waiting) == chunk/2 {
 			if err := p.send(ctx); err != nil {
 				return false, err
