@@ -14,8 +14,9 @@ import (
 
 // accepting is a sender that keeps what it is given.
 type accepting struct {
-	got    []models.RawAction
-	closed bool
+	got         []models.RawAction
+	closed      bool
+	unknownWait time.Duration
 }
 
 func (a *accepting) Offer(_ context.Context, actions []models.RawAction) (int, error) {
@@ -24,7 +25,7 @@ func (a *accepting) Offer(_ context.Context, actions []models.RawAction) (int, e
 }
 func (a *accepting) Withdraw(func(key string, tag any) bool) int { return 0 }
 func (a *accepting) Info() models.SenderInfo {
-	return models.SenderInfo{MaxBufferedActions: 1000, MaxBufferedBytes: 1 << 20, RequestTimeout: testTimeout, Closed: a.closed}
+	return models.SenderInfo{MaxBufferedActions: 1000, MaxBufferedBytes: 1 << 20, RequestTimeout: testTimeout, UnknownWait: a.unknownWait, Closed: a.closed}
 }
 
 // still returns a loop that does not run, and holds all ranges.
@@ -188,6 +189,29 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	to.got[0].OnOutcome(models.Outcome{})
 	l.takeInbox()
 	require.Len(t, l.desk.done, 1)
+}
+
+// The first request of a row may be applied after the one that was answered: a relay that has the range then would send what is newer
+// before it.
+func TestARangeIsGivenAwayWhenARequestOfItThatWasCutCanHaveNoEffectAnyMore(t *testing.T) {
+	for outcome, waits := range map[models.Outcome]bool{{Status: 200}: false, {Status: 200, Cut: true}: true, {Status: 200, Unknown: true}: true} {
+		to := &accepting{unknownWait: 2 * time.Second}
+		l := still(t, to, RelayOptions{})
+		l.give(rowsWith("k"))
+		l.plan()
+		l.beginOffer(time.Now())
+		l.settle()
+		to.got[0].OnOutcome(outcome)
+		l.takeInbox()
+		l.draining(t)
+		l.beginFinish(time.Now())
+		l.settle()
+		l.guardLeases(time.Now())
+		require.Len(t, l.gifts, ranges)
+		for _, g := range l.gifts {
+			require.Equal(t, waits && g.part == 0, g.wait > time.Second, "range %d after %+v", g.part, outcome)
+		}
+	}
 }
 
 // What failed once has a time at which it is tried again, which has passed.
