@@ -44,8 +44,8 @@ type AbortOptions struct {
 
 // Abort ends a rebuild, at whatever step it is, and deletes the new index. A Run that gives its index the same name soon after
 // waits for a while, because the sender of one that was cut off may still write to it. The writers go on with the old one, which
-// they have written to all the time, so nothing is lost; an alias that was moved is moved back first. A Run that is
-// at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
+// they have written to all the time, so nothing is lost; an alias that was moved is moved back first. An index of the new name that
+// has documents although Run cannot have written any yet is somebody else's, and stays. A Run that is at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
 //
 // When the writers have moved to the new index it is too late, and the error is ErrNothing: the old one lacks what was
 // written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the same, but the new index is not deleted.
@@ -80,7 +80,15 @@ func (r *runner) abort(ctx context.Context) error {
 		if !found.active() {
 			return ErrNothing
 		}
-		if err = r.take(ctx, found, func(x *Record) { x.Step = StepAborting }); !errors.Is(err, ErrRunning) {
+		index := found.New
+		if found.Step == StepCreating { // perhaps it is not there, or somebody else's; what a Run has made has nothing in it yet
+			if n, err := r.count(ctx, index); errors.Is(err, search.ErrIndexNotFound) || n > 0 {
+				index = ""
+			} else if err != nil {
+				return err
+			}
+		}
+		if err = r.take(ctx, found, func(x *Record) { x.Step, x.New = StepAborting, index }); !errors.Is(err, ErrRunning) {
 			break
 		}
 	}
@@ -107,18 +115,20 @@ func (r *runner) abort(ctx context.Context) error {
 	}
 	if x.Phase != PhaseIdle {
 		epoch, round := x.Epoch+1, x.Round+1
-		if err := r.swap(ctx, func(x *Record) { x.Phase, x.Epoch, x.Round = PhaseIdle, epoch, round }); err != nil {
+		if err := r.insist(ctx, func(x *Record) { x.Phase, x.Epoch, x.Round = PhaseIdle, epoch, round }); err != nil {
 			return err
 		}
 	}
 	if err := r.line("clean"); err != nil {
 		return err
 	}
-	if err := r.clean(ctx, strange == nil, moved); err != nil {
+	if err := r.clean(ctx, strange == nil && x.New != "", moved); err != nil {
 		return err
 	}
 	x = r.now()
-	x.drop(x.New) // once: the time is to be the same if the swap is made twice
+	if found.New != "" {
+		x.drop(found.New) // once: the time is to be the same if the swap is made twice
+	}
 	dropped := x.Dropped
 	if err := r.swap(ctx, func(x *Record) {
 		x.Dropped = dropped
@@ -136,6 +146,9 @@ func (r *runner) aliasBack(ctx context.Context) error {
 	for range 10 {
 		alias, err := r.aliasAt(ctx, x.Alias, x.Old, x.New)
 		if err != nil {
+			return err
+		}
+		if err := r.stillOwner(ctx); err != nil { // an Abort that was stopped here may find the alias of the next rebuild, whose index has the same name
 			return err
 		}
 		alias.Indexes = []string{x.Old}
@@ -222,7 +235,7 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 	if x.Alias != "" {
 		alias, err := client.GetAlias(ctx, x.Alias, nil)
 		if err != nil && !errors.Is(err, search.ErrAliasNotFound) {
-			return fmt.Errorf("rebuild: reading the alias: %w", err)
+			return noAlias(x.Alias, err)
 		}
 		if err == nil && slices.Contains(alias.Indexes, x.Old) {
 			return fmt.Errorf("rebuild: the alias %q is at %q again, so readers use it: %w", x.Alias, x.Old, ErrAliasMoved)

@@ -15,12 +15,20 @@ import (
 func (r *runner) aliasAt(ctx context.Context, name string, indexes ...string) (models.Alias, error) {
 	alias, err := r.client.GetAlias(ctx, name, nil)
 	if err != nil {
-		return alias, fmt.Errorf("rebuild: reading the alias: %w", err)
+		return alias, noAlias(name, err)
 	}
 	if len(alias.Indexes) != 1 || !slices.Contains(indexes, alias.Indexes[0]) {
 		return alias, fmt.Errorf("%w: %q is at %q, not at %q", ErrAliasMoved, name, alias.Indexes, indexes)
 	}
 	return alias, nil
+}
+
+// noAlias says that an alias cannot be read.
+func noAlias(name string, err error) error {
+	if errors.Is(err, search.ErrAliasNotFound) {
+		return fmt.Errorf("rebuild: there is no alias %q: make it with IndexClient.CreateAlias, at the index that is written to, and let readers use it; or leave Options.Alias out: %w", name, err)
+	}
+	return fmt.Errorf("rebuild: reading the alias: %w", err)
 }
 
 // moveAlias points the alias at the new index, under the ETag that was read with the old one in
@@ -51,9 +59,9 @@ func (r *runner) stillOwner(ctx context.Context) error {
 
 // settleAlias makes sure where the alias is after a request to move it that was not answered,
 // or that somebody else may still send: it writes the alias where it is, and no request with an older ETag can change it
-// any more. It tries for half a minute, because the writers must not go on before.
+// any more. It tries for five minutes, half a one when ctx has ended, because the writers must not go on before.
 func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := insisting(ctx, outage)
 	defer cancel()
 	x := r.now()
 	for {
@@ -139,11 +147,17 @@ func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
 
 // settle brings what is written over all the time, until readers are at the new index, for which they have so long if nobody knows.
 func (r *runner) settle(ctx context.Context, long time.Duration) error {
-	began, asked, shown := time.Now(), time.Time{}, 0
-	var failing, asking time.Time
+	began := time.Now()
+	shown := func() bool { return time.Since(began) >= long }
+	if r.opts.Shown != nil {
+		a := asker{runner: r, answers: make(chan answer, 1)}
+		a.ctx, a.end = context.WithCancel(ctx)
+		defer a.leave()
+		shown = a.ask
+	}
 	for first := true; ; first = false {
 		if err := r.bring(ctx, first); err != nil {
-			if !r.bears(ctx, err, &failing) {
+			if !r.bears(ctx, err, &r.failing) {
 				return err
 			}
 			if err := sleep(ctx, time.Second); err != nil {
@@ -151,31 +165,94 @@ func (r *runner) settle(ctx context.Context, long time.Duration) error {
 			}
 			continue
 		}
-		failing = time.Time{}
-		switch now := time.Now(); {
-		case r.opts.Shown == nil:
-			if now.Sub(began) >= long && r.rests() == 0 {
-				return nil
-			}
-		case now.Sub(asked) >= time.Second:
-			asked = now
-			is, err := r.opts.Shown(ctx)
-			if err != nil {
-				if err = fmt.Errorf("rebuild: Shown: %w", err); !r.bears(ctx, err, &asking) {
-					return err
-				}
-			} else {
-				asking = time.Time{}
-			}
-			if shown++; !is || err != nil {
-				shown = 0
-			}
-			if shown >= 3 && r.rests() == 0 {
-				return nil
-			}
+		r.failing = time.Time{}
+		if shown() && r.rests() == 0 {
+			return nil
 		}
 		if err := sleep(ctx, replayEvery); err != nil {
 			return err
 		}
 	}
+}
+
+// asker asks Shown beside what writers wait for: it may take its time.
+type asker struct {
+	*runner
+	ctx     context.Context // of all calls
+	end     func()
+	answers chan answer
+	under   bool      // it is being asked
+	asked   time.Time // when it was last
+	often   int       // how often in a row it has said that readers are at the new index
+	failing time.Time // since when it gives no answer
+}
+
+type answer struct {
+	is  bool
+	err error
+}
+
+// ask returns whether readers are at the new index, as far as is known. It does not wait.
+func (a *asker) ask() bool {
+	var err error
+	select {
+	case got := <-a.answers:
+		a.under = false
+		if err = got.err; err == nil {
+			a.failing = time.Time{}
+		}
+		if a.often++; !got.is || err != nil {
+			a.often = 0
+		}
+	default:
+		if a.under && time.Since(a.asked) > tryLimit+time.Second {
+			err = errors.New("it does not return, although its context has ended")
+		}
+	}
+	if a.often >= 3 || err != nil && a.fails(err) {
+		return true
+	}
+	if !a.under && time.Since(a.asked) >= time.Second {
+		a.under, a.asked = true, time.Now()
+		go a.call()
+	}
+	return false
+}
+
+// call calls Shown.
+func (a *asker) call() {
+	ctx, cancel := context.WithTimeout(a.ctx, tryLimit)
+	defer cancel()
+	var got answer
+	defer func() {
+		if v := recover(); v != nil { // nobody else could recover here
+			got = answer{err: fmt.Errorf("it panicked: %v", v)}
+		}
+		a.answers <- got
+	}()
+	got.is, got.err = a.opts.Shown(ctx)
+}
+
+// leave ends a call that is under way, and waits for it, but not for one that does not return.
+func (a *asker) leave() {
+	a.end()
+	if a.under && time.Since(a.asked) < tryLimit {
+		select {
+		case <-a.answers:
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// fails notes an error of Shown. It reports whether it has given nothing else for so long that Run goes on without it, as if Settle were
+// over: what is written is brought over meanwhile, but for ever nobody wants that.
+func (a *asker) fails(err error) bool {
+	if now := time.Now(); a.failing.IsZero() {
+		a.failing = now
+		a.opts.Logger.Warn("rebuild: Shown does not say whether readers are at the new index", "err", err, "for", bearable)
+	} else if now.Sub(a.failing) >= max(bearable, a.opts.Settle) {
+		a.opts.Logger.Error("rebuild: Shown has not said whether readers are at the new index for so long that the writers come over", "err", err)
+		return true
+	}
+	return false
 }

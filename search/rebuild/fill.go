@@ -40,6 +40,7 @@ type filling struct {
 	under   *atomic.Int64 // counts what is open for the runner, also when this is over
 	cut     *atomic.Bool  // the service may still carry something out
 	late    func()        // told when it may still carry out a request although all is well
+	moves   func()        // told of each document that is applied; nil: nobody asks
 }
 
 // filling returns a context that ends when it is known that not all will be applied, and what
@@ -82,6 +83,9 @@ func (f *filling) end(at int, o models.Outcome) {
 	switch {
 	case o.Completed():
 		f.applied[at-f.begun] = true
+		if f.moves != nil {
+			f.moves()
+		}
 	case o.Rejected():
 		if f.refused = f.refused.add(o.Key, o.Err); f.timer == nil {
 			f.timer = time.AfterFunc(enough, f.give)
@@ -185,7 +189,7 @@ func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 		if err == nil {
 			break
 		}
-		if !failed || came == 0 || breaks == mostBreaks {
+		if !failed || came == 0 || breaks == mostBreaks || ctx.Err() != nil {
 			return err
 		}
 		r.opts.Logger.Warn("rebuild: Fill.All broke off; it is asked to go on", "after", p.after, "err", err)
@@ -245,8 +249,7 @@ func (p *pouring) send(ctx context.Context) error {
 		return nil
 	}
 	p.waiting = p.waiting[n:]
-	var bad interface{ Rejected() bool }
-	if errors.As(err, &bad) && bad.Rejected() {
+	if rejects(err) {
 		return (*RefusedError)(nil).add(p.waiting[0].Key, err)
 	}
 	return fmt.Errorf("rebuild: filling the new index: %w", err)

@@ -43,6 +43,25 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 				return keys(ctx, all)
 			}
 		},
+		"the new index is full when the writers come over": func(m *mortal) {
+			made, n := m.r.opts.Sender, 0
+			m.r.line = func(line string) error {
+				if line == "close again" {
+					time.Sleep(300 * time.Millisecond) // so that there is something to bring over
+				}
+				return nil
+			}
+			m.r.opts.Sender = func(index string) (Sender, error) {
+				s, err := made(index)
+				return failing{s, func() error {
+					if m.r.now().Step == StepMoving && n < 3 {
+						n++
+						return errors.New("the quota is used up")
+					}
+					return nil
+				}}, err
+			}
+		},
 		"nobody says what readers see": func(m *mortal) {
 			n := 0
 			m.r.opts.Shown = func(context.Context) (bool, error) {
@@ -358,4 +377,17 @@ func TestWhatWasDroppedIsKeptForAWhile(t *testing.T) {
 		assert.NotContains(t, r.Dropped, "a")
 		assert.Len(t, r.Dropped, 2)
 	})
+}
+
+// failing is a sender whose calls fail at times.
+type failing struct {
+	Sender
+	err func() error
+}
+
+func (f failing) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return f.Sender.AddAndWait(ctx, actions)
 }

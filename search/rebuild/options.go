@@ -15,8 +15,9 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultSettle = time.Minute
-	DefaultKeep   = 24 * time.Hour
+	DefaultSettle   = time.Minute
+	DefaultKeep     = 24 * time.Hour
+	DefaultMinShare = 0.5
 )
 
 // How long Run is patient.
@@ -30,6 +31,7 @@ const (
 	outage       = 30 * time.Second          // for which the store, and a truth that was read before, may fail
 	tryLimit     = 10 * time.Second          // that one call of them may take; the record's have less
 	stuckLimit   = time.Minute               // for which the new index may take nothing that writers wait for, before it is an error
+	countings    = 30                        // of documents, a second between them, until the new index has enough
 	mostBreaks   = 10                        // of Fill.All in its midst, behind each of which it is asked to go on
 	replayEvery  = 100 * time.Millisecond    // while readers may be at the new index already
 	lateRequests = 5 * time.Second           // for which a request without an answer may still be carried out, where the sender does not say
@@ -73,7 +75,7 @@ type Sender interface {
 // Options are the options of Run.
 type Options struct {
 	// Sender returns what writes to an index, the new one; one with some requests in flight fills faster. Run calls it once, and closes
-	// nothing. If it has the Info of a RawSender, Run refuses one that writes to another index, has a Queue, no UnknownWait, or a RequestTimeout
+	// nothing. If it has the Info of a RawSender, Run refuses one that writes to another index or service, has a Queue, no UnknownWait, or a RequestTimeout
 	// of more than three minutes. Must be given.
 	Sender func(index string) (Sender, error)
 	// Alias is what readers find the index by: Run moves it. Defaults to none, for services
@@ -89,8 +91,14 @@ type Options struct {
 	// nothing then.
 	Always bool
 
+	// MinShare is how many documents the new index must have, as a share of what the old one has, or Run ends with ErrTooFew before
+	// anything moves: a Fill.All that is cut short without an error is not to empty what readers find. Defaults to a half, if it is 0; negative
+	// turns it off.
+	MinShare float64
+
 	// Shown reports whether a read through the alias finds the new index. It is asked once a second, after the alias
-	// was moved, until it has said so three times in a row. Defaults to waiting for Settle.
+	// was moved, until it has said so three times in a row, beside what writers wait for. ctx is over after ten seconds, which count as an error; where it gives
+	// nothing but errors for five minutes the writers come over all the same. Defaults to waiting for Settle.
 	Shown func(ctx context.Context) (bool, error)
 	// Settle is how long readers take to come over to the new index, if Shown does not know.
 	// The service says "some seconds". Defaults to a minute; negative turns it off.
@@ -171,6 +179,10 @@ func (o *Options) check(store Store, client *search.IndexClient, next models.Sea
 	missing(len(o.Writers) == 0 && !o.Alone, "Writers is empty: name the programs that write, by their TapOptions.Writer, or say with Alone that nobody writes meanwhile")
 	missing(len(o.Writers) > 0 && o.Alone, "Writers are named, and Alone says that there are none: leave out one of the two")
 	missing(o.Alias != "" && o.Alias == next.Name, "the new index has the name of the alias: give it another one")
+	missing(o.MinShare > 1 || o.MinShare != o.MinShare, "MinShare is a share of the documents of the old index: 1 at the most")
+	if o.MinShare == 0 {
+		o.MinShare = DefaultMinShare
+	}
 	if o.Settle == 0 {
 		o.Settle = DefaultSettle
 	}

@@ -26,6 +26,9 @@ type runner struct {
 	report Report
 	line   func(string) error // before each line of DESIGN.md; tests stop there
 
+	failing time.Time // since when errors are borne, because writers wait
+	counted bool      // the new index was found to have enough documents
+
 	turn chan struct{} // has a place, which who changes the record has while one request for it is under way
 	shut bool          // the writers wait, or may wait; for who has the turn
 
@@ -65,6 +68,11 @@ const (
 // machine is away for some seconds, and a Run that gave up then would leave an hour's work to be resumed, or writers waiting. A try
 // has no longer than limit, if that is positive: on a connection that is cut it would hang.
 func (r *runner) patiently(ctx context.Context, limit time.Duration, f func(ctx context.Context) (again bool, err error)) error {
+	return r.patientlyFor(ctx, outage, limit, f)
+}
+
+// patientlyFor is patiently for as long as total.
+func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f func(ctx context.Context) (again bool, err error)) error {
 	began, wait := time.Now(), 100*time.Millisecond
 	for n := 1; ; n++ {
 		limited, cancel := ctx, func() {}
@@ -73,14 +81,19 @@ func (r *runner) patiently(ctx context.Context, limit time.Duration, f func(ctx 
 		}
 		again, err := f(limited)
 		cancel()
-		if !again || err == nil || errors.Is(err, errStopped) || time.Since(began) >= outage {
+		if !again || err == nil || errors.Is(err, errStopped) || time.Since(began) >= total {
 			return err
+		}
+		if ended := context.Cause(ctx); ended != nil && errors.Is(err, ended) {
+			return err
+		} else if ended != nil {
+			return fmt.Errorf("%w: %w", ended, err)
 		}
 		if errors.Is(err, ErrChanged) && n < 5 { // by ourselves, as is known by now
 			continue
 		}
 		if n == 1 {
-			r.opts.Logger.Warn("rebuild: the store, or the truth, does not answer; tries again", "err", err, "for", outage)
+			r.opts.Logger.Warn("rebuild: the store, or the truth, does not answer; tries again", "err", err, "for", total)
 		}
 		if ended := sleep(ctx, wait); ended != nil {
 			return fmt.Errorf("%w: %w", ended, err)
@@ -89,11 +102,11 @@ func (r *runner) patiently(ctx context.Context, limit time.Duration, f func(ctx 
 	}
 }
 
-// insisting returns a context for what should be done even if ctx has ended: then it has five seconds more.
-func insisting(ctx context.Context) (context.Context, func()) {
-	insisting, cancel := context.WithTimeout(context.WithoutCancel(ctx), outage)
+// insisting returns a context for what writers wait for, and what should be done even if ctx has ended: then it has so much more.
+func insisting(ctx context.Context, more time.Duration) (context.Context, func()) {
+	insisting, cancel := context.WithTimeout(context.WithoutCancel(ctx), bearable)
 	stop := context.AfterFunc(ctx, func() {
-		if sleep(insisting, 5*time.Second) == nil {
+		if sleep(insisting, more) == nil {
 			cancel()
 		}
 	})
@@ -103,11 +116,21 @@ func insisting(ctx context.Context) (context.Context, func()) {
 // swap changes the record. What change does must come to the same when it is done twice, since an
 // answer can be lost.
 func (r *runner) swap(ctx context.Context, change func(*Record)) error {
-	return r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) { return r.swapOnce(ctx, change) })
+	return r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) { return r.swapOnce(ctx, closedRequest, change) })
 }
 
-// swapOnce is a try of swap. It says whether there is to be another one, for which it leaves the turn to who waits.
-func (r *runner) swapOnce(ctx context.Context, change func(*Record)) (again bool, err error) {
+// insist is swap for what writers wait for, so nothing is won by giving up. Each try may take twice as long as the one before: a
+// connection that was cut has to be made again.
+func (r *runner) insist(ctx context.Context, change func(*Record)) error {
+	hurried := closedRequest / 2
+	return r.patientlyFor(ctx, bearable, bearable, func(ctx context.Context) (again bool, err error) {
+		hurried = min(2*hurried, openRequest)
+		return r.swapOnce(ctx, hurried, change)
+	})
+}
+
+// swapOnce is a try of swap, which may take as long as hurried while writers wait. It says whether there is to be another one, for which it leaves the turn to who waits.
+func (r *runner) swapOnce(ctx context.Context, hurried time.Duration, change func(*Record)) (again bool, err error) {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -119,7 +142,7 @@ func (r *runner) swapOnce(ctx context.Context, change func(*Record)) (again bool
 	r.shut = r.shut || next.Phase == PhaseClosed
 	limit := openRequest
 	if r.shut {
-		limit = closedRequest
+		limit = hurried
 	}
 	if f := r.fills.Load(); f != nil {
 		next.Cursor = f.reached()

@@ -53,7 +53,7 @@ type Record struct {
 
 	Phase   Phase  `json:"phase"`
 	Route   string `json:"route"`   // the index that writers write to
-	Epoch   int64  `json:"epoch"`   // grows when marking begins, and when it ends
+	Epoch   int64  `json:"epoch"`   // grows when marking begins, when the alias has moved, and when marking ends
 	Round   int64  `json:"round"`   // under which keys are marked
 	Drained int64  `json:"drained"` // the keys of rounds up to this one are in the new index
 
@@ -150,6 +150,8 @@ var (
 	// second that the writers are kept waiting, again and again. They go on as before, unless the alias was moved already: then ErrClosed is in the chain too. Call Run again
 	// when there is less to do, or with a faster Fill.Keys.
 	ErrTooSlow = errors.New("rebuild: the last writes could not be brought over within a second")
+	// ErrTooFew means that the new index has far fewer documents than the old one, see Options.MinShare. Nothing was moved.
+	ErrTooFew = errors.New("rebuild: the new index has too few documents")
 	// ErrClosed means that a rebuild keeps the writers waiting for longer than it should: it
 	// was probably killed. Call Run again, or Abort.
 	ErrClosed = errors.New("rebuild: the writers are kept waiting")

@@ -72,18 +72,21 @@ func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) er
 	if r.left() <= 0 {
 		return errLost
 	}
-	awaited := ctx
-	if r.now().Phase == PhaseSwapped { // the sender would wait for as long as the index is sick
-		var cancel context.CancelFunc
-		awaited, cancel = context.WithTimeoutCause(ctx, stuckLimit, errStuck)
-		defer cancel()
-	}
+	awaited, give := context.WithCancelCause(ctx)
+	defer give(nil)
 	limited, f, free := r.filling(pool.WithClass(awaited, class))
 	defer free()
-	for i, a := range actions {
-		actions[i].Until, actions[i].OnOutcome = r.left, f.add(a)
+	if r.now().Phase == PhaseSwapped { // the sender would wait for as long as the index is sick
+		stuck := time.AfterFunc(stuckLimit, func() { give(errStuck) })
+		defer stuck.Stop()
+		f.moves = func() { stuck.Reset(stuckLimit) }
 	}
-	_, err := r.sender.AddAndWait(limited, actions)
+	left := r.left
+	for i, a := range actions {
+		actions[i].Until, actions[i].OnOutcome = left, f.add(a)
+	}
+	results, err := r.sender.AddAndWait(limited, actions)
+	r.under.Add(int64(len(results) - len(actions))) // which the sender has not accepted
 	switch {
 	case err == nil:
 		return nil
@@ -92,11 +95,20 @@ func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) er
 	case context.Cause(awaited) == errStuck: //nolint:errorlint // the cause is this value and nothing around it
 		return f.failure(r.stuck())
 	}
+	if n := len(results); n < len(actions) && rejects(err) {
+		return f.failure((*RefusedError)(nil).add(actions[n].Key, err))
+	}
 	return f.failure(fmt.Errorf("rebuild: bringing what was written over: %w", err))
 }
 
+// rejects reports whether a sender has refused a document for what it is.
+func rejects(err error) bool {
+	var bad interface{ Rejected() bool }
+	return errors.As(err, &bad) && bad.Rejected()
+}
+
 // errStuck means that the new index takes nothing while writers wait.
-var errStuck = fmt.Errorf("rebuild: what was written has not been brought over for %v", stuckLimit)
+var errStuck = fmt.Errorf("rebuild: nothing of what was written has been brought over for %v", stuckLimit)
 
 // stuck returns errStuck, with what the sender knows about it.
 func (r *runner) stuck() error {
@@ -157,9 +169,13 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 
 // open lets the writers go on. began is when they began to wait, zero if another runner had them wait.
 func (r *runner) open(ctx context.Context, began time.Time, step Step, phase Phase) error {
-	ctx, cancel := insisting(ctx)
+	ctx, cancel := insisting(ctx, 5*time.Second)
 	defer cancel()
-	err := r.swap(ctx, func(x *Record) { x.Step, x.Phase = step, phase })
+	epoch := r.now().Epoch
+	if phase == PhaseSwapped { // a mark by a record of before would not be waited for
+		epoch++
+	}
+	err := r.insist(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch = step, phase, epoch })
 	if err != nil {
 		return fmt.Errorf("%w, because the record could not be changed: call Run again, or Abort: %w", ErrClosed, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +25,7 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // the name of next was deleted by DropOld or Abort in the last ten minutes it waits 75 s before it begins: what was on its way to that one is over then.
 // ctx ends it: what is done is kept. The writers go on with the old index, marking what they write, until Run is called again, or
 // Abort; but once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. A store that fails is asked
-// again for half a minute, and so is Fill once it has worked. The errors are *RefusedError, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
+// again for half a minute, and so is Fill once it has worked. The errors are *RefusedError, ErrTooFew, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
 // the service. Nothing is sent if the options are wrong.
 func Run(ctx context.Context, store Store, client *search.IndexClient, next models.SearchIndex, fill Fill, opts Options) (Report, error) {
 	if err := opts.check(store, client, next, fill); err != nil {
@@ -44,6 +43,12 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil || !r.report.Needed {
 		return err
 	}
+	if r.sender, err = r.opts.Sender(r.next.Name); err != nil || r.sender == nil {
+		return errors.Join(errors.New("rebuild: Sender returned none"), err)
+	}
+	if err := r.checkSender(); err != nil {
+		return err
+	}
 	if found.active() {
 		err = r.own(ctx, found)
 	} else {
@@ -54,6 +59,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	callers := ctx
 	ctx, end := context.WithCancelCause(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() { r.beat(ctx, end) })
@@ -66,6 +72,9 @@ func (r *runner) run(ctx context.Context) error {
 	if errors.Is(err, ErrTakenOver) || errors.Is(err, errStopped) {
 		return err
 	}
+	if err != nil && callers.Err() != nil {
+		err = fmt.Errorf("rebuild: the context of Run has ended in the step %q: call Run again to go on, or Abort: %w", r.now().Step, err)
+	}
 	if phase := r.now().Phase; err != nil && !errors.Is(err, ErrClosed) && (phase == PhaseSwapped || phase == PhaseClosed) {
 		err = fmt.Errorf("%w, because readers may be at the new index already: call Run again, or Abort: %w", ErrClosed, err)
 	}
@@ -73,144 +82,9 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
-// start looks whether there is anything to do, and whether it can be done. It changes nothing but
-// for the record of an index that has no writers, which it makes.
-func (r *runner) start(ctx context.Context) (Record, error) {
-	found, err := r.store.Load(ctx)
-	if err != nil {
-		return found, err
-	}
-	if found.Version == 0 {
-		if !r.opts.Alone || r.opts.Alias == "" {
-			return found, errors.New("rebuild: no writer has made a Tap on this store, so the index that they write to is not known: begin with the writers, see NewTap")
-		}
-		alias, err := r.client.GetAlias(ctx, r.opts.Alias, nil)
-		if err != nil {
-			return found, fmt.Errorf("rebuild: reading the alias: %w", err)
-		}
-		if len(alias.Indexes) != 1 {
-			return found, fmt.Errorf("rebuild: the alias %q is at %q: point it at the index that is to be replaced", r.opts.Alias, alias.Indexes)
-		}
-		if found, err = begin(ctx, r.store, alias.Indexes[0], 0); err != nil {
-			return found, err
-		}
-	}
-	if r.report.Writers, err = r.store.Writers(ctx); err != nil {
-		return found, err
-	}
-	if found.active() {
-		r.report.Needed = true
-		return found, r.goesOn(ctx, found)
-	}
-	return found, r.begins(ctx, found)
-}
-
-// goesOn says whether a rebuild that is under way is this one.
-func (r *runner) goesOn(ctx context.Context, found Record) error {
-	r.report.Old, r.report.Index = found.Old, found.New
-	if found.Step == StepAborting {
-		return errors.New("rebuild: an Abort was begun and has not ended: call Abort again")
-	}
-	if found.New != r.next.Name || found.Alias != r.opts.Alias {
-		return fmt.Errorf("rebuild: one from %q to %q with the alias %q is under way (%s): finish it with the same options, or call Abort", found.Old, found.New, found.Alias, found.Step)
-	}
-	if found.Step != StepCreating {
-		if err := r.sameDefinition(ctx); err != nil {
-			return err
-		}
-	}
-	r.opts.Logger.Info("rebuild: going on", "step", string(found.Step), "old", found.Old, "new", found.New)
-	return nil
-}
-
-// sameDefinition says whether the new index that is there is the one that is wanted.
-func (r *runner) sameDefinition(ctx context.Context) error {
-	there, err := r.client.GetIndex(ctx, r.next.Name, nil)
-	if err != nil {
-		return fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
-	}
-	changes, err := search.DiffIndex(there, r.next)
-	if err != nil {
-		return fmt.Errorf("rebuild: %w", err)
-	}
-	if changes.Kind() != search.ChangeNone {
-		return fmt.Errorf("rebuild: the index %q is there with another definition (%v): finish with that one, or call Abort and begin anew", r.next.Name, changes)
-	}
-	return nil
-}
-
-// begins says whether a rebuild is needed, and whether it can begin.
-func (r *runner) begins(ctx context.Context, found Record) error {
-	old := found.Route
-	r.report.Old = old
-	if found.Step == StepMoved && r.next.Name == found.Old {
-		return fmt.Errorf("rebuild: the index %q is kept until %v from the rebuild before: give the new one another name", found.Old, found.KeepUntil)
-	}
-	if r.opts.Alias != "" && old == r.opts.Alias {
-		return fmt.Errorf("rebuild: the writers write to the alias %q, which cannot be replaced behind it: TapOptions.Index must be an index; have all writers make their taps on a store of another name with it", old)
-	}
-	before, err := r.client.GetIndex(ctx, old, nil)
-	if err != nil {
-		return fmt.Errorf("rebuild: reading the definition of the index that is to be replaced: %w", err)
-	}
-	after := r.next
-	after.Name = before.Name // that it is another one is not the question
-	if r.report.Changes, err = search.DiffIndex(before, after); err != nil {
-		return fmt.Errorf("rebuild: %w", err)
-	}
-	if !r.opts.Always && r.report.Changes.Kind() != search.ChangeNeedsRebuild {
-		r.report.Index, r.report.Old = old, "" // nobody is to delete it
-		return nil
-	}
-	r.report.Index = r.next.Name
-	var errs []error
-	if found.Step == StepMoved {
-		errs = append(errs, fmt.Errorf("the index %q of the rebuild before is still kept: delete it with DropOld first", found.Old))
-	}
-	if _, err := r.client.GetIndex(ctx, r.next.Name, nil); err == nil {
-		errs = append(errs, fmt.Errorf("there is an index %q: give the new one a name that no index has", r.next.Name))
-	} else if !errors.Is(err, search.ErrIndexNotFound) {
-		errs = append(errs, err)
-	}
-	if r.opts.Alias != "" {
-		if _, err := r.aliasAt(ctx, r.opts.Alias, old); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	registered := make([]string, len(r.report.Writers))
-	for i, w := range r.report.Writers {
-		registered[i] = w.Name
-	}
-	for _, w := range r.opts.Writers {
-		if !slices.Contains(registered, w) {
-			errs = append(errs, fmt.Errorf("the writer %q has made no Tap on this store: what it writes would be missing. Registered are %q", w, registered))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("rebuild: %w", err)
-	}
-	if at, known := found.Dropped[r.next.Name]; known && time.Since(at) < dropsKnown {
-		r.opts.Logger.Info("rebuild: waits before it begins, because what was sent to the index of that name which was deleted may still come", "index", r.next.Name, "deleted", at, "wait", nameRests)
-		if err := sleep(ctx, nameRests); err != nil {
-			return err
-		}
-	}
-	r.report.Needed = true
-	r.opts.Logger.Info("rebuild: begins. What is written by a program without a Tap will be missing from the new index: it cannot be seen. "+
-		"That a writer is registered does not say that all its processes have one",
-		"old", old, "new", r.next.Name, "alias", r.opts.Alias, "writers", r.opts.Writers, "registered", registered)
-	return nil
-}
-
 // steps goes from line to line of DESIGN.md.
 func (r *runner) steps(ctx context.Context) error {
 	var err error
-	if r.sender, err = r.opts.Sender(r.next.Name); err != nil || r.sender == nil {
-		return errors.Join(errors.New("rebuild: Sender returned none"), err)
-	}
-	if err := r.checkSender(); err != nil {
-		return err
-	}
 	tries := 0 // to close
 	var closed time.Time
 	for {
@@ -263,48 +137,57 @@ func (r *runner) steps(ctx context.Context) error {
 	}
 }
 
-// checkSender says whether the sender is one for the new index, as far as it says what it is like.
-func (r *runner) checkSender() error {
-	s, can := r.sender.(interface{ Info() models.SenderInfo })
-	if !can {
+// count returns how many documents an index has.
+func (r *runner) count(ctx context.Context, index string) (int64, error) {
+	c, err := r.client.Client(index)
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.DocumentCount(ctx, nil)
+	if err != nil {
+		return 0, fmt.Errorf("rebuild: counting the documents of %q: %w", index, err)
+	}
+	return n, nil
+}
+
+// lacks says that the new index has too few documents, if it has: a truth that was cut short would look like one of which the rest was deleted.
+func (r *runner) lacks(ctx context.Context) error {
+	if r.opts.MinShare < 0 || r.counted {
 		return nil
 	}
-	var errs []error
-	info := s.Info()
-	if info.IndexName != "" && info.IndexName != r.next.Name {
-		errs = append(errs, fmt.Errorf("it writes to %q: make it with a client of %q, which is what the function is given, and without a Tap", info.IndexName, r.next.Name))
+	x := r.now()
+	before, err := r.count(ctx, x.Old)
+	if errors.Is(err, search.ErrIndexNotFound) { // readers lose nothing
+		return nil
 	}
-	if info.Queued {
-		errs = append(errs, errors.New("it has a Queue, so that others may write what it is given, at any time: make one without"))
+	if err != nil {
+		return err
 	}
-	if info.UnknownWait <= 0 {
-		errs = append(errs, errors.New("its UnknownWait is turned off: a request without an answer could put an older document over what writers write later. Leave it out"))
+	after, err := r.count(ctx, x.New)
+	if err != nil {
+		return err
 	}
-	if most := 4 * beatValid; info.RequestTimeout > most {
-		errs = append(errs, fmt.Errorf("its RequestTimeout is %v: use %v at the most, since what it sends is valid for a part of that only", info.RequestTimeout, most))
+	if float64(after) < r.opts.MinShare*float64(before) {
+		return fmt.Errorf("%w: %q has %d, and %q %d. If Fill.All has ended too early, call Abort, mend it and begin anew; if it is right, call Run again with Options.MinShare below that", ErrTooFew, x.New, after, x.Old, before)
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("rebuild: the sender of Options.Sender cannot be used: %w", errors.Join(errs...))
-	}
+	r.counted = true
 	return nil
 }
 
-// create makes the new index. One that is there is ours: there was none when the step began.
-func (r *runner) create(ctx context.Context) error {
-	var status interface{ HTTPStatus() int }
-	if _, err := r.client.CreateIndex(ctx, r.next, nil); err != nil {
-		if !errors.As(err, &status) || status.HTTPStatus() != 409 {
-			return fmt.Errorf("rebuild: creating the new index: %w", err)
-		}
-		if err := r.sameDefinition(ctx); err != nil {
+// catchUpWith brings what was written over until little is left, and looks whether the new index has enough; the service may count documents some seconds late.
+func (r *runner) catchUpWith(ctx context.Context) error {
+	for n := 0; ; n++ {
+		if err := r.catchUp(ctx); err != nil {
 			return err
 		}
+		err := r.lacks(ctx)
+		if err == nil || n == countings {
+			return err
+		}
+		if ended := sleep(ctx, time.Second); ended != nil {
+			return fmt.Errorf("%w: %w", ended, err)
+		}
 	}
-	if err := r.line("created"); err != nil {
-		return err
-	}
-	epoch, round := r.now().Epoch+1, r.now().Round+1
-	return r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch, x.Round = StepMarking, PhaseMarking, epoch, round })
 }
 
 // lastOnes brings the last writes over while the writers wait, for the alias to be moved, or for the end if
@@ -315,7 +198,7 @@ func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
-	if err := r.catchUp(ctx); err != nil {
+	if err := r.catchUpWith(ctx); err != nil {
 		return time.Time{}, err
 	}
 	if err := r.line("close"); err != nil {
@@ -349,6 +232,9 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 		r.opts.Logger.Warn("rebuild: the last writes are not over within a second; once more", "err", err)
 		return nil
 	}
+	if err != nil && !errors.Is(err, ErrClosed) && r.bears(ctx, err, &r.failing) { // they are open again, and served
+		return sleep(ctx, time.Second)
+	}
 	if err != nil {
 		return err
 	}
@@ -374,9 +260,9 @@ func (r *runner) again(ctx context.Context, tries *int, err error) error {
 func (r *runner) moved(ctx context.Context, began time.Time) error {
 	until := time.Now().Add(max(r.opts.Keep, 0)).UTC().Truncate(time.Millisecond)
 	epoch := r.now().Epoch + 1
-	ctx, cancel := insisting(ctx)
+	ctx, cancel := insisting(ctx, 5*time.Second)
 	defer cancel()
-	if err := r.swap(ctx, func(x *Record) {
+	if err := r.insist(ctx, func(x *Record) {
 		x.Step, x.Phase, x.Route, x.Epoch, x.KeepUntil = StepMoved, PhaseIdle, x.New, epoch, until
 	}); err != nil {
 		return fmt.Errorf("%w: call Run again, or Abort: %w", ErrClosed, err)

@@ -63,6 +63,7 @@ func TestASenderThatIsNoneForTheNewIndexIsRefused(t *testing.T) {
 	for says, change := range map[string]func(*models.SenderInfo){
 		`it writes to "hotels-1"`: func(i *models.SenderInfo) { i.IndexName = oldIndex },
 		"it has a Queue":          func(i *models.SenderInfo) { i.Queued = true },
+		"it writes to the service https://staging.search.windows.net": func(i *models.SenderInfo) { i.Endpoint = "https://staging.search.windows.net" },
 		"UnknownWait":             func(i *models.SenderInfo) { i.UnknownWait = -1 },
 		"RequestTimeout is 1h0m0": func(i *models.SenderInfo) { i.RequestTimeout = time.Hour },
 		"":                        func(*models.SenderInfo) {},

@@ -1,0 +1,226 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// start looks whether there is anything to do, and whether it can be done. It changes nothing but
+// for the record of an index that has no writers, which it makes.
+func (r *runner) start(ctx context.Context) (Record, error) {
+	found, err := r.store.Load(ctx)
+	if err != nil {
+		return found, err
+	}
+	if found.Version == 0 {
+		if !r.opts.Alone || r.opts.Alias == "" {
+			return found, errors.New("rebuild: no writer has made a Tap on this store, so the index that they write to is not known: begin with the writers, see NewTap")
+		}
+		alias, err := r.client.GetAlias(ctx, r.opts.Alias, nil)
+		if err != nil {
+			return found, noAlias(r.opts.Alias, err)
+		}
+		if len(alias.Indexes) != 1 {
+			return found, fmt.Errorf("rebuild: the alias %q is at %q: point it at the index that is to be replaced", r.opts.Alias, alias.Indexes)
+		}
+		if found, err = begin(ctx, r.store, alias.Indexes[0], 0); err != nil {
+			return found, err
+		}
+	}
+	if r.report.Writers, err = r.store.Writers(ctx); err != nil {
+		return found, err
+	}
+	if found.active() {
+		r.report.Needed = true
+		return found, r.goesOn(ctx, found)
+	}
+	return found, r.begins(ctx, found)
+}
+
+// goesOn says whether a rebuild that is under way is this one.
+func (r *runner) goesOn(ctx context.Context, found Record) error {
+	r.report.Old, r.report.Index = found.Old, found.New
+	if found.Step == StepAborting {
+		return errors.New("rebuild: an Abort was begun and has not ended: call Abort again")
+	}
+	if found.New != r.next.Name || found.Alias != r.opts.Alias {
+		return fmt.Errorf("rebuild: one from %q to %q with the alias %q is under way (%s): finish it with the same options, or call Abort", found.Old, found.New, found.Alias, found.Step)
+	}
+	if found.Step != StepCreating {
+		if err := r.sameDefinition(ctx); err != nil {
+			return err
+		}
+	}
+	r.opts.Logger.Info("rebuild: going on", "step", string(found.Step), "old", found.Old, "new", found.New)
+	return nil
+}
+
+// sameDefinition says whether the new index that is there is the one that is wanted.
+func (r *runner) sameDefinition(ctx context.Context) error {
+	there, err := r.client.GetIndex(ctx, r.next.Name, nil)
+	if err != nil {
+		return fmt.Errorf("rebuild: reading the definition of the new index: %w", err)
+	}
+	changes, err := search.DiffIndex(there, r.next)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	if changes.Kind() != search.ChangeNone {
+		return fmt.Errorf("rebuild: the index %q is there with another definition (%v): finish with that one, or call Abort and begin anew", r.next.Name, changes)
+	}
+	return nil
+}
+
+// begins says whether a rebuild is needed, and whether it can begin.
+func (r *runner) begins(ctx context.Context, found Record) error {
+	old := found.Route
+	r.report.Old = old
+	if found.Step == StepMoved && r.next.Name == found.Old {
+		return fmt.Errorf("rebuild: the index %q is kept until %v from the rebuild before: give the new one another name", found.Old, found.KeepUntil)
+	}
+	if r.opts.Alias != "" && old == r.opts.Alias {
+		return fmt.Errorf("rebuild: the writers write to the alias %q, which cannot be replaced behind it: TapOptions.Index must be an index; have all writers make their taps on a store of another name with it", old)
+	}
+	before, err := r.client.GetIndex(ctx, old, nil)
+	if err != nil {
+		return fmt.Errorf("rebuild: reading the definition of the index that is to be replaced: %w", err)
+	}
+	after := r.next
+	after.Name = before.Name // that it is another one is not the question
+	if r.report.Changes, err = search.DiffIndex(before, after); err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	if !r.opts.Always && r.report.Changes.Kind() != search.ChangeNeedsRebuild {
+		r.report.Index, r.report.Old = old, "" // nobody is to delete it
+		return nil
+	}
+	r.report.Index, r.report.Needed = r.next.Name, true
+	var errs []error
+	if found.Step == StepMoved {
+		errs = append(errs, fmt.Errorf("rebuild: the index %q of the rebuild before is still kept: delete it with DropOld first", found.Old))
+	}
+	if _, err := r.client.GetIndex(ctx, r.next.Name, nil); err == nil {
+		errs = append(errs, fmt.Errorf("rebuild: there is an index %q: give the new one a name that no index has", r.next.Name))
+	} else if !errors.Is(err, search.ErrIndexNotFound) {
+		errs = append(errs, fmt.Errorf("rebuild: looking for an index of the new name: %w", err))
+	}
+	if r.opts.Alias != "" {
+		if _, err := r.aliasAt(ctx, r.opts.Alias, old); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	registered := make([]string, len(r.report.Writers))
+	for i, w := range r.report.Writers {
+		registered[i] = w.Name
+	}
+	for _, w := range r.opts.Writers {
+		if !slices.Contains(registered, w) {
+			errs = append(errs, fmt.Errorf("rebuild: the writer %q has made no Tap on this store: what it writes would be missing. Registered are %q", w, registered))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	r.namesNoAlias(ctx, old)
+	if at, known := found.Dropped[r.next.Name]; known && time.Since(at) < dropsKnown {
+		r.opts.Logger.Info("rebuild: waits before it begins, because what was sent to the index of that name which was deleted may still come", "index", r.next.Name, "deleted", at, "wait", nameRests)
+		if err := sleep(ctx, nameRests); err != nil {
+			return err
+		}
+	}
+	r.opts.Logger.Info("rebuild: begins. What is written by a program without a Tap will be missing from the new index: it cannot be seen. "+
+		"That a writer is registered does not say that all its processes have one",
+		"old", old, "new", r.next.Name, "alias", r.opts.Alias, "writers", r.opts.Writers, "registered", registered)
+	return nil
+}
+
+// namesNoAlias warns who has forgotten Options.Alias.
+func (r *runner) namesNoAlias(ctx context.Context, old string) {
+	if r.opts.Alias != "" {
+		return
+	}
+	for alias, err := range r.client.ListAliases(ctx, nil) {
+		if err != nil { // a service may have none
+			return
+		}
+		if slices.Contains(alias.Indexes, old) {
+			r.opts.Logger.Warn("rebuild: an alias is at the old index and will stay there, because Options.Alias is not set", "alias", alias.Name, "old", old)
+		}
+	}
+}
+
+// checkSender says whether the sender is one for the new index, as far as it says what it is like.
+func (r *runner) checkSender() error {
+	s, can := r.sender.(interface{ Info() models.SenderInfo })
+	if !can {
+		return nil
+	}
+	var errs []error
+	info := s.Info()
+	if there, here := strings.TrimRight(info.Endpoint, "/"), strings.TrimRight(r.client.Endpoint(), "/"); there != "" && !strings.EqualFold(there, here) {
+		errs = append(errs, fmt.Errorf("it writes to the service %s, and the indexes are at %s: make it with the Client of the IndexClient that Run has", there, here))
+	}
+	if info.IndexName != "" && info.IndexName != r.next.Name {
+		errs = append(errs, fmt.Errorf("it writes to %q: make it with a client of %q, which is what the function is given, and without a Tap", info.IndexName, r.next.Name))
+	}
+	if info.Queued {
+		errs = append(errs, errors.New("it has a Queue, so that others may write what it is given, at any time: make one without"))
+	}
+	if info.UnknownWait <= 0 {
+		errs = append(errs, errors.New("its UnknownWait is turned off: a request without an answer could put an older document over what writers write later. Leave it out"))
+	}
+	if most := 4 * beatValid; info.RequestTimeout > most {
+		errs = append(errs, fmt.Errorf("its RequestTimeout is %v: use %v at the most, since what it sends is valid for a part of that only", info.RequestTimeout, most))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("rebuild: the sender of Options.Sender cannot be used: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// create makes the new index. One that is there may be ours, of an attempt before: there was none when the step began.
+func (r *runner) create(ctx context.Context) error {
+	if _, err := r.client.CreateIndex(ctx, r.next, nil); err != nil {
+		var status interface{ HTTPStatus() int }
+		code := 0
+		if errors.As(err, &status) {
+			code = status.HTTPStatus()
+		}
+		if code == 409 {
+			err = r.ours(ctx)
+		} else {
+			err = fmt.Errorf("rebuild: creating the new index: %w", err)
+		}
+		if code >= 400 && code < 500 && code != 408 && code != 409 && code != 429 {
+			// It is refused, so nothing was begun. To leave the step behind would be to claim an index that somebody else makes of that name later.
+			err = errors.Join(err, r.swap(ctx, func(x *Record) { x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", "" }))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.line("created"); err != nil {
+		return err
+	}
+	epoch, round := r.now().Epoch+1, r.now().Round+1
+	return r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch, x.Round = StepMarking, PhaseMarking, epoch, round })
+}
+
+// ours says whether an index that is there can be the one that was to be created: nobody has written to that.
+func (r *runner) ours(ctx context.Context) error {
+	if err := r.sameDefinition(ctx); err != nil {
+		return err
+	}
+	n, err := r.count(ctx, r.next.Name)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("rebuild: there is an index %q with %d documents, which somebody else has made meanwhile: call Abort, which leaves it alone, and give the new one another name", r.next.Name, n)
+	}
+	return err
+}
