@@ -25,6 +25,9 @@ type Status struct {
 
 // ReadStatus returns how the rebuild on a store is. It changes nothing.
 func ReadStatus(ctx context.Context, store Store) (Status, error) {
+	if store == nil {
+		return Status{}, errors.New("rebuild: ReadStatus needs the store of the rebuild, and it is nil")
+	}
 	record, err := store.Load(ctx)
 	if err != nil {
 		return Status{}, err

@@ -97,7 +97,7 @@ func (m *model) run(s modelStep) *modelRun {
 		r := newRunner(processStore{p}, m.w.newClient(p))
 		record := m.w.record()
 		r.next = next(m.w.t)
-		if r.next.Name = record.New; !record.active() {
+		if r.next.Name = record.New; !record.active() || record.New == "" { // that of an Abort that leaves the index alone
 			r.next.Name = m.name()
 		}
 		r.fill, r.line = m.fill(p), m.lines(p, s)
