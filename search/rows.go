@@ -48,6 +48,9 @@ type Rows struct {
 // NewRows returns the rows of an index, whose key field must be filterable and sortable, or an error that names every problem of the options. It makes no request. Without Version,
 // Digest and DigestOf rows are keys alone.
 func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
+	if c == nil {
+		return nil, errors.New("search: NewRows: the client is nil")
+	}
 	if opts == nil {
 		opts = &RowsOptions{}
 	}

@@ -271,8 +271,12 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	select { // what is in a request may have an answer soon, and is to be told
+	case <-done:
+	case <-time.After(time.Second):
+	}
+	return ctx.Err()
 }
 
 // rejects reports whether an error of add is about the document: it will be refused the next time too. Others, that the sender is closed for example,
@@ -336,6 +340,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 			remove(d, models.Row{})
 		}
 	}
+	t.unreadNow(read, documents)
 	return append(actions, documents...), nil
 }
 
@@ -397,9 +402,15 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 			first = len(wrote)
 		}
 		if try == verifyTimes && len(again) == first && first >= keysAtOnce {
-			return fmt.Errorf("%w: %d documents were written %d times", ErrNothingSettles, first, verifyTimes)
+			if key, never := t.neverRead(again); never {
+				return fmt.Errorf("%w: Lookup of the source finds %d keys, %q for example, of which its Read, or Load, returns no document", ErrNothingSettles, first, key)
+			}
+			return fmt.Errorf("%w: %d documents were written %d times. Both sides must have versions, digests and a filter alike, and Pause be longer than the index takes to show a write", ErrNothingSettles, first, verifyTimes)
 		}
 		if try == verifyTimes {
+			if key, never := t.neverRead(again); never {
+				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: Lookup of the source finds keys of which its Read, or Load, returns no document", slog.Int("keys", len(again)), slog.String("key", key))
+			}
 			for _, d := range again {
 				t.count(Unsettled, &t.Unsettled, d.key)
 				t.unsettled = append(t.unsettled, d.key)

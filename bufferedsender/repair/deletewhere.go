@@ -36,6 +36,8 @@ type DeleteOptions struct {
 	// another number matches nothing is deleted; if none does that is no error. What begins to match later is not in it: of that MaxShare
 	// of Total may be deleted, or of AllowDeletes without Total. Defaults to 0: MaxShare decides.
 	AllowDeletes int64
+	// SameIndex is as in Options.
+	SameIndex bool
 
 	// Pause is how long the index takes at the most to show what the service has confirmed. So long keys are held before they are looked
 	// up, and so long the last scan is waited for; if that finds something it is repeated after twice, and four times as long. Defaults to
@@ -63,7 +65,7 @@ type DeleteOptions struct {
 	// SpoolBytes is how much memory the keys of a scan may take, 16 bytes and its length each. What does not fit is counted, and scanned
 	// again when it is deleted. Defaults to 64 MiB, which is a million keys.
 	SpoolBytes int64
-	// Logger is told if the sender names another index than matching does. Defaults to slog.Default().
+	// Logger is told if a dry run has a sender of an index with another name than matching has. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
@@ -89,6 +91,8 @@ type Receipt struct {
 	Ended time.Time `json:"ended"`
 	// DryRun says that nothing was deleted.
 	DryRun bool `json:"dryRun,omitempty"`
+	// Refused is the error with which a call that is no dry run would end before anything is deleted, "" for none: more match than MaxShare allows, for example.
+	Refused string `json:"refused,omitempty"`
 	// Total is what DeleteOptions.Total has returned, 0 without.
 	Total int64 `json:"total,omitempty"`
 	// Rounds is how many times what a scan had found was deleted.
@@ -124,7 +128,7 @@ type Receipt struct {
 
 // DeleteWhere deletes all documents that match, any number of them, and proves it: what privacy erasure needs, or a source that is gone.
 // matching is the index as the filter shows it: search.NewRows with RowsOptions.Filter. A Rows without a filter matches everything, which
-// the bound on the share refuses. to is a sender of the same index; if its client has another name for it, Logger is told. What it takes before the first
+// the bound on the share refuses. to is a sender of the same index; one with another name is refused, see DeleteOptions.SameIndex. What it takes before the first
 // delete is the scan, a page after the other: RowsOptions.ReadAhead makes that several at once.
 //
 // It counts what matches first, and refuses too many: see MaxShare and AllowDeletes; begin with a dry run. Then each batch of keys is held
@@ -213,8 +217,12 @@ func (d *deletion) check() error {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if len(problems) == 0 {
-		warnOfTwo(o.Logger, d.index, d.to)
+	if err := otherIndex(d.index, d.to); err != nil && !o.SameIndex {
+		if o.DryRun {
+			o.Logger.Warn("repair: DeleteWhere that is no dry run would be refused", "err", err)
+		} else {
+			problems = append(problems, err)
+		}
 	}
 	return errors.Join(problems...)
 }

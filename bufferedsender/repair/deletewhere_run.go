@@ -35,7 +35,13 @@ func (d *deletion) run(ctx context.Context) error {
 		}
 	}
 	if d.options.DryRun {
-		return d.find(ctx, nil, d.confirm)
+		if err := d.find(ctx, nil, d.confirm); err != nil {
+			return err
+		}
+		if refused := d.guard(); refused != nil && (d.options.Total != nil || d.options.AllowDeletes > 0) { // otherwise it is asked how many there are
+			r.Refused = refused.Error()
+		}
+		return nil
 	}
 	s := &deleteSpool{}
 	if err := d.find(ctx, s, nil); err != nil {

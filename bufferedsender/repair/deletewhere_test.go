@@ -130,6 +130,13 @@ func TestNothingIsDeletedWhenMoreMatchThanTheShareAllows(t *testing.T) {
 		require.ErrorIs(t, err, repair.ErrTooManyMatches)
 		assert.Zero(t, r.deletes())
 
+		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, DryRun: true})
+		require.NoError(t, err)
+		assert.Contains(t, receipt.Refused, "they are 6 of 100, and 5 may be deleted")
+		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, MaxShare: 0.06, DryRun: true})
+		require.NoError(t, err)
+		assert.Empty(t, receipt.Refused)
+
 		_, err = repair.DeleteWhere(t.Context(), r.of("ben"), r.sender.Raw(), &repair.DeleteOptions{Total: r.total, MaxShare: 0.06})
 		require.NoError(t, err)
 		assert.Equal(t, 6, r.deletes())

@@ -14,8 +14,7 @@ var ErrMore = errors.New("the tree and the source differ in more keys than are l
 
 // ErrNothingSettles says that none of many documents that were written is in the index as the source says. The pass has ended, because each would write them
 // all again.
-var ErrNothingSettles = errors.New("nothing that was written is found as the source says: both sides must have versions, digests and a filter alike, and Pause be longer " +
-	"than the index takes to show a write")
+var ErrNothingSettles = errors.New("nothing that was to be written is found as the source says")
 
 // ErrContradiction says that Scan of the source shows rows that its Lookup does not find, or none where Lookup finds some, again and again, so that no difference can be confirmed.
 var ErrContradiction = errors.New("Scan and Lookup of the source contradict each other")

@@ -2,7 +2,7 @@ package repair
 
 import (
 	"bytes"
-	"context"
+	"database/sql"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
 )
 
 // named is an index of a client that has a name for it, and namedSender a sender of another one.
@@ -47,53 +48,77 @@ func TestADryRunNeedsNoSender(t *testing.T) {
 	})
 }
 
-func TestASenderThatNamesAnotherIndexIsLogged(t *testing.T) {
+func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 	const here, there = "https://hotels.search.windows.net", "https://rooms.search.windows.net"
 	for name, tc := range map[string]struct {
-		endpoint, index string
-		logged          bool
+		endpoint, index, says string
 	}{
-		"the same":          {here, "hotels", false},
-		"another index":     {here, "rooms", true},
-		"another service":   {there, "hotels", true},
-		"it does not say":   {"", "", false},
-		"it says a part":    {"", "hotels", false},
-		"another spelling":  {"https://Hotels.search.windows.net:443/", "hotels", false},
-		"an alias, perhaps": {here, "hotels-2", true},
+		"the same":          {here, "hotels", ""},
+		"another index":     {here, "rooms", `the sender writes to "rooms"`},
+		"another service":   {there, "hotels", "the sender writes to " + there},
+		"it does not say":   {"", "", ""},
+		"it says a part":    {"", "hotels", ""},
+		"another spelling":  {"https://Hotels.search.windows.net:443/", "hotels", ""},
+		"an alias, perhaps": {here, "hotels-2", "set SameIndex if one is an alias"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
+				w.fill(100)
+				w.set(key(0), nil)
 				index, to := named{half{w, "index"}, "hotels"}, namedSender{w.sender(nil).Raw(), tc.endpoint, tc.index}
-				ended, cancel := context.WithCancel(t.Context())
-				cancel() // they say it before they begin
-				for what, call := range map[string]func(*slog.Logger) error{
-					"Run": func(l *slog.Logger) error {
-						_, err := Run(ended, half{w, "source"}, index, to, &Options{Logger: l})
+				var log bytes.Buffer
+				logger := slog.New(slog.NewTextHandler(&log, nil))
+				calls := map[string]func(same, dry bool) error{
+					"Run": func(same, dry bool) error {
+						_, err := Run(t.Context(), half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry})
 						return err
 					},
-					"RepairKeys": func(l *slog.Logger) error {
-						_, err := RepairKeys(ended, half{w, "source"}, index, to, &Options{Logger: l}, "a")
+					"RepairKeys": func(same, dry bool) error {
+						_, err := RepairKeys(t.Context(), half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry}, key(0))
 						return err
 					},
-					"DeleteWhere, dry": func(l *slog.Logger) error {
-						_, err := DeleteWhere(ended, index, to, &DeleteOptions{Logger: l, DryRun: true})
+					"DeleteWhere": func(same, dry bool) error {
+						w.mu.Lock()
+						rows := half{w, "index"}.rows()
+						n := int64(len(rows))
+						w.mu.Unlock()
+						_, err := DeleteWhere(t.Context(), index, to, &DeleteOptions{Logger: logger, AllowDeletes: n, SameIndex: same, DryRun: dry})
 						return err
 					},
-					"DeleteWhere": func(l *slog.Logger) error {
-						_, err := DeleteWhere(ended, index, to, &DeleteOptions{Logger: l, AllowDeletes: 1})
-						return err
-					},
-				} {
-					var log bytes.Buffer
-					_ = call(slog.New(slog.NewTextHandler(&log, nil))) // it ends with an error, or without a key that it could do anything about
-					if tc.logged {
-						assert.Contains(t, log.String(), "written="+tc.index, what)
-					} else {
+				}
+				for what, call := range calls {
+					require.NoError(t, call(false, true), what)
+					if tc.says == "" {
 						assert.Empty(t, log.String(), what)
+						continue
 					}
+					assert.Contains(t, log.String(), "would be refused", what)
+					require.ErrorContains(t, call(false, false), tc.says, what)
+					assert.Empty(t, w.deleted, what)
+					log.Reset()
+				}
+				for _, what := range []string{"RepairKeys", "Run", "DeleteWhere"} {
+					require.NoError(t, calls[what](true, false), what)
 				}
 			})
 		})
 	}
+}
+
+func TestNilPointersAreNamed(t *testing.T) {
+	var rows *search.Rows
+	var table *SQLSource
+	var sender *bufferedsender.RawSender
+	_, err := Run(t.Context(), table, rows, sender, nil)
+	for _, says := range []string{"source is nil", "index is nil", "the sender is nil"} {
+		require.ErrorContains(t, err, says)
+	}
+	require.ErrorContains(t, WaitVisible(t.Context(), rows, "a", nil), "there is no index")
+	var db *sql.DB
+	for _, err := range (&SQLSource{DB: db, Table: "t", Key: "k"}).Scan(t.Context(), "", "") {
+		require.ErrorContains(t, err, "DB is nil")
+	}
+	_, err = search.NewRows(nil, nil)
+	require.ErrorContains(t, err, "client is nil")
 }

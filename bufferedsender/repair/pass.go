@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,7 +84,8 @@ type task struct {
 	surplus []string     // to be deleted, if the guard agrees
 	// unsettled are keys that differ after all.
 	unsettled []string
-	counted   map[doing]bool // what is in Repaired and Deleted
+	unread    map[string]bool // what Lookup of the source has found, and Read has not
+	counted   map[doing]bool  // what is in Repaired and Deleted
 	rejected  map[string]rejection
 }
 
@@ -117,6 +119,35 @@ func (t *task) takeWritten() []difference {
 	all := t.written
 	t.written = nil
 	return all
+}
+
+// unreadNow notes of which keys that Lookup has found Read returns no document.
+func (t *task) unreadNow(read []string, documents []models.RawAction) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range read {
+		if slices.ContainsFunc(documents, func(a models.RawAction) bool { return a.Key == key }) {
+			delete(t.unread, key)
+			continue
+		}
+		if t.unread == nil {
+			t.unread = make(map[string]bool)
+		}
+		t.unread[key] = true
+	}
+}
+
+// neverRead reports whether no document of any of them was read, and returns one.
+func (t *task) neverRead(all []difference) (key string, is bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, d := range all {
+		if !t.unread[d.key] {
+			return "", false
+		}
+		key = d.key
+	}
+	return key, key != ""
 }
 
 func (t *task) surplusNow(keys ...string) {
@@ -171,6 +202,54 @@ type section struct {
 
 	state *state
 	saved time.Time
+
+	mine   sync.Mutex
+	under  map[*task]bool // what was begun, and is not noted yet
+	broken Report         // of these, when the range has ended with an error: what was found
+}
+
+// begins and ends note which pages are under way.
+func (s *section) begins(t *task) {
+	s.mine.Lock()
+	defer s.mine.Unlock()
+	if s.under == nil {
+		s.under = make(map[*task]bool)
+	}
+	s.under[t] = true
+}
+
+func (s *section) ends(t *task) {
+	s.mine.Lock()
+	defer s.mine.Unlock()
+	delete(s.under, t)
+}
+
+// breaksOff tells of pages that were begun and have not come to their end. What was written is in the state, which is saved if that can be done: a pass that goes on
+// compares these pages again, and finds the rest.
+func (s *section) breaksOff(ctx context.Context) {
+	s.mine.Lock()
+	defer s.mine.Unlock()
+	if len(s.under) == 0 {
+		return
+	}
+	for t := range s.under {
+		found := t.snapshot()
+		s.meters.add(&found)
+		done := Report{Repaired: found.Repaired, Deleted: found.Deleted, Marked: found.Marked, Rejected: found.Rejected, Failed: found.Failed, Unsettled: found.Unsettled}
+		s.state.Report.plus(&done)
+		found.Repaired, found.Deleted, found.Marked, found.Rejected, found.Failed, found.Unsettled = 0, 0, 0, 0, 0, 0
+		s.broken.plus(&found)
+		maps.Copy(s.state.Rejected, t.rejected)
+		s.learn(t.rejected)
+	}
+	if s.DryRun {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveEvery)
+	defer cancel()
+	if err := s.state.save(ctx, s.Store, s.name); err != nil {
+		s.Logger.Warn("repair: what a pass has written before it ended could not be saved", "range", s.name, "err", err)
+	}
 }
 
 // run compares what is left of the range, and repairs all but what is surplus. The steps overlap; pages are done in their order.
@@ -181,6 +260,7 @@ func (s *section) run(ctx context.Context) error {
 	if s.state.Report.Began.IsZero() {
 		s.state.Report.Began = time.Now()
 	}
+	callers := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	var why failure
 	read, acted := make(chan *task, pagesAhead), make(chan *task, pagesAhead)
@@ -211,6 +291,7 @@ func (s *section) run(ctx context.Context) error {
 	})
 	step(acted, func(give func(*task) error) error {
 		for t := range read {
+			s.begins(t)
 			if err := s.act(ctx, t); err != nil {
 				return err
 			}
@@ -223,6 +304,7 @@ func (s *section) run(ctx context.Context) error {
 	for t := range acted {
 		err := s.verify(ctx, t, false)
 		if err == nil {
+			s.ends(t)
 			err = s.note(ctx, t)
 		}
 		if err != nil {
@@ -232,6 +314,7 @@ func (s *section) run(ctx context.Context) error {
 		}
 	}
 	steps.Wait()
+	s.breaksOff(callers)
 	return why.get()
 }
 

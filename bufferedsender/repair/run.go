@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/url"
 	"reflect"
@@ -26,7 +25,8 @@ const (
 // Processes that share a Store and run at the same time share the ranges: each takes one after another of those that nobody has, or has finished meanwhile, and reports what it
 // has compared itself. A pass that goes on where another was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
 //
-// The sender is one of the index: that of another one writes what is missing there. Logger is told if its client has another name for it, which may be an alias.
+// The sender is one of the index: that of another one would write there, and delete. If its client has another name for it, or for the service, nothing is done unless
+// Options.SameIndex says that both are names of one.
 //
 // The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError if a side is
 // not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows, ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
@@ -62,6 +62,7 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 	}()
 	for _, s := range sections {
 		total.plus(&s.state.Report)
+		total.plus(&s.broken)
 	}
 	if err == nil {
 		err = p.deletes(ctx, sections, &total)
@@ -78,13 +79,13 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	o, err := opts.withDefaults()
 	errs := []error{err}
 	to = orNone(to)
-	if source == nil {
+	if isNil(source) {
 		errs = append(errs, errors.New("source is nil: use a *SQLSource, a *JSONL or a Functions"))
 	}
-	if index == nil {
+	if isNil(index) {
 		errs = append(errs, errors.New("index is nil: use a *search.Rows"))
 	}
-	if source != nil && index != nil {
+	if !isNil(source) && !isNil(index) {
 		errs = append(errs, checkVersions(source, index))
 	}
 	switch {
@@ -95,11 +96,15 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 		errs = append(errs, errors.New("the sender has a Queue, where others may send what it appends, so it cannot take keys: set Mark to its IndexKeys, "+
 			"whose Loader reads what is true, or use a sender without a Queue"))
 	}
+	if err := otherIndex(index, to); err != nil && !o.SameIndex {
+		if o.DryRun {
+			o.Logger.Warn("repair: a pass that is no dry run would be refused", "err", err)
+		} else {
+			errs = append(errs, err)
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
-	}
-	if !o.watched {
-		warnOfTwo(o.Logger, index, to)
 	}
 	m, err := newMeters(o.MeterProvider, o.Name)
 	if err != nil {
@@ -117,30 +122,36 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 
 // orNone returns nil for a nil pointer to a sender, which a dry run may be given, and otherwise the sender.
 func orNone(to Sender) Sender {
-	if v := reflect.ValueOf(to); v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(to) {
 		return nil
 	}
 	return to
 }
 
-// warnOfTwo logs that the sender names another index than the one that is read, by which every key there would be judged. It is no
-// error: one of the names may be an alias of the other, and a service may be reached by two.
-func warnOfTwo(logger *slog.Logger, index Index, to Sender) {
+// isNil reports whether a value is nil, or a nil pointer.
+func isNil(of any) bool {
+	v := reflect.ValueOf(of)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// otherIndex says that the sender names another index than the one that is read, by which every key there would be judged. One of the names may be
+// an alias of the other, and a service may be reached by two: that is not known here.
+func otherIndex(index Index, to Sender) error {
 	read, can := index.(interface {
 		IndexName() string
 		Endpoint() string
 	})
-	if !can || to == nil {
-		return
+	if !can || isNil(index) || to == nil {
+		return nil
 	}
 	info := to.Info()
-	attrs := []any{"read", read.IndexName(), "of", read.Endpoint(), "written", info.IndexName, "at", info.Endpoint}
 	switch {
 	case info.Endpoint != "" && read.Endpoint() != "" && host(info.Endpoint) != host(read.Endpoint()):
-		logger.Warn("repair: the sender writes to another service than the one that is read: go on only if both are names of one", attrs...)
+		return fmt.Errorf("the service that is read is %s, and the sender writes to %s: make both with one client, or set SameIndex if these are two names of one service", read.Endpoint(), info.Endpoint)
 	case info.IndexName != "" && read.IndexName() != "" && info.IndexName != read.IndexName():
-		logger.Warn("repair: the sender writes to an index of another name than the one that is read: go on only if one is an alias of the other", attrs...)
+		return fmt.Errorf("the index that is read is %q, and the sender writes to %q: make both with one client, or set SameIndex if one is an alias of the other", read.IndexName(), info.IndexName)
 	}
+	return nil
 }
 
 // host returns what tells services apart.
@@ -225,7 +236,7 @@ func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (tak
 			}
 			mu.Unlock()
 			if s != nil {
-				if err = s.run(ctx); err != nil {
+				if err = s.run(ctx); err != nil && len(p.Splits) > 0 {
 					err = &rangeError{s.name, err}
 				}
 			}

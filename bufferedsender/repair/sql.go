@@ -73,7 +73,7 @@ func AtP(n int) string { return "@p" + strconv.Itoa(n) }
 // check names all problems of the fields.
 func (s *SQLSource) check() error {
 	var errs []error
-	if s.DB == nil {
+	if isNil(s.DB) {
 		errs = append(errs, errors.New("DB is nil"))
 	}
 	if s.Table == "" || s.Key == "" {

@@ -79,7 +79,7 @@ func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOpti
 
 func (o *VisibleOptions) check(index Index, key string) error {
 	var problems []error
-	if index == nil {
+	if isNil(index) {
 		problems = append(problems, errors.New("there is no index"))
 	}
 	if key == "" {

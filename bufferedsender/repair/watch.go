@@ -10,7 +10,7 @@ import (
 
 // Watch makes a pass every so often, until ctx ends, which is its error: at first after a part of that time, which is drawn so that processes do not begin
 // together, then a tenth earlier or later. What a process has compared others that share the Store do not compare again within half of
-// the time. each gets the report and the error of each pass; if it is nil, Logger gets the error. A pass with an error is followed by the next in its time. AllowDeletes counts for
+// the time. each gets the report and the error of each pass, also of one that the end of ctx has ended; if it is nil, Logger gets the error. A pass with an error is followed by the next in its time. AllowDeletes counts for
 // the first pass alone.
 //
 // With Options.Tree it calls RunTree each TreeEvery as well, never while a pass goes on, and each gets that too: Report.Tree is not nil then. What is due of the tree is built at the first time,
@@ -27,7 +27,6 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 	if opts != nil {
 		w.options = *opts
 	}
-	w.options.watched = true // what newPass says once has been said
 
 	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // what is due next
 	if checked.Tree != nil {
@@ -77,12 +76,10 @@ type watch struct {
 // said passes on what has come of a pass. Its error is that of ctx.
 func (w *watch) said(ctx context.Context, report Report, err error) error {
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case w.each != nil:
 		w.each(report, err)
-	case err != nil:
+	case err != nil && ctx.Err() == nil:
 		w.pass.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: a pass has ended with an error", slog.Any("error", err))
 	}
-	return nil
+	return ctx.Err()
 }

@@ -18,6 +18,9 @@ const notFound = 404
 // What was not sent because something newer was on its way is left out: that is told when it is confirmed. So is what was added by Raw, by a Loader, or by MergePatch and MergeOrUploadPatch, whose events have no
 // document, but for deletes; it shows as a difference until somebody has looked into the index, as a repair does. Do not give it to events.NewAsync, which may drop events.
 func Follow[T any](tree *Tree, version func(document T) int64) events.Handlers[T] {
+	if tree == nil || version == nil {
+		panic("digesttree: Follow needs a tree, and a function that returns the version of a document")
+	}
 	return events.Handlers[T]{
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[T]) {
 			switch {

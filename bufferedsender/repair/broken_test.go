@@ -1,0 +1,140 @@
+package repair
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// bad is a source whose Read may fail, or return less.
+type bad struct {
+	half
+	read func(n int, all []models.RawAction) ([]models.RawAction, error)
+	n    *atomic.Int64
+}
+
+func (b bad) Read(ctx context.Context, keys []string) ([]models.RawAction, error) {
+	all, err := b.half.Read(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	return b.read(int(b.n.Add(1)), all)
+}
+
+// lose has documents be missing in the index.
+func (w *world) lose(n int) {
+	for i := range n {
+		w.behind(key(i), nil)
+	}
+}
+
+// total is how many documents have come to the service.
+func (w *world) total() (n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, times := range w.written {
+		n += int64(times)
+	}
+	return n
+}
+
+func TestAPassThatBreaksOffTellsWhatItHasWritten(t *testing.T) {
+	away := errors.New("the database is away")
+	for name, end := range map[string]func(w *world, cancel func()) Source{
+		"Read fails": func(w *world, _ func()) Source {
+			return bad{half{w, "source"}, func(n int, all []models.RawAction) ([]models.RawAction, error) {
+				if n == 3 {
+					return nil, away
+				}
+				return all, nil
+			}, new(atomic.Int64)}
+		},
+		"ctx ends": func(w *world, cancel func()) Source {
+			w.takes = 400 * time.Millisecond // so that something is in a request
+			return bad{half{w, "source"}, func(n int, all []models.RawAction) ([]models.RawAction, error) {
+				if n == 3 {
+					time.AfterFunc(300*time.Millisecond, cancel)
+				}
+				return all, nil
+			}, new(atomic.Int64)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.fill(5000)
+				w.lose(400)
+				time.Sleep(time.Minute)
+				store, err := NewFileStore(t.TempDir())
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				sender := w.sender(nil)
+				report, err := Run(ctx, end(w, cancel), half{w, "index"}, sender.Raw(), &Options{Store: store, Logger: quiet})
+				require.Error(t, err)
+				require.NoError(t, sender.Flush(t.Context(), nil))
+				wrote := w.total()
+				require.Positive(t, wrote)
+				assert.Equal(t, wrote, report.Repaired)
+				assert.GreaterOrEqual(t, report.Missing, report.Repaired)
+				assert.False(t, report.Complete)
+
+				time.Sleep(time.Minute)
+				report, err = w.repair(&Options{Store: store})
+				require.NoError(t, err)
+				assert.EqualValues(t, 400, report.Repaired, "the sum, as it is said")
+				assert.EqualValues(t, 400, w.total())
+				w.agrees()
+			})
+		})
+	}
+}
+
+func TestAWatchTellsOfThePassThatItsContextHasEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		w.lose(100)
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		to := &stops{Sender: w.sender(nil).Raw()}
+		to.afterHold = func() { time.AfterFunc(time.Second, cancel) }
+		var reports []Report
+		err := Watch(ctx, time.Hour, half{w, "source"}, half{w, "index"}, to, &Options{Logger: quiet}, func(r Report, err error) {
+			assert.ErrorIs(t, err, context.Canceled)
+			reports = append(reports, r)
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Len(t, reports, 1)
+		assert.EqualValues(t, 100, reports[0].Repaired)
+	})
+}
+
+func TestASourceThatFindsKeysAndReadsNoneIsNamed(t *testing.T) {
+	for _, n := range []int{20, 500} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.fill(1000)
+			w.lose(n)
+			time.Sleep(time.Minute)
+			var log bytes.Buffer
+			source := bad{half{w, "source"}, func(int, []models.RawAction) ([]models.RawAction, error) { return nil, nil }, new(atomic.Int64)}
+			report, err := Run(t.Context(), source, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if n < keysAtOnce {
+				require.NoError(t, err)
+				assert.EqualValues(t, n, report.Unsettled)
+				assert.Contains(t, log.String(), "returns no document")
+				return
+			}
+			require.ErrorIs(t, err, ErrNothingSettles)
+			require.ErrorContains(t, err, "returns no document")
+		})
+	}
+}
