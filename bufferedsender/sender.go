@@ -78,6 +78,9 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	if routed, is := indexer.(interface{ NeedsTap() bool }); is && routed.NeedsTap() && options.Tap == nil {
 		errs = append(errs, errors.New("the indexer is that of a rebuild.Tap, and Options.Tap is nil: set it to that Tap, or what is written while the index is rebuilt would be missing from the new one"))
 	}
+	if tap, is := options.Tap.(interface{ Unwired() error }); is && options.Queue == nil && !isNil(options.Tap) {
+		errs = append(errs, tap.Unwired())
+	}
 	keyOf, err := newKeyOf(indexer, &options)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("bufferedsender: %w", err)

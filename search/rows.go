@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,7 +163,7 @@ func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models
 		}
 		for found, err := range s.documents(ctx) {
 			if err != nil {
-				yield(models.Row{}, err)
+				yield(models.Row{}, r.named(err))
 				return
 			}
 			row, err := r.row(found.key, found.json)
@@ -175,6 +176,14 @@ func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models
 			}
 		}
 	}
+}
+
+// named says where what the service has refused comes from.
+func (r *Rows) named(err error) error {
+	if status := (*Error)(nil); errors.As(err, &status) && status.StatusCode == http.StatusBadRequest {
+		return fmt.Errorf("%w (of RowsOptions: Version %q, Digest %q, DigestOf %q, Filter %q)", err, r.options.Version, r.options.Digest, r.options.DigestOf, r.options.Filter)
+	}
+	return err
 }
 
 // mostKeys is how many keys a query asks for at once.
@@ -198,7 +207,7 @@ func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) 
 		}
 		for found, err := range s.documents(ctx) {
 			if err != nil {
-				return nil, err
+				return nil, r.named(err)
 			}
 			row, err := r.row(found.key, found.json)
 			if err != nil {

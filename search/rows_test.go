@@ -205,7 +205,8 @@ func TestAFieldThatIsNoVersionOrDigestIsAnError(t *testing.T) {
 		{search.RowsOptions{Version: "text"}, `the field "text" of the document with the key "a": it is to be a version, and is neither a whole number nor a time`},
 		{search.RowsOptions{Version: "double"}, "neither a whole number nor a time"},
 		{search.RowsOptions{Digest: "int"}, `the field "int", which is to be a digest, of the document with the key "a" is no string`},
-		{search.RowsOptions{Version: "missing"}, "missing"},
+		{search.RowsOptions{Version: "missing"}, `of RowsOptions: Version "missing"`},
+		{search.RowsOptions{Filter: search.Eq("nobody", 1)}, "Filter \"nobody eq 1\""},
 	} {
 		rows := rowsOf(t, client, &c.opts)
 		_, err := walked(t.Context(), rows, "", "")

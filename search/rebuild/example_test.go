@@ -107,6 +107,7 @@ func ExampleRun() {
 	}
 	next := definition
 	next.Name = "hotels-2"
+	var filling *bufferedsender.BufferedSender[Hotel]
 	report, err := rebuild.Run(ctx, rebuild.NewMemory(), indexes, next, fill, rebuild.Options{
 		Alias: "hotels", Alone: true, // or Writers: []string{"booking"}
 		Logger: slog.New(slog.DiscardHandler),
@@ -115,13 +116,15 @@ func ExampleRun() {
 			if err != nil {
 				return nil, err
 			}
-			s, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{}) // to be closed when Run has returned
-			if err != nil {
+			if filling, err = bufferedsender.New(client, &bufferedsender.Options[Hotel]{}); err != nil {
 				return nil, err
 			}
-			return s.Raw(), nil
+			return filling.Raw(), nil
 		},
 	})
+	if filling != nil { // Run closes nothing
+		err = errors.Join(err, filling.Close(ctx))
+	}
 	fmt.Println(report.Needed, report.Index, err)
 	// Output: false hotels-1 <nil>
 }

@@ -29,6 +29,16 @@ func (t *Tap) Indexer() *Routed {
 	return &Routed{t}
 }
 
+// Unwired returns an error if Indexer was not called: a sender that has the tap and another indexer could send nothing, and is refused.
+func (t *Tap) Unwired() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.wired {
+		return nil
+	}
+	return errors.New("the sender would not send by its Tap, which could not know where its requests go: make it with Tap.Indexer() in the place of a client")
+}
+
 // client returns the client of the index that is written to now.
 func (t *Tap) client() (Indexer, error) {
 	t.mu.Lock()

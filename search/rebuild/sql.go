@@ -357,7 +357,7 @@ func (s *SQL) Unmark(ctx context.Context, last int64, keys []string) error {
 func (s *SQL) Register(ctx context.Context, writer string, seen time.Time) error {
 	if _, err := s.exec(ctx, `INSERT INTO {t}_writer (name, writer, seen) VALUES (?1, ?2, ?3) ON CONFLICT (name, writer) DO UPDATE SET seen = excluded.seen`,
 		s.opts.Name, writer, seen.UnixMilli()); err != nil {
-		return fmt.Errorf("rebuild: registering the writer %q: %w", writer, err)
+		return fmt.Errorf("rebuild: registering the writer %q in the tables that CreateTables makes: %w", writer, err)
 	}
 	return nil
 }

@@ -133,11 +133,8 @@ func (t *Tap) Index() string {
 
 // Before implements models.Tap.
 func (t *Tap) Before(ctx context.Context, keys []string) error {
-	t.mu.Lock()
-	wired := t.wired
-	t.mu.Unlock()
-	if !wired {
-		return errors.New("rebuild: the sender does not send by its tap: make it with Tap.Indexer() in the place of a client")
+	if err := t.Unwired(); err != nil {
+		return fmt.Errorf("rebuild: %w", err)
 	}
 	return t.until(ctx, func(r Record) (bool, error) {
 		if r.Phase.marks() {

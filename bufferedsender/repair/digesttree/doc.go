@@ -1,5 +1,5 @@
-// Package digesttree is for programs that send documents to an index and want to find out in seconds what of it got lost, without reading the
-// index: it keeps which version of each key the service has confirmed, and compares that with the source by digests.
+// Package digesttree is for programs that send documents to an index and want to find out in seconds what of it got lost on its way, without reading the
+// index (so not what others delete there): it keeps which version of each key the service has confirmed, and compares that with the source by digests.
 //
 //	tree, err := digesttree.Open("/var/lib/hotels/tree", nil)
 //	if err != nil { … }

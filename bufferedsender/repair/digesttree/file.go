@@ -19,6 +19,9 @@ func Open(folder string, opts *Options) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	if folder == "" {
+		return nil, errors.New("digesttree: Open: the name of the folder is empty")
+	}
 	d, release, err := disk.OpenLocked(folder, lockName, ErrLocked)
 	if err != nil {
 		return nil, err
