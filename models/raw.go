@@ -2,6 +2,8 @@ package models
 
 import (
 	"encoding/json"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -50,4 +52,18 @@ type SenderInfo struct {
 	Pending int
 	// Held is why it sends nothing now: its breaker is open, or it is paused. nil if it sends.
 	Held error
+}
+
+// At reports whether the sender writes to the service of that address, as far as is known: it is true if one of the two is "".
+func (i *SenderInfo) At(endpoint string) bool {
+	return i.Endpoint == "" || endpoint == "" || host(i.Endpoint) == host(endpoint)
+}
+
+// host returns what tells services apart.
+func host(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return endpoint
+	}
+	return strings.TrimSuffix(strings.ToLower(u.Host), ":443")
 }

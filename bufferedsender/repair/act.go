@@ -310,7 +310,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 			read = append(read, d.key)
 			t.wrote(difference{d.key, d.kind, *row, d.index})
 		case deletes && row == nil:
-			read, gone = append(read, d.key), append(gone, d)
+			gone = append(gone, d)
 		case deletes:
 			remove(d, *row)
 		case d.kind != Missing: // it is gone since it was confirmed
@@ -318,6 +318,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 			t.count(Surplus, &t.Surplus, d.key)
 		}
 	}
+	read = append(read, keysIn(gone)...)
 	if len(read) == 0 {
 		return actions, nil
 	}
@@ -340,7 +341,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 			remove(d, models.Row{})
 		}
 	}
-	t.unreadNow(read, documents)
+	t.unreadNow(read[:len(read)-len(gone)], documents)
 	return append(actions, documents...), nil
 }
 

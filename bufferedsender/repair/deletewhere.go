@@ -217,8 +217,9 @@ func (d *deletion) check() error {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if err := otherIndex(d.index, d.to); err != nil && !o.SameIndex {
+	if err := otherIndex(d.index, d.to, o.SameIndex); err != nil {
 		if o.DryRun {
+			d.receipt.Refused = err.Error()
 			o.Logger.Warn("repair: DeleteWhere that is no dry run would be refused", "err", err)
 		} else {
 			problems = append(problems, err)

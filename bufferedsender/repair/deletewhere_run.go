@@ -38,7 +38,7 @@ func (d *deletion) run(ctx context.Context) error {
 		if err := d.find(ctx, nil, d.confirm); err != nil {
 			return err
 		}
-		if refused := d.guard(); refused != nil && (d.options.Total != nil || d.options.AllowDeletes > 0) { // otherwise it is asked how many there are
+		if refused := d.guard(); refused != nil && r.Refused == "" && (d.options.Total != nil || d.options.AllowDeletes > 0) { // otherwise it is asked how many there are
 			r.Refused = refused.Error()
 		}
 		return nil

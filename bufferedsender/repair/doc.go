@@ -42,7 +42,8 @@
 // # Beside it
 //
 // Whoever deletes for good deletes at the source first, and then, with DeleteWhere, in the index: a repair would put it back otherwise. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a sender with a
-// tap, or wait. [FileStore] and [SQLStore] keep states for processes of one machine or of several.
+// tap, or wait. Such a sender writes to the index that the rebuild has in use: read it by the alias, with [Options].SameIndex. Read by its name it is refused when the writers have come over to the
+// next one. [FileStore] and [SQLStore] keep states for processes of one machine or of several.
 //
 // # Without reading the index
 //

@@ -12,7 +12,7 @@ import (
 
 // RepairKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that are known to differ, such as those of dead
 // letters. At most as many are deleted as Run deletes of a large index: 10 000, or exactly Options.AllowDeletes. The sender
-// is one of the index; if its client has another name for it, Logger is told.
+// is one of the index, as in Run.
 func RepairKeys(ctx context.Context, source Source, index Index, to Sender, opts *Options, keys ...string) (Report, error) {
 	began := time.Now()
 	p, err := newPass(source, index, to, opts)

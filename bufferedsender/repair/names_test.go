@@ -99,7 +99,11 @@ func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 					log.Reset()
 				}
 				for _, what := range []string{"RepairKeys", "Run", "DeleteWhere"} {
-					require.NoError(t, calls[what](true, false), what)
+					if err := calls[what](true, false); tc.endpoint == there {
+						require.ErrorContains(t, err, tc.says, "an alias has the same service")
+					} else {
+						require.NoError(t, err, what)
+					}
 				}
 			})
 		})

@@ -37,8 +37,8 @@ type Options struct {
 	AllowDeletes int64
 	// KeepSurplus deletes nothing; the report says what is surplus.
 	KeepSurplus bool
-	// SameIndex says that the index that is read and that of the sender are one although they have different names: one is an alias, or the service is reached by two
-	// names. Without it such a sender is refused.
+	// SameIndex says that the index that is read and that of the sender are one although they have different names, because one is an alias: of a sender with a
+	// rebuild.Tap, for example, beside a search.Rows of the alias. Without it such a sender is refused.
 	SameIndex bool
 	// TrustSource writes what the source has also where the version of the index is larger: after the source was restored from
 	// a backup, for example. Without it such documents are reported and left alone, because a replica that lags looks the same.
@@ -80,7 +80,7 @@ type Options struct {
 	Member *pool.Member
 	// MeterProvider gets the metrics, see TELEMETRY.md. Defaults to otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider
-	// Logger gets a line for each document that cannot be sent, one if a dry run has a sender that would be refused, and the errors of Watch if nobody else does. Defaults to slog.Default().
+	// Logger gets a line for each document that cannot be sent, one for each dry run with a sender that would be refused, and the errors of Watch if nobody else does. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

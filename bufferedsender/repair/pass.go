@@ -167,6 +167,13 @@ func (t *task) rejectedNow(key string) {
 	}
 }
 
+// rejectedSoFar returns a copy: an outcome may come late.
+func (t *task) rejectedSoFar() map[string]rejection {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.rejected)
+}
+
 // first reports whether it is asked about a key for the first time: a document that is repaired twice counts once.
 func (t *task) first(key string, deletes bool) bool {
 	t.mu.Lock()
@@ -225,7 +232,7 @@ func (s *section) ends(t *task) {
 }
 
 // breaksOff tells of pages that were begun and have not come to their end. What was written is in the state, which is saved if that can be done: a pass that goes on
-// compares these pages again, and finds the rest.
+// compares these pages again, and finds and counts the rest.
 func (s *section) breaksOff(ctx context.Context) {
 	s.mine.Lock()
 	defer s.mine.Unlock()
@@ -235,12 +242,13 @@ func (s *section) breaksOff(ctx context.Context) {
 	for t := range s.under {
 		found := t.snapshot()
 		s.meters.add(&found)
-		done := Report{Repaired: found.Repaired, Deleted: found.Deleted, Marked: found.Marked, Rejected: found.Rejected, Failed: found.Failed, Unsettled: found.Unsettled}
+		done := Report{Repaired: found.Repaired, Deleted: found.Deleted, Marked: found.Marked}
 		s.state.Report.plus(&done)
-		found.Repaired, found.Deleted, found.Marked, found.Rejected, found.Failed, found.Unsettled = 0, 0, 0, 0, 0, 0
+		found.Repaired, found.Deleted, found.Marked = 0, 0, 0
 		s.broken.plus(&found)
-		maps.Copy(s.state.Rejected, t.rejected)
-		s.learn(t.rejected)
+		rejected := t.rejectedSoFar()
+		maps.Copy(s.state.Rejected, rejected)
+		s.learn(rejected)
 	}
 	if s.DryRun {
 		return

@@ -72,7 +72,8 @@ type Report struct {
 	Complete bool `json:"complete,omitempty"`
 	// DryRun says that nothing was written.
 	DryRun bool `json:"dryRun,omitempty"`
-	// Refused is the error that a run with the same options would have ended with instead of deleting, if this is a dry run: the source has no row, for example. "": none.
+	// Refused is the error that a run with the same options would have ended with instead of deleting, if this is a dry run: the source has no row, for example. "": none. That a sender
+	// would be refused is logged.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -82,7 +83,7 @@ func (r *Report) Agrees() bool {
 	if r.Tree != nil && (r.Tree.Unknown > 0 || r.Tree.More) {
 		return false
 	}
-	return r.Complete && r.Missing+r.Surplus+r.Different+r.Ahead+r.Unsettled == 0 && len(r.Elsewhere) == 0
+	return r.Complete && r.Missing+r.Surplus+r.Different+r.Ahead+r.Unsettled+r.Repaired+r.Deleted+r.Marked == 0 && len(r.Elsewhere) == 0
 }
 
 // tally is a report that several goroutines add to.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -25,8 +23,8 @@ const (
 // Processes that share a Store and run at the same time share the ranges: each takes one after another of those that nobody has, or has finished meanwhile, and reports what it
 // has compared itself. A pass that goes on where another was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
 //
-// The sender is one of the index: that of another one would write there, and delete. If its client has another name for it, or for the service, nothing is done unless
-// Options.SameIndex says that both are names of one.
+// The sender is one of the index: that of another one would write there, and delete. If its client has another name for it nothing is done, unless Options.SameIndex says
+// that both are names of one.
 //
 // The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError if a side is
 // not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows, ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
@@ -96,7 +94,7 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 		errs = append(errs, errors.New("the sender has a Queue, where others may send what it appends, so it cannot take keys: set Mark to its IndexKeys, "+
 			"whose Loader reads what is true, or use a sender without a Queue"))
 	}
-	if err := otherIndex(index, to); err != nil && !o.SameIndex {
+	if err := otherIndex(index, to, o.SameIndex); err != nil {
 		if o.DryRun {
 			o.Logger.Warn("repair: a pass that is no dry run would be refused", "err", err)
 		} else {
@@ -135,8 +133,8 @@ func isNil(of any) bool {
 }
 
 // otherIndex says that the sender names another index than the one that is read, by which every key there would be judged. One of the names may be
-// an alias of the other, and a service may be reached by two: that is not known here.
-func otherIndex(index Index, to Sender) error {
+// an alias of the other, if same says so.
+func otherIndex(index Index, to Sender, same bool) error {
 	read, can := index.(interface {
 		IndexName() string
 		Endpoint() string
@@ -146,21 +144,12 @@ func otherIndex(index Index, to Sender) error {
 	}
 	info := to.Info()
 	switch {
-	case info.Endpoint != "" && read.Endpoint() != "" && host(info.Endpoint) != host(read.Endpoint()):
-		return fmt.Errorf("the service that is read is %s, and the sender writes to %s: make both with one client, or set SameIndex if these are two names of one service", read.Endpoint(), info.Endpoint)
-	case info.IndexName != "" && read.IndexName() != "" && info.IndexName != read.IndexName():
+	case !info.At(read.Endpoint()):
+		return fmt.Errorf("the service that is read is %s, and the sender writes to %s: make both with one client", read.Endpoint(), info.Endpoint)
+	case !same && info.IndexName != "" && read.IndexName() != "" && info.IndexName != read.IndexName():
 		return fmt.Errorf("the index that is read is %q, and the sender writes to %q: make both with one client, or set SameIndex if one is an alias of the other", read.IndexName(), info.IndexName)
 	}
 	return nil
-}
-
-// host returns what tells services apart.
-func host(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return endpoint
-	}
-	return strings.TrimSuffix(strings.ToLower(u.Host), ":443")
 }
 
 // section takes a range, if nobody has it, and loads its state. It returns nil if another process has the range, or has finished it since.

@@ -42,7 +42,7 @@ type TreeReport struct {
 // Surplus documents are deleted at the end, if all differences in what was compared were seen, and the guard of Run agrees, which goes by the rows of the source there. Of Options what is about ranges, Store
 // and Hints is not used. The errors are those of Run, ErrMore, and those of the tree.
 //
-// The sender is one of the index, and the one that tells the tree: Logger is told if its client has another name for the index.
+// The sender is one of the index, as in Run, and the one that tells the tree.
 func RunTree(ctx context.Context, tree *digesttree.Tree, source Source, index Index, to Sender, opts *Options) (Report, error) {
 	return runTree(ctx, tree, source, index, to, opts, true)
 }

@@ -84,10 +84,10 @@ func (r *runner) abort(ctx context.Context) error {
 			return ErrNothing
 		}
 		index := found.New
-		if found.Step == StepCreating { // perhaps it is not there, or somebody else's; what a Run has made has nothing in it yet
-			if n, err := r.count(ctx, index); errors.Is(err, search.ErrIndexNotFound) || n > 0 {
+		if found.Step == StepCreating { // it may be somebody else's: what a Run has made has nothing in it yet
+			if n, err := r.count(ctx, index); n > 0 {
 				index = ""
-			} else if err != nil {
+			} else if err != nil && !errors.Is(err, search.ErrIndexNotFound) {
 				return err
 			}
 		}

@@ -54,7 +54,7 @@ func (r *runner) moveAlias(ctx context.Context) (asked bool, err error) {
 // Abort that comes after it changes the ETag. If it were asked before reading, a runner that is
 // stopped in between would read the ETag that Abort has made.
 func (r *runner) stillOwner(ctx context.Context) error {
-	return r.swap(ctx, func(x *Record) { x.Beat++ })
+	return r.insist(ctx, func(x *Record) { x.Beat++ })
 }
 
 // settleAlias makes sure where the alias is after a request to move it that was not answered,
@@ -184,7 +184,6 @@ type asker struct {
 	under   bool      // it is being asked
 	asked   time.Time // when it was last
 	often   int       // how often in a row it has said that readers are at the new index
-	failing time.Time // since when it gives no answer
 }
 
 type answer struct {
@@ -199,7 +198,7 @@ func (a *asker) ask() bool {
 	case got := <-a.answers:
 		a.under = false
 		if err = got.err; err == nil {
-			a.failing = time.Time{}
+			a.silent = time.Time{}
 		}
 		if a.often++; !got.is || err != nil {
 			a.often = 0
@@ -247,10 +246,10 @@ func (a *asker) leave() {
 // fails notes an error of Shown. It reports whether it has given nothing else for so long that Run goes on without it, as if Settle were
 // over: what is written is brought over meanwhile, but for ever nobody wants that.
 func (a *asker) fails(err error) bool {
-	if now := time.Now(); a.failing.IsZero() {
-		a.failing = now
+	if now := time.Now(); a.silent.IsZero() {
+		a.silent = now
 		a.opts.Logger.Warn("rebuild: Shown does not say whether readers are at the new index", "err", err, "for", bearable)
-	} else if now.Sub(a.failing) >= max(bearable, a.opts.Settle) {
+	} else if now.Sub(a.silent) >= max(bearable, a.opts.Settle) {
 		a.opts.Logger.Error("rebuild: Shown has not said whether readers are at the new index for so long that the writers come over", "err", err)
 		return true
 	}

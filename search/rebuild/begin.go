@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -164,8 +163,8 @@ func (r *runner) checkSender() error {
 	}
 	var errs []error
 	info := s.Info()
-	if there, here := strings.TrimRight(info.Endpoint, "/"), strings.TrimRight(r.client.Endpoint(), "/"); there != "" && !strings.EqualFold(there, here) {
-		errs = append(errs, fmt.Errorf("it writes to the service %s, and the indexes are at %s: make it with the Client of the IndexClient that Run has", there, here))
+	if here := r.client.Endpoint(); !info.At(here) {
+		errs = append(errs, fmt.Errorf("it writes to the service %s, and the indexes are at %s: make it with the Client of the IndexClient that Run has", info.Endpoint, here))
 	}
 	if info.IndexName != "" && info.IndexName != r.next.Name {
 		errs = append(errs, fmt.Errorf("it writes to %q: make it with a client of %q, which is what the function is given, and without a Tap", info.IndexName, r.next.Name))
@@ -198,8 +197,8 @@ func (r *runner) create(ctx context.Context) error {
 		} else {
 			err = fmt.Errorf("rebuild: creating the new index: %w", err)
 		}
-		if code >= 400 && code < 500 && code != 408 && code != 409 && code != 429 {
-			// It is refused, so nothing was begun. To leave the step behind would be to claim an index that somebody else makes of that name later.
+		if code >= 400 && code < 500 && code != 408 && code != 409 && code != 429 && r.missing(ctx) {
+			// It is refused, and nothing was begun. To leave the step behind would be to claim an index that somebody else makes of that name later.
 			err = errors.Join(err, r.swap(ctx, func(x *Record) { x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", "" }))
 		}
 		if err != nil {
@@ -211,6 +210,12 @@ func (r *runner) create(ctx context.Context) error {
 	}
 	epoch, round := r.now().Epoch+1, r.now().Round+1
 	return r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch, x.Round = StepMarking, PhaseMarking, epoch, round })
+}
+
+// missing reports whether there is certainly no index of the new name.
+func (r *runner) missing(ctx context.Context) bool {
+	_, err := r.client.GetIndex(ctx, r.next.Name, nil)
+	return errors.Is(err, search.ErrIndexNotFound)
 }
 
 // ours says whether an index that is there can be the one that was to be created: nobody has written to that.

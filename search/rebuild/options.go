@@ -68,7 +68,8 @@ type Sender interface {
 	// outcome, of which OnOutcome is told. Their Until is that of RawAction: an action whose time
 	// is up is not sent any more.
 	Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error)
-	// AddAndWait returns what became of the actions. The error is nil if all were applied.
+	// AddAndWait returns what became of the actions that were accepted, the first so many. The error is nil if all were applied; of one
+	// that was not accepted for what it is, it has the method Rejected() bool.
 	AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 }
 
@@ -98,7 +99,7 @@ type Options struct {
 
 	// Shown reports whether a read through the alias finds the new index. It is asked once a second, after the alias
 	// was moved, until it has said so three times in a row, beside what writers wait for. ctx is over after ten seconds, which count as an error; where it gives
-	// nothing but errors for five minutes the writers come over all the same. Defaults to waiting for Settle.
+	// nothing but errors for five minutes, and as long as Settle, the writers come over all the same. One that does not return when ctx ends may be at work when Run has returned. Defaults to waiting for Settle.
 	Shown func(ctx context.Context) (bool, error)
 	// Settle is how long readers take to come over to the new index, if Shown does not know.
 	// The service says "some seconds". Defaults to a minute; negative turns it off.

@@ -27,6 +27,7 @@ type runner struct {
 	line   func(string) error // before each line of DESIGN.md; tests stop there
 
 	failing time.Time // since when errors are borne, because writers wait
+	silent  time.Time // since when Shown gives no answer but errors
 	counted bool      // the new index was found to have enough documents
 
 	turn chan struct{} // has a place, which who changes the record has while one request for it is under way

@@ -53,7 +53,7 @@ type Record struct {
 
 	Phase   Phase  `json:"phase"`
 	Route   string `json:"route"`   // the index that writers write to
-	Epoch   int64  `json:"epoch"`   // grows when marking begins, when the alias has moved, and when marking ends
+	Epoch   int64  `json:"epoch"`   // grows when marking begins, with each beginning of PhaseSwapped, and when marking ends
 	Round   int64  `json:"round"`   // under which keys are marked
 	Drained int64  `json:"drained"` // the keys of rounds up to this one are in the new index
 

@@ -25,7 +25,7 @@ var errStopped = errors.New("rebuild: stopped by a test")
 // the name of next was deleted by DropOld or Abort in the last ten minutes it waits 75 s before it begins: what was on its way to that one is over then.
 // ctx ends it: what is done is kept. The writers go on with the old index, marking what they write, until Run is called again, or
 // Abort; but once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. A store that fails is asked
-// again for half a minute, and so is Fill once it has worked. The errors are *RefusedError, ErrTooFew, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
+// again for half a minute, for five where writers wait, and so is Fill once it has worked. The errors are *RefusedError, ErrTooFew, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
 // the service. Nothing is sent if the options are wrong.
 func Run(ctx context.Context, store Store, client *search.IndexClient, next models.SearchIndex, fill Fill, opts Options) (Report, error) {
 	if err := opts.check(store, client, next, fill); err != nil {
@@ -168,7 +168,7 @@ func (r *runner) lacks(ctx context.Context) error {
 		return err
 	}
 	if float64(after) < r.opts.MinShare*float64(before) {
-		return fmt.Errorf("%w: %q has %d, and %q %d. If Fill.All has ended too early, call Abort, mend it and begin anew; if it is right, call Run again with Options.MinShare below that", ErrTooFew, x.New, after, x.Old, before)
+		return fmt.Errorf("%w: %q has %d, and %q %d. If Fill.All has ended too early, call Abort, mend it and begin anew; if it is right, call Run again with an Options.MinShare below that, or a negative one", ErrTooFew, x.New, after, x.Old, before)
 	}
 	r.counted = true
 	return nil
@@ -185,7 +185,7 @@ func (r *runner) catchUpWith(ctx context.Context) error {
 			return err
 		}
 		if ended := sleep(ctx, time.Second); ended != nil {
-			return fmt.Errorf("%w: %w", ended, err)
+			return fmt.Errorf("%w: %v", ended, err) //nolint:errorlint // that it has too few is not decided yet
 		}
 	}
 }
@@ -214,8 +214,16 @@ func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 	if r.opts.Alias == "" {
 		return began, r.moved(ctx, began)
 	}
-	if err := r.swap(ctx, func(x *Record) { x.Step = StepSwapping }); err != nil {
-		return began, errors.Join(err, r.open(ctx, began, StepCatchingUp, PhaseMarking))
+	limited, cancel := context.WithDeadlineCause(ctx, began.Add(closedLimit-margin), ErrTooSlow)
+	defer cancel()
+	if err := r.insist(limited, func(x *Record) { x.Step = StepSwapping }); err != nil {
+		if context.Cause(limited) == ErrTooSlow && !errors.Is(err, ErrTooSlow) { //nolint:errorlint // the cause is this value and nothing around it
+			err = fmt.Errorf("%w: %w", ErrTooSlow, err)
+		}
+		if open := r.open(ctx, began, StepCatchingUp, PhaseMarking); open != nil {
+			return began, errors.Join(err, open)
+		}
+		return began, r.again(ctx, tries, err)
 	}
 	return began, nil
 }
@@ -233,6 +241,7 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 		return nil
 	}
 	if err != nil && !errors.Is(err, ErrClosed) && r.bears(ctx, err, &r.failing) { // they are open again, and served
+		*tries++
 		return sleep(ctx, time.Second)
 	}
 	if err != nil {

@@ -61,6 +61,9 @@ func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
 		"it panics":                     {func(context.Context, int, chan struct{}) (bool, error) { panic("no reader") }, bearable},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && tc.takes == bearable && name != "it panics" {
+				t.Skip("five minutes of writers: one such case is enough under the race detector")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				w, over := newWorld(t, 20), make(chan struct{})
 				a := w.write("a", 1)
@@ -135,7 +138,7 @@ func (d *dialling) Swap(ctx context.Context, next Record) (Record, error) {
 }
 
 func TestTapsAreOpenedAlsoWhereANewConnectionTakesLong(t *testing.T) {
-	for _, line := range []string{"drain closing", "closed again"} {
+	for _, line := range []string{"drain closing", "closed", "alias", "closed again"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 20)
 			a := w.write("a", 1)
@@ -249,6 +252,7 @@ func TestAFillThatIsCutShortMovesNothing(t *testing.T) {
 			err := m.run(t.Context())
 			if tc.ok {
 				require.NoError(t, err, n)
+				assert.Equal(t, newIndex, w.alias())
 				return
 			}
 			require.ErrorIs(t, err, ErrTooFew, n)
@@ -259,6 +263,48 @@ func TestAFillThatIsCutShortMovesNothing(t *testing.T) {
 			assert.Equal(t, newIndex, w.alias())
 		})
 	}
+}
+
+// The service may count what was written last some seconds later.
+func TestACountThatIsLateIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 200)
+		m := w.runner(Options{Settle: -1})
+		var since time.Time
+		w.srv.Intercept(func(req *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if strings.Contains(req.URL.Path, newIndex) && strings.HasSuffix(req.URL.Path, "/docs/$count") {
+				if since.IsZero() {
+					since = time.Now()
+				}
+				if time.Since(since) < 5*time.Second {
+					return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(strings.NewReader("0")), Header: http.Header{"Content-Type": {"text/plain"}}, Request: req}, nil
+				}
+			}
+			return do(req)
+		})
+		require.NoError(t, m.run(t.Context()))
+		assert.GreaterOrEqual(t, time.Since(since), 5*time.Second)
+		assert.Equal(t, newIndex, w.alias())
+	})
+}
+
+func TestAnAbortOpensAlsoWhereANewConnectionTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		m.r.line = at("alias", func() { m.dead.Store(true) })
+		require.Error(t, m.run(t.Context()))
+		require.Equal(t, PhaseClosed, w.record().Phase)
+		r := newRunner(nil, w.client)
+		r.opts.Settle, r.opts.Logger = -1, quiet
+		store := &dialling{Store: w.store, takes: 2 * closedRequest}
+		r.store, r.line = store, at("alias back", func() { store.gone.Store(true) })
+		require.NoError(t, r.abort(t.Context()))
+		assert.Equal(t, PhaseIdle, w.record().Phase)
+		a.end()
+		w.checkTruth(oldIndex)
+	})
 }
 
 // Confirm has read that keys are marked, and its mark comes when the alias has moved: readers are at the new index then.
@@ -363,6 +409,22 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 			require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Settle: -1, Logger: quiet}))
 			assert.Equal(t, StepNone, w.record().Step)
 			assert.Contains(t, w.srv.Documents(newIndex), "theirs")
+		})
+	})
+	t.Run("it was refused, and is there", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 20)
+			m := w.runner(Options{})
+			m.r.line = at("created", func() { m.dead.Store(true) })
+			require.Error(t, m.run(t.Context()))
+			w.srv.Intercept(func(req *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+				if req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/indexes") {
+					return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Body: http.NoBody, Header: http.Header{}, Request: req}, nil
+				}
+				return do(req)
+			})
+			require.Error(t, w.runner(Options{}).run(t.Context()))
+			assert.Equal(t, StepCreating, w.record().Step, "an index of ours may be there")
 		})
 	})
 	t.Run("Run was killed behind it", func(t *testing.T) {
