@@ -100,9 +100,7 @@ func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
 	}
 	limited, cancel := context.WithDeadlineCause(ctx, began.Add(closedLimit-margin), ErrTooSlow)
 	asked, err := r.moveAlias(limited)
-	if err != nil && context.Cause(limited) == ErrTooSlow { //nolint:errorlint // the cause is this value and nothing around it
-		err = fmt.Errorf("%w: %w", ErrTooSlow, err)
-	}
+	err = tooSlow(limited, err)
 	cancel()
 	if err != nil {
 		if errors.Is(err, errStopped) || errors.Is(err, ErrTakenOver) {

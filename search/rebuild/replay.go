@@ -155,16 +155,21 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 	if err == nil && (step == StepMoving || r.opts.Alias == "") && r.rests() > 0 { // the writers are to come over
 		err = fmt.Errorf("%w: a request to the new index had no answer, and the service may still be at work on it", ErrTooSlow)
 	}
-	if err != nil && context.Cause(limited) == ErrTooSlow && !errors.Is(err, ErrTooSlow) { //nolint:errorlint // the cause is this value and nothing around it
-		err = fmt.Errorf("%w: %w", ErrTooSlow, err)
-	}
-	if err == nil {
+	if err = tooSlow(limited, err); err == nil {
 		return began, nil
 	}
 	if open := r.open(ctx, began, back, phase); open != nil {
 		return began, errors.Join(err, open)
 	}
 	return began, err
+}
+
+// tooSlow says of an error that the time of the taps was over, if it was.
+func tooSlow(limited context.Context, err error) error {
+	if err != nil && context.Cause(limited) == ErrTooSlow && !errors.Is(err, ErrTooSlow) { //nolint:errorlint // the cause is this value and nothing around it
+		err = fmt.Errorf("%w: %w", ErrTooSlow, err)
+	}
+	return err
 }
 
 // open lets the writers go on. began is when they began to wait, zero if another runner had them wait.

@@ -217,9 +217,7 @@ func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 	limited, cancel := context.WithDeadlineCause(ctx, began.Add(closedLimit-margin), ErrTooSlow)
 	defer cancel()
 	if err := r.insist(limited, func(x *Record) { x.Step = StepSwapping }); err != nil {
-		if context.Cause(limited) == ErrTooSlow && !errors.Is(err, ErrTooSlow) { //nolint:errorlint // the cause is this value and nothing around it
-			err = fmt.Errorf("%w: %w", ErrTooSlow, err)
-		}
+		err = tooSlow(limited, err)
 		if open := r.open(ctx, began, StepCatchingUp, PhaseMarking); open != nil {
 			return began, errors.Join(err, open)
 		}
