@@ -180,7 +180,7 @@ func (r *recovery) mend() error {
 
 // openFiles opens the segments that recovery has read.
 func (l *log) openFiles(r *recovery) error {
-	for _, n := range r.numbers {
+	for i, n := range r.numbers {
 		if n > r.end.segment && n != r.ahead {
 			break
 		}
@@ -208,8 +208,7 @@ func (l *log) openFiles(r *recovery) error {
 		case r.end.segment:
 			s.used = int64(r.end.offset)
 		default:
-			link, _ := r.link(n + 1)
-			s.used = link
+			s.used = r.ends[i]
 		}
 		l.segments = append(l.segments, s)
 		l.total += s.used

@@ -21,6 +21,7 @@ type recovery struct {
 
 	id      queue.ID
 	numbers []uint32 // of the segments, contiguous
+	ends    []int64  // where their frames end, of those that have been read
 	empty   []string // files of segments that were being made
 	old     []string // files in front of where the log begins
 	created time.Time
@@ -61,6 +62,7 @@ func (r *recovery) run() error {
 		if done {
 			break
 		}
+		r.ends = append(r.ends, end)
 		prev = end
 	}
 	if r.first > 0 && r.numbers[0] > r.first && r.salvage == nil {
@@ -69,11 +71,12 @@ func (r *recovery) run() error {
 	return nil
 }
 
+// close ends all reading: what openFiles needs of the segments is in numbers, ends and end.
 func (r *recovery) close() {
 	for _, f := range r.opened {
-		_ = f.Close() // it was read
+		_ = f.Close() // it was only read
 	}
-	r.data = nil
+	r.opened, r.data = nil, nil
 }
 
 // list finds the segments and reads their headers.
@@ -98,7 +101,12 @@ func (r *recovery) list() error {
 		if err != nil {
 			return err
 		}
-		last := i == len(r.numbers)-1
+		last, unused := i == len(r.numbers)-1, false
+		if last && !ok {
+			if unused, err = r.unused(n); err != nil {
+				return err
+			}
+		}
 		switch {
 		case ok && (h.number != n || r.id != queue.ID{} && h.queue != r.id):
 			if r.salvage == nil {
@@ -108,7 +116,7 @@ func (r *recovery) list() error {
 		case ok:
 			r.id, headers[n] = h.queue, h
 			first = max(first, h.first)
-		case last && r.unused(n):
+		case unused:
 			r.empty = append(r.empty, segmentName(n))
 		case r.salvage == nil:
 			return &CorruptError{Segment: n, Reason: "it has no header"}
@@ -138,20 +146,17 @@ func (r *recovery) list() error {
 func (r *recovery) header(n uint32) (h header, ok bool, err error) {
 	b := make([]byte, headerSize)
 	if got, err := r.readAt(n, b, 0); got < len(b) {
-		if err != nil && !errors.Is(err, io.EOF) {
-			return h, false, err
-		}
-		return h, false, nil
+		return h, false, readError(err)
 	}
 	return decodeHeader(b)
 }
 
-// unused reports whether there is nothing in a segment behind its header.
-func (r *recovery) unused(n uint32) bool {
-	if r.load(n) != nil {
-		return false
+// unused loads a segment, and reports whether there is nothing in it behind its header.
+func (r *recovery) unused(n uint32) (bool, error) {
+	if err := r.load(n); err != nil {
+		return false, err
 	}
-	return len(r.data) <= headerSize || allZero(r.data[headerSize:])
+	return len(r.data) <= headerSize || allZero(r.data[headerSize:]), nil
 }
 
 func allZero(b []byte) bool {
@@ -208,7 +213,10 @@ func (r *recovery) segment(i int, prev int64) (end int64, done bool, err error) 
 		if !ok {
 			break
 		}
-		replayed := r.replay(&f)
+		replayed, err := r.replay(&f)
+		if err != nil {
+			return 0, false, err
+		}
 		if r.salvage != nil {
 			r.salvaged(&f, replayed)
 		} else if !replayed {
@@ -235,24 +243,33 @@ func later(a, b time.Time) time.Time {
 }
 
 // ending decides what the end of the frames of a segment is: that of the segment, that of the
-// log, or damage.
+// log, or damage. What cannot be read is neither: it is an error, and nothing is cut off for it.
 func (r *recovery) ending(i int, end int64) (_ int64, done bool, err error) {
 	n, at := r.numbers[i], r.end
 	rest := r.data[min(end, int64(len(r.data))):]
 	if i+1 < len(r.numbers) {
-		link, ok := r.link(r.numbers[i+1])
-		if ok && link == end {
-			return end, false, nil
+		link, ok, err := r.link(r.numbers[i+1])
+		if err != nil || ok && link == end {
+			return end, false, err
 		}
 	}
 	clean, size := allZero(rest), int64(len(bytes.TrimRight(rest, "\x00")))
 	attested := r.attested(at, end)
 	behind := r.numbers[i+1:]
-	if len(behind) == 1 && r.load(behind[0]) == nil && r.unused(behind[0]) {
-		r.ahead, behind = behind[0], nil
+	if len(behind) == 1 {
+		unused, err := r.unused(behind[0])
+		if err != nil {
+			return 0, false, err
+		}
+		if unused {
+			r.ahead, behind = behind[0], nil
+		}
 	}
 	for _, b := range behind {
-		attested = attested || r.load(b) == nil && r.attested(at, headerSize)
+		if err := r.load(b); err != nil {
+			return 0, false, err
+		}
+		attested = attested || r.attested(at, headerSize)
 		r.cut = append(r.cut, segmentName(b))
 		size += int64(len(bytes.TrimRight(r.data, "\x00")))
 	}
@@ -266,17 +283,25 @@ func (r *recovery) ending(i int, end int64) (_ int64, done bool, err error) {
 	return end, true, nil
 }
 
-// link returns where a segment says that the one before it ends.
-func (r *recovery) link(n uint32) (prev int64, ok bool) {
+// link returns where a segment says that the one before it ends; false if it does not say so.
+func (r *recovery) link(n uint32) (prev int64, ok bool, err error) {
 	b := make([]byte, headerSize+frameHeader+8)
-	if got, _ := r.readAt(n, b, 0); got < len(b) {
-		return 0, false
+	if got, err := r.readAt(n, b, 0); got < len(b) {
+		return 0, false, readError(err)
 	}
 	f, ok := parse(b, n, headerSize, seedOf(r.id, n))
 	if !ok || f.kind != kindLink || len(f.payload) != 8 {
-		return 0, false
+		return 0, false, nil
 	}
-	return int64(le.Uint64(f.payload)), true //nolint:gosec // see log.place
+	return int64(le.Uint64(f.payload)), true, nil //nolint:gosec // see log.place
+}
+
+// readError is the error of a read that got too little; nil if the file is just not longer.
+func readError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // attested reports whether a frame of the segment that is loaded, at from or behind it, says that the log was
@@ -296,19 +321,21 @@ func (r *recovery) attested(at position, from int64) bool {
 }
 
 // keyAt returns the key of a record; false if its segment is gone.
-func (r *recovery) keyAt(at position) (string, bool) {
+func (r *recovery) keyAt(at position) (key string, ok bool, err error) {
 	if at.segment == r.current {
-		if key, ok := keyIn(r.data, int(at.offset)); ok {
-			return key, true
-		}
-		return "", false
+		key, ok = keyIn(r.data, int(at.offset))
+		return key, ok, nil
 	}
 	if !slices.Contains(r.numbers, at.segment) {
-		return "", false
+		return "", false, nil
 	}
 	b := make([]byte, recordHeader+1024)
-	n, _ := r.readAt(at.segment, b, int64(at.offset))
-	return keyIn(b[:n], 0)
+	n, err := r.readAt(at.segment, b, int64(at.offset))
+	if n < len(b) && readError(err) != nil {
+		return "", false, err
+	}
+	key, ok = keyIn(b[:n], 0)
+	return key, ok, nil
 }
 
 func keyIn(b []byte, at int) (string, bool) {
@@ -323,34 +350,33 @@ func keyIn(b []byte, at int) (string, bool) {
 }
 
 // replay does again what a frame says. False: it makes no sense.
-func (r *recovery) replay(f *frame) bool {
+func (r *recovery) replay(f *frame) (ok bool, err error) {
 	r.book.Era = f.at.segment
 	switch f.kind {
 	case kindLink:
-		return len(f.payload) == 8 && f.at.offset == headerSize
+		ok = len(f.payload) == 8 && f.at.offset == headerSize
 	case kindOpen:
-		ok := r.replayGlobals(f)
+		ok = r.replayGlobals(f)
 		r.book.RunOutAll(f.now)
-		return ok
 	case kindGlobals:
-		return r.replayGlobals(f)
+		ok = r.replayGlobals(f)
 	case kindClose:
-		return true
+		ok = true
 	case kindRanOut:
 		r.book.Advance(f.now)
-		return true
+		ok = true
 	case kindCall:
-		return r.replayCall(f)
+		ok = r.replayCall(f)
 	case kindReserve:
 		return r.replayReserve(f)
 	case kindSettle:
-		return r.replaySettle(f)
+		ok = r.replaySettle(f)
 	case kindExtend:
-		return r.replayExtend(f)
+		ok = r.replayExtend(f)
 	case kindState:
-		return r.replayState(f)
+		ok = r.replayState(f)
 	case kindAdders:
-		return r.replayAdders(f)
+		ok = r.replayAdders(f)
 	}
-	return false
+	return ok, nil
 }

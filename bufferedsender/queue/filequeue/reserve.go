@@ -81,7 +81,7 @@ func named(leases []queue.Lease) {
 }
 
 // replayReserve does again what a frame says.
-func (r *recovery) replayReserve(f *frame) bool {
+func (r *recovery) replayReserve(f *frame) (bool, error) {
 	d := decoder{b: f.payload}
 	var want queue.Want
 	want.Token, want.Holder = d.id(), d.id()
@@ -94,9 +94,12 @@ func (r *recovery) replayReserve(f *frame) bool {
 		at := position{d.u32(), d.u32()}
 		count := d.count()
 		if d.bad {
-			return false
+			return false, nil
 		}
-		key, ok := r.keyAt(at)
+		key, ok, err := r.keyAt(at)
+		if err != nil {
+			return false, err
+		}
 		if !ok { // in a segment that is gone, as all of the records: a state of the key follows, or it was settled
 			continue
 		}
@@ -104,5 +107,5 @@ func (r *recovery) replayReserve(f *frame) bool {
 	}
 	r.book.Advance(f.now)
 	r.book.Repeat(f.now, &want, keys, records, n, suspects)
-	return !d.bad
+	return !d.bad, nil
 }
