@@ -3,6 +3,7 @@ package hints
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,7 +89,7 @@ func TestAddIsDurableSoonWithoutSync(t *testing.T) {
 		require.Zero(t, s.Stats().Unsynced)
 		d.Crash(func(string, int) int { return 0 })
 		require.Equal(t, []string{"a"}, drain(openDisk(t, d, nil), "hotels"))
-		require.NoError(t, s.Close(t.Context()))
+		require.ErrorIs(t, s.Close(t.Context()), fs.ErrClosed)
 	})
 }
 

@@ -17,15 +17,21 @@ import (
 
 // Disk is a disk.Folder that can crash. It keeps what POSIX promises and nothing
 // more: what was written is durable after Sync of the file, a name after
-// SyncNames, and of everything else any part may be there after a crash.
+// SyncNames, and of everything else any part may be there after a crash. It refuses
+// what a real one refuses: a file that was closed, or opened before a crash, returns
+// fs.ErrClosed from every method, and a name that does not exist fs.ErrNotExist.
 type Disk struct {
 	// Fail, if set, is asked before each change of the disk, without a lock: create,
 	// allocate, write, cut, rename, remove, sync and "sync names". If it fails, so does
 	// that; a write is then half done, and a sync may be. It may also wait, as a slow disk
 	// does, or return syscall.ENOSPC.
 	Fail func(op, name string) error
+	// FailRead, if set, is asked before each file is opened for reading, and before each read, without a
+	// lock, as Fail is for changes.
+	FailRead func(name string) error
 
 	mu      sync.Mutex
+	life    int // crashes so far
 	names   map[string]*inode
 	durable map[string]*inode
 	pending []nameChange
@@ -66,6 +72,13 @@ func (d *Disk) ask(op, name string) error {
 	return d.Fail(op, name)
 }
 
+func (d *Disk) askRead(name string) error {
+	if d.FailRead == nil {
+		return nil
+	}
+	return d.FailRead(name)
+}
+
 func (d *Disk) change(c nameChange) {
 	c.apply(d.names)
 	d.pending = append(d.pending, c)
@@ -80,8 +93,8 @@ func (c nameChange) apply(names map[string]*inode) {
 	}
 }
 
-// Crash leaves what choose says: it returns a number below n. Fail is forgotten. What was
-// open before must not be used any more.
+// Crash leaves what choose says: it returns a number below n. Fail and FailRead are reset, and what was
+// open before is closed.
 func (d *Disk) Crash(choose func(what string, n int) int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +107,8 @@ func (d *Disk) Crash(choose func(what string, n int) int) {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		names[name].crash(name, choose)
 	}
-	d.names, d.durable, d.pending, d.Fail = names, maps.Clone(names), nil, nil
+	d.names, d.durable, d.pending, d.Fail, d.FailRead = names, maps.Clone(names), nil, nil, nil
+	d.life++
 }
 
 func (f *inode) crash(name string, choose func(what string, n int) int) {
@@ -135,7 +149,7 @@ func (d *Disk) Create(name string) (disk.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &handle{d, name, f}, nil
+	return &handle{d.open(name), f}, nil
 }
 
 func (d *Disk) create(op, name string, f *inode) (*inode, error) {
@@ -157,7 +171,7 @@ func (d *Disk) Append(name string) (disk.Handle, error) {
 	if !ok {
 		return d.Create(name)
 	}
-	return &handle{d, name, f}, nil
+	return &handle{d.open(name), f}, nil
 }
 
 // Allocate implements disk.Folder.
@@ -166,7 +180,7 @@ func (d *Disk) Allocate(name string, size int64) (disk.Area, error) {
 	if _, err := d.create("allocate", name, f); err != nil {
 		return nil, err
 	}
-	return &area{d, name, f}, nil
+	return &area{d.open(name), f}, nil
 }
 
 // Reopen implements disk.Folder.
@@ -180,6 +194,7 @@ func (d *Disk) Reopen(name string, size int64) (disk.Area, error) {
 			return nil, err
 		}
 	}
+	opened := d.open(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !f.area {
@@ -188,7 +203,7 @@ func (d *Disk) Reopen(name string, size int64) (disk.Area, error) {
 	if missing := size - int64(len(f.data)); missing > 0 {
 		f.data = append(slices.Clip(f.data), make([]byte, missing)...)
 	}
-	return &area{d, name, f}, nil
+	return &area{opened, f}, nil
 }
 
 func (d *Disk) find(name string) (*inode, bool) {
@@ -205,8 +220,11 @@ func (d *Disk) Cut(name string, size int64) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.names[name]
-	f.data = slices.Clone(f.data[:size])
+	f, ok := d.names[name]
+	if !ok {
+		return &fs.PathError{Op: "truncate", Path: name, Err: fs.ErrNotExist}
+	}
+	f.data = append(slices.Clone(f.data[:min(size, int64(len(f.data)))]), make([]byte, max(0, size-int64(len(f.data))))...)
 	f.synced = f.data
 	if f.area {
 		f.synced, f.dirty = bytes.Clone(f.data), map[int64]struct{}{}
@@ -259,6 +277,10 @@ func (d *Disk) SyncNames() error {
 
 // Open implements fs.FS.
 func (d *Disk) Open(name string) (fs.File, error) {
+	if err := d.askRead(name); err != nil {
+		return nil, err
+	}
+	opened := d.open(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f, ok := d.names[name]
@@ -269,7 +291,7 @@ func (d *Disk) Open(name string) (fs.File, error) {
 	if f.area { // which is written in place
 		data = bytes.Clone(data)
 	}
-	return &reader{bytes.NewReader(data), info{name, int64(len(data))}}, nil
+	return &reader{opened, bytes.NewReader(data), info{name, int64(len(data))}}, nil
 }
 
 // ReadDir implements fs.ReadDirFS. There is one directory.
@@ -309,15 +331,69 @@ func (d *Disk) Syncs() int {
 	return d.syncs
 }
 
-type handle struct {
+// opened is what all open files have in common.
+type opened struct {
 	d    *Disk
 	name string
-	f    *inode
+	life int // of the disk, when the file was opened
+
+	closed bool // guarded by d.mu
 }
 
-// Write writes a half if it fails.
+func (d *Disk) open(name string) opened {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return opened{d: d, name: name, life: d.life}
+}
+
+// usable is an error for a file that was closed, or opened before a crash.
+func (o *opened) usable(op string) error {
+	o.d.mu.Lock()
+	defer o.d.mu.Unlock()
+	if o.closed || o.life != o.d.life {
+		return &fs.PathError{Op: op, Path: o.name, Err: fs.ErrClosed}
+	}
+	return nil
+}
+
+// change is asked before a file is changed.
+func (o *opened) change(op string) error {
+	if err := o.usable(op); err != nil {
+		return err
+	}
+	return o.d.ask(op, o.name)
+}
+
+// read is asked before a file is read.
+func (o *opened) read() error {
+	if err := o.usable("read"); err != nil {
+		return err
+	}
+	return o.d.askRead(o.name)
+}
+
+// Close returns fs.ErrClosed if the file was closed before, as that of the operating system does.
+func (o *opened) Close() error {
+	if err := o.usable("close"); err != nil {
+		return err
+	}
+	o.d.mu.Lock()
+	defer o.d.mu.Unlock()
+	o.closed = true
+	return nil
+}
+
+type handle struct {
+	opened
+	f *inode
+}
+
+// Write writes a half if it fails, but nothing into a file that is closed.
 func (h *handle) Write(p []byte) (int, error) {
-	err := h.d.ask("write", h.name)
+	err := h.change("write")
+	if errors.Is(err, fs.ErrClosed) {
+		return 0, err
+	}
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
 	if err != nil {
@@ -328,7 +404,7 @@ func (h *handle) Write(p []byte) (int, error) {
 }
 
 func (h *handle) Sync() error {
-	if err := h.d.ask("sync", h.name); err != nil {
+	if err := h.change("sync"); err != nil {
 		return err
 	}
 	h.d.mu.Lock()
@@ -338,17 +414,17 @@ func (h *handle) Sync() error {
 	return nil
 }
 
-func (h *handle) Close() error { return nil }
-
 type area struct {
-	d    *Disk
-	name string
-	f    *inode
+	opened
+	f *inode
 }
 
-// WriteAt writes a half if it fails.
+// WriteAt writes a half if it fails, but nothing into a file that is closed.
 func (a *area) WriteAt(p []byte, at int64) (int, error) {
-	err := a.d.ask("write", a.name)
+	err := a.change("write")
+	if errors.Is(err, fs.ErrClosed) {
+		return 0, err
+	}
 	a.d.mu.Lock()
 	defer a.d.mu.Unlock()
 	if err != nil {
@@ -366,6 +442,9 @@ func (a *area) WriteAt(p []byte, at int64) (int, error) {
 }
 
 func (a *area) ReadAt(p []byte, at int64) (int, error) {
+	if err := a.read(); err != nil {
+		return 0, err
+	}
 	a.d.mu.Lock()
 	defer a.d.mu.Unlock()
 	if at >= int64(len(a.f.data)) {
@@ -388,7 +467,7 @@ func (a *area) Sync() error {
 	}
 	size := len(a.f.data)
 	a.d.mu.Unlock()
-	if err := a.d.ask("sync", a.name); err != nil {
+	if err := a.change("sync"); err != nil {
 		return err
 	}
 	a.d.mu.Lock()
@@ -406,15 +485,27 @@ func (a *area) Sync() error {
 	return nil
 }
 
-func (a *area) Close() error { return nil }
-
 type reader struct {
-	*bytes.Reader
+	opened
+	r    *bytes.Reader
 	info info
 }
 
-func (r *reader) Stat() (fs.FileInfo, error) { return r.info, nil }
-func (r *reader) Close() error               { return nil }
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.read(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+func (r *reader) ReadAt(p []byte, at int64) (int, error) {
+	if err := r.read(); err != nil {
+		return 0, err
+	}
+	return r.r.ReadAt(p, at)
+}
+
+func (r *reader) Stat() (fs.FileInfo, error) { return r.info, r.usable("stat") }
 
 type info struct {
 	name string
