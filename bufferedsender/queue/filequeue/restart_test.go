@@ -101,3 +101,33 @@ func TestReopenedSegmentsAreGivenBackToTheDisk(t *testing.T) {
 		require.NoError(t, q.Close())
 	})
 }
+
+func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
+	d, opts := disktest.New(), &Options{SegmentBytes: minSegment}
+	q := mustOpen(t, d, opts)
+	a := newAdder(q)
+	for i := range 60 {
+		r := upload(fmt.Sprint("key", i), i)
+		r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+		require.NoError(t, a.append(t.Context(), r))
+	}
+	_, err := q.Reserve(t.Context(), want(3))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.log.next != nil }, time.Minute, time.Millisecond)
+	d.Crash(everything)
+	options, err := opts.withDefaults()
+	require.NoError(t, err)
+	q = mustOpen(t, d, opts)
+	before := contents(t, q)
+	require.Len(t, before, 60)
+	require.NoError(t, q.Close())
+	disktest.FailEachRead(t, d, func(t *testing.T, d *disktest.Disk) error {
+		q, err := open(d, options)
+		if err == nil {
+			d.FailRead = nil
+			require.Equal(t, before, contents(t, q))
+			require.NoError(t, q.Close())
+		}
+		return err
+	})
+}

@@ -1,0 +1,31 @@
+package deadletter
+
+import (
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
+	d := disktest.New()
+	f := openDisk(t, d, &FileOptions{MaxFileBytes: 1 << 10})
+	require.NoError(t, f.Write(t.Context(), lettersOf(0, 10)))
+	require.NoError(t, f.Close())
+	before := readAll(t, d)
+	require.Len(t, before, 10)
+	for name, content := range d.Files() { // torn by a crash: Open mends it
+		d.Put(name, content[:len(content)-1])
+	}
+	options, err := (*FileOptions)(nil).withDefaults()
+	require.NoError(t, err)
+	disktest.FailEachRead(t, d, func(t *testing.T, d *disktest.Disk) error {
+		f, err := open(d, options)
+		if err == nil {
+			d.FailRead = nil
+			require.Equal(t, before, readAll(t, d))
+			err = f.Close()
+		}
+		return err
+	})
+}

@@ -1,0 +1,46 @@
+package disktest
+
+import (
+	"errors"
+	"testing"
+)
+
+// FailEachRead opens copies of a disk, in each of which another read fails: the first, the second and so on, until open makes
+// no more. open returns an error, which must be ErrDisk, or checks that nothing is missing; FailEachRead calls it once more
+// for each copy that it has refused, and the disk works then.
+func FailEachRead(t *testing.T, d *Disk, open func(t *testing.T, d *Disk) error) {
+	t.Helper()
+	for n := 1; ; n++ {
+		damaged := d.copy()
+		reads := 0
+		damaged.FailRead = func(string) error {
+			if reads++; reads == n {
+				return ErrDisk
+			}
+			return nil
+		}
+		err := open(t, damaged)
+		damaged.FailRead = nil
+		if reads < n {
+			if n == 1 || err != nil {
+				t.Fatalf("%d reads, and the error %v", reads, err)
+			}
+			return
+		}
+		if !errors.Is(err, ErrDisk) {
+			t.Fatalf("read %d failed, and the error is %v", n, err)
+		}
+		if err := open(t, damaged); err != nil {
+			t.Fatalf("after read %d has failed: %v", n, err)
+		}
+	}
+}
+
+// copy returns a disk with the same files, all of them durable.
+func (d *Disk) copy() *Disk {
+	c := New()
+	for name, content := range d.Files() {
+		c.Put(name, content)
+	}
+	return c
+}

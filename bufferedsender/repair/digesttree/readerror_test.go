@@ -1,0 +1,30 @@
+package digesttree
+
+import (
+	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
+	d := disktest.New()
+	tree := openDisk(t, d, few)
+	tell(tree, versions(20))
+	require.NoError(t, tree.fold())
+	tell(tree, map[string]int64{"k3": 33, "new": 1})
+	before := content(t, tree)
+	end(t, tree)
+	options, err := few.withDefaults()
+	require.NoError(t, err)
+	disktest.FailEachRead(t, d, func(t *testing.T, d *disktest.Disk) error {
+		tree, err := open(d, options)
+		if err == nil {
+			d.FailRead = nil
+			require.Equal(t, before, content(t, tree))
+			require.False(t, tree.Stats().Unclean)
+			end(t, tree)
+		}
+		return err
+	})
+}
