@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -63,12 +64,21 @@ type Health struct {
 	// Reason says in words why, "" if there is nothing to say.
 	Reason string
 	// Err is the reason as an error, for errors.Is: ErrCircuitOpen, ErrPaused, or
-	// what the service answered. It is nil when the sender is healthy.
+	// what the service answered. If nothing keeps the sender from sending, it is what is wrong with
+	// Options.Queue (see queue.Faulty), whatever the State; it is nil when both are healthy.
 	Err error
 }
 
 // Health returns how the sender is. It is cheap and never waits.
-func (s *BufferedSender[T]) Health() Health { return healthOf(s.publisher.Condition()) }
+func (s *BufferedSender[T]) Health() Health {
+	h := healthOf(s.publisher.Condition())
+	if q, ok := s.options.Queue.(queue.Faulty); ok && h.Err == nil {
+		if h.Err = q.Fault(); h.Err != nil {
+			h.Reason = h.Err.Error()
+		}
+	}
+	return h
+}
 
 var healthStates = map[publisher.State]events.HealthState{
 	publisher.Sending:   events.HealthStateHealthy,

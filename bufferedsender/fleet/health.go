@@ -141,7 +141,7 @@ func (f *Fleet) Health() Health {
 			continue
 		}
 		h.Of++
-		if one := s.Health(); one.State != events.HealthStateHealthy {
+		if one := s.Health(); one.State != events.HealthStateHealthy || one.Err != nil {
 			h.Indexes = append(h.Indexes, IndexHealth{e.name, one})
 		}
 	}

@@ -81,6 +81,13 @@ type Membership interface {
 	Contains(ctx context.Context, keys ...string) ([]bool, error)
 }
 
+// Faulty is implemented by a Queue that can say what is wrong with it.
+type Faulty interface {
+	// Fault returns what is wrong with the queue and needs an operator, nil if nothing does: ErrFailed is in its chain if the
+	// queue takes no more calls. It does not block. The Health of a sender has it.
+	Fault() error
+}
+
 // Exchanger settles and reserves in one go.
 type Exchanger interface {
 	// Exchange is Settle, then Reserve, in one round trip or write.

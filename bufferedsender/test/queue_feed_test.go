@@ -34,7 +34,10 @@ type faulty struct {
 	settle  func(ends []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error)
 	settled func(at queue.Position, next func() (bool, error)) (bool, error)
 	watch   func(wake func()) (stop func())
+	fault   error
 }
+
+func (q *faulty) Fault() error { return q.fault }
 
 func (q *faulty) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
 	next := func(c queue.Call) (queue.Receipt, error) { return q.Queue.Append(ctx, c) }
@@ -81,6 +84,23 @@ func (q *faulty) Watch(wake func()) (stop func()) {
 		return q.Queue.Watch(wake)
 	}
 	return q.watch(wake)
+}
+
+func TestHealthHasWhatIsWrongWithTheQueue(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		f := &faulty{Queue: q.queue}
+		s := q.sender(sendertest.Options{Queue: f})
+		require.NoError(t, s.Health().Err)
+		f.fault = errors.New("a segment is kept")
+		h := s.Health()
+		assert.Equal(t, events.HealthStateHealthy, h.State, "it sends")
+		require.ErrorIs(t, h.Err, f.fault)
+		assert.Equal(t, f.fault.Error(), h.Reason)
+		s.Pause()
+		require.ErrorIs(t, s.Health().Err, bufferedsender.ErrPaused, "what keeps it from sending comes first")
+		s.Resume()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
 }
 
 // The index lacks a property that all documents have.

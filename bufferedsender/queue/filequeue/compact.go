@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 )
 
 // What a key needs in the log beside its text and bodies, about.
@@ -26,7 +28,7 @@ func (q *Queue) crowded() bool {
 
 // tidy starts a compaction if there is need. The caller has the lock.
 func (q *Queue) tidy() {
-	if q.compacting || q.closed || q.log.failed != nil || !q.crowded() {
+	if q.compacting || q.closed || q.kept || q.log.failed != nil || !q.crowded() {
 		return
 	}
 	q.compacting = true
@@ -56,10 +58,38 @@ func (q *Queue) compact() error {
 				return err
 			}
 		}
+		if keys := q.dependents(oldest.number); keys > 0 {
+			q.keep(&KeptError{Segment: oldest.number, Keys: keys})
+			return nil
+		}
 		if err := q.drop(oldest); err != nil {
 			return err
 		}
 	}
+}
+
+// dependents counts the keys that would be lost with a segment, from the book itself: neither what move has found in the
+// file nor what it has written is trusted with the removal.
+func (q *Queue) dependents(number uint32) (keys int) {
+	in := func(r ref) bool { return r.segment <= number }
+	for part := range book.Parts {
+		q.mu.Lock()
+		keys += q.book.Dependents(part, number, in)
+		q.mu.Unlock()
+	}
+	return keys
+}
+
+// keep ends all compaction until the queue is opened again.
+func (q *Queue) keep(why *KeptError) {
+	q.mu.Lock()
+	q.kept = true
+	if q.log.failed == nil {
+		err := error(why)
+		q.fault.Store(&err)
+	}
+	q.mu.Unlock()
+	q.options.Logger.Error("queue segment kept: keys depend on it", "segment", segmentName(why.Segment), "keys", why.Keys)
 }
 
 // move writes the state of all keys that depend on the oldest segment to the head.

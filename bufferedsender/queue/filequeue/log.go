@@ -153,6 +153,7 @@ func (q *Queue) fail(err error) {
 		return
 	}
 	q.log.failed = fmt.Errorf("filequeue: %w: %w", queue.ErrFailed, err)
+	q.fault.Store(&q.log.failed)
 	q.options.Logger.Error("the queue has failed", "error", err)
 }
 

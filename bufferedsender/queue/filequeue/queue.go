@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -17,14 +18,15 @@ import (
 // of them get much more done than one. Several senders may share it.
 type Queue struct {
 	options  Options
-	path     string             // "" in tests, where log.dir is everything
-	release  func() error       // gives the directory back
-	watchers watch.Watchers     //
-	work     sync.WaitGroup     // goroutines that sync, prepare and compact; none while idle
-	quit     context.Context    //nolint:containedctx // ends with Close, for the compaction
-	cancel   context.CancelFunc // of quit
-	closing  sync.Once          //
-	closeErr error              // of closing
+	path     string                // "" in tests, where log.dir is everything
+	release  func() error          // gives the directory back
+	watchers watch.Watchers        //
+	work     sync.WaitGroup        // goroutines that sync, prepare and compact; none while idle
+	quit     context.Context       //nolint:containedctx // ends with Close, for the compaction
+	cancel   context.CancelFunc    // of quit
+	closing  sync.Once             //
+	closeErr error                 // of closing
+	fault    atomic.Pointer[error] // set by fail and keep; not guarded by mu, which is held while a slow disk is written to
 
 	mu         sync.Mutex // guards what follows
 	log        log
@@ -32,6 +34,7 @@ type Queue struct {
 	adders     book.Adders
 	clock      clock
 	compacting bool
+	kept       bool // compaction has stopped, see KeptError
 	closed     bool
 }
 
@@ -40,6 +43,7 @@ var (
 	_ queue.Admin      = (*Queue)(nil)
 	_ queue.Membership = (*Queue)(nil)
 	_ queue.Exchanger  = (*Queue)(nil)
+	_ queue.Faulty     = (*Queue)(nil)
 )
 
 // call is a method at work, which has the lock of the queue.
@@ -188,6 +192,14 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	}
 	s := q.book.Stats(c.now)
 	return s, c.end()
+}
+
+// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, or a *KeptError.
+func (q *Queue) Fault() error {
+	if err := q.fault.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Close is of queue.Queue. It syncs what was written.

@@ -34,6 +34,12 @@ func (b *Book[R]) Uses(key string, f func(*Rec[R])) bool {
 	if n == nil {
 		return false
 	}
+	b.eachRecord(n, f)
+	return true
+}
+
+// eachRecord calls f with each record of a key.
+func (b *Book[R]) eachRecord(n *node[R], f func(*Rec[R])) {
 	b.eachWaiting(n, f)
 	if m := n.more; m != nil {
 		for _, recs := range [][]Rec[R]{m.leased, m.parked} {
@@ -45,7 +51,6 @@ func (b *Book[R]) Uses(key string, f func(*Rec[R])) bool {
 			f(m.replaced)
 		}
 	}
-	return true
 }
 
 // State returns what is known of a key, false if nothing.
