@@ -28,6 +28,8 @@ func reasonOf[T any](s *settlement[T]) models.Reason {
 		return models.ReasonCredentials
 	case errors.Is(err, publisher.ErrNoResult), errors.Is(err, ErrNoResult):
 		return models.ReasonNoResult
+	case retry.IsForeign(err) && retry.ForRequest(status).Verdict != retry.Retry && status != http.StatusRequestEntityTooLarge:
+		return models.ReasonGateway
 	}
 	return reasonOfStatus(status, err != nil, s.Exhausted)
 }

@@ -191,7 +191,7 @@ func stepOf(d retry.Decision) publisher.Step {
 
 // refused judges a batch that got no results at all.
 func refused[T any](items []item[T], err error) reply {
-	decision, status := retry.ForError(err)
+	decision, status := decide(err, len(items))
 	r := reply{
 		Err:        err,
 		Pause:      decision.Pause,
@@ -254,10 +254,6 @@ func service(d retry.Decision, status int) publisher.Service {
 	return publisher.ServiceUnclear
 }
 
-// actionPosition is how the service names the action it objects to, for example
-// "actions : 0: Document key cannot be missing or empty."
-var actionPosition = regexp.MustCompile(`actions : (\d{1,5}):`)
-
 // suspect returns the position, from 1, of the action that a refusal blames, or
 // 0. It is only where to cut first: the action is sent again alone, and fails
 // only if the service refuses it then too.
@@ -287,9 +283,6 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// lacks is how the service says that the index does not have a property.
-var lacks = regexp.MustCompile(`The property '([^']+)' does not exist on type`)
-
 // missingProperty returns what the documents have in common that the index
 // refuses because it lacks one of their properties, or nil.
 func missingProperty(message string) *publisher.Trait {
@@ -297,7 +290,8 @@ func missingProperty(message string) *publisher.Trait {
 	if match == nil {
 		return nil
 	}
-	return &publisher.Trait{Name: match[1], Has: func(action []byte) bool { return hasMember(action, match[1]) }}
+	name := match[1] + match[2] // one of them
+	return &publisher.Trait{Name: name, Has: func(action []byte) bool { return hasMember(action, name) }}
 }
 
 // hasMember reports whether an encoded action has a member of the name, in whatever

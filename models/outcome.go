@@ -50,13 +50,16 @@ const (
 	// ReasonClient means that the client has failed in a way that it calls
 	// permanent.
 	ReasonClient
+	// ReasonGateway means that something in front of the service, a firewall or a gateway, refused requests
+	// with this document again and again, while others got through.
+	ReasonGateway
 )
 
 // String returns the reason in words, for logs and labels.
 func (r Reason) String() string {
 	names := [...]string{
 		"none", "document", "missing document", "too large", "conflict", "quota", "busy", "unreachable", "no result",
-		"credentials", "index", "no index", "closed", "withdrawn", "purged", "superseded", "client",
+		"credentials", "index", "no index", "closed", "withdrawn", "purged", "superseded", "client", "gateway",
 	}
 	if int(r) < len(names) {
 		return names[r]

@@ -153,6 +153,8 @@ func ForDocument(status int) Decision { return meaning(status).document }
 //	other 1xx, 3xx, 4xx  Fail, Permanent
 //	no status of HTTP    Fail
 //
+// All of this is about replies of the service; for others see ForeignError.
+//
 // What is Permanent is about the key (401, 403), the index (404) or the address
 // (a redirect, 405, 421, anything that the service does not give), and not about
 // the documents: the next ones would fail too. 520 to 530 are those of proxies
@@ -192,6 +194,20 @@ type StatusError interface {
 	HTTPStatus() int
 }
 
+// ForeignError is implemented by a StatusError that can tell the replies of the service from those of something in front of
+// it: a gateway, a firewall, a proxy, another server at the address. *search.Error is one.
+type ForeignError interface {
+	StatusError
+	// Foreign reports whether the reply is not the service's own. Then its status says nothing about what was sent.
+	Foreign() bool
+}
+
+// IsForeign reports whether an error stands for a reply that is not the service's own.
+func IsForeign(err error) bool {
+	var reply ForeignError
+	return errors.As(err, &reply) && reply.Foreign()
+}
+
 // HasStatus reports whether an error stands for a reply with this status.
 func HasStatus(err error, status int) bool {
 	var reply StatusError
@@ -213,7 +229,8 @@ type UnsentError interface {
 // or timed out. Those are retried, and unless the request certainly never left
 // this machine its outcome is unknown and it counts as cut off. The outcome of
 // an error with a status of success, any 2xx, is unknown too: it says that the
-// reply could not be used, and is retried, never Done. An error wrapped by backoff.Permanent is never retried and
+// reply could not be used, and is retried, never Done. A ForeignError is retried whatever its status, and never split but
+// for a 413, because it says nothing about what was sent. An error wrapped by backoff.Permanent is never retried and
 // never split, whatever its status; nor is an UnsentError that is permanent.
 // nil is Done with status 0: look at the documents.
 func ForError(err error) (decision Decision, status int) {
@@ -226,8 +243,11 @@ func ForError(err error) (decision Decision, status int) {
 	if errors.As(err, &reply) && reply.HTTPStatus() != 0 {
 		status = reply.HTTPStatus()
 		decision = ForRequest(status)
-		if status/100 == 2 {
-			decision = Decision{Verdict: Retry, Pause: true, Unknown: true}
+		switch {
+		case status/100 == 2:
+			decision = holdUnsure
+		case decision.Verdict != Retry && !decision.TooLarge && IsForeign(err):
+			decision = holdUnsure
 		}
 	}
 	if unsent := UnsentError(nil); status == 0 && errors.As(err, &unsent) {

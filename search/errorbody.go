@@ -15,6 +15,7 @@ type errorReply struct {
 
 	empty   bool // there was no body
 	foreign bool // the body is not the service's: a proxy, another web server
+	bare    bool // it says something, but not in the form that the service writes: a gateway, another service
 }
 
 // aboutDocument reports whether a 404 to a lookup is about the document, not
@@ -58,6 +59,7 @@ func parseServiceError(body []byte) (errorReply, bool) {
 		return errorReply{}, false
 	}
 	inner, wrapped := outer, false
+	bare := errorReply{bare: true}
 	for _, name := range []string{"error", "odata.error"} {
 		raw, ok := outer[name]
 		if !ok {
@@ -65,14 +67,18 @@ func parseServiceError(body []byte) (errorReply, bool) {
 		}
 		var object map[string]json.RawMessage
 		if text := stringMember(raw); text != "" {
-			return errorReply{message: text}, true
+			bare.message = text
+			return bare, true
 		}
 		if json.Unmarshal(raw, &object) == nil && object != nil {
 			inner, wrapped = object, true
 			break
 		}
 	}
-	reply := errorReply{code: stringMember(inner["code"]), message: messageMember(inner["message"])}
+	code := inner["code"]
+	reply := errorReply{code: stringMember(code), message: messageMember(inner["message"])}
+	// A number in its place is the form of other gateways and of JSON-RPC.
+	reply.bare = !wrapped || len(code) > 0 && code[0] != '"' && string(code) != "null"
 	if reply.message == "" {
 		reply.message = messageMember(inner["Message"]) // API gateways
 	}

@@ -63,6 +63,7 @@ type Error struct {
 	retryAfter time.Duration
 	hinted     bool // retryAfter is what the service asked for
 	foreign    bool // something else than a search service answered
+	unlike     bool // see Foreign
 }
 
 // ErrorDetail is one entry in the details of an Error.
@@ -153,6 +154,7 @@ func newError(resp *http.Response, req *policy.Request, call call, conn *connect
 		ClientRequestID: req.Raw().Header.Get(clientRequestIDHeader),
 		sentinel:        sentinel(resp.StatusCode, reply, call),
 		foreign:         reply.foreign,
+		unlike:          reply.foreign || reply.bare || reply.empty && resp.StatusCode == http.StatusBadRequest,
 	}
 	e.retryAfter, e.hinted = retry.RetryAfter(resp.Header, time.Now())
 	e.Hint = hint(e, reply, call, conn)
@@ -219,6 +221,11 @@ func (e *Error) ServiceMessage() string {
 	}
 	return strings.Join(texts, " ")
 }
+
+// Foreign reports whether the body of the reply does not have the form in which the service explains an error: something in
+// front of it answered (a gateway, a firewall, a proxy), or another server at its address. Such a reply says nothing about
+// the documents of a request, whatever its status. A 400 without a body counts too: the service explains each of its own.
+func (e *Error) Foreign() bool { return e.unlike }
 
 // ServiceRequestID returns RequestID.
 func (e *Error) ServiceRequestID() string { return e.RequestID }

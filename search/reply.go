@@ -22,8 +22,9 @@ const (
 	// maxBatchReplyBytes bounds the reply to a batch: 32000 results, the most
 	// there can be, with keys of 1024 bytes come to half of it.
 	maxBatchReplyBytes = 64 << 20
-	// maxErrorBytes bounds how much of an error's body is looked at.
-	maxErrorBytes = 1 << 20
+	// maxErrorBytes bounds how much of an error's body is looked at. The service names each bad action of a batch:
+	// 32000 of them come to 3 MB, and a body that is cut off would not be taken for the service's own.
+	maxErrorBytes = 4 << 20
 )
 
 // replyGuard stands between the pipeline and the transport and makes replies

@@ -36,6 +36,7 @@ type shape struct {
 	size      int     // of a body, in bytes
 	hot       float64 // share of the actions that go to one key
 	giants    []int   // bodies of giant documents, in bytes
+	once      bool    // each key has one upload: a queue leaves out what a later change replaces
 	unranked  int     // producers, from the first on, whose documents have no rank
 	seed      uint64
 }
@@ -65,6 +66,9 @@ func (p *plan) addProducer(i int, s shape) {
 	r := rand.New(rand.NewPCG(s.seed, uint64(i)))
 	n := s.documents/producers + btoi(i < s.documents%producers)
 	firstKey, keys := p.keys, max(n/3, 1)
+	if s.once {
+		keys = n
+	}
 	p.keys += keys
 	exists := make([]bool, keys)
 	for k := range n {
@@ -72,10 +76,13 @@ func (p *plan) addProducer(i int, s shape) {
 		if i == 0 && r.Float64() < s.hot*producers {
 			key = 0
 		}
+		if s.once {
+			key = k
+		}
 		a := action{key: int32(firstKey + key), sets: allFields, size: int32(s.size)}
 		draw := r.IntN(10)
 		switch {
-		case !exists[key] && draw < 7, exists[key] && draw < 3:
+		case s.once, !exists[key] && draw < 7, exists[key] && draw < 3:
 			a.typ = models.ActionTypeUpload
 		case !exists[key], draw < 5:
 			a.typ = models.ActionTypeMergeOrUpload

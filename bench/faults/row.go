@@ -47,6 +47,7 @@ type row struct {
 	options func(*bufferedsender.Options[document])
 	beside  map[string]neighbour // other indexes of the fleet that the sender is in; nil: it is in none
 	letters bool                 // give the sender dead letters, and see that they are what it gave up
+	queued  bool                 // give the sender a filequeue
 
 	// closeAt closes the sender at that time, within closeIn, instead of when
 	// all is done.
@@ -87,7 +88,7 @@ func script(at time.Duration, f *searchtest.Faults) phase {
 
 // steer is a phase that uses another control of the service.
 func steer(at time.Duration, what string) phase {
-	return phase{at: at, over: what == "on" || what == "mend", do: func(ctx context.Context, r *run) error { return r.service.do(ctx, what) }}
+	return phase{at: at, over: what == "on" || what == "mend" || what == "front/none", do: func(ctx context.Context, r *run) error { return r.service.do(ctx, what) }}
 }
 
 // batches makes a rule about requests to index documents.

@@ -20,6 +20,7 @@ func rows(s setting) []row {
 	all = append(all, loads(s)...)
 	all = append(all, blips(s)...)
 	all = append(all, causes(s)...)
+	all = append(all, foreign(s)...)
 	all = append(all, neighbours(s)...)
 	for i := range all {
 		r := &all[i]

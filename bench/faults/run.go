@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -86,6 +88,13 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 		r.options(opts)
 	}
 	opts.Handlers = x.ledger.handlers()
+	if r.queued {
+		closeQueue, err := giveQueue(opts)
+		if err != nil {
+			return nil, err
+		}
+		defer closeQueue()
+	}
 	if r.letters {
 		x.letters = &letters{byKey: map[string]int{}}
 		opts.DeadLetters = x.letters
@@ -132,6 +141,23 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 	x.judge(res)
 	maps.DeleteFunc(res.Met, func(_ string, n int) bool { return n == 0 })
 	return res, nil
+}
+
+// giveQueue gives a sender a file queue in a folder of its own.
+func giveQueue(o *bufferedsender.Options[document]) (end func(), err error) {
+	dir, err := os.MkdirTemp("", "faults-queue-")
+	if err != nil {
+		return nil, err
+	}
+	q, err := filequeue.Open(dir, nil)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	o.Queue = q
+	return func() {
+		_ = q.Close() // the sender is closed, and the row over
+		_ = os.RemoveAll(dir)
+	}, nil
 }
 
 // options are those of the user who sets none but what the flags say, and with

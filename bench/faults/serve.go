@@ -40,6 +40,7 @@ type service struct {
 	witness  *witness
 	address  string
 	control  *http.Server
+	door     frontDoor
 
 	active sync.WaitGroup // requests under way
 
@@ -70,9 +71,11 @@ func startService(c serviceConfig) (*service, addresses, error) {
 	if err := s.emulator.CreateIndex(c.Trouble.definition()); err != nil {
 		return nil, addresses{}, err
 	}
+	s.door.firewall = c.Trouble.Firewall
 	s.emulator.Intercept(s.witness.intercept)
 	s.emulator.Intercept(s.checkKey)
 	s.emulator.Intercept(c.Trouble.intercept)
+	s.emulator.Intercept(s.door.intercept)
 	s.emulator.SetFaults(c.Faults)
 	if err := s.switchOn("127.0.0.1:0"); err != nil {
 		return nil, addresses{}, err
@@ -106,6 +109,7 @@ func (s *service) controls() http.Handler {
 	handle("/off", func(io.Reader) error { return s.switchOff() })
 	handle("/on", func(io.Reader) error { return s.switchOn(s.address) })
 	handle("/mend", func(io.Reader) error { return mend(s.emulator) })
+	mux.HandleFunc("POST /front/{name}", func(_ http.ResponseWriter, r *http.Request) { s.door.stand(r.PathValue("name")) })
 	handle("/rotate", func(io.Reader) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -126,7 +130,9 @@ func (s *service) testimony() *testimony {
 	s.over = true
 	s.mu.Unlock()
 	s.active.Wait()
-	return s.witness.testify(s.emulator)
+	t := s.witness.testify(s.emulator)
+	t.Firewall = s.door.firewall
+	return t
 }
 
 // ServeHTTP counts the requests under way: http.Server.Close does not wait for

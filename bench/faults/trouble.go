@@ -24,6 +24,10 @@ type trouble struct {
 	Line float64 `json:"line,omitempty"`
 	// RetryAfter is the header of every 503, as it stands here.
 	RetryAfter string `json:"retryAfter,omitempty"`
+	// Firewall is the key of a document for which a firewall answers every request that carries it.
+	Firewall string `json:"firewall,omitempty"`
+	// Nested has the service say of a field that is missing what it says of an array or an object.
+	Nested bool `json:"nested,omitempty"`
 	// Drifted leaves the field rank out of the index until it is mended.
 	Drifted bool `json:"drifted,omitempty"`
 }
@@ -52,6 +56,9 @@ func (t *trouble) intercept(req *http.Request, next func(*http.Request) (*http.R
 	resp, err := next(req)
 	if err == nil && t.RetryAfter != "" && resp.StatusCode == http.StatusServiceUnavailable {
 		resp.Header.Set("Retry-After", t.RetryAfter)
+	}
+	if err == nil && t.Nested && resp.StatusCode == http.StatusBadRequest {
+		err = nested(resp)
 	}
 	return resp, err
 }

@@ -22,6 +22,7 @@ type testimony struct {
 	Requests []received       `json:"requests"` // in the order of their arrival
 	Index    map[string]state `json:"index"`
 	Problems []string         `json:"problems,omitempty"` // documents that nobody wrote
+	Firewall string           `json:"firewall,omitempty"` // the key of the document for which a firewall answered in place of the service
 }
 
 // received is one request as it arrived.

@@ -240,7 +240,7 @@ func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
 		r.Respond(typed(func(key string) string {
 			if strings.HasPrefix(key, "poison-other") {
-				return fmt.Sprintf("Details: field %s is bad.", strings.Map(func(c rune) rune {
+				return fmt.Sprintf("The request is invalid. Details: field %s is bad.", strings.Map(func(c rune) rune {
 					if c >= '0' && c <= '9' {
 						return 'a' + c - '0'
 					}

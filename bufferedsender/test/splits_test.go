@@ -22,7 +22,7 @@ func guilty(status int, keys ...string) sendertest.Answer {
 	return func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		for _, key := range keys {
 			if slices.Contains(x.Keys, key) {
-				return sendertest.Reply(req, status, sendertest.ErrorBody("the service's own words")), nil
+				return sendertest.Reply(req, status, sendertest.ErrorBody("The request is invalid. Details: the service's own words")), nil
 			}
 		}
 		return next()

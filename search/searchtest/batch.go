@@ -295,6 +295,9 @@ func (p *batchParser) notAField(name []byte, typ *models.ActionType) *serviceErr
 		}
 		return nil
 	}
+	if c := p.peek(); c == '[' || c == '{' { // which the service says in other words, see unknownMember
+		return parseError(fmt.Sprintf("Cannot find nested property '%s' on the resource type 'search.documentFields'.", name))
+	}
 	return parseError(fmt.Sprintf("The property '%s' does not exist on type 'search.documentFields' or is not present in the API version '%s'. Make sure to only use property names that are defined by the type.", name, p.apiVersion))
 }
 

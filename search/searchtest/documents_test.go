@@ -121,7 +121,7 @@ func TestUnreadableRequestsAreRefusedWhole(t *testing.T) {
 		{"a property that is no field", `{"value":[{"id":"1","X":1}]}`, "The property 'X' does not exist on type 'search.documentFields' or is not present in the API version '2026-04-01'. Make sure to only use property names that are defined by the type."},
 		{"a property in another case", `{"value":[{"ID":"1"}]}`, "The property 'ID' does not exist"},
 		{"a property that comes twice", `{"value":[{"id":"1","s":"a","s":"b"}]}`, "Multiple properties with the name 's'"},
-		{"@search.action below the top", `{"value":[{"id":"1","c":{"x":"a"},"nope":{"@search.action":"delete"}}]}`, "The property 'nope'"},
+		{"@search.action below the top", `{"value":[{"id":"1","c":{"x":"a"},"nope":{"@search.action":"delete"}}]}`, "Cannot find nested property 'nope'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProbe(t, nil)

@@ -201,6 +201,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // faultMessage is what an answer with that status says if a rule does not.
 func faultMessage(status int) string {
 	switch status {
+	case http.StatusBadRequest:
+		return "The request is invalid." // how all that it says about the content of a request begins
 	case http.StatusServiceUnavailable:
 		return "You are sending too many requests. Please try again later."
 	case http.StatusTooManyRequests:

@@ -97,6 +97,8 @@ func TestValuesOfTheWrongTypeRefuseTheRequest(t *testing.T) {
 		{"v", `[1,2]`, "mismatch in vector dimensions"}, {"v", `[]`, "mismatch in vector dimensions"}, {"v", `[1,2,3,4]`, "expects a length of '3'"}, {"v", `[1,2,"NaN"]`, cannot}, {"v", `[1,2,1e39]`, cannot},
 		{"vh", `[1,65520]`, cannot}, {"vi", `[1,32768]`, cannot}, {"vi", `[1,1.5]`, cannot}, {"vs", `[1,-129]`, cannot}, {"vb", `[1,256]`, cannot}, {"vb", `[1,-1]`, cannot}, {"vb", `[1]`, "mismatch in vector dimensions"},
 		{"nope", `1`, "The property 'nope' does not exist on type 'search.documentFields'"},
+		{"nope", `[1]`, "Cannot find nested property 'nope' on the resource type 'search.documentFields'."},
+		{"nope", `{"a":1}`, "Cannot find nested property 'nope' on the resource type 'search.documentFields'."},
 	} {
 		t.Run(test.field+"="+test.in, func(t *testing.T) {
 			p := newProbe(t, nil)

@@ -1,0 +1,154 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What something in front of the service answers, or the service about something else than documents, says nothing
+// about documents.
+
+// saidOfNothing are replies that are not about documents, although their status may be that of a refusal.
+var saidOfNothing = map[string]struct {
+	status int
+	body   string
+}{
+	"a page of a gateway":           {400, "<html><body><h1>400 Bad Request</h1></body></html>"},
+	"a page of HTTP.sys":            {400, "<HTML><BODY><h2>Bad Request - Invalid Hostname</h2><p>HTTP Error 400. The request hostname is invalid.</p></BODY></HTML>"},
+	"no body":                       {400, ""},
+	"JSON of a gateway":             {400, `{"statusCode":400,"message":"no healthy upstream"}`},
+	"JSON with an error that names": {400, `{"error":"invalid_request","error_description":"bad"}`},
+	"JSON with a number as code":    {400, `{"error":{"code":400,"message":"The request is invalid.","status":"INVALID_ARGUMENT"}}`},
+	"another service of Azure":      {400, sendertest.ErrorBody("Unsupported resource type")},
+	"the api-version":               {400, sendertest.ErrorBody("The version indicated by the api-version query string parameter does not exist.")},
+	"the api-version in a request":  {400, sendertest.ErrorBody("The request is invalid. Details: The api-version '2030-01-01' is not supported.")},
+	"the name of the host":          {400, sendertest.ErrorBody("The request is invalid. Details: the host name is unknown.")},
+	"401 as a page":                 {401, "<html>log in</html>"},
+	"403 as a page":                 {403, "<html>Application Gateway</html>"},
+	"404 as a page":                 {404, "<html>nothing here</html>"},
+	"405 as a page":                 {405, "<html>no</html>"},
+	"413 as a page":                 {413, "<html>nginx</html>"},
+	"415 as a page":                 {415, "<html>no</html>"},
+	"431 as a page":                 {431, "<html>no</html>"},
+	"451 as a page":                 {451, "<html>no</html>"},
+}
+
+// speaking answers everything so while it is set.
+type speaking struct {
+	status int
+	body   string
+	on     bool
+	only   string // requests with this key; "" for all
+	times  int
+}
+
+func (s *speaking) answer(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+	if !s.on || s.only != "" && !slices.Contains(x.Keys, s.only) {
+		return next()
+	}
+	s.times++
+	return sendertest.Reply(req, s.status, s.body), nil
+}
+
+func TestNoDocumentFailsForAReplyThatIsNotAboutDocuments(t *testing.T) {
+	for name, c := range saidOfNothing {
+		for _, size := range []int{1, 100} { // documents a request
+			t.Run(fmt.Sprintf("%s, %d a request", name, size), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					opts := sendertest.WithBreaker(t)
+					opts.Limits.MaxBatchActions = size
+					r := sendertest.New(t, opts)
+					front := &speaking{status: c.status, body: c.body}
+					r.Respond(front.answer)
+					for hiccup := range 3 {
+						front.on = true
+						r.Upload(sendertest.Hotels(fmt.Sprint("k", hiccup), 300)...)
+						time.Sleep(6 * time.Second)
+						front.on = false
+						began := time.Now()
+						require.NoError(t, r.Flush())
+						assert.LessOrEqual(t, time.Since(began), 8*time.Second, "it goes on soon behind an outage of 6 s")
+						time.Sleep(10 * time.Second)
+					}
+					assert.Positive(t, front.times)
+					s := r.Sender.Stats()
+					assert.Equal(t, int64(900), s.Completed)
+					assert.Zero(t, s.Failed)
+				})
+			})
+		}
+	}
+}
+
+func TestADocumentThatAFirewallDislikesFailsAloneAfterAMinuteWithItsWords(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		reason models.Reason
+		words  string
+	}{
+		{400, "<html>Request blocked, reference 17</html>", models.ReasonGateway, "Request blocked, reference 17"},
+		{403, "<html>Request blocked, reference 17</html>", models.ReasonGateway, "Request blocked, reference 17"},
+		{413, "<html>too large for nginx</html>", models.ReasonTooLarge, "too large for nginx"},
+		{400, sendertest.ErrorBody("words that are not known here"), models.ReasonDocument, "words that are not known here"},
+	} {
+		t.Run(fmt.Sprint(c.status, c.words), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := sendertest.WithBreaker(t)
+				opts.Limits.MaxBatchActions = 50
+				r := sendertest.New(t, opts)
+				r.Respond((&speaking{status: c.status, body: c.body, on: true, only: "k-42"}).answer)
+				began := time.Now()
+				r.Upload(sendertest.Hotels("k", 100)...)
+				for i := 0; r.Sender.Stats().Failed == 0 && i < 600; i++ { // other traffic
+					r.Upload(sendertest.Hotel{ID: fmt.Sprint("other-", i)})
+					time.Sleep(time.Second)
+				}
+				assert.GreaterOrEqual(t, time.Since(began), time.Minute)
+				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+				assert.Equal(t, int64(1), r.Sender.Stats().Failed)
+				failure := r.Failure("k-42")
+				assert.Equal(t, c.reason, failure.Reason)
+				assert.Equal(t, c.status, failure.Status)
+				assert.ErrorContains(t, failure, c.words)
+				assert.Equal(t, events.HealthStateHealthy, r.Sender.Health().State)
+			})
+		})
+	}
+}
+
+// New fields whose values are arrays or objects are refused in other words than plain ones.
+func TestAnIndexThatLacksAFieldOfAnyTypeHoldsItsDocumentsAfterTwenty(t *testing.T) {
+	for name, value := range map[string]string{
+		"plain": `1`, "vector": `[0.5,0.25]`, "collection": `["a"]`, "complex": `{"city":"Bern"}`, "point": `{"type":"Point","coordinates":[7.4,46.9]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, sendertest.WithBreaker(t))
+				var raw []models.RawAction
+				for i := range 500 {
+					raw = append(raw, models.RawAction{
+						Key: fmt.Sprint("k-", i), Type: models.ActionTypeUpload, Document: fmt.Appendf(nil, `{"id":"k-%d","added":%s}`, i, value),
+					})
+				}
+				require.NoError(t, r.Sender.Raw().Add(t.Context(), raw...))
+				time.Sleep(time.Minute)
+				s := r.Sender.Stats()
+				assert.Equal(t, int64(20), s.Failed)
+				assert.Equal(t, 480, s.PendingActions)
+				assert.Equal(t, models.ReasonIndex, r.Failure("k-0").Reason)
+				_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
+			})
+		})
+	}
+}
