@@ -49,6 +49,12 @@ func openPool(t testing.TB, d Dialect, url string) *sql.DB {
 	return db
 }
 
+// opened returns the database as another process opens it, with further settings in its URL.
+func (db database) opened(t testing.TB, settings string) database {
+	t.Helper()
+	return database{openPool(t, db.dialect, db.url+settings), db.dialect, db.url + settings}
+}
+
 // exec runs statements.
 func (db database) exec(t testing.TB, statements ...string) {
 	t.Helper()

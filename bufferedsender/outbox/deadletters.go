@@ -62,7 +62,7 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 		return err
 	}
 	if db, ok := tx.(*sql.DB); ok {
-		return inTransaction(ctx, db, t.data, func(c *sql.Conn) error { return t.Retry(ctx, c, seq) })
+		return inTransaction(ctx, db, t.data.begin, func(c *sql.Conn) error { return t.Retry(ctx, c, seq) })
 	}
 	letters, err := t.DeadLetters(ctx, tx, seq-1, 1)
 	if err != nil {

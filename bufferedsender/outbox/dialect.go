@@ -45,6 +45,10 @@ type dialect struct {
 	// later are always wrong, and prepared statements keep the plan.
 	begin  string
 	steers bool
+	// alter starts a transaction that changes tables or triggers. It does not steer the planner: catalogs have no index
+	// for some of what is asked, and a sequential scan that is forbidden costs so much that PostgreSQL compiles the
+	// query, for seconds.
+	alter string
 	// tidy is run by a relay after it has deleted rows, at most once each tidyEvery, with what makes statements
 	// for its table. An error has it come again.
 	tidy      func(ctx context.Context, c *sql.Conn, text func(string) string) error

@@ -8,16 +8,26 @@ const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
 // same as well; as a join, which IS TRUE keeps it from becoming, it may read the whole queue.
 const there = `ctid = ANY (ARRAY(SELECT place FROM gone)) AND (seq IN (SELECT seq FROM gone)) IS TRUE`
 
+// postgresAlter has each statement see what was committed before it, whatever the default is.
+const postgresAlter = `BEGIN ISOLATION LEVEL READ COMMITTED`
+
 var postgresDialect = dialect{
 	name:   PostgreSQL,
 	now:    `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
 	dollar: true,
 	begin:  `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
 	steers: true,
+	alter:  postgresAlter,
 	tidy:   emptyRing, tidyEvery: 10 * time.Second,
 	ring:  newRing,
 	lists: listing{numbers: arrayOfNumbers, records: arrays, exactly: arraysOfPlaces},
-	lock:  `SELECT pg_advisory_xact_lock(hashtextextended('{t}', 7062))`,
+	// Two that migrate wait for each other, and no writer behind them, so that may take longer than the wait for a
+	// table.
+	lock: `DO $$ DECLARE patience text := current_setting('lock_timeout'); BEGIN
+		` + patience("30s") + `
+		PERFORM pg_advisory_xact_lock(hashtextextended('{t}', 7062));
+		` + patience(lockPatience) + `
+	END $$`,
 
 	version: `SELECT version()`,
 	others:  []string{"_seq", "_pkey", "_later", "_dead_key", "_dead_pkey", "_lease_pkey", "_tombstone_pkey", "_queue_pkey"},

@@ -9,10 +9,15 @@ import (
 	"time"
 )
 
+// sqliteAlter writes from the beginning: a transaction that begins with reading fails at its first write, however long
+// the busy time-out is.
+const sqliteAlter = `BEGIN IMMEDIATE`
+
 var sqliteDialect = dialect{
 	name:   SQLite,
 	now:    `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
-	begin:  `BEGIN IMMEDIATE`, // a transaction that begins with reading fails at its first write, however long the busy time-out is
+	begin:  sqliteAlter,
+	alter:  sqliteAlter,
 	advice: settings,
 	tidy:   checkpoint, tidyEvery: time.Second,
 	lists: listing{numbers: jsonOfNumbers, records: jsonRecords, exactly: jsonOfPlaces},

@@ -60,7 +60,7 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 			})
 		})
 	}
-	return inTransaction(ctx, db, d, func(c *sql.Conn) error {
+	return inTransaction(ctx, db, d.begin, func(c *sql.Conn) error {
 		if err := q.buryAll(ctx, c, owner, f); err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ var columns = map[string]string{
 }
 
 // Schema returns the statements that make the tables, for those who have migrations of their
-// own. Migrate does the same.
+// own, which run them once. Migrate does the same, and nothing where they have run.
 func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 	p, err := opts.plan(d)
 	if err != nil {
@@ -86,43 +86,77 @@ func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 			fmt.Fprintf(&b, "%s;\n\n", p.text(statement))
 		}
 	}
-	fmt.Fprintf(&b, "DELETE FROM %s_version;\nINSERT INTO %[1]s_version (version) VALUES (%d);\n", p.prefix, len(p.data.schema))
+	for _, statement := range p.versioned() {
+		fmt.Fprintf(&b, "%s;\n", statement)
+	}
 	return b.String(), nil
 }
 
-// Migrate makes the tables, or brings those of an older version up to date, in one
-// transaction. It changes nothing if all is as it should be, and may be called by many
-// processes at once.
+// Migrate makes the tables, or brings those of an older version up to date, in one transaction. Call it at each start,
+// from any number of processes at once. If all is as it should be, it reads and does nothing: it needs no right but to
+// read the table of the version, and waits for no writer. On PostgreSQL a change waits for transactions that use the
+// tables for two seconds, or for the lock_timeout of the session if that is set, because others wait behind it; then
+// Migrate returns an error and has changed nothing. On SQLite it waits for a file that is locked for the busy_timeout
+// of the connection, or five seconds if that is less.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) error {
 	p, err := opts.plan(d)
 	if err != nil {
 		return err
 	}
+	return patiently(ctx, func() error { return p.migrate(ctx, db) })
+}
+
+// patiently calls f again while another process has a file of SQLite locked. The time-out of the driver is not enough:
+// a process that opens a new file while another one makes it a file with a log gets "database is locked" at once.
+func patiently(ctx context.Context, f func() error) error {
+	var last error
 	for began := time.Now(); ; {
-		err := p.migrate(ctx, db)
-		if err == nil || d != SQLite || !locked(err) || time.Since(began) > migratePatience {
+		err := f()
+		if err != nil && last != nil && ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ctx.Err(), last)
+		}
+		if !locked(err) || time.Since(began) > filePatience {
 			return err
 		}
+		last = err
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			return err
 		}
 	}
 }
 
-// migratePatience is how long Migrate tries to get a file of SQLite. The time-out of the driver is not enough: who
-// opens a new file while another process makes it one with a log gets "database is locked" at once.
-const migratePatience = 5 * time.Second
+// filePatience is how long a file of SQLite is waited for, at least.
+const filePatience = 5 * time.Second
+
+// lockTimeout is the state of PostgreSQL for a lock that was not granted within lock_timeout.
+const lockTimeout = "55P03"
+
+// lockPatience is how long a change of a table that others write to waits on PostgreSQL, and they behind it.
+const lockPatience = "2s"
+
+// patience is a statement of PL/pgSQL that bounds the wait for locks, in a session whose own bound, the variable
+// patience, is none.
+func patience(limit string) string {
+	return `PERFORM set_config('lock_timeout', '` + limit + `', true) WHERE patience = '0';`
+}
 
 // locked reports whether SQLite says that others are using the file. It has words, and no states.
-func locked(err error) bool { return strings.Contains(err.Error(), "database is locked") }
+func locked(err error) bool {
+	return err != nil && sqlState(err) == "" && strings.Contains(err.Error(), "database is locked")
+}
 
 func (p plan) migrate(ctx context.Context, db *sql.DB) error {
 	if err := p.ours(ctx, db); err != nil {
 		return err
 	}
-	err := inTransaction(ctx, db, p.data, func(c *sql.Conn) error {
+	if settled, err := p.settled(ctx, db); err != nil || settled {
+		if err != nil {
+			return fmt.Errorf("outbox: migrating: %w", err)
+		}
+		return nil
+	}
+	err := inTransaction(ctx, db, p.data.alter, func(c *sql.Conn) error {
 		if p.data.lock != "" {
 			if _, err := c.ExecContext(ctx, p.text(p.data.lock)); err != nil {
 				return err
@@ -145,16 +179,40 @@ func (p plan) migrate(ctx context.Context, db *sql.DB) error {
 		if err := p.turn(ctx, c); err != nil || have == len(p.data.schema) {
 			return err
 		}
-		if _, err := c.ExecContext(ctx, p.text(`DELETE FROM {t}_version`)); err != nil {
-			return err
+		for _, statement := range p.versioned() {
+			if _, err := c.ExecContext(ctx, statement); err != nil {
+				return err
+			}
 		}
-		_, err = c.ExecContext(ctx, p.text(`INSERT INTO {t}_version (version) VALUES (?1)`), len(p.data.schema))
-		return err
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("outbox: migrating: %w", err)
+	switch {
+	case err == nil:
+		return nil
+	case sqlState(err) == lockTimeout:
+		return fmt.Errorf("outbox: migrating: got no lock within the lock_timeout, and changed nothing; end the transactions that use the tables %s… (pg_stat_activity lists them), then call it again: %w", p.prefix, err)
 	}
-	return nil
+	return fmt.Errorf("outbox: migrating: %w", err)
+}
+
+// settled reports whether nothing needs to be changed. It takes no lock for which a writer, or another program that
+// starts, would have to wait.
+func (p plan) settled(ctx context.Context, db Queryer) (bool, error) {
+	have, err := p.have(ctx, db)
+	if err != nil || have != len(p.data.schema) || p.rotate == 0 {
+		return err == nil && have == len(p.data.schema), err
+	}
+	part, err := p.part(ctx, db)
+	return strings.Contains(part, p.data.ring(p.rotate).turns), err
+}
+
+// versioned returns the statements that write the version of the tables. Run one by one they leave a version at every
+// moment, and a newer one as it is.
+func (p plan) versioned() []string {
+	return []string{
+		p.text(fmt.Sprintf(`INSERT INTO {t}_version (version) SELECT %d WHERE NOT EXISTS (SELECT 1 FROM {t}_version WHERE version >= %[1]d)`, len(p.data.schema))),
+		p.text(fmt.Sprintf(`DELETE FROM {t}_version WHERE version < %d`, len(p.data.schema))),
+	}
 }
 
 // ours refuses a server of another kind.
@@ -231,10 +289,9 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 		return fmt.Errorf("outbox: %w: the tables %s… are of version %d, and this program needs %d: call outbox.Migrate, or use a newer program", ErrSchema, p.prefix, have, len(p.data.schema))
 	}
 	if p.rotate > 0 {
-		var part string
-		if err := one(ctx, db, &part, p.text(ringPart)); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		if part, err := p.part(ctx, db); err != nil {
 			return fmt.Errorf("outbox: %w", err)
-		} else if err != nil {
+		} else if part == "" {
 			return fmt.Errorf("outbox: %w: %s has no partitions, which the option Rotate asks for: call outbox.Migrate with it", ErrSchema, p.prefix)
 		}
 	}

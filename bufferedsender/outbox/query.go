@@ -110,10 +110,10 @@ func steered(ctx context.Context, c *sql.Conn, d *dialect, f func() error) error
 	return err
 }
 
-// inTransaction calls f in a transaction that may write from its beginning, and commits.
-func inTransaction(ctx context.Context, db *sql.DB, d *dialect, f func(*sql.Conn) error) error {
+// inTransaction calls f in a transaction, which begin starts and which may write from its beginning, and commits.
+func inTransaction(ctx context.Context, db *sql.DB, begin string, f func(*sql.Conn) error) error {
 	return onConn(ctx, db, func(c *sql.Conn) error {
-		if _, err := c.ExecContext(ctx, d.begin); err != nil {
+		if _, err := c.ExecContext(ctx, begin); err != nil {
 			return err
 		}
 		err := f(c)

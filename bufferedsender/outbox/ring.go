@@ -100,28 +100,37 @@ func (p plan) statements(version string) (all []string) {
 	return all
 }
 
+// part returns where a row goes now, "" of a table without partitions.
+func (p plan) part(ctx context.Context, db Queryer) (part string, err error) {
+	err = one(ctx, db, &part, p.text(ringPart))
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return part, err
+}
+
 // turn makes the table one with partitions, if it is none.
 func (p plan) turn(ctx context.Context, c *sql.Conn) error {
 	if p.rotate == 0 {
 		return nil
 	}
 	r := p.data.ring(p.rotate)
-	var part string
-	err := one(ctx, c, &part, p.text(ringPart))
+	part, err := p.part(ctx, c)
+	if err != nil {
+		return err
+	}
 	var statements []string
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	case part == "":
 		// Those of the table alone: others lock theirs, and who has one of these locked may come to ours.
 		ours := slices.DeleteFunc(p.statements(p.data.schema[0]), func(s string) bool { return !strings.Contains(s, "{t} ") })
 		statements = slices.Concat(r.convert, ours, afterConvert)
-	case err != nil:
-		return err
 	case strings.Contains(part, r.turns): // nobody has to wait for each program that starts
 		return nil
 	default:
 		statements = []string{r.turn}
 	}
-	for _, s := range append([]string{`SET LOCAL lock_timeout = '2s'`}, statements...) {
+	for _, s := range statements {
 		if _, err := c.ExecContext(ctx, p.text(s)); err != nil {
 			return fmt.Errorf("partitions: %w", err)
 		}

@@ -113,7 +113,7 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 		if len(keys) == 0 {
 			return nil
 		}
-		err = inTransaction(ctx, db, t.data, func(c *sql.Conn) error { return t.write(ctx, c, BackfillClass, b) })
+		err = inTransaction(ctx, db, t.data.begin, func(c *sql.Conn) error { return t.write(ctx, c, BackfillClass, b) })
 		if err == nil {
 			n += int64(len(keys))
 		}
