@@ -123,11 +123,11 @@ func noTrigger(context.Context, *place) error { return nil }
 func trigger(notify bool) func(ctx context.Context, l *place) error {
 	return func(ctx context.Context, l *place) error {
 		to := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: queue, Notify: notify}
-		statements, err := to.Trigger(entity, "id")
+		statement, err := to.Trigger(entity, "id")
 		if err != nil {
 			return err
 		}
-		return l.exec(ctx, statements...)
+		return l.exec(ctx, statement)
 	}
 }
 

@@ -78,7 +78,7 @@ type dialect struct {
 	tombs, mark                 string
 	renew, acquire              string
 	last, writers               string // for the floor; no writers: the order of numbers is that of commits
-	trigger                     func(t triggerParts) []string
+	ensureTrigger, dropTrigger  func(ctx context.Context, db *sql.DB, p triggerParts) error
 	contains, purge, tombstones string // by keys
 	oldestTransaction           string
 	estimate                    string

@@ -153,5 +153,6 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
 		UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()) x`,
 	estimate: `SELECT coalesce(sum(n_live_tup), 0)::bigint FROM pg_stat_all_tables WHERE relid = '{t}'::regclass OR relid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = '{t}'::regclass)`,
-	trigger:  postgresTrigger,
+
+	ensureTrigger: ensurePostgresTrigger, dropTrigger: dropPostgresTrigger,
 }

@@ -133,7 +133,8 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	last:              `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{t}'), 0)`,
 	oldestTransaction: `SELECT 0`,
 	estimate:          `SELECT coalesce((SELECT max(seq) FROM {t}) - (SELECT min(seq) FROM {t}) + 1, 0)`,
-	trigger:           sqliteTrigger,
+
+	ensureTrigger: ensureSQLiteTrigger, dropTrigger: dropSQLiteTrigger,
 }
 
 // checkpoint makes the log of a file in WAL mode empty: it goes on growing as long as some reader

@@ -8,7 +8,7 @@
 // Once, and at each start of the program:
 //
 //	hotels := &outbox.Table{Dialect: outbox.PostgreSQL, Queue: "hotels"}
-//	err := outbox.Migrate(ctx, db, outbox.PostgreSQL, nil)     // or put outbox.Schema into your migrations
+//	err := outbox.Migrate(ctx, db, outbox.PostgreSQL, nil)     // does nothing where outbox.Schema was run by a migration of yours
 //
 // Where the truth changes:
 //
@@ -33,7 +33,7 @@
 //     the row gets its number. The other way round the order can be wrong for ever.
 //   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it is
 //     sent. Nothing about the order can go wrong, and a key that changes often is read once.
-//   - [Table.Trigger] has the database write the keys, whoever changes the table.
+//   - [Table.EnsureTrigger], called at each start, has the database write the keys, whichever program changes the table.
 //   - outboxpgx.Queue puts the row into a pgx.Batch of yours: no round trip of its own.
 //
 // They can be mixed. Then a key can go back for a moment: the Loader knows more than the rows
@@ -53,9 +53,11 @@
 //   - Each key has one relay at a time. When a relay dies the others take its keys over after
 //     [RelayOptions].Lease, 96 seconds with the sender's default RequestTimeout of a minute; when it ends in an orderly way, at their next
 //     renewal, within 10 seconds. A request that the network or the service holds back for longer than its time-out
-//     can still land last: no client can exclude that. Keys without documents (WriteKeys, Trigger) heal it with their next change.
+//     can still land last: no client can exclude that. Keys without documents (WriteKeys, EnsureTrigger) heal it with their next change.
 //   - The service refuses a document for good: it becomes a dead letter ([Table.DeadLetters], with
 //     status and message), and later rows of its key go on. [Table.Retry] brings it back.
+//   - Migrate and EnsureTrigger change nothing where all is there, and otherwise all or nothing, from any number of processes, while others
+//     write: a change that commits before, meanwhile or afterwards leaves its row.
 //   - A transaction that is open elsewhere for an hour, a slow writer, a prepared transaction: nobody
 //     else's rows wait for them.
 //

@@ -114,23 +114,21 @@ func ExampleWrite() {
 	// Output: [1]
 }
 
-func ExampleTable_Trigger() {
+func ExampleTable_EnsureTrigger() {
 	ctx := context.Background()
 	db, service, client, end := world(ctx)
 	defer end()
 	hotels := &outbox.Table{Dialect: outbox.SQLite, Queue: "hotels"}
-	statements, err := hotels.Trigger("hotels", "id")
-	if err != nil {
+	if err := hotels.EnsureTrigger(ctx, db, "hotels", "id"); err != nil { // at each start; from now on each change leaves a row
 		log.Fatal(err)
 	}
-	for _, s := range append(statements, // from now on nobody has to think of the index
-		`INSERT INTO hotels VALUES ('1', 'Ritz', 5), ('2', 'Closed', 3)`, `UPDATE hotels SET rating = 4`, `DELETE FROM hotels WHERE id = '2'`) {
+	for _, s := range []string{`INSERT INTO hotels VALUES ('1', 'Ritz', 5), ('2', 'Closed', 3)`, `UPDATE hotels SET rating = 4`, `DELETE FROM hotels WHERE id = '2'`} {
 		if _, err := db.ExecContext(ctx, s); err != nil {
 			log.Fatal(err)
 		}
 	}
 
-	err = untilSent(ctx, db, hotels, client, &outbox.RelayOptions{
+	err := untilSent(ctx, db, hotels, client, &outbox.RelayOptions{
 		Loader: outbox.Load(func(ctx context.Context, ids []string) (found []models.IndexDocumentsAction[Hotel], err error) {
 			for _, id := range ids { // one query for all of them, in a program
 				h := Hotel{ID: id}

@@ -1,7 +1,10 @@
 package outbox
 
 import (
+	"context"
 	"crypto/sha256"
+	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,56 +18,82 @@ type triggerParts struct {
 
 var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Trigger returns the statements that have a table of the application write the keys of its rows
-// that change, whoever changes them: after an insert, an update, a delete, a change of the key (both keys) and, on
-// PostgreSQL, TRUNCATE (all keys; SQLite has none, but for a DELETE without WHERE, which its triggers see). keyColumn is the
-// column of the raw key, which is written as text; rows in which it is NULL are left out. Run
-// them once, or put them into a migration; run again they replace what is there for this column. DropTrigger
-// takes them away. The relay needs a Loader.
+// ErrTriggerDisabled says that the trigger is there and disabled, so writes leave no rows. EnsureTrigger does not
+// enable it: what was written meanwhile has left no rows either. Enable it, then call Backfill, or repair the index.
+var ErrTriggerDisabled = errors.New("the trigger is disabled")
+
+// EnsureTrigger has the database write the key of each row of a table that changes, whichever program changes it: after
+// an insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys). keyColumn is
+// the column of the raw key, which is written as text; rows in which it is NULL are left out. The relay needs a Loader.
+// When EnsureTrigger has returned nil, every transaction that commits a change leaves a row for it.
 //
-// Each row that changes writes its key, or both. On PostgreSQL names without a schema are looked for when the
-// statements here are run, not when the trigger runs, and rows of a table that inherits from this one are not its own, unless
-// it is a partition: such a table needs a trigger too. On SQLite INSERT OR REPLACE
-// deletes without telling triggers (unless PRAGMA recursive_triggers is on): if it takes the place of
-// a row with another key, that key is not written. Use ON CONFLICT DO UPDATE.
-func (t *Table) Trigger(table, keyColumn string) ([]string, error) {
+// Call it at each start, from any number of processes at once. If the trigger is there unchanged, EnsureTrigger reads
+// the catalog and does nothing: it needs no rights and takes no lock. Otherwise it makes or replaces the trigger in one
+// transaction, while other programs write: there is no moment without a trigger. A table that was renamed keeps its
+// trigger. On PostgreSQL another Class, another Notify or another version of this package replaces only the function
+// behind the trigger, which waits for no writer. A trigger that is missing, or that another program has altered, waits
+// until the transactions that have written to the table end, and later writers wait behind it: for two seconds, or for
+// the lock_timeout of the session if that is set. Then EnsureTrigger returns an error and has changed nothing. A
+// trigger that is disabled is an error, ErrTriggerDisabled. On SQLite EnsureTrigger waits for a file that is locked for
+// the busy_timeout of the connection, or five seconds if that is less.
+//
+// Use [Table.Trigger] if the program has no right to create triggers.
+//
+// Not seen are, on PostgreSQL: rows that logical replication applies, or a session with session_replication_role =
+// replica writes (unless the trigger is set to ENABLE ALWAYS); a TRUNCATE of one partition, and partitions that are
+// attached or detached; rows of a table that inherits from this one and is not a partition, which needs a trigger of
+// its own. On SQLite: the row that INSERT OR REPLACE deletes because it has another key (unless PRAGMA
+// recursive_triggers is on); use ON CONFLICT DO UPDATE.
+func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
+	p, err := t.triggerParts(table, keyColumn)
+	if err != nil {
+		return err
+	}
+	return t.triggerError("not installed", table, t.data.ensureTrigger(ctx, db, p))
+}
+
+// DropTrigger takes away what EnsureTrigger, with the same arguments, has made, and does nothing if that is not there.
+// Rows that were written stay. It waits for locks like EnsureTrigger.
+func (t *Table) DropTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
+	p, err := t.triggerParts(table, keyColumn)
+	if err != nil {
+		return err
+	}
+	return t.triggerError("not dropped", table, t.data.dropTrigger(ctx, db, p))
+}
+
+// Trigger returns the statement that EnsureTrigger runs on PostgreSQL, for a migration that the owner of the table
+// runs. It is one statement, may run in a transaction or on its own, and again. EnsureTrigger then needs no rights, and
+// reports whether the migration has run. SQLite has no such statement, and no rights: Trigger returns an error.
+func (t *Table) Trigger(table, keyColumn string) (string, error) {
+	p, err := t.triggerParts(table, keyColumn)
+	if err != nil {
+		return "", err
+	}
+	if t.Dialect != PostgreSQL {
+		return "", fmt.Errorf("outbox: Trigger: %s has no single statement that replaces a trigger; call EnsureTrigger", t.Dialect)
+	}
+	return p.text(postgresEnsure), nil
+}
+
+func (t *Table) triggerParts(table, keyColumn string) (p triggerParts, err error) {
 	if err := t.ready(); err != nil {
-		return nil, err
+		return p, err
 	}
 	if !prefixName.MatchString(strings.ToLower(table)) {
-		return nil, fmt.Errorf("outbox: the table %q: use a plain name, perhaps behind a schema and a dot", table)
+		return p, fmt.Errorf("outbox: the table %q: use a plain name, perhaps behind a schema and a dot", table)
 	}
 	if !columnName.MatchString(keyColumn) {
-		return nil, fmt.Errorf("outbox: the column %q: use a plain name", keyColumn)
+		return p, fmt.Errorf("outbox: the column %q: use a plain name", keyColumn)
 	}
-	p := triggerParts{table: table, column: keyColumn, name: t.triggerName(table, keyColumn), prefix: t.prefix(), queue: t.Queue, class: t.Class}
+	p = triggerParts{table: table, column: keyColumn, name: t.triggerName(table, keyColumn), prefix: t.prefix(), queue: t.Queue, class: t.Class}
 	if t.Notify {
 		p.notify = "\n\tPERFORM pg_catalog.pg_notify('" + t.Channel() + "', '" + t.Queue + "');"
 	}
-	return t.data.trigger(p), nil
+	return p, nil
 }
 
-// DropTrigger returns the statements that take away what those of Trigger, with the same arguments, have made. Rows
-// that were written stay.
-func (t *Table) DropTrigger(table, keyColumn string) ([]string, error) {
-	made, err := t.Trigger(table, keyColumn)
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, s := range made {
-		if strings.HasPrefix(s, "DROP TRIGGER") {
-			all = append(all, s)
-		}
-	}
-	if t.Dialect == PostgreSQL {
-		name := t.triggerName(table, keyColumn)
-		all = append(all, "DROP FUNCTION IF EXISTS "+name+"_row()", "DROP FUNCTION IF EXISTS "+name+"_truncate()")
-	}
-	return all, nil
-}
-
-// triggerName is what the names of triggers and functions begin with: short enough that the
+// triggerName is the beginning of the names of triggers and functions: short enough that the
 // kind behind it is not cut off, and another one for each queue, table and column.
 func (t *Table) triggerName(table, column string) string {
 	name := t.prefix()[strings.IndexByte(t.prefix(), '.')+1:] + "_" + plain.ReplaceAllString(strings.ToLower(t.Queue+"_"+table), "_")
@@ -79,49 +108,31 @@ func (p triggerParts) text(statement string) string {
 		"{class}", fmt.Sprint(p.class), "{notify}", p.notify).Replace(statement)
 }
 
-// postgresTrigger has a trigger for each row: most statements change one, and for that the tables of changes that
-// a trigger for each statement reads cost as much again as the row. Its function names tables with the schemas in which
-// they are found now: other sessions may look for them elsewhere, and SET search_path would cost a tenth of it all. So it
-// names types and operators with theirs too: who calls a function of another owner chooses where these are looked for.
-func postgresTrigger(p triggerParts) []string {
-	insert := `INSERT INTO %1$s (queue, class, key)`
-	found := func(table string) string {
-		return `(SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = '` + table + `'::regclass)`
-	}
-	function := func(kind, body string) string {
-		return p.text(`DO $make$ BEGIN PERFORM checked.{column}::text FROM {table} AS checked LIMIT 0; EXECUTE format($text$CREATE OR REPLACE FUNCTION {name}_` + kind + `() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-` + body + `
-	RETURN NULL;
-END $$$text$, ` + found("{t}") + `, ` + found("{table}") + `); END $make$`)
-	}
-	trigger := func(kind, when string) []string {
-		return []string{p.text(`DROP TRIGGER IF EXISTS {name}_` + kind + ` ON {table}`), p.text(`CREATE TRIGGER {name}_` + kind + ` ` + when + ` EXECUTE FUNCTION {name}_` + kind + `()`)}
-	}
-	all := []string{function("row", `	IF NEW.{column}::pg_catalog.text OPERATOR(pg_catalog.<>) '' THEN
-		`+insert+` VALUES ('{queue}', {class}, NEW.{column}::pg_catalog.text);
-	END IF;
-	IF OLD.{column}::pg_catalog.text OPERATOR(pg_catalog.<>) '' AND (NEW.{column} IS NULL OR OLD.{column}::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.<>) NEW.{column}::pg_catalog.text) THEN
-		`+insert+` VALUES ('{queue}', {class}, OLD.{column}::pg_catalog.text);
-	END IF;{notify}`)}
-	all = append(all, trigger("row", `AFTER INSERT OR UPDATE OR DELETE ON {table} FOR EACH ROW`)...)
-	// TRUNCATE has no rows to show: the keys are read before.
-	all = append(all, function("truncate", `	`+insert+` SELECT '{queue}', {class}, k FROM (SELECT DISTINCT truncated.{column}::pg_catalog.text COLLATE pg_catalog."C" AS k FROM %2$s AS truncated) r WHERE k OPERATOR(pg_catalog.<>) '';{notify}`))
-	return append(all, trigger("truncate", `BEFORE TRUNCATE ON {table} FOR EACH STATEMENT`)...)
-}
+// SQLSTATEs of the statements of triggers, in addition to those of PostgreSQL.
+const (
+	stateDisabled = "AZ001"
+	stateNoOutbox = "AZ002"
+)
 
-// sqliteTrigger has one trigger for each kind of change: SQLite has no triggers for statements.
-func sqliteTrigger(p triggerParts) []string {
-	insert := func(row string) string {
-		return `INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(` + row + `.{column} AS TEXT) WHERE ` + row + `.{column} <> '';`
+// triggerError says what to do about an error.
+func (t *Table) triggerError(what, table string, err error) error {
+	what = fmt.Sprintf("outbox: trigger on %s %s", table, what)
+	switch state := sqlState(err); {
+	case err == nil:
+		return nil
+	case state == stateDisabled:
+		return fmt.Errorf("%s: %w: %w", what, ErrTriggerDisabled, err)
+	case state == stateNoOutbox || errors.Is(err, ErrSchema):
+		if !errors.Is(err, ErrSchema) {
+			err = fmt.Errorf("%w: %w", ErrSchema, err)
+		}
+		return fmt.Errorf("%s: %w", what, err)
+	case state == lockTimeout:
+		return fmt.Errorf("%s: got no lock within the lock_timeout, and changed nothing; end the transactions that have written to %s (pg_stat_activity lists them), then call it again: %w", what, table, err)
+	case state == "42501":
+		return fmt.Errorf("%s: the role lacks rights; have the owner of %s run the statement of Table.Trigger once: %w", what, table, err)
+	case locked(err):
+		return fmt.Errorf("%s: the file stayed locked, and nothing was changed; end the transaction that writes, then call it again: %w", what, err)
 	}
-	all := []string{p.text(`SELECT {column} FROM {table} LIMIT 0`)} // it fails if there is no such column: the triggers would, at each change
-	for _, k := range []struct{ kind, event, do string }{
-		{"insert", "INSERT", insert("NEW")},
-		{"update", "UPDATE", insert("NEW") + ` INSERT INTO {t} (queue, class, key) SELECT '{queue}', {class}, CAST(OLD.{column} AS TEXT) WHERE OLD.{column} <> '' AND OLD.{column} IS NOT NEW.{column} COLLATE BINARY;`},
-		{"delete", "DELETE", insert("OLD")},
-	} {
-		name := `{name}_` + k.kind
-		all = append(all, p.text(`DROP TRIGGER IF EXISTS `+name), p.text(`CREATE TRIGGER `+name+` AFTER `+k.event+` ON {table} FOR EACH ROW BEGIN `+k.do+` END`))
-	}
-	return all
+	return fmt.Errorf("%s: %w", what, err)
 }

@@ -19,9 +19,7 @@ func TestTriggersOfAQueueWithALongNameAreDifferent(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		to := &Table{Dialect: db.dialect, Queue: "a-name-that-says-what-is-in-the-index-v2"}
 		db.exec(t, `CREATE TABLE hotel_rooms (id integer PRIMARY KEY, hotel_id integer)`)
-		s, err := to.Trigger("hotel_rooms", "hotel_id")
-		require.NoError(t, err)
-		db.exec(t, s...)
+		require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, "hotel_rooms", "hotel_id"))
 		db.exec(t, `INSERT INTO hotel_rooms VALUES (1, 7)`)
 		assert.Equal(t, []string{"7"}, keysIn(t, db), "insert")
 		db.exec(t, `UPDATE hotel_rooms SET hotel_id = 8`)
@@ -36,9 +34,7 @@ func TestTwoColumnsOfATableHaveATriggerEach(t *testing.T) {
 		to := &Table{Dialect: db.dialect, Queue: "accounts"}
 		db.exec(t, `CREATE TABLE transfers (id integer PRIMARY KEY, payer integer, payee integer)`)
 		for _, c := range []string{"payer", "payee"} {
-			s, err := to.Trigger("transfers", c)
-			require.NoError(t, err)
-			db.exec(t, s...)
+			require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, "transfers", c))
 		}
 		db.exec(t, `INSERT INTO transfers VALUES (1, 7, 8)`)
 		assert.Equal(t, []string{"7", "8"}, keysIn(t, db))
@@ -49,9 +45,7 @@ func TestQueuesWithSimilarNamesHaveTriggersOfTheirOwn(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		db.exec(t, `CREATE TABLE hotels (id integer PRIMARY KEY)`)
 		for _, q := range []string{"hotels-v2", "hotels_v2"} {
-			s, err := (&Table{Dialect: db.dialect, Queue: q}).Trigger("hotels", "id")
-			require.NoError(t, err)
-			db.exec(t, s...)
+			require.NoError(t, (&Table{Dialect: db.dialect, Queue: q}).EnsureTrigger(t.Context(), db.DB, "hotels", "id"))
 		}
 		db.exec(t, `INSERT INTO hotels VALUES (1)`)
 		all, err := texts(t.Context(), db, `SELECT queue FROM azsearch_outbox ORDER BY 1`)
@@ -64,9 +58,7 @@ func TestATriggerKnowsItsTableWhateverTheSearchPathIs(t *testing.T) {
 	db := newPostgres(t)
 	to := &Table{Dialect: db.dialect, Queue: "hotels"}
 	db.exec(t, `CREATE TABLE rooms (id integer PRIMARY KEY, hotel_id integer)`)
-	s, err := to.Trigger("rooms", "hotel_id")
-	require.NoError(t, err)
-	db.exec(t, s...)
+	require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, "rooms", "hotel_id"))
 	c, err := db.Conn(t.Context())
 	require.NoError(t, err)
 	defer c.Close()
@@ -80,9 +72,7 @@ func TestATriggerKnowsItsTableWhateverTheSearchPathIs(t *testing.T) {
 func TestATriggerCallsNothingThatItsCallerHasMade(t *testing.T) {
 	db := newPostgres(t)
 	applied := func(to *Table) {
-		s, err := to.Trigger("rooms", "guest")
-		require.NoError(t, err)
-		db.exec(t, s...)
+		require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, "rooms", "guest"))
 	}
 	db.exec(t, `CREATE TABLE rooms (id integer, guest text)`)
 	applied(&Table{Dialect: db.dialect, Queue: "guests", Notify: true})
@@ -116,9 +106,7 @@ func TestACascadeFiresTriggers(t *testing.T) {
 			db.exec(t, `PRAGMA foreign_keys = 1`)
 		}
 		db.exec(t, `CREATE TABLE hotels (id integer PRIMARY KEY)`, `CREATE TABLE rooms (id integer PRIMARY KEY, hotel_id integer REFERENCES hotels ON DELETE CASCADE, guest text)`)
-		s, err := to.Trigger("rooms", "guest")
-		require.NoError(t, err)
-		db.exec(t, s...)
+		require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, "rooms", "guest"))
 		db.exec(t, `INSERT INTO hotels VALUES (1)`, `INSERT INTO rooms VALUES (1, 1, 'a'), (2, 1, 'b')`, `DELETE FROM azsearch_outbox`, `DELETE FROM hotels`)
 		assert.Equal(t, []string{"a", "b"}, keysIn(t, db))
 	})

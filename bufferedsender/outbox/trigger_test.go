@@ -27,9 +27,7 @@ func keysSince(t testing.TB, db database, queue string, after int64) (all []stri
 // applied has a trigger of the table app, whose key is id.
 func applied(t testing.TB, db database, table *Table) {
 	t.Helper()
-	statements, err := table.Trigger("app", "id")
-	require.NoError(t, err)
-	db.exec(t, statements...)
+	require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "id"))
 }
 
 func TestTheTriggerWritesTheKeysOfAllRowsThatChange(t *testing.T) {
@@ -122,9 +120,7 @@ func TestATriggerThatIsMadeTwiceReplacesTheFirst(t *testing.T) {
 		applied(t, db, table)
 		db.exec(t, `INSERT INTO app VALUES ('a', 'x')`)
 		require.Len(t, rowsOf(t, db, "q"), 1)
-		statements, err := table.Trigger("app", "other")
-		require.NoError(t, err)
-		db.exec(t, statements...)
+		require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "other"))
 		_, last := keysSince(t, db, "q", 0)
 		db.exec(t, `INSERT INTO app VALUES ('b', 'y')`, `DELETE FROM app WHERE id = 'a'`)
 		got, _ := keysSince(t, db, "q", last)
@@ -164,9 +160,7 @@ func TestATriggerOfLongNamesSeesEachKindOfChangeOnItsOwn(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		db.exec(t, `CREATE TABLE products_of_all_the_shops (id text, v integer)`)
 		table := &Table{Dialect: db.dialect, Queue: "products-of-all-the-shops-production"}
-		statements, err := table.Trigger("products_of_all_the_shops", "id")
-		require.NoError(t, err)
-		db.exec(t, statements...)
+		require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "products_of_all_the_shops", "id"))
 		db.exec(t, `INSERT INTO products_of_all_the_shops VALUES ('a', 1)`, `INSERT INTO products_of_all_the_shops VALUES ('b', 1)`,
 			`UPDATE products_of_all_the_shops SET v = 2 WHERE id = 'b'`, `DELETE FROM products_of_all_the_shops WHERE id = 'a'`)
 		var got []string
@@ -182,9 +176,7 @@ func TestTriggersOfOneQueueOnTwoTablesStayApart(t *testing.T) {
 		table := &Table{Dialect: db.dialect, Queue: "q"}
 		for _, name := range []string{"app", "App_2"} {
 			db.exec(t, `CREATE TABLE `+name+` (id text, v integer)`)
-			statements, err := table.Trigger(name, "id")
-			require.NoError(t, err)
-			db.exec(t, statements...)
+			require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, name, "id"))
 		}
 		db.exec(t, `INSERT INTO app VALUES ('a', 1)`, `INSERT INTO app_2 VALUES ('b', 1)`)
 		got, _ := keysSince(t, db, "q", 0)
@@ -198,9 +190,7 @@ func TestAColumnWhoseNameMeansSomethingInSQLIsStillTheColumn(t *testing.T) {
 			table := &Table{Dialect: db.dialect, Queue: column}
 			app := fmt.Sprint("app", i)
 			db.exec(t, `CREATE TABLE `+app+` ("`+column+`" text, v integer)`)
-			statements, err := table.Trigger(app, column)
-			require.NoError(t, err)
-			db.exec(t, statements...)
+			require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, app, column))
 			db.exec(t, `INSERT INTO `+app+` VALUES ('ann', 1)`)
 			got, _ := keysSince(t, db, column, 0)
 			require.Equal(t, []string{"ann"}, got, column)
@@ -213,9 +203,7 @@ func TestATriggerIsForATableInASchemaAndAPrefixInAnother(t *testing.T) {
 	db.exec(t, `CREATE SCHEMA shop`, `CREATE SCHEMA search`, `CREATE TABLE shop.app (id text, v integer)`)
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, &SchemaOptions{Prefix: "search.box"}))
 	table := &Table{Dialect: PostgreSQL, Queue: "q", Prefix: "search.box", Notify: true}
-	statements, err := table.Trigger("shop.app", "id")
-	require.NoError(t, err)
-	db.exec(t, statements...)
+	require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "shop.app", "id"))
 	db.exec(t, `SET search_path TO shop`, `INSERT INTO shop.app VALUES ('a', 1)`, `TRUNCATE shop.app`, `RESET search_path`)
 	found, err := table.Contains(t.Context(), db, "a", "b")
 	require.NoError(t, err)
@@ -225,16 +213,15 @@ func TestATriggerIsForATableInASchemaAndAPrefixInAnother(t *testing.T) {
 func TestANameThatIsNotPlainIsRefused(t *testing.T) {
 	table := &Table{Dialect: SQLite, Queue: "q"}
 	for _, name := range []string{"", "a b", `"app"`, "app;drop", "a.b.c", "1app", "app'", "é"} {
-		_, err := table.Trigger(name, "id")
+		err := table.EnsureTrigger(t.Context(), nil, name, "id")
 		require.ErrorContains(t, err, "the table", name)
 		require.ErrorContains(t, err, "use a plain name", name)
 		if name != "é" {
-			_, err = table.Trigger("app", name)
+			err = table.EnsureTrigger(t.Context(), nil, "app", name)
 			require.ErrorContains(t, err, "the column", name)
 		}
 	}
-	_, err := (&Table{Queue: "q"}).Trigger("app", "id")
-	require.ErrorContains(t, err, "no Dialect")
+	require.ErrorContains(t, (&Table{Queue: "q"}).EnsureTrigger(t.Context(), nil, "app", "id"), "no Dialect")
 }
 
 // An index tells "A" from "a", whatever the column does.

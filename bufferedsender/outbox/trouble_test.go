@@ -112,19 +112,15 @@ func TestATriggerOnAColumnThatIsNotThereIsRefusedAndOneCanBeTakenAway(t *testing
 	onBoth(t, func(t *testing.T, db database) {
 		table := &Table{Dialect: db.dialect, Queue: "q"}
 		db.exec(t, `CREATE TABLE app (id text PRIMARY KEY, v integer)`)
-		typo, err := table.Trigger("app", "idd")
-		require.NoError(t, err)
-		_, err = db.ExecContext(t.Context(), typo[0])
-		require.ErrorContains(t, err, "idd")
+		require.ErrorContains(t, table.EnsureTrigger(t.Context(), db.DB, "app", "idd"), "idd")
+		require.ErrorContains(t, table.EnsureTrigger(t.Context(), db.DB, "apps", "id"), "apps")
 		db.exec(t, `INSERT INTO app VALUES ('a', 1)`)
 		require.Empty(t, rowsOf(t, db, "q"))
-		made, err := table.Trigger("app", "id")
-		require.NoError(t, err)
-		db.exec(t, made...)
-		gone, err := table.DropTrigger("app", "id")
-		require.NoError(t, err)
+		require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "id"))
 		db.exec(t, `UPDATE app SET v = 2`)
-		db.exec(t, append(gone, gone...)...)
+		for range 2 {
+			require.NoError(t, table.DropTrigger(t.Context(), db.DB, "app", "id"))
+		}
 		db.exec(t, `UPDATE app SET v = 3`, `DELETE FROM app`)
 		require.Len(t, rowsOf(t, db, "q"), 1)
 		if db.dialect == PostgreSQL {

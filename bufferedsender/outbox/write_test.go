@@ -406,9 +406,7 @@ func TestTheBucketOfAKeyIsTheSameWhoeverHasWrittenIt(t *testing.T) {
 		db.inTx(t, func(tx *sql.Tx) error { return Write(t.Context(), tx, table, actions...) })
 		db.inTx(t, func(tx *sql.Tx) error { return WriteKeys(t.Context(), tx, table, all...) })
 		db.exec(t, `CREATE TABLE app (id text)`)
-		trigger, err := table.Trigger("app", "id")
-		require.NoError(t, err)
-		db.exec(t, trigger...)
+		require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "id"))
 		byHand(t, db, all)
 		ways := 3
 		if db.dialect == PostgreSQL {

@@ -49,7 +49,8 @@ func newOutbox() *outbox.Table {
 	return &outbox.Table{Dialect: outbox.SQLite, Queue: indexName}
 }
 
-// follow has the outbox follow the tables from now on. What is in them already is for backfill.
+// follow has the outbox follow the tables from now on. What is in them already is for backfill. A program calls it at each start:
+// it does nothing where all is there.
 func follow(ctx context.Context, db *sql.DB, to *outbox.Table) error {
 	if err := outbox.Migrate(ctx, db, to.Dialect, nil); err != nil {
 		return err
@@ -59,15 +60,8 @@ func follow(ctx context.Context, db *sql.DB, to *outbox.Table) error {
 		{"rooms", "hotel_id"},
 		{"reviews", "hotel_id"},
 	} {
-		statements, err := to.Trigger(t.table, t.keyColumn)
-		if err != nil {
+		if err := to.EnsureTrigger(ctx, db, t.table, t.keyColumn); err != nil {
 			return err
-		}
-		// A program that has migrations puts them there.
-		for _, s := range statements {
-			if _, err := db.ExecContext(ctx, s); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

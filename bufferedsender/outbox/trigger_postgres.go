@@ -1,0 +1,154 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+)
+
+// postgresEnsure looks at what is there, and does nothing if that is as it should be: it takes no lock then, and needs
+// no rights. Otherwise it looks again with the lock of installers, and acts. It is one statement, so it is atomic also
+// where it is run on its own.
+//
+// The trigger is found by its name, or by the first line of its function: the table may have been renamed, or be named
+// with its schema by one program and without by another, and a second trigger would write each key twice. Its function
+// is replaced where it is, whatever its name: no lock on the table is needed for that, a transaction that runs
+// meanwhile calls either of the two, and both write. Only a trigger that is missing, or that a person has altered,
+// needs a lock. CREATE OR REPLACE TRIGGER would not help: before version 14 there is none, and DROP keeps all others
+// out until the transaction ends, so there is no moment between it and CREATE.
+//
+// DROP needs a stronger lock than CREATE, so that one is taken first where both happen. A lock that grows deadlocks: S
+// has read the table and waits to write behind our CREATE, we wait for S in DROP; and it may be S that PostgreSQL
+// cancels. Two seconds are not more than twice deadlock_timeout, so in a deadlock across partitions it is the installer
+// that is cancelled.
+//
+// Installers wait for each other by table, so that there is one trigger, and then by name, because tables of several
+// schemas may share a function, of which two replacements at once fail ("tuple concurrently updated"). No writer waits
+// behind that, so it may take longer: each of many that start may have to wait for the table.
+//
+// There is a trigger for each row: most statements change one, and for that the tables of changes that a trigger for
+// each statement reads cost as much again as the row. Its function names the outbox with the schema in which it is
+// found now: other sessions may look for it elsewhere, and SET search_path would cost a tenth of it all. So it names
+// types and operators with theirs too: who calls a function of another owner chooses where these are looked for.
+// TRUNCATE has no rows to show: the keys are read before, from the table whatever its name is then.
+var postgresEnsure = `DO $azsearch$
+DECLARE
+	rel regclass := to_regclass('{table}');
+	patience text := current_setting('lock_timeout');
+	box text; home text; other text; want record; own record; func record; more record;
+	alike boolean; changed boolean; drops boolean := false;
+BEGIN
+	SELECT format('%I.%I', n.nspname, c.relname), n.nspname INTO box, home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('{t}');
+	IF box IS NULL THEN
+		RAISE EXCEPTION 'the table {t} does not exist; call outbox.Migrate, or run what outbox.Schema returns' USING ERRCODE = '` + stateNoOutbox + `';
+	END IF;
+	IF rel IS NULL THEN
+		RAISE EXCEPTION 'the table {table} does not exist' USING ERRCODE = 'undefined_table';
+	END IF;
+	IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = lower('{column}') AND attnum > 0 AND NOT attisdropped) THEN
+		RAISE EXCEPTION 'the table {table} has no column {column}' USING ERRCODE = 'undefined_column';
+	END IF;
+	FOR look IN 1..2 LOOP
+		changed := false;
+		FOR want IN ` + postgresWanted + ` LOOP
+			SELECT g.tgname, g.tgfoid, g.tgtype = want.type AND g.tgqual IS NULL AND g.tgattr::text = '' AS kept INTO own FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+				WHERE g.tgrelid = rel AND (g.tgname = want.name OR starts_with(p.prosrc, want.mark)) ORDER BY g.tgname <> want.name, g.tgname LIMIT 1;
+			SELECT n.nspname, p.proname, p.prosrc, p.prosecdef INTO func FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+				WHERE p.oid = coalesce(own.tgfoid, to_regprocedure(format('%I.%I()', home, want.name))::oid);
+			other := substring(func.prosrc FROM 'INSERT INTO (\S+) \(queue, class, key\)');
+			IF own.tgname IS NOT NULL AND other <> box AND to_regclass(other) IS NOT NULL THEN
+				RAISE EXCEPTION 'the trigger % writes to the outbox %, not to %; name the schema in Table.Prefix, or drop the trigger', own.tgname, other, box USING ERRCODE = 'object_in_use';
+			END IF;
+			IF EXISTS (SELECT FROM pg_trigger g WHERE g.tgfoid = own.tgfoid AND g.tgenabled IN ('D', 'R') AND (g.tgrelid = rel OR g.tgrelid IN (SELECT relid FROM pg_partition_tree(rel)))) THEN
+				RAISE EXCEPTION 'writes to % leave no rows; run ALTER TABLE % ENABLE TRIGGER % (if a partition has it disabled, there), then Backfill the keys that have changed meanwhile', rel, rel, own.tgname USING ERRCODE = '` + stateDisabled + `';
+			END IF;
+			alike := func.prosrc IS NOT DISTINCT FROM want.body;
+			FOR more IN SELECT g.tgname FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel AND starts_with(p.prosrc, want.mark) AND g.tgname <> own.tgname LOOP
+				changed := true; drops := true;
+				IF look = 2 THEN
+					EXECUTE format('DROP TRIGGER %I ON %s', more.tgname, rel);
+				END IF;
+			END LOOP;
+			CONTINUE WHEN alike AND own.kept;
+			changed := true; drops := drops OR own.kept IS FALSE;
+			CONTINUE WHEN look = 1;
+			IF NOT alike THEN
+				EXECUTE format('CREATE OR REPLACE FUNCTION %I.%I() RETURNS trigger LANGUAGE plpgsql %s AS %L', coalesce(func.nspname, home), coalesce(func.proname, want.name),
+					CASE WHEN func.prosecdef THEN 'SECURITY DEFINER' ELSE '' END, want.body);
+			END IF;
+			CONTINUE WHEN own.kept;
+			IF own.tgname IS NOT NULL THEN
+				EXECUTE format('DROP TRIGGER %I ON %s', own.tgname, rel);
+			END IF;
+			EXECUTE format('CREATE TRIGGER %I %s ON %s FOR EACH %s EXECUTE FUNCTION %I.%I()', coalesce(own.tgname, want.name), want.moment, rel, want.every,
+				coalesce(func.nspname, home), coalesce(func.proname, want.name));
+		END LOOP;
+		EXIT WHEN look = 2 OR NOT changed;
+		` + patience("30s") + `
+		PERFORM pg_advisory_xact_lock(hashtextextended(rel::oid::text, 7063));
+		PERFORM pg_advisory_xact_lock(hashtextextended('{name}', 7063));
+		` + patience(lockPatience) + `
+		IF drops THEN
+			EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', rel);
+		END IF;
+	END LOOP;
+	PERFORM set_config('lock_timeout', patience, true);
+END $azsearch$`
+
+// postgresWanted are the triggers: what they are for, the bits of pg_trigger.tgtype and the body of the function, whose
+// first line is the mark.
+const postgresWanted = `SELECT w.kind, '{name}_' || w.kind AS name, w.type, w.moment, w.every, m.mark, m.mark || w.body AS body FROM (VALUES
+			('row', 29, 'AFTER INSERT OR UPDATE OR DELETE', 'ROW', format($row$BEGIN
+	IF NEW.{column}::pg_catalog.text OPERATOR(pg_catalog.<>) '' THEN
+		INSERT INTO %1$s (queue, class, key) VALUES ('{queue}', {class}, NEW.{column}::pg_catalog.text);
+	END IF;
+	IF OLD.{column}::pg_catalog.text OPERATOR(pg_catalog.<>) '' AND (NEW.{column} IS NULL OR OLD.{column}::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.<>) NEW.{column}::pg_catalog.text) THEN
+		INSERT INTO %1$s (queue, class, key) VALUES ('{queue}', {class}, OLD.{column}::pg_catalog.text);
+	END IF;{notify}
+	RETURN NULL;
+END$row$, box)),
+			('truncate', 34, 'BEFORE TRUNCATE', 'STATEMENT', format($truncate$BEGIN
+	EXECUTE pg_catalog.format($text$INSERT INTO %1$s (queue, class, key) SELECT '{queue}', {class}, k FROM (
+		SELECT DISTINCT truncated.{column}::pg_catalog.text COLLATE pg_catalog."C" AS k FROM %%I.%%I AS truncated) r WHERE k OPERATOR(pg_catalog.<>) ''$text$, TG_TABLE_SCHEMA, TG_TABLE_NAME);{notify}
+	RETURN NULL;
+END$truncate$, replace(box, '%', '%%')))) AS w (kind, type, moment, every, body),
+			LATERAL (SELECT format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', w.kind, lower('{column}'), box) AS mark) AS m`
+
+// postgresDrop finds triggers as postgresEnsure does, and drops their functions too unless another table has them.
+var postgresDrop = `DO $azsearch$
+DECLARE
+	rel regclass := to_regclass('{table}');
+	patience text := current_setting('lock_timeout');
+	box text; home text; kind text; own record; func oid;
+BEGIN
+	SELECT format('%I.%I', n.nspname, c.relname), n.nspname INTO box, home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('{t}');
+	` + patience(lockPatience) + `
+	FOREACH kind IN ARRAY ARRAY['row', 'truncate'] LOOP
+		func := to_regprocedure(coalesce(quote_ident(home) || '.', '') || '{name}_' || kind || '()');
+		FOR own IN SELECT g.tgname, g.tgfoid FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel
+			AND (g.tgname = '{name}_' || kind OR starts_with(p.prosrc, format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', kind, lower('{column}'), box))) LOOP
+			EXECUTE format('DROP TRIGGER %I ON %s', own.tgname, rel);
+			func := own.tgfoid;
+		END LOOP;
+		IF func IS NOT NULL AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgfoid = func) THEN
+			EXECUTE 'DROP FUNCTION ' || func::regprocedure;
+		END IF;
+	END LOOP;
+	PERFORM set_config('lock_timeout', patience, true);
+END $azsearch$`
+
+func ensurePostgresTrigger(ctx context.Context, db *sql.DB, p triggerParts) error {
+	return run(ctx, db, p.text(postgresEnsure))
+}
+
+func dropPostgresTrigger(ctx context.Context, db *sql.DB, p triggerParts) error {
+	return run(ctx, db, p.text(postgresDrop))
+}
+
+// run runs a statement whose second look must see what others have committed since the first: READ COMMITTED, whatever
+// the default is.
+func run(ctx context.Context, db *sql.DB, statement string) error {
+	return inTransaction(ctx, db, postgresAlter, func(c *sql.Conn) error {
+		_, err := c.ExecContext(ctx, statement)
+		return err
+	})
+}
