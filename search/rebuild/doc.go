@@ -3,7 +3,7 @@
 //
 // Writers take part by a [Tap], which is between their sender and the index. What they share with the rebuild is in a database, or in Redis (see redisstore):
 //
-//	store, err := rebuild.NewSQL(db, rebuild.SQLOptions{Dialect: rebuild.PostgreSQL, Name: "hotels"}) // CreateTables once before
+//	store, err := rebuild.NewSQL(db, rebuild.SQLOptions{Dialect: rebuild.PostgreSQL, Name: "hotels"}) // CreateTables at each start
 //	connect := func(index string) (rebuild.Indexer, error) { return indexes.Client(index) } // indexes is a *search.IndexClient
 //	tap, err := rebuild.NewTap(ctx, store, rebuild.TapOptions{Writer: "booking", Index: "hotels-1", Connect: connect})
 //	sender, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[Hotel]{Tap: tap, OnMergeMissing: bufferedsender.MergeMissingIgnore})
@@ -46,7 +46,7 @@
 //
 // # Where to begin
 //
-// Readers search an alias, whose name no index has: CreateAlias, and let them use it. Call [SQL.CreateTables] once. Give all writers taps, and wait until no process without one is left: Run sees names, not
+// Readers search an alias, whose name no index has: CreateAlias, and let them use it. Call [SQL.CreateTables] at each start. Give all writers taps, and wait until no process without one is left: Run sees names, not
 // processes. Then Run, and [DropOld] when you trust the new index. The service needs room for both.
 //
 // # Without aliases

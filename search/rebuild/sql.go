@@ -130,24 +130,6 @@ func NewSQL(db *sql.DB, opts SQLOptions) (*SQL, error) {
 	return s, nil
 }
 
-// CreateTables creates the three tables if they are not there.
-func (s *SQL) CreateTables(ctx context.Context) error {
-	key := `TEXT NOT NULL`
-	if s.opts.Dialect == PostgreSQL {
-		key = `TEXT COLLATE "C" NOT NULL` // the order of bytes
-	}
-	for _, statement := range []string{
-		`CREATE TABLE IF NOT EXISTS {t} (name TEXT PRIMARY KEY, version BIGINT NOT NULL, body TEXT NOT NULL)`,
-		`CREATE TABLE IF NOT EXISTS {t}_mark (name TEXT NOT NULL, key ` + key + `, round BIGINT NOT NULL, PRIMARY KEY (name, key, round))`,
-		`CREATE TABLE IF NOT EXISTS {t}_writer (name TEXT NOT NULL, writer TEXT NOT NULL, seen BIGINT NOT NULL, PRIMARY KEY (name, writer))`,
-	} {
-		if _, err := s.exec(ctx, statement); err != nil {
-			return fmt.Errorf("rebuild: creating the tables: %w", err)
-		}
-	}
-	return nil
-}
-
 // exec executes a statement.
 func (s *SQL) exec(ctx context.Context, statement string, args ...any) (n int64, err error) {
 	err = tries(ctx, func() error {
