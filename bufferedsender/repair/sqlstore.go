@@ -47,10 +47,30 @@ func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQL
 	return &SQLStore{db: db, table: table, placeholder: placeholder, beat: 2 * time.Second, dead: 10 * time.Second, owners: make(map[string]string)}, nil
 }
 
-// CreateTable makes the table if it is not there. Call it from one process at a time.
+// CreateTable creates the table. Call it at each start, from any number of processes at once: if the table is there
+// CreateTable reads and does nothing, and needs no right to create tables. While another program is creating it
+// CreateTable waits until ctx ends.
 func (s *SQLStore) CreateTable(ctx context.Context) error {
+	if s.there(ctx) == nil {
+		return nil
+	}
 	_, err := s.db.ExecContext(ctx, s.text(`CREATE TABLE IF NOT EXISTS {t} (name VARCHAR(250) PRIMARY KEY, owner VARCHAR(64) NOT NULL, beat BIGINT NOT NULL, state TEXT NOT NULL)`))
+	// Of two that create a table at once PostgreSQL fails one, IF NOT EXISTS or not, when the other has committed.
+	if there := s.there(ctx); there == nil || err == nil {
+		return s.explain(there)
+	}
 	return s.explain(err)
+}
+
+// there returns nil if the table is there, with its columns.
+func (s *SQLStore) there(ctx context.Context) error {
+	rows, err := s.db.QueryContext(ctx, s.text(`SELECT name, owner, beat, state FROM {t} WHERE 1 = 0`))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	rows.Next()
+	return rows.Err()
 }
 
 // text writes a statement: {t} is the table, {1} and so on are arguments, each once and in their order.
