@@ -131,7 +131,7 @@ var Rules = []Rule{
 		Never: []string{"./search/...", azure, stemmers},
 	},
 	{Folder: "bufferedsender/queue", May: []string{"./models"}, Not: []string{http, sql}},
-	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", goredis}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", "./internal/redislua", goredis}, Not: []string{http, sql}},
 	// The standard library and the contract only, so that back ends of others can use it.
 	{Folder: "bufferedsender/queue/queuetest", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/queue/internal/...", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
@@ -165,6 +165,8 @@ var Rules = []Rule{
 	// of others. The emulator reads JSON with a scanner of its own, so that a mistake here
 	// is not also the judge of itself.
 	{Folder: "internal/wire", Not: []string{http, sql, "reflect"}},
+	// Texts only: the packages that run scripts bring their client.
+	{Folder: "internal/redislua", Not: []string{http, sql}},
 	// The black-box tests of the sender, by subject: no package but its tests.
 	{Folder: "bufferedsender/test"},
 

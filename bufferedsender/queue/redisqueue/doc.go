@@ -21,6 +21,13 @@
 //
 // Power loss was not tried, only kill -9.
 //
+// # When the memory of the server is full
+//
+// With maxmemory and noeviction Append then returns an error with queue.ErrFull in its chain, and keeps nothing. All
+// other calls work: Open, Watch, Stats, the methods of queue.Admin, Reserve, Extend and Settle. So a full queue can be
+// drained, also by a process that starts meanwhile, and each commit makes room. Room that other keys take, only their
+// owners can free.
+//
 // # What a call is
 //
 // The keys of a queue are spread over shards, 1 on a server and 16 on a cluster unless

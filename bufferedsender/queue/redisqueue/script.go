@@ -2,60 +2,38 @@ package redisqueue
 
 import (
 	"crypto/sha1" //nolint:gosec // Redis names scripts by it
-	_ "embed"
+	"embed"
 	"encoding/hex"
-	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/redislua"
 )
 
 // script is a Lua script as Redis gets it, and the name by which Redis knows it afterwards.
 type script struct{ source, sha string }
 
-var (
-	//go:embed lua/shard.lua
-	shardSource string
-	//go:embed lua/open.lua
-	openSource string
-	//go:embed lua/append.lua
-	appendSource string
-	//go:embed lua/adder.lua
-	adderSource string
-	//go:embed lua/exchange.lua
-	exchangeSource string
-	//go:embed lua/extend.lua
-	extendSource string
-	//go:embed lua/settled.lua
-	settledSource string
-	//go:embed lua/stats.lua
-	statsSource string
-	//go:embed lua/admin.lua
-	adminSource string
-	//go:embed lua/peek.lua
-	peekSource string
-	//go:embed lua/next.lua
-	nextSource string
-	//go:embed lua/repair.lua
-	repairSource string
-	//go:embed lua/destroy.lua
-	destroySource string
+//go:embed lua/*.lua
+var files embed.FS
 
-	openScript     = scriptOf("", openSource)
-	destroyScript  = scriptOf("", destroySource)
-	appendScript   = scriptOf(shardSource, appendSource)
-	adderScript    = scriptOf(shardSource, adderSource)
-	exchangeScript = scriptOf(shardSource, exchangeSource)
-	extendScript   = scriptOf(shardSource, extendSource)
-	settledScript  = scriptOf(shardSource, settledSource)
-	statsScript    = scriptOf(shardSource, statsSource)
-	adminScript    = scriptOf(shardSource, adminSource)
-	peekScript     = scriptOf(shardSource, peekSource)
-	nextScript     = scriptOf(shardSource, nextSource)
-	repairScript   = scriptOf(shardSource, repairSource)
+// The scripts. Only that of Append is refused while the memory of the server is full: a queue that cannot be opened,
+// inspected and sent from cannot be drained.
+var (
+	openScript     = scriptOf(redislua.Writes, "open")
+	destroyScript  = scriptOf(redislua.Writes, "destroy")
+	appendScript   = scriptOf(redislua.Adds, "shard", "append")
+	adderScript    = scriptOf(redislua.Reads, "shard", "adder")
+	exchangeScript = scriptOf(redislua.Writes, "shard", "exchange")
+	extendScript   = scriptOf(redislua.Writes, "shard", "extend")
+	settledScript  = scriptOf(redislua.Writes, "shard", "settled")
+	statsScript    = scriptOf(redislua.Writes, "shard", "stats") // ends leases that have run out, as peek does
+	adminScript    = scriptOf(redislua.Writes, "shard", "admin")
+	peekScript     = scriptOf(redislua.Writes, "shard", "peek")
+	nextScript     = scriptOf(redislua.Reads, "shard", "next")
+	repairScript   = scriptOf(redislua.Writes, "shard", "repair")
 )
 
-// scriptOf puts what all scripts begin with behind the first line, which has the flags.
-func scriptOf(before, source string) *script {
-	flags, rest, _ := strings.Cut(source, "\n")
-	s := flags + "\n" + before + rest
-	sum := sha1.Sum([]byte(s)) //nolint:gosec // Redis names scripts by it
-	return &script{s, hex.EncodeToString(sum[:])}
+// scriptOf is a script of the files of these names, one after the other.
+func scriptOf(kind redislua.Kind, names ...string) *script {
+	source := kind.Load(files, names...)
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // Redis names scripts by it
+	return &script{source, hex.EncodeToString(sum[:])}
 }

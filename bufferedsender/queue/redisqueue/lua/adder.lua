@@ -1,4 +1,3 @@
-#!lua flags=no-writes
 -- What the shard remembers of an adder. ARGV: 4 adder. Answer: {number of its last call, generation, its last part}
 local last = call('HGET', A, ARGV[4])
 if not last then return {0, 0, 0} end

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- What people do. ARGV: 4 what, 5 the reason, then keys.
 -- Answer: {state, how many}
 local what, reason = ARGV[4], ARGV[5]

@@ -1,4 +1,3 @@
-#!lua
 -- Append: records and folds of one call, or of a part of it.
 --
 -- ARGV: 4 adder, 5 number, 6 part, 7 most keys, 8 most bytes (0: no bound), 9 folds, 10 records, then

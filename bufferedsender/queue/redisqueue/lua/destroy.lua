@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Removes a shard, its marker last; not one that was made anew since: ARGV: 1 epoch.
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
 if epoch and epoch ~= ARGV[1] then return 0 end

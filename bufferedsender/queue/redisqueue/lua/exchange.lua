@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Settle and Reserve, either of them or both.
 --
 -- ARGV: 4 ends, 5 token or '', 6 part, 7 holder, 8 its name, 9 keys, 10 bytes, 11 for, 12 uncertain,

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Extend. ARGV: 4 how long, then of each lease: key, token.
 -- Answer: {state, lost…}; state 3: call again.
 if endleases() then return {3} end

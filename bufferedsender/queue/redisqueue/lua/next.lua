@@ -1,4 +1,3 @@
-#!lua flags=no-writes
 -- What a watcher asks: {now, how many are due, when the next becomes so or -1, how many keys there are}
 local soon = -1
 for _, z in ipairs({D, E}) do

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Inspect and Contains. ARGV: 4 'end', 'scan' or 'get'; of scan: 5 the cursor; of get: 5 whether
 -- bodies are wanted, then keys.
 -- Answer: of end: {state}; of scan: {now, cursor, key, entry…}; of get: {now, key, entry, holder, records…}

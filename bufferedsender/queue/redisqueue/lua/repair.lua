@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Builds everything of a shard anew from its entries: the sorted sets, the counters, who holds what. What has no
 -- record any more is dropped, and so are records that no entry has. The leases end. It takes time in proportion to the
 -- shard, in one go. ARGV: 4 the most entries that it may have. Answer: {entries, lost records}, or -1 if there are more.

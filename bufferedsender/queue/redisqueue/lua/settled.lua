@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Settled. ARGV: 4 generation. Answer: 1 settled, 0 not, 2 the shard knows no such generation.
 local at = tonumber(ARGV[4])
 if at > m.gen then return 2 end

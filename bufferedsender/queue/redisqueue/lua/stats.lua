@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Stats. Answer: {state, waiting, leased, parked, bytes, class and time of the oldest place or -1, appended,
 -- replaced, folded, stale, expired, last reserved, paused, reason, estimated}
 if endleases() then return {3} end
