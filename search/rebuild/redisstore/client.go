@@ -142,8 +142,6 @@ func meaning(err error) error {
 	}
 	word, rest, _ := strings.Cut(strings.TrimPrefix(said.Error(), "ERR "), " ")
 	switch word {
-	case "OOM":
-		return fmt.Errorf("the memory of the server is full, so nothing is marked and writers wait: %w", err)
 	case "AZRLOST":
 		return fmt.Errorf("marks in %q were lost: somebody has deleted or evicted the key. Call Abort, and begin anew: what was written would be missing from the new index", rest)
 	case "WRONGTYPE":

@@ -13,8 +13,10 @@
 //
 // A mark that was acknowledged and then lost is a write that may be missing from the new index, and nobody is told. So
 //
-//   - maxmemory-policy noeviction, or one of the volatile ones: [Store.Check]. A server whose memory is full takes no
-//     marks: writers wait, and nothing is lost. Run and Abort go on.
+//   - maxmemory-policy noeviction, or one of the volatile ones: [Store.Check]. A server whose memory is full still takes
+//     marks, beyond maxmemory, because the senders that drain a queue on the same server mark each key before its request.
+//     Run and Abort continue, too. A mark stays until Run has written its key to the new index, so leave room above
+//     maxmemory for the keys that are written between two rounds of Run, or for all keys if Run may be down.
 //   - appendonly yes: [Store.Check]. With appendfsync everysec a crash of the server's process loses nothing, but when its
 //     machine goes down the marks of the last second or two may be lost. With appendfsync always none are.
 //   - Where a replica takes over: Options.Replicas. Without it a failover loses the marks that the replica lacks. With it a failover to one of

@@ -239,28 +239,6 @@ func TestMarksThatSomebodyHasDeletedAreMissedUntilTheRebuildIsAborted(t *testing
 	require.NoError(t, err)
 }
 
-func TestAServerWhoseMemoryIsFullTakesNoMarksAndLetsTheRebuildGoOn(t *testing.T) {
-	server := servers.NewRedis(t)
-	s := newStore(t, newClient(t, server), Options{})
-	x := marking(t, s)
-	mark(t, s, "a")
-	server.CLI(t, "CONFIG", "SET", "maxmemory", "1")
-	_, err := s.Mark(t.Context(), 1, []string{"b"})
-	require.ErrorContains(t, err, "memory of the server is full")
-	x.Round++
-	x, err = s.Swap(t.Context(), x)
-	require.NoError(t, err)
-	keys, err := s.Marked(t.Context(), 1, 10)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"a"}, keys)
-	require.NoError(t, s.Unmark(t.Context(), 1, keys))
-	x.Phase = rebuild.PhaseIdle
-	_, err = s.Swap(t.Context(), x)
-	require.NoError(t, err)
-	_, err = s.Load(t.Context())
-	require.NoError(t, err)
-}
-
 func TestAKeyOfAnotherTypeIsAnErrorThatSaysSo(t *testing.T) {
 	client := newClient(t, servers.Redis(t))
 	s := newStore(t, client, Options{})

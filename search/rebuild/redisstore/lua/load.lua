@@ -1,5 +1,4 @@
-#!lua flags=allow-oom
--- The record. It has no flag no-writes, so that a replica refuses it: what that has may be old.
+-- The record. A replica refuses it: its record may be old.
 -- ARGV: 1 whether replicas are waited for. Then something is written: WAIT asks nobody about what was confirmed before.
 -- Answer: {version, record}, nil if there is none.
 local had = redis.call('HMGET', KEYS[1], 'version', 'record', 'by')

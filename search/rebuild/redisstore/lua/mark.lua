@@ -1,4 +1,3 @@
-#!lua
 -- Adds keys under the round of the record.
 -- ARGV: 1 epoch, then the keys, up to some thousand.
 -- Answer: the round, nil if the record is of another epoch, or in a phase without marks.

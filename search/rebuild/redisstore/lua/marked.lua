@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Marks in their order. Like load.lua it is refused by a replica.
 -- ARGV: 1 and 2 the bounds, as those of ZRANGEBYLEX, 3 how many, 4 as 1 of load.lua
 local R, M = KEYS[1], KEYS[2]

@@ -1,3 +1,2 @@
-#!lua flags=allow-oom
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
 return 1

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Changes the record over the version that was read. It may do so on a server whose memory is full: who cannot
 -- end a rebuild cannot make room.
 -- ARGV: 1 that version, 0 for none, 2 the one that it gets, 3 the name of this call, 4 record, 5 epoch, 6 round, 7 phase

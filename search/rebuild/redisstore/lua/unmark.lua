@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Removes the marks of keys, of some of the rounds between two bounds.
 -- ARGV: 1 and 2 the bounds, as those of ZRANGEBYLEX, 3 of how many rounds, then the keys, up to some thousand.
 -- Answer: the lower bound of the rounds that are left, '' if there are none.
