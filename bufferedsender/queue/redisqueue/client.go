@@ -77,6 +77,8 @@ type clustered interface {
 var again = []string{
 	"MOVED", "ASK", "TRYAGAIN", "LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY",
 	"UNBLOCKED", "ERR max number of clients",
+	// How Redis 7.0.0 refuses a script with flags on a replica; later versions say READONLY before it.
+	"ERR Can not run script with write flag on readonly replica",
 }
 
 // transient reports whether the same call may succeed later.
@@ -235,6 +237,8 @@ func meaning(err error, marker string) error {
 	switch word {
 	case "OOM":
 		return fmt.Errorf("redisqueue: the memory of the server is full: %w (%w)", queue.ErrFull, err)
+	case "MISCONF":
+		return fmt.Errorf("redisqueue: server refuses writes because it cannot save to its disk; free the disk, or see the server's log: %w", err)
 	case "AZQFULL":
 		return fmt.Errorf("redisqueue: %w", queue.ErrFull)
 	case "AZQTOOOLD":

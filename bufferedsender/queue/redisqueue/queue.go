@@ -105,6 +105,9 @@ func New(ctx context.Context, client Client, name string, opts *Options) (*Queue
 	if err != nil {
 		return nil, err
 	}
+	if old(server.version) {
+		return nil, fmt.Errorf("redisqueue: server is Redis %s, want 7.0 or later: its scripts have no flags; use a newer server", server.version)
+	}
 	if _, ok := client.(clustered); q.o.Durability > 0 && !ok {
 		_, ring := client.(interface {
 			ForEachShard(ctx context.Context, fn func(context.Context, *redis.Client) error) error

@@ -115,9 +115,6 @@ func (s *server) volatile() bool { return s.aof == "0" && s.saveRead && s.snapsh
 // weaker says what is missing for a durability, nil if nothing is that can be known.
 func (s *server) weaker(d Durability) error {
 	var errs []error
-	if old(s.version) {
-		errs = append(errs, fmt.Errorf("the server is Redis %s, and 7.0 is needed", s.version))
-	}
 	if s.role == "slave" {
 		errs = append(errs, errors.New("the server is a replica: it takes no writes"))
 	}

@@ -20,6 +20,8 @@ var patience = 10 * time.Second
 // again are the beginnings of what a server says that may be over soon.
 var again = []string{
 	"MOVED", "ASK", "TRYAGAIN", "LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY", "UNBLOCKED", "ERR max number of clients",
+	// How Redis 7.0.0 refuses a script with flags on a replica; later versions say READONLY before it.
+	"ERR Can not run script with write flag on readonly replica",
 }
 
 // transient reports whether the same call may succeed later.
@@ -142,6 +144,8 @@ func meaning(err error) error {
 	}
 	word, rest, _ := strings.Cut(strings.TrimPrefix(said.Error(), "ERR "), " ")
 	switch word {
+	case "MISCONF":
+		return fmt.Errorf("server refuses writes because it cannot save to its disk; free the disk, or see the server's log: %w", err)
 	case "AZRLOST":
 		return fmt.Errorf("marks in %q were lost: somebody has deleted or evicted the key. Call Abort, and begin anew: what was written would be missing from the new index", rest)
 	case "WRONGTYPE":

@@ -314,6 +314,20 @@ func TestAReplicaIsNotRead(t *testing.T) {
 	require.ErrorContains(t, old.Check(t.Context()), "is a replica")
 }
 
+// said is an error of a server.
+type said string
+
+func (s said) Error() string { return string(s) }
+func (s said) RedisError()   {}
+
+func TestARefusalThatMayEndIsTriedAgainAndOneOfTheDiskIsNamed(t *testing.T) {
+	assert.True(t, transient(said("ERR Can not run script with write flag on readonly replica")), "Redis 7.0.0 does not say READONLY")
+	disk := said("MISCONF Redis is configured to persist data to AOF, but it's currently unable to persist to disk.")
+	assert.False(t, transient(disk))
+	require.ErrorContains(t, meaning(disk), "server refuses writes because it cannot save to its disk; free the disk")
+	require.ErrorIs(t, meaning(disk), disk)
+}
+
 // Also what the server has already is written once more: a master that was cut off and replaced does not know that it is
 // out of date.
 func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
