@@ -3,8 +3,8 @@
 //
 //	q, err := redisqueue.Open("redis://localhost:6379", "hotels", nil)
 //
-// It needs Redis 7.0 or later; New and Open refuse an older one. Where one process on one machine is enough, filequeue needs no
-// server and keeps more.
+// It needs Redis 7.0 or later; New and Open refuse an older one. Where one process on one machine is enough,
+// filequeue needs no server and keeps more.
 //
 // # What it survives
 //

@@ -176,38 +176,6 @@ func TestReplicaIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the server is a replica")
 }
 
-// TestFullServerKeepsNothingAndCanBeEmptied is about maxmemory with noeviction.
-func TestFullServerKeepsNothingAndCanBeEmptied(t *testing.T) {
-	server := servers.NewRedis(t)
-	c := newClient(t, server.Addr())
-	q := open(t, c, nil)
-	body := strings.Repeat("x", 10_000)
-	var keys []string
-	for i := range 200 {
-		keys = append(keys, fmt.Sprint("k", i))
-	}
-	_, err := q.Append(t.Context(), callOf(body, keys...))
-	require.NoError(t, err)
-	server.CLI(t, "CONFIG", "SET", "maxmemory", "1mb")
-	_, err = q.Append(t.Context(), callOf(body, "one more"))
-	require.ErrorIs(t, err, queue.ErrFull)
-	require.NotErrorIs(t, err, queue.ErrUnknown)
-	there, err := q.Contains(t.Context(), "one more")
-	require.NoError(t, err)
-	require.Equal(t, []bool{false}, there)
-	s, err := q.Stats(t.Context())
-	require.NoError(t, err)
-	require.EqualValues(t, 200, s.Waiting)
-	for n := 0; n < 200; {
-		leases := take(t, q, 50)
-		require.NotEmpty(t, leases)
-		require.Empty(t, commit(t, q, leases))
-		n += len(leases)
-	}
-	server.CLI(t, "CONFIG", "SET", "maxmemory", "0")
-	add(t, q, "one more")
-}
-
 func TestEachShardHasItsShareOfTheLimits(t *testing.T) {
 	q := open(t, newClient(t, servers.Redis(t).Addr()), &Options{Shards: 4, MaxKeys: 40})
 	full := 0
