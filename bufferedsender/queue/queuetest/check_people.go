@@ -173,21 +173,23 @@ func (w *world) reopen() error {
 		}
 	}
 	if w.model != nil {
-		w.model.restart(now)
+		w.model.Restart(now)
 	}
 	return nil
 }
 
-// restart is what happens to a queue whose leases end when it is opened again: they run out
-// at that moment, and nobody tries suspects; they are tried one by one at first.
-func (m *Model) restart(now time.Time) {
+// Restart is the effect of an opening on the queue of a back end with LeasesEnd and CountsEnd: all leases run out at
+// that moment, no holder tries suspects, the group size is at most one, and the counters of Stats begin at zero.
+func (m *Model) Restart(now time.Time) {
+	m.endLeases(now) // those that had run out before are not counted
 	for _, e := range m.keys {
-		if len(e.leased) > 0 && e.until.After(now) {
+		if len(e.leased) > 0 {
 			e.until = now
 		}
 	}
 	m.taster = taster{}
 	m.group = min(m.group, 1)
+	m.stats = queue.Stats{}
 	m.endLeases(now)
 }
 

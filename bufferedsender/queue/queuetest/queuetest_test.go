@@ -21,7 +21,7 @@ func model() Backend {
 }
 
 // stored is the model as a back end whose storage outlives its objects, which several share.
-// Its leases end when it is opened again, as those of a directory with one owner, or not, as
+// Its leases, and its counters, end when it is opened again, as those of a directory with one owner, or not, as
 // those of a server.
 func stored(leasesEnd bool) Backend {
 	return Backend{
@@ -30,14 +30,14 @@ func stored(leasesEnd bool) Backend {
 			h := &Harness{Queue: q, Second: func(*testing.T) queue.Queue { return q.Second() }}
 			h.Reopen = func(*testing.T) queue.Queue {
 				if leasesEnd {
-					q.model.restart(time.Now())
+					q.model.Restart(time.Now())
 				}
 				h.Queue = q.Second()
 				return h.Queue
 			}
 			return h
 		}),
-		Limited: true, Durable: true, Shared: true, LeasesEnd: leasesEnd,
+		Limited: true, Durable: true, Shared: true, LeasesEnd: leasesEnd, CountsEnd: leasesEnd,
 	}
 }
 
