@@ -186,8 +186,10 @@ var Rules = []Rule{
 	{Folder: "internal/queuehistory", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", history}},
 	// Beside it for the same reason: users' tests need not kill processes.
 	{Folder: "internal/queuekill", May: []string{"./models", "./bufferedsender/queue"}},
+	// Next to it as well: it kills processes, mounts a disk, and is about one back end.
+	{Folder: "internal/queuefiles", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", "./bufferedsender/queue/filequeue"}},
 	// A program that is made of tests: each soak may use the harness of what it tries.
-	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/fleetmodel", "./internal/queuekill"}},
+	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/fleetmodel", "./internal/queuekill", "./internal/queuefiles"}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
@@ -197,7 +199,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill", "./internal/queuefiles",
 	testify,
 	"github.com/jarcoal/httpmock",
 	rapid,

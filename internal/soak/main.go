@@ -27,6 +27,8 @@ import (
 	"os/signal"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/queuefiles"
 )
 
 // soak is something random that can go on for ever.
@@ -48,6 +50,7 @@ var soaks = []soak{
 	sender,
 	fleets,
 	queue,
+	files,
 	kills,
 	outbox,
 	repairs,
@@ -58,6 +61,7 @@ var soaks = []soak{
 }
 
 func main() {
+	queuefiles.Main()
 	if len(os.Args) == 3 && os.Args[1] == "worker" {
 		work(os.Args[2], os.Stdin)
 	}

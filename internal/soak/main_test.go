@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/queuefiles"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
@@ -26,6 +27,7 @@ import (
 // TestMain lets the binary of the tests stand in for the command, whose workers are
 // processes of the same program.
 func TestMain(m *testing.M) {
+	queuefiles.Main()
 	soaks = append(soaks, planted...)
 	if len(os.Args) == 3 && os.Args[1] == "worker" {
 		main()
