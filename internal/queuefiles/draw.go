@@ -159,7 +159,7 @@ func (r *round) want() queue.Want {
 	if r.chance(10) {
 		w.Bytes = r.rnd.IntN(3000)
 	}
-	if r.chance(5) {
+	if r.chance(1) {
 		w.Uncertain = r.hours()
 	}
 	if r.mood == churn && r.chance(70) || r.chance(20) {
@@ -204,7 +204,7 @@ func (r *round) ends() (ends []queue.End) {
 		default:
 			e.Fate, e.Done, e.Reason = queue.Park, r.rnd.IntN(len(l.Records)+1)/2, "status 400"
 		}
-		if r.chance(1) {
+		if r.rnd.IntN(300) == 0 {
 			e.Uncertain = r.hours()
 		}
 		ends = append(ends, e)

@@ -1,6 +1,7 @@
 package queuefiles
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -57,6 +58,16 @@ func (r *round) finish() error {
 	}
 	if r.ballast {
 		r.held("a drain on a full disk")
+	}
+	if len(r.worlds[0].Inspect(time.Now(), everything)) == 0 {
+		for i, at := range r.positions {
+			if a, err := r.do(&call{What: settled, At: i, Real: at}); err != nil {
+				return err
+			} else if !a.Settled {
+				return fmt.Errorf("settled %q after the drain: got false, want true", at)
+			}
+		}
+		r.held("every position is settled after the drain")
 	}
 	for range 2 {
 		if err := r.look(); err != nil {

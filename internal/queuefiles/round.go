@@ -68,7 +68,7 @@ func (r *round) held(what string) { r.holds[what] = true }
 func Holds() []string {
 	holds := []string{
 		"a kill", "a kill in append, kept", "a kill in append, not kept", "a kill in settle", "a kill in reserve", "a kill in open", "a kill in close",
-		"six segments at an opening", "leases at an opening", "a pause over an opening", "a fold",
+		"six segments at an opening", "leases at an opening", "a pause over an opening", "a fold", "every position is settled after the drain",
 		"the compaction of a reopened segment",
 		"a waiting key behind the compaction of a reopened segment",
 		"a parked key behind the compaction of a reopened segment",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -31,10 +32,15 @@ type programs struct {
 const blindFrom = 10_000
 
 func (r programs) run(ctx context.Context, name string, p *plan) error {
+	temp, err := os.MkdirTemp("", "soak") // of the workers, one of which may be killed
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
 	count := &counts{of: map[string]int{}}
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() { r.feed(ctx, name, p, count) })
+		workers.Go(func() { r.feed(ctx, name, temp, p, count) })
 	}
 	workers.Wait()
 	ran, err := p.result()
@@ -56,7 +62,7 @@ func (r programs) run(ctx context.Context, name string, p *plan) error {
 }
 
 // feed gives one worker seeds as long as there are any.
-func (r programs) feed(ctx context.Context, name string, p *plan, count *counts) {
+func (r programs) feed(ctx context.Context, name, temp string, p *plan, count *counts) {
 	var w *worker
 	var err error
 	for {
@@ -65,7 +71,7 @@ func (r programs) feed(ctx context.Context, name string, p *plan, count *counts)
 			break
 		}
 		if w == nil {
-			if w, err = startWorker(ctx, name); err != nil {
+			if w, err = startWorker(ctx, name, temp); err != nil {
 				p.end(err)
 				return
 			}

@@ -25,12 +25,14 @@ type worker struct {
 	stderr bytes.Buffer // read when the process has ended
 }
 
-func startWorker(ctx context.Context, name string) (*worker, error) {
+// startWorker starts a worker whose temporary files are in a folder.
+func startWorker(ctx context.Context, name, temp string) (*worker, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	w := &worker{cmd: exec.CommandContext(ctx, program, "worker", name)}
+	w.cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 	w.cmd.Stderr = &w.stderr
 	if w.seeds, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err
