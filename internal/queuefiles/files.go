@@ -79,6 +79,9 @@ func (r *round) touch(keys []string) error {
 // bounded checks the size of the log: at most four times the content of the queue, or four segments, plus two
 // segments that are allocated and mostly empty, the head and the next one.
 func (r *round) bounded() error {
+	if free, err := room(r.root); err != nil || r.small && free < 2*r.segment {
+		return err // compaction asks for 256 KB in the head, which a full disk may not have: it continues when there is room
+	}
 	const each = 120 + 200 // of a key, besides text and bodies; the second part if it is leased, parked or delayed
 	var lives int64
 	for _, e := range r.worlds[0].Inspect(time.Now(), everything) {
