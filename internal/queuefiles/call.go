@@ -220,11 +220,6 @@ func (a *answer) show(c *call, began time.Time) string {
 		}
 	case looking:
 		s := &a.Stats
-		for i := range a.Entries {
-			if a.Entries[i].State == queue.Waiting|queue.Leased {
-				s.Oldest = time.UnixMilli(0) // package book ignores the pile of a leased key here, the model does not
-			}
-		}
 		fmt.Fprintf(&b, "waiting %d, leased %d, parked %d, bytes %d, oldest %d, appended %d, replaced %d, folded %d, stale %d, expired %d, paused %v %q\n\t\tcontains",
 			s.Waiting, s.Leased, s.Parked, s.Bytes, s.Oldest.UnixMilli(), s.Appended, s.Replaced, s.Folded, s.Stale, s.Expired, s.Paused, s.PauseReason)
 		for i, key := range c.Keys {

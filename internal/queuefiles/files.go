@@ -79,9 +79,6 @@ func (r *round) touch(keys []string) error {
 // bounded checks the size of the log: at most four times the content of the queue, or four segments, plus two
 // segments that are allocated and mostly empty, the head and the next one.
 func (r *round) bounded() error {
-	if free, err := room(r.root); err != nil || r.small && free < 2*r.segment {
-		return err // compaction asks for 256 KB in the head, which a full disk may not have: it continues when there is room
-	}
 	const each = 120 + 200 // of a key, besides text and bodies; the second part if it is leased, parked or delayed
 	var lives int64
 	for _, e := range r.worlds[0].Inspect(time.Now(), everything) {
@@ -91,6 +88,9 @@ func (r *round) bounded() error {
 				lives += int64(len(records[i].Key) + len(records[i].Body))
 			}
 		}
+	}
+	if free, err := room(r.root); err != nil || r.small && free < 2*r.segment && lives > 0 {
+		return err // on a full disk nothing is written again that would take the room of commits
 	}
 	limit := 4*max(int64(r.segment), lives) + 2*int64(r.segment)
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {

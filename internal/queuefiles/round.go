@@ -81,11 +81,10 @@ func Holds() []string {
 	return holds
 }
 
-// Of a small disk. Its segments are larger than others: compaction asks for more room in the head than the smallest
-// segments have, so that it does not work on a full disk with those.
+// Of a small disk.
 const (
-	smallSegment  = 512 << 10
-	smallSegments = 14
+	smallSegment  = 16 << 10
+	smallSegments = 24
 )
 
 // Run runs one random program. It returns the part of Holds that the program has held, and the first answer that

@@ -77,22 +77,35 @@ func withoutBodies(recs []queue.Record, want bool) {
 
 // Park is of queue.Admin.
 func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
-	return q.administer(ctx, keys, func(now time.Time) int { return q.book.Park(now, reason, keys) })
+	return q.administer(ctx, keys, reason, func(now time.Time) int { return q.book.Park(now, reason, keys) })
 }
 
 // Unpark is of queue.Admin.
 func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
-	return q.administer(ctx, keys, func(now time.Time) int { return q.book.Unpark(now, keys) })
+	return q.administer(ctx, keys, "", func(now time.Time) int { return q.book.Unpark(now, keys) })
 }
 
 // Drop is of queue.Admin.
 func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
-	return q.administer(ctx, keys, func(now time.Time) int { return q.book.Drop(now, keys) })
+	return q.administer(ctx, keys, "", func(now time.Time) int { return q.book.Drop(now, keys) })
 }
 
-// administer changes keys, and writes what has become of them.
-func (q *Queue) administer(ctx context.Context, keys []string, do func(now time.Time) int) (int, error) {
+// administer changes keys, of which each may get a reason, and writes their states.
+func (q *Queue) administer(ctx context.Context, keys []string, reason string, do func(now time.Time) int) (int, error) {
 	c, err := q.change(ctx, 0, nil)
+	for size := 0; err == nil; { // until there is room for what is known of the keys now
+		need := statesHeader
+		for _, key := range keys {
+			need += q.stateSize(c.now, key) + min(len(reason), maxText)
+		}
+		if need <= size {
+			break
+		}
+		size = need
+		if err = c.end(); err == nil {
+			c, err = q.change(ctx, size, nil)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -130,14 +143,15 @@ func (q *Queue) settleDown(ctx context.Context, c *call, err error) error {
 
 // Pause is of queue.Admin.
 func (q *Queue) Pause(ctx context.Context, reason string) error {
-	return q.globally(ctx, func() { q.book.Pause(reason) })
+	return q.globally(ctx, reason, func() { q.book.Pause(reason) })
 }
 
 // Resume is of queue.Admin.
-func (q *Queue) Resume(ctx context.Context) error { return q.globally(ctx, q.book.Resume) }
+func (q *Queue) Resume(ctx context.Context) error { return q.globally(ctx, "", q.book.Resume) }
 
-func (q *Queue) globally(ctx context.Context, do func()) error {
-	c, err := q.change(ctx, 1<<16, nil)
+// globally changes what is known of no key; reason is that of the pause afterwards.
+func (q *Queue) globally(ctx context.Context, reason string, do func()) error {
+	c, err := q.change(ctx, 64+min(len(reason), maxText), nil)
 	if err != nil {
 		return err
 	}

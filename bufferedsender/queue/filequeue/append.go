@@ -25,7 +25,7 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 		e = encodeCall(&what, size)
 		defer e.free()
 	}
-	c, err := q.change(ctx, size, wrong)
+	c, err := q.changeWith(ctx, size, true, wrong)
 	if err != nil {
 		return queue.Receipt{}, err
 	}
@@ -50,10 +50,6 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	receipt, repeated, err := q.adders.Answer(c.now, what)
 	if repeated || err != nil {
 		return receipt, err // which is durable when the end of the log is
-	}
-	if q.log.full != nil && q.log.next == nil {
-		q.provide() // there may be room by now
-		return receipt, q.log.full
 	}
 	if err := q.book.Fits(e.changes); err != nil {
 		return receipt, fmt.Errorf("filequeue: %w", err)

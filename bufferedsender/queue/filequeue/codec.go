@@ -8,9 +8,11 @@ import (
 
 var le = binary.LittleEndian
 
-// appendText appends a text of up to 65535 bytes, the rest of a longer one is left out.
+const maxText = 1<<16 - 1
+
+// appendText appends a text of up to maxText bytes, the rest of a longer one is left out.
 func appendText(b []byte, s string) []byte {
-	s = s[:min(len(s), 1<<16-1)]
+	s = s[:min(len(s), maxText)]
 	b = le.AppendUint16(b, uint16(len(s))) //nolint:gosec // see above
 	return append(b, s...)
 }

@@ -129,12 +129,124 @@ func TestAFullDiskRefusesAppendsAndTakesCommits(t *testing.T) {
 		}
 		require.Error(t, a.append(t.Context(), upload("b", 1)))
 		full.Store(false)
-		require.Error(t, a.append(t.Context(), upload("b", 1)), "which finds out that there is room")
-		synctest.Wait()
 		require.NoError(t, a.append(t.Context(), upload("b", 1)))
 		require.NoError(t, q.Close())
 		q = mustOpen(t, d, nil)
 		require.Equal(t, map[string][]string{"b": {`upload{"version":1}`}}, contents(t, q))
+		require.NoError(t, q.Close())
+	})
+}
+
+// smallDisk is a disk with room for so many segments.
+func smallDisk(segments int) *disktest.Disk {
+	d := disktest.New()
+	d.Fail = func(op, _ string) error {
+		if op == "allocate" && len(d.Files()) >= segments {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	return d
+}
+
+// fill appends until the disk is full, and returns how many keys that were.
+func fill(t *testing.T, q *Queue) (kept int) {
+	t.Helper()
+	a := newAdder(q)
+	for {
+		r := upload(fmt.Sprint("key", kept), 1)
+		r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+		err := a.append(t.Context(), r)
+		synctest.Wait()
+		if err != nil {
+			require.ErrorIs(t, err, queue.ErrFull)
+			return kept
+		}
+		kept++
+	}
+}
+
+func TestAFullDiskIsDrainedOpenedAndFilledAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(t *testing.T, q *Queue)
+		stays  int // keys that are not sent
+		reopen bool
+	}{
+		"in one life":                  {},
+		"after a restart":              {reopen: true},
+		"with a parked key in front":   {stays: 1, before: func(t *testing.T, q *Queue) { park(t, q, "key0") }},
+		"with a parked key, restarted": {stays: 1, reopen: true, before: func(t *testing.T, q *Queue) { park(t, q, "key0") }},
+		"while it was paused": {before: func(t *testing.T, q *Queue) {
+			require.NoError(t, q.Pause(t.Context(), "why"))
+			require.NoError(t, q.Resume(t.Context()))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, opts := smallDisk(6), &Options{SegmentBytes: minSegment}
+				q := mustOpen(t, d, opts)
+				for range 3 {
+					kept := fill(t, q)
+					require.Greater(t, kept, 30)
+					if c.before != nil {
+						c.before(t, q)
+					}
+					if c.reopen {
+						require.NoError(t, q.Close())
+						q = mustOpen(t, d, opts)
+					}
+					for left := kept - c.stays; left > 0; {
+						leases, err := q.Reserve(t.Context(), want(7))
+						require.NoError(t, err)
+						require.NotEmpty(t, leases)
+						_, _, err = q.Settle(t.Context(), commits(leases)...)
+						require.NoError(t, err)
+						synctest.Wait()
+						left -= len(leases)
+					}
+					require.NoError(t, newAdder(q).append(t.Context(), upload("at once", 1)), "there is room as soon as it is drained")
+					leases, err := q.Reserve(t.Context(), want(1))
+					require.NoError(t, err)
+					_, _, err = q.Settle(t.Context(), commits(leases)...)
+					require.NoError(t, err)
+					if c.stays > 0 {
+						n, err := q.Drop(t.Context(), "key0")
+						require.NoError(t, err)
+						require.Equal(t, 1, n)
+					}
+					synctest.Wait()
+					require.NoError(t, q.Fault())
+				}
+				require.NoError(t, q.Close())
+			})
+		})
+	}
+}
+
+func park(t *testing.T, q *Queue, key string) {
+	t.Helper()
+	n, err := q.Park(t.Context(), "why", key)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+// The states of keys can be larger than what is left of the head.
+func TestAParkForWhichThereIsNoRoomChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := smallDisk(3)
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		kept := fill(t, q)
+		var keys []string
+		for i := range kept {
+			keys = append(keys, fmt.Sprint("key", i))
+		}
+		_, err := q.Park(t.Context(), "why", keys...)
+		require.ErrorIs(t, err, queue.ErrFull)
+		require.NoError(t, q.Fault(), "the queue goes on")
+		s, err := q.Stats(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, s.Parked)
+		park(t, q, "key0")
 		require.NoError(t, q.Close())
 	})
 }

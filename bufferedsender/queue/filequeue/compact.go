@@ -17,13 +17,27 @@ const asideOverhead = 200
 // sliceBytes is how much compaction writes before it lets others go on.
 const sliceBytes = 128 << 10
 
-// crowded reports whether the log has to become smaller. Two segments, the head and the next one are four; and what
+// crowded reports whether the log has to become smaller, and can. Two segments, the head and the next one are four; and what
 // lives is to be a third of it at the least.
+//
+// While the disk is full each segment on which nothing depends goes, and nothing else is written again unless all that
+// lives fits into a half of what is left of the head: the other half is for the commits that make room.
 func (q *Queue) crowded() bool {
+	l := &q.log
+	if len(l.segments) < 2 {
+		return false
+	}
+	full := l.full != nil && l.next == nil
+	if full && q.book.Older(l.segments[0].number) == 0 {
+		return true
+	}
 	keys, live := q.book.Size()
 	aside, texts := q.book.Aside()
 	live += int64(keys)*keyOverhead + aside*asideOverhead + texts
-	return len(q.log.segments) > 1 && q.log.total > max(2*int64(q.options.SegmentBytes), 3*live)
+	if full {
+		return l.total > 3*live && live <= (int64(l.options.SegmentBytes)-l.head().used)/2
+	}
+	return l.total > max(2*int64(l.options.SegmentBytes), 3*live)
 }
 
 // tidy starts a compaction if there is need. The caller has the lock.
@@ -144,16 +158,31 @@ const readsAtOnce = 16
 
 // moveSome writes the state of some of the keys that a frame names, and returns the others.
 func (q *Queue) moveSome(f *frame, keys []string) ([]string, error) {
-	oldest := f.at.segment
-	c, err := q.change(q.quit, 2*sliceBytes, nil)
+	q.mu.Lock()
+	for len(keys) > 0 && !q.dependsOn(keys[0], f.at.segment) {
+		keys = keys[1:]
+	}
+	size := statesHeader
+	if len(keys) > 0 {
+		size += q.stateSize(q.clock.now(), keys[0])
+	}
+	q.mu.Unlock()
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	c, err := q.change(q.quit, size, nil)
 	if err != nil {
 		return nil, err
 	}
 	s := q.newStates()
 	s.near = f
 	q.book.Advance(c.now) // the state is to be that of now
-	for n := 0; len(keys) > 0 && len(s.b) < sliceBytes && n < 1000 && s.reads < readsAtOnce; n++ {
-		if era, ok := q.book.EraOf(keys[0]); ok && era <= oldest {
+	most := min(sliceBytes, q.options.SegmentBytes/4)
+	for n := 0; len(keys) > 0 && len(s.b) < most && n < 1000 && s.reads < readsAtOnce; n++ {
+		if q.dependsOn(keys[0], f.at.segment) {
+			if !q.log.fits(len(s.b) + q.stateSize(c.now, keys[0])) {
+				break // the next call waits for room
+			}
 			if err = s.add(c.now, keys[0]); err != nil {
 				break
 			}
@@ -171,6 +200,12 @@ func (q *Queue) moveSome(f *frame, keys []string) ([]string, error) {
 		err = end
 	}
 	return keys, err
+}
+
+// dependsOn reports whether a key would be lost with the log up to a segment. The caller has the lock.
+func (q *Queue) dependsOn(key string, segment uint32) bool {
+	era, ok := q.book.EraOf(key)
+	return ok && era <= segment
 }
 
 // namedIn returns the keys that came into the book, or were written whole, with a frame.
@@ -201,7 +236,11 @@ func namedIn(f *frame) (keys []string, ok bool) {
 
 // drop removes the oldest segment, on which nothing depends any more.
 func (q *Queue) drop(oldest *segment) error {
-	c, err := q.change(q.quit, 1<<16, nil)
+	q.mu.Lock()
+	adders, globals := q.addersFrame(), q.globals()
+	q.mu.Unlock()
+	const more = 1 << 10 // a few adders may come meanwhile
+	c, err := q.change(q.quit, len(adders)+len(globals)+more, nil)
 	if err != nil {
 		return err
 	}
@@ -227,5 +266,13 @@ func (q *Queue) drop(oldest *segment) error {
 	if err := q.log.dir.Remove(segmentName(oldest.number)); err != nil {
 		return err
 	}
-	return q.log.dir.SyncNames()
+	if err := q.log.dir.SyncNames(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.log.full != nil {
+		q.provide() // there may be room now
+	}
+	return nil
 }

@@ -78,9 +78,15 @@ func (q *Queue) usable() error {
 	return nil
 }
 
-// change is begin for a call that writes a frame of about this size. It waits for room, if that is
+// change is begin for a call that writes a frame of at most this size. It waits for room, if that is
 // being made.
 func (q *Queue) change(ctx context.Context, size int, wrong error) (*call, error) {
+	return q.changeWith(ctx, size, false, wrong)
+}
+
+// changeWith is change. adds says that the call takes room and makes none: it has to leave the rest of the head to others
+// while there is no room for a segment behind it.
+func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error) (*call, error) {
 	if q.options.ReadOnly {
 		wrong = errors.Join(wrong, ErrReadOnly)
 	}
@@ -88,7 +94,10 @@ func (q *Queue) change(ctx context.Context, size int, wrong error) (*call, error
 	if err != nil {
 		return nil, err
 	}
-	for !q.log.fits(size + frameHeader) {
+	lacks := func() bool {
+		return !q.log.fits(size+frameHeader) || adds && q.log.full != nil && q.log.next == nil
+	}
+	for lacks() {
 		q.provide()
 		made := q.log.made
 		q.mu.Unlock()
@@ -99,7 +108,7 @@ func (q *Queue) change(ctx context.Context, size int, wrong error) (*call, error
 		}
 		q.mu.Lock()
 		err := q.usable()
-		if err == nil && q.log.full != nil && !q.log.fits(size+frameHeader) {
+		if err == nil && q.log.full != nil && lacks() {
 			err = q.log.full
 		}
 		if err != nil {

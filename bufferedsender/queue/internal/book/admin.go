@@ -149,7 +149,8 @@ func (b *Book[R]) oldest() (first place, ok bool) {
 			n := b.nodes.at(i)
 			if n.isLeased() {
 				look(n.more.leasedPlace)
-			} else if n.waits() {
+			}
+			if n.waits() { // also behind a lease, with a Since that is older
 				look(n.place)
 			}
 		}

@@ -118,7 +118,8 @@ type Book[R Ref] struct {
 	MaxBytes int64 // 0: any number
 	// Era is noted with each key that comes into the book or is restored, for a log: all that
 	// the key is follows from what was written since.
-	Era uint32
+	Era  uint32
+	eras map[uint32]int // keys that are noted with an Era, see setEra
 
 	start time.Time
 	seeds [2]maphash.Seed
@@ -157,6 +158,7 @@ func New[R Ref](now time.Time) *Book[R] {
 	b := &Book[R]{
 		start: now, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, gen: 1,
 		reservations: make(map[queue.ID]*reservation), held: make(map[queue.ID]int), gens: make(map[uint32]int),
+		eras: make(map[uint32]int),
 	}
 	b.clear()
 	return b
@@ -207,7 +209,8 @@ func (b *Book[R]) obtain(key string) (*node[R], int32) {
 	}
 	i := b.nodes.take()
 	n := b.nodes.at(i)
-	*n = node[R]{id: id, at: nowhere, era: b.Era}
+	*n = node[R]{id: id, at: nowhere}
+	b.setEra(n)
 	b.enter(i)
 	return n, i
 }
@@ -215,6 +218,7 @@ func (b *Book[R]) obtain(key string) (*node[R], int32) {
 // forget removes a key that has nothing in the book any more.
 func (b *Book[R]) forget(n *node[R], i int32) {
 	b.strike(i)
+	b.leaveEra(n)
 	*n = node[R]{at: nowhere}
 	b.nodes.free(i)
 	if b.nodes.used == 0 {

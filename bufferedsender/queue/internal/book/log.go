@@ -14,8 +14,31 @@ func (b *Book[R]) EraOf(key string) (era uint32, ok bool) {
 // Renew notes the present Era with a key whose State has been written to the log.
 func (b *Book[R]) Renew(key string) {
 	if n := b.find(key); n != nil {
-		n.era = b.Era
+		b.leaveEra(n)
+		b.setEra(n)
 	}
+}
+
+// setEra notes the present Era with a key that is noted with none.
+func (b *Book[R]) setEra(n *node[R]) {
+	n.era = b.Era
+	b.eras[n.era]++
+}
+
+func (b *Book[R]) leaveEra(n *node[R]) {
+	if b.eras[n.era]--; b.eras[n.era] == 0 {
+		delete(b.eras, n.era)
+	}
+}
+
+// Older counts the keys that are noted with an Era or an earlier one. It is cheap; a removal asks Dependents.
+func (b *Book[R]) Older(era uint32) (keys int) {
+	for at, n := range b.eras {
+		if at <= era {
+			keys += n
+		}
+	}
+	return keys
 }
 
 // Parts is how many calls of Dependents see all keys.

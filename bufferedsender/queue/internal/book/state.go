@@ -86,7 +86,8 @@ func (b *Book[R]) State(now time.Time, key string) (s State[R], ok bool) {
 func (b *Book[R]) Restore(now time.Time, key string, s State[R]) {
 	b.Remove(now, key)
 	n, i := b.obtain(key)
-	n.era = b.Era // also if Remove has left the end of an Uncertain
+	b.leaveEra(n) // also if Remove has left the end of an Uncertain
+	b.setEra(n)
 	b.gen = max(b.gen, s.Gen, s.LeasedGen)
 	for _, recs := range [][]Rec[R]{s.Waiting, s.Leased, s.Parked} {
 		for _, r := range recs {
