@@ -37,5 +37,7 @@ type IndexDocumentsResult struct {
 
 // ErrMalformedReply is in the chain of an error that says that the service
 // answered with success but that the body could not be understood: empty, cut
-// off, not JSON. The request may have been applied.
+// off, not JSON. It is also in that of a reply to another request than the one that
+// was sent, because a Transport has followed a redirect. The request may have been
+// applied.
 var ErrMalformedReply = errors.New("malformed reply")

@@ -80,7 +80,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	if options.Transport == nil {
 		options.Transport = defaultHTTPClient
 	}
-	options.Transport = replyGuard{options.Transport}
+	options.Transport = newReplyGuard(options.Transport)
 	if options.Retry.StatusCodes == nil {
 		options.Retry.StatusCodes = retry.CallStatuses()
 	}

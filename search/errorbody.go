@@ -16,6 +16,8 @@ type errorReply struct {
 	empty   bool // there was no body
 	foreign bool // the body is not the service's: a proxy, another web server
 	bare    bool // it says something, but not in the form that the service writes: a gateway, another service
+
+	location string // of a redirect, " (to https://host)"; its path may hold secrets
 }
 
 // aboutDocument reports whether a 404 to a lookup is about the document, not

@@ -143,6 +143,9 @@ func (e *Error) RetryAfter() (time.Duration, bool) { return e.retryAfter, e.hint
 func newError(resp *http.Response, req *policy.Request, call call, conn *connection) *Error {
 	body, _ := runtime.Payload(resp)
 	reply := parseErrorBody(body)
+	if to, err := resp.Location(); err == nil {
+		reply.location = " (to " + place(to) + ")"
+	}
 	e := &Error{
 		StatusCode:      resp.StatusCode,
 		Code:            reply.code,

@@ -22,6 +22,9 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	if retry.Throttles(e.StatusCode) {
 		return busyHint(e)
 	}
+	if e.StatusCode >= 300 && e.StatusCode < 400 {
+		return fmt.Sprintf("a search service never redirects%s: check the endpoint %s", reply.location, conn.root)
+	}
 	if reply.foreign && e.StatusCode < http.StatusInternalServerError {
 		// The service's front end answers the statuses above in its own ways, so
 		// only these say that it is not the service.
@@ -48,9 +51,6 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 		if strings.Contains(e.Message, "api-version") {
 			return fmt.Sprintf("this client asked for api-version %s: see ClientOptions.APIVersion", conn.apiVersion)
 		}
-	}
-	if e.StatusCode >= 300 && e.StatusCode < 400 {
-		return fmt.Sprintf("a search service never redirects: check the endpoint %s", conn.root)
 	}
 	return ""
 }

@@ -25,6 +25,26 @@ const ServiceName cloud.ServiceName = "azsearch"
 // PerCallPolicies, PerRetryPolicies, TracingProvider. Retry applies to every
 // operation but Client.IndexDocumentsRaw and Client.Ping; its StatusCodes default
 // to retry.CallStatuses.
+//
+// No request follows a redirect, whichever Transport sends it: a redirect would
+// carry the api-key and the documents to the host that it names.
+//
+//   - An *http.Client is copied when the client is made. The copy returns redirects
+//     as an *Error with their status, also if the client has a CheckRedirect. Jar,
+//     Timeout and Transport are kept, and changes to these fields made later have no
+//     effect.
+//   - Any other Transport, and a RoundTripper that is not an *http.Transport, is
+//     watched by net/http/httptrace: before the headers of a request reach a second
+//     host its connection is closed. That works through proxies, and for every
+//     transport that is net/http underneath, passes the context of the request on,
+//     and has a write buffer that holds the headers (4 kB by default). Any other can
+//     give the credential away unseen.
+//   - Whatever such a Transport followed, the reply counts as malformed
+//     (models.ErrMalformedReply): nothing is confirmed, and the request is not sent
+//     again. So does a reply whose Request has another method, scheme or host than
+//     the request that was sent. To send to another address than the endpoint, use
+//     PerRetryPolicies or the RoundTripper of an *http.Client. A reply without a
+//     Request, as a fake returns it, is taken for the service's own.
 type ClientOptions struct {
 	azcore.ClientOptions
 

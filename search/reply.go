@@ -28,21 +28,19 @@ const (
 )
 
 // replyGuard stands between the pipeline and the transport and makes replies
-// safe to read: bounded, and unzipped if a transport left that to us. The body
-// of an error is read here and its own errors are dropped, because the status
-// is worth more than an explanation that broke off.
-type replyGuard struct{ next policy.Transporter }
+// safe to read: from where the request went, bounded, and unzipped if a transport
+// left that to us. The body of an error is read here and its own errors are
+// dropped, because the status is worth more than an explanation that broke off.
+type replyGuard struct {
+	next    policy.Transporter
+	strict  bool // the reply must name the place that the request was sent to
+	watched bool // next may have an http.Client inside that follows redirects
+}
 
 func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
-	resp, err := g.next.Do(req)
+	resp, err := g.send(req)
 	if err != nil || resp == nil {
 		return resp, err
-	}
-	if resp.Body == nil {
-		resp.Body = http.NoBody
-	}
-	if resp.Header == nil {
-		resp.Header = http.Header{}
 	}
 	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		resp.Body = &gunzip{body: resp.Body}
@@ -58,6 +56,43 @@ func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// send sends req and returns a reply that the place of req gave. Its Body, Header
+// and Request are not nil.
+func (g replyGuard) send(req *http.Request) (*http.Response, error) {
+	method, want := req.Method, place(req.URL) // before anybody can change them
+	var t *trail
+	if g.watched {
+		req, t = follow(req)
+	}
+	resp, err := g.next.Do(req)
+	if resp != nil && resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	var elsewhere *redirectError
+	if t != nil {
+		elsewhere = t.left()
+	}
+	if elsewhere == nil && err == nil && resp != nil {
+		elsewhere = moved(resp, method, want, g.strict)
+	}
+	if elsewhere != nil {
+		err = elsewhere
+	}
+	if err != nil || resp == nil {
+		if resp != nil { // azcore drops it
+			_ = resp.Body.Close()
+		}
+		return nil, err
+	}
+	if resp.Header == nil {
+		resp.Header = http.Header{}
+	}
+	if resp.Request == nil {
+		resp.Request = req
+	}
 	return resp, nil
 }
 

@@ -9,10 +9,6 @@ import (
 
 // defaultHTTPClient is what clients send with unless ClientOptions.Transport
 // says otherwise: one connection pool for the process, set up like azcore's.
-//
-// It is not azcore's own because that one follows redirects, and net/http then
-// takes the api-key header along to whatever host the redirect names (it drops
-// Authorization, but cannot know about ours). The service never redirects.
 var defaultHTTPClient = &http.Client{
 	Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
@@ -32,5 +28,4 @@ var defaultHTTPClient = &http.Client{
 		// by pings instead of by requests that hang.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 	},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
