@@ -17,6 +17,9 @@ import (
 // keyHeader is the header that carries an API key.
 const keyHeader = "api-key"
 
+// secretHeaders are the headers of a request that hold a credential.
+var secretHeaders = []string{keyHeader, "Authorization"}
+
 // authentication is how a client proves who it is: with key or, unless withKey,
 // with token.
 type authentication struct {

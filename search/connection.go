@@ -168,12 +168,9 @@ func (c *connection) send(req *policy.Request, call call, expected ...int) (*htt
 	if call.measured != nil && req.OperationValue(&made) {
 		made.measured = call.measured
 	}
-	resp, err := c.azcore.Pipeline().Do(req)
+	resp, err := complete(c.azcore.Pipeline().Do(req))
 	if err != nil {
 		call.measured.attempted(nil, err) // which is more than the last attempt if the context has ended since
-		if resp != nil {
-			_ = resp.Body.Close()
-		}
 		return nil, c.unanswered(err, req, call)
 	}
 	if !runtime.HasStatusCode(resp, expected...) {

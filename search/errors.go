@@ -173,7 +173,7 @@ func newError(resp *http.Response, req *policy.Request, call call, conn *connect
 func withoutSecrets(req *http.Request) *http.Request {
 	req = req.Clone(req.Context())
 	req.Body, req.GetBody = nil, nil
-	for _, name := range []string{keyHeader, "Authorization"} {
+	for _, name := range secretHeaders {
 		if req.Header.Get(name) != "" {
 			req.Header.Set(name, "REDACTED")
 		}

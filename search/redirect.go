@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -90,13 +91,10 @@ type trail struct {
 	stopped  string // where it was stopped from going
 }
 
-// marks are the headers that no other request has with the same value.
-var marks = []string{keyHeader, "Authorization", clientRequestIDHeader}
-
 // follow returns req with a trail.
 func follow(req *http.Request) (*http.Request, *trail) {
 	t := &trail{ours: http.Header{}}
-	for _, name := range marks {
+	for _, name := range append(slices.Clone(secretHeaders), clientRequestIDHeader) {
 		t.ours.Set(name, req.Header.Get(name))
 	}
 	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{

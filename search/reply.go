@@ -39,8 +39,8 @@ type replyGuard struct {
 
 func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 	resp, err := g.send(req)
-	if err != nil || resp == nil {
-		return resp, err
+	if err != nil {
+		return nil, err
 	}
 	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		resp.Body = &gunzip{body: resp.Body}
@@ -68,9 +68,6 @@ func (g replyGuard) send(req *http.Request) (*http.Response, error) {
 		req, t = follow(req)
 	}
 	resp, err := g.next.Do(req)
-	if resp != nil && resp.Body == nil {
-		resp.Body = http.NoBody
-	}
 	var elsewhere *redirectError
 	if t != nil {
 		elsewhere = t.left()
@@ -81,17 +78,33 @@ func (g replyGuard) send(req *http.Request) (*http.Response, error) {
 	if elsewhere != nil {
 		err = elsewhere
 	}
-	if err != nil || resp == nil {
-		if resp != nil { // azcore drops it
-			_ = resp.Body.Close()
-		}
+	if resp, err = complete(resp, err); err != nil {
 		return nil, err
+	}
+	if resp.Request == nil {
+		resp.Request = req
+	}
+	return resp, nil
+}
+
+// complete returns a reply with a Body and a Header, or an error, whatever a Transport
+// or a policy of the caller has returned.
+func complete(resp *http.Response, err error) (*http.Response, error) {
+	switch {
+	case resp == nil && err == nil:
+		return nil, errors.New("got neither a reply nor an error from ClientOptions.Transport or a policy, want one of them")
+	case resp == nil:
+		return nil, err
+	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
 	}
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	if resp.Request == nil {
-		resp.Request = req
+	if err != nil { // nobody else reads it: azcore drops it
+		_ = resp.Body.Close()
+		return nil, err
 	}
 	return resp, nil
 }
@@ -102,13 +115,14 @@ type wholeReply struct{}
 
 // wholeReplies is the pipeline policy that reads the replies of such requests
 // inside of an attempt. azcore reads replies too, but tries a POST again only if
-// there was none: it cannot know which POSTs change nothing.
+// there was none: it cannot know which POSTs change nothing. It is the last of ours
+// before those of the caller, which may answer by themselves, so it completes replies.
 type wholeReplies struct{}
 
 func (wholeReplies) Do(req *policy.Request) (*http.Response, error) {
-	resp, err := req.Next()
+	resp, err := complete(req.Next())
 	var whole wholeReply
-	if err != nil || resp == nil || resp.StatusCode >= http.StatusMultipleChoices || !req.OperationValue(&whole) {
+	if err != nil || resp.StatusCode >= http.StatusMultipleChoices || !req.OperationValue(&whole) {
 		return resp, err
 	}
 	body, err := io.ReadAll(resp.Body)

@@ -1,0 +1,79 @@
+package search_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// closable is a body that knows whether it was closed.
+type closable struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closable) Close() error { c.closed = true; return nil }
+
+// policyFunc is a policy.Policy made of a function.
+type policyFunc func(*policy.Request) (*http.Response, error)
+
+func (f policyFunc) Do(req *policy.Request) (*http.Response, error) { return f(req) }
+
+// TestAnOddReplyOfTheCallersCodeIsAnError: of a Transport, or of a policy that answers by itself.
+// None panics, and none passes for a success.
+func TestAnOddReplyOfTheCallersCodeIsAnError(t *testing.T) {
+	for name, odd := range map[string]*http.Response{
+		"nothing":                 nil,
+		"an empty response":       {},
+		"a success without body":  {StatusCode: 200},
+		"an error without body":   {StatusCode: 503},
+		"a redirect without body": {StatusCode: 307},
+		"a status of nobody":      {StatusCode: 299},
+	} {
+		answer := func() (*http.Response, error) {
+			if odd == nil {
+				return nil, nil //nolint:nilnil // what a Transport must not do
+			}
+			resp := *odd
+			return &resp, nil
+		}
+		answers := policyFunc(func(*policy.Request) (*http.Response, error) { return answer() })
+		perCall, perRetry := options(nil), options(nil)
+		perCall.Transport, perRetry.Transport = reply(200, "{}"), reply(200, "{}")
+		perCall.PerCallPolicies = []policy.Policy{answers}
+		perRetry.PerRetryPolicies = []policy.Policy{answers}
+		for place, opts := range map[string]*search.ClientOptions{
+			"Transport":        options(doer{func(*http.Request) (*http.Response, error) { return answer() }}),
+			"PerCallPolicies":  perCall,
+			"PerRetryPolicies": perRetry,
+		} {
+			for operation, do := range operations(t, testEndpoint, opts, false) {
+				if operation == "delete" && odd != nil && odd.StatusCode == http.StatusOK {
+					continue // it is answered without a body
+				}
+				t.Run(fmt.Sprintf("%s of %s/%s", name, place, operation), func(t *testing.T) {
+					require.NotPanics(t, func() { require.Error(t, do()) })
+				})
+			}
+		}
+	}
+}
+
+// TestAResponseBesideAnErrorIsClosed: nobody else has it.
+func TestAResponseBesideAnErrorIsClosed(t *testing.T) {
+	body := &closable{Reader: strings.NewReader(okOne)}
+	transport := doer{func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: body}, io.ErrUnexpectedEOF
+	}}
+	_, err := newClient(t, transport).IndexDocumentsRaw(t.Context(), newBody("x"))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.True(t, body.closed)
+}
