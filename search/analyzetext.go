@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -41,7 +39,7 @@ func (c *IndexClient) AnalyzeText(ctx context.Context, indexName string, request
 	if err != nil {
 		return none, call.wrap(err)
 	}
-	if err := req.SetBody(streaming.NopCloser(bytes.NewReader(body)), "application/json"); err != nil {
+	if err := lend(req, body); err != nil {
 		return none, call.wrap(err)
 	}
 	resp, err := c.conn.send(req, call, http.StatusOK)

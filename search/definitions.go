@@ -10,7 +10,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -150,7 +149,7 @@ func (k *definitionKind[T]) send(ctx context.Context, c *IndexClient, call call,
 	for name, values := range header {
 		req.Raw().Header[name] = values
 	}
-	if err := req.SetBody(streaming.NopCloser(bytes.NewReader(body)), "application/json"); err != nil {
+	if err := lend(req, body); err != nil {
 		return none, call.wrap(err)
 	}
 	resp, err := c.conn.send(req, call, expected...)

@@ -1,12 +1,14 @@
 package search
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
 // lentBody is the body of a request that its owner gets back. net/http may go
@@ -29,6 +31,17 @@ type lentBody struct {
 }
 
 var errTakenBack = errors.New("search: this attempt is over, its body was taken back")
+
+// lend makes body the body of req, an attempt at a time. It is JSON.
+func lend(req *policy.Request, body []byte) error {
+	return (&lentBody{body: streaming.NopCloser(bytes.NewReader(body))}).setOn(req)
+}
+
+// setOn makes b the body of req.
+func (b *lentBody) setOn(req *policy.Request) error {
+	req.SetOperationValue(b) // for attemptBodies
+	return req.SetBody(b, "application/json")
+}
 
 // view returns the body for a new attempt, from its beginning, and ends the
 // view of the attempt before it.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -116,7 +115,7 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 	if err != nil {
 		return nil, call.wrap(err)
 	}
-	if err := req.SetBody(streaming.NopCloser(bytes.NewReader(body)), "application/json"); err != nil {
+	if err := lend(req, body); err != nil {
 		return nil, call.wrap(err)
 	}
 	req.SetOperationValue(wholeReply{}) // for wholeReplies, which reads the body

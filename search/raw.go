@@ -48,10 +48,9 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 	if err != nil {
 		return models.IndexDocumentsResult{}, call.wrap(err)
 	}
-	if err := req.SetBody(lent, "application/json"); err != nil {
+	if err := lent.setOn(req); err != nil {
 		return models.IndexDocumentsResult{}, call.wrap(err)
 	}
-	req.SetOperationValue(lent)   // for attemptBodies
 	runtime.SkipBodyDownload(req) // decodeReply reads it into memory that it reuses
 	resp, err := c.conn.send(req, call, http.StatusOK, http.StatusMultiStatus)
 	if err != nil {

@@ -67,6 +67,13 @@ func (g replyGuard) send(req *http.Request) (*http.Response, error) {
 	if g.watched {
 		req, t = follow(req)
 	}
+	if lent, ok := req.Body.(*lentBody); ok { // a policy has read the body and put it back
+		view, err := lent.view()
+		if err != nil {
+			return nil, err
+		}
+		req.Body = view
+	}
 	resp, err := g.next.Do(req)
 	var elsewhere *redirectError
 	if t != nil {

@@ -77,3 +77,50 @@ func TestAResponseBesideAnErrorIsClosed(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	assert.True(t, body.closed)
 }
+
+// TestAttemptsOfEveryRequestHaveABodyOfTheirOwn: the Transport of an attempt that was answered
+// early goes on reading, as net/http may, also if a policy has read the body and put it back.
+func TestAttemptsOfEveryRequestHaveABodyOfTheirOwn(t *testing.T) {
+	reads := policyFunc(func(req *policy.Request) (*http.Response, error) {
+		if req.Raw().Body != nil {
+			_, err := io.ReadAll(req.Raw().Body)
+			assert.NoError(t, err)
+			assert.NoError(t, req.RewindBody())
+		}
+		return req.Next()
+	})
+	for _, policies := range [][]policy.Policy{nil, {reads}} {
+		var (
+			first    io.Reader
+			attempts int
+			sent     string
+		)
+		opts := options(doer{func(req *http.Request) (*http.Response, error) {
+			if req.Body == nil {
+				return response(200, "{}"), nil
+			}
+			if attempts++; attempts == 1 {
+				first = req.Body
+				_, _ = first.Read(make([]byte, 4))
+				return response(503, ""), nil
+			}
+			begin := make([]byte, 3)
+			_, _ = io.ReadFull(req.Body, begin)
+			_, _ = first.Read(make([]byte, 10))
+			rest, err := io.ReadAll(req.Body)
+			sent = string(begin) + string(rest)
+			assert.EqualValues(t, req.ContentLength, len(sent))
+			return response(400, ""), err
+		}})
+		opts.PerRetryPolicies = policies
+		for name, do := range operations(t, testEndpoint, opts, false) {
+			t.Run(fmt.Sprintf("%s, read by a policy %v", name, policies != nil), func(t *testing.T) {
+				attempts, sent = 0, ""
+				_ = do()
+				if attempts > 1 {
+					assert.True(t, strings.HasPrefix(sent, "{") && strings.HasSuffix(strings.TrimSpace(sent), "}"), sent)
+				}
+			})
+		}
+	}
+}
