@@ -293,11 +293,12 @@ func TestLogsHoldNoSecretsAndNoDocuments(t *testing.T) {
 	defer azlog.SetListener(nil)
 
 	opts := options(reply(200, `{"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":200}]}`))
+	opts.Logging.AllowedHeaders = []string{"Api-Key", "AUTHORIZATION", "Accept-Language"}
 	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(testKey), opts)
 	require.NoError(t, err)
 	_, err = search.UploadDocuments(t.Context(), client, []hotel{{"1", "document content"}}, nil)
 	require.NoError(t, err)
-	client, err = search.NewClient(testEndpoint, "hotels", &tokens{expires: time.Hour}, options(reply(403, "")))
+	client, err = search.NewClient(testEndpoint, "hotels", &tokens{expires: time.Hour}, &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: reply(403, ""), Logging: opts.Logging}})
 	require.NoError(t, err)
 	_, err = search.GetDocument[hotel](t.Context(), client, "1", nil)
 	require.Error(t, err)

@@ -81,6 +81,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		options.Transport = defaultHTTPClient
 	}
 	options.Transport = newReplyGuard(options.Transport)
+	options.Logging.AllowedHeaders = slices.DeleteFunc(slices.Clone(options.Logging.AllowedHeaders), secret)
 	if options.Retry.StatusCodes == nil {
 		options.Retry.StatusCodes = retry.CallStatuses()
 	}
@@ -109,6 +110,11 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		forCheck:    soon(options.Retry),
 		instruments: instruments,
 	}, nil
+}
+
+// secret reports whether a header holds a credential, which no log may have.
+func secret(header string) bool {
+	return slices.ContainsFunc(secretHeaders, func(name string) bool { return strings.EqualFold(name, header) })
 }
 
 // soon returns what the caller has configured, or fewer retries than the default:

@@ -24,7 +24,14 @@ const ServiceName cloud.ServiceName = "azsearch"
 // *http.Client, a proxy, an emulator), Retry, Telemetry, Logging, Cloud,
 // PerCallPolicies, PerRetryPolicies, TracingProvider. Retry applies to every
 // operation but Client.IndexDocumentsRaw and Client.Ping; its StatusCodes default
-// to retry.CallStatuses.
+// to retry.CallStatuses. Logging never shows a credential, whatever its
+// AllowedHeaders name; with IncludeBody it shows documents.
+//
+// A Transport of your own brings its own connection pool, time-outs and TLS
+// settings. The default has 30 s to connect, 10 s for the TLS handshake, at most 16
+// idle connections for 90 s, TLS 1.2 or later, and HTTP/2 pings after 10 s of silence.
+// No transport limits how long a reply takes: the context of a call does, and the
+// RequestTimeout of a BufferedSender.
 //
 // No request follows a redirect, whichever Transport sends it: a redirect would
 // carry the api-key and the documents to the host that it names.
