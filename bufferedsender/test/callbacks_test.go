@@ -117,6 +117,27 @@ func TestAPanicInACallbackChangesNothing(t *testing.T) {
 	}
 }
 
+// panickingLog is a slog.Handler that panics, wherever it can.
+type panickingLog struct{ slog.Handler }
+
+func (panickingLog) Enabled(context.Context, slog.Level) bool  { panic("Enabled") }
+func (panickingLog) Handle(context.Context, slog.Record) error { panic("Handle") }
+
+func TestALoggerThatPanicsChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Logger: slog.New(panickingLog{}), Retry: sendertest.RetryAtOnce, Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		r.OpenBreaker(sendertest.Hotels("k", 3)...)
+		time.Sleep(time.Minute)
+		r.Respond(nil)
+		r.Faults(sendertest.RefuseKeys("bad"))
+		r.Upload(sendertest.Hotel{ID: "bad"})
+		assert.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		assert.EqualValues(t, 3, r.Sender.Stats().Completed)
+		assert.Positive(t, r.Sender.Stats().CallbackPanics)
+		r.Close()
+	})
+}
+
 // testing.T's FailNow and Skip end a goroutine in this way.
 // foreign are contexts that do not come from the one a handler was given. On the
 // publisher goroutine they make no difference.
