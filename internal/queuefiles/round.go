@@ -83,8 +83,8 @@ func Holds() []string {
 
 // Of a small disk.
 const (
-	smallSegment  = 16 << 10
-	smallSegments = 24
+	smallSegment  = 128 << 10 // what is left of the head has to do for all calls of a round on a full disk
+	smallSegments = 14
 )
 
 // Run runs one random program. It returns the part of Holds that the program has held, and the first answer that
