@@ -3,7 +3,12 @@ package outbox
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,6 +132,42 @@ func TestATriggerOnAColumnThatIsNotThereIsRefusedAndOneCanBeTakenAway(t *testing
 			var left int
 			require.NoError(t, one(t.Context(), db, &left, `SELECT count(*) FROM pg_proc WHERE proname LIKE 'azsearch%'`))
 			require.Zero(t, left)
+		}
+	})
+}
+
+// What stands in front of the service answers for some requests, again and again: no row becomes a dead letter.
+func TestForeignRepliesMakeNoDeadLetters(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		sender, service := realSender(t)
+		var left atomic.Int32 // requests that something else answers
+		bodies := []string{"<html>400 Bad Request</html>", "", `{"statusCode":400,"message":"no healthy upstream"}`}
+		service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			n := left.Add(-1)
+			if n < 0 {
+				return next(req)
+			}
+			body := bodies[int(n)%len(bodies)]
+			return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+		})
+		table := &Table{Dialect: db.dialect, Queue: "q"}
+		r := tryRelay(t, db, table, sender.Raw(), RelayOptions{})
+		for hiccup := range 2 {
+			left.Store(4)
+			var docs []gadget
+			for i := range 50 {
+				docs = append(docs, gadget{ID: fmt.Sprintf("%d-%d", hiccup, i)})
+			}
+			uploads(t, db, table, docs...)
+			emptied(t, db, table)
+		}
+		require.NoError(t, r.end())
+		require.Empty(t, lettersOf(t, db, table))
+		for hiccup := range 2 {
+			for i := range 50 {
+				_, found := service.Document("gadgets", fmt.Sprintf("%d-%d", hiccup, i))
+				require.True(t, found)
+			}
 		}
 	})
 }
