@@ -63,7 +63,7 @@ func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
 // nothing else.
 func (q *Queue) again3(ctx context.Context, s *script, shard int, args ...any) (*reader, error) {
 	for {
-		r, _, err := q.on(ctx, s, shard, 0, args...)
+		r, err := q.on(ctx, s, shard, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies strin
 	for _, k := range keys {
 		args = append(args, k)
 	}
-	r, _, err := q.on(ctx, peekScript, shard, 0, args...)
+	r, err := q.on(ctx, peekScript, shard, args...)
 	if err != nil {
 		return now, nil, err
 	}
@@ -184,7 +184,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 // scan reads all entries of a shard.
 func (q *Queue) scan(ctx context.Context, shard int, take func(entry)) error {
 	for cursor := "0"; ; {
-		r, _, err := q.on(ctx, peekScript, shard, 0, "scan", cursor)
+		r, err := q.on(ctx, peekScript, shard, "scan", cursor)
 		if err != nil {
 			return err
 		}
@@ -238,7 +238,9 @@ func (q *Queue) admin(ctx context.Context, what, reason string, keys []string) (
 			if err != nil {
 				return n, err
 			}
-			n += int(r.int())
+			if n += int(r.int()); r.err != nil {
+				return n, r.err
+			}
 		}
 	}
 	q.wake()
@@ -273,8 +275,12 @@ func (q *Queue) Destroy(ctx context.Context) error {
 	err := func() error {
 		defer q.end()
 		for s := len(q.shards) - 1; s >= 0; s-- {
-			if _, _, err := q.run(ctx, destroyScript, s, 0, q.shards[s].epoch); err != nil {
+			answer, err := q.ask(ctx, destroyScript, s, q.shards[s].epoch)
+			if err != nil {
 				return err
+			}
+			if answer != int64(0) && answer != int64(1) { // 0: the shard is one that was made since
+				return errAnswer
 			}
 		}
 		return nil
@@ -313,6 +319,9 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 		}
 		r := read(answer)
 		keys, lost := r.int(), r.int()
+		if r.err != nil {
+			return done, r.err
+		}
 		if keys < 0 {
 			return done, fmt.Errorf("redisqueue: shard %d has more than %d keys", s, most)
 		}

@@ -71,7 +71,7 @@ func (q *Queue) before(ctx context.Context, call *queue.Call) ([]int64, error) {
 		limit <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-limit }()
-			r, _, err := q.on(ctx, adderScript, s, 0, call.Adder[:])
+			r, err := q.on(ctx, adderScript, s, call.Adder[:])
 			if err != nil {
 				errs[s] = err
 				return
@@ -202,7 +202,7 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 	for i, p := range ps {
 		args := make([]any, 0, 7+len(p.args)+len(p.recordArgs))
 		args = append(args, call.Adder[:], call.Number, i, keys, bytes, p.folds, p.records)
-		r, sent, err := q.on(ctx, appendScript, shard, int(q.o.Durability), append(append(args, p.args...), p.recordArgs...)...)
+		answer, sent, err := q.run(ctx, appendScript, shard, int(q.o.Durability), q.with(shard, append(append(args, p.args...), p.recordArgs...))...)
 		if err != nil {
 			sent = sent || q.kept(ctx, call, shard, i, err)
 			a.kept = a.kept || sent
@@ -213,6 +213,7 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 			return a
 		}
 		a.kept = true
+		r := read(answer)
 		a.replaced, a.folded, a.generation = int(r.int()), int(r.int()), r.int()
 		a.repeated = r.int() == 1 || a.repeated
 		for i := 0; i < len(p.recordArgs); i += 2 {
@@ -237,7 +238,7 @@ func (q *Queue) kept(ctx context.Context, call *queue.Call, shard, part int, err
 	if !errors.As(err, &said) {
 		return false
 	}
-	r, _, err := q.on(ctx, adderScript, shard, 0, call.Adder[:])
+	r, err := q.on(ctx, adderScript, shard, call.Adder[:])
 	if err != nil {
 		return true
 	}
@@ -293,15 +294,18 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 		if f[2] != q.shards[s].epoch {
 			return false, fmt.Errorf("redisqueue: shard %d was made anew: %w", s, queue.ErrLost)
 		}
-		answer, _, err := q.run(ctx, settledScript, s, 0, q.clock(), q.shards[s].epoch, q.channel, g)
+		answer, err := q.ask(ctx, settledScript, s, q.clock(), q.shards[s].epoch, q.channel, g)
 		if err != nil {
 			return false, err
 		}
-		switch n, _ := answer.(int64); n {
-		case 0:
+		switch answer {
+		case int64(0):
 			settled = false // the others end their generation all the same
-		case 2:
+		case int64(1):
+		case int64(2):
 			return false, fmt.Errorf("redisqueue: shard %d does not know the generation %d: %w", s, g, queue.ErrLost)
+		default:
+			return false, errAnswer
 		}
 	}
 	return settled, nil

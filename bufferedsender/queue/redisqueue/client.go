@@ -233,7 +233,7 @@ func meaning(err error, marker string) error {
 		return fmt.Errorf("redisqueue: %w", err)
 	}
 	text := strings.TrimPrefix(said.Error(), "ERR ")
-	word, rest, _ := strings.Cut(text, " ")
+	word, rest, _ := strings.Cut(text, " ") // one word has no rest
 	switch word {
 	case "OOM":
 		return fmt.Errorf("redisqueue: the memory of the server is full: %w (%w)", queue.ErrFull, err)

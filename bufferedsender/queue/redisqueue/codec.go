@@ -127,8 +127,12 @@ func (r *reader) string() string {
 
 // records reads records with the given numbers, 6 bytes each.
 func (r *reader) records(key, seqs string) []queue.Record {
+	if len(seqs)%6 != 0 {
+		r.err = errAnswer
+		return nil
+	}
 	out := make([]queue.Record, 0, len(seqs)/6)
-	for ; len(seqs) >= 6; seqs = seqs[6:] {
+	for ; len(seqs) > 0; seqs = seqs[6:] {
 		blob := r.string()
 		if r.err != nil {
 			return nil

@@ -108,7 +108,7 @@ var onFullServer = []struct {
 	}},
 	{"adder", "the last call of an adder", func(_ *testing.T, q *Queue, _ *clock) call {
 		return func(ctx context.Context) error {
-			_, _, err := q.on(ctx, adderScript, 0, 0, testAdder[:])
+			_, err := q.on(ctx, adderScript, 0, testAdder[:])
 			return err
 		}
 	}},

@@ -166,12 +166,12 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 	for i := 0; i < n; i++ {
 		q.shards = append(q.shards, shard{keys: keysOf(q.name, i)})
 		var epoch [8]byte
-		_, _ = rand.Read(epoch[:])
-		makes := "1" // also the others of a queue that is there: whoever made it may have died
+		_, _ = rand.Read(epoch[:]) // crypto/rand never fails: it ends the process instead
+		makes := "1"               // also the others of a queue that is there: whoever made it may have died
 		if q.o.Existing && i == 0 {
 			makes = "0"
 		}
-		answer, _, err := q.run(ctx, openScript, i, 0, format, n, i, hex.EncodeToString(epoch[:]), q.name, q.o.Index, q.o.Endpoint, makes)
+		answer, err := q.ask(ctx, openScript, i, format, n, i, hex.EncodeToString(epoch[:]), q.name, q.o.Index, q.o.Endpoint, makes)
 		if err != nil {
 			return err
 		}
@@ -257,14 +257,25 @@ func (q *Queue) Close() error {
 }
 
 // on runs a script of a shard with what all of them begin with.
-func (q *Queue) on(ctx context.Context, s *script, shard, replicas int, args ...any) (*reader, bool, error) {
+func (q *Queue) on(ctx context.Context, s *script, shard int, args ...any) (*reader, error) {
+	answer, err := q.ask(ctx, s, shard, q.with(shard, args)...)
+	if err != nil {
+		return nil, err
+	}
+	return read(answer), nil
+}
+
+// with returns the arguments of a script behind those that all of them begin with.
+func (q *Queue) with(shard int, args []any) []any {
 	all := make([]any, 0, 3+len(args))
 	all = append(all, q.clock(), q.shards[shard].epoch, q.channel)
-	answer, sent, err := q.run(ctx, s, shard, replicas, append(all, args...)...)
-	if err != nil {
-		return nil, sent, err
-	}
-	return read(answer), sent, nil
+	return append(all, args...)
+}
+
+// ask is run for the scripts that do no harm when they run again.
+func (q *Queue) ask(ctx context.Context, s *script, shard int, args ...any) (any, error) {
+	answer, _, err := q.run(ctx, s, shard, 0, args...) // only Append reports that a call may have been applied
+	return answer, err
 }
 
 // clock is the time that scripts are given: none but in tests.

@@ -151,7 +151,7 @@ func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *as
 	var r *reader
 	left := ends
 	for again := true; again; {
-		if r, _, err = q.on(ctx, exchangeScript, shard, 0, args...); err != nil {
+		if r, err = q.on(ctx, exchangeScript, shard, args...); err != nil {
 			return nil, st, nil, err
 		}
 		n := r.int()
@@ -191,9 +191,11 @@ func (q *Queue) stale(r *reader, ends []queue.End, stale []queue.Lease) []queue.
 		if i < 0 || r.err != nil {
 			return stale
 		}
-		if int(i) < len(ends) {
-			stale = append(stale, ends[i].Lease)
+		if int(i) >= len(ends) {
+			r.err = errAnswer
+			return stale
 		}
+		stale = append(stale, ends[i].Lease)
 	}
 }
 
@@ -427,7 +429,7 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 				args = append(args, chunk[i].Key, chunk[i].Token[:])
 			}
 			for {
-				r, _, err := q.on(ctx, extendScript, s, 0, args...)
+				r, err := q.on(ctx, extendScript, s, args...)
 				if err != nil {
 					return lost, err
 				}
@@ -438,10 +440,13 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 					q.held.extended(chunk[i].Token, q.now().Add(d))
 				}
 				for r.more() {
-					if i := r.int(); int(i) < len(chunk) {
-						lost = append(lost, chunk[i])
-						q.held.ended(chunk[i].Token, s)
+					i := int(r.int())
+					if i < 0 || i >= len(chunk) {
+						r.err = errAnswer
+						break
 					}
+					lost = append(lost, chunk[i])
+					q.held.ended(chunk[i].Token, s)
 				}
 				if r.err != nil {
 					return lost, r.err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -85,28 +86,32 @@ func examineOne(ctx context.Context, c Client) (s server, err error) {
 		version: info["redis_version"], role: info["role"], eviction: info["maxmemory_policy"], aof: info["aof_enabled"],
 		replicas: info["connected_slaves"], cluster: info["cluster_enabled"] == "1",
 	}
-	s.fsync, _ = setting(ctx, c, "appendfsync")
-	s.snapshot, s.saveRead = setting(ctx, c, "save")
-	return s, nil
+	if s.fsync, _, err = setting(ctx, c, "appendfsync"); err != nil { // "" is unknown: it is never empty
+		return s, err
+	}
+	s.snapshot, s.saveRead, err = setting(ctx, c, "save")
+	return s, err
 }
 
-// setting is one of CONFIG, if it may be read.
-func setting(ctx context.Context, c Client, name string) (string, bool) {
+// setting is one of CONFIG. read is false if the server refuses to tell it, which is not the same as an error: that may hide that
+// the server keeps nothing.
+func setting(ctx context.Context, c Client, name string) (text string, read bool, err error) {
 	answer, err := c.Do(ctx, "CONFIG", "GET", name).Result()
-	if err != nil {
-		return "", false
+	switch {
+	case err != nil && refusal(err) && !transient(err):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("redisqueue: CONFIG GET %s: %w", name, err)
 	}
 	switch v := answer.(type) {
 	case []any:
 		if len(v) == 2 {
-			text, ok := v[1].(string)
-			return text, ok
+			text, read = v[1].(string)
 		}
 	case map[any]any:
-		text, ok := v[name].(string)
-		return text, ok
+		text, read = v[name].(string)
 	}
-	return "", false
+	return text, read, nil
 }
 
 // volatile reports whether it is known that nothing outlives the server's process.
@@ -134,9 +139,9 @@ func (s *server) weaker(d Durability) error {
 
 // old reports whether the scripts cannot run. An unknown version is tried.
 func old(version string) bool {
-	var major int
-	n, _ := fmt.Sscanf(version, "%d.", &major)
-	return n == 1 && major < 7
+	text, _, _ := strings.Cut(version, ".") // a version without a dot is all major
+	major, err := strconv.Atoi(text)
+	return err == nil && major < 7
 }
 
 func word(s string) string {

@@ -95,12 +95,16 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 	defer cancel()
 	wait, due := idlePoll, false
 	for s := range q.shards {
-		r, _, err := q.on(ctx, nextScript, s, 0)
+		r, err := q.on(ctx, nextScript, s)
 		if err != nil {
 			wait = busyPoll
 			continue
 		}
 		now, ready, soon, keys := r.int(), r.int(), r.int(), r.int()
+		if r.err != nil {
+			wait = busyPoll
+			continue
+		}
 		due = due || ready > 0 || soon >= 0 && soon <= now
 		if keys > 0 {
 			wait = min(wait, busyPoll)
@@ -180,7 +184,7 @@ func (r *registry) leave(h *hub, q *Queue) {
 func (h *hub) run(ctx context.Context) {
 	defer close(h.ended)
 	ps := h.client.Subscribe(ctx)
-	defer func() { _ = ps.Close() }()
+	defer func() { _ = ps.Close() }() // nothing is read from it any more
 	messages := ps.ChannelWithSubscriptions(redis.WithChannelSize(100))
 	listening := map[string]bool{}
 	for {
@@ -191,7 +195,10 @@ func (h *hub) run(ctx context.Context) {
 			timer.Stop()
 			return
 		case <-h.changed:
-		case m := <-messages:
+		case m, open := <-messages:
+			if !open { // the client was closed: only asking is left
+				messages = nil
+			}
 			switch m := m.(type) {
 			case *redis.Message:
 				h.tell(m.Channel)
@@ -225,7 +232,7 @@ func (h *hub) sync(ctx context.Context, ps *redis.PubSub, listening map[string]b
 	}
 	for c := range listening {
 		if !wanted[c] {
-			_ = ps.Unsubscribe(ctx, c)
+			_ = ps.Unsubscribe(ctx, c) // what comes on it wakes no queue
 			delete(listening, c)
 		}
 	}
