@@ -62,7 +62,7 @@ func (s *Store) checkServer(ctx context.Context, server redis.Cmdable) error {
 		}
 	}
 	var errs []error
-	major, _, _ := strings.Cut(info["redis_version"], ".")
+	major, _, _ := strings.Cut(info["redis_version"], ".") // a version without a dot is all major
 	if n, err := strconv.Atoi(major); err == nil && n < 7 {
 		errs = append(errs, fmt.Errorf("the server is Redis %s, and 7.0 is needed", info["redis_version"]))
 	}

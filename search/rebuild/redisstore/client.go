@@ -142,7 +142,7 @@ func meaning(err error) error {
 	if err == nil || !errors.As(err, &said) {
 		return err
 	}
-	word, rest, _ := strings.Cut(strings.TrimPrefix(said.Error(), "ERR "), " ")
+	word, rest, _ := strings.Cut(strings.TrimPrefix(said.Error(), "ERR "), " ") // one word has no rest
 	switch word {
 	case "MISCONF":
 		return fmt.Errorf("server refuses writes because it cannot save to its disk; free the disk, or see the server's log: %w", err)

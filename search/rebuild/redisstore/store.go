@@ -171,8 +171,11 @@ func (s *Store) Swap(ctx context.Context, next rebuild.Record) (rebuild.Record, 
 	if answer == nil {
 		return rebuild.Record{}, rebuild.ErrChanged
 	}
-	text, _ := answer.(string)
-	if next.Version, err = strconv.ParseInt(text, 10, 64); err != nil {
+	text, err := textOf(answer)
+	if err == nil {
+		next.Version, err = strconv.ParseInt(text, 10, 64)
+	}
+	if err != nil {
 		return rebuild.Record{}, fmt.Errorf("redisstore: changing the record: %w", errAnswer)
 	}
 	return next, nil
@@ -194,7 +197,10 @@ func (s *Store) Mark(ctx context.Context, epoch int64, keys []string) (round int
 		if answer == nil {
 			return 0, rebuild.ErrStale
 		}
-		text, _ := answer.(string)
+		text, err := textOf(answer)
+		if err != nil {
+			return 0, fmt.Errorf("redisstore: marking keys: %w", err)
+		}
 		n, err := strconv.ParseUint(text, 16, 64)
 		if err != nil {
 			return 0, fmt.Errorf("redisstore: marking keys: %w", errAnswer)
@@ -223,7 +229,10 @@ func (s *Store) Marked(ctx context.Context, last int64, limit int) (keys []strin
 			return nil, fmt.Errorf("redisstore: reading marks: %w", err)
 		}
 		for _, member := range members {
-			key := member[min(16, len(member)):]
+			if len(member) <= 16 {
+				return nil, fmt.Errorf("redisstore: reading marks: %w", errAnswer)
+			}
+			key := member[16:]
 			if _, ok := seen[key]; !ok { // a key may be marked in several rounds
 				seen[key] = struct{}{}
 				keys = append(keys, key)
@@ -249,10 +258,12 @@ func (s *Store) Unmark(ctx context.Context, last int64, keys []string) error {
 				args = append(args, key)
 			}
 			answer, err := s.run(ctx, unmarkScript, 0, args...)
+			if err == nil {
+				from, err = textOf(answer)
+			}
 			if err != nil {
 				return fmt.Errorf("redisstore: removing marks: %w", err)
 			}
-			from, _ = answer.(string)
 		}
 	}
 	return nil
@@ -287,23 +298,28 @@ func (s *Store) Writers(ctx context.Context) (all []rebuild.Writer, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
 		}
-		parts, _ := answer.([]any)
-		if len(parts) != 2 {
+		parts, ok := answer.([]any)
+		if !ok || len(parts) != 2 {
 			return nil, fmt.Errorf("redisstore: reading the writers: %w", errAnswer)
 		}
-		cursor, _ = parts[0].(string)
 		texts, err := textsOf(parts[1])
+		if err == nil {
+			cursor, err = textOf(parts[0])
+		}
+		if err == nil && len(texts)%2 != 0 {
+			err = errAnswer
+		}
 		if err != nil {
 			return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
 		}
 		for pair := range slices.Chunk(texts, 2) {
-			ms, err := strconv.ParseInt(pair[len(pair)-1], 10, 64)
+			ms, err := strconv.ParseInt(pair[1], 10, 64)
 			if err != nil {
 				return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
 			}
 			all = append(all, rebuild.Writer{Name: pair[0], Seen: time.UnixMilli(ms)})
 		}
-		if cursor == "0" || cursor == "" {
+		if cursor == "0" {
 			break
 		}
 	}
@@ -314,6 +330,15 @@ func (s *Store) Writers(ctx context.Context) (all []rebuild.Writer, err error) {
 
 var errAnswer = errors.New("the server has answered what no script of this version does")
 
+// textOf returns an answer that is a text.
+func textOf(answer any) (string, error) {
+	text, ok := answer.(string)
+	if !ok {
+		return "", errAnswer
+	}
+	return text, nil
+}
+
 // textsOf returns an answer that is a list of texts.
 func textsOf(answer any) ([]string, error) {
 	list, ok := answer.([]any)
@@ -322,8 +347,9 @@ func textsOf(answer any) ([]string, error) {
 	}
 	texts := make([]string, len(list))
 	for i, x := range list {
-		if texts[i], ok = x.(string); !ok {
-			return nil, errAnswer
+		var err error
+		if texts[i], err = textOf(x); err != nil {
+			return nil, err
 		}
 	}
 	return texts, nil
