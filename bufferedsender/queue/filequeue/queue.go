@@ -137,7 +137,7 @@ func (c *call) end() error {
 		}
 		q.tidy()
 	}
-	next, _ := q.book.Next(c.now)
+	next, _ := q.book.Next(c.now)         // zero is never, for the watchers too
 	q.watchers.WakeAt(q.clock.real(next)) // with the lock: of two calls the later one must have the last word
 	wake := q.book.Ripe() || c.wake
 	q.mu.Unlock()
@@ -180,7 +180,10 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 		return false, err
 	}
 	before := q.book.Position()
-	settled := q.book.Settled(c.now, at)
+	settled, err := q.book.Settled(c.now, at)
+	if err != nil {
+		return false, errors.Join(fmt.Errorf("filequeue: %w", err), c.end())
+	}
 	if q.book.Position() != before && !q.options.ReadOnly {
 		// Places of the new generation must not be counted with those of this one after a restart.
 		if err := c.write(kindGlobals, q.globals()); err != nil {

@@ -73,7 +73,7 @@ func (q *Queue) begin(ctx context.Context, wrong error) (now time.Time, err erro
 
 // end unlocks it. wake says that there may be more to reserve than before.
 func (q *Queue) end(wake bool) {
-	next, _ := q.book.Next(time.Now())
+	next, _ := q.book.Next(time.Now()) // zero is never, for the watchers too
 	wake = q.book.Ripe() || wake
 	q.watchers.WakeAt(next) // with the lock: of two calls the later one must have the last word
 	q.mu.Unlock()
@@ -235,7 +235,11 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 		return false, err
 	}
 	defer q.end(false)
-	return q.book.Settled(now, at), nil
+	settled, err := q.book.Settled(now, at)
+	if err != nil {
+		return false, fmt.Errorf("memqueue: %w", err)
+	}
+	return settled, nil
 }
 
 // Watch is of queue.Queue.

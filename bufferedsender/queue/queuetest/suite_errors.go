@@ -171,6 +171,13 @@ func emptyPromises() []promise {
 
 func closePromises() []promise {
 	return []promise{
+		of("a Position that no queue gives is an error, and not settled", func(c *trial) {
+			c.add(upload("a", "1"))
+			c.commit(c.take(1, "a: upload 1"))
+			if settled, err := c.h.Queue.Settled(c.ctx, "?"); err == nil || settled {
+				c.t.Errorf("Settled: %v, error %v", settled, err)
+			}
+		}),
 		of("a closed queue says so", func(c *trial) {
 			c.noError(c.h.Queue.Close(), "Close")
 			q, a := c.h.Queue, c.admin()

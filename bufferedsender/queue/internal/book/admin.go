@@ -2,6 +2,7 @@ package book
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -20,22 +21,28 @@ func (b *Book[R]) Position() queue.Position {
 	return queue.Position(strconv.FormatUint(uint64(b.gen), 36))
 }
 
-// Settled reports whether everything until a Position is settled or parked.
-func (b *Book[R]) Settled(now time.Time, at queue.Position) bool {
+// Settled reports whether everything until a Position is settled or parked. The error is ErrLost if the book has not come
+// to that Position, and another one if it is not a Position of a book.
+func (b *Book[R]) Settled(now time.Time, at queue.Position) (bool, error) {
 	b.advance(now)
-	until, err := strconv.ParseUint(string(at), 36, 32)
-	if err != nil {
-		return true // "" is before everything
+	if at == "" { // before everything
+		return true, nil
 	}
-	if uint64(b.gen) == until {
+	until, err := strconv.ParseUint(string(at), 36, 32)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("malformed position %q", at)
+	case until > uint64(b.gen):
+		return false, fmt.Errorf("position %q, and the queue is at %q: %w", at, b.Position(), queue.ErrLost)
+	case until == uint64(b.gen):
 		b.gen++
 	}
 	for gen := range b.gens {
 		if uint64(gen) <= until {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // Pause and Resume are of queue.Admin.

@@ -63,7 +63,8 @@ func TestBookAgreesWithItselfAfterAnyCalls(t *testing.T) {
 				case 2:
 					b.Drop(now, []string{key()})
 				case 3:
-					b.Settled(now, b.Position())
+					_, err := b.Settled(now, b.Position())
+					require.NoError(t, err)
 				}
 			case 8:
 				k := key()
@@ -158,6 +159,17 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 	for r, n := range live {
 		require.Equal(t, n, r.live, when)
 	}
+}
+
+func TestPositionThatTheBookHasNotGivenIsNotSettled(t *testing.T) {
+	b, now := New[at](time.Unix(1e9, 0)), time.Unix(1e9, 0)
+	_, err := b.Settled(now, "?")
+	require.ErrorContains(t, err, `malformed position "?"`)
+	_, err = b.Settled(now, "zz")
+	require.ErrorIs(t, err, queue.ErrLost)
+	settled, err := b.Settled(now, b.Position())
+	require.NoError(t, err)
+	require.True(t, settled)
 }
 
 func TestMemoryOfAnEmptyBookIsGivenBack(t *testing.T) {
