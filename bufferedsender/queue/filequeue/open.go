@@ -151,16 +151,31 @@ func (q *Queue) start(r *recovery) error {
 			l.next = next
 		}
 	}
-	if l.fits(frameHeader + 64) {
-		if err := c.write(kindOpen, q.globals()); err != nil {
-			return err
-		}
+	q.unopened = true
+	if err := c.opens(0); err != nil {
+		return err
 	}
 	return q.sync(context.Background(), l.end())
 }
 
 // mend cuts off what is behind the end of the log.
 func (r *recovery) mend() error {
+// opens writes that all leases of before have run out, as soon as there is room for it and for a frame of a size behind it. An
+// Open of a full disk has none. Until then nothing is leased: a reservation does not fit either, and behind a reservation that
+// was read before the leases of the same keys have run out, the log would have them leased to the holder of before.
+func (c *call) opens(size int) error {
+	q := c.q
+	if !q.unopened {
+		return nil
+	}
+	b := q.globals()
+	if !q.log.fits(len(b) + size + frameHeader) {
+		return nil
+	}
+	q.unopened = false
+	return c.write(kindOpen, b)
+}
+
 	gone := slices.Concat(r.old, r.empty)
 	slices.Reverse(r.cut) // so that no gap is left by a crash
 	gone = append(gone, r.cut...)

@@ -35,6 +35,7 @@ type Queue struct {
 	clock      clock
 	compacting bool
 	kept       bool // compaction has stopped, see KeptError
+	unopened   bool // the log does not say yet that the leases of before have run out: see call.opens
 	closed     bool
 }
 
@@ -116,6 +117,10 @@ func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error
 			return nil, err
 		}
 		c.now = q.clock.now()
+	}
+	if err := c.opens(size); err != nil {
+		q.mu.Unlock()
+		return nil, err
 	}
 	return c, nil
 }

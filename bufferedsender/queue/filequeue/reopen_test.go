@@ -1,0 +1,83 @@
+package filequeue
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// An Open that finds no room for a frame cannot write that the leases of before have run out.
+func TestWhatIsSettledAfterAnOpenOfAFullDiskStaysSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		opts := &Options{SegmentBytes: minSegment}
+		q := mustOpen(t, d, opts)
+		a := newAdder(q)
+		require.NoError(t, a.append(t.Context(), upload("a", 1)))
+		synctest.Wait()
+		full := true
+		d.Fail = func(op, _ string) error {
+			if op == "allocate" && full {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		for size, n := 2000, 0; size > 200; n++ { // other keys, so that nothing is compacted
+			r := upload(fmt.Sprint("b", n), 1)
+			r.Body = append(r.Body, strings.Repeat(" ", size)...)
+			if a.append(t.Context(), r) != nil {
+				size /= 2
+			}
+			synctest.Wait()
+		}
+		w := want(2)
+		w.For = time.Hour
+		held := 0
+		for {
+			leases, err := q.Reserve(t.Context(), w)
+			if err == nil {
+				held = len(leases)
+				_, err = q.Extend(t.Context(), time.Hour, leases...)
+			}
+			if err != nil {
+				break
+			}
+		}
+		require.Equal(t, 2, held)
+		require.NoError(t, q.Close())
+		q = mustOpen(t, d, opts)
+		require.False(t, q.log.fits(frameHeader+64), "the test does not leave the head full enough")
+		full = false
+		leases, err := q.Reserve(t.Context(), want(2))
+		require.NoError(t, err)
+		require.Len(t, leases, 2)
+		ends := commits(leases)
+		ends[1].Fate, ends[1].Reason = queue.Park, "refused"
+		require.NoError(t, newAdder(q).append(t.Context(), merge(leases[0].Key, 2)))
+		_, _, err = q.Settle(t.Context(), ends...)
+		require.NoError(t, err)
+		inspect := func() string {
+			all, err := q.Inspect(t.Context(), queue.Inspection{Keys: []string{"a", "b0"}, Bodies: true})
+			require.NoError(t, err)
+			var b strings.Builder
+			for _, e := range all {
+				fmt.Fprintf(&b, "%s: %d wait, %d parked; ", e.Key, len(e.Waiting), len(e.Parked))
+			}
+			return b.String()
+		}
+		before := inspect()
+		require.Equal(t, "a: 1 wait, 0 parked; b0: 0 wait, 1 parked; ", before)
+		require.NoError(t, q.Close())
+		q = mustOpen(t, d, opts)
+		require.Equal(t, before, inspect())
+		require.NoError(t, q.Close())
+	})
+}
