@@ -62,8 +62,10 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 			}
 		}
 	case err == nil && !options.ReadOnly:
-		// Whoever made it may have been killed before that. Not everybody may read the directory that it is in.
-		_ = disk.View(filepath.Dir(dir)).SyncNames()
+		// The process that made it may have been killed before that. This one may not be allowed to read the directory that it is in.
+		if err = disk.View(filepath.Dir(dir)).SyncNames(); errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
 	}
 	if err != nil {
 		return nil, nil, wrap(err)
@@ -158,8 +160,6 @@ func (q *Queue) start(r *recovery) error {
 	return q.sync(context.Background(), l.end())
 }
 
-// mend cuts off what is behind the end of the log.
-func (r *recovery) mend() error {
 // opens writes that all leases of before have run out, as soon as there is room for it and for a frame of a size behind it. An
 // Open of a full disk has none. Until then nothing is leased: a reservation does not fit either, and behind a reservation that
 // was read before the leases of the same keys have run out, the log would have them leased to the holder of before.
@@ -176,6 +176,8 @@ func (c *call) opens(size int) error {
 	return c.write(kindOpen, b)
 }
 
+// mend cuts off what is behind the end of the log.
+func (r *recovery) mend() error {
 	gone := slices.Concat(r.old, r.empty)
 	slices.Reverse(r.cut) // so that no gap is left by a crash
 	gone = append(gone, r.cut...)

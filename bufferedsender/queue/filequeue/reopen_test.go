@@ -81,3 +81,33 @@ func TestWhatIsSettledAfterAnOpenOfAFullDiskStaysSettled(t *testing.T) {
 		require.NoError(t, q.Close())
 	})
 }
+
+func TestReservationOfWhatIsNotInTheLogIsDamage(t *testing.T) {
+	d := disktest.New()
+	opts := &Options{SegmentBytes: minSegment}
+	q := mustOpen(t, d, opts)
+	require.NoError(t, newAdder(q).append(t.Context(), upload("a", 1)))
+	w := want(1)
+	c, err := q.change(t.Context(), 1<<10, nil)
+	require.NoError(t, err)
+	b := newFrame(reserveSize(&w))
+	b = append(append(b, w.Token[:]...), w.Holder[:]...)
+	b = appendText(appendFlag(appendI64(appendI64(b, int64(w.For)), 0), false), w.Name)
+	b = appendInt(b, 1)
+	b = le.AppendUint32(b, 1)
+	b = le.AppendUint32(b, minSegment-1) // no record has room there
+	require.NoError(t, c.write(kindReserve, appendInt(b, 1)))
+	require.NoError(t, c.end())
+	require.NoError(t, q.Close())
+	_, err = openDisk(d, opts)
+	var damaged *CorruptError
+	require.ErrorAs(t, err, &damaged)
+	options, err := opts.withDefaults()
+	require.NoError(t, err)
+	report, err := repair(d, options)
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Keys)
+	q = mustOpen(t, d, opts)
+	require.Equal(t, map[string][]string{"a": {`upload{"version":1}`}}, contents(t, q))
+	require.NoError(t, q.Close())
+}

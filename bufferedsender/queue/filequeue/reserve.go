@@ -100,8 +100,11 @@ func (r *recovery) replayReserve(f *frame) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if !ok { // in a segment that is gone, as all of the records: a state of the key follows, or it was settled
-			continue
+		if !ok {
+			if r.salvage == nil && at.segment >= r.numbers[0] {
+				return false, nil
+			}
+			continue // in a segment that is gone, as all of the records: a state of the key follows, or it was settled
 		}
 		keys, records = append(keys, key), append(records, count)
 	}

@@ -133,7 +133,7 @@ func (s *states) write(c *call) error {
 			r.Ref.segment = at.segment
 			r.Ref.offset = at.offset + uint32(frameHeader+s.recs[i][next]) //nolint:gosec // see maxFrame
 			next++
-		})
+		}) // a key that is not in the book has no records in the frame
 		c.q.book.Renew(key)
 	}
 	return nil

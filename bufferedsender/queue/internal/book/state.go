@@ -201,7 +201,7 @@ func (b *Book[R]) Repeat(now time.Time, want *queue.Want, keys []string, records
 		for j := range min(records[i], n.pile()) {
 			t.bytes += b.waitingAt(n, j).Ref.Bytes()
 		}
-		t.take(at)
+		t.take(at) // the bytes are those of its records, so it has room
 	}
 	t.done()
 	r.size = size // or a key would seem to have been alone that was not
