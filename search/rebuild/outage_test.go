@@ -202,3 +202,24 @@ func TestATruthThatIsGoneEndsARebuildInHalfAMinuteAndThatIsWrongAtOnce(t *testin
 		})
 	}
 }
+
+func TestATruthThatHasRunOutOfTimeIsNotThatDocumentsAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 200)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}})
+		keys, asked := m.r.fill.Keys, 0
+		m.r.fill.Keys = func(ctx context.Context, of []string) ([]models.RawAction, error) {
+			if asked++; asked == 1 {
+				a.end() // nobody marks the keys again
+				<-ctx.Done()
+				return nil, nil
+			}
+			return keys(ctx, of)
+		}
+		require.ErrorIs(t, m.run(t.Context()), context.DeadlineExceeded)
+		require.NoError(t, m.run(t.Context()))
+		require.Greater(t, asked, 1)
+		w.checkTruth(newIndex)
+	})
+}

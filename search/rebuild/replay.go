@@ -46,7 +46,9 @@ func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int
 func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) error {
 	var actions []models.RawAction
 	if err := r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) {
-		actions, err = r.fill.Keys(ctx, slices.Clone(keys))
+		if actions, err = r.fill.Keys(ctx, slices.Clone(keys)); err == nil {
+			err = ctx.Err() // what it has not come to is not gone
+		}
 		return true, err
 	}); err != nil {
 		return fmt.Errorf("rebuild: Fill.Keys: %w", err)
