@@ -36,6 +36,9 @@ func (p *pass) look(ctx context.Context, keys []string) (source, index map[strin
 
 func lookup(ctx context.Context, in Index, keys []string) (map[string]*models.Row, error) {
 	rows, err := in.Lookup(ctx, keys)
+	if err == nil { // rows that are missing may be those that were not read any more
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -323,6 +326,9 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		return actions, nil
 	}
 	documents, err := p.source.Read(ctx, read)
+	if err == nil { // as in lookup
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read documents of the source: %w", err)
 	}

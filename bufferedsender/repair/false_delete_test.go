@@ -72,3 +72,48 @@ func TestAKeyThatLookupReturnsInAnotherSpellingIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, `the key "Ritz", which it was not asked for`)
 	assert.Zero(t, report.Deleted)
 }
+
+// hasty is a source that ends with its context: what it has not read by then it leaves out, without an error.
+type hasty struct{ half }
+
+func (h hasty) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	if _, limited := ctx.Deadline(); limited { // the key is taken
+		<-ctx.Done()
+		return nil, nil
+	}
+	return h.half.Lookup(ctx, keys)
+}
+
+func (h hasty) Read(ctx context.Context, _ []string) ([]models.RawAction, error) {
+	<-ctx.Done()
+	return nil, nil
+}
+
+func TestADocumentIsNotDeletedBecauseTheSourceHasRunOutOfTime(t *testing.T) {
+	for name, source := range map[string]func(half) Source{
+		"of Lookup": func(h half) Source { return hasty{h} },
+		"of Read":   func(h half) Source { return onlyRead{older{h, key(7)}, hasty{h}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.fill(100)
+				w.behind(key(7), &hotel{ID: key(7), Version: 0})
+				time.Sleep(time.Minute)
+				report, err := RepairKeys(t.Context(), source(half{w, "source"}), half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}, key(7))
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Zero(t, report.Deleted)
+				assert.Empty(t, w.falsely)
+			})
+		})
+	}
+}
+
+// onlyRead has the Read of another source.
+type onlyRead struct {
+	older
+	reads hasty
+}
+
+func (o onlyRead) Read(ctx context.Context, keys []string) ([]models.RawAction, error) {
+	return o.reads.Read(ctx, keys)
+}

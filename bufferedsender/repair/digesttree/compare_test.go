@@ -338,3 +338,10 @@ func TestTellingTheTreeWhatTheIndexHasSettlesADifference(t *testing.T) {
 	}
 	require.True(t, maps.Equal(source, content(t, tree)))
 }
+
+func TestASourceThatIsLookedUpWhenTheContextHasEndedSaysNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Scanned(tableOf(map[string]int64{"a": 1})).Lookup(ctx, []string{"a", "b"})
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -63,6 +63,9 @@ func (s scanned) Snapshot(ctx context.Context, bits int, only []int) (Snapshot, 
 
 func (s scanned) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
 	rows, err := s.source.Lookup(ctx, keys)
+	if err == nil && ctx.Err() != nil { // as in Snapshot
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
