@@ -1,10 +1,12 @@
 package repair
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -290,4 +292,25 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 	report, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, shared.Raw(), &Options{Logger: quiet})
 	require.NoError(t, err)
 	require.Zero(t, report.Repaired+report.Deleted+report.Missing+report.Different+report.Surplus, "it converges")
+}
+
+// stuckStore has ranges that it does not give back.
+type stuckStore struct{ memory }
+
+func (stuckStore) Lock(context.Context, string) (func() error, bool, error) {
+	return func() error { return errors.New("the database is gone") }, true, nil
+}
+
+func TestARangeThatCannotBeReleasedIsLogged(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		time.Sleep(time.Minute)
+		var log bytes.Buffer
+		s := w.sender(nil)
+		report, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: stuckStore{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		require.NoError(t, err)
+		require.True(t, report.Agrees())
+		require.Contains(t, log.String(), "repair: range not released")
+		require.Contains(t, log.String(), "the database is gone")
+	})
 }

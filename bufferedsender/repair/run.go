@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -55,7 +56,9 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 	sections, err := p.compare(ctx, &total, since)
 	defer func() {
 		for _, s := range sections {
-			_ = s.unlock()
+			if err := s.unlock(); err != nil { // the pass is what it is without that
+				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: range not released; other processes wait for it", slog.String("range", s.name), slog.Any("error", err))
+			}
 		}
 	}()
 	for _, s := range sections {
