@@ -86,8 +86,16 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 	if err != nil {
 		return err
 	}
-	if n, err := result.RowsAffected(); err == nil && n == 0 {
-		if again, err := t.DeadLetters(ctx, tx, seq-1, 1); err == nil && len(again) == 1 && again[0].Seq == seq {
+	n, err := result.RowsAffected()
+	if err != nil { // a row that is written although the letter stays could overwrite a newer one
+		return err
+	}
+	if n == 0 {
+		again, err := t.DeadLetters(ctx, tx, seq-1, 1)
+		switch {
+		case err != nil:
+			return err
+		case len(again) == 1 && again[0].Seq == seq:
 			return fmt.Errorf("outbox: dead letter %d of %q: %w", seq, l.Key, ErrNewer)
 		}
 		return fmt.Errorf("outbox: %q has no dead letter %d: %w", t.Queue, seq, ErrNoLetter)

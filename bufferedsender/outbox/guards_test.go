@@ -134,6 +134,45 @@ func (a *appliedIn) QueryContext(ctx context.Context, query string, args ...any)
 	return a.Queryer.QueryContext(ctx, query, args...)
 }
 
+// doubtful is a database that breaks off when it is asked what a delete of dead letters has done.
+type doubtful struct {
+	Queryer
+	counts bool // it says how many rows it was: none
+	asked  int
+}
+
+var errBrokenOff = errors.New("broken off")
+
+func (d *doubtful) ExecContext(context.Context, string, ...any) (sql.Result, error) { return d, nil }
+func (d *doubtful) LastInsertId() (int64, error)                                    { return 0, nil }
+
+func (d *doubtful) RowsAffected() (int64, error) {
+	if d.counts {
+		return 0, nil
+	}
+	return 0, errBrokenOff
+}
+
+func (d *doubtful) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.Contains(query, "_dead") {
+		if d.asked++; d.asked > 1 {
+			return nil, errBrokenOff
+		}
+	}
+	return d.Queryer.QueryContext(ctx, query, args...)
+}
+
+func TestRetryThatDoesNotKnowWhatItHasDeletedWritesNothing(t *testing.T) {
+	db := newSQLite(t)
+	table := &Table{Dialect: SQLite, Queue: "q"}
+	bury(t, db, table, gadget{ID: "a"})
+	seq := lettersOf(t, db, table)[0].Seq
+	for _, counts := range []bool{false, true} {
+		require.ErrorIs(t, table.Retry(t.Context(), &doubtful{Queryer: db.DB, counts: counts}, seq), errBrokenOff)
+	}
+	require.Empty(t, rowsOf(t, db, "q"))
+}
+
 func TestSQLiteLooksForRowsByTheirNumbers(t *testing.T) {
 	db := newSQLite(t)
 	table := &Table{Dialect: SQLite, Queue: "entities"}

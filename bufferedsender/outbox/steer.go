@@ -130,6 +130,9 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 			}
 		}
 	}
+	if err := ctx.Err(); err != nil { // all may have ended because of it
+		return n, err
+	}
 	return n, flush()
 }
 

@@ -194,6 +194,13 @@ func TestBackfillReportsWhatItHasEnqueuedBeforeAnError(t *testing.T) {
 	})
 }
 
+func TestBackfillThatEndsWithItsContextIsNotComplete(t *testing.T) {
+	db := newSQLite(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := (&Table{Dialect: SQLite, Queue: "q"}).Backfill(ctx, db.DB, func(func(string, error) bool) { cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 // A *WriteError of Backfill: "Index is its position in the call", "nothing of the call was written".
 func TestBackfillSaysWhichKeyIsNotLegalAndWhatWasWritten(t *testing.T) {
 	db := newSQLite(t)
