@@ -106,7 +106,7 @@ func (f *feed[T]) poll(after time.Duration) {
 		case err == nil && settled:
 			f.tell(f.locals.settled(asked), ErrElsewhere)
 			asked, after = nil, pollFirst
-		case errors.Is(err, queue.ErrLost): // nobody will ever know
+		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process will never know
 			f.tell(f.locals.settled(asked), err)
 			asked, after = nil, pollFirst
 		}

@@ -259,7 +259,7 @@ func (f *feed[T]) contains(keys []string, found []bool) {
 	if ok {
 		var err error
 		in, err = members.Contains(ctx, keys...)
-		ok = err == nil
+		ok = err == nil && len(in) == len(keys)
 	}
 	for i := range found {
 		found[i] = found[i] || !ok || in[i]

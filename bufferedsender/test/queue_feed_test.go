@@ -389,6 +389,46 @@ func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
 	})
 }
 
+// The next process may send what such a queue has kept: this one learns nothing of it any more.
+func TestCallbacksAreCalledWhenTheQueueHasEnded(t *testing.T) {
+	for _, end := range []error{queue.ErrFailed, queue.ErrClosed} {
+		withQueue(t, nil, func(q *queued) {
+			var ended atomic.Bool
+			s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, settled: func(_ queue.Position, next func() (bool, error)) (bool, error) {
+				if ended.Load() {
+					return false, fmt.Errorf("the disk: %w", end)
+				}
+				return next()
+			}}})
+			s.Pause()
+			synctest.Wait()
+			var outcome atomic.Pointer[models.Outcome]
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "a"}).WithCallback(func(o models.Outcome) { outcome.Store(&o) })))
+			ended.Store(true)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			require.NotNil(t, outcome.Load())
+			require.ErrorIs(t, outcome.Load().Err, end)
+			s.Resume()
+			_ = s.Close(q.within(time.Minute))
+		})
+	}
+}
+
+// brief is a queue that answers about fewer keys than it was asked for.
+type brief struct{ *memqueue.Queue }
+
+func (brief) Contains(context.Context, ...string) ([]bool, error) { return []bool{false}, nil }
+
+func TestKeysOfWhichTheQueueDoesNotAnswerMayBeInIt(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{Queue: brief{q.queue}})
+		assert.Equal(t, []bool{false}, s.Contains("a"))
+		assert.Equal(t, []bool{true, true}, s.Contains("a", "b"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 // What others have sent is found out while Close is waiting for its last settle.
 func TestCallbackIsNotLostWhenCloseIsAlmostDone(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
