@@ -32,10 +32,10 @@ func stemOf(name string) (stem, ext string, ok bool) {
 
 // stemCreated returns the time that a stem stands for.
 func stemCreated(stem string) (time.Time, error) {
-	digits, _ := strings.CutPrefix(stem, stemPrefix)
+	digits := strings.TrimPrefix(stem, stemPrefix)
 	created, err := time.Parse(stemTime, digits)
 	if err == nil && stemAt(created) != stem {
-		// time.Parse takes fractions of any length, which would not sort.
+		// The prefix is missing, or the fraction has another length, which time.Parse takes: it would not sort.
 		err = &time.ParseError{Layout: stemTime, Value: digits, Message: ": not as it is written"}
 	}
 	return created, err

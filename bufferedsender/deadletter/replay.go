@@ -229,14 +229,17 @@ func (r *replay) file(stem string) error {
 // take puts a letter into the window, or skips it.
 func (r *replay) take(w *window, rec record) bool {
 	if r.isHeld(rec.Key) {
-		return r.skip(rec.Letter, ErrHeld)
+		r.skip(rec.Letter, ErrHeld)
+		return false
 	}
 	if !r.options.Select(rec.Letter) {
-		return r.skip(rec.Letter, ErrNotSelected)
+		r.skip(rec.Letter, ErrNotSelected)
+		return false
 	}
 	document, err := r.options.Document(r.walk.ctx, rec.Letter)
 	if err != nil {
-		return r.skip(rec.Letter, err)
+		r.skip(rec.Letter, err)
+		return false
 	}
 	p := &place{file: r.walk.f, stem: w.stem, n: rec.N, letter: rec.Letter, sent: document}
 	p.letter.Document = nil
@@ -244,11 +247,10 @@ func (r *replay) take(w *window, rec record) bool {
 	return true
 }
 
-// skip keeps a letter that was not sent. It returns false.
-func (r *replay) skip(l Letter, why error) bool {
+// skip keeps a letter that was not sent.
+func (r *replay) skip(l Letter, why error) {
 	r.report.Skipped++
 	r.keep(l, why)
-	return false
 }
 
 // keep notes that a letter stays.

@@ -73,7 +73,7 @@ func (f *File) write(encoded [][]byte) (kept int, err error) {
 	now := time.Now()
 	for len(encoded) > 0 {
 		if f.current != nil && f.tooOld(now) {
-			_ = f.seal()
+			_ = f.seal() // what is in it is on the disk
 		}
 		lines, n, err := f.lines(encoded)
 		if n > 0 {
@@ -156,11 +156,11 @@ func (f *File) append(lines []byte, n int, now time.Time) error {
 // If that fails too, its torn end disturbs nobody, and the next Open mends it.
 func (f *File) giveUp() {
 	stem := f.current.stem
-	_ = f.seal()
+	_ = f.seal() // the caller returns the error of the write
 	if size := f.sizes[stem]; size > 0 {
-		_ = f.dir.Cut(stem+lettersExt, size)
+		_ = f.dir.Cut(stem+lettersExt, size) // a line that is torn is left out by all who read
 	} else {
-		_ = f.dir.Remove(stem + lettersExt)
+		_ = f.dir.Remove(stem + lettersExt) // the next Open does it, or finds dead letters that are whole
 	}
 }
 

@@ -115,7 +115,7 @@ func (r *replay) apply(b []byte) {
 		r.names[name] = struct{}{}
 		r.operation(o, r.set.index(name), key)
 		return nil
-	})
+	}) // frame has gone through it, and left out what is malformed
 }
 
 func (r *replay) operation(o op, x *index, key string) {

@@ -50,16 +50,15 @@ type holds struct {
 }
 
 // extend notes that a lease lasts until end. One that is new gets a generation.
-func (h *holds) extend(part int, epoch int64, end time.Time) (fresh bool) {
+func (h *holds) extend(part int, epoch int64, end time.Time) {
 	p := &h.parts[part]
 	if p.lease == nil || p.lease.epoch != epoch {
 		h.last++
 		*p = hold{lease: &lease{part: uint8(part), epoch: epoch, margin: h.margin}, gen: h.last}
-		h.gens[part], fresh = p.gen, true
+		h.gens[part] = p.gen
 	}
 	p.lease.span.Store(&span{end})
 	p.lease.revoked.Store(p.draining)
-	return fresh
 }
 
 // lose notes that a lease has ended.

@@ -80,7 +80,7 @@ func (l *leasing) on(ctx context.Context, db *sql.DB, f func(Queryer) error) err
 func (l *leasing) close() {
 	if l.conn != nil {
 		drop(l.conn)
-		_ = l.conn.Close()
+		_ = l.conn.Close() // the pool has dropped it
 		l.conn = nil
 	}
 }

@@ -101,7 +101,7 @@ func (t *Table) insertion(rows *batch) Insert {
 	bodies := make([]*string, n)
 	for i := range n {
 		keys[i], _ = rows.keys[i].(string) // add makes sure of it
-		ops[i], _ = rows.ops[i].(string)
+		ops[i], _ = rows.ops[i].(string)   // as above
 		if body, is := rows.bodies[i].(string); is {
 			contents[i], bodies[i] = body, &contents[i]
 		}

@@ -92,7 +92,7 @@ func pooled(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 
 // drop has the pool forget a connection.
 func drop(c *sql.Conn) {
-	_ = c.Raw(func(any) error { return driver.ErrBadConn })
+	_ = c.Raw(func(any) error { return driver.ErrBadConn }) // it returns that very error
 }
 
 // steered calls f on a connection, in a transaction if the planner has to be steered.

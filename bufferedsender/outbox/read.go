@@ -117,7 +117,7 @@ func (q *reading) predecessors(ctx context.Context, db Queryer, a *answer) error
 			keys, seqs = append(keys, key), append(seqs, seq)
 		}
 		err := each(ctx, db, func(rows *sql.Rows) error {
-			r, _, err := scanRow(rows)
+			r, _, err := scanRow(rows) // read has seen that there are several classes
 			if err == nil && !have[r.seq] {
 				have[r.seq] = true
 				a.rows = append(a.rows, r)
@@ -151,7 +151,7 @@ func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64
 	}
 	for class, seqs := range byClass {
 		err := each(ctx, db, func(rows *sql.Rows) error {
-			r, _, err := scanRow(rows)
+			r, _, err := scanRow(rows)                     // the order of the rows is known
 			if err == nil && r.written == written[r.seq] { // else the number was given to another row: see writtenAt
 				found[r.seq] = r.body
 			}

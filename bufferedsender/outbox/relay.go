@@ -192,7 +192,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		return nil, fmt.Errorf("outbox: relay of %q: %w", from.Queue, err)
 	}
 	if o.Name == "" {
-		host, _ := os.Hostname()
+		host, _ := os.Hostname() // a name for people: random makes it the only one
 		o.Name = fmt.Sprintf("process %d on %s", os.Getpid(), host)
 	}
 	if o.Logger == nil {
@@ -340,13 +340,13 @@ func (r *Relay) advise(ctx context.Context) {
 	if r.table.data.advice == nil {
 		return
 	}
-	_ = onConn(ctx, r.db, func(c *sql.Conn) error { // what cannot be asked now is not worth more
+	_ = onConn(ctx, r.db, func(c *sql.Conn) error {
 		says, err := r.table.data.advice(ctx, c)
 		if says != "" {
 			r.opts.Logger.Warn("outbox: "+says, "queue", r.table.Queue)
 		}
 		return err
-	})
+	}) // a database that does not answer is reported by the first tick
 }
 
 func (r *Relay) log(level slog.Level, what string, err error) {

@@ -78,5 +78,5 @@ func (r *Relay) observe() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = registered.Unregister() }, nil
+	return func() { _ = registered.Unregister() }, nil // who reads the metrics has ended then
 }

@@ -168,7 +168,7 @@ func send(ctx context.Context, rows iter.Seq2[models.Row, error], to chan<- chun
 	for row, err := range rows {
 		if err != nil {
 			c.err = err
-			flush()
+			flush() // a reader that has gone needs no error
 			return
 		}
 		if c.rows = append(c.rows, row); len(c.rows) == chunkRows && !flush() {
@@ -178,7 +178,7 @@ func send(ctx context.Context, rows iter.Seq2[models.Row, error], to chan<- chun
 	if c.err = ctx.Err(); c.err == nil {
 		c.end = true
 	}
-	flush()
+	flush() // a reader that has gone needs no end
 }
 
 // head returns the next row, or nil at the end.

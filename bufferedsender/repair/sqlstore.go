@@ -120,8 +120,7 @@ func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, 
 	var group sync.WaitGroup
 	group.Go(func() {
 		for sleep(beating, s.beat) == nil {
-			// What goes wrong here shows when the state is saved.
-			_, _ = s.change(beating, `UPDATE {t} SET beat = beat + 1 WHERE name = {1} AND owner = {2}`, name, owner)
+			_, _ = s.change(beating, `UPDATE {t} SET beat = beat + 1 WHERE name = {1} AND owner = {2}`, name, owner) // Save fails if that was so for too long
 		}
 	})
 	return func() error {
@@ -132,7 +131,7 @@ func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, 
 		s.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.dead)
 		defer cancel()
-		_, err := s.change(ctx, `UPDATE {t} SET owner = '' WHERE name = {1} AND owner = {2}`, name, owner)
+		_, err := s.change(ctx, `UPDATE {t} SET owner = '' WHERE name = {1} AND owner = {2}`, name, owner) // false: another process has it, and keeps it
 		return err
 	}, true, nil
 }

@@ -111,7 +111,7 @@ func insisting(ctx context.Context, more time.Duration) (context.Context, func()
 			cancel()
 		}
 	})
-	return insisting, func() { stop(); cancel() }
+	return insisting, func() { stop(); cancel() } // cancel ends what stop comes too late for
 }
 
 // swap changes the record. What change does must come to the same when it is done twice, since an

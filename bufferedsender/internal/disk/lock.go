@@ -80,7 +80,7 @@ func lockByOwner(path string) (release func() error, err error) {
 
 // self is how a holder names itself.
 func self() string {
-	host, _ := os.Hostname()
+	host, _ := os.Hostname() // a name for people: the process is named without it too
 	return fmt.Sprintf("process %d on %s", os.Getpid(), host)
 }
 
@@ -88,7 +88,7 @@ func self() string {
 // that a full disk does not keep anybody from the lock.
 func sign(f *os.File) {
 	if f.Truncate(0) == nil {
-		_, _ = f.WriteAt([]byte(self()), 0)
+		_, _ = f.WriteAt([]byte(self()), 0) // the lock holds without it
 	}
 }
 
@@ -99,6 +99,6 @@ func holderIn(path string) string {
 		return ""
 	}
 	defer f.Close()
-	holder, _ := io.ReadAll(io.LimitReader(f, 1024))
+	holder, _ := io.ReadAll(io.LimitReader(f, 1024)) // part of a name is better than none
 	return string(bytes.ToValidUTF8(holder, nil))
 }

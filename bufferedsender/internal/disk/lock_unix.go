@@ -31,6 +31,5 @@ func lockBySystem(path string) (release func() error, err error) {
 	default:
 		err = &os.PathError{Op: "flock", Path: path, Err: err}
 	}
-	_ = f.Close()
-	return nil, err
+	return nil, errors.Join(err, f.Close())
 }

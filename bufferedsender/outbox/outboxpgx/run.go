@@ -154,10 +154,9 @@ type ending []<-chan struct{}
 func (e *ending) close(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	// It is given up, whatever that brings. Of one that is lost already the first does nothing, and pgx would go on
-	// reading from it.
-	_ = conn.Close(ctx)
-	_ = conn.PgConn().Conn().Close()
+	// Of one that is lost already the first does nothing, and pgx would go on reading from it.
+	_ = conn.Close(ctx)              // it is given up, whatever that brings
+	_ = conn.PgConn().Conn().Close() // and so here
 	*e = append(slices.DeleteFunc(*e, over), conn.PgConn().CleanupDone())
 }
 

@@ -149,7 +149,7 @@ func (w *baseWriter) finish(number uint64, s shape) error {
 	t := le.AppendUint64(w.table, number)
 	t = le.AppendUint32(t, uint32(s.bits)) //nolint:gosec // at most 20
 	t = le.AppendUint32(t, crc32.Checksum(t, castagnoli))
-	_, _ = w.w.Write(t)
+	_, _ = w.w.Write(t) // Flush returns the first error of all writes
 	return w.w.Flush()
 }
 

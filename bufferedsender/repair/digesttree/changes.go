@@ -53,7 +53,7 @@ func newChanges(chunks []chunk, s shape, only []bool) changes {
 	}
 	for _, ch := range chunks {
 		for rest := ch.data[header:]; len(rest) > 0; {
-			key, _, _, size := keyRecord(rest)
+			key, _, _, size := keyRecord(rest) // what was told of the key is read by of
 			if size == 0 {
 				size = c.other(rest)
 				if size == 0 {
@@ -99,7 +99,7 @@ func (c *changes) enter(bucket int) {
 	b := c.buckets[bucket]
 	n := 0
 	for at := 0; at < len(b); n++ {
-		_, _, _, size := keyRecord(b[at+hashSize:])
+		_, _, _, size := keyRecord(b[at+hashSize:]) // as above: newChanges has checked the record
 		cursor[c.segmentAt(b[at:])-first+1]++
 		at += hashSize + size
 	}
@@ -109,7 +109,7 @@ func (c *changes) enter(bucket int) {
 	c.begin = append(c.begin[:0], cursor...)
 	c.at = slices.Grow(c.at[:0], n)[:n]
 	for at := 0; at < len(b); {
-		_, _, _, size := keyRecord(b[at+hashSize:])
+		_, _, _, size := keyRecord(b[at+hashSize:]) // as above: newChanges has checked the record
 		p := &cursor[c.segmentAt(b[at:])-first]
 		c.at[*p] = at
 		*p++

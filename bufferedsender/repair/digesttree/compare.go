@@ -268,7 +268,7 @@ func (c *comparison) unknown(ctx context.Context, sides ...Snapshot) (map[int]bo
 
 // rotate has segments begin with that of the last key that was found, and end before it.
 func (c *comparison) rotate(segments []int) []int {
-	i, _ := slices.BinarySearch(segments, c.after.segment)
+	i, _ := slices.BinarySearch(segments, c.after.segment) // one that does not differ any more has a place too
 	return slices.Concat(segments[i:], segments[:i])
 }
 
@@ -300,7 +300,7 @@ func (c *comparison) keys(ctx context.Context, here, there Snapshot, first []int
 		some := differences(x, y)
 		c.tree.yielded(segment, len(some) > 0, &c.found)
 		if segment == c.after.segment { // those up to the last one that was found come behind all others
-			i, _ := slices.BinarySearchFunc(some, c.after.key+"\x00", func(d Difference, key string) int { return strings.Compare(d.Key, key) })
+			i, _ := slices.BinarySearchFunc(some, c.after.key+"\x00", func(d Difference, key string) int { return strings.Compare(d.Key, key) }) // no key is equal: it is the next one that is looked for
 			last, some = some[:i], some[i:]
 		}
 		all = append(all, some...)
