@@ -34,7 +34,9 @@ func NewMemory() *Memory {
 func (m *Memory) Load(ctx context.Context) (Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.record, ctx.Err()
+	r := m.record
+	r.Dropped = maps.Clone(r.Dropped)
+	return r, ctx.Err()
 }
 
 // Swap implements Store.
@@ -49,6 +51,7 @@ func (m *Memory) Swap(ctx context.Context, next Record) (Record, error) {
 	}
 	next.Version++
 	m.record = next
+	m.record.Dropped = maps.Clone(next.Dropped)
 	return next, nil
 }
 

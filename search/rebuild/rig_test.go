@@ -437,6 +437,20 @@ func (s mortalStore) Unmark(ctx context.Context, last int64, keys []string) erro
 	return s.Store.Unmark(ctx, last, keys)
 }
 
+func (s mortalStore) Register(ctx context.Context, writer string, seen time.Time) error {
+	if err := s.alive(); err != nil {
+		return err
+	}
+	return s.Store.Register(ctx, writer, seen)
+}
+
+func (s mortalStore) Writers(ctx context.Context) ([]Writer, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	return s.Store.Writers(ctx)
+}
+
 // alias returns the index that the alias is at.
 func (w *world) alias() string {
 	a, err := w.client.GetAlias(context.Background(), aliasName, nil)

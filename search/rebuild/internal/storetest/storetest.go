@@ -28,6 +28,7 @@ type Place struct {
 func Run(t *testing.T, open func(t *testing.T) Place) {
 	for name, test := range map[string]func(t *testing.T, p Place){
 		"a record changes only over the version that was read":             recordChangesOverItsVersion,
+		"a record is what was stored, whatever its callers do to it":       recordIsTheStores,
 		"keys are marked in the round and epoch of the record only":        keysAreMarkedInTheRound,
 		"writers are registered by name":                                   writersAreRegistered,
 		"a mark before those that are removed is found":                    markBeforeRemovedOnes,
@@ -223,6 +224,20 @@ func markedInEachRound(t *testing.T, p Place) {
 	assert.Equal(t, keys, marked(t, s, 40))
 	require.NoError(t, s.Unmark(ctx, 40, keys))
 	assert.Empty(t, marked(t, s, 40))
+}
+
+func recordIsTheStores(t *testing.T, p Place) {
+	s, at := p.Again(), time.Now().UTC().Truncate(time.Millisecond)
+	mine, err := s.Swap(t.Context(), rebuild.Record{Phase: rebuild.PhaseIdle, Dropped: map[string]time.Time{"a": at}})
+	require.NoError(t, err)
+	mine.Dropped["b"] = at
+	got, err := s.Load(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]time.Time{"a": at}, got.Dropped)
+	delete(got.Dropped, "a")
+	got, err = s.Load(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]time.Time{"a": at}, got.Dropped)
 }
 
 func contextHasEnded(t *testing.T, p Place) {
