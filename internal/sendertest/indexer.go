@@ -52,11 +52,24 @@ type Catalog struct {
 // KeyFieldName is the second method that an Indexer may have.
 func (c *Catalog) KeyFieldName(ctx context.Context) (string, error) { return c.KeyField(ctx) }
 
-// AcceptAll is an Index that accepts every document. Their key field is "id".
-func AcceptAll(_ context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+// What the service takes in one request.
+const (
+	maxActions = 1000
+	maxBytes   = 16 << 20
+)
+
+// AcceptAll is an Index that accepts every document. Their key field is "id". It refuses what the service and its client
+// refuse: a request whose context has ended, one that is too large, or has no action, too many, or one without a key.
+func AcceptAll(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
+	if err := ctx.Err(); err != nil {
+		return models.IndexDocumentsResult{}, err
+	}
 	raw, err := io.ReadAll(body)
 	if err != nil {
 		return models.IndexDocumentsResult{}, err
+	}
+	if len(raw) > maxBytes {
+		return models.IndexDocumentsResult{}, StatusError(413)
 	}
 	var request struct {
 		Value []struct{ ID string }
@@ -64,8 +77,14 @@ func AcceptAll(_ context.Context, body io.ReadSeekCloser) (models.IndexDocuments
 	if err := json.Unmarshal(raw, &request); err != nil {
 		return models.IndexDocumentsResult{}, err
 	}
+	if n := len(request.Value); n == 0 || n > maxActions {
+		return models.IndexDocumentsResult{}, StatusError(400)
+	}
 	result := models.IndexDocumentsResult{StatusCode: 200}
 	for _, v := range request.Value {
+		if v.ID == "" {
+			return models.IndexDocumentsResult{}, StatusError(400)
+		}
 		result.Results = append(result.Results, models.IndexingResult{Key: v.ID, Succeeded: true, StatusCode: 201})
 	}
 	return result, nil

@@ -106,6 +106,14 @@ func (p *QueueProcess) Settled(ctx context.Context, at queue.Position) (bool, er
 	return p.Queue.Settled(ctx, at)
 }
 
+// Stats is that of the queue.
+func (p *QueueProcess) Stats(ctx context.Context) (queue.Stats, error) {
+	if err := p.alive(); err != nil {
+		return queue.Stats{}, err
+	}
+	return p.Queue.Stats(ctx)
+}
+
 // Watch is that of the queue. A process that is dead or stopped is not woken.
 func (p *QueueProcess) Watch(wake func()) (stop func()) {
 	return p.Queue.Watch(func() {

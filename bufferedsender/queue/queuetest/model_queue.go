@@ -183,6 +183,9 @@ func (q *ModelQueue) Stats(ctx context.Context) (s queue.Stats, err error) {
 func (q *ModelQueue) Watch(wake func()) (stop func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.closed {
+		return func() {}
+	}
 	q.nextID++
 	id := q.nextID
 	q.watchers = append(q.watchers, id)
