@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +53,7 @@ func (notAccepted) Rejected() bool { return true }
 func (s *scripted) Offer(ctx context.Context, actions []models.RawAction) (int, error) {
 	for i, a := range actions {
 		s.mu.Lock()
-		if s.reject != nil && s.reject(a) {
+		if s.reject != nil && s.reject(a) || a.Key == "" || a.Type != models.ActionTypeDelete && !json.Valid(a.Document) {
 			s.mu.Unlock()
 			return i, notAccepted{}
 		}
@@ -70,6 +71,10 @@ func (s *scripted) Offer(ctx context.Context, actions []models.RawAction) (int, 
 			s.mu.Unlock()
 			return i, errors.New("closed")
 		}
+		if len(s.held) >= s.info.MaxBufferedActions {
+			s.mu.Unlock()
+			return i, errors.New("full")
+		}
 		s.offered = append(s.offered, a)
 		s.bytes += int64(len(a.Document))
 		s.most = max(s.most, s.bytes)
@@ -79,6 +84,9 @@ func (s *scripted) Offer(ctx context.Context, actions []models.RawAction) (int, 
 			continue
 		}
 		answer := s.answer(a)
+		if a.Until != nil && a.Until() <= 0 { // a sender sends nothing under a lease that has ended
+			answer = models.Outcome{Key: a.Key, Reason: models.ReasonWithdrawn, Err: errors.New("withdrawn")}
+		}
 		s.bytes -= int64(len(a.Document))
 		s.mu.Unlock()
 		a.OnOutcome(answer)

@@ -26,6 +26,7 @@ type process struct {
 var (
 	errKilled     = errors.New("the process was killed")
 	errNoDatabase = errors.New("the database does not answer")
+	errPrepared   = errors.New("a connection of a process does not prepare statements")
 )
 
 // stop holds all that it does, until goOn.
@@ -134,6 +135,30 @@ func (c *connection) giveUp() {
 	c.within = false
 	_, _ = c.Conn.(driver.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil)
 }
+
+// Begin begins a transaction that a dead process, or one without a database, does not commit.
+func (c *connection) Begin() (driver.Tx, error) {
+	if err := c.process.ask(); err != nil {
+		return nil, err
+	}
+	tx, err := c.Conn.Begin() //nolint:staticcheck // the driver's BeginTx is behind a driver.Conn
+	return transaction{tx, c.process}, err
+}
+
+type transaction struct {
+	driver.Tx
+	process *process
+}
+
+func (t transaction) Commit() error {
+	if err := t.process.ask(); err != nil {
+		return errors.Join(err, t.Rollback())
+	}
+	return t.Tx.Commit()
+}
+
+// Prepare would go past ask, and no package prepares statements.
+func (*connection) Prepare(string) (driver.Stmt, error) { return nil, errPrepared }
 
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := c.ask(); err != nil {
