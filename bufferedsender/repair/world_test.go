@@ -133,6 +133,9 @@ func (w *world) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (
 	if err := json.Unmarshal(raw, &request); err != nil {
 		return result, err
 	}
+	if n := len(request.Value); n == 0 || n > 1000 || len(raw) > 16<<20 {
+		w.t.Errorf("a request with %d actions and %d bytes, which the service refuses", n, len(raw))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	result.StatusCode = 200
@@ -172,7 +175,7 @@ func (h half) rows() map[string]hotel {
 	return h.shown
 }
 
-func (h half) Scan(_ context.Context, after, through string) iter.Seq2[models.Row, error] {
+func (h half) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
 	return func(yield func(models.Row, error) bool) {
 		h.mu.Lock()
 		i := 0
@@ -185,6 +188,10 @@ func (h half) Scan(_ context.Context, after, through string) iter.Seq2[models.Ro
 		for {
 			if h.reads > 0 {
 				time.Sleep(h.reads)
+			}
+			if err := ctx.Err(); err != nil {
+				yield(models.Row{}, err)
+				return
 			}
 			h.mu.Lock()
 			all := h.rows()
@@ -215,7 +222,10 @@ func (h half) Scan(_ context.Context, after, through string) iter.Seq2[models.Ro
 	}
 }
 
-func (h half) Lookup(_ context.Context, keys []string) (rows []models.Row, err error) {
+func (h half) Lookup(ctx context.Context, keys []string) (rows []models.Row, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if h.lookups != nil {
 		h.lookups(h.side, keys)
 	}
@@ -230,7 +240,10 @@ func (h half) Lookup(_ context.Context, keys []string) (rows []models.Row, err e
 	return rows, nil
 }
 
-func (h half) Read(_ context.Context, keys []string) (actions []models.RawAction, err error) {
+func (h half) Read(ctx context.Context, keys []string) (actions []models.RawAction, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, k := range keys {
