@@ -69,7 +69,7 @@ func (s *SQLStore) there(ctx context.Context) error {
 		return err
 	}
 	defer rows.Close()
-	rows.Next()
+	rows.Next() // there is none; Err says whether it could be asked for
 	return rows.Err()
 }
 

@@ -66,10 +66,13 @@ func (s *states) add(now time.Time, key string) error {
 
 // stateSize returns what the state of a key needs in a frame, at the most. The caller has the lock.
 func (q *Queue) stateSize(now time.Time, key string) int {
-	const numbers = 256             // all of them, and the lengths of the texts
-	st, _ := q.book.State(now, key) // of a key that is gone only that is said
+	const numbers = 256 // all of them, and the lengths of the texts
+	st, ok := q.book.State(now, key)
+	if !ok {
+		return numbers + len(key)
+	}
 	size := numbers + len(key) + min(len(st.Reason), maxText) + min(len(st.ReplacedReason), maxText) + min(len(st.Name), maxText)
-	q.book.Uses(key, func(r *book.Rec[ref]) { size += recordHeader + int(r.Ref.length) })
+	q.book.Uses(key, func(r *book.Rec[ref]) { size += recordHeader + int(r.Ref.length) }) // there is such a key
 	return size
 }
 
