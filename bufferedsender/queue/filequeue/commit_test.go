@@ -230,6 +230,39 @@ func park(t *testing.T, q *Queue, key string) {
 	require.Equal(t, 1, n)
 }
 
+// Nobody appends any more, and too much lives to be written again into the rest of the head.
+func TestAnyCallFindsOutThatAFullDiskHasRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := smallDisk(6)
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		kept := fill(t, q)
+		w := want(kept / 2)
+		leases, err := q.Reserve(t.Context(), w)
+		require.NoError(t, err)
+		for len(leases) > 0 {
+			n := min(5, len(leases))
+			_, _, err = q.Settle(t.Context(), commits(leases[:n])...)
+			require.NoError(t, err)
+			leases = leases[n:]
+		}
+		synctest.Wait()
+		d.Fail = nil
+		for range 5 {
+			time.Sleep(2 * time.Second)
+			_, err = q.Stats(t.Context())
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		q.mu.Lock()
+		next := q.log.next
+		q.mu.Unlock()
+		require.NotNil(t, next)
+		total, bound := logBytes(q)
+		require.LessOrEqual(t, total, bound)
+		require.NoError(t, q.Close())
+	})
+}
+
 // The states of keys can be larger than what is left of the head.
 func TestAParkForWhichThereIsNoRoomChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -42,6 +42,7 @@ type log struct {
 	making  bool          // of next
 	made    chan struct{} // closed when it has ended
 	full    error         // why next could not be made
+	tried   time.Time     // when that was found out, by the clock of the queue
 	failed  error
 }
 
@@ -122,6 +123,9 @@ func (l *log) prepare(number, first uint32) (*segment, error) {
 	return &segment{number: number, area: area, used: headerSize}, nil
 }
 
+// askFullDisk is how often calls other than Append ask a disk that was full: compaction waits for it, too.
+const askFullDisk = time.Second
+
 // provide has the next segment made unless it is there. The caller has the lock.
 func (q *Queue) provide() {
 	l := &q.log
@@ -129,6 +133,7 @@ func (q *Queue) provide() {
 		return
 	}
 	l.making, l.made = true, make(chan struct{})
+	l.tried = q.clock.now()
 	number, first := l.head().number+1, l.begins
 	q.work.Go(func() {
 		next, err := l.prepare(number, first)

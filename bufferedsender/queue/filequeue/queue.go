@@ -137,7 +137,7 @@ func (c *call) end() error {
 		if q.book.RanOut() != c.ranOut && q.usable() == nil && q.log.fits(frameHeader) {
 			_ = c.write(kindRanOut, newFrame(0)) // or the queue has failed
 		}
-		if q.log.full == nil { // else Append asks for it
+		if q.log.full == nil || c.now.Sub(q.log.tried) >= askFullDisk { // else Append asks for it
 			q.provide()
 		}
 		q.tidy()
