@@ -95,7 +95,8 @@ func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 	}
 	i, g := p.duePart(class), p.dueGroup(class)
 	switch {
-	case c.due.len() > 0 && (r == none || p.at(c.due.front()).probes == 0):
+	// What a probe has carried goes last: it may be what the service refuses.
+	case c.due.len() > 0 && (p.at(c.due.front()).probes == 0 || r == none && i < 0 && g == nil):
 		r = c.due.pop()
 		p.waits(r, -1)
 	case r == none && i >= 0:
