@@ -107,7 +107,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
 	sending := &transport[T]{
 		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
-		contain: s.observer.contain,
+		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
 	}
 	sending.lasts = untilOf[T]
 	if s.feed != nil {

@@ -16,25 +16,33 @@ import (
 //	The version indicated by the api-version query string parameter does not exist.  (about the address)
 var (
 	// aboutContent is in each that is about what is in the batch.
-	aboutContent = regexp.MustCompile(`The request is invalid|actions : \d|` + lacks.String())
-	// aboutAddress is in those that are about something else, whatever else they say.
+	aboutContent = regexp.MustCompile(`^The request is invalid\. Details: |actions : \d|` + lacks.String())
+	// aboutAddress is in those that are about something else, outside of what they quote.
 	aboutAddress = regexp.MustCompile(`(?i)\bapi-version\b|\bquery string parameter\b|\brequest headers?\b|\bhost ?name\b`)
 	// lacks says that the index does not have a property.
 	lacks = regexp.MustCompile(`The property '([^']+)' does not exist on type|Cannot find nested property '([^']+)' on the resource type`)
 	// actionPosition names an action.
 	actionPosition = regexp.MustCompile(`actions : (\d{1,5}):`)
+	// quotes is all between the first quote and the last one: a value that is quoted may hold some itself.
+	quotes = regexp.MustCompile(`(?s)'.*'`)
 )
 
 // decide is what an error of a request with n actions means: what package retry says, but for two kinds of reply that say
 // nothing about documents although their status does. They count as those of a service that does not work for now: the
 // request is sent again; if that fails while others pass it is divided, and what fails alone for a minute fails.
 //
-// The first is a 400 of the service that does not name what is in the request: it is about the address, or has a wording that
-// is not known here. The second is a foreign 413 for one action. What it says of the size of many is believed, but the next
-// one to answer may be another.
-func decide(err error, n int) (retry.Decision, int) {
+// The first is a 400 that has the form of the service and is about the address, or has a wording that is not known here
+// and nothing that shows that the service gave it. The second is a foreign 413 for one action. What it says of the size of
+// many is believed, but the next one to answer may be another.
+//
+// A sender that holds nothing back goes by the status: without a second chance a whole request would fail for one document.
+func decide(err error, n int, holds bool) (retry.Decision, int) {
 	d, status := retry.ForError(err)
 	switch {
+	case !holds:
+		if retry.IsForeign(err) && d.Verdict == retry.Retry {
+			d = retry.ForRequest(status)
+		}
 	case d.Verdict != retry.Split:
 	case status == http.StatusBadRequest && !namesContent(err):
 		d = retry.Decision{Verdict: retry.Retry, Pause: true}
@@ -52,5 +60,9 @@ func namesContent(err error) bool {
 		return true
 	}
 	message := said.ServiceMessage()
-	return aboutContent.MatchString(message) && !aboutAddress.MatchString(quoted.ReplaceAllString(message, ""))
+	if aboutAddress.MatchString(quotes.ReplaceAllString(message, "")) {
+		return false
+	}
+	signed := (interface{ Signed() bool })(nil)
+	return aboutContent.MatchString(message) || errors.As(err, &signed) && signed.Signed()
 }

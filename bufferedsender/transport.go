@@ -28,6 +28,7 @@ type transport[T any] struct {
 	longestWait  func() time.Duration // that Retry-After may ask for; negative: any
 	spare        sync.Pool            // of *[]result, to be filled again
 	contain      func(handler string) // to be deferred around the code of others
+	holds        bool                 // what does not work for now waits, and uses no attempt
 
 	// lasts says how long a request may take because of the leases of its actions, if
 	// they have any.
@@ -117,7 +118,8 @@ func (t *transport[T]) index(ctx context.Context, batch *batch[T]) (models.Index
 
 func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult, err error) reply {
 	if err != nil {
-		return refused(batch.Items, err)
+		decision, status := decide(err, len(batch.Items), t.holds)
+		return refused(batch.Items, err, decision, status)
 	}
 	results := associate(batch.Items, answer.Results)
 	r := reply{Results: t.newResults(len(batch.Items)), RetryAfter: -1, Service: publisher.ServiceSound}
@@ -190,8 +192,7 @@ func stepOf(d retry.Decision) publisher.Step {
 }
 
 // refused judges a batch that got no results at all.
-func refused[T any](items []item[T], err error) reply {
-	decision, status := decide(err, len(items))
+func refused[T any](items []item[T], err error, decision retry.Decision, status int) reply {
 	r := reply{
 		Err:        err,
 		Pause:      decision.Pause,

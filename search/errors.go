@@ -64,6 +64,7 @@ type Error struct {
 	hinted     bool // retryAfter is what the service asked for
 	foreign    bool // something else than a search service answered
 	unlike     bool // see Foreign
+	signed     bool // see Signed
 }
 
 // ErrorDetail is one entry in the details of an Error.
@@ -157,7 +158,8 @@ func newError(resp *http.Response, req *policy.Request, call call, conn *connect
 		ClientRequestID: req.Raw().Header.Get(clientRequestIDHeader),
 		sentinel:        sentinel(resp.StatusCode, reply, call),
 		foreign:         reply.foreign,
-		unlike:          reply.foreign || reply.bare || reply.empty && resp.StatusCode == http.StatusBadRequest,
+		unlike:          unlike(resp.StatusCode, reply),
+		signed:          resp.Header.Get("elapsed-time") != "",
 	}
 	e.retryAfter, e.hinted = retry.RetryAfter(resp.Header, time.Now())
 	e.Hint = hint(e, reply, call, conn)
@@ -225,10 +227,25 @@ func (e *Error) ServiceMessage() string {
 	return strings.Join(texts, " ")
 }
 
-// Foreign reports whether the body of the reply does not have the form in which the service explains an error: something in
+// Foreign reports whether the reply does not have the form in which the service explains an error: something in
 // front of it answered (a gateway, a firewall, a proxy), or another server at its address. Such a reply says nothing about
-// the documents of a request, whatever its status. A 400 without a body counts too: the service explains each of its own.
+// the documents of a request, whatever its status. A 400 or 413 without a body counts too, because the service explains
+// each of its own.
 func (e *Error) Foreign() bool { return e.unlike }
+
+// Signed reports whether the reply has the header elapsed-time, as every reply of the service has. Proxies may remove it.
+func (e *Error) Signed() bool { return e.signed }
+
+// unlike is Foreign.
+func unlike(status int, reply errorReply) bool {
+	switch {
+	case reply.foreign, reply.bare:
+		return true
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+		return reply.empty
+	}
+	return false
+}
 
 // ServiceRequestID returns RequestID.
 func (e *Error) ServiceRequestID() string { return e.RequestID }

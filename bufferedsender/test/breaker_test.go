@@ -161,7 +161,7 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 		"400 of something else":               {answer: sendertest.Always(400, "<html>"), opens: 3},
 		"400 without a word":                  {answer: sendertest.Always(400, ""), opens: 3},
 		"403 of something else":               {answer: sendertest.Always(403, "<html>"), opens: 3},
-		"413":                                 {answer: sendertest.Always(413, "")},
+		"413":                                 {answer: sendertest.Always(413, sendertest.ErrorBody("too large"))},
 		"nothing wrong":                       {},
 		"503s with a success after every other one": {script: []searchtest.Fault{{Every: 2, Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)}}},
 	} {

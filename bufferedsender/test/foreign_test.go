@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -38,6 +40,9 @@ var saidOfNothing = map[string]struct {
 	"404 as a page":                 {404, "<html>nothing here</html>"},
 	"405 as a page":                 {405, "<html>no</html>"},
 	"413 as a page":                 {413, "<html>nginx</html>"},
+	"413 without a body":            {413, ""},
+	"302 without a body":            {302, ""},
+	"307 as a page":                 {307, "<html>moved</html>"},
 	"415 as a page":                 {415, "<html>no</html>"},
 	"431 as a page":                 {431, "<html>no</html>"},
 	"451 as a page":                 {451, "<html>no</html>"},
@@ -124,6 +129,80 @@ func TestADocumentThatAFirewallDislikesFailsAloneAfterAMinuteWithItsWords(t *tes
 				assert.Equal(t, events.HealthStateHealthy, r.Sender.Health().State)
 			})
 		})
+	}
+}
+
+// What a document holds is quoted by the service, and must not make its words about something else.
+func TestAValueThatReadsLikeAnAddressIsJudgedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		words := "The request is invalid. Details: Cannot convert the literal 'o'brien, hostname db1, api-version' to the expected type 'Edm.Int32'."
+		r.Respond((&speaking{status: 400, body: sendertest.ErrorBody(words), on: true, only: "k-42"}).answer)
+		began := time.Now()
+		r.Upload(sendertest.Hotels("k", 100)...)
+		require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		assert.Less(t, time.Since(began), 10*time.Second)
+		assert.Equal(t, models.ReasonDocument, r.OnlyFailed("k-42", 99).Reason)
+	})
+}
+
+// The service has wordings that nobody has recorded; its replies have a header of its own.
+func TestAnUnknownWordingOfTheServiceIsJudgedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			if slices.Contains(x.Keys, "k-42") {
+				return sendertest.Reply(req, 400, sendertest.ErrorBody("Unsupported surrogate pair."), "elapsed-time", "3"), nil
+			}
+			return next()
+		})
+		began := time.Now()
+		r.Upload(sendertest.Hotels("k", 100)...)
+		require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+		assert.Less(t, time.Since(began), 10*time.Second)
+		assert.Equal(t, models.ReasonDocument, r.OnlyFailed("k-42", 99).Reason)
+	})
+}
+
+func TestADocumentThatIsRefusedAloneHoldsNoOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+	}{"302 without a body": {302, ""}, "403 without a body": {403, ""}, "404 without a body": {404, ""}, "403 as a page": {403, "<html>"}} {
+		for _, others := range []int{2, 10, 300} {
+			t.Run(fmt.Sprintf("%s, %d others", name, others), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := sendertest.New(t, sendertest.WithBreaker(t))
+					r.Respond((&speaking{status: c.status, body: c.body, on: true, only: "poison"}).answer)
+					r.Upload(sendertest.Hotel{ID: "poison"})
+					r.Upload(sendertest.Hotels("k", others)...)
+					time.Sleep(10 * time.Minute)
+					assert.Equal(t, int64(others), r.Sender.Stats().Completed)
+					_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
+				})
+			})
+		}
+	}
+}
+
+func TestWhereNothingIsHeldOneBadDocumentFailsNoOthers(t *testing.T) {
+	for name, opts := range map[string]*sendertest.Options{
+		"FailSoon":   {Outage: bufferedsender.FailSoon{}},
+		"no retries": {Retry: retry.Options{MaxRetries: -1}},
+	} {
+		for what, body := range map[string]string{
+			"a page": "<html>no</html>", "unknown words": sendertest.ErrorBody("Unsupported surrogate pair."), "no body": "",
+		} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := sendertest.New(t, opts)
+					r.Respond((&speaking{status: 400, body: body, on: true, only: "k-42"}).answer)
+					r.Upload(sendertest.Hotels("k", 500)...)
+					require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
+					r.OnlyFailed("k-42", 499)
+				})
+			})
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func TestAPoisonedDocumentInAThousandIsFoundWithinTwentyRequests(t *testing.T) {
 		t.Run(poison, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, sendertest.WithBreaker(t))
-				r.Respond(sendertest.When(sendertest.Carrying(poison), sendertest.Always(400, sendertest.ErrorBody("The request is invalid."))))
+				r.Respond(sendertest.When(sendertest.Carrying(poison), sendertest.Always(400, sendertest.ErrorBody("The request is invalid. Details: something in it is."))))
 				r.Upload(sendertest.Hotels("k", 1000)...)
 				require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 				assert.Equal(t, models.ReasonDocument, r.OnlyFailed(poison, 999).Reason)

@@ -39,7 +39,7 @@ func TestARefusedBatchIsHalvedAndUsesNoAttempt(t *testing.T) {
 		},
 		"400 that names no document": func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			if len(x.Keys) > 1 {
-				return sendertest.Reply(req, 400, sendertest.ErrorBody("The request is invalid.")), nil
+				return sendertest.Reply(req, 400, sendertest.ErrorBody("The request is invalid. Details: something in it is.")), nil
 			}
 			return next()
 		},

@@ -202,7 +202,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 func faultMessage(status int) string {
 	switch status {
 	case http.StatusBadRequest:
-		return "The request is invalid." // how all that it says about the content of a request begins
+		return "The request is invalid. Details: something in it is." // how all that it says about the content of a request begins
 	case http.StatusServiceUnavailable:
 		return "You are sending too many requests. Please try again later."
 	case http.StatusTooManyRequests:
