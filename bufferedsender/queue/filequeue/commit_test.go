@@ -275,7 +275,8 @@ func TestAParkForWhichThereIsNoRoomChangesNothing(t *testing.T) {
 		}
 		_, err := q.Park(t.Context(), "why", keys...)
 		require.ErrorIs(t, err, queue.ErrFull)
-		require.NoError(t, q.Fault(), "the queue goes on")
+		require.ErrorIs(t, q.Fault(), queue.ErrFull)
+		require.NotErrorIs(t, q.Fault(), queue.ErrFailed, "the queue goes on")
 		s, err := q.Stats(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, s.Parked)

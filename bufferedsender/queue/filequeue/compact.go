@@ -8,14 +8,24 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 )
 
-// What a key needs in the log beside its text and bodies, about.
-const keyOverhead = 120
+// What a key needs in the log beside its records, about.
+const keyOverhead = 64
 
 // What a key needs besides if it is leased or parked, about, without the reason.
 const asideOverhead = 200
 
+// adderBytes is what the last call of an adder needs, about: all are written with each segment that is removed.
+const adderBytes = 64
+
 // sliceBytes is how much compaction writes before it lets others go on.
 const sliceBytes = 128 << 10
+
+// lives returns about how many bytes a log of only what is known would have. The caller has the lock.
+func (q *Queue) lives() int64 {
+	keys, records, live := q.book.Size()
+	aside, texts := q.book.Aside()
+	return live + records*recordHeader + int64(keys)*keyOverhead + aside*asideOverhead + texts + int64(q.adders.Len())*adderBytes
+}
 
 // crowded reports whether the log has to become smaller, and can. Two segments, the head and the next one are four; and what
 // lives is to be a third of it at the least.
@@ -27,17 +37,17 @@ func (q *Queue) crowded() bool {
 	if len(l.segments) < 2 {
 		return false
 	}
-	full := l.full != nil && l.next == nil
-	if full && q.book.Older(l.segments[0].number) == 0 {
-		return true
-	}
-	keys, live := q.book.Size()
-	aside, texts := q.book.Aside()
-	live += int64(keys)*keyOverhead + aside*asideOverhead + texts
-	if full {
-		return l.total > 3*live && live <= (int64(l.options.SegmentBytes)-l.head().used)/2
+	live := q.lives()
+	if l.full != nil && l.next == nil {
+		return q.book.Older(l.segments[0].number) == 0 || l.total > 3*live && live <= (int64(l.options.SegmentBytes)-l.head().used)/2
 	}
 	return l.total > max(2*int64(l.options.SegmentBytes), 3*live)
+}
+
+// overgrown reports whether the log is over its bound although keys are being written again: writers are faster. (Not while
+// a segment waits for its readers, who may be slow.)
+func (q *Queue) overgrown() bool {
+	return q.moving && q.log.total > max(4*int64(q.options.SegmentBytes), 4*q.lives())
 }
 
 // tidy starts a compaction if there is need. The caller has the lock.
@@ -57,6 +67,15 @@ func (q *Queue) tidy() {
 	})
 }
 
+// setMoving notes whether keys are being written again, and lets those go on who have waited for it.
+func (q *Queue) setMoving(moving bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.moving = moving
+	close(q.moved)
+	q.moved = make(chan struct{})
+}
+
 // compact removes segments from the front of the log until it is small enough.
 func (q *Queue) compact() error {
 	for {
@@ -68,7 +87,10 @@ func (q *Queue) compact() error {
 			return nil
 		}
 		if !nothing { // what comes into the book from now on depends on later segments
-			if err := q.move(oldest); err != nil {
+			q.setMoving(true)
+			err := q.move(oldest)
+			q.setMoving(false)
+			if err != nil {
 				return err
 			}
 		}

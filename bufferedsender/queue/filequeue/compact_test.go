@@ -12,14 +12,14 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // logBytes is how large the log is, and its bound.
 func logBytes(q *Queue) (total, bound int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	keys, live := q.book.Size()
-	return q.log.total, max(4*int64(q.options.SegmentBytes), 4*(live+int64(keys)*keyOverhead))
+	return q.log.total, max(4*int64(q.options.SegmentBytes), 4*q.lives())
 }
 
 func TestOneKeyThatIsLeasedForEverKeepsNoLog(t *testing.T) {
@@ -198,4 +198,41 @@ func TestFaultHasTheErrorOfAFailedDisk(t *testing.T) {
 	require.ErrorIs(t, q.Fault(), queue.ErrFailed)
 	require.ErrorIs(t, q.Fault(), disktest.ErrDisk)
 	require.Error(t, q.Close())
+}
+
+// A log that cannot become smaller is left alone: what is counted as living is what a rewrite would write.
+func TestAnIdleQueueIsNotCompactedForEver(t *testing.T) {
+	for name, fill := range map[string]func(t *testing.T, q *Queue){
+		"many small records of a key": func(t *testing.T, q *Queue) {
+			a := newAdder(q)
+			for range 63 {
+				var records []queue.Record
+				for key := range 100 {
+					records = append(records, queue.Record{Key: fmt.Sprint(key), Op: models.ActionTypeMerge, Body: []byte(`{}`)})
+				}
+				require.NoError(t, a.append(t.Context(), records...))
+				synctest.Wait()
+			}
+		},
+		"many adders": func(t *testing.T, q *Queue) {
+			for range 900 {
+				require.NoError(t, newAdder(q).append(t.Context(), upload("a", 1)))
+				synctest.Wait()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := disktest.New()
+				q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+				fill(t, q)
+				_, err := q.Stats(t.Context())
+				require.NoError(t, err)
+				synctest.Wait() // for ever, if compaction has no end
+				total, bound := logBytes(q)
+				require.LessOrEqual(t, total, bound)
+				require.NoError(t, q.Close())
+			})
+		})
+	}
 }

@@ -199,7 +199,7 @@ func readOnly(name, content string) (waiting int, err error) {
 	if err := r.run(); err != nil || r.book == nil {
 		return 0, err
 	}
-	waiting, _ = r.book.Size()
+	waiting, _, _ = r.book.Size()
 	return waiting, nil
 }
 

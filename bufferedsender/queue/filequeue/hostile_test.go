@@ -366,7 +366,7 @@ func TestOneParkedKeyKeepsNoMemoryOfMillions(t *testing.T) {
 		b.Settle(now, ends)
 	}
 	b.Advance(now)
-	keys, _ := b.Size()
+	keys, _, _ := b.Size()
 	require.Equal(t, 1, keys)
 	after := live() - before
 	require.Less(t, after, uint64(8<<20), "%d bytes for one key", after)

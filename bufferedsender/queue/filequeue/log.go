@@ -142,8 +142,10 @@ func (q *Queue) provide() {
 		switch {
 		case err == nil:
 			l.next, l.full = next, nil
+			q.noRoom.Store(nil)
 		case isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 			l.full = fmt.Errorf("filequeue: there is no room for another segment: %w: %w", queue.ErrFull, err)
+			q.noRoom.Store(&l.full)
 		default:
 			q.fail(err)
 		}

@@ -101,6 +101,7 @@ func open(dir disk.Folder, options Options) (*Queue, error) {
 	}
 	q := &Queue{options: options, release: func() error { return nil }}
 	q.quit, q.cancel = context.WithCancel(context.Background())
+	q.moved = make(chan struct{})
 	q.log = log{dir: dir, options: &q.options, id: r.id, first: r.first, begins: r.first}
 	q.clock = newClock(r.last)
 	q.book, q.adders = r.book, r.adders

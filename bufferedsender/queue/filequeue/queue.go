@@ -26,6 +26,7 @@ type Queue struct {
 	cancel   context.CancelFunc    // of quit
 	closing  sync.Once             //
 	closeErr error                 // of closing
+	noRoom   atomic.Pointer[error] // log.full, likewise
 	fault    atomic.Pointer[error] // set by fail and keep; not guarded by mu, which is held while a slow disk is written to
 
 	mu         sync.Mutex // guards what follows
@@ -34,8 +35,10 @@ type Queue struct {
 	adders     book.Adders
 	clock      clock
 	compacting bool
-	kept       bool // compaction has stopped, see KeptError
-	unopened   bool // the log does not say yet that the leases of before have run out: see call.opens
+	kept       bool          // compaction has stopped, see KeptError
+	moving     bool          // compaction writes keys again
+	moved      chan struct{} // closed when moving has changed
+	unopened   bool          // the log does not say yet that the leases of before have run out: see call.opens
 	closed     bool
 }
 
@@ -85,8 +88,8 @@ func (q *Queue) change(ctx context.Context, size int, wrong error) (*call, error
 	return q.changeWith(ctx, size, false, wrong)
 }
 
-// changeWith is change. adds says that the call takes room and makes none: it has to leave the rest of the head to others
-// while there is no room for a segment behind it.
+// changeWith is change. adds says that the call takes room and makes none: it leaves a half of the head to others until there
+// is a segment behind it, and waits while compaction is slower than those who add.
 func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error) (*call, error) {
 	if q.options.ReadOnly {
 		wrong = errors.Join(wrong, ErrReadOnly)
@@ -96,33 +99,46 @@ func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error
 		return nil, err
 	}
 	lacks := func() bool {
-		return !q.log.fits(size+frameHeader) || adds && q.log.full != nil && q.log.next == nil
+		l := &q.log
+		return !l.fits(size+frameHeader) || adds && l.next == nil && (l.full != nil || l.head().used+int64(size) > int64(l.options.SegmentBytes)/2)
+	}
+	for adds && q.overgrown() {
+		if err := q.wait(ctx, q.moved); err != nil {
+			return nil, err
+		}
 	}
 	for lacks() {
 		q.provide()
-		made := q.log.made
-		q.mu.Unlock()
-		select {
-		case <-made:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("filequeue: %w", ctx.Err())
-		}
-		q.mu.Lock()
-		err := q.usable()
-		if err == nil && q.log.full != nil && lacks() {
-			err = q.log.full
-		}
-		if err != nil {
-			q.mu.Unlock()
+		if err := q.wait(ctx, q.log.made); err != nil {
 			return nil, err
 		}
-		c.now = q.clock.now()
+		if q.log.full != nil && lacks() {
+			defer q.mu.Unlock()
+			return nil, q.log.full
+		}
 	}
+	c.now = q.clock.now()
 	if err := c.opens(size); err != nil {
 		q.mu.Unlock()
 		return nil, err
 	}
 	return c, nil
+}
+
+// wait gives the lock back until something is done, or ctx ends. With an error it does not have the lock.
+func (q *Queue) wait(ctx context.Context, done <-chan struct{}) error {
+	q.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return fmt.Errorf("filequeue: %w", ctx.Err())
+	}
+	q.mu.Lock()
+	err := q.usable()
+	if err != nil {
+		q.mu.Unlock()
+	}
+	return err
 }
 
 // end unlocks the queue and reads what the call wants to have read.
@@ -176,7 +192,10 @@ func (c *call) write(k kind, b []byte) error {
 
 // Settled is of queue.Queue.
 func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
-	begin := func() (*call, error) { return q.change(ctx, 1<<10, nil) } // for globals, with the reason of a pause
+	q.mu.Lock()
+	size := len(q.globals())
+	q.mu.Unlock()
+	begin := func() (*call, error) { return q.change(ctx, size, nil) }
 	if q.options.ReadOnly {
 		begin = func() (*call, error) { return q.begin(ctx, nil) }
 	}
@@ -211,10 +230,13 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	return s, c.end()
 }
 
-// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, or a *KeptError.
+// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a *KeptError, or, as long as
+// that lasts, queue.ErrFull for a disk without room.
 func (q *Queue) Fault() error {
-	if err := q.fault.Load(); err != nil {
-		return *err
+	for _, err := range []*error{q.fault.Load(), q.noRoom.Load()} {
+		if err != nil {
+			return *err
+		}
 	}
 	return nil
 }

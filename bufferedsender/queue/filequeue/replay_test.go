@@ -271,8 +271,8 @@ func compareReplayLocked(t *testing.T, q *Queue, d *disktest.Disk, nkeys int, tr
 	if ga, gb := q.book.Globals(), rec.book.Globals(); ga != gb {
 		t.Errorf("globals %+v %+v", ga, gb)
 	}
-	ka, ba := q.book.Size()
-	kb, bb := rec.book.Size()
+	ka, _, ba := q.book.Size()
+	kb, _, bb := rec.book.Size()
 	if ka != kb || ba != bb {
 		t.Errorf("size %d %d, %d %d", ka, ba, kb, bb)
 	}

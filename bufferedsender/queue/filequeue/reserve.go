@@ -12,7 +12,7 @@ import (
 // Reserve is of queue.Queue. What it leases is written, so that it counts as run out if the process
 // ends before it is settled, but not synced.
 func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
-	c, err := q.change(ctx, reserveSize(&want), queue.CheckWant(&want))
+	c, err := q.reserving(ctx, 0, &want, queue.CheckWant(&want))
 	if err != nil {
 		return nil, err
 	}
@@ -22,6 +22,21 @@ func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, er
 	}
 	named(leases)
 	return leases, nil
+}
+
+// reserving is change for a reservation, behind something of a size. On a full disk it lowers want.Keys to what the rest of the
+// head has room for, commits included.
+func (q *Queue) reserving(ctx context.Context, size int, want *queue.Want, wrong error) (*call, error) {
+	if wrong == nil {
+		q.mu.Lock()
+		if l := &q.log; l.full != nil && l.next == nil && len(l.segments) > 0 {
+			const each = 12 + 64 // of a key in a reservation, and in its commit
+			rest := l.options.SegmentBytes - int(l.head().used) - size - reserveSize(&queue.Want{Name: want.Name}) - 2*frameHeader
+			want.Keys = min(want.Keys, max(rest/each, 1))
+		}
+		q.mu.Unlock()
+	}
+	return q.change(ctx, size+reserveSize(want), wrong)
 }
 
 func reserveSize(want *queue.Want) int {

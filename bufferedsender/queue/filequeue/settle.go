@@ -28,7 +28,7 @@ func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []
 // Exchange is of queue.Exchanger.
 func (q *Queue) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	wrong := errors.Join(queue.CheckWant(&want), queue.CheckEnds(ends))
-	c, err := q.change(ctx, settleSize(ends)+frameHeader+reserveSize(&want), wrong)
+	c, err := q.reserving(ctx, settleSize(ends)+frameHeader, &want, wrong)
 	if err != nil {
 		return nil, nil, leasesOf(ends), err
 	}

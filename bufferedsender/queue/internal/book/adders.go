@@ -54,6 +54,9 @@ func (a *Adders) Remember(now time.Time, c *queue.Call, receipt queue.Receipt) {
 	a.prune = max(1024, 2*len(a.last))
 }
 
+// Len returns how many adders are remembered.
+func (a *Adders) Len() int { return len(a.last) }
+
 // Each calls f with what is remembered of each adder, for a log.
 func (a *Adders) Each(f func(adder queue.ID, number uint64, at time.Time, receipt queue.Receipt)) {
 	for id, last := range a.last {

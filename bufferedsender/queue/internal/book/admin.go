@@ -103,7 +103,7 @@ func (b *Book[R]) Drop(now time.Time, keys []string) (dropped int) {
 			continue
 		}
 		for _, r := range b.takeParked(n) {
-			b.bytes -= int64(r.Ref.Bytes())
+			b.letGo(r.Ref)
 		}
 		b.forgetReplaced(n)
 		n.more.expired, n.more.deaths, n.more.tries = 0, 0, 0

@@ -105,7 +105,7 @@ func (b *Book[R]) Append(now time.Time, changes []Change[R]) (replaced int, pile
 
 func (b *Book[R]) add(n *node[R], at int32, now time.Time, c *Change[R]) (replaced int) {
 	rec := Rec[R]{Seq: c.Seq, Ref: c.Ref, Replaces: c.Replaces}
-	b.bytes += int64(rec.Ref.Bytes())
+	b.keep(rec.Ref)
 	if !n.waits() {
 		b.waiting++
 	}
@@ -149,7 +149,7 @@ func placeTime(now time.Time, since int64) int64 {
 // dropPile removes what waits, without saying that nothing does.
 func (b *Book[R]) dropPile(n *node[R]) (dropped int) {
 	b.eachWaiting(n, func(r *Rec[R]) {
-		b.bytes -= int64(r.Ref.Bytes())
+		b.letGo(r.Ref)
 		dropped++
 	})
 	if n.more != nil {
@@ -169,7 +169,7 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 	last := m.parked[len(m.parked)-1]
 	b.forgetReplaced(n)
 	for i := range m.parked[:len(m.parked)-1] {
-		b.bytes -= int64(m.parked[i].Ref.Bytes())
+		b.letGo(m.parked[i].Ref)
 	}
 	m.replaced = &last
 	b.say(&m.replacedReason, m.reason)
@@ -186,7 +186,7 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 
 func (b *Book[R]) forgetReplaced(n *node[R]) {
 	if m := n.more; m != nil && m.replaced != nil {
-		b.bytes -= int64(m.replaced.Ref.Bytes())
+		b.letGo(m.replaced.Ref)
 		m.replaced = nil
 		b.say(&m.replacedReason, "")
 	}
@@ -204,11 +204,11 @@ func (b *Book[R]) Fold(key string, count int, last uint64, by []Change[R]) int {
 	for i := range by {
 		seq := b.waitingAt(n, count-len(by)+i).Seq
 		recs = append(recs, Rec[R]{Seq: seq, Ref: by[i].Ref, Replaces: by[i].Replaces})
-		b.bytes += int64(by[i].Ref.Bytes())
+		b.keep(by[i].Ref)
 	}
 	for i := range n.pile() {
 		if r := b.waitingAt(n, i); i < count {
-			b.bytes -= int64(r.Ref.Bytes())
+			b.letGo(r.Ref)
 		} else {
 			recs = append(recs, *r)
 		}

@@ -140,6 +140,7 @@ type Book[R Ref] struct {
 	gen    uint32
 	gens   map[uint32]int // places that are not settled, by generation
 	bytes  int64
+	recs   int64 // records that the bytes are of, see keep
 	texts  int64 // bytes of reasons
 	counts struct{ appended, replaced, folded, stale, expired int64 }
 

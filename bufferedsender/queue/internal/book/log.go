@@ -108,5 +108,16 @@ func (b *Book[R]) say(reason *string, text string) {
 	*reason = text
 }
 
-// Size returns how many keys are in the queue, and the bytes of keys and bodies.
-func (b *Book[R]) Size() (keys int, bytes int64) { return b.keys(), b.bytes }
+// Size returns how many keys are in the queue, their records, and the bytes of the keys and bodies of these.
+func (b *Book[R]) Size() (keys int, records, bytes int64) { return b.keys(), b.recs, b.bytes }
+
+// keep counts a record that came into the queue, letGo one that has left it.
+func (b *Book[R]) keep(r R) {
+	b.bytes += int64(r.Bytes())
+	b.recs++
+}
+
+func (b *Book[R]) letGo(r R) {
+	b.bytes -= int64(r.Bytes())
+	b.recs--
+}

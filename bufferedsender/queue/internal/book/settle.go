@@ -102,7 +102,7 @@ func (b *Book[R]) ungen(gen uint32) {
 func (b *Book[R]) commit(n *node[R], done int) (rest []Rec[R]) {
 	m := n.more
 	for i := range m.leased[:done] {
-		b.bytes -= int64(m.leased[i].Ref.Bytes())
+		b.letGo(m.leased[i].Ref)
 	}
 	rest = m.leased[done:]
 	m.leased = nil
@@ -154,7 +154,7 @@ func (b *Book[R]) putBack(n *node[R], recs []Rec[R]) {
 	}
 	if n.waits() && n.first.Replaces {
 		for i := range recs {
-			b.bytes -= int64(recs[i].Ref.Bytes())
+			b.letGo(recs[i].Ref)
 		}
 		b.counts.replaced += int64(len(recs))
 		p = p.ofClass(n.place.class())

@@ -91,7 +91,7 @@ func (b *Book[R]) Restore(now time.Time, key string, s State[R]) {
 	b.gen = max(b.gen, s.Gen, s.LeasedGen)
 	for _, recs := range [][]Rec[R]{s.Waiting, s.Leased, s.Parked} {
 		for _, r := range recs {
-			b.bytes += int64(r.Ref.Bytes())
+			b.keep(r.Ref)
 			b.seq = max(b.seq, r.Seq)
 		}
 	}
@@ -151,7 +151,7 @@ func (b *Book[R]) restoreMore(n *node[R], now time.Time, s *State[R]) {
 	if s.Replaced != nil {
 		m.replaced = s.Replaced
 		b.say(&m.replacedReason, s.ReplacedReason)
-		b.bytes += int64(s.Replaced.Ref.Bytes())
+		b.keep(s.Replaced.Ref)
 	}
 }
 
@@ -176,7 +176,7 @@ func (b *Book[R]) Remove(now time.Time, key string) {
 	b.forgetReplaced(n)
 	if n.isParked() {
 		for _, r := range b.takeParked(n) {
-			b.bytes -= int64(r.Ref.Bytes())
+			b.letGo(r.Ref)
 		}
 	} else {
 		b.unsuspect(n)
