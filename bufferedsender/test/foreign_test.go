@@ -199,7 +199,7 @@ func TestWhereNothingIsHeldOneBadDocumentFailsNoOthers(t *testing.T) {
 					r.Respond((&speaking{status: 400, body: body, on: true, only: "k-42"}).answer)
 					r.Upload(sendertest.Hotels("k", 500)...)
 					require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
-					r.OnlyFailed("k-42", 499)
+					assert.Equal(t, 400, r.OnlyFailed("k-42", 499).Status)
 				})
 			})
 		}
