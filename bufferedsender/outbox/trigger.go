@@ -27,15 +27,17 @@ var ErrTriggerDisabled = errors.New("the trigger is disabled")
 // the column of the raw key, which is written as text; rows in which it is NULL are left out. The relay needs a Loader.
 // When EnsureTrigger has returned nil, every transaction that commits a change leaves a row for it.
 //
-// Call it at each start, from any number of processes at once. If the trigger is there unchanged, EnsureTrigger reads
-// the catalog and does nothing: it needs no rights and takes no lock. Otherwise it makes or replaces the trigger in one
-// transaction, while other programs write: there is no moment without a trigger. A table that was renamed keeps its
-// trigger. On PostgreSQL another Class, another Notify or another version of this package replaces only the function
-// behind the trigger, which waits for no writer. A trigger that is missing, or that another program has altered, waits
-// until the transactions that have written to the table end, and later writers wait behind it: for two seconds, or for
-// the lock_timeout of the session if that is set. Then EnsureTrigger returns an error and has changed nothing. A
-// trigger that is disabled is an error, ErrTriggerDisabled. On SQLite EnsureTrigger waits for a file that is locked for
-// the busy_timeout of the connection, or five seconds if that is less.
+// Call it at each start, from any number of processes at once. If the trigger is there unchanged, EnsureTrigger
+// reads the catalog and does nothing: it needs no rights and takes no lock. Otherwise it makes or replaces the
+// trigger in one transaction, while other programs write: there is no moment without a trigger. A table that was
+// renamed keeps its trigger. A trigger that a partition of PostgreSQL had before it was attached is dropped, if the
+// table has one that writes the same. On PostgreSQL another Class, another Notify or another version of this package
+// replaces only the function behind the trigger, which waits for no writer. A trigger that is missing, or that
+// another program has altered, waits until the transactions that have written to the table end, and later writers
+// wait behind it: for two seconds, or for the lock_timeout of the session if that is set. Then EnsureTrigger returns
+// an error and has changed nothing. A trigger that is disabled is an error, ErrTriggerDisabled. On SQLite
+// EnsureTrigger waits for a file that is locked for the busy_timeout of the connection, or five seconds if that is
+// less.
 //
 // Use [Table.Trigger] if the program has no right to create triggers.
 //
@@ -53,7 +55,7 @@ func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn 
 }
 
 // DropTrigger takes away what EnsureTrigger, with the same arguments, has made, and does nothing if that is not there.
-// Rows that were written stay. It waits for locks like EnsureTrigger.
+// Rows that were written stay. It waits for locks like EnsureTrigger. A partition keeps the trigger of its table.
 func (t *Table) DropTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)
 	if err != nil {

@@ -30,6 +30,9 @@ import (
 // found now: other sessions may look for it elsewhere, and SET search_path would cost a tenth of it all. So it names
 // types and operators with theirs too: who calls a function of another owner chooses where these are looked for.
 // TRUNCATE has no rows to show: the keys are read before, from the table whatever its name is then.
+//
+// A partition has the trigger of its table too, which only goes with that one. If it is as it should be, a trigger that
+// the partition had before it was attached would write each key twice, so that one is dropped.
 var postgresEnsure = `DO $azsearch$
 DECLARE
 	rel regclass := to_regclass('{table}');
@@ -50,8 +53,10 @@ BEGIN
 	FOR look IN 1..2 LOOP
 		changed := false;
 		FOR want IN ` + postgresWanted + ` LOOP
-			SELECT g.tgname, g.tgfoid, g.tgtype = want.type AND g.tgqual IS NULL AND g.tgattr::text = '' AS kept INTO own FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-				WHERE g.tgrelid = rel AND (g.tgname = want.name OR starts_with(p.prosrc, want.mark)) ORDER BY g.tgname <> want.name, g.tgname LIMIT 1;
+			SELECT * INTO own FROM (
+				SELECT g.oid, g.tgname, g.tgfoid, g.tgtype = want.type AND g.tgqual IS NULL AND g.tgattr::text = '' AS kept, ` + postgresInherited + ` AS inherited
+				FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel AND (g.tgname = want.name OR starts_with(p.prosrc, want.mark))) there
+				WHERE kept OR NOT inherited ORDER BY NOT inherited, tgname <> want.name, tgname LIMIT 1;
 			SELECT n.nspname, p.proname, p.prosrc, p.prosecdef INTO func FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 				WHERE p.oid = coalesce(own.tgfoid, to_regprocedure(format('%I.%I()', home, want.name))::oid);
 			other := substring(func.prosrc FROM 'INSERT INTO (\S+) \(queue, class, key\)');
@@ -62,10 +67,12 @@ BEGIN
 				RAISE EXCEPTION 'writes to % leave no rows; run ALTER TABLE % ENABLE TRIGGER % (if a partition has it disabled, there), then Backfill the keys that have changed meanwhile', rel, rel, own.tgname USING ERRCODE = '` + stateDisabled + `';
 			END IF;
 			alike := func.prosrc IS NOT DISTINCT FROM want.body;
-			FOR more IN SELECT g.tgname FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel AND starts_with(p.prosrc, want.mark) AND g.tgname <> own.tgname LOOP
+			FOR more IN SELECT g.tgname, g.tgrelid::regclass AS place FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+				WHERE (g.tgrelid = rel OR want.every = 'ROW' AND g.tgrelid IN (SELECT relid FROM pg_partition_tree(rel)))
+				AND starts_with(p.prosrc, want.mark) AND g.oid IS DISTINCT FROM own.oid AND NOT ` + postgresInherited + ` LOOP
 				changed := true; drops := true;
 				IF look = 2 THEN
-					EXECUTE format('DROP TRIGGER %I ON %s', more.tgname, rel);
+					EXECUTE format('DROP TRIGGER %I ON %s', more.tgname, more.place);
 				END IF;
 			END LOOP;
 			CONTINUE WHEN alike AND own.kept;
@@ -93,6 +100,9 @@ BEGIN
 	END LOOP;
 	PERFORM set_config('lock_timeout', patience, true);
 END $azsearch$`
+
+// postgresInherited says that the trigger g is that of the table of which its table is a partition.
+const postgresInherited = `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = g.oid AND d.refclassid = 'pg_trigger'::regclass)`
 
 // postgresWanted are the triggers: what they are for, the bits of pg_trigger.tgtype and the body of the function, whose
 // first line is the mark.
@@ -125,7 +135,7 @@ BEGIN
 	FOREACH kind IN ARRAY ARRAY['row', 'truncate'] LOOP
 		func := to_regprocedure(coalesce(quote_ident(home) || '.', '') || '{name}_' || kind || '()');
 		FOR own IN SELECT g.tgname, g.tgfoid FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel
-			AND (g.tgname = '{name}_' || kind OR starts_with(p.prosrc, format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', kind, lower('{column}'), box))) LOOP
+			AND NOT ` + postgresInherited + ` AND (g.tgname = '{name}_' || kind OR starts_with(p.prosrc, format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', kind, lower('{column}'), box))) LOOP
 			EXECUTE format('DROP TRIGGER %I ON %s', own.tgname, rel);
 			func := own.tgfoid;
 		END LOOP;

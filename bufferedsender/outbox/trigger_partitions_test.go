@@ -1,0 +1,67 @@
+package outbox
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A table that had a trigger becomes a partition of a table that has one too, so each write leaves two rows.
+func TestATableThatBecomesAPartitionHasOneTriggerAgain(t *testing.T) {
+	for _, asked := range []string{"old", "app", "both"} {
+		t.Run("EnsureTrigger of "+asked, func(t *testing.T) {
+			db := newPostgres(t)
+			table := db.withOldPartition(t)
+			require.Equal(t, 2, rowsPerInsert(t, db, "old", "q"))
+			for _, name := range map[string][]string{"old": {"old", "old"}, "app": {"app", "app"}, "both": {"old", "app"}}[asked] {
+				require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, name, "id"))
+				require.Equal(t, 1, rowsPerInsert(t, db, "old", "q"), name)
+				require.Equal(t, 1, rowsPerInsert(t, db, "app", "q"), name)
+			}
+			db.exec(t, `ALTER TABLE app DETACH PARTITION old`)
+			require.Zero(t, rowsPerInsert(t, db, "old", "q"), "the trigger was that of app")
+			require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "old", "id"))
+			require.Equal(t, 1, rowsPerInsert(t, db, "old", "q"))
+		})
+	}
+}
+
+func TestDropTriggerOfAPartitionLeavesTheTriggerOfItsTable(t *testing.T) {
+	db := newPostgres(t)
+	table := db.withOldPartition(t)
+	for range 2 {
+		require.NoError(t, table.DropTrigger(t.Context(), db.DB, "old", "id"))
+		require.Equal(t, 1, rowsPerInsert(t, db, "old", "q"))
+	}
+	require.NoError(t, table.DropTrigger(t.Context(), db.DB, "app", "id"))
+	require.Zero(t, rowsPerInsert(t, db, "old", "q"))
+	left, err := texts(t.Context(), db, `SELECT proname::text FROM pg_proc WHERE proname LIKE 'azsearch_outbox_q_%'`)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A person has altered the trigger of the table: the partition cannot replace it, and must not lack what it misses.
+func TestAPartitionKeepsItsOwnTriggerWhileThatOfItsTableIsAltered(t *testing.T) {
+	db := newPostgres(t)
+	table := db.withOldPartition(t)
+	altered(t, db, table.triggerName("app", "id")) // writes nothing for a DELETE
+	require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "old", "id"))
+	db.exec(t, `INSERT INTO old VALUES ('gone', 1)`, `DELETE FROM azsearch_outbox`, `DELETE FROM old`)
+	require.Len(t, rowsOf(t, db, "q"), 1)
+	for _, name := range []string{"app", "old"} {
+		require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, name, "id"))
+		require.Equal(t, 1, rowsPerInsert(t, db, "old", "q"), name)
+	}
+}
+
+// withOldPartition makes the table app, which has the partition old: both had a trigger before.
+func (db database) withOldPartition(t testing.TB) *Table {
+	t.Helper()
+	db.exec(t, `CREATE TABLE app (id text, v integer) PARTITION BY LIST (v)`, `CREATE TABLE old (id text, v integer)`)
+	table := &Table{Dialect: db.dialect, Queue: "q"}
+	for _, name := range []string{"app", "old"} {
+		require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, name, "id"))
+	}
+	db.exec(t, `ALTER TABLE app ATTACH PARTITION old FOR VALUES IN (1)`)
+	return table
+}
