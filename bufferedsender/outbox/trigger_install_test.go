@@ -250,3 +250,28 @@ func TestATriggerIsRefusedWhereThereIsNoOutbox(t *testing.T) {
 		db.exec(t, `INSERT INTO app (id, v) VALUES ('a', 1)`)
 	})
 }
+
+// Each of many processes that start behind a long transaction would stop the writers once more.
+func TestManyProcessesThatGetNoLockStopWritersOnce(t *testing.T) {
+	db := newPostgres(t)
+	table := db.withApp(t)
+	tx, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), `INSERT INTO app (id, v) VALUES ('open', 1)`)
+	require.NoError(t, err)
+	errs := make([]error, 4)
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range errs {
+		own := db.opened(t, "")
+		all.Go(func() { errs[i] = table.EnsureTrigger(context.Background(), own.DB, "app", "id") })
+	}
+	all.Wait()
+	assert.Less(t, time.Since(began), 4*time.Second)
+	for _, err := range errs {
+		require.ErrorContains(t, err, "got no lock within the lock_timeout, and changed nothing")
+	}
+	require.NoError(t, tx.Commit())
+	require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "id"))
+	require.Equal(t, 1, rowsPerInsert(t, db, "app", "q"))
+}

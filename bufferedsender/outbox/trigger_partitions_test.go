@@ -65,3 +65,14 @@ func (db database) withOldPartition(t testing.TB) *Table {
 	db.exec(t, `ALTER TABLE app ATTACH PARTITION old FOR VALUES IN (1)`)
 	return table
 }
+
+// TRIGGER is the only right on the table that CREATE TRIGGER asks for, and LOCK asks for others.
+func TestARoleThatMayOnlyCreateTriggersCreatesOne(t *testing.T) {
+	db := newPostgres(t)
+	table := db.withApp(t)
+	_, app := db.as(t, `GRANT TRIGGER, INSERT ON app`, `GRANT CREATE ON SCHEMA public`, `GRANT INSERT ON azsearch_outbox`, `GRANT USAGE ON SEQUENCE azsearch_outbox_seq`)
+	require.NoError(t, table.EnsureTrigger(t.Context(), app.DB, "app", "id"))
+	app.exec(t, `INSERT INTO app (id, v) VALUES ('a', 1)`)
+	require.Len(t, rowsOf(t, db, "q"), 1)
+	db.exec(t, `DROP FUNCTION `+table.triggerName("app", "id")+`_row CASCADE`, `DROP FUNCTION `+table.triggerName("app", "id")+`_truncate CASCADE`)
+}

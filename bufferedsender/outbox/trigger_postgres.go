@@ -6,8 +6,8 @@ import (
 )
 
 // postgresEnsure looks at what is there, and does nothing if that is as it should be: it takes no lock then, and needs
-// no rights. Otherwise it looks again with the lock of installers, and acts. It is one statement, so it is atomic also
-// where it is run on its own.
+// no rights. Otherwise it looks again with the lock of installers, and acts when it has that of the table too. It is one
+// statement, so it is atomic also where it is run on its own.
 //
 // The trigger is found by its name, or by the first line of its function: the table may have been renamed, or be named
 // with its schema by one program and without by another, and a second trigger would write each key twice. Its function
@@ -23,7 +23,8 @@ import (
 //
 // Installers wait for each other by table, so that there is one trigger, and then by name, because tables of several
 // schemas may share a function, of which two replacements at once fail ("tuple concurrently updated"). No writer waits
-// behind that, so it may take longer: each of many that start may have to wait for the table.
+// behind that, so it may take longer. But it counts: who has waited for another installer, which got no lock on the
+// table, does not stop the writers for two seconds more.
 //
 // There is a trigger for each row: most statements change one, and for that the tables of changes that a trigger for
 // each statement reads cost as much again as the row. Its function names the outbox with the schema in which it is
@@ -38,7 +39,7 @@ DECLARE
 	rel regclass := to_regclass('{table}');
 	patience text := current_setting('lock_timeout');
 	box text; home text; other text; want record; own record; func record; more record;
-	alike boolean; changed boolean; drops boolean := false;
+	alike boolean; changed boolean; mode text; deadline timestamptz;
 BEGIN
 	SELECT format('%I.%I', n.nspname, c.relname), n.nspname INTO box, home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('{t}');
 	IF box IS NULL THEN
@@ -50,8 +51,8 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = lower('{column}') AND attnum > 0 AND NOT attisdropped) THEN
 		RAISE EXCEPTION 'the table {table} has no column {column}' USING ERRCODE = 'undefined_column';
 	END IF;
-	FOR look IN 1..2 LOOP
-		changed := false;
+	FOR look IN 1..3 LOOP
+		changed := false; mode := NULL;
 		FOR want IN ` + postgresWanted + ` LOOP
 			SELECT * INTO own FROM (
 				SELECT g.oid, g.tgname, g.tgfoid, g.tgtype = want.type AND g.tgqual IS NULL AND g.tgattr::text = '' AS kept, ` + postgresInherited + ` AS inherited
@@ -70,14 +71,15 @@ BEGIN
 			FOR more IN SELECT g.tgname, g.tgrelid::regclass AS place FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
 				WHERE (g.tgrelid = rel OR want.every = 'ROW' AND g.tgrelid IN (SELECT relid FROM pg_partition_tree(rel)))
 				AND starts_with(p.prosrc, want.mark) AND g.oid IS DISTINCT FROM own.oid AND NOT ` + postgresInherited + ` LOOP
-				changed := true; drops := true;
-				IF look = 2 THEN
+				changed := true; mode := 'ACCESS EXCLUSIVE';
+				IF look = 3 THEN
 					EXECUTE format('DROP TRIGGER %I ON %s', more.tgname, more.place);
 				END IF;
 			END LOOP;
 			CONTINUE WHEN alike AND own.kept;
-			changed := true; drops := drops OR own.kept IS FALSE;
-			CONTINUE WHEN look = 1;
+			changed := true;
+			mode := CASE WHEN own.kept IS FALSE THEN 'ACCESS EXCLUSIVE' WHEN own.kept THEN mode ELSE coalesce(mode, 'SHARE ROW EXCLUSIVE') END;
+			CONTINUE WHEN look < 3;
 			IF NOT alike THEN
 				EXECUTE format('CREATE OR REPLACE FUNCTION %I.%I() RETURNS trigger LANGUAGE plpgsql %s AS %L', coalesce(func.nspname, home), coalesce(func.proname, want.name),
 					CASE WHEN func.prosecdef THEN 'SECURITY DEFINER' ELSE '' END, want.body);
@@ -89,17 +91,27 @@ BEGIN
 			EXECUTE format('CREATE TRIGGER %I %s ON %s FOR EACH %s EXECUTE FUNCTION %I.%I()', coalesce(own.tgname, want.name), want.moment, rel, want.every,
 				coalesce(func.nspname, home), coalesce(func.proname, want.name));
 		END LOOP;
-		EXIT WHEN look = 2 OR NOT changed;
-		` + patience("30s") + `
-		PERFORM pg_advisory_xact_lock(hashtextextended(rel::oid::text, 7063));
-		PERFORM pg_advisory_xact_lock(hashtextextended('{name}', 7063));
-		` + patience(lockPatience) + `
-		IF drops THEN
-			EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', rel);
+		EXIT WHEN look = 3 OR NOT changed;
+		IF look = 1 THEN
+			` + postgresDeadline + patience("30s") + `
+			PERFORM pg_advisory_xact_lock(hashtextextended(rel::oid::text, 7063));
+			PERFORM pg_advisory_xact_lock(hashtextextended('{name}', 7063));
+		ELSE
+			` + postgresLeft + `
+			IF mode IS NOT NULL AND has_table_privilege(rel, 'UPDATE, DELETE, TRUNCATE') THEN -- else CREATE waits for it
+				EXECUTE format('LOCK TABLE %s IN %s MODE', rel, mode);
+			END IF;
 		END IF;
 	END LOOP;
 	PERFORM set_config('lock_timeout', patience, true);
 END $azsearch$`
+
+// postgresDeadline is when the wait for a table ends, and postgresLeft bounds the wait for one more lock by that. A lock
+// that is free, or soon will be, is taken also then.
+const (
+	postgresDeadline = `deadline := clock_timestamp() + CASE patience WHEN '0' THEN '` + lockPatience + `' ELSE patience END::interval;`
+	postgresLeft     = `PERFORM set_config('lock_timeout', greatest(10, (extract(epoch FROM deadline - clock_timestamp()) * 1000)::bigint) || 'ms', true);`
+)
 
 // postgresInherited says that the trigger g is that of the table of which its table is a partition.
 const postgresInherited = `EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = g.oid AND d.refclassid = 'pg_trigger'::regclass)`
