@@ -34,10 +34,10 @@ var ErrTriggerDisabled = errors.New("the trigger is disabled")
 // table has one that writes the same. On PostgreSQL another Class, another Notify or another version of this package
 // replaces only the function behind the trigger, which waits for no writer. A trigger that is missing, or that
 // another program has altered, waits until the transactions that have written to the table end, and later writers
-// wait behind it: for two seconds, or for the lock_timeout of the session if that is set.
-// A wait for another process that installs counts. Then EnsureTrigger returns an error and has changed nothing. A trigger that is disabled is an error, ErrTriggerDisabled. On SQLite
-// EnsureTrigger waits for a file that is locked for the busy_timeout of the connection, or five seconds if that is
-// less.
+// wait behind it: for two seconds, or for the lock_timeout of the session if that is set, for a table and all its
+// partitions. A wait for another process that installs counts. Then EnsureTrigger returns an error and has changed
+// nothing. A trigger that is disabled is an error, ErrTriggerDisabled. On SQLite EnsureTrigger waits for a file that
+// is locked for the busy_timeout of the connection, or five seconds if that is less.
 //
 // Use [Table.Trigger] if the program has no right to create triggers.
 //

@@ -1,8 +1,12 @@
 package outbox
 
 import (
+	"fmt"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -75,4 +79,41 @@ func TestARoleThatMayOnlyCreateTriggersCreatesOne(t *testing.T) {
 	app.exec(t, `INSERT INTO app (id, v) VALUES ('a', 1)`)
 	require.Len(t, rowsOf(t, db, "q"), 1)
 	db.exec(t, `DROP FUNCTION `+table.triggerName("app", "id")+`_row CASCADE`, `DROP FUNCTION `+table.triggerName("app", "id")+`_truncate CASCADE`)
+}
+
+// The lock_timeout of PostgreSQL is for each partition, and writers wait behind the first lock.
+func TestPartitionsThatAreWrittenToStopWritersNoLongerThanOneTable(t *testing.T) {
+	db := newPostgres(t)
+	db.exec(t, `CREATE TABLE app (id text, v integer) PARTITION BY LIST (v)`)
+	for i := range 4 {
+		db.exec(t, fmt.Sprintf(`CREATE TABLE app_%d PARTITION OF app FOR VALUES IN (%[1]d)`, i))
+	}
+	table := &Table{Dialect: db.dialect, Queue: "q"}
+	// The transactions end one after the other: each lock comes within the lock_timeout.
+	call := map[string]func() error{
+		"EnsureTrigger": func() error { return table.EnsureTrigger(t.Context(), db.DB, "app", "id") },
+		"DropTrigger":   func() error { return table.DropTrigger(t.Context(), db.DB, "app", "id") },
+	}
+	for i, name := range []string{"EnsureTrigger", "DropTrigger"} {
+		var writers sync.WaitGroup
+		for part := range 4 {
+			tx, err := db.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			_, err = tx.ExecContext(t.Context(), fmt.Sprintf(`LOCK TABLE app_%d IN ROW EXCLUSIVE MODE`, part))
+			require.NoError(t, err)
+			writers.Go(func() {
+				_, err := tx.ExecContext(t.Context(), fmt.Sprintf(`SELECT pg_sleep(%d * 1.5)`, part+1))
+				assert.NoError(t, err)
+				assert.NoError(t, tx.Commit())
+			})
+		}
+		began := time.Now()
+		err := call[name]()
+		assert.Less(t, time.Since(began), 4*time.Second, name)
+		assert.ErrorContains(t, err, "got no lock within the lock_timeout, and changed nothing", name)
+		writers.Wait()
+		require.Equal(t, i, rowsPerInsert(t, db, "app", "q"), name)
+		require.NoError(t, call[name]())
+		require.Equal(t, 1-i, rowsPerInsert(t, db, "app", "q"), name)
+	}
 }

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 )
 
-// postgresEnsure looks at what is there, and does nothing if that is as it should be: it takes no lock then, and needs
-// no rights. Otherwise it looks again with the lock of installers, and acts when it has that of the table too. It is one
-// statement, so it is atomic also where it is run on its own.
+// postgresEnsure looks at what is there, and does nothing if that is as it should be: it takes no lock then, and
+// needs no rights. Otherwise it looks again with the lock of installers, and acts when it has that of the table too.
+// It is one statement, so it is atomic also where it is run on its own.
 //
 // The trigger is found by its name, or by the first line of its function: the table may have been renamed, or be named
 // with its schema by one program and without by another, and a second trigger would write each key twice. Its function
@@ -39,7 +39,7 @@ DECLARE
 	rel regclass := to_regclass('{table}');
 	patience text := current_setting('lock_timeout');
 	box text; home text; other text; want record; own record; func record; more record;
-	alike boolean; changed boolean; mode text; deadline timestamptz;
+	alike boolean; changed boolean; mode text; deadline timestamptz; place regclass;
 BEGIN
 	SELECT format('%I.%I', n.nspname, c.relname), n.nspname INTO box, home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('{t}');
 	IF box IS NULL THEN
@@ -97,20 +97,23 @@ BEGIN
 			PERFORM pg_advisory_xact_lock(hashtextextended(rel::oid::text, 7063));
 			PERFORM pg_advisory_xact_lock(hashtextextended('{name}', 7063));
 		ELSE
-			` + postgresLeft + `
-			IF mode IS NOT NULL AND has_table_privilege(rel, 'UPDATE, DELETE, TRUNCATE') THEN -- else CREATE waits for it
-				EXECUTE format('LOCK TABLE %s IN %s MODE', rel, mode);
-			END IF;
+			` + postgresLock + `
 		END IF;
 	END LOOP;
 	PERFORM set_config('lock_timeout', patience, true);
 END $azsearch$`
 
-// postgresDeadline is when the wait for a table ends, and postgresLeft bounds the wait for one more lock by that. A lock
-// that is free, or soon will be, is taken also then.
+// postgresDeadline is when the wait for tables ends. postgresLock locks the table and its partitions in a mode until
+// then: lock_timeout is for one lock, and statements that lock them all would wait so long for each, with writers
+// behind the first. A lock that is free, or soon will be, is taken also later. Who may not lock a table, and may create
+// triggers, leaves that to CREATE.
 const (
 	postgresDeadline = `deadline := clock_timestamp() + CASE patience WHEN '0' THEN '` + lockPatience + `' ELSE patience END::interval;`
-	postgresLeft     = `PERFORM set_config('lock_timeout', greatest(10, (extract(epoch FROM deadline - clock_timestamp()) * 1000)::bigint) || 'ms', true);`
+	postgresLock     = `FOR place IN SELECT c.oid::regclass FROM (SELECT rel AS relid, 0 AS level UNION SELECT relid, level FROM pg_partition_tree(rel)) x JOIN pg_class c ON c.oid = x.relid
+				WHERE mode <> '' AND c.relkind IN ('r', 'p') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY x.level, c.oid LOOP
+				PERFORM set_config('lock_timeout', greatest(10, (extract(epoch FROM deadline - clock_timestamp()) * 1000)::bigint) || 'ms', true);
+				EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', place, mode);
+			END LOOP;`
 )
 
 // postgresInherited says that the trigger g is that of the table of which its table is a partition.
@@ -141,13 +144,15 @@ DECLARE
 	rel regclass := to_regclass('{table}');
 	patience text := current_setting('lock_timeout');
 	box text; home text; kind text; own record; func oid;
+	mode CONSTANT text := 'ACCESS EXCLUSIVE'; deadline timestamptz; place regclass;
 BEGIN
 	SELECT format('%I.%I', n.nspname, c.relname), n.nspname INTO box, home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('{t}');
-	` + patience(lockPatience) + `
+	` + postgresDeadline + patience(lockPatience) + `
 	FOREACH kind IN ARRAY ARRAY['row', 'truncate'] LOOP
 		func := to_regprocedure(coalesce(quote_ident(home) || '.', '') || '{name}_' || kind || '()');
 		FOR own IN SELECT g.tgname, g.tgfoid FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel
 			AND NOT ` + postgresInherited + ` AND (g.tgname = '{name}_' || kind OR starts_with(p.prosrc, format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', kind, lower('{column}'), box))) LOOP
+			` + postgresLock + `
 			EXECUTE format('DROP TRIGGER %I ON %s', own.tgname, rel);
 			func := own.tgfoid;
 		END LOOP;
