@@ -48,8 +48,17 @@ func (e *redirectError) NonRetriable() {}
 
 const fixRedirect = "; check the endpoint, and make the http.Client inside of ClientOptions.Transport return redirects (CheckRedirect, http.ErrUseLastResponse)"
 
-// place is where a request goes, as text.
-func place(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(u.Host) }
+// place is the address of a request's host as text, without the port that the scheme implies.
+func place(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	switch u.Scheme {
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	}
+	return u.Scheme + "://" + host
+}
 
 // moved returns the error for a reply that another request got than the one that was
 // sent, by method, to want. net/http notes a redirect that it follows. Of a
