@@ -93,6 +93,7 @@ type trail struct {
 	ours http.Header // by whose values a request is recognized
 
 	mu       sync.Mutex
+	target   string // host:port that a connection is wanted to: of the request, or of its proxy
 	conn     net.Conn
 	host     string // of the headers that are written now
 	first    string // where the request went
@@ -107,6 +108,11 @@ func follow(req *http.Request) (*http.Request, *trail) {
 		t.ours.Set(name, req.Header.Get(name))
 	}
 	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GetConn: func(hostPort string) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.target = hostPort
+		},
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
@@ -126,10 +132,7 @@ func (t *trail) wrote(name string, values []string) {
 	defer t.mu.Unlock()
 	value := strings.Join(values, ",")
 	if name == "Host" || name == ":authority" {
-		t.host = "http://" + value
-		if _, ok := t.conn.(*tls.Conn); ok {
-			t.host = "https://" + value
-		}
+		t.host = t.at(value)
 		return
 	}
 	switch mine := t.ours.Get(name); {
@@ -142,6 +145,18 @@ func (t *trail) wrote(name string, values []string) {
 			_ = t.conn.Close()
 		}
 	}
+}
+
+// at returns the place of a Host header. A connection of a DialTLSContext may have any
+// type, so the default port decides where host has none: net/http dials 443 for https.
+func (t *trail) at(host string) string {
+	u := &url.URL{Scheme: "http", Host: host}
+	name, port, _ := net.SplitHostPort(t.target)
+	_, secure := t.conn.(*tls.Conn)
+	if secure || u.Port() == "" && port == "443" && strings.EqualFold(name, u.Hostname()) {
+		u.Scheme = "https"
+	}
+	return place(u)
 }
 
 // left returns the error of a request that was stopped, or nil.

@@ -1,6 +1,9 @@
 package search_test
 
 import (
+	"context"
+	"crypto/tls"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -35,4 +38,29 @@ func TestATransportMayWriteTheDefaultPort(t *testing.T) {
 		_, err = search.UploadDocuments(t.Context(), client, []hotel{{ID: "1", Name: "fancy"}}, nil)
 		assert.NoError(t, err, "%s, sent to %s", endpoint, other)
 	}
+}
+
+// TestNoSecretLeavesTLSOfADialerOfItsOwn: the connections of both schemes have the same type.
+func TestNoSecretLeavesTLSOfADialerOfItsOwn(t *testing.T) {
+	type conn struct{ net.Conn }
+	clear := startElsewhere(t, func(s *httptest.Server) { s.Start() })
+	for _, status := range redirects {
+		server := startRedirect(t, status, "http://example.com/", func(s *httptest.Server) { s.StartTLS() })
+		transport := pool(t)
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			c, err := net.Dial("tcp", clear.Listener.Addr().String())
+			return conn{c}, err
+		}
+		transport.DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+			settings := server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+			settings.ServerName = "example.com"
+			c, err := tls.Dial("tcp", server.Listener.Addr().String(), settings)
+			return conn{c}, err
+		}
+		inner := &http.Client{Transport: transport}
+		for name, do := range operations(t, "https://example.com", options(doer{inner.Do}), false) {
+			assert.ErrorContains(t, do(), "http://example.com, want", "%s, HTTP %d", name, status)
+		}
+	}
+	clear.assertUnharmed(t)
 }
