@@ -41,17 +41,24 @@ const ServiceName cloud.ServiceName = "azsearch"
 //     Timeout and Transport are kept, and changes to these fields made later have no
 //     effect.
 //   - Any other Transport, and a RoundTripper that is not an *http.Transport, is
-//     watched by net/http/httptrace: before the headers of a request reach a second
-//     host its connection is closed. That works through proxies, and for every
-//     transport that is net/http underneath, passes the context of the request on,
-//     and has a write buffer that holds the headers (4 kB by default). Any other can
-//     give the credential away unseen.
-//   - Whatever such a Transport followed, the reply counts as malformed
-//     (models.ErrMalformedReply): nothing is confirmed, and the request is not sent
-//     again. So does a reply whose Request has another method, scheme or host than
-//     the request that was sent. To send to another address than the endpoint, use
-//     PerRetryPolicies or the RoundTripper of an *http.Client. A reply without a
-//     Request, as a fake returns it, is taken for the service's own.
+//     watched by net/http/httptrace: after a first reply, the headers of a request
+//     that are on the way to a second host are stopped by closing its connection.
+//     That works through proxies, and for every transport that is net/http
+//     underneath, passes the context of the request on, and has a write buffer that
+//     holds the headers (4 kB by default). Any other can give the credential away
+//     unseen. So can a redirect from https to http of the same host, through a proxy
+//     that is itself reached by https, or with a DialTLSContext whose connections
+//     are not *tls.Conn and a port in the address.
+//   - httptrace does not give the status of the first reply in time, so failover and
+//     mirrors inside of such a Transport are stopped like a redirect. Send to another
+//     host in PerRetryPolicies, whose calls of Next are watched one by one, or use
+//     one client per region.
+//   - A reply to a redirect counts as malformed (models.ErrMalformedReply): nothing
+//     is confirmed, and the request is not sent again. So does a request that was
+//     stopped, unless the endpoint's own reply is returned, and a reply whose Request
+//     has another method, scheme or host than the request that was sent. A reply
+//     without a Request, as a fake returns it, is taken for the service's own.
+//   - The RoundTripper of an *http.Client may send to another address than the endpoint.
 type ClientOptions struct {
 	azcore.ClientOptions
 

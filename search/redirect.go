@@ -85,10 +85,22 @@ func moved(resp *http.Response, method, want string, strict bool) *redirectError
 	return &redirectError{text}
 }
 
+// own reports whether resp names the request that was sent as the one it answers, not
+// one that a redirect asked for. Such a reply counts although a copy was stopped.
+func own(resp *http.Response, method, want string) bool {
+	if resp == nil {
+		return false
+	}
+	from := resp.Request
+	return from != nil && from.URL != nil && from.Response == nil && from.Method == method && place(from.URL) == want
+}
+
 // trail watches where the headers of one request go, through proxies too, and stops
 // them from going to a second host: it closes the connection while they are in its
 // write buffer. net/http gives no other moment to say no that is before the headers
-// leave and after their host is known. It is used by the goroutines of a connection.
+// leave and after their host is known. It does not give the status of the first reply
+// before: failover and mirrors inside of a Transporter look like a redirect, and stop.
+// It is used by the goroutines of a connection.
 type trail struct {
 	ours http.Header // by whose values a request is recognized
 
@@ -166,7 +178,8 @@ func (t *trail) left() *redirectError {
 	if t.stopped == "" {
 		return nil
 	}
-	return &redirectError{fmt.Sprintf("got a redirect to %s, want a reply of %s%s", t.stopped, t.first, fixRedirect)}
+	return &redirectError{fmt.Sprintf("got our credential on its way to a second host %s after a reply of %s, want one host; the connection was closed%s%s",
+		t.stopped, t.first, fixRedirect, "; to fail over or to mirror, use ClientOptions.PerRetryPolicies")}
 }
 
 // newReplyGuard returns the guard of a Transporter.

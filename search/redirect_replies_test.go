@@ -50,7 +50,8 @@ func TestAReplyFromElsewhereConfirmsNothing(t *testing.T) {
 		transport policy.Transporter
 		text      string
 	}{
-		"a redirect that was stopped": {doer{inner.Do}, "got a redirect to " + e.URL + ", want a reply of " + endpoint.URL + fix},
+		"a redirect that was stopped": {doer{inner.Do}, "got our credential on its way to a second host " + e.URL + " after a reply of " + endpoint.URL + ", want one host; the connection was closed" + fix +
+			"; to fail over or to mirror, use ClientOptions.PerRetryPolicies"},
 		"a redirect to the same host": {doer{func(req *http.Request) (*http.Response, error) {
 			req.URL.RawQuery += "&here"
 			return inner.Do(req)

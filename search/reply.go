@@ -76,11 +76,11 @@ func (g replyGuard) send(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := g.next.Do(req)
 	var elsewhere *redirectError
-	if t != nil {
-		elsewhere = t.left()
-	}
-	if elsewhere == nil && err == nil && resp != nil {
+	if err == nil && resp != nil {
 		elsewhere = moved(resp, method, want, g.strict)
+	}
+	if t != nil && elsewhere == nil && (err != nil || !own(resp, method, want)) {
+		elsewhere = t.left()
 	}
 	if elsewhere != nil {
 		err = elsewhere
