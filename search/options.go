@@ -33,8 +33,8 @@ const ServiceName cloud.ServiceName = "azsearch"
 // No transport limits how long a reply takes: the context of a call does, and the
 // RequestTimeout of a BufferedSender.
 //
-// No request follows a redirect, whichever Transport sends it: a redirect would
-// carry the api-key and the documents to the host that it names.
+// No request follows a redirect, within the limits below: a redirect would carry the
+// api-key and the documents to the host that it names.
 //
 //   - An *http.Client is copied when the client is made. The copy returns redirects
 //     as an *Error with their status, also if the client has a CheckRedirect. Jar,
@@ -58,7 +58,10 @@ const ServiceName cloud.ServiceName = "azsearch"
 //     stopped, unless the endpoint's own reply is returned, and a reply whose Request
 //     has another method, scheme or host than the request that was sent. A reply
 //     without a Request, as a fake returns it, is taken for the service's own.
-//   - The RoundTripper of an *http.Client may send to another address than the endpoint.
+//   - The RoundTripper of an *http.Client may send to another address than the
+//     endpoint. A redirect that it follows with a request of its own, without our
+//     headers or our context and without a Response, cannot be told apart from that:
+//     the reply is taken for the service's own. Make the RoundTripper return redirects.
 type ClientOptions struct {
 	azcore.ClientOptions
 

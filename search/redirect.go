@@ -24,7 +24,8 @@ import (
 //
 //   - An *http.Client is used as a copy that returns redirects. Nothing is followed.
 //   - Another Transporter, or a client inside of one, is watched: see trail. What it
-//     follows unseen ends as a redirectError.
+//     follows unseen ends as a redirectError, except that the RoundTripper of an
+//     *http.Client may have sent a request of its own: it looks like a rewrite.
 
 // refuseRedirects returns a copy of client that returns a redirect as the reply.
 // Jar, Timeout and Transport stay.
