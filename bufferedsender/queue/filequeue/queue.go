@@ -106,6 +106,7 @@ func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error
 		if err := q.wait(ctx, q.moved); err != nil {
 			return nil, err
 		}
+		c.now = q.clock.now()
 	}
 	for lacks() {
 		q.provide()
@@ -116,8 +117,8 @@ func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error
 			defer q.mu.Unlock()
 			return nil, q.log.full
 		}
+		c.now = q.clock.now()
 	}
-	c.now = q.clock.now()
 	if err := c.opens(size); err != nil {
 		q.mu.Unlock()
 		return nil, err
