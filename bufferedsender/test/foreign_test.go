@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,20 +49,20 @@ var saidOfNothing = map[string]struct {
 	"451 as a page":                 {451, "<html>no</html>"},
 }
 
-// speaking answers everything so while it is set.
+// speaking answers everything so, unless it is quiet.
 type speaking struct {
 	status int
 	body   string
-	on     bool
+	quiet  atomic.Bool
 	only   string // requests with this key; "" for all
-	times  int
+	times  atomic.Int64
 }
 
 func (s *speaking) answer(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-	if !s.on || s.only != "" && !slices.Contains(x.Keys, s.only) {
+	if s.quiet.Load() || s.only != "" && !slices.Contains(x.Keys, s.only) {
 		return next()
 	}
-	s.times++
+	s.times.Add(1)
 	return sendertest.Reply(req, s.status, s.body), nil
 }
 
@@ -76,16 +77,16 @@ func TestNoDocumentFailsForAReplyThatIsNotAboutDocuments(t *testing.T) {
 					front := &speaking{status: c.status, body: c.body}
 					r.Respond(front.answer)
 					for hiccup := range 3 {
-						front.on = true
+						front.quiet.Store(false)
 						r.Upload(sendertest.Hotels(fmt.Sprint("k", hiccup), 300)...)
 						time.Sleep(6 * time.Second)
-						front.on = false
+						front.quiet.Store(true)
 						began := time.Now()
 						require.NoError(t, r.Flush())
 						assert.LessOrEqual(t, time.Since(began), 8*time.Second, "it goes on soon behind an outage of 6 s")
 						time.Sleep(10 * time.Second)
 					}
-					assert.Positive(t, front.times)
+					assert.Positive(t, front.times.Load())
 					s := r.Sender.Stats()
 					assert.Equal(t, int64(900), s.Completed)
 					assert.Zero(t, s.Failed)
@@ -112,7 +113,7 @@ func TestADocumentThatAFirewallDislikesFailsAloneAfterAMinuteWithItsWords(t *tes
 				opts := sendertest.WithBreaker(t)
 				opts.Limits.MaxBatchActions = 50
 				r := sendertest.New(t, opts)
-				r.Respond((&speaking{status: c.status, body: c.body, on: true, only: "k-42"}).answer)
+				r.Respond((&speaking{status: c.status, body: c.body, only: "k-42"}).answer)
 				began := time.Now()
 				r.Upload(sendertest.Hotels("k", 100)...)
 				for i := 0; r.Sender.Stats().Failed == 0 && i < 600; i++ { // other traffic
@@ -137,7 +138,7 @@ func TestAValueThatReadsLikeAnAddressIsJudgedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
 		words := "The request is invalid. Details: Cannot convert the literal 'o'brien, hostname db1, api-version' to the expected type 'Edm.Int32'."
-		r.Respond((&speaking{status: 400, body: sendertest.ErrorBody(words), on: true, only: "k-42"}).answer)
+		r.Respond((&speaking{status: 400, body: sendertest.ErrorBody(words), only: "k-42"}).answer)
 		began := time.Now()
 		r.Upload(sendertest.Hotels("k", 100)...)
 		require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
@@ -173,7 +174,7 @@ func TestADocumentThatIsRefusedAloneHoldsNoOthers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d others", name, others), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := sendertest.New(t, sendertest.WithBreaker(t))
-					r.Respond((&speaking{status: c.status, body: c.body, on: true, only: "poison"}).answer)
+					r.Respond((&speaking{status: c.status, body: c.body, only: "poison"}).answer)
 					r.Upload(sendertest.Hotel{ID: "poison"})
 					r.Upload(sendertest.Hotels("k", others)...)
 					time.Sleep(10 * time.Minute)
@@ -196,7 +197,7 @@ func TestWhereNothingIsHeldOneBadDocumentFailsNoOthers(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := sendertest.New(t, opts)
-					r.Respond((&speaking{status: 400, body: body, on: true, only: "k-42"}).answer)
+					r.Respond((&speaking{status: 400, body: body, only: "k-42"}).answer)
 					r.Upload(sendertest.Hotels("k", 500)...)
 					require.Equal(t, 1, sendertest.FlushFailures(t, r.Flush()))
 					assert.Equal(t, 400, r.OnlyFailed("k-42", 499).Status)
