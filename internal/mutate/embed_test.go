@@ -24,77 +24,111 @@ func named(n int) (m int, err error) {
 	return
 }
 
-func anew(n int) (err error) {
-	m, err := n, error(nil)
-	_ = m
-	return err
-}
-
-func labelled() {
-loop:
-	for {
-		break loop
-	}
+func recovers() {
+	v := recover()
+	_ = v
 }
 `
 
 func TestAMutantIsACopyOfTheBody(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.go")
 	require.NoError(t, os.WriteFile(file, []byte(functions), 0o600))
+	const begin = "\nif mutateChosen == \"L.md:7\" {\n"
 	for _, tc := range []struct{ old, new, copied string }{
-		{"func short(n int) int { return n + 1 }\n", "func short(n int) int { return n + 2 }\n", "\nif mutateChosen == \"7\" { return n + 2 \n}\n"},
-		{"\t*n++\n", "\t*n--\n", "\nif mutateChosen == \"7\" {\n\t*n--\n\nreturn\n}\n"},
-		{"\tm, err = n, nil\n", "\tm, err = n, err\n", "\nif mutateChosen == \"7\" {\n\tm, err = n, err\n\treturn\n\n}\n"},
-		{"func short(n int) int { return n + 1 }\n", "func short(m int) int { return m + 2 }\n", ""}, // not only the body
-		{"var table = map[string]int{\"one\": 1}\n", "var table = map[string]int{\"one\": 2}\n", ""}, // in no function
-		{"\t_ = m\n", "\t_ = n\n", ""},      // := assigns to the result
-		{"\t\tbreak loop\n", "break\n", ""}, // the label would be there twice
+		{"func short(n int) int { return n + 1 }\n", "func short(n int) int { return n + 2 }\n",
+			begin + "return func() int {\n//line L.md:7 mutant:1\n return n + 2 }()\n}\n//line a.go:5\n"},
+		{"\t*n++\n", "\t*n--\n", begin + "func()  {\n//line L.md:7 mutant:1\n\n\t*n--\n}()\nreturn\n}\n//line a.go:7\n"},
+		{"\tm, err = n, nil\n", "\tm, err = n, err\n",
+			begin + "return func() (m int, err error) {\n//line L.md:7 mutant:1\n\n\tm, err = n, err\n\treturn\n}()\n}\n//line a.go:11\n"},
 	} {
-		inserted, ok, err := mutant{file: file, old: tc.old, new: tc.new}.embed(7)
+		inserted, err := mutant{list: "L.md", line: 7, file: file, old: tc.old, new: tc.new}.embed()
 		require.NoError(t, err)
 		assert.Equal(t, tc.copied, inserted.text)
-		assert.Equal(t, tc.copied != "", ok)
+	}
+	for _, tc := range []struct{ old, new, err string }{
+		{"func short(n int) int { return n + 1 }\n", "func short(m int) int { return m + 2 }\n", "not inside one function"},
+		{"var table = map[string]int{\"one\": 1}\n", "var table = map[string]int{\"one\": 2}\n", "not inside one function"},
+		{"\tv := recover()\n", "\t_ = recover()\n\tv := 0\n", "recover has no effect in a copy"},
+	} {
+		_, err := mutant{file: file, old: tc.old, new: tc.new}.embed()
+		assert.ErrorContains(t, err, tc.err)
 	}
 }
+
+const module = "module example.com/a\n\ngo 1.26.0\n"
 
 func TestMutantsAreTriedOneByOneAlthoughBuiltTogether(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{
-		"go.mod": "module example.com/a\n\ngo 1.26.0\n",
-		"a.go":   "package a\n\nvar zero = 0\n\nfunc one() int {\n\treturn 1\n}\n\nfunc two() int {\n\tn := 1\n\treturn n + one()\n}\n",
+		"go.mod": module,
+		"a.go": "package a\n\nfunc one() int {\n\treturn 1\n}\n\nfunc two() (n int) {\n\tn, m := 1, one()\n\treturn n + m\n}\n\n" +
+			"func first() int {\nloop:\n\tfor i := 0; ; i++ {\n\t\tif i == 1 {\n\t\t\tbreak loop\n\t\t}\n\t}\n\treturn 1\n}\n",
+		"b.go": "package a\n\nfunc three() int {\n\treturn two() + 1\n}\n",
 		"a_test.go": "package a\n\nimport \"testing\"\n\n" +
-			"func TestZero(t *testing.T) {\n\tif zero != 0 {\n\t\tt.Fatal(zero)\n\t}\n}\n\n" +
-			"func TestTwo(t *testing.T) {\n\tif two() != 2 {\n\t\tt.Fatal(two())\n\t}\n}\n\n" +
+			"func TestOne(t *testing.T) {\n\tif first() != 1 {\n\t\tt.Fatal(first())\n\t}\n}\n\n" +
+			"func TestTwo(t *testing.T) {\n\tif two() != 2 || three() != 3 {\n\t\tt.Fatal(two())\n\t}\n}\n\n" +
 			"func TestBroken(t *testing.T) {\n\tt.Fatal()\n}\n",
 	} {
 		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
 	}
-	of := func(old, new, test string) mutant {
-		return mutant{file: "a.go", old: old, new: new, test: []string{".", test}}
+	line := 0
+	of := func(file, old, new, test string) mutant {
+		line++
+		return mutant{list: "MUTANTS.md", line: line, file: file, old: old, new: new, test: []string{".", test}}
 	}
 	for name, tc := range map[string]struct {
 		mutants   []mutant
 		survivors int
 	}{
 		"noticed": {[]mutant{
-			of("\treturn 1\n", "\treturn 3\n", "TestTwo"),
-			of("\tn := 1\n", "\tn := 2\n", "TestTwo"),
-			of("\tn := 1\n", "\tfor n := 1; n > 0; n-- {\n\t\tn++\n\t}\n\tn := 1\n", "TestTwo"), // hangs
-			of("var zero = 0\n", "var zero = 1\n", "TestZero"),                                  // built alone
+			of("a.go", "\treturn 1\n}\n\nfunc two", "\treturn 3\n}\n\nfunc two", "TestTwo"),
+			of("a.go", "\tn, m := 1, one()\n", "\tn, m := 2, one()\n", "TestTwo"),                                               // assigns to the result
+			of("a.go", "\tn, m := 1, one()\n", "\tn, m := 1, one()\n\tfor n > 0 {\n\t\tn = 1\n\t}\n", "TestTwo"),                // hangs
+			of("a.go", "\tfor i := 0; ; i++ {\n", "\tfor i := 0; ; i++ {\n\t\tif i == 0 {\n\t\t\treturn 0\n\t\t}\n", "TestOne"), // beside a label
+			of("b.go", "\treturn two() + 1\n", "\treturn two()\n", "TestTwo"),
 		}, 0},
 		"survives": {[]mutant{
-			of("\treturn 1\n", "\treturn 3\n", "TestZero"),
-			of("\tn := 1\n", "\tn := 2 - 1\n", "TestTwo"),
-			of("\tn := 1\n", "\tn := 2\n", "TestTwo"),
+			of("b.go", "\treturn two() + 1\n", "\treturn two()\n", "TestOne"),
+			of("a.go", "\tn, m := 1, one()\n", "\tn, m := 2 - 1, one()\n", "TestTwo"),
+			of("a.go", "\tn, m := 1, one()\n", "\tn, m := 2, one()\n", "TestTwo"),
 		}, 2},
-		"no such test":                     {[]mutant{of("\treturn 1\n", "\treturn 3\n", "TestNone")}, 1},
-		"fails without a breakage as well": {[]mutant{of("\treturn 1\n", "\treturn 3\n", "TestBroken")}, 1},
-		"does not compile":                 {[]mutant{of("\treturn 1\n", "\treturn x\n", "TestTwo")}, 1},
+		"no such test":                     {[]mutant{of("b.go", "\treturn two() + 1\n", "\treturn two()\n", "TestNone")}, 1},
+		"fails without a breakage as well": {[]mutant{of("b.go", "\treturn two() + 1\n", "\treturn two()\n", "TestBroken")}, 1},
+		"does not compile":                 {[]mutant{of("b.go", "\treturn two() + 1\n", "\treturn x\n", "TestTwo")}, 1},
+		"is in no function":                {[]mutant{of("b.go", "package a\n", "package a\n\nvar x = 1\n", "TestTwo")}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			survivors, err := tryAll(tc.mutants)
 			require.NoError(t, err)
 			assert.Equal(t, tc.survivors, survivors)
+		})
+	}
+}
+
+func TestMutantsThatCannotBeTriedAreFoundWithoutATest(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, content := range map[string]string{
+		"go.mod":    module,
+		"a.go":      "package a\n\nfunc one() int {\n\treturn 1\n}\n",
+		"a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tt.Fatal(one())\n}\n",
+	} {
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+	}
+	of := func(new, test string) mutant {
+		return mutant{list: "MUTANTS.md", line: 7, file: "a.go", old: "\treturn 1\n", new: new, test: []string{".", test}}
+	}
+	for name, tc := range map[string]struct {
+		mutant mutant
+		wrong  int
+	}{
+		"right":            {of("\treturn 2\n", "TestOne"), 0},
+		"no such test":     {of("\treturn 2\n", "TestTwo"), 1},
+		"does not compile": {of("\treturn two\n", "TestOne"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong, err := checkAll([]mutant{tc.mutant})
+			require.NoError(t, err)
+			assert.Equal(t, tc.wrong, wrong)
 		})
 	}
 }

@@ -98,5 +98,8 @@ func (m mutant) findTest() error {
 	return fmt.Errorf("there is no test %s in %s", m.test[1], m.test[0])
 }
 
+// name is where the mutant is listed.
+func (m mutant) name() string { return fmt.Sprintf("%s:%d", m.list, m.line) }
+
 // pattern is what the test is run with.
 func (m mutant) pattern() string { return "^" + m.test[1] + "$" }

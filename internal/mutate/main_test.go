@@ -47,16 +47,6 @@ func TestALineThatIsNotThereIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "occurs 0 times")
 }
 
-func TestAMutantThatDoesNotCompileIsFound(t *testing.T) {
-	var c compiler
-	source, err := os.ReadFile("compile.go")
-	require.NoError(t, err)
-	t.Chdir("../..") // load looks at the whole module
-	require.NoError(t, c.compile("internal/mutate/compile.go", source))
-	broken := append(source, "\nvar _ = undefinedHere\n"...)
-	assert.ErrorContains(t, c.compile("internal/mutate/compile.go", broken), "undefined: undefinedHere")
-}
-
 func TestAMutantWhoseTestIsGoneIsFound(t *testing.T) {
 	for _, name := range []string{"TestAMutantWhoseTestIsGoneIsFound", "TestAMutant.*", "TestGone|TestAMutant.*", "TestAMutantWhoseTestIsGoneIsFound/sub"} {
 		assert.NoError(t, mutant{test: []string{".", name}}.findTest(), name)
@@ -67,15 +57,9 @@ func TestAMutantWhoseTestIsGoneIsFound(t *testing.T) {
 	assert.ErrorContains(t, mutant{test: []string{".", "Test("}}.findTest(), "missing closing")
 }
 
-func TestThePartsAreAll(t *testing.T) {
-	all := []mutant{{line: 1}, {line: 2}, {line: 3}, {line: 4}}
-	for part, lines := range map[string][]mutant{"1/1": all, "1/3": {{line: 1}, {line: 4}}, "2/3": {{line: 2}}, "3/3": {{line: 3}}, "5/5": nil} {
-		some, err := partOf(all, part)
-		require.NoError(t, err)
-		assert.Equal(t, lines, some, part)
-	}
-	for _, part := range []string{"", "0/3", "4/3", "1", "1/", "1/3x", "-1/3", "a/b"} {
-		_, err := partOf(all, part)
-		assert.ErrorContains(t, err, "2/3 for example", part)
-	}
+func TestListsHaveAtMost150Mutants(t *testing.T) {
+	assert.NoError(t, count(1))
+	assert.NoError(t, count(most))
+	assert.ErrorContains(t, count(0), "got no mutants")
+	assert.ErrorContains(t, count(most+1), "got 151, want at most 150; delete")
 }

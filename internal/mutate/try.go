@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,192 +24,161 @@ const (
 	shortest = 5 * time.Second
 )
 
-// tryAll returns how many mutants were not killed.
-func tryAll(mutants []mutant) (survivors int, err error) {
+// program is a test program with all mutants that name it.
+type program struct {
+	pkg     string
+	mutants []mutant
+	dir     string // of its own
+	overlay string // in it, with the mutants
+}
+
+// programs calls do for each test program of the mutants, the ones with most mutants first, and
+// returns the sum of what do returns. Most tests wait, so as many programs run at a time as there
+// are processors; the mutants of one program follow each other.
+func programs(mutants []mutant, do func(p program) (wrong int)) (wrong int, err error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	insertions := map[string][]insertion{}
-	alone := make([]bool, len(mutants))
-	for i, m := range mutants {
-		text, ok, err := m.embed(i)
-		if err != nil {
-			return 0, fmt.Errorf("%s:%d: %w", m.list, m.line, err)
-		}
-		if alone[i] = !ok; ok {
-			insertions[m.file] = append(insertions[m.file], text)
-		}
+	groups := map[string][]mutant{}
+	for _, m := range mutants {
+		groups[m.test[0]] = append(groups[m.test[0]], m)
 	}
-	all, err := together(dir, insertions)
-	if err != nil {
-		return 0, err
-	}
-	overlay, err := all.write()
-	if err != nil {
-		return 0, err
-	}
-	// Most tests wait, so as many programs run at a time as there are processors; the mutants
-	// of one program follow each other.
-	groups := map[string][]int{}
-	for i, m := range mutants {
-		groups[m.program()] = append(groups[m.program()], i)
-	}
+	next := make(chan program, len(groups)) // all of them
 	largest := slices.SortedFunc(maps.Keys(groups), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(groups[b]), len(groups[a])), cmp.Compare(a, b))
 	})
-	next := make(chan int, len(largest))
-	for number := range largest {
-		next <- number
+	for i, pkg := range largest {
+		next <- program{pkg: pkg, mutants: groups[pkg], dir: filepath.Join(dir, fmt.Sprint(i))}
 	}
 	close(next)
 	var workers sync.WaitGroup
-	var survived atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(largest)) {
+	var sum atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(groups)) {
 		workers.Go(func() {
-			for number := range next {
-				r := runner{dir: filepath.Join(dir, fmt.Sprint("group", number)), all: overlay, passed: map[string]result{}}
-				for _, i := range groups[largest[number]] {
-					m, began := mutants[i], time.Now()
-					if err := r.try(m, i, alone[i]); err != nil {
-						survived.Add(1)
-						fmt.Printf("%s:%d: %v\n", m.list, m.line, err)
-						continue
-					}
-					fmt.Printf("%s:%d: killed by %s, %.1f s\n", m.list, m.line, m.test[1], time.Since(began).Seconds())
+			for p := range next {
+				err := os.Mkdir(p.dir, 0o700)
+				if err == nil {
+					p.overlay, err = embedAll(p.dir, p.mutants)
 				}
+				if err != nil {
+					fmt.Println(err)
+					sum.Add(int64(len(p.mutants)))
+					continue
+				}
+				sum.Add(int64(do(p)))
 			}
 		})
 	}
 	workers.Wait()
-	survivors = int(survived.Load())
-	fmt.Printf("%d of %d mutants were killed\n", len(mutants)-survivors, len(mutants))
-	return survivors, nil
+	return int(sum.Load()), nil
 }
 
-// program names the test program of the mutant: its package, and -race.
-func (m mutant) program() string {
-	if slices.Contains(m.test, "-race") {
-		return m.test[0] + " -race"
+// checkAll returns how many mutants cannot be tried any more.
+func checkAll(mutants []mutant) (wrong int, err error) {
+	wrong, err = programs(mutants, func(p program) (wrong int) {
+		folders := map[string]bool{}
+		for _, m := range p.mutants {
+			folders["./"+filepath.Dir(m.file)] = true
+			if err := m.findTest(); err != nil {
+				wrong++
+				fmt.Printf("%s: %v\n", m.name(), err)
+			}
+		}
+		if err := compile(append([]string{"build", "-o=" + os.DevNull, "-overlay=" + p.overlay}, slices.Sorted(maps.Keys(folders))...)); err != nil {
+			wrong++
+			fmt.Println(err)
+		}
+		return wrong
+	})
+	if err == nil && wrong == 0 {
+		fmt.Printf("%d mutants can be applied\n", len(mutants))
 	}
-	return m.test[0]
+	return wrong, err
 }
 
-// runner builds one test program and runs it.
-type runner struct {
-	dir     string            // of its own
-	all     string            // the overlay with all mutants that can be built together
-	program string            // empty until it was built
-	built   error             // the same
-	passed  map[string]result // by test: how it goes without a breakage
+// tryAll returns how many mutants were not killed.
+func tryAll(mutants []mutant) (survivors int, err error) {
+	survivors, err = programs(mutants, program.try)
+	fmt.Printf("%d of %d mutants were killed\n", len(mutants)-survivors, len(mutants))
+	return survivors, err
 }
 
+func (p program) try() (survivors int) {
+	began := time.Now()
+	err := compile([]string{"test", "-c", "-overlay=" + p.overlay, "-o=" + p.file(), p.pkg})
+	if err != nil {
+		fmt.Println(err)
+		return len(p.mutants)
+	}
+	fmt.Printf("building the tests of %s took %.1f s\n", p.pkg, time.Since(began).Seconds())
+	passed := map[string]result{}
+	for _, m := range p.mutants {
+		began := time.Now()
+		test := strings.Join(m.test[1:], " ")
+		if _, known := passed[test]; !known {
+			passed[test] = p.without(m)
+		}
+		if err := p.kill(m, passed[test]); err != nil {
+			survivors++
+			fmt.Printf("%s: %v\n", m.name(), err)
+			continue
+		}
+		fmt.Printf("%s: killed by %s, %.1f s\n", m.name(), m.test[1], time.Since(began).Seconds())
+	}
+	return survivors
+}
+
+// result is how a test goes without a breakage.
 type result struct {
 	took time.Duration
 	err  error
 }
 
-// try returns an error if the test does not notice the breakage.
-func (r *runner) try(m mutant, number int, alone bool) error {
-	program, err := r.build(m)
-	if err != nil {
-		return err
+func (p program) without(m mutant) (r result) {
+	began := time.Now()
+	out, err := p.run(m, "", timeout)
+	r.took = time.Since(began)
+	switch {
+	case err != nil:
+		r.err = fmt.Errorf("%s does not even pass without a breakage:\n%s", m.test[1], out)
+	case strings.Contains(out, "no tests to run"):
+		r.err = fmt.Errorf("there is no test %s in %s", m.test[1], p.pkg)
 	}
-	name := strings.Join(m.test, " ")
-	without, known := r.passed[name]
-	if !known {
-		began := time.Now()
-		out, err := r.run(program, m, "", timeout)
-		without.took = time.Since(began)
-		switch {
-		case err != nil:
-			without.err = fmt.Errorf("%s does not even pass without a breakage:\n%s", name, out)
-		case strings.Contains(out, "no tests to run"):
-			without.err = fmt.Errorf("there is no test %s in %s", m.test[1], m.test[0])
-		}
-		r.passed[name] = without
-	}
+	return r
+}
+
+// kill returns an error if the test does not notice the breakage.
+func (p program) kill(m mutant, without result) error {
 	if without.err != nil {
 		return without.err
 	}
-	if alone {
-		if program, err = r.alone(m, number); err != nil {
-			return err
-		}
-		defer os.Remove(program)
+	_, err := p.run(m, m.name(), max(10*without.took, shortest))
+	if err == nil {
+		return fmt.Errorf("survived %s", m.test[1])
 	}
-	_, err = r.run(program, m, strconv.Itoa(number), max(10*without.took, shortest))
-	var failed *exec.ExitError
-	switch {
-	case err == nil:
-		return fmt.Errorf("survived %s", name)
-	case !errors.As(err, &failed):
+	if failed := (*exec.ExitError)(nil); !errors.As(err, &failed) {
 		return err
 	}
 	return nil
 }
 
-// build builds the test of the mutant's package, once.
-func (r *runner) build(m mutant) (program string, err error) {
-	if r.program != "" {
-		return r.program, r.built
-	}
-	r.program = filepath.Join(r.dir, "all.test")
-	if r.built = os.Mkdir(r.dir, 0o700); r.built != nil {
-		return "", r.built
-	}
-	began := time.Now()
-	r.built = build(m, r.all, r.program)
-	fmt.Printf("building the tests of %s took %.1f s\n", m.program(), time.Since(began).Seconds())
-	return r.program, r.built
+func (p program) file() string { return filepath.Join(p.dir, "all.test") }
+
+// run runs the test with the mutant of that name, or with none.
+func (p program) run(m mutant, name string, limit time.Duration) (output string, err error) {
+	args := []string{"-test.count=1", "-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + m.pattern()}
+	c := exec.Command(p.file(), append(args, m.test[2:]...)...)
+	c.Dir = p.pkg
+	c.Env = append(os.Environ(), chosenEnv+"="+name, "RAPID_SEED=1", "RAPID_SHRINKTIME=1ms", "RAPID_NOFAILFILE=true")
+	out, err := c.CombinedOutput()
+	return string(out), err
 }
 
-// alone builds the test with one mutant, which cannot be built together with others.
-func (r *runner) alone(m mutant, number int) (program string, err error) {
-	dir := filepath.Join(r.dir, strconv.Itoa(number))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return "", err
-	}
-	o := &overlay{dir: dir, replaced: map[string]string{}}
-	_, broken, err := m.apply()
-	if err != nil {
-		return "", err
-	}
-	if err := o.add(m.file, broken); err != nil {
-		return "", err
-	}
-	file, err := o.write()
-	if err != nil {
-		return "", err
-	}
-	program = filepath.Join(dir, "alone.test")
-	return program, build(m, file, program)
-}
-
-func build(m mutant, overlay, program string) error {
-	args := []string{"test", "-c", "-overlay=" + overlay, "-o=" + program}
-	if slices.Contains(m.test, "-race") {
-		args = append(args, "-race", "-gcflags=modernc.org/sqlite/lib=-race=false") // without the C of SQLite, as in .ci/run
-	}
-	out, err := exec.Command("go", append(args, m.test[0])...).CombinedOutput()
-	if err != nil {
+func compile(args []string) error {
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("does not compile:\n%s", out)
 	}
 	return nil
-}
-
-// run runs the test with the mutant of that number, or with none.
-func (r *runner) run(program string, m mutant, number string, limit time.Duration) (output string, err error) {
-	args := []string{"-test.count=1", "-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + m.pattern()}
-	for _, flag := range m.test[2:] {
-		if flag != "-race" { // the program was built with it
-			args = append(args, flag)
-		}
-	}
-	c := exec.Command(program, args...)
-	c.Dir = m.test[0]
-	c.Env = append(os.Environ(), chosenEnv+"="+number, "RAPID_SEED=1", "RAPID_SHRINKTIME=1ms", "RAPID_NOFAILFILE=true")
-	out, err := c.CombinedOutput()
-	return string(out), err
 }
