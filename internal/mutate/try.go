@@ -107,7 +107,7 @@ func tryAll(mutants []mutant) (survivors int, err error) {
 
 func (p program) try() (survivors int) {
 	began := time.Now()
-	err := compile([]string{"test", "-c", "-overlay=" + p.overlay, "-o=" + p.file(), p.pkg})
+	err := compile([]string{"test", "-c", "-ldflags=-w", "-overlay=" + p.overlay, "-o=" + p.file(), p.pkg})
 	if err != nil {
 		fmt.Println(err)
 		return len(p.mutants)
