@@ -10,12 +10,6 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// keyFieldNamer is the optional second interface of an Indexer: it reads the
-// name of the key field from the definition of the index.
-type keyFieldNamer interface {
-	KeyFieldName(ctx context.Context) (string, error)
-}
-
 // keyOf finds the key of a document. Where neither the options nor the type say
 // which field it is, the index definition is asked once, by the first caller
 // that needs it. A failure is that caller's, and everybody's who waited for it,
@@ -62,7 +56,7 @@ func newKeyOf[T any](indexer any, o *Options[T]) (*keyOf[T], error) {
 	if field.Name != "" {
 		k.field.Store(&field)
 	}
-	if _, ok := indexer.(keyFieldNamer); !ok && field.Name == "" && o.Documents.Key == nil {
+	if _, ok := indexer.(models.KeyFieldNamer); !ok && field.Name == "" && o.Documents.Key == nil {
 		return nil, fmt.Errorf("%w for %T: tag the field with `search:\"key\"`, or set Documents.Key or Documents.KeyField", ErrNoKeyField, *new(T))
 	}
 	return k, nil
@@ -156,7 +150,7 @@ func (k *keyOf[T]) ask(ctx context.Context, fetch *keyFetch) {
 }
 
 func (k *keyOf[T]) fetchField(ctx context.Context) (models.KeyField[T], error) {
-	namer, ok := k.indexer.(keyFieldNamer)
+	namer, ok := k.indexer.(models.KeyFieldNamer)
 	if !ok {
 		return models.KeyField[T]{}, errors.New("the client has no method KeyFieldName")
 	}

@@ -69,7 +69,7 @@ func reasonOfStatus(status int, whole, exhausted bool) models.Reason {
 
 // pingOf returns the Ping of an Indexer that has one, or nil.
 func pingOf(indexer Indexer) func(context.Context) error {
-	if p, ok := indexer.(interface{ Ping(context.Context) error }); ok {
+	if p, ok := indexer.(models.Pinger); ok {
 		return p.Ping
 	}
 	return nil

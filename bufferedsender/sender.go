@@ -75,10 +75,10 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	if isNil(indexer) {
 		indexer = nil // and not a typed one
 	}
-	if routed, is := indexer.(interface{ NeedsTap() bool }); is && routed.NeedsTap() && options.Tap == nil {
-		errs = append(errs, errors.New("the indexer is that of a rebuild.Tap, and Options.Tap is nil: set it to that Tap, or what is written while the index is rebuilt would be missing from the new one"))
+	if routed, is := indexer.(models.TapRequirer); is && routed.NeedsTap() && options.Tap == nil {
+		errs = append(errs, errors.New("the indexer needs a tap (its NeedsTap is true) and Options.Tap is nil: set it to the Tap that the indexer belongs to, otherwise a rebuild misses what this sender writes"))
 	}
-	if tap, is := options.Tap.(interface{ Unwired() error }); is && options.Queue == nil && !isNil(options.Tap) {
+	if tap, is := options.Tap.(models.TapWiring); is && options.Queue == nil && !isNil(options.Tap) {
 		errs = append(errs, tap.Unwired())
 	}
 	keyOf, err := newKeyOf(indexer, &options)

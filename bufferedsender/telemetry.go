@@ -106,10 +106,10 @@ func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
 
 // namesOf returns what an indexer says of the index that it writes to.
 func namesOf(indexer any) (endpoint, index string) {
-	if reachable, ok := indexer.(interface{ Endpoint() string }); ok {
+	if reachable, ok := indexer.(models.EndpointNamer); ok {
 		endpoint = reachable.Endpoint()
 	}
-	if named, ok := indexer.(interface{ IndexName() string }); ok {
+	if named, ok := indexer.(models.IndexNamer); ok {
 		index = named.IndexName()
 	}
 	return endpoint, index

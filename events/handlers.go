@@ -107,7 +107,7 @@ type ActionFailed[T any] struct {
 // The answer is that of the first error in the chain of Err that has a method
 // Rejected() bool, and false if none has.
 func (e *ActionFailed[T]) Rejected() bool {
-	var err interface{ Rejected() bool }
+	var err models.RejectedError
 	return errors.As(e.Err, &err) && err.Rejected()
 }
 

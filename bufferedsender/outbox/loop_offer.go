@@ -52,7 +52,7 @@ func (l *loop) beginOffer(now time.Time) {
 			if err == nil {
 				break
 			}
-			if about := (interface{ Rejected() bool })(nil); errors.As(err, &about) && about.Rejected() && at < len(actions) {
+			if about := models.RejectedError(nil); errors.As(err, &about) && about.Rejected() && at < len(actions) {
 				offered.refused = append(offered.refused, ended{of[at], models.Outcome{Reason: models.ReasonDocument, Err: err}})
 				at++
 				continue

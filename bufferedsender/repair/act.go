@@ -285,7 +285,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 // rejects reports whether an error of add is about the document: it will be refused the next time too. Others, that the sender is closed for example,
 // say nothing about it.
 func rejects(err error) bool {
-	var about interface{ Rejected() bool }
+	var about models.RejectedError
 	return errors.As(err, &about) && about.Rejected()
 }
 

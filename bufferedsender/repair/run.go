@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 const (
@@ -138,19 +140,17 @@ func isNil(of any) bool {
 // otherIndex says that the sender names another index than the one that is read, by which every key there would be judged. One of the names may be
 // an alias of the other, if same says so.
 func otherIndex(index Index, to Sender, same bool) error {
-	read, can := index.(interface {
-		IndexName() string
-		Endpoint() string
-	})
-	if !can || isNil(index) || to == nil {
+	named, can := index.(models.IndexNamer)
+	at, also := index.(models.EndpointNamer)
+	if !can || !also || isNil(index) || to == nil {
 		return nil
 	}
 	info := to.Info()
 	switch {
-	case !info.At(read.Endpoint()):
-		return fmt.Errorf("the service that is read is %s, and the sender writes to %s: make both with one client", read.Endpoint(), info.Endpoint)
-	case !same && info.IndexName != "" && read.IndexName() != "" && info.IndexName != read.IndexName():
-		return fmt.Errorf("the index that is read is %q, and the sender writes to %q: make both with one client, or set SameIndex if one is an alias of the other", read.IndexName(), info.IndexName)
+	case !info.At(at.Endpoint()):
+		return fmt.Errorf("the service that is read is %s, and the sender writes to %s: make both with one client", at.Endpoint(), info.Endpoint)
+	case !same && info.IndexName != "" && named.IndexName() != "" && info.IndexName != named.IndexName():
+		return fmt.Errorf("the index that is read is %q, and the sender writes to %q: make both with one client, or set SameIndex if one is an alias of the other", named.IndexName(), info.IndexName)
 	}
 	return nil
 }

@@ -8,14 +8,11 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// versioned is the method by which Source and Index may say it: it is what is said by a side that knows whether its rows have versions: *search.Rows, *SQLSource and *JSONL do. Versions alone do not say it: a field that was added to an index is
-// empty in all documents at first.
-type versioned interface{ HasVersions() bool }
-
-// checkVersions returns an error if the one side has versions, and the other one does not.
+// checkVersions returns an error if the one side has versions, and the other one does not. Only models.Versioned says so:
+// versions of rows do not, because a field that was added to an index is empty in all documents at first.
 func checkVersions(source Source, index Index) error {
-	s, known := source.(versioned)
-	i, too := index.(versioned)
+	s, known := source.(models.Versioned)
+	i, too := index.(models.Versioned)
 	switch {
 	case !known || !too || s.HasVersions() == i.HasVersions():
 		return nil

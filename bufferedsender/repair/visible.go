@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // VisibleOptions are the options of WaitVisible. nil and the zero value are ready to use.
@@ -85,7 +87,7 @@ func (o *VisibleOptions) check(index Index, key string) error {
 	if key == "" {
 		problems = append(problems, errors.New("there is no key"))
 	}
-	if rows, known := index.(versioned); known && o.Version != 0 && !rows.HasVersions() {
+	if rows, known := index.(models.Versioned); known && o.Version != 0 && !rows.HasVersions() {
 		problems = append(problems, errors.New("the index has no versions to wait for: set search.RowsOptions.Version to the field with the version"))
 	}
 	if o.Gone && o.Version != 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -157,7 +158,7 @@ func (r *runner) namesNoAlias(ctx context.Context, old string) {
 
 // checkSender says whether the sender is one for the new index, as far as it says what it is like.
 func (r *runner) checkSender() error {
-	s, can := r.sender.(interface{ Info() models.SenderInfo })
+	s, can := r.sender.(models.InfoSender)
 	if !can {
 		return nil
 	}
@@ -187,7 +188,7 @@ func (r *runner) checkSender() error {
 // create makes the new index. One that is there may be ours, of an attempt before: there was none when the step began.
 func (r *runner) create(ctx context.Context) error {
 	if _, err := r.client.CreateIndex(ctx, r.next, nil); err != nil {
-		var status interface{ HTTPStatus() int }
+		var status retry.StatusError
 		code := 0
 		if errors.As(err, &status) {
 			code = status.HTTPStatus()

@@ -282,7 +282,7 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 // the same keys back for UnknownWait; the writers have other senders, which do not know of it.
 func (r *runner) noteLate() {
 	wait := lateRequests
-	if s, can := r.sender.(interface{ Info() models.SenderInfo }); can {
+	if s, can := r.sender.(models.InfoSender); can {
 		wait = s.Info().UnknownWait
 	}
 	r.mu.Lock()

@@ -105,7 +105,7 @@ func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) er
 
 // rejects reports whether a sender has refused a document for what it is.
 func rejects(err error) bool {
-	var bad interface{ Rejected() bool }
+	var bad models.RejectedError
 	return errors.As(err, &bad) && bad.Rejected()
 }
 
@@ -114,7 +114,7 @@ var errStuck = fmt.Errorf("rebuild: nothing of what was written has been brought
 
 // stuck returns errStuck, with what the sender knows about it.
 func (r *runner) stuck() error {
-	if s, can := r.sender.(interface{ Info() models.SenderInfo }); can {
+	if s, can := r.sender.(models.InfoSender); can {
 		if held := s.Info().Held; held != nil {
 			return fmt.Errorf("%w: %w", errStuck, held)
 		}

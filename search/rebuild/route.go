@@ -77,9 +77,7 @@ func (r *Routed) KeyFieldName(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if named, ok := c.(interface {
-		KeyFieldName(ctx context.Context) (string, error)
-	}); ok {
+	if named, ok := c.(models.KeyFieldNamer); ok {
 		return named.KeyFieldName(ctx)
 	}
 	return "", errors.New("rebuild: the client does not know its key field: name it with the sender's Documents.KeyField, or a struct tag")
@@ -91,9 +89,7 @@ func (r *Routed) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p, ok := c.(interface {
-		Ping(ctx context.Context) error
-	}); ok {
+	if p, ok := c.(models.Pinger); ok {
 		return p.Ping(ctx)
 	}
 	return errors.New("rebuild: the client has no Ping")
@@ -108,7 +104,7 @@ func (r *Routed) Endpoint() string {
 	if err != nil {
 		return ""
 	}
-	if e, ok := c.(interface{ Endpoint() string }); ok {
+	if e, ok := c.(models.EndpointNamer); ok {
 		return e.Endpoint()
 	}
 	return ""
