@@ -112,10 +112,11 @@ func (o *observer[T]) loggable(status int, err error) string {
 	if name := http.StatusText(status); name != "" && !malformed {
 		text += " " + name
 	}
-	if reason := harmlessReason(status, messageOf(err)); reason != "" {
+	said := read(err)
+	if reason := harmlessReason(status, said.message); reason != "" {
 		return text + ": " + reason
 	}
-	if said := (interface{ LogReason() string })(nil); errors.As(err, &said) && said.LogReason() != "" {
+	if said := models.ServiceError(nil); errors.As(err, &said) && said.LogReason() != "" {
 		return text + ": " + said.LogReason()
 	}
 	return text
@@ -130,7 +131,7 @@ func harmlessReason(status int, message string) string {
 	if status != http.StatusBadRequest {
 		return ""
 	}
-	if lacks := missingProperty(message); lacks != nil {
+	if lacks := (statement{message: message}).property(); lacks != nil {
 		return "the index has no property " + lacks.Name
 	}
 	if match := ofType.FindStringSubmatch(message); match != nil {

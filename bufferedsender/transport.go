@@ -1,15 +1,11 @@
 package bufferedsender
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,8 +73,8 @@ func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
 	r.TimedOut = err != nil && !errors.Is(ctx.Err(), context.Canceled) && isTimeout(err)
 	r.Status, r.RequestID = statusOf(answer, err), answer.RequestID
 	if err != nil {
-		if known := (interface{ ServiceRequestID() string })(nil); errors.As(err, &known) {
-			r.RequestID = known.ServiceRequestID()
+		if said := models.ServiceError(nil); errors.As(err, &said) {
+			r.RequestID = said.ServiceRequestID()
 		}
 	}
 	t.endSpan(span, &r)
@@ -118,8 +114,7 @@ func (t *transport[T]) index(ctx context.Context, batch *batch[T]) (models.Index
 
 func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult, err error) reply {
 	if err != nil {
-		decision, status := decide(err, len(batch.Items), t.holds)
-		return refused(batch.Items, err, decision, status)
+		return refused(batch.Items, err, t.holds)
 	}
 	results := associate(batch.Items, answer.Results)
 	r := reply{Results: t.newResults(len(batch.Items)), RetryAfter: -1, Service: publisher.ServiceSound}
@@ -191,148 +186,10 @@ func stepOf(d retry.Decision) publisher.Step {
 	}
 }
 
-// refused judges a batch that got no results at all.
-func refused[T any](items []item[T], err error, decision retry.Decision, status int) reply {
-	r := reply{
-		Err:        err,
-		Pause:      decision.Pause,
-		RetryAfter: -1,
-		Split:      decision.Verdict == retry.Split,
-		TooLarge:   decision.TooLarge,
-		Service:    service(decision, status),
-		Refused:    retry.Throttles(status),
-		Results:    make([]result, len(items)),
-	}
-	r.Whole = !r.Split
-	if errors.Is(err, models.ErrMalformedReply) && decision.Verdict != retry.Fail {
-		// The service answered with success, in a way: whatever it is that
-		// mangles its replies, holding back gives it time to go away.
-		decision = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
-		r.Pause, r.Split, r.Whole, r.Service = true, false, true, publisher.ServiceFails
-		err = fmt.Errorf("%w: %w", ErrNoResult, err)
-	}
-	if hinted := retry.RetryAfterError(nil); errors.As(err, &hinted) && (r.Pause || r.Service == publisher.ServiceRefuses) {
-		if wait, ok := hinted.RetryAfter(); ok {
-			r.RetryAfter = wait
-		}
-	}
-	reason := ""
-	if r.Split && status == http.StatusBadRequest {
-		message := messageOf(err)
-		r.Suspect = suspect(message)
-		r.Trait = missingProperty(message)
-		reason = cause(status, message)
-		if len(items) == 1 {
-			r.Reason = reason
-		}
-	}
-	for i := range items {
-		r.Results[i] = result{
-			Next:      stepOf(decision),
-			Value:     models.IndexingResult{Key: items[i].Key, StatusCode: status},
-			Err:       err,
-			Unknown:   decision.Unknown,
-			Cut:       decision.NoAnswer,
-			Throttled: r.Refused,
-			Reason:    reason,
-		}
-	}
-	return r
-}
-
-// service returns what the failure of a whole request says about the service.
-func service(d retry.Decision, status int) publisher.Service {
-	switch {
-	case d.Permanent:
-		return publisher.ServiceRefuses
-	case retry.Throttles(status):
-		return publisher.ServiceThrottles // it slows the sender down first
-	case d.Verdict == retry.Split:
-		return publisher.ServiceSound // it works; it does not like this request
-	case d.Pause:
-		return publisher.ServiceFails
-	}
-	return publisher.ServiceUnclear
-}
-
-// suspect returns the position, from 1, of the action that a refusal blames, or
-// 0. It is only where to cut first: the action is sent again alone, and fails
-// only if the service refuses it then too.
-func suspect(message string) int {
-	match := actionPosition.FindStringSubmatch(message)
-	if match == nil {
-		return 0
-	}
-	position, err := strconv.Atoi(match[1])
-	if err != nil {
-		return 0
-	}
-	return position + 1
-}
-
-// messageOf returns what the service says about a failed request.
-func messageOf(err error) string {
-	if said := (interface{ ServiceMessage() string })(nil); errors.As(err, &said) {
-		return said.ServiceMessage()
-	}
-	return err.Error()
-}
-
 // isTimeout reports whether a request had no reply in time.
 func isTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
-}
-
-// missingProperty returns what the documents have in common that the index
-// refuses because it lacks one of their properties, or nil.
-func missingProperty(message string) *publisher.Trait {
-	match := lacks.FindStringSubmatch(message)
-	if match == nil {
-		return nil
-	}
-	name := match[1] + match[2] // one of them
-	return &publisher.Trait{Name: name, Has: func(action []byte) bool { return hasMember(action, name) }}
-}
-
-// hasMember reports whether an encoded action has a member of the name, in whatever
-// object. A string that holds the like has a backslash before the second quote.
-func hasMember(action []byte, name string) bool {
-	quoted := []byte(`"` + name + `"`)
-	for {
-		_, after, found := bytes.Cut(action, quoted)
-		if !found {
-			return false
-		}
-		if bytes.HasPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(":")) {
-			return true
-		}
-		action = after
-	}
-}
-
-var (
-	quoted = regexp.MustCompile(`(property|type|field|named|name)?( ?)'[^']*'`)
-	digits = regexp.MustCompile(`[0-9]+`)
-)
-
-// cause is why the service refuses something, without what is special about the
-// document: its key, its values, its position. Names of properties and types stay.
-func cause(status int, message string) string {
-	var b strings.Builder
-	b.WriteString(strconv.Itoa(status) + " ")
-	end := 0
-	for _, at := range quoted.FindAllStringIndex(message, -1) {
-		b.WriteString(digits.ReplaceAllString(message[end:at[0]], "#"))
-		if name := message[at[0]:at[1]]; name[0] != '\'' && name[0] != ' ' {
-			b.WriteString(name)
-		} else {
-			b.WriteString("''")
-		}
-		end = at[1]
-	}
-	b.WriteString(digits.ReplaceAllString(message[end:], "#"))
-	return b.String()
 }
 
 // statusOf returns the HTTP status of a reply, 0 if there was none.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 )
 
@@ -75,6 +77,7 @@ type ErrorDetail struct {
 var (
 	_ retry.StatusError     = (*Error)(nil)
 	_ retry.RetryAfterError = (*Error)(nil)
+	_ models.ServiceError   = (*Error)(nil)
 )
 
 // Error returns the service's message first, then what was attempted, the
@@ -225,6 +228,25 @@ func (e *Error) ServiceMessage() string {
 		texts = append(texts, d.Message)
 	}
 	return strings.Join(texts, " ")
+}
+
+// ActionMessages returns what Details say of single actions of a batch, by their positions in the request, from 0. It is nil
+// if they say nothing of that kind, as in api-versions before 2023-11-01.
+func (e *Error) ActionMessages() map[int]string {
+	var messages map[int]string
+	for _, d := range e.Details {
+		message, is := strings.CutSuffix(d.Message, " Parameters: actions")
+		at, message, _ := strings.Cut(message, ": ")
+		position, err := strconv.Atoi(at)
+		if err != nil || position < 0 || !is {
+			continue
+		}
+		if messages == nil {
+			messages = make(map[int]string)
+		}
+		messages[position] = message
+	}
+	return messages
 }
 
 // Foreign reports whether the reply does not have the form in which the service explains an error: something in

@@ -216,9 +216,9 @@ type Reply[R any] struct {
 	// parts are sent again and no attempt is used. If it held one item only,
 	// the item fails with Err. Results are ignored.
 	Split bool
-	// Suspect is the position, from 1, of the item that was blamed for the
-	// refusal; 0 if nobody was.
-	Suspect int
+	// Named are the positions, in order, of the items that are blamed for the
+	// refusal. It says only how to divide: it may be wrong.
+	Named []int
 	// Reason is why a batch was refused, see Result. Trait tells which items have
 	// what the service has refused, for example a property that the index lacks;
 	// nil if the service names nothing that can be looked for.

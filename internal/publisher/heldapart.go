@@ -17,9 +17,11 @@ func (l *loop[V, R]) split(f *flight[V, R], now instant) {
 	if f.reply.TooLarge {
 		l.pace.size.refuse(f.batch.Bytes)
 	}
-	suspect := none
-	if i := f.reply.Suspect - 1; i >= 0 && i < len(f.refs) {
-		suspect = f.refs[i]
+	var named []ref
+	for _, i := range f.reply.Named {
+		if i >= 0 && i < len(f.refs) {
+			named = append(named, f.refs[i])
+		}
 	}
 	f.refs = l.staying(f.refs, now)
 	switch {
@@ -28,7 +30,7 @@ func (l *loop[V, R]) split(f *flight[V, R], now instant) {
 			l.pending.retry(r, now)
 		}
 	case !l.splitByTrait(f, now):
-		l.pending.split(f.refs, slices.Index(f.refs, suspect))
+		l.pending.split(f.refs, named)
 	}
 }
 

@@ -10,18 +10,38 @@ type part struct {
 
 // split puts back a batch that was refused as a whole, as parts to be sent as
 // they are: merged with anything else, or with each other, they would be
-// refused for ever. suspect is the position of the action that the service
-// blamed, or -1; it gets a part of its own. The parts are sent before those of
-// other batches, so that one guilty action is found after few requests, and
-// so are enough of many.
-func (p *pending[V]) split(batch []ref, suspect int) {
-	var parts []part
-	if suspect >= 0 && suspect < len(batch) {
-		parts = append(parts, part{refs: []ref{batch[suspect]}})
-		batch = slices.Delete(slices.Clone(batch), suspect, suspect+1)
+// refused for ever. named are the items that the service blamed. A service that
+// names several has named all, so the others go as they are, and go first: what
+// is applied of them shows that the index is not the cause. A single one may be
+// only the first that it has found. The parts are sent before those of other
+// batches, so that one guilty action is found after few requests, and so are
+// enough of many.
+func (p *pending[V]) split(batch, named []ref) {
+	is := make(map[ref]bool, len(named))
+	for _, r := range named {
+		is[r] = true
 	}
-	for _, half := range p.divide(batch, 2) {
-		parts = append(parts, part{refs: half})
+	var blamed, others []ref
+	for _, r := range batch {
+		if is[r] {
+			blamed = append(blamed, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	var parts []part
+	switch {
+	case len(others) == 0 || len(blamed) == 0:
+		for _, half := range p.divide(batch, 2) {
+			parts = append(parts, part{refs: half})
+		}
+	case len(blamed) > 1:
+		parts = []part{{refs: others}, {refs: blamed}}
+	default:
+		parts = []part{{refs: blamed}}
+		for _, half := range p.divide(others, 2) {
+			parts = append(parts, part{refs: half})
+		}
 	}
 	p.parts = append(parts, p.parts...)
 }

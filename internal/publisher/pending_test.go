@@ -308,11 +308,28 @@ func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 	})
 }
 
-func TestTheSuspectOfARefusalTravelsAlone(t *testing.T) {
-	p := newPending[int]()
-	fill(p, "a", "b", "c")
-	p.split(take(p, noLimits), 1)
-	assert.Equal(t, []string{"b1"}, keysOf(p, take(p, noLimits)))
+func TestWhatARefusalNamesTravelsApart(t *testing.T) {
+	for _, c := range []struct {
+		named []int
+		parts [][]string
+	}{
+		{nil, [][]string{{"a0", "b1"}, {"c2", "d3"}}},
+		{[]int{1}, [][]string{{"b1"}, {"a0"}, {"c2", "d3"}}},
+		{[]int{1, 3}, [][]string{{"a0", "c2"}, {"b1", "d3"}}},
+		{[]int{0, 1, 2, 3}, [][]string{{"a0", "b1"}, {"c2", "d3"}}},
+	} {
+		p := newPending[int]()
+		fill(p, "a", "b", "c", "d")
+		batch := take(p, noLimits)
+		var named []ref
+		for _, i := range c.named {
+			named = append(named, batch[i])
+		}
+		p.split(batch, named)
+		for _, part := range c.parts {
+			assert.Equal(t, part, keysOf(p, take(p, noLimits)), c.named)
+		}
+	}
 }
 
 func TestASettledActionIsForgotten(t *testing.T) {
