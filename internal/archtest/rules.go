@@ -193,6 +193,7 @@ var Rules = []Rule{
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
+	{Folder: "internal/othersystems"},
 	{Folder: "internal/interop"},
 }
 
