@@ -194,6 +194,7 @@ var Rules = []Rule{
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
 	{Folder: "internal/othersystems"},
+	{Folder: "internal/reached"},
 	{Folder: "internal/interop"},
 }
 
