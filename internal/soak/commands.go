@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -74,26 +79,39 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 // test is a test of a package of this module, or a fuzz target.
 type test struct{ pkg, name string }
 
-// listTests returns the tests whose names match. There must be one.
+// listTests returns the tests whose names match. There must be one. It reads their files: the go command would build every
+// test program of the module first.
 func listTests(ctx context.Context, pattern string) ([]test, error) {
-	cmd := inModule(exec.CommandContext(ctx, "go", "test", "-list", pattern, "./..."))
+	match, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	cmd := inModule(exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "./..."))
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go test -list: %w\n%s%s", err, out, &problems)
+		return nil, fmt.Errorf("go list: %w\n%s", err, &problems)
 	}
 	var found []test
-	var names []string
-	for line := range strings.Lines(string(out)) {
-		switch fields := strings.Fields(line); {
-		case len(fields) == 1: // its package follows
-			names = append(names, fields[0])
-		case len(fields) > 1 && fields[0] == "ok":
-			for _, name := range names {
-				found = append(found, test{fields[1], name})
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		var p struct {
+			ImportPath, Dir           string
+			TestGoFiles, XTestGoFiles []string
+		}
+		if err := decoder.Decode(&p); err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		for _, name := range append(p.TestGoFiles, p.XTestGoFiles...) {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				return nil, err
 			}
-			names = nil
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && match.MatchString(f.Name.Name) {
+					found = append(found, test{p.ImportPath, f.Name.Name})
+				}
+			}
 		}
 	}
 	if len(found) == 0 {
