@@ -236,11 +236,11 @@ func TestAnAddingCallDistinguishesABadDocumentFromABadMoment(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	synctest.Test(t, func(t *testing.T) {
-		opts := &bufferedsender.Options[number]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1}, Logger: sendertest.NoLog}
+		opts := &bufferedsender.Options[*number]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000, MaxBatchActions: 1, MaxBufferedActions: 1}, Logger: sendertest.NoLog}
 		s, err := bufferedsender.New(&sendertest.Indexer{}, opts)
 		require.NoError(t, err)
 		s.Pause()
-		add := func(n number) error { return s.UploadDocuments(t.Context(), n) }
+		add := func(n number) error { return s.UploadDocuments(t.Context(), &n) }
 		for name, c := range map[string]struct {
 			err      error
 			rejected bool
@@ -249,11 +249,11 @@ func TestAnAddingCallDistinguishesABadDocumentFromABadMoment(t *testing.T) {
 			"an illegal key":   {add(number{ID: "a b"}), true},
 			"not a number":     {add(number{ID: "1", N: math.NaN()}), true},
 			"too large":        {add(number{ID: strings.Repeat("k", 990)}), true},
-			"no such action":   {s.IndexDocuments(t.Context(), models.IndexDocumentsAction[number]{Type: "insert"}), true},
+			"no such action":   {s.IndexDocuments(t.Context(), models.IndexDocumentsAction[*number]{Type: "insert"}), true},
 			"a patch of none":  {s.MergePatch(t.Context(), nil), true},
-			"an ended context": {s.UploadDocuments(ended, number{ID: "1"}), false},
+			"an ended context": {s.UploadDocuments(ended, &number{ID: "1"}), false},
 			"accepted":         {add(number{ID: "1"}), false},
-			"no room":          {s.TryIndexDocuments(models.UploadAction(number{ID: "2"})), false},
+			"no room":          {s.TryIndexDocuments(models.UploadAction(&number{ID: "2"})), false},
 		} {
 			var refused *bufferedsender.AddError
 			if errors.As(c.err, &refused) {

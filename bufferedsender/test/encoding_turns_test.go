@@ -168,16 +168,16 @@ func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return sendertest.AcceptAll(ctx, body)
 		}}
-		s, err := bufferedsender.New(index, &bufferedsender.Options[slowDoc]{Logger: sendertest.NoLog, Limits: bufferedsender.Limits{MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1}})
+		s, err := bufferedsender.New(index, &bufferedsender.Options[*slowDoc]{Logger: sendertest.NoLog, Limits: bufferedsender.Limits{MaxBufferedBytes: 1 << 20, MaxBatchBytes: 1 << 20, MaxInFlight: 1}})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
 		text := slowText(strings.Repeat("x", size))
 		for i := range 12 { // fill it
-			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), slowDoc{fmt.Sprint("a-", i), text}) }()
+			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), &slowDoc{fmt.Sprint("a-", i), text}) }()
 		}
 		time.Sleep(time.Second)
 		for i := range callers {
-			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), slowDoc{fmt.Sprint("b-", i), text}) }()
+			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), &slowDoc{fmt.Sprint("b-", i), text}) }()
 		}
 		var most int64
 		for range 60_000 {

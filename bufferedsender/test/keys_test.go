@@ -66,8 +66,8 @@ type twoIDs struct {
 
 func TestWhereTheKeyComesFrom(t *testing.T) {
 	id := func(context.Context) (string, error) { return "id", nil }
-	sent := func(keys *[]string) events.Handlers[twoIDs] {
-		return events.Handlers[twoIDs]{ActionAdded: func(_ context.Context, e *events.ActionAdded[twoIDs]) error {
+	sent := func(keys *[]string) events.Handlers[*twoIDs] {
+		return events.Handlers[*twoIDs]{ActionAdded: func(_ context.Context, e *events.ActionAdded[*twoIDs]) error {
 			*keys = append(*keys, e.Key)
 			return nil
 		}}
@@ -76,12 +76,12 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var seen []string
 			asked := 0
-			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen),
-				Documents: bufferedsender.Documents[twoIDs]{Key: func(d twoIDs) string { return d.ID }},
+			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[*twoIDs]{Handlers: sent(&seen),
+				Documents: bufferedsender.Documents[*twoIDs]{Key: func(d *twoIDs) string { return d.ID }},
 			})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, s)
-			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "accessor"}))
+			require.NoError(t, s.UploadDocuments(t.Context(), &twoIDs{"tag", "accessor"}))
 			require.NoError(t, s.Close(t.Context()))
 			assert.Equal(t, []string{"accessor"}, seen)
 			assert.Zero(t, asked)
@@ -91,10 +91,10 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var seen []string
 			asked := 0
-			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[twoIDs]{Handlers: sent(&seen), Logger: sendertest.NoLog})
+			s, err := bufferedsender.New(catalog(&asked, id), &bufferedsender.Options[*twoIDs]{Handlers: sent(&seen), Logger: sendertest.NoLog})
 			require.NoError(t, err)
 			sendertest.CloseAtEnd(t, s)
-			require.NoError(t, s.UploadDocuments(t.Context(), twoIDs{"tag", "other"}))
+			require.NoError(t, s.UploadDocuments(t.Context(), &twoIDs{"tag", "other"}))
 			require.NoError(t, s.DeleteDocumentsByKey(t.Context(), "by-key"))
 			s.Close(t.Context()) // agree answers about id
 			assert.Equal(t, []string{"tag", "by-key"}, seen)
@@ -271,9 +271,9 @@ func TestTheIndexDefinitionIsFetchedOnceAndAFailureIsNeverCached(t *testing.T) {
 func TestADocumentTypeNeedsOneKeyFieldOfStrings(t *testing.T) {
 	t.Run("no key field", func(t *testing.T) {
 		type keyless struct{ Name string }
-		s, err := bufferedsender.New[keyless](&sendertest.Indexer{}, nil)
+		s, err := bufferedsender.New[*keyless](&sendertest.Indexer{}, nil)
 		if err == nil {
-			err = s.UploadDocuments(t.Context(), keyless{"x"})
+			err = s.UploadDocuments(t.Context(), &keyless{"x"})
 			assert.NoError(t, s.Close(t.Context()))
 		}
 		require.ErrorIs(t, err, bufferedsender.ErrNoKeyField)
@@ -284,7 +284,7 @@ func TestADocumentTypeNeedsOneKeyFieldOfStrings(t *testing.T) {
 			First  string `json:"first" search:"key"`
 			Second string `json:"second" search:"key"`
 		}
-		_, err := bufferedsender.New[twoKeys](&sendertest.Indexer{}, nil)
+		_, err := bufferedsender.New[*twoKeys](&sendertest.Indexer{}, nil)
 		for _, text := range []string{"twoKeys", "First", "Second"} {
 			require.ErrorContains(t, err, text)
 		}
@@ -293,7 +293,7 @@ func TestADocumentTypeNeedsOneKeyFieldOfStrings(t *testing.T) {
 		type numbered struct {
 			Number int `json:"number" search:"key"`
 		}
-		_, err := bufferedsender.New[numbered](&sendertest.Indexer{}, nil)
+		_, err := bufferedsender.New[*numbered](&sendertest.Indexer{}, nil)
 		require.ErrorContains(t, err, "numbered")
 		require.ErrorContains(t, err, "Number")
 	})
@@ -304,7 +304,7 @@ func TestADocumentTypeNeedsOneKeyFieldOfStrings(t *testing.T) {
 			}
 			srv := searchtest.NewServer(nil)
 			require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
-			err := uploadOne(t, srv, other{"x"})
+			err := uploadOne(t, srv, &other{"x"})
 			require.ErrorContains(t, err, "other")
 			require.ErrorContains(t, err, `"id"`)
 		})

@@ -47,19 +47,19 @@ func (e saying) HTTPStatus() int { return e.status }
 // checks that little more is kept than what waits when the others have settled.
 func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fatHotel), settled func(completed, others int64) bool) {
 	t.Helper()
-	s, err := bufferedsender.New(index, &bufferedsender.Options[fatHotel]{Limits: bufferedsender.Limits{MaxBufferedBytes: 16 << 20, MaxBatchActions: 200}, Handlers: events.Handlers[fatHotel]{
-		ActionFailed: func(context.Context, *events.ActionFailed[fatHotel]) {},
+	s, err := bufferedsender.New(index, &bufferedsender.Options[*fatHotel]{Limits: bufferedsender.Limits{MaxBufferedBytes: 16 << 20, MaxBatchActions: 200}, Handlers: events.Handlers[*fatHotel]{
+		ActionFailed: func(context.Context, *events.ActionFailed[*fatHotel]) {},
 	}})
 	require.NoError(t, err)
 	sendertest.CloseAtEnd(t, s)
 	before := heapNow()
 	const n = 16 * 500
 	for i := 0; i < n; i += 16 {
-		docs := make([]fatHotel, 16)
+		docs := make([]*fatHotel, 16)
 		for j := range docs {
-			docs[j] = fatHotel{ID: fmt.Sprint("k-", i+j), Text: make([]byte, 3000)}
+			docs[j] = &fatHotel{ID: fmt.Sprint("k-", i+j), Text: make([]byte, 3000)}
 		}
-		change(&docs[7])
+		change(docs[7])
 		require.NoError(t, s.UploadDocuments(t.Context(), docs...))
 	}
 	require.Eventually(t, func() bool { return settled(s.Stats().Completed, n/16*15) }, time.Minute, 10*time.Millisecond)

@@ -259,7 +259,7 @@ type tuningLoad struct {
 	row       tuningRow
 	srv       *searchtest.Server
 	began     time.Time
-	senders   []*bufferedsender.BufferedSender[onlyKey]
+	senders   []*bufferedsender.BufferedSender[*onlyKey]
 	stop      context.CancelFunc
 	producers sync.WaitGroup
 
@@ -293,17 +293,17 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 		maxBatch = 10 // or there would be millions a second
 	}
 	for i := range r.senders {
-		s, err := bufferedsender.New(sendertest.NewClient(t, l.srv), &bufferedsender.Options[onlyKey]{
+		s, err := bufferedsender.New(sendertest.NewClient(t, l.srv), &bufferedsender.Options[*onlyKey]{
 			Limits: bufferedsender.Limits{MaxBatchActions: maxBatch, MaxInFlight: r.slots(), MaxBufferedActions: (r.slots() + 10) * batch},
 
 			Tuning: policy, Logger: sendertest.NoLog,
-			Handlers: events.Handlers[onlyKey]{BatchCompleted: func(_ context.Context, b *events.Batch) { l.count(i, b) }},
+			Handlers: events.Handlers[*onlyKey]{BatchCompleted: func(_ context.Context, b *events.Batch) { l.count(i, b) }},
 		})
 		require.NoError(t, err)
 		l.senders = append(l.senders, s)
-		docs := make([]onlyKey, (r.slots()+20)*batch) // no key comes again while it waits
+		docs := make([]*onlyKey, (r.slots()+20)*batch) // no key comes again while it waits
 		for k := range docs {
-			docs[k].ID = fmt.Sprintf("%d-%d", i, k)
+			docs[k] = &onlyKey{fmt.Sprintf("%d-%d", i, k)}
 		}
 		l.producers.Go(func() {
 			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
