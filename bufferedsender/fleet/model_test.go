@@ -12,7 +12,10 @@ import (
 // these seeds again. They are not made smaller when one fails: what goroutines do at one and the same moment is not in the seed.
 func TestRandomFleetsKeepTheirPromises(t *testing.T) {
 	held := map[string]int{}
-	const programs = 400
+	programs := 400
+	if testing.Short() { // as under the detector
+		programs = 40
+	}
 	for seed := range uint64(programs) {
 		what, err := fleetmodel.Run(t, rand.New(rand.NewPCG(seed, 0)).IntN)
 		require.NoError(t, err, "seed %d", seed)
@@ -21,6 +24,6 @@ func TestRandomFleetsKeepTheirPromises(t *testing.T) {
 		}
 	}
 	for _, what := range fleetmodel.Holds() {
-		require.Positive(t, held[what], "no program held: %s; %v", what, held)
+		require.True(t, held[what] > 0 || testing.Short(), "no program held: %s; %v", what, held)
 	}
 }

