@@ -75,7 +75,10 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"testkit in a build":                 {imports("search", Module+"/internal/testkit"), []string{"search: must not import internal/testkit"}},
 		"testkit with more":                  {imports("internal/testkit", "github.com/stretchr/testify/require"), []string{"internal/testkit: must not import github.com/stretchr/testify/require"}},
 		"servers with a client": {imports("internal/testkit/servers", "github.com/redis/go-redis/v9"), []string{
-			"internal/testkit/servers: must not import github.com/redis/go-redis/v9", "internal/testkit/servers: must not import github.com/redis/go-redis/v9: outside of bufferedsender/queue/redisqueue and search/rebuild/redisstore",
+			"internal/testkit/servers: must not import github.com/redis/go-redis/v9", "internal/testkit/servers: must not import github.com/redis/go-redis/v9: outside of internal/rediskit and bufferedsender/queue/redisqueue and search/rebuild/redisstore",
+		}},
+		"a third package with a client of Redis": {tests("bufferedsender/fleet", "github.com/redis/go-redis/v9"), []string{
+			"bufferedsender/fleet: its tests must not import github.com/redis/go-redis/v9", "bufferedsender/fleet: must not import github.com/redis/go-redis/v9: outside of internal/rediskit and bufferedsender/queue/redisqueue and search/rebuild/redisstore",
 		}},
 		"scanner knows models":                  {imports("internal/wire", Module+"/models"), []string{"internal/wire: must not import models"}},
 		"scanner with a dependency":             {imports("internal/wire", "github.com/goccy/go-json"), []string{"internal/wire: must not import github.com/goccy/go-json"}},

@@ -24,7 +24,7 @@ var durable = []string{
 	"bufferedsender/internal/disk", "bufferedsender/deadletter", "bufferedsender/hints", "bufferedsender/outbox", "bufferedsender/outbox/outboxpgx",
 	"bufferedsender/queue", "bufferedsender/queue/filequeue", "bufferedsender/queue/internal/book", "bufferedsender/queue/memqueue",
 	"bufferedsender/queue/redisqueue", "bufferedsender/repair", "bufferedsender/repair/digesttree",
-	"cmd/azsearch/internal/drain", "search/rebuild", "search/rebuild/redisstore",
+	"cmd/azsearch/internal/drain", "internal/rediskit", "search/rebuild", "search/rebuild/redisstore",
 }
 
 // CheckDropped returns one line for each error and each bool that a call, a type assertion or a map in the durable folders

@@ -75,7 +75,7 @@ var Rules = []Rule{
 		Not:    []string{http},
 	},
 	// A store that brings a client: apart, so that whoever keeps marks in a database builds none of Redis.
-	{Folder: "search/rebuild/redisstore", May: []string{"./search/rebuild", "./internal/redislua", goredis}, Not: []string{http, sql}},
+	{Folder: "search/rebuild/redisstore", May: []string{"./search/rebuild", "./internal/rediskit", goredis}, Not: []string{http, sql}},
 	// What each store has to keep, for the tests of those here and of those that bring a client.
 	{Folder: "search/rebuild/internal/storetest", May: []string{"./search/rebuild", testify}},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
@@ -131,7 +131,7 @@ var Rules = []Rule{
 		Never: []string{"./search/...", azure, stemmers},
 	},
 	{Folder: "bufferedsender/queue", May: []string{"./models"}, Not: []string{http, sql}},
-	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", "./internal/redislua", goredis}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", "./internal/rediskit", goredis}, Not: []string{http, sql}},
 	// The standard library and the contract only, so that back ends of others can use it.
 	{Folder: "bufferedsender/queue/queuetest", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/queue/internal/...", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
@@ -165,8 +165,8 @@ var Rules = []Rule{
 	// of others. The emulator reads JSON with a scanner of its own, so that a mistake here
 	// is not also the judge of itself.
 	{Folder: "internal/wire", Not: []string{http, sql, "reflect"}},
-	// Texts only: the packages that run scripts bring their client.
-	{Folder: "internal/redislua", Not: []string{http, sql}},
+	// Below the packages whose users hand over a client of Redis; it knows neither of them.
+	{Folder: "internal/rediskit", May: []string{goredis}, Not: []string{http, sql}},
 	// The black-box tests of the sender, by subject: no package but its tests.
 	{Folder: "bufferedsender/test"},
 
@@ -217,8 +217,9 @@ var TestsMay = []string{
 // other folders included: whoever needs one elsewhere wants one of them.
 var homes = map[string][]string{
 	stemmers: {"search/searchtest/internal/textindex/analysis"},
-	// Whoever wants Redis wants the queue, or the store of a rebuild; a program that only sends builds no client of it.
-	goredis: {"bufferedsender/queue/redisqueue", "search/rebuild/redisstore"},
+	// The kit, and the packages to which users hand a client. A program that only sends builds none, and a third package that
+	// needs a server takes what it needs from the kit.
+	goredis: {"internal/rediskit", "bufferedsender/queue/redisqueue", "search/rebuild/redisstore"},
 }
 
 // noLeakCheck are the folders whose packages may start goroutines without a

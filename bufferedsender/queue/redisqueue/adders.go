@@ -9,8 +9,8 @@ import (
 // adders is what this object knows of those whose last call it has brought itself, with its answer: for the next
 // call of such an adder not all shards need be asked, which for one document would be most of the work.
 //
-// What another object may have brought meanwhile is this very call, because an adder repeats a call before it makes its next
-// one: then a shard says so, and all are asked after all, whether there were later ones.
+// What another object may have brought meanwhile is this very call, because an adder repeats a call before it makes
+// its next one: then a shard says so, and all are asked after all, whether there were later ones.
 type adders struct {
 	mu    sync.Mutex
 	known map[queue.ID]lastCall

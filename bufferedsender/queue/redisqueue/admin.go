@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
 // classScale is what a class adds to the score of a place; shard.lua has it, too.
@@ -28,28 +29,28 @@ func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
 		if err != nil {
 			return s, err
 		}
-		s.Waiting += r.int()
-		s.Leased += r.int()
-		s.Parked += r.int()
-		s.Bytes += r.int()
-		if place := r.int(); place >= 0 && (oldest < 0 || place < oldest) {
+		s.Waiting += r.Int()
+		s.Leased += r.Int()
+		s.Parked += r.Int()
+		s.Bytes += r.Int()
+		if place := r.Int(); place >= 0 && (oldest < 0 || place < oldest) {
 			oldest = place
 		}
-		s.Appended += r.int()
-		s.Replaced += r.int()
-		s.Folded += r.int()
-		s.Stale += r.int()
-		s.Expired += r.int()
-		if ms := r.int(); ms > 0 && time.UnixMilli(ms).After(s.LastReserved) {
+		s.Appended += r.Int()
+		s.Replaced += r.Int()
+		s.Folded += r.Int()
+		s.Stale += r.Int()
+		s.Expired += r.Int()
+		if ms := r.Int(); ms > 0 && time.UnixMilli(ms).After(s.LastReserved) {
 			s.LastReserved = time.UnixMilli(ms)
 		}
-		paused, reason := r.int() == 1, r.string()
+		paused, reason := r.Int() == 1, r.Text()
 		if paused && !s.Paused {
 			s.Paused, s.PauseReason = true, reason
 		}
-		s.Estimated = r.int() == 1 || s.Estimated
-		if r.err != nil {
-			return s, r.err
+		s.Estimated = r.Int() == 1 || s.Estimated
+		if r.Err != nil {
+			return s, r.Err
 		}
 	}
 	s.Estimated = s.Estimated || len(q.shards) > 1
@@ -61,14 +62,14 @@ func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
 
 // again3 runs a script until it does not answer 3: so many leases had run out that it has done
 // nothing else.
-func (q *Queue) again3(ctx context.Context, s *script, shard int, args ...any) (*reader, error) {
+func (q *Queue) again3(ctx context.Context, s *redis.Script, shard int, args ...any) (*rediskit.Reader, error) {
 	for {
 		r, err := q.on(ctx, s, shard, args...)
 		if err != nil {
 			return nil, err
 		}
-		if r.int() != 3 {
-			return r, r.err
+		if r.Int() != 3 {
+			return r, r.Err
 		}
 	}
 }
@@ -109,13 +110,13 @@ func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies strin
 	if err != nil {
 		return now, nil, err
 	}
-	now = time.UnixMilli(r.int())
-	for r.more() {
-		e, err := parseEntry(r.string(), r.string(), now)
+	now = time.UnixMilli(r.Int())
+	for r.More() {
+		e, err := parseEntry(r.Text(), r.Text(), now)
 		if err != nil {
 			return now, nil, err
 		}
-		if holder := r.string(); holder != "" || e.State&queue.Leased != 0 {
+		if holder := r.Text(); holder != "" || e.State&queue.Leased != 0 {
 			e.Holder = holder
 		}
 		if bodies != "" {
@@ -123,7 +124,7 @@ func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies strin
 		}
 		entries = append(entries, e)
 	}
-	return now, entries, r.err
+	return now, entries, r.Err
 }
 
 // Inspect is of queue.Admin. It reads the whole queue, a thousand keys at a time, unless it is asked for
@@ -188,17 +189,17 @@ func (q *Queue) scan(ctx context.Context, shard int, take func(entry)) error {
 		if err != nil {
 			return err
 		}
-		now := time.UnixMilli(r.int())
-		cursor = r.string()
-		for r.more() {
-			e, err := parseEntry(r.string(), r.string(), now)
+		now := time.UnixMilli(r.Int())
+		cursor = r.Text()
+		for r.More() {
+			e, err := parseEntry(r.Text(), r.Text(), now)
 			if err != nil {
 				return err
 			}
 			take(e)
 		}
-		if r.err != nil {
-			return r.err
+		if r.Err != nil {
+			return r.Err
 		}
 		if cursor == "0" {
 			return nil
@@ -238,8 +239,8 @@ func (q *Queue) admin(ctx context.Context, what, reason string, keys []string) (
 			if err != nil {
 				return n, err
 			}
-			if n += int(r.int()); r.err != nil {
-				return n, r.err
+			if n += int(r.Int()); r.Err != nil {
+				return n, r.Err
 			}
 		}
 	}
@@ -280,7 +281,7 @@ func (q *Queue) Destroy(ctx context.Context) error {
 				return err
 			}
 			if answer != int64(0) && answer != int64(1) { // 0: the shard is one that was made since
-				return errAnswer
+				return rediskit.ErrAnswer
 			}
 		}
 		return nil
@@ -313,14 +314,14 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 		if err != nil {
 			return done, err
 		}
-		answer, err := eval(ctx, client, repairScript, q.shards[s].keys, []any{q.clock(), q.shards[s].epoch, q.channel, most})
+		answer, err := repairScript.Run(ctx, client, q.shards[s].keys, q.with(s, []any{most})...).Result()
 		if err != nil {
 			return done, meaning(err, q.shards[s].keys[0])
 		}
-		r := read(answer)
-		keys, lost := r.int(), r.int()
-		if r.err != nil {
-			return done, r.err
+		r := rediskit.Read(answer)
+		keys, lost := r.Int(), r.Int()
+		if r.Err != nil {
+			return done, r.Err
 		}
 		if keys < 0 {
 			return done, fmt.Errorf("redisqueue: shard %d has more than %d keys", s, most)
@@ -335,16 +336,12 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 	return done, nil
 }
 
-// patient is a client that waits for the answer of a long script: with the time-out of the others, three seconds as a
-// rule, it would send the script again while the first one runs, and the server would do both.
-func (q *Queue) patient(ctx context.Context, shard int) (Client, error) {
-	c := q.client
-	if cluster, ok := c.(clustered); ok {
-		node, err := cluster.MasterForKey(ctx, q.shards[shard].keys[0])
-		if err != nil {
-			return nil, fmt.Errorf("redisqueue: %w", err)
-		}
-		c = node
+// patient is a client that waits for the answer of a long script: with the time-out of the others, usually three
+// seconds, it would send the script again while the first one runs, and the server would do both.
+func (q *Queue) patient(ctx context.Context, shard int) (redis.UniversalClient, error) {
+	c, err := rediskit.Master(ctx, q.client, q.shards[shard].keys[0])
+	if err != nil {
+		return nil, fmt.Errorf("redisqueue: %w", err)
 	}
 	if node, ok := c.(*redis.Client); ok {
 		return node.WithTimeout(time.Hour), nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -51,6 +52,8 @@ func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 		call   func() error
 	}{
 		"Settled says neither":             {int64(3), func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
+		"Settled says nothing":             {nil, func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
+		"Append says nothing":              {nil, func() error { _, err := q.Append(t.Context(), callOf("body", "b")); return err }},
 		"Settled says a text":              {"1", func() error { _, err := q.Settled(t.Context(), receipt.Position); return err }},
 		"Park does not say how many":       {[]any{int64(0)}, func() error { _, err := q.Park(t.Context(), "", "b"); return err }},
 		"Drop says a text":                 {[]any{int64(0), "none"}, func() error { _, err := q.Drop(t.Context(), "b"); return err }},
@@ -68,7 +71,7 @@ func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 		}},
 	} {
 		c.answer = func() (any, bool) { return one.answer, true }
-		assert.ErrorIs(t, one.call(), errAnswer, name)
+		assert.ErrorIs(t, one.call(), rediskit.ErrAnswer, name)
 	}
 	c.answer = func() (any, bool) { return nil, false }
 	require.True(t, there(t, q, "a"))

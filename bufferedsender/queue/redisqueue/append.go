@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
 // part is what one script appends.
@@ -76,8 +75,8 @@ func (q *Queue) before(ctx context.Context, call *queue.Call) ([]int64, error) {
 				errs[s] = err
 				return
 			}
-			numbers[s], generations[s] = r.int(), r.int()
-			errs[s] = r.err
+			numbers[s], generations[s] = r.Int(), r.Int()
+			errs[s] = r.Err
 		})
 	}
 	wg.Wait()
@@ -202,29 +201,29 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 	for i, p := range ps {
 		args := make([]any, 0, 7+len(p.args)+len(p.recordArgs))
 		args = append(args, call.Adder[:], call.Number, i, keys, bytes, p.folds, p.records)
-		answer, sent, err := q.run(ctx, appendScript, shard, int(q.o.Durability), q.with(shard, append(append(args, p.args...), p.recordArgs...))...)
+		answer, unsure, err := q.run(ctx, appendScript, shard, int(q.o.Durability), q.with(shard, append(append(args, p.args...), p.recordArgs...))...)
 		if err != nil {
-			sent = sent || q.kept(ctx, call, shard, i, err)
-			a.kept = a.kept || sent
-			if sent {
+			unsure = unsure || q.kept(ctx, call, shard, i, err)
+			a.kept = a.kept || unsure
+			if unsure {
 				err = fmt.Errorf("%w: %w", queue.ErrUnknown, err)
 			}
 			a.err = err
 			return a
 		}
 		a.kept = true
-		r := read(answer)
-		a.replaced, a.folded, a.generation = int(r.int()), int(r.int()), r.int()
-		a.repeated = r.int() == 1 || a.repeated
+		r := rediskit.Read(answer)
+		a.replaced, a.folded, a.generation = int(r.Int()), int(r.Int()), r.Int()
+		a.repeated = r.Int() == 1 || a.repeated
 		for i := 0; i < len(p.recordArgs); i += 2 {
 			a.piles = dropPile(a.piles, p.recordArgs[i].(string)) // as an earlier part has left it
 		}
-		for r.more() {
-			key, seqs := r.string(), r.string()
-			a.piles = append(a.piles, queue.Pile{Key: key, Records: r.records(key, seqs)})
+		for r.More() {
+			key, seqs := r.Text(), r.Text()
+			a.piles = append(a.piles, queue.Pile{Key: key, Records: recordsOf(r, key, seqs)})
 		}
-		if r.err != nil {
-			a.err = fmt.Errorf("%w: %w", queue.ErrUnknown, r.err)
+		if r.Err != nil {
+			a.err = fmt.Errorf("%w: %w", queue.ErrUnknown, r.Err)
 			return a
 		}
 	}
@@ -232,18 +231,18 @@ func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps pa
 }
 
 // kept reports whether a part that a server has refused may be there all the same: the client of Redis tries again by
-// itself, so that an earlier attempt may have been applied, and so may an earlier call that this one repeats. Only the refusals of the script itself know.
+// itself, so that an earlier attempt may have been applied, and so may an earlier call that this one repeats. Only
+// the refusals of the script itself know.
 func (q *Queue) kept(ctx context.Context, call *queue.Call, shard, part int, err error) bool {
-	var said redis.Error
-	if !errors.As(err, &said) {
+	if !rediskit.Refused(err) {
 		return false
 	}
 	r, err := q.on(ctx, adderScript, shard, call.Adder[:])
 	if err != nil {
 		return true
 	}
-	number, _, last := r.int(), r.int(), r.int()
-	return r.err != nil || uint64(number) == call.Number && last >= int64(part) //nolint:gosec // not negative
+	number, _, last := r.Int(), r.Int(), r.Int()
+	return r.Err != nil || uint64(number) == call.Number && last >= int64(part) //nolint:gosec // not negative
 }
 
 // dropPile forgets the pile of a key of which a later part of the call has records again: it may be low now.
@@ -294,7 +293,7 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 		if f[2] != q.shards[s].epoch {
 			return false, fmt.Errorf("redisqueue: shard %d was made anew: %w", s, queue.ErrLost)
 		}
-		answer, err := q.ask(ctx, settledScript, s, q.clock(), q.shards[s].epoch, q.channel, g)
+		answer, err := q.ask(ctx, settledScript, s, q.with(s, []any{g})...)
 		if err != nil {
 			return false, err
 		}
@@ -305,7 +304,7 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 		case int64(2):
 			return false, fmt.Errorf("redisqueue: shard %d does not know the generation %d: %w", s, g, queue.ErrLost)
 		default:
-			return false, errAnswer
+			return false, rediskit.ErrAnswer
 		}
 	}
 	return settled, nil

@@ -2,12 +2,12 @@ package redisqueue
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -77,69 +77,21 @@ func millis(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10)
 }
 
-// reader reads the answer of a script: numbers and strings, one after the other.
-type reader struct {
-	all []any
-	err error
-}
-
-var errAnswer = errors.New("redisqueue: the answer of a script makes no sense")
-
-func read(answer any) *reader {
-	all, ok := answer.([]any)
-	if !ok {
-		return &reader{err: errAnswer}
-	}
-	return &reader{all: all}
-}
-
-func (r *reader) more() bool { return r.err == nil && len(r.all) > 0 }
-
-func (r *reader) int() int64 {
-	if !r.more() {
-		r.err = errAnswer
-		return 0
-	}
-	switch v := r.all[0].(type) {
-	case int64:
-		r.all = r.all[1:]
-		return v
-	case string: // a cursor
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
-			r.all = r.all[1:]
-			return n
-		}
-	}
-	r.err = errAnswer
-	return 0
-}
-
-func (r *reader) string() string {
-	if r.more() {
-		if s, ok := r.all[0].(string); ok {
-			r.all = r.all[1:]
-			return s
-		}
-	}
-	r.err = errAnswer
-	return ""
-}
-
-// records reads records with the given numbers, 6 bytes each.
-func (r *reader) records(key, seqs string) []queue.Record {
+// recordsOf reads records with the given numbers, 6 bytes each.
+func recordsOf(r *rediskit.Reader, key, seqs string) []queue.Record {
 	if len(seqs)%6 != 0 {
-		r.err = errAnswer
+		r.Fail(rediskit.ErrAnswer)
 		return nil
 	}
 	out := make([]queue.Record, 0, len(seqs)/6)
 	for ; len(seqs) > 0; seqs = seqs[6:] {
-		blob := r.string()
-		if r.err != nil {
+		blob := r.Text()
+		if r.Err != nil {
 			return nil
 		}
 		rec, err := decode(key, get48(seqs), blob)
 		if err != nil {
-			r.err = err
+			r.Fail(err)
 			return nil
 		}
 		out = append(out, rec)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
 // entry is what a shard knows of a key, and the numbers of its records.
@@ -100,7 +101,7 @@ func parseEntry(key, raw string, now time.Time) (e entry, err error) {
 }
 
 // fill reads the records of an entry.
-func (e *entry) fill(r *reader, bodies bool) {
+func (e *entry) fill(r *rediskit.Reader, bodies bool) {
 	records := func(items string) []queue.Record {
 		var seqs string
 		for i := 0; i+11 <= len(items); i += 11 {
@@ -109,7 +110,7 @@ func (e *entry) fill(r *reader, bodies bool) {
 		if seqs == "" {
 			return nil
 		}
-		out := r.records(e.Key, seqs)
+		out := recordsOf(r, e.Key, seqs)
 		for i := range out {
 			if !bodies {
 				out[i].Body = nil

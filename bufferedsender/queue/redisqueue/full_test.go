@@ -21,7 +21,7 @@ import (
 
 // recorder is a client that counts the answers of the server to each script, by its SHA-1.
 type recorder struct {
-	Client
+	redis.UniversalClient
 	mu           sync.Mutex
 	ran, refused map[string]int
 }
@@ -38,13 +38,13 @@ func (c *recorder) note(sha string, err error) {
 }
 
 func (c *recorder) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	cmd := c.Client.EvalSha(ctx, sha, keys, args...)
+	cmd := c.UniversalClient.EvalSha(ctx, sha, keys, args...)
 	c.note(sha, cmd.Err())
 	return cmd
 }
 
 func (c *recorder) Eval(ctx context.Context, source string, keys []string, args ...any) *redis.Cmd {
-	cmd := c.Client.Eval(ctx, source, keys, args...)
+	cmd := c.UniversalClient.Eval(ctx, source, keys, args...)
 	c.note(redis.NewScript(source).Hash(), cmd.Err())
 	return cmd
 }
@@ -57,7 +57,7 @@ func (c *recorder) forget() {
 }
 
 // byFile are the scripts by the names of their files.
-var byFile = map[string]*script{
+var byFile = map[string]*redis.Script{
 	"open": openScript, "destroy": destroyScript, "append": appendScript, "adder": adderScript, "exchange": exchangeScript,
 	"extend": extendScript, "settled": settledScript, "stats": statsScript, "admin": adminScript, "peek": peekScript,
 	"next": nextScript, "repair": repairScript,
@@ -308,7 +308,7 @@ func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testin
 		"a cluster": {newCluster(t, cluster), cluster.Masters(t), 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &recorder{Client: place.client}
+			c := &recorder{UniversalClient: place.client}
 			c.forget()
 			queues, made := make([]*Queue, len(onFullServer)), make([]call, len(onFullServer))
 			for i, row := range onFullServer {
@@ -325,7 +325,7 @@ func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testin
 			for i, row := range onFullServer {
 				t.Run(row.script+": "+row.what, func(t *testing.T) {
 					c.forget()
-					sha := byFile[row.script].sha
+					sha := byFile[row.script].Hash()
 					if row.script != "append" {
 						require.NoError(t, made[i](t.Context()))
 						assert.Empty(t, c.refused, "a script was refused")

@@ -152,7 +152,7 @@ func newProxy(t *testing.T, to string) *proxy {
 					if err != nil {
 						return
 					}
-					if strings.Contains(string(b[:n]), appendScript.sha) || strings.Contains(string(b[:n]), destroyScript.sha) || strings.Contains(string(b[:n]), exchangeScript.sha) {
+					if strings.Contains(string(b[:n]), appendScript.Hash()) || strings.Contains(string(b[:n]), destroyScript.Hash()) || strings.Contains(string(b[:n]), exchangeScript.Hash()) {
 						if x := p.lose.Swap(nil); x != nil {
 							armed.Store(x)
 						}
@@ -189,7 +189,7 @@ func TestWaitThatIsInterruptedIsUnknown(t *testing.T) {
 func TestWrappedClusterClientWaitsForTheRightReplicas(t *testing.T) {
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
-	for name, cl := range map[string]Client{"wrapped": client, "plain": client.ClusterClient} {
+	for name, cl := range map[string]redis.UniversalClient{"wrapped": client, "plain": client.ClusterClient} {
 		q, err := New(t.Context(), cl, newName(t), &Options{Shards: 8, Durability: Replicas(1), ReplicaTimeout: 500 * time.Millisecond})
 		if err != nil {
 			t.Log(name, "refused:", err)
@@ -351,7 +351,7 @@ func TestDestroyDoesNotDestroyANewQueue(t *testing.T) {
 }
 
 func destroyScriptLoad(t *testing.T, server *servers.RedisServer) error {
-	return newClient(t, server.Addr()).ScriptLoad(t.Context(), destroyScript.source).Err()
+	return destroyScript.Load(t.Context(), newClient(t, server.Addr())).Err()
 }
 
 func TestWatcherLooksAfterItsConnectionWasLost(t *testing.T) {

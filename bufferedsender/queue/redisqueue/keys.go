@@ -15,9 +15,9 @@ const (
 	longName = 128
 )
 
-// Slot is the part of a queue, of 1024, that a key belongs to: its FNV-1a hash of 64 bits modulo 1024. Slot s is
+// slotOf is the part of a queue, of 1024, that a key belongs to: its FNV-1a hash of 64 bits modulo 1024. Slot s is
 // kept in shard s modulo the number of shards.
-func Slot(key string) int {
+func slotOf(key string) int {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key)) // it never fails
 	return int(h.Sum64() % slots)

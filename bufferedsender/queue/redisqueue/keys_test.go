@@ -50,11 +50,11 @@ func TestAnyNameWillDo(t *testing.T) {
 
 func TestSlotOfAKeyIsTheSameForEver(t *testing.T) {
 	for key, slot := range map[string]int{"": 805, "a": 140, "hotel-1": 979, "ümlaut": 159} {
-		require.Equal(t, slot, Slot(key), "%q", key)
+		require.Equal(t, slot, slotOf(key), "%q", key)
 	}
 	counts := make([]int, 16)
 	for i := range 16_000 {
-		counts[Slot("hotel-"+string(rune('a'+i%26))+strings.Repeat("x", i%7)+string(rune(i)))%16]++
+		counts[slotOf("hotel-"+string(rune('a'+i%26))+strings.Repeat("x", i%7)+string(rune(i)))%16]++
 	}
 	for _, n := range counts {
 		require.InDelta(t, 1000, n, 300)

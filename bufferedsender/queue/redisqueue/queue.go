@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
 // format is the version of the layout of keys. A queue of a newer one is not opened.
@@ -35,8 +36,8 @@ const (
 // It has no goroutine and no connection of its own; while Watch is used, all queues of a client share one of
 // each.
 type Queue struct {
-	client   Client
-	closer   io.Closer // of the client, if Open has made it
+	client   redis.UniversalClient
+	leave    func() error // the client, if Open has made it
 	name     string
 	channel  string
 	o        Options
@@ -74,53 +75,50 @@ var (
 func Open(url, name string, opts *Options) (*Queue, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	client, closer, err := clients.get(ctx, url)
+	client, leave, err := clients.get(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	q, err := New(ctx, client, name, opts)
 	if err != nil {
-		return nil, errors.Join(err, closer.Close())
+		return nil, errors.Join(err, leave())
 	}
-	q.closer = closer
+	q.leave = leave
 	return q, nil
 }
 
-// New opens the queue of that name, or makes it, with a client of the caller's, which Close
-// leaves open. ctx bounds the opening only. A ClusterClient should have a ClusterStateReloadInterval of about a
-// second; its default makes a failover take up to a minute. Clients without ContextTimeoutEnabled notice the end of
-// a context between commands only.
-func New(ctx context.Context, client Client, name string, opts *Options) (*Queue, error) {
+// New opens the queue of that name, or makes it, with a client of the caller's, which Close leaves open: one of a
+// server, of Sentinel or of a cluster, not a Ring. ctx bounds the opening only. A ClusterClient should have a
+// ClusterStateReloadInterval of about a second; its default makes a failover take up to a minute. Clients without
+// ContextTimeoutEnabled check a context between commands only.
+func New(ctx context.Context, client redis.UniversalClient, name string, opts *Options) (*Queue, error) {
 	q := &Queue{client: client, name: name, channel: channelOf(name), watchers: map[int]*watcher{}}
 	if opts != nil {
 		q.o = *opts
 	}
-	if err := q.o.check(name); err != nil {
-		return nil, err
+	_, err := rediskit.CheckClient(client) // an unbounded client is accepted, see above
+	if err := errors.Join(err, q.o.check(name)); err != nil {
+		return nil, fmt.Errorf("redisqueue: %w", err)
 	}
 	if q.o.ReplicaTimeout <= 0 {
 		q.o.ReplicaTimeout = 5 * time.Second
 	}
-	server, err := examine(ctx, client)
+	masters, err := rediskit.Examine(ctx, client)
+	if err == nil {
+		err = rediskit.Judge(masters, (*rediskit.Server).Old)
+	}
+	if err == nil && q.o.Durability > 0 {
+		err = rediskit.CheckWait(client, masters)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("redisqueue: %w", err)
 	}
-	if old(server.version) {
-		return nil, fmt.Errorf("redisqueue: server is Redis %s, want 7.0 or later: its scripts have no flags; use a newer server", server.version)
-	}
-	if _, ok := client.(clustered); q.o.Durability > 0 && !ok {
-		_, ring := client.(interface {
-			ForEachShard(ctx context.Context, fn func(context.Context, *redis.Client) error) error
-		})
-		if ring || server.cluster {
-			return nil, errors.New("redisqueue: Options.Durability asks for replicas, and WAIT would not reach the server of a shard through this client: use a *redis.ClusterClient, or a type that embeds one")
-		}
-	}
-	q.survives = server.survives(q.o.Durability)
-	if weak := server.weaker(q.o.Durability); weak != nil && !q.o.AcceptWeaker {
+	worst := slices.MinFunc(masters, func(a, b rediskit.Server) int { return rank(&a) - rank(&b) })
+	q.survives = q.o.Durability.survives(&worst)
+	if weak := rediskit.Judge(masters, q.o.Durability.weaker); weak != nil && !q.o.AcceptWeaker {
 		return nil, fmt.Errorf("redisqueue: %w; set Options.AcceptWeaker to use it all the same. %s", weak, q.survives)
 	}
-	if err := q.open(ctx, server.cluster); err != nil {
+	if err := q.open(ctx, worst.Cluster); err != nil {
 		return nil, err
 	}
 	q.held.init(len(q.shards))
@@ -144,10 +142,7 @@ func (o *Options) check(name string) error {
 	if o.Durability < Disk {
 		errs = append(errs, fmt.Errorf("Options.Durability is %d: Server, Process, Disk or Replicas(n)", o.Durability))
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("redisqueue: %w", errors.Join(errs...))
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Survives says in words what of the queue survives what, as the settings of the server were at the opening.
@@ -175,16 +170,16 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 		if err != nil {
 			return err
 		}
-		r := read(answer)
-		_ = r.int()
-		if !r.more() && r.err == nil {
+		r := rediskit.Read(answer)
+		_ = r.Int()
+		if !r.More() && r.Err == nil {
 			return fmt.Errorf("redisqueue: %w: %q", ErrNotFound, q.name)
 		}
-		version, shards, _ := r.string(), r.string(), r.string()
-		q.shards[i].epoch = r.string()
-		name, index, endpoint := r.string(), r.string(), r.string()
-		if r.err != nil {
-			return r.err
+		version, shards, _ := r.Text(), r.Text(), r.Text()
+		q.shards[i].epoch = r.Text()
+		name, index, endpoint := r.Text(), r.Text(), r.Text()
+		if r.Err != nil {
+			return r.Err
 		}
 		if v, err := strconv.Atoi(version); err != nil || v > format {
 			return fmt.Errorf("redisqueue: the queue %q has format %s, this program knows up to %d: a newer program has made it", q.name, version, format)
@@ -210,7 +205,7 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
 // shardOf is the shard of a key.
-func (q *Queue) shardOf(key string) int { return Slot(key) % len(q.shards) }
+func (q *Queue) shardOf(key string) int { return slotOf(key) % len(q.shards) }
 
 // begin begins a call; end ends it. An object that is closed refuses.
 func (q *Queue) begin(ctx context.Context) error {
@@ -248,8 +243,8 @@ func (q *Queue) Close() error {
 		return nil
 	}
 	q.closed = true
-	if q.closer != nil {
-		if err := q.closer.Close(); err != nil {
+	if q.leave != nil {
+		if err := q.leave(); err != nil {
 			return fmt.Errorf("redisqueue: %w", err)
 		}
 	}
@@ -257,12 +252,12 @@ func (q *Queue) Close() error {
 }
 
 // on runs a script of a shard with what all of them begin with.
-func (q *Queue) on(ctx context.Context, s *script, shard int, args ...any) (*reader, error) {
+func (q *Queue) on(ctx context.Context, s *redis.Script, shard int, args ...any) (*rediskit.Reader, error) {
 	answer, err := q.ask(ctx, s, shard, q.with(shard, args)...)
 	if err != nil {
 		return nil, err
 	}
-	return read(answer), nil
+	return rediskit.Read(answer), nil
 }
 
 // with returns the arguments of a script behind those that all of them begin with.
@@ -273,7 +268,7 @@ func (q *Queue) with(shard int, args []any) []any {
 }
 
 // ask is run for the scripts that do no harm when they run again.
-func (q *Queue) ask(ctx context.Context, s *script, shard int, args ...any) (any, error) {
+func (q *Queue) ask(ctx context.Context, s *redis.Script, shard int, args ...any) (any, error) {
 	answer, _, err := q.run(ctx, s, shard, 0, args...) // only Append reports that a call may have been applied
 	return answer, err
 }
@@ -292,45 +287,3 @@ func (q *Queue) now() time.Time {
 	}
 	return q.o.clock()
 }
-
-// clients are those that Open has made, by URL, with how many queues use them.
-var clients = pool{byURL: map[string]*pooled{}}
-
-type pool struct {
-	mu    sync.Mutex
-	byURL map[string]*pooled
-}
-
-type pooled struct {
-	client Client
-	closer io.Closer
-	users  int
-}
-
-func (p *pool) get(ctx context.Context, url string) (Client, io.Closer, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := p.byURL[url]
-	if c == nil {
-		client, closer, err := dial(ctx, url)
-		if err != nil {
-			return nil, nil, err
-		}
-		c = &pooled{client: client, closer: closer}
-		p.byURL[url] = c
-	}
-	c.users++
-	return c.client, closing(func() error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if c.users--; c.users > 0 {
-			return nil
-		}
-		delete(p.byURL, url)
-		return c.closer.Close()
-	}), nil
-}
-
-type closing func() error
-
-func (f closing) Close() error { return f() }

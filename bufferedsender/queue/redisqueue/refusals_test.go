@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -59,25 +60,20 @@ func TestRefusalsOfAServerThatMayEndAreTriedAgain(t *testing.T) {
 			add(t, q, "a")
 			row.refuse(t, server)
 			for file, args := range map[string][]any{"next": nil, "stats": nil, "append": {testAdder[:], calls.Add(1), 0, 0, 0, 0, 0}} {
-				_, err := eval(t.Context(), c, byFile[file], q.shards[0].keys, append([]any{"", q.shards[0].epoch, q.channel}, args...))
+				err := byFile[file].Run(t.Context(), c, q.shards[0].keys, q.with(0, args)...).Err()
 				if file == "next" && !row.reads {
 					require.NoError(t, err)
 					continue
 				}
 				require.Error(t, err, file)
-				assert.Equal(t, row.again, transient(err), "%s: %v", file, err)
+				assert.Equal(t, row.again, rediskit.Transient(err), "%s: %v", file, err)
 			}
 		})
 	}
 }
 
-func TestAReplicaOfTheFirstVersionWithFlagsIsTriedAgain(t *testing.T) {
-	assert.True(t, transient(said("ERR Can not run script with write flag on readonly replica")))
-	assert.False(t, transient(said("ERR unknown command")))
-}
-
 // aged is a client of a server of version 6.2.
-type aged struct{ Client }
+type aged struct{ redis.UniversalClient }
 
 func (aged) Do(ctx context.Context, args ...any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, args...)
@@ -118,6 +114,8 @@ func TestAServerThatCannotSaveToItsDiskIsNamedAndKeepsNothing(t *testing.T) {
 	require.NotErrorIs(t, err, queue.ErrUnknown, "that nothing was kept can be read")
 	require.NotErrorIs(t, err, queue.ErrFull)
 	_, err = New(t.Context(), q.client, q.name, nil)
+	require.ErrorContains(t, err, "cannot save to its disk")
+	_, err = q.Repair(t.Context(), 100)
 	require.ErrorContains(t, err, "cannot save to its disk")
 	server.CLI(t, "CONFIG", "SET", "stop-writes-on-bgsave-error", "no")
 	require.False(t, there(t, q, "b"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
 // Reserve is of queue.Queue. It asks one shard after the other until it has what was asked for.
@@ -148,35 +149,35 @@ func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *as
 			args = append(args, k)
 		}
 	}
-	var r *reader
+	var r *rediskit.Reader
 	left := ends
 	for again := true; again; {
 		if r, err = q.on(ctx, exchangeScript, shard, args...); err != nil {
 			return nil, st, nil, err
 		}
-		n := r.int()
-		_ = r.int()
-		st = state{more: n == 1, drain: n == 2, known: n == 5, suspects: r.int() == 1}
+		n := r.Int()
+		_ = r.Int()
+		st = state{more: n == 1, drain: n == 2, known: n == 5, suspects: r.Int() == 1}
 		stale = q.stale(r, left, stale)
 		// So many leases had run out, or keys become due, that the script has done nothing else,
 		// or nothing but settle.
-		again = r.err == nil && (n == 3 || n == 4)
+		again = r.Err == nil && (n == 3 || n == 4)
 		if n == 4 && len(left) > 0 {
 			args = append(args[:14:14], args[14+2*len(left):]...)
 			args[0], left = 0, nil
 		}
 	}
-	for r.more() {
-		key, info := r.string(), r.string()
+	for r.More() {
+		key, info := r.Text(), r.Text()
 		if len(info) < 4 {
-			return nil, st, nil, errAnswer
+			return nil, st, nil, rediskit.ErrAnswer
 		}
 		l := queue.Lease{Key: key, Token: a.want.Token, Expired: int(info[0])<<8 | int(info[1]), Tries: int(info[2])<<8 | int(info[3])}
-		l.Records = r.records(key, info[4:])
+		l.Records = recordsOf(r, key, info[4:])
 		leases = append(leases, l)
 	}
-	if r.err != nil {
-		return nil, st, nil, r.err
+	if r.Err != nil {
+		return nil, st, nil, r.Err
 	}
 	for i := range ends {
 		q.held.ended(ends[i].Lease.Token, shard)
@@ -185,14 +186,14 @@ func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *as
 }
 
 // stale reads the ends that came too late.
-func (q *Queue) stale(r *reader, ends []queue.End, stale []queue.Lease) []queue.Lease {
+func (q *Queue) stale(r *rediskit.Reader, ends []queue.End, stale []queue.Lease) []queue.Lease {
 	for {
-		i := r.int()
-		if i < 0 || r.err != nil {
+		i := r.Int()
+		if i < 0 || r.Err != nil {
 			return stale
 		}
 		if int(i) >= len(ends) {
-			r.err = errAnswer
+			r.Fail(rediskit.ErrAnswer)
 			return stale
 		}
 		stale = append(stale, ends[i].Lease)
@@ -234,8 +235,9 @@ func (q *Queue) turn(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(ctx, patience)
 }
 
-// reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: who repeats the call
-// after an error gets all that its token has. While other shards answer, one that does not is passed over; what it may have leased runs out.
+// reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: who repeats the
+// call after an error gets all that its token has. While other shards answer, one that does not is passed over; what
+// it may have leased runs out.
 func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End) (leases, stale, failed []queue.Lease, err error) {
 	tried, repeat := q.held.repeated(want.Token)
 	if repeat {
@@ -269,7 +271,7 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 			q.held.tries(want.Token, shard)
 			turn, done := q.turn(ctx)
 			got, st, late, err := q.exchange(turn, shard, ends, &ask{want: want, part: part, keys: keys, bytes: max(left, 0), first: len(leases) == 0, note: shard == home && from == home && part == 0})
-			passing := err != nil && ctx.Err() == nil && (turn.Err() != nil || transient(err))
+			passing := err != nil && ctx.Err() == nil && (turn.Err() != nil || rediskit.Transient(err))
 			done()
 			switch {
 			case err != nil && len(leases) > 0:
@@ -365,7 +367,8 @@ func (q *Queue) named(ctx context.Context, want *queue.Want, ends []queue.End) (
 				if len(got) == 0 {
 					break
 				}
-				// What was too long for one script follows in the next; keys that nobody can have are asked for in vain.
+				// What was too long for one script follows in the next; keys that nobody can have are asked for in
+				// vain.
 				last := slices.Index(chunk, got[len(got)-1].Key)
 				chunk = chunk[last+1:]
 			}
@@ -433,23 +436,23 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 				if err != nil {
 					return lost, err
 				}
-				if r.int() == 3 {
+				if r.Int() == 3 {
 					continue
 				}
 				for i := range chunk {
 					q.held.extended(chunk[i].Token, q.now().Add(d))
 				}
-				for r.more() {
-					i := int(r.int())
+				for r.More() {
+					i := int(r.Int())
 					if i < 0 || i >= len(chunk) {
-						r.err = errAnswer
+						r.Fail(rediskit.ErrAnswer)
 						break
 					}
 					lost = append(lost, chunk[i])
 					q.held.ended(chunk[i].Token, s)
 				}
-				if r.err != nil {
-					return lost, r.err
+				if r.Err != nil {
+					return lost, r.Err
 				}
 				break
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -54,7 +55,7 @@ func commit(t testing.TB, q *Queue, leases []queue.Lease) (stale []queue.Lease) 
 	return stale
 }
 
-func open(t testing.TB, c Client, o *Options) *Queue {
+func open(t testing.TB, c redis.UniversalClient, o *Options) *Queue {
 	t.Helper()
 	q, err := New(t.Context(), c, newName(t), o)
 	require.NoError(t, err)
@@ -117,6 +118,19 @@ func TestQueueKeepsWhatItWasMadeWith(t *testing.T) {
 func TestOptionsThatMakeNoSenseAreNamedAllAtOnce(t *testing.T) {
 	_, err := New(t.Context(), newClient(t, servers.Redis(t).Addr()), "", &Options{Shards: 1025, MaxKeys: -1, Durability: -3})
 	for _, want := range []string{"no name", "1025", "MaxKeys is -1", "Durability is -3"} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestClientThatKeepsNoQueueIsRefused(t *testing.T) {
+	ring := redis.NewRing(&redis.RingOptions{})
+	defer ring.Close()
+	for want, client := range map[string]redis.UniversalClient{
+		"redisqueue: client is a Ring": ring,
+		"redisqueue: client is nil":    (*redis.Client)(nil),
+		"client is nil: make one":      nil,
+	} {
+		_, err := New(t.Context(), client, "q", nil)
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -81,7 +81,7 @@ func newCluster(t testing.TB, c *servers.RedisCluster) *redis.ClusterClient {
 }
 
 // backend declares what the queue has, on a server or a cluster behind client.
-func backend(client Client, shards int) queuetest.Backend {
+func backend(client redis.UniversalClient, shards int) queuetest.Backend {
 	run := func(t *testing.T, c queuetest.Config, body func(*testing.T, *queuetest.Harness)) {
 		clock, name := newClock(), newName(t)
 		var opened []*Queue
@@ -105,7 +105,7 @@ func backend(client Client, shards int) queuetest.Backend {
 			},
 			Together: func(n int) (keys []string) {
 				for i := 0; len(keys) < n; i++ {
-					if k := fmt.Sprintf("key-%05d", i); Slot(k)%shards == 0 {
+					if k := fmt.Sprintf("key-%05d", i); slotOf(k)%shards == 0 {
 						keys = append(keys, k)
 					}
 				}

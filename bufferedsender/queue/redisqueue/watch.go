@@ -100,8 +100,8 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 			wait = busyPoll
 			continue
 		}
-		now, ready, soon, keys := r.int(), r.int(), r.int(), r.int()
-		if r.err != nil {
+		now, ready, soon, keys := r.Int(), r.Int(), r.Int(), r.Int()
+		if r.Err != nil {
 			wait = busyPoll
 			continue
 		}
@@ -127,18 +127,18 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 
 // hub serves the watchers of the queues of one client.
 type hub struct {
-	client  Client
+	client  redis.UniversalClient
 	queues  map[*Queue]time.Time // when to ask each; guarded by hubs.mu
 	changed chan struct{}        // capacity 1: queues has changed
 	cancel  context.CancelFunc
 	ended   chan struct{}
 }
 
-var hubs = registry{byClient: map[Client]*hub{}}
+var hubs = registry{byClient: map[redis.UniversalClient]*hub{}}
 
 type registry struct {
 	mu       sync.Mutex
-	byClient map[Client]*hub
+	byClient map[redis.UniversalClient]*hub
 }
 
 func (r *registry) join(q *Queue) *hub {

@@ -15,16 +15,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
 
 const (
 	// perScript is how many keys a script works on, and rounds of how many rounds it removes them: the server
 	// does nothing else meanwhile.
-	perScript = 1000
-	rounds    = 10
-	// DefaultReplicaTimeout is that of Options.ReplicaTimeout.
-	DefaultReplicaTimeout = 5 * time.Second
+	perScript      = 1000
+	rounds         = 10
+	replicaTimeout = 5 * time.Second // the default
 )
 
 // Options are the options of New.
@@ -32,9 +32,9 @@ type Options struct {
 	// Name is of what is rebuilt: all stores of one name on a server share a record. Must be given;
 	// the name of the alias is a good one. Letters, digits and -_.: are allowed, up to 128.
 	Name string
-	// Replicas is how many replicas must have what was written before a call returns nil: Load, Swap, Mark and Marked wait for
-	// them by WAIT. Where fewer answer within ReplicaTimeout they return an error, and writers
-	// send nothing, so have one more. Defaults to none.
+	// Replicas is how many replicas must have what was written before a call returns nil: Load, Swap, Mark and Marked
+	// wait for them by WAIT. Where fewer answer within ReplicaTimeout they return an error, and writers send nothing,
+	// so have one more. Defaults to none.
 	Replicas int
 	// ReplicaTimeout is how long a call waits for replicas. Defaults to 5 seconds.
 	ReplicaTimeout time.Duration
@@ -58,7 +58,11 @@ var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
 // New returns a store on the server or cluster of client. It makes no request: see Check. The client must
 // have ContextTimeoutEnabled, since without it calls would outlast their ctx. The error names every problem at once.
 func New(client redis.UniversalClient, opts Options) (*Store, error) {
-	errs := []error{checkClient(client)}
+	bounded, err := rediskit.CheckClient(client)
+	errs := []error{err}
+	if !bounded {
+		errs = append(errs, errors.New("the client has no ContextTimeoutEnabled: set it, or calls outlast their ctx"))
+	}
 	if opts.Name == "" {
 		errs = append(errs, errors.New("Options.Name is empty: give what is rebuilt a name, that of the alias for example"))
 	} else if !names.MatchString(opts.Name) {
@@ -68,13 +72,13 @@ func New(client redis.UniversalClient, opts Options) (*Store, error) {
 		errs = append(errs, fmt.Errorf("Options.Replicas is %d: use 0 for none", opts.Replicas))
 	}
 	if opts.ReplicaTimeout < 0 {
-		errs = append(errs, fmt.Errorf("Options.ReplicaTimeout is %v: use 0 for the default of %v", opts.ReplicaTimeout, DefaultReplicaTimeout))
+		errs = append(errs, fmt.Errorf("Options.ReplicaTimeout is %v: use 0 for the default of %v", opts.ReplicaTimeout, replicaTimeout))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
 	if opts.ReplicaTimeout == 0 {
-		opts.ReplicaTimeout = DefaultReplicaTimeout
+		opts.ReplicaTimeout = replicaTimeout
 	}
 	s := &Store{client: client, opts: opts}
 	for _, kind := range []string{"record", "marks", "writers"} {
@@ -82,30 +86,6 @@ func New(client redis.UniversalClient, opts Options) (*Store, error) {
 		s.keys = append(s.keys, "{azrebuild:"+opts.Name+"}:"+kind)
 	}
 	return s, nil
-}
-
-// checkClient says what is wrong with a client.
-func checkClient(client redis.UniversalClient) error {
-	bounded, none := true, client == nil
-	switch c := client.(type) {
-	case *redis.Client:
-		if none = c == nil; !none {
-			bounded = c.Options().ContextTimeoutEnabled
-		}
-	case *redis.ClusterClient:
-		if none = c == nil; !none {
-			bounded = c.Options().ContextTimeoutEnabled
-		}
-	case *redis.Ring:
-		return errors.New("client is a Ring: when a server does not answer it goes to another one, where no record is. Use a client of one server, of Sentinel, or of a cluster")
-	}
-	switch {
-	case none:
-		return errors.New("client is nil: make one with redis.NewUniversalClient")
-	case !bounded:
-		return errors.New("the client has no ContextTimeoutEnabled: set it, or calls outlast their ctx")
-	}
-	return nil
 }
 
 // ordered writes a round so that the order of bytes is that of the numbers. A member of the set of marks begins with
@@ -138,25 +118,21 @@ func (s *Store) Load(ctx context.Context) (rebuild.Record, error) {
 	if answer == nil {
 		return rebuild.Record{}, nil
 	}
-	texts, err := textsOf(answer)
-	if err == nil && len(texts) != 2 {
-		err = errAnswer
+	list := rediskit.Read(answer)
+	version, body := list.Int(), list.Text()
+	var r rebuild.Record
+	if err = list.End(); err == nil {
+		err = json.Unmarshal([]byte(body), &r)
 	}
 	if err != nil {
 		return rebuild.Record{}, fmt.Errorf("redisstore: the record is malformed: %w", err)
 	}
-	var r rebuild.Record
-	if err := json.Unmarshal([]byte(texts[1]), &r); err != nil {
-		return rebuild.Record{}, fmt.Errorf("redisstore: the record is malformed: %w", err)
-	}
-	if r.Version, err = strconv.ParseInt(texts[0], 10, 64); err != nil {
-		return rebuild.Record{}, fmt.Errorf("redisstore: the version of the record is malformed: %w", err)
-	}
+	r.Version = version
 	return r, nil
 }
 
-// Swap implements rebuild.Store. The first record has the time of the server in microseconds as its version, so that a record
-// that is made after a loss is newer than the one that was lost.
+// Swap implements rebuild.Store. The first record has the time of the server in microseconds as its version, so that
+// a record that is made after a loss is newer than the one that was lost.
 func (s *Store) Swap(ctx context.Context, next rebuild.Record) (rebuild.Record, error) {
 	body, err := json.Marshal(next)
 	if err != nil {
@@ -171,19 +147,19 @@ func (s *Store) Swap(ctx context.Context, next rebuild.Record) (rebuild.Record, 
 	if answer == nil {
 		return rebuild.Record{}, rebuild.ErrChanged
 	}
-	text, err := textOf(answer)
+	text, err := rediskit.Text(answer)
 	if err == nil {
 		next.Version, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil {
-		return rebuild.Record{}, fmt.Errorf("redisstore: changing the record: %w", errAnswer)
+		return rebuild.Record{}, fmt.Errorf("redisstore: changing the record: %w", rediskit.ErrAnswer)
 	}
 	return next, nil
 }
 
-// Mark implements rebuild.Store. A thousand keys are one script, and atomic with the record. Of more keys each thousand is, and
-// the round returned is the last one of them: whoever waits for it waits for the earlier ones too. What a call that fails half way has
-// marked does no harm, since a mark only has the truth of a key read once more.
+// Mark implements rebuild.Store. A thousand keys are one script, and atomic with the record. Of more keys each
+// thousand is, and the round returned is the last one of them: whoever waits for it waits for the earlier ones too.
+// What a call that fails half way has marked does no harm, since a mark only has the truth of a key read once more.
 func (s *Store) Mark(ctx context.Context, epoch int64, keys []string) (round int64, err error) {
 	for first, some := range chunks(keys) {
 		args := append(make([]any, 0, len(some)+1), strconv.FormatInt(epoch, 10))
@@ -197,13 +173,13 @@ func (s *Store) Mark(ctx context.Context, epoch int64, keys []string) (round int
 		if answer == nil {
 			return 0, rebuild.ErrStale
 		}
-		text, err := textOf(answer)
+		text, err := rediskit.Text(answer)
 		if err != nil {
 			return 0, fmt.Errorf("redisstore: marking keys: %w", err)
 		}
 		n, err := strconv.ParseUint(text, 16, 64)
 		if err != nil {
-			return 0, fmt.Errorf("redisstore: marking keys: %w", errAnswer)
+			return 0, fmt.Errorf("redisstore: marking keys: %w", rediskit.ErrAnswer)
 		}
 		if in := int64(n ^ 1<<63); first || in > round {
 			round = in
@@ -221,16 +197,15 @@ func (s *Store) Marked(ctx context.Context, last int64, limit int) (keys []strin
 	for from := "-"; len(keys) < limit; {
 		most := min(limit-len(keys), perScript)
 		answer, err := s.run(ctx, markedScript, s.opts.Replicas, from, upTo(last), most, s.written())
-		var members []string
-		if err == nil {
-			members, err = textsOf(answer)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("redisstore: reading marks: %w", err)
 		}
-		for _, member := range members {
+		n, members := 0, rediskit.Read(answer)
+		for ; members.More(); n++ {
+			member := members.Text()
 			if len(member) <= 16 {
-				return nil, fmt.Errorf("redisstore: reading marks: %w", errAnswer)
+				members.Fail(rediskit.ErrAnswer)
+				break
 			}
 			key := member[16:]
 			if _, ok := seen[key]; !ok { // a key may be marked in several rounds
@@ -239,7 +214,10 @@ func (s *Store) Marked(ctx context.Context, last int64, limit int) (keys []strin
 			}
 			from = "(" + member
 		}
-		if len(members) < most {
+		if members.Err != nil {
+			return nil, fmt.Errorf("redisstore: reading marks: %w", members.Err)
+		}
+		if n < most {
 			break
 		}
 	}
@@ -259,7 +237,7 @@ func (s *Store) Unmark(ctx context.Context, last int64, keys []string) error {
 			}
 			answer, err := s.run(ctx, unmarkScript, 0, args...)
 			if err == nil {
-				from, err = textOf(answer)
+				from, err = rediskit.Text(answer)
 			}
 			if err != nil {
 				return fmt.Errorf("redisstore: removing marks: %w", err)
@@ -283,7 +261,8 @@ func chunks(keys []string) func(yield func(bool, []string) bool) {
 	}
 }
 
-// Register implements rebuild.Store. It does not wait for replicas: a Run refuses to begin without a writer that it expects.
+// Register implements rebuild.Store. It does not wait for replicas: a Run refuses to begin without a writer that it
+// expects.
 func (s *Store) Register(ctx context.Context, writer string, seen time.Time) error {
 	if _, err := s.run(ctx, registerScript, 0, writer, seen.UnixMilli()); err != nil {
 		return fmt.Errorf("redisstore: registering the writer %q: %w", writer, err)
@@ -298,26 +277,14 @@ func (s *Store) Writers(ctx context.Context) (all []rebuild.Writer, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
 		}
-		parts, ok := answer.([]any)
-		if !ok || len(parts) != 2 {
-			return nil, fmt.Errorf("redisstore: reading the writers: %w", errAnswer)
+		parts := rediskit.Read(answer)
+		cursor = parts.Text()
+		writers := parts.List()
+		for writers.More() {
+			all = append(all, rebuild.Writer{Name: writers.Text(), Seen: time.UnixMilli(writers.Int())})
 		}
-		texts, err := textsOf(parts[1])
-		if err == nil {
-			cursor, err = textOf(parts[0])
-		}
-		if err == nil && len(texts)%2 != 0 {
-			err = errAnswer
-		}
-		if err != nil {
+		if err := errors.Join(parts.End(), writers.Err); err != nil {
 			return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
-		}
-		for pair := range slices.Chunk(texts, 2) {
-			ms, err := strconv.ParseInt(pair[1], 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("redisstore: reading the writers: %w", err)
-			}
-			all = append(all, rebuild.Writer{Name: pair[0], Seen: time.UnixMilli(ms)})
 		}
 		if cursor == "0" {
 			break
@@ -326,31 +293,4 @@ func (s *Store) Writers(ctx context.Context) (all []rebuild.Writer, err error) {
 	slices.SortFunc(all, func(a, b rebuild.Writer) int { return strings.Compare(a.Name, b.Name) })
 	// A scan may come by one twice, while the server enlarges its table.
 	return slices.CompactFunc(all, func(a, b rebuild.Writer) bool { return a.Name == b.Name }), nil
-}
-
-var errAnswer = errors.New("the server has answered what no script of this version does")
-
-// textOf returns an answer that is a text.
-func textOf(answer any) (string, error) {
-	text, ok := answer.(string)
-	if !ok {
-		return "", errAnswer
-	}
-	return text, nil
-}
-
-// textsOf returns an answer that is a list of texts.
-func textsOf(answer any) ([]string, error) {
-	list, ok := answer.([]any)
-	if !ok {
-		return nil, errAnswer
-	}
-	texts := make([]string, len(list))
-	for i, x := range list {
-		var err error
-		if texts[i], err = textOf(x); err != nil {
-			return nil, err
-		}
-	}
-	return texts, nil
 }

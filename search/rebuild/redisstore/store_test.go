@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/rediskit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/search/rebuild"
 	"github.com/go-azsearch/azsearch/search/rebuild/internal/storetest"
@@ -274,6 +275,8 @@ func TestCheckNamesWhatTheServerDoesNotKeep(t *testing.T) {
 	}
 	require.NoError(t, newStore(t, newCluster(t, servers.Cluster(t)), Options{Replicas: 1}).Check(t.Context()))
 	require.ErrorContains(t, newStore(t, newCluster(t, servers.Cluster(t)), Options{Replicas: 2}).Check(t.Context()), "1 replicas are connected")
+	node := newClient(t, servers.Cluster(t).Nodes[0])
+	require.ErrorContains(t, newStore(t, node, Options{Replicas: 1}).Check(t.Context()), "WAIT would not reach the master")
 }
 
 // pair starts a server and its replica, which has what it has.
@@ -314,19 +317,34 @@ func TestAReplicaIsNotRead(t *testing.T) {
 	require.ErrorContains(t, old.Check(t.Context()), "is a replica")
 }
 
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	for text, want := range map[string]string{
+		"MISCONF Errors writing to the AOF file": "server refuses writes because it cannot save to its disk; free the disk",
+		"AZRLOST {azrebuild:x}:marks":            `marks in "{azrebuild:x}:marks" were lost`,
+	} {
+		client := &refusing{Client: newClient(t, servers.Redis(t)), err: said(text)}
+		_, err := newStore(t, client, Options{}).Marked(t.Context(), 1, 10)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// refusing is a client whose server refuses each script.
+type refusing struct {
+	*redis.Client
+	err error
+}
+
+func (c *refusing) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(c.err)
+	return cmd
+}
+
 // said is an error of a server.
 type said string
 
 func (s said) Error() string { return string(s) }
 func (s said) RedisError()   {}
-
-func TestARefusalThatMayEndIsTriedAgainAndOneOfTheDiskIsNamed(t *testing.T) {
-	assert.True(t, transient(said("ERR Can not run script with write flag on readonly replica")), "Redis 7.0.0 does not say READONLY")
-	disk := said("MISCONF Redis is configured to persist data to AOF, but it's currently unable to persist to disk.")
-	assert.False(t, transient(disk))
-	require.ErrorContains(t, meaning(disk), "server refuses writes because it cannot save to its disk; free the disk")
-	require.ErrorIs(t, meaning(disk), disk)
-}
 
 // Also what the server has already is written once more: a master that was cut off and replaced does not know that it is
 // out of date.
@@ -340,7 +358,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 	patient := newStore(t, client, opts)
 	x := marking(t, patient)
 	mark(t, patient, "a")
-	var few tooFew
+	var few rediskit.TooFew
 	for what, call := range map[string]func() error{
 		"a new mark":                             func() error { _, err := s.Mark(t.Context(), 1, []string{"c"}); return err },
 		"a mark that the replica has":            func() error { _, err := s.Mark(t.Context(), 1, []string{"a"}); return err },
@@ -355,7 +373,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 		replica.Stop(t)
 		err := call()
 		require.ErrorAs(t, err, &few, what)
-		require.ErrorContains(t, err, "0 of 1 replicas have confirmed it: it may have been done, or not", what)
+		require.ErrorContains(t, err, "0 of 1 replicas have confirmed it: it may be kept, or not", what)
 		replica.Cont(t)
 		mark(t, patient, "it has all again")
 	}
@@ -388,7 +406,7 @@ func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
 	go func() {
 		for ctx.Err() == nil {
 			key := strconv.FormatInt(n.Load(), 10)
-			if _, err := s.Mark(t.Context(), 1, []string{key}); err != nil && !errors.As(err, &tooFew{}) {
+			if _, err := s.Mark(t.Context(), 1, []string{key}); err != nil && !errors.As(err, &rediskit.TooFew{}) {
 				done <- err
 				return
 			} else if err == nil {

@@ -5,7 +5,7 @@
 -- ARGV[1] is the clock: '' for that of the server, or milliseconds that a test sets.
 -- ARGV[2] is the epoch of the shard as the caller knows it.
 --
--- An entry e is what the shard knows of a key; meta.go has the bytes.
+-- An entry e is what the shard knows of a key; entry.go has the bytes.
 --   fk               what is in front: 0 nothing, 1 leased, 2 parked
 --   ex, de, tr       leases that ran out, deaths, tries
 --   c, ms, ar, gn    the place of the pile: class, time, arrival, generation

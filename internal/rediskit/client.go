@@ -1,0 +1,101 @@
+package rediskit
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clustered is what a *redis.ClusterClient has, also one inside another type.
+type clustered interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	ForEachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error
+}
+
+// Dial makes a client for a redis:// or rediss:// URL, one of a cluster if the server belongs to one.
+func Dial(ctx context.Context, url string) (redis.UniversalClient, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	o.ContextTimeoutEnabled = true
+	single := redis.NewClient(o)
+	info, err := single.Info(ctx, "cluster").Result()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", o.Addr, err), single.Close())
+	}
+	if !strings.Contains(info, "cluster_enabled:1") {
+		return single, nil
+	}
+	if err := single.Close(); err != nil {
+		return nil, err
+	}
+	return redis.NewClusterClient(clusterOptions(o)), nil
+}
+
+func clusterOptions(o *redis.Options) *redis.ClusterOptions {
+	var config *tls.Config
+	if o.TLSConfig != nil {
+		config = o.TLSConfig.Clone()
+	}
+	return &redis.ClusterOptions{
+		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, TLSConfig: config,
+		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+		ContextTimeoutEnabled: true,
+		// The default is a minute, for which a client asks a master that is gone.
+		ClusterStateReloadInterval: time.Second,
+	}
+}
+
+// CheckClient returns an error for a client that cannot keep state in one place. bounded reports whether calls
+// through the client are known to end with their context; of a type that embeds a client it is not known, and taken
+// to be so.
+func CheckClient(client redis.UniversalClient) (bounded bool, err error) {
+	bounded, none := true, client == nil
+	switch c := client.(type) {
+	case *redis.Client:
+		if none = c == nil; !none {
+			bounded = c.Options().ContextTimeoutEnabled
+		}
+	case *redis.ClusterClient:
+		if none = c == nil; !none {
+			bounded = c.Options().ContextTimeoutEnabled
+		}
+	}
+	if none {
+		return true, errors.New("client is nil: make one with redis.NewUniversalClient")
+	}
+	_, cluster := client.(clustered)
+	if _, shards := client.(interface {
+		ForEachShard(ctx context.Context, fn func(context.Context, *redis.Client) error) error
+	}); shards && !cluster {
+		return true, errors.New("client is a Ring: while a server does not answer it uses another one, which has not the same keys; use a client of one server, of Sentinel, or of a cluster")
+	}
+	return bounded, nil
+}
+
+// CheckWait returns an error if WAIT through a client would not reach the server that ran a script.
+func CheckWait(client redis.UniversalClient, servers []Server) error {
+	if _, ok := client.(clustered); !ok && servers[0].Cluster {
+		return errors.New("WAIT would not reach the master of a key through this client of a cluster: use a *redis.ClusterClient, or a type that embeds one")
+	}
+	return nil
+}
+
+// Master returns a client of the server that has a key.
+func Master(ctx context.Context, client redis.UniversalClient, key string) (redis.UniversalClient, error) {
+	cluster, ok := client.(clustered)
+	if !ok {
+		return client, nil
+	}
+	node, err := cluster.MasterForKey(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("finding a master of the cluster: %w", err)
+	}
+	return node, nil
+}
