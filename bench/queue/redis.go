@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hibiken/asynq"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -41,7 +40,6 @@ func throughRedis(ctx context.Context, p *plan, _ string, c contestant) ([]figur
 
 // place is where a queue is.
 type place struct {
-	addrs []string
 	nodes []*servers.RedisServer
 	close func() error
 }
@@ -52,7 +50,7 @@ func onServer() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &place{[]string{r.Addr()}, []*servers.RedisServer{r}, r.Close}, nil
+	return &place{[]*servers.RedisServer{r}, r.Close}, nil
 }
 
 func onCluster() (*place, error) {
@@ -60,7 +58,7 @@ func onCluster() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &place{c.Addrs(), c.Nodes, c.Close}, nil
+	return &place{c.Nodes, c.Close}, nil
 }
 
 func (l *place) cpu() (sum float64, err error) {
@@ -142,12 +140,7 @@ func behind(ctx context.Context, l *place, workers, documents int, start func() 
 }
 
 func oursThrough(ctx context.Context, l *place, workers, documents int, start func() error, work func(t *trip, first, n int) error) error {
-	client := redis.UniversalClient(redis.NewClient(&redis.Options{Addr: l.addrs[0], ContextTimeoutEnabled: true}))
-	if len(l.addrs) > 1 {
-		client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: l.addrs, ContextTimeoutEnabled: true, ClusterStateReloadInterval: time.Second})
-	}
-	defer client.Close()
-	q, err := redisqueue.New(ctx, client, "bench", nil)
+	q, err := redisqueue.Open(l.nodes[0].URL(), "bench", nil)
 	if err != nil {
 		return err
 	}
@@ -227,7 +220,7 @@ func (t *trip) takeRest(ctx context.Context) error {
 // asynqThrough enqueues everything, one task a document, because it has no call for several, and
 // has them handled, by as many goroutines each. Options are its defaults.
 func asynqThrough(ctx context.Context, l *place, workers, documents int, start func() error) error {
-	opts := asynq.RedisClientOpt{Addr: l.addrs[0]}
+	opts := asynq.RedisClientOpt{Addr: l.nodes[0].Addr()}
 	client := asynq.NewClient(opts)
 	defer client.Close()
 	from := rand.New(rand.NewPCG(1, 2))
