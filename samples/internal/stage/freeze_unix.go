@@ -1,0 +1,15 @@
+//go:build unix
+
+package stage
+
+import (
+	"os"
+	"syscall"
+)
+
+// CanFreeze is false on systems without the signals of Worker.Freeze.
+const CanFreeze = true
+
+func freeze(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+
+func thaw(p *os.Process) error { return p.Signal(syscall.SIGCONT) }

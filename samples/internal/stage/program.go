@@ -1,0 +1,141 @@
+// Package stage has the parts of samples that are not about search: a command line, a search service that is emulated
+// or named by flags, processes to start and to kill, waiting, comparing, printing. A program that copies from a sample
+// needs none of it.
+package stage
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The exit codes of all samples, next to 0.
+const (
+	ExitProblem     = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130
+)
+
+// Program is a sample as it is started: its flags and its streams.
+type Program struct {
+	*flag.FlagSet
+
+	In       io.Reader
+	Out, Err io.Writer
+	// About is printed by -h, before the flags.
+	About string
+	// Check reports every flag that makes no sense, after all of them were read. nil accepts all.
+	Check func() error
+	// Args allows arguments after the flags.
+	Args bool
+
+	name   string
+	checks []func() error
+}
+
+// Setup declares the flags of a sample and returns what it does. The end of ctx is Ctrl-C. An error of the function is
+// exit code 1, with one line on Err; after Ctrl-C it is exit code 130.
+type Setup func(p *Program) func(ctx context.Context) error
+
+// Main runs a sample and ends the process.
+func Main(name string, setup Setup) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	os.Exit(Run(ctx, name, setup, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Run runs a sample and returns its exit code. Nothing that is written to stderr commands a terminal.
+func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &Program{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), In: stdin, Out: stdout, Err: stderr, name: name}
+	p.SetOutput(io.Discard)
+	play := setup(p)
+	err := p.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, p.About)
+		p.SetOutput(stdout)
+		p.PrintDefaults()
+		return 0
+	case err != nil:
+		return p.complain(err, ExitUsage)
+	}
+	var errs []error
+	if p.NArg() > 0 && !p.Args {
+		errs = append(errs, fmt.Errorf("unknown argument %q", p.Arg(0)))
+	}
+	if p.Check != nil {
+		errs = append(errs, p.Check())
+	}
+	for _, check := range p.checks {
+		errs = append(errs, check())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return p.complain(err, ExitUsage)
+	}
+	err = play(ctx)
+	var code Exit
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	case ctx.Err() != nil:
+		return ExitInterrupted
+	}
+	return p.complain(err, ExitProblem)
+}
+
+// Exit is an error that has been printed already: it ends the program with this code.
+type Exit int
+
+// Error implements error.
+func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// UsageError is an error that a sample finds in its command line after its function has begun.
+func (p *Program) UsageError(err error) error { return Exit(p.complain(err, ExitUsage)) }
+
+func (p *Program) complain(err error, code int) int {
+	fmt.Fprintf(p.Err, "%s: %s\n", p.name, Line(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")))
+	return code
+}
+
+// Given reports whether the command line sets a flag.
+func (p *Program) Given(name string) (given bool) {
+	p.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}
+
+// Positive declares a flag for a duration that must be greater than 0.
+func (p *Program) Positive(name string, value time.Duration, usage string) *time.Duration {
+	d := p.Duration(name, value, usage)
+	p.checks = append(p.checks, func() error {
+		if *d <= 0 {
+			return fmt.Errorf("-%s %v is not positive", name, *d)
+		}
+		return nil
+	})
+	return d
+}
+
+// Logger declares the flag -v and returns a logger that writes to Err if it is set.
+func (p *Program) Logger() *slog.Logger {
+	level := new(slog.LevelVar)
+	level.Set(slog.Level(math.MaxInt))
+	p.BoolFunc("v", "log on stderr", func(value string) error {
+		level.Set(slog.LevelInfo)
+		if value == "false" {
+			level.Set(slog.Level(math.MaxInt))
+		}
+		return nil
+	})
+	return slog.New(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: level}))
+}

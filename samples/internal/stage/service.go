@@ -1,0 +1,115 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// Service is a search service, emulated or real.
+type Service struct {
+	Name    string // for people
+	Indexes *search.IndexClient
+	// Emulator is nil for a real service, which shows later what it has accepted.
+	Emulator *searchtest.Server
+}
+
+// Emulate returns an emulated service that is reached inside the process.
+func Emulate(opts *searchtest.Options) *Service {
+	srv := searchtest.NewServer(opts)
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), Inside(srv))
+	if err != nil {
+		panic(err) // of an address that the emulator has made
+	}
+	return &Service{Name: "the emulator inside this process", Indexes: indexes, Emulator: srv}
+}
+
+// Inside returns the options of a client that reaches an emulator without a network.
+func Inside(srv *searchtest.Server) *search.ClientOptions {
+	opts := &search.ClientOptions{}
+	opts.Transport = srv
+	return opts
+}
+
+// Close ends an emulator.
+func (s *Service) Close() error {
+	if s.Emulator == nil {
+		return nil
+	}
+	return s.Emulator.Close()
+}
+
+// Open creates an index, or updates the one that is there, and returns a client for it.
+func (s *Service) Open(ctx context.Context, index models.SearchIndex) (*search.Client, error) {
+	if _, err := s.Indexes.CreateOrUpdateIndex(ctx, index, nil); err != nil {
+		return nil, fmt.Errorf("creating the index: %w", err)
+	}
+	return s.Indexes.Client(index.Name)
+}
+
+// Open is Service.Open for an index of documents T, whose tags describe the fields.
+func Open[T any](ctx context.Context, s *Service, name string) (*search.Client, error) {
+	fields, err := models.FieldsOf[T]()
+	if err != nil {
+		return nil, err
+	}
+	return s.Open(ctx, models.SearchIndex{Name: name, Fields: fields})
+}
+
+// Address is the place of an index as flags and environment say it.
+type Address struct {
+	Endpoint string // "" for an emulator
+	Key      string // "" for Entra ID
+	Index    string
+}
+
+// Address declares the flags -endpoint, -api-key and -index.
+func (p *Program) Address(index string) *Address {
+	a := &Address{}
+	p.StringVar(&a.Endpoint, "endpoint", "", "use the service at `URL`, not an emulator (default: $AZURE_SEARCH_ENDPOINT)")
+	p.StringVar(&a.Key, "api-key", "", "`KEY` of that service (default: $AZURE_SEARCH_API_KEY; Entra ID if there is none)")
+	p.StringVar(&a.Index, "index", index, "`NAME` of the index; it is created if it does not exist")
+	p.checks = append(p.checks, func() (err error) {
+		if !p.Given("endpoint") {
+			a.Endpoint = os.Getenv("AZURE_SEARCH_ENDPOINT")
+		}
+		if a.Key == "" && a.Endpoint != "" {
+			a.Key = os.Getenv("AZURE_SEARCH_API_KEY")
+		} else if a.Endpoint == "" && a.Key != "" {
+			err = errors.New("-api-key is for -endpoint: the emulator has its own")
+		}
+		if a.Index == "" {
+			err = errors.Join(err, errors.New("-index must not be empty"))
+		}
+		return err
+	})
+	return a
+}
+
+// Connect returns the service at the address, or a new emulator. It sends nothing yet.
+func (a *Address) Connect(opts *searchtest.Options) (*Service, error) {
+	if a.Endpoint == "" {
+		return Emulate(opts), nil
+	}
+	s := &Service{Name: a.Endpoint}
+	var err error
+	if a.Key != "" {
+		s.Indexes, err = search.NewIndexClientWithKey(a.Endpoint, azcore.NewKeyCredential(a.Key), nil)
+		return s, err
+	}
+	// Entra ID: the account of az login, a managed identity, …
+	identity, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Indexes, err = search.NewIndexClient(a.Endpoint, identity, nil)
+	return s, err
+}

@@ -1,0 +1,146 @@
+package stage_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// sample has every kind of flag, and ends with an error.
+func sample(ends error) stage.Setup {
+	return func(p *stage.Program) func(context.Context) error {
+		p.About = "It shows nothing.\n"
+		at, lasts, logger := p.Address("hotels"), p.Positive("for", time.Second, "play for this `DURATION`"), p.Logger()
+		p.Check = func() error { return nil }
+		return func(ctx context.Context) error {
+			logger.Info("playing")
+			fmt.Fprintln(p.Out, *at, *lasts)
+			return ends
+		}
+	}
+}
+
+func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"nosuch", []string{"-nosuch"}},
+		{`unknown argument "more"`, []string{"more"}},
+		{"-for", []string{"-for", "soon"}},
+		{"-for 0s is not positive", []string{"-for", "0s"}},
+		{"-for -1s is not positive", []string{"-for", "-1s"}},
+		{"-endpoint", []string{"-endpoint"}},
+		{"-api-key is for -endpoint", []string{"-api-key", "secret"}},
+		{`unknown argument "more"; -index must not be empty`, []string{"-index", "", "more"}},
+	} {
+		stagetest.Refuses(t, sample(nil), c.says, c.args...)
+	}
+}
+
+func TestHelpIsNoErrorAndSaysNoKey(t *testing.T) {
+	t.Setenv("AZURE_SEARCH_API_KEY", "secret")
+	o := stagetest.Run(t.Context(), t, sample(nil), "-h")
+	assert.Zero(t, o.Code)
+	assert.Contains(t, o.Out, "It shows nothing.\n")
+	assert.Contains(t, o.Out, "-for DURATION")
+	assert.NotContains(t, o.Out, "secret")
+	assert.Empty(t, o.Err)
+}
+
+func TestErrorsAreOneLineAndNoneAfterCtrlC(t *testing.T) {
+	failed := errors.Join(errors.New("one\x1b[2J"), errors.New("two"))
+	assert.Equal(t, stagetest.Outcome{Code: 1, Out: "{  hotels} 1s\n", Err: "sample: one[2J; two\n"}, stagetest.Run(t.Context(), t, sample(failed)))
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	assert.Equal(t, stagetest.Outcome{Code: 130, Out: "{  hotels} 1s\n"}, stagetest.Run(interrupted, t, sample(failed)))
+	assert.Zero(t, stagetest.Run(interrupted, t, sample(nil)).Code)
+	assert.Contains(t, stagetest.Run(t.Context(), t, sample(nil), "-v").Err, "playing")
+}
+
+func TestEnvironmentNamesTheServiceUnlessAFlagDoes(t *testing.T) {
+	t.Setenv("AZURE_SEARCH_ENDPOINT", "https://x.search.windows.net")
+	t.Setenv("AZURE_SEARCH_API_KEY", "k")
+	assert.Equal(t, "{https://x.search.windows.net k hotels} 1s\n", stagetest.Run(t.Context(), t, sample(nil)).Out)
+	assert.Equal(t, "{  hotels} 1s\n", stagetest.Run(t.Context(), t, sample(nil), "-endpoint", "").Out)
+	service, err := (&stage.Address{Endpoint: "https://x.search.windows.net"}).Connect(nil)
+	require.NoError(t, err)
+	assert.Nil(t, service.Emulator, "without a key it gets Entra ID")
+	assert.Equal(t, "https://x.search.windows.net", service.Indexes.Endpoint())
+}
+
+func TestServiceOpensAnIndexOnceAndAgain(t *testing.T) {
+	type hotel struct {
+		ID string `json:"id" search:"key"`
+	}
+	service, err := (&stage.Address{}).Connect(&searchtest.Options{})
+	require.NoError(t, err)
+	defer service.Close()
+	for range 2 {
+		client, err := stage.Open[hotel](t.Context(), service, "hotels")
+		require.NoError(t, err)
+		assert.Equal(t, "hotels", client.IndexName())
+	}
+}
+
+func TestDifferencesNameEachDocumentOnce(t *testing.T) {
+	type doc struct{ Name string }
+	want := map[string]doc{"same": {"A"}, "other": {"B"}, "missing": {"C"}, "broken": {"D"}}
+	problems := stage.Differences(want, map[string]json.RawMessage{
+		"same": []byte(`{"Name":"A"}`), "other": []byte(`{"Name":"X"}`), "broken": []byte(`{`), "left": []byte(`{}`),
+	})
+	require.Len(t, problems, 4)
+	assert.ErrorContains(t, stage.Problems(problems), "4 problems: broken: unexpected end of JSON input; missing: the index does not have it; "+
+		"other: the index should have {Name:B}, and has {Name:X}; left: only the index has it")
+	assert.NoError(t, stage.Problems(nil))
+	assert.ErrorContains(t, stage.Problems(make([]string, 11)), "11 problems: ; ; ; ; ; ; ; ; ; ; …")
+}
+
+func TestUntilEndsWithPatienceContextAndError(t *testing.T) {
+	never := func() (bool, error) { return false, nil }
+	assert.ErrorIs(t, stage.Until(t.Context(), 0, time.Millisecond, never), stage.ErrPatience)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	assert.ErrorIs(t, stage.Until(ended, time.Hour, time.Hour, never), context.Canceled)
+	assert.ErrorIs(t, stage.Until(ended, time.Hour, time.Hour, func() (bool, error) { return false, io.EOF }), io.EOF)
+}
+
+func TestWorkersReportsAreNotedAndTheirEndIsNoticed(t *testing.T) {
+	var noted []string
+	w := &stage.Worker{Role: "send", Note: func(line string) error {
+		noted = append(noted, line)
+		if line == "nonsense" {
+			return errors.New("what is that?")
+		}
+		return nil
+	}}
+	w.Goroutine = func(_ context.Context, orders io.Reader, reports io.Writer) error {
+		fmt.Fprintf(reports, "ready\none\n")
+		order, _ := io.ReadAll(orders)
+		fmt.Fprintf(reports, "%s", order)
+		return nil
+	}
+	require.NoError(t, w.Start())
+	require.NoError(t, stage.Until(t.Context(), time.Minute, time.Millisecond, w.Alive))
+	require.NoError(t, w.Order("stop\n"))
+	require.NoError(t, w.Finished())
+	assert.Equal(t, []string{"one", "stop"}, noted)
+	_, err := w.Alive()
+	assert.ErrorContains(t, err, "a worker (send) has ended without an order")
+
+	require.NoError(t, w.Start())
+	require.NoError(t, w.Order("nonsense\n"))
+	assert.ErrorContains(t, w.Finished(), `a worker (send) reports "nonsense": what is that?`)
+	w.Close()
+}

@@ -1,0 +1,148 @@
+package stage
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// Worker is a place where one worker after the other works, to be ended at any moment: a process of this program, or a
+// goroutine. It says what it does on its standard output, line by line, and "ready" when it has begun.
+type Worker struct {
+	Role string    // for messages
+	Err  io.Writer // standard error of the process
+	// Args are those of a process of this program.
+	Args func() []string
+	// Goroutine is the work if there are no processes. It ends when orders do.
+	Goroutine func(ctx context.Context, orders io.Reader, reports io.Writer) error
+	// Note takes a line that the worker has reported.
+	Note func(line string) error
+	// Ended is called when all of its lines were taken.
+	Ended func()
+
+	process *os.Process // nil for a goroutine
+	orders  io.WriteCloser
+	ready   chan struct{} // closed when it works
+	ended   chan struct{} // closed when all that it has reported was noted
+	exit    error
+}
+
+// Start starts a worker.
+func (w *Worker) Start() error {
+	w.ready, w.ended, w.exit = make(chan struct{}), make(chan struct{}), nil
+	if w.Goroutine != nil {
+		orders, give := io.Pipe()
+		reports, say := io.Pipe()
+		w.orders = give
+		exit := make(chan error, 1) // one place: the worker never waits for watch
+		go func() {
+			err := w.Goroutine(context.Background(), orders, say)
+			_ = say.Close() // of a pipe: it never fails
+			exit <- err
+		}()
+		go w.watch(reports, func() error { return <-exit })
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program, w.Args()...)
+	cmd.Stderr = w.Err
+	if w.orders, err = cmd.StdinPipe(); err != nil {
+		return err
+	}
+	reports, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	w.process = cmd.Process
+	go w.watch(reports, cmd.Wait)
+	return nil
+}
+
+// watch takes the reports until they end: what a process has written before it was killed is still in the pipe.
+func (w *Worker) watch(reports io.Reader, wait func() error) {
+	defer close(w.ended)
+	var errs []error
+	lines := bufio.NewScanner(reports)
+	for lines.Scan() {
+		if line := lines.Text(); line == "ready" {
+			close(w.ready)
+		} else if err := w.Note(line); err != nil {
+			errs = append(errs, fmt.Errorf("a worker (%s) reports %q: %w", w.Role, line, err))
+		}
+	}
+	w.exit = errors.Join(append(errs, lines.Err(), wait())...)
+	if w.Ended != nil {
+		w.Ended()
+	}
+}
+
+// Kill ends a process at once, as kill -9 does, waits for its last reports and starts the next one.
+func (w *Worker) Kill() error {
+	_ = w.process.Kill() // or it has ended
+	<-w.ended
+	return w.Start()
+}
+
+// Freeze stops a process where it is, and Thaw lets it continue as if nothing had happened. They need the signals STOP
+// and CONT.
+func (w *Worker) Freeze() error { return freeze(w.process) }
+
+// Thaw is the end of Freeze.
+func (w *Worker) Thaw() error { return thaw(w.process) }
+
+// Order sends a line to a worker, which is its order to end.
+func (w *Worker) Order(order string) error {
+	_, err := io.WriteString(w.orders, order)
+	return errors.Join(err, w.orders.Close())
+}
+
+// Finished waits for a worker that has the order to end.
+func (w *Worker) Finished() error {
+	<-w.ended
+	if w.exit != nil {
+		return fmt.Errorf("a worker (%s) has ended with an error: %w", w.Role, w.exit)
+	}
+	return nil
+}
+
+// End has a worker end, and waits for it.
+func (w *Worker) End() error {
+	if err := w.orders.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return w.Finished()
+}
+
+// Alive reports whether a worker has begun to work. It is an error if it has ended without an order.
+func (w *Worker) Alive() (ready bool, err error) {
+	select {
+	case <-w.ended:
+		return false, errors.Join(fmt.Errorf("a worker (%s) has ended without an order", w.Role), w.exit)
+	case <-w.ready:
+		return true, nil
+	default:
+		return false, nil
+	}
+}
+
+// Close ends a worker that still runs, whatever it does.
+func (w *Worker) Close() {
+	switch {
+	case w.orders == nil: // it was never started
+	case w.process != nil:
+		_ = w.process.Kill()
+		<-w.ended
+	default:
+		_ = w.End()
+	}
+}
