@@ -3,40 +3,57 @@
 // nothing: the service, and everything that is wrong with it, is emulated.
 //
 //	go run ./samples/errors
+//
+// refused.go has documents that are not accepted, failed.go those that fail afterwards.
 package main
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"os"
+	"log/slog"
+	"slices"
 	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-func main() {
-	if len(os.Args) > 1 {
-		fmt.Fprintln(os.Stderr, "errors: takes no arguments")
-		os.Exit(2)
-	}
-	if err := show(context.Background(), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "errors:", err)
-		os.Exit(1)
-	}
+func main() { stage.Main("errors", program) }
+
+func program(p *stage.Program) func(context.Context) error {
+	return func(ctx context.Context) error { return show(ctx, p.Out) }
 }
+
+// Hotel is the document of all stories.
+type Hotel struct {
+	ID     string  `json:"id" search:"key"`
+	Name   string  `json:"name" search:"searchable"`
+	Rating float64 `json:"rating" search:"filterable,sortable"`
+}
+
+type sender = bufferedsender.BufferedSender[Hotel]
 
 // story is one kind of failure.
 type story struct {
 	title   string
 	explain string // when it happens and what to do
+	service searchtest.Options
+	faults  []searchtest.Fault
 	tell    func(ctx context.Context, p *page) error
 }
 
 // show tells all stories. An error means that one of them did not go as its text
 // says.
 func show(ctx context.Context, w io.Writer) error {
-	for _, s := range stories() {
+	for _, s := range slices.Concat(refusedByTheSender, failedActions, failedCalls) {
 		fmt.Fprintf(w, "== %s\n%s\n", s.title, s.explain)
-		if err := s.tell(ctx, &page{w}); err != nil {
+		if err := s.play(ctx, w); err != nil {
 			return fmt.Errorf("%s: %w", s.title, err)
 		}
 		fmt.Fprintln(w)
@@ -44,18 +61,53 @@ func show(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-func stories() []story {
-	var all []story
-	all = append(all, addStories...)
-	all = append(all, actionStories...)
-	all = append(all, endStories...)
-	return append(all, serviceStories...)
+func (s *story) play(ctx context.Context, w io.Writer) error {
+	service := stage.Emulate(&s.service)
+	defer service.Close()
+	client, err := stage.Open[Hotel](ctx, service, "hotels")
+	if err != nil {
+		return err
+	}
+	for i := range s.faults {
+		s.faults[i].Operation = searchtest.OpIndexDocuments
+	}
+	service.Emulator.SetFaults(&searchtest.Faults{Rules: s.faults})
+	return s.tell(ctx, &page{w, service.Emulator, client})
 }
 
-// page is what a story writes on.
-type page struct{ w io.Writer }
+// page is where a story is written, and its service.
+type page struct {
+	w      io.Writer
+	srv    *searchtest.Server
+	client *search.Client
+}
 
 // fact writes one line of what a program can find out.
 func (p *page) fact(name, format string, args ...any) {
 	fmt.Fprintf(p.w, "    %-32s %s\n", name, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " | "))
+}
+
+// impatient returns the options of a client that does not repeat what fails.
+func impatient(srv *searchtest.Server) *search.ClientOptions {
+	opts := stage.Inside(srv)
+	opts.Retry = policy.RetryOptions{MaxRetries: -1}
+	return opts
+}
+
+// newSender returns a sender that does not wait between its attempts, and has no
+// breaker unless the story brings one: a service that fails is the end of it, not
+// a reason to wait.
+func newSender(indexer bufferedsender.Indexer, opts bufferedsender.Options[Hotel]) (*sender, error) {
+	opts.Retry = retry.Options{Delay: -1}
+	if opts.Outage == nil {
+		opts.Outage = bufferedsender.FailSoon{}
+	}
+	opts.Logger = slog.New(slog.DiscardHandler) // it would warn about what the stories provoke
+	return bufferedsender.New(indexer, &opts)
+}
+
+func closeSoon(ctx context.Context, s *sender) error {
+	ctx, cancel := stage.Soon(ctx)
+	defer cancel()
+	return s.Close(ctx)
 }

@@ -14,11 +14,11 @@ import (
 
 // addStories are about documents that were not accepted: the adding call says
 // so, nothing of them was or will be sent, and no event follows.
-var addStories = []story{
+var refusedByTheSender = []story{
 	{
 		title:   "A key that the service does not allow",
 		explain: "The adding call refuses it. Those before it are accepted; go on behind it, or make a legal key with keys.Encode.",
-		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
+		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, p *page, sender *sender) error {
 			err := sender.UploadDocuments(ctx, Hotel{ID: "1"}, Hotel{ID: "hotels/2"}, Hotel{ID: "3"})
 			added, err := addError(p, err)
 			if err != nil {
@@ -36,7 +36,7 @@ var addStories = []story{
 	{
 		title:   "A value that JSON cannot hold",
 		explain: "Refused by the adding call, with the name of the field.",
-		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
+		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, p *page, sender *sender) error {
 			added, err := addError(p, sender.UploadDocuments(ctx, Hotel{ID: "1", Rating: math.NaN()}))
 			if err != nil {
 				return err
@@ -52,7 +52,7 @@ var addStories = []story{
 	{
 		title:   "A document larger than a request may be",
 		explain: "Refused by the adding call: no number of retries would get it through. Shorten it, or raise MaxBatchBytes if the service allows it.",
-		tell: adding(bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
+		tell: adding(bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}}, func(ctx context.Context, p *page, sender *sender) error {
 			added, err := addError(p, sender.UploadDocuments(ctx, Hotel{ID: "1", Name: strings.Repeat("very ", 200) + "long"}))
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ var addStories = []story{
 	{
 		title:   "A buffer that is full",
 		explain: "UploadDocuments waits for room until its ctx ends; TryIndexDocuments never waits. Flush, try later, or slow the source down.",
-		tell: adding(bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBufferedActions: 2, MaxBatchActions: 2}, DisableAutoFlush: true}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
+		tell: adding(bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBufferedActions: 2, MaxBatchActions: 2}, DisableAutoFlush: true}, func(ctx context.Context, p *page, sender *sender) error {
 			added, err := addError(p, sender.TryIndexDocuments(
 				models.UploadAction(Hotel{ID: "1"}), models.UploadAction(Hotel{ID: "2"}), models.UploadAction(Hotel{ID: "3"})))
 			if err != nil {
@@ -81,7 +81,7 @@ var addStories = []story{
 	{
 		title:   "A sender that was closed",
 		explain: "Whatever comes after Close is not accepted.",
-		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, p *page, sender *bufferedsender.BufferedSender[Hotel]) error {
+		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, p *page, sender *sender) error {
 			if err := closeSoon(ctx, sender); err != nil {
 				return err
 			}
@@ -96,21 +96,13 @@ var addStories = []story{
 }
 
 // adding tells a story about a healthy service.
-func adding(opts bufferedsender.Options[Hotel], tell func(context.Context, *page, *bufferedsender.BufferedSender[Hotel]) error) func(context.Context, *page) error {
+func adding(opts bufferedsender.Options[Hotel], tell func(context.Context, *page, *sender) error) func(context.Context, *page) error {
 	return func(ctx context.Context, p *page) error {
-		srv, client, err := newService(ctx, nil)
+		s, err := newSender(p.client, opts)
 		if err != nil {
 			return err
 		}
-		defer srv.Close()
-		sender, err := newSender(client, opts)
-		if err != nil {
-			return err
-		}
-		if err := tell(ctx, p, sender); err != nil {
-			return err
-		}
-		return closeSoon(ctx, sender)
+		return errors.Join(tell(ctx, p, s), closeSoon(ctx, s))
 	}
 }
 
