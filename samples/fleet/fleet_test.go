@@ -1,28 +1,24 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestOnlyTheDeletedIndexLosesDocuments(t *testing.T) {
-	var out, complaints bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"-for", "4s"}, &out, &complaints), "%s\n%s", &complaints, &out)
-	assert.Empty(t, complaints.String())
-	assert.Regexp(t, `(?m)^"coupons" has lost [1-9]\d* of \d+ accepted documents:$`, out.String())
-	assert.Contains(t, out.String(), "39 of 40 indexes have lost nothing")
-	assert.Regexp(t, `(?m)^\d+ documents were accepted; each has one outcome`, out.String())
+	o := stagetest.Succeeds(t, program, []string{"-for", "4s"}, "39 of 40 indexes have lost nothing")
+	assert.Empty(t, o.Err)
+	assert.Regexp(t, `(?m)^"coupons" has lost [1-9]\d* of \d+ accepted documents:$`, o.Out)
+	assert.Regexp(t, `(?m)^\d+ documents were accepted; each has one outcome`, o.Out)
 }
 
 func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
@@ -59,14 +55,5 @@ func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
 				assert.Empty(t, problems)
 			}
 		})
-	}
-}
-
-func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"-nonsense"}, {"-for", "0s"}, {"-for", "soon"}} {
-		var out, complaints bytes.Buffer
-		assert.Equal(t, exitUsage, run(t.Context(), args, &out, &complaints), args)
-		assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
-		assert.Empty(t, out.String())
 	}
 }

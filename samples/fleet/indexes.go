@@ -16,6 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -92,7 +93,7 @@ func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.Buf
 // A sender does not end by itself: an index that is missing may be about to be created again, so its documents wait.
 func (x *indexes) watch(ctx context.Context) (dropped map[string]*bufferedsender.CloseError, err error) {
 	dropped = map[string]*bufferedsender.CloseError{}
-	for wait(ctx, 100*time.Millisecond) {
+	for stage.Wait(ctx, 100*time.Millisecond) {
 		for _, h := range x.fleet.Health().Indexes {
 			if answer, ok := errors.AsType[*azcore.ResponseError](h.Err); !ok || answer.StatusCode != http.StatusNotFound {
 				continue
@@ -144,14 +145,4 @@ func (x *indexes) close(ctx context.Context) error {
 		return fmt.Errorf("not everything was sent: %w", err) // a *fleet.Error: what each index has left
 	}
 	return nil
-}
-
-// wait waits, and reports whether ctx goes on.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,10 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // story is what happens.
@@ -30,22 +36,18 @@ type story struct {
 }
 
 // play is the whole program.
-func play(ctx context.Context, c config, logger *slog.Logger, out io.Writer) error {
+func play(ctx context.Context, lasts time.Duration, logger *slog.Logger, out io.Writer) error {
 	service, err := newService()
 	if err != nil {
 		return err
 	}
 	defer service.Close()
-	client, err := service.client()
-	if err != nil {
-		return err
-	}
-	x, err := newIndexes(client, logger)
+	x, err := newIndexes(service.indexes, logger)
 	if err != nil {
 		return err
 	}
 	s := &story{indexes: x, service: service, out: out}
-	err = s.happen(ctx, c.lasts)
+	err = s.happen(ctx, lasts)
 	err = errors.Join(err, s.close(ctx))
 	s.report()
 	return errors.Join(err, s.verify())
@@ -72,25 +74,21 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 	s.say("%d indexes are written to, without a backfill", len(s.service.names))
 
 	half := lasts / 2
-	if wait(ctx, half) {
+	if stage.Wait(ctx, half) {
 		s.ledger.backfilling.Store(true)
 		s.start(writing, products, backfill, 50*time.Millisecond, s.flood)
 		s.say("a backfill of %q has begun", products)
 	}
-	if wait(ctx, half/6) {
+	if stage.Wait(ctx, half/6) {
 		s.service.breakDown(half / 2)
 		s.say("%q answers 503, for %v", sick, half/2)
 	}
-	if wait(ctx, half/6) {
+	if stage.Wait(ctx, half/6) {
 		s.failed(s.client.DeleteIndex(ctx, doomed, nil))
 		s.say("%q was deleted", doomed)
 	}
 	s.writers.Wait()
-	for patience := time.Now().Add(5 * time.Second); slices.Contains(s.fleet.Indexes(), doomed) && time.Now().Before(patience); {
-		if !wait(ctx, 50*time.Millisecond) {
-			break
-		}
-	}
+	_ = stage.Until(ctx, 5*time.Second, 50*time.Millisecond, func() (bool, error) { return !slices.Contains(s.fleet.Indexes(), doomed), nil })
 	stopWatching()
 	<-watched
 	s.mu.Lock()
@@ -122,7 +120,7 @@ func (s *story) start(ctx context.Context, index string, class pool.Class, autoF
 // trickle returns a writer that changes one of fifty documents at a time.
 func (s *story) trickle(what string, every time.Duration) func(context.Context, put) error {
 	return func(ctx context.Context, put put) error {
-		for n := 0; wait(ctx, every); n++ {
+		for n := 0; stage.Wait(ctx, every); n++ {
 			if err := put(s.item(what, n%50)); err != nil {
 				return err
 			}
@@ -162,4 +160,73 @@ func (s *story) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.errs = append(s.errs, err)
+}
+
+// service is the emulated service with its forty indexes.
+type service struct {
+	*searchtest.Server
+
+	indexes *search.IndexClient
+	names   []string
+
+	writing sync.RWMutex // held by requests to the index that is deleted; the deletion has it alone
+	last    map[string]json.RawMessage
+}
+
+// The indexes that have a part of their own.
+const (
+	products = "products" // gets live updates and a backfill
+	sick     = "reviews"  // answers 503 for a while
+	doomed   = "coupons"  // is deleted
+)
+
+const howMany = 40
+
+// newService starts a service.
+func newService() (*service, error) {
+	emulated := stage.Emulate(&searchtest.Options{Latency: 25 * time.Millisecond, KeepRequests: -1, KeepChanges: -1})
+	s := &service{Server: emulated.Emulator, indexes: emulated.Indexes}
+	s.names = []string{products, sick, doomed}
+	for len(s.names) < howMany {
+		s.names = append(s.names, fmt.Sprintf("tenant-%02d", len(s.names)))
+	}
+	fields, err := models.FieldsOf[Item]()
+	for _, name := range s.names {
+		err = errors.Join(err, s.CreateIndex(models.SearchIndex{Name: name, Fields: fields}))
+	}
+	s.Intercept(s.remember)
+	return s, err
+}
+
+// remember keeps what the doomed index holds at the moment at which it is deleted, to be compared at the end.
+func (s *service) remember(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if !strings.Contains(r.URL.Path, doomed) {
+		return next(r)
+	}
+	if r.Method != http.MethodDelete {
+		s.writing.RLock()
+		defer s.writing.RUnlock()
+		return next(r)
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.last = s.Documents(doomed)
+	return next(r)
+}
+
+// breakDown has the sick index answer 503.
+func (s *service) breakDown(d time.Duration) {
+	s.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+		Operation: searchtest.OpIndexDocuments, Index: sick, Status: http.StatusServiceUnavailable, For: searchtest.Duration(d),
+	}}})
+}
+
+// held returns what an index holds, or held when it was deleted.
+func (s *service) held(index string) map[string]json.RawMessage {
+	if index != doomed {
+		return s.Documents(index)
+	}
+	s.writing.RLock()
+	defer s.writing.RUnlock()
+	return s.last
 }

@@ -4,8 +4,171 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
+
+// ledger notes what was accepted and what became of it. Outcomes come on other goroutines, and may come before
+// the adding call has returned.
+type ledger struct {
+	backfilling atomic.Bool
+
+	mu      sync.Mutex // guards writes and what they hold
+	indexes map[string]map[int64]*write
+}
+
+// write is one item that was accepted. Each has a version of its own.
+type write struct {
+	item        Item
+	accepted    int // how often
+	outcomes    []models.Outcome
+	class       pool.Class
+	took        time.Duration // from the adding call to the outcome
+	backfilling bool          // the backfill was running when the outcome came
+}
+
+func newLedger() *ledger { return &ledger{indexes: map[string]map[int64]*write{}} }
+
+// of returns the entry of an item. The lock is held.
+func (l *ledger) of(index string, item Item) *write {
+	writes := l.indexes[index]
+	if writes == nil {
+		writes = map[int64]*write{}
+		l.indexes[index] = writes
+	}
+	w := writes[item.Version]
+	if w == nil {
+		w = &write{item: item}
+		writes[item.Version] = w
+	}
+	return w
+}
+
+// accepted notes what an adding call has accepted.
+func (l *ledger) accepted(index string, items []Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, item := range items {
+		l.of(index, item).accepted++
+	}
+}
+
+// settled notes an outcome.
+func (l *ledger) settled(index string, item Item, o models.Outcome, class pool.Class, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.of(index, item)
+	w.outcomes = append(w.outcomes, o)
+	w.class, w.took, w.backfilling = class, took, l.backfilling.Load()
+}
+
+// completed reports whether the write was applied.
+func (w *write) completed() bool { return len(w.outcomes) > 0 && w.outcomes[0].Completed() }
+
+// writes returns what an index was given, in the order of the versions.
+func (l *ledger) writes(index string) []*write {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]*write, 0, len(l.indexes[index]))
+	for _, w := range l.indexes[index] {
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b *write) int { return int(a.item.Version - b.item.Version) })
+	return all
+}
+
+// times returns how long the completed writes took that match, sorted.
+func times(writes []*write, match func(*write) bool) []time.Duration {
+	var all []time.Duration
+	for _, w := range writes {
+		if w.completed() && match(w) {
+			all = append(all, w.took)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// percentile returns the time that so many percent of the sorted times do not exceed, 0 if there are none.
+func percentile(sorted []time.Duration, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)*percent+99)/100-1]
+}
+
+// report prints how long everything took, and what was lost.
+func (s *story) report() {
+	all, unwell := s.allWrites(), s.ledger.writes(sick)
+	fmt.Fprintf(s.out, "\n%-12s %9s %23s   %s\n", "class", "documents", "from adding to outcome", "waiting for a slot of the pool")
+	for _, class := range []pool.Class{live, steady, backfill} {
+		took := times(all, func(w *write) bool { return w.class == class })
+		queued := s.fleet.Pool().QueueTimes(class)
+		fmt.Fprintf(s.out, "%-12v %9d   p50 %6s, p99 %6s   p50 %6s, p99 %6s\n",
+			class, len(took), ms(percentile(took, 50)), ms(percentile(took, 99)), ms(queued.Quantile(0.5)), ms(queued.Quantile(0.99)))
+	}
+	fmt.Fprintf(s.out, "(documents of the indexes that were well)\n\n")
+	for i, word := range []string{"without", "with   "} {
+		took := times(all, func(w *write) bool { return w.class == live && w.backfilling == (i == 1) })
+		fmt.Fprintf(s.out, "live updates %s the backfill: p50 %6s, p99 %6s\n", word, ms(percentile(took, 50)), ms(percentile(took, 99)))
+	}
+	longest := times(unwell, func(*write) bool { return true })
+	fmt.Fprintf(s.out, "%q, which answered 503, was at most %s late\n\n", sick, ms(percentile(longest, 100)))
+	s.reportLost()
+}
+
+// allWrites returns the writes to all indexes that were well.
+func (s *story) allWrites() (all []*write) {
+	for _, name := range s.service.names {
+		if name != sick && name != doomed {
+			all = append(all, s.ledger.writes(name)...)
+		}
+	}
+	return all
+}
+
+// reportLost says of each index what was accepted and is not in it, one by one.
+func (s *story) reportLost() {
+	whole := 0
+	for _, name := range s.service.names {
+		writes := s.ledger.writes(name)
+		lost := slices.DeleteFunc(slices.Clone(writes), (*write).completed)
+		if len(lost) == 0 {
+			whole++
+			continue
+		}
+		fmt.Fprintf(s.out, "%q has lost %d of %d accepted documents:\n", name, len(lost), len(writes))
+		if drop := s.dropped[name]; drop != nil {
+			fmt.Fprintf(s.out, "  Drop has reported %d unsent, %d unknown and %d failed\n", drop.Unsent, drop.Unknown, drop.Failed)
+		}
+		for _, w := range lost {
+			fmt.Fprintf(s.out, "  %s, version %d: %s\n", w.item.ID, w.item.Version, w.fate())
+		}
+	}
+	fmt.Fprintf(s.out, "%d of %d indexes have lost nothing\n", whole, len(s.service.names))
+}
+
+// fate says how a write that was not completed has ended.
+func (w *write) fate() string {
+	if len(w.outcomes) == 0 {
+		return "NO OUTCOME"
+	}
+	o := w.outcomes[0]
+	if answer, ok := errors.AsType[*azcore.ResponseError](o.Err); ok { // why nothing was sent to the index
+		return fmt.Sprintf("%v, while the index answered %d", o.Reason, answer.StatusCode)
+	}
+	return fmt.Sprintf("%v: %v", o.Reason, o.Err)
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond)) }
 
 // verify compares what was accepted with the outcomes, and these with the indexes.
 func (s *story) verify() error {
@@ -28,9 +191,8 @@ func (s *story) verify() error {
 	} else if n := given.Unsent + given.Unknown + given.Failed; n != lost {
 		problems = append(problems, fmt.Sprintf("Drop has reported %d lost documents of %q, and their outcomes %d", n, doomed, lost))
 	}
-	if len(problems) > 0 {
-		shown := problems[:min(10, len(problems))]
-		return fmt.Errorf("%d problems: %s", len(problems), strings.Join(shown, "; "))
+	if err := stage.Problems(problems); err != nil {
+		return err
 	}
 	fmt.Fprintf(s.out, "%d documents were accepted; each has one outcome, and what was completed is in its index\n", accepted)
 	return nil
