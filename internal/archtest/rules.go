@@ -31,7 +31,6 @@ const (
 	rapid    = "pgregory.net/rapid"
 	cli      = "github.com/urfave/cli/v3"
 	uuid     = "github.com/google/uuid"
-	progress = "github.com/schollz/progressbar/v3"
 	history  = "github.com/anishathalye/porcupine"
 	humanize = "github.com/dustin/go-humanize"
 	term     = "golang.org/x/term"
@@ -149,7 +148,7 @@ var Rules = []Rule{
 	},
 	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", pgx}, Not: []string{http}},
 
-	{Folder: "samples/...", May: append([]string{azcore, azid, progress, humanize, term, "./samples/internal/..."}, public...)},
+	{Folder: "samples/...", May: append([]string{azcore, azid, humanize, term, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
 	{Folder: "samples/observability", May: append(append([]string{azcore, "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
 	{Folder: "samples/outbox", May: append([]string{azcore, pgx, modernc, "./samples/internal/..."}, public...)},

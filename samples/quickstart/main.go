@@ -7,133 +7,180 @@
 //	go run ./samples/quickstart -faults      # the same while the service misbehaves
 //	go run ./samples/quickstart -endpoint https://NAME.search.windows.net
 //
-// Read load.go first: it is the part that your program would have as well. What
-// turns source into documents is in samples/internal/declarations; samples/search
-// finds them again.
+// load.go is the part that your program would have as well. report.go has the
+// figures, and samples/internal/declarations turns source into documents, which
+// samples/search finds again.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"strings"
-	"syscall"
+	"log/slog"
 	"time"
 
 	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The exit codes, beside 0.
-const (
-	exitProblem     = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
+// countPatience is how long the service may take to show what it has accepted.
+const countPatience = 60 * time.Second
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+func main() { stage.Main("quickstart", program) }
+
+// config is what the flags say.
+type config struct {
+	*stage.Address
+	root         string
+	faults, json bool
+	inFlight     int
+	closeTimeout time.Duration
+	logger       *slog.Logger
 }
 
-// run is the program. The end of ctx is Ctrl-C.
-func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
-	cfg, err := parseFlags(args, getenv, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		return complain(stderr, err, exitUsage)
-	}
-	tree, err := declarations.Find(cfg.root)
-	if err != nil {
-		return complain(stderr, fmt.Errorf("-root: %w", err), exitUsage)
-	}
-	if len(tree.Packages) == 0 {
-		return complain(stderr, fmt.Errorf("-root: there is no Go source in %s", cfg.root), exitUsage)
-	}
-	svc, err := connect(cfg)
-	if err != nil {
-		return complain(stderr, err, exitUsage)
-	}
-	defer svc.close()
+func program(p *stage.Program) func(context.Context) error {
+	p.About = `Quickstart puts every declaration of a tree of Go source, by default the standard
+library and the Go tools, into an Azure AI Search index, and checks that it got
+there. Without -endpoint it brings an emulated search service of its own.
 
-	r, err := load(ctx, cfg, svc, tree, stderr)
-	if err != nil {
-		return complain(stderr, err, exitProblem)
-	}
-	r.print(stdout)
-	if cfg.json {
-		if err := r.printJSON(stdout); err != nil {
-			return complain(stderr, err, exitProblem)
+Exit code 0: everything is accounted for. 1: something is not, or went wrong, or
+(without -faults) a document failed. 2: the command line. 130: Ctrl-C.
+
+`
+	c := config{Address: p.Address("azsearch-quickstart"), logger: p.Logger()}
+	p.StringVar(&c.root, "root", declarations.StandardLibrary(), "parse the Go source below `DIR`")
+	p.BoolVar(&c.faults, "faults", false, "let the emulator misbehave")
+	p.BoolVar(&c.json, "json", false, "print the figures as one JSON object on the last line as well")
+	p.IntVar(&c.inFlight, "in-flight", 2, "have up to `N` requests under way at once")
+	timeout := p.Positive("close-timeout", 10*time.Second, "after Ctrl-C, send for at most this `DURATION`")
+	p.Check = func() (err error) {
+		c.closeTimeout = *timeout
+		if c.root == "" {
+			err = errors.Join(err, errors.New("this program does not know its GOROOT: name a folder with -root"))
 		}
+		if c.inFlight < 1 {
+			err = errors.Join(err, fmt.Errorf("-in-flight %d: at least one request must be possible", c.inFlight))
+		}
+		if c.faults && p.Given("endpoint") {
+			err = errors.Join(err, errors.New("-faults is for the emulator: it cannot be combined with -endpoint"))
+		}
+		return err
 	}
-	switch {
-	case r.OK:
-		return 0
-	case r.Interrupted && len(r.Problems) == 0:
-		return exitInterrupted
+	return func(ctx context.Context) error {
+		if c.faults {
+			c.Endpoint = "" // the environment gives way to what was asked for
+		}
+		tree, err := declarations.Find(c.root)
+		if err == nil && len(tree.Packages) == 0 {
+			err = fmt.Errorf("there is no Go source in %s", c.root)
+		}
+		if err != nil {
+			return p.UsageError(fmt.Errorf("-root: %w", err))
+		}
+		// The emulator's records of requests are for the report on faults. What happened to each of some hundred
+		// thousand keys is not asked for.
+		service, err := c.Connect(&searchtest.Options{KeepRequests: 10_000, KeepChanges: -1})
+		if err != nil {
+			return p.UsageError(err)
+		}
+		defer service.Close()
+		if c.faults {
+			service.Name += ", misbehaving"
+			service.Emulator.SetFaults(faultScript())
+		}
+		return quickstart(ctx, c, service, tree, p)
 	}
-	return exitProblem
 }
 
-// complain prints what is wrong on one line.
-func complain(stderr io.Writer, err error, code int) int {
-	fmt.Fprintf(stderr, "quickstart: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
-	return code
-}
-
-// load does the job and tells how it went. An error means that it did not begin.
-func load(ctx context.Context, cfg config, svc *service, tree declarations.Tree, stderr io.Writer) (*report, error) {
-	client, before, err := svc.openIndex(ctx, cfg.index)
+// quickstart loads the tree, checks the index and prints the report.
+func quickstart(ctx context.Context, c config, service *stage.Service, tree declarations.Tree, p *stage.Program) error {
+	definition, err := declarations.Index(c.Index)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	reported, met := &outcomes{}, newSurvived()
-	sender, err := newSender(met.through(client), cfg, reported, met)
+	client, err := service.Open(ctx, definition)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &report{Service: svc.name, Index: cfg.index, Count: -1, Problems: []string{}}
-	fmt.Fprintf(stderr, "%d packages below %s go to index %s of %s\n", len(tree.Packages), cfg.root, cfg.index, svc.name)
-
-	l := &loader{tree: tree, sender: sender}
-	stopProgress := showProgress(stderr, l.position)
-	started := time.Now()
-	l.run(ctx)
-	if ctx.Err() == nil {
-		// Close would send the rest as well, but with a deadline. What has failed
-		// is in the report: its events were reported.
-		_ = sender.Flush(ctx, nil)
+	before, err := client.DocumentCount(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("counting documents: %w", err)
 	}
-	if ctx.Err() != nil {
+	met := newSurvived()
+	l := &loader{tree: tree}
+	if l.sender, err = newSender(met.through(client), c, &l.outcomes, met); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Err, "%d packages below %s go to index %s of %s\n", len(tree.Packages), c.root, c.Index, service.Name)
+	stopProgress := stage.Progress(p.Err, l.progress)
+	began := time.Now()
+	l.load(ctx, c.closeTimeout, func() {
 		stopProgress() // one writer at a time
-		fmt.Fprintf(stderr, "\ninterrupted: sending what was accepted for at most %v more; again to stop at once\n", cfg.closeTimeout)
-	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.closeTimeout)
-	defer cancel()
-	_ = sender.Close(closing) // what it gave up is in the report too
-	r.Seconds = time.Since(started).Seconds()
+		fmt.Fprintf(p.Err, "\ninterrupted: sending what was accepted for at most %v more; again to stop at once\n", c.closeTimeout)
+	})
 	stopProgress()
 
+	r := &report{Service: service.Name, Index: c.Index, Count: -1, Problems: []string{}, Seconds: time.Since(began).Seconds()}
 	r.Interrupted = ctx.Err() != nil
 	r.parsed(l)
-	r.account(sender.Stats(), reported, l.accepted.Load())
-	if r.Seconds > 0 {
-		r.DocumentsPerSecond = float64(r.Completed) / r.Seconds
-	}
-	if svc.emulator != nil {
-		met.emulatorSaw(svc.emulator.Requests())
+	r.account(l.sender.Stats(), &l.outcomes, l.accepted.Load())
+	if service.Emulator != nil {
+		met.emulatorSaw(service.Emulator.Requests())
 	}
 	r.RequestFaults, r.DocumentFaults = met.requests, met.documents
 	if !r.Interrupted {
-		r.verify(ctx, cfg, svc, client, before, reported.samples)
+		patience := countPatience
+		if service.Emulator != nil {
+			patience = 0 // it counts at once
+		}
+		r.verify(ctx, client, before, patience, l.samples)
 	}
-	r.PeakMemory = peakMemory()
+	if r.Failed > 0 && !c.faults {
+		r.problem("%d documents failed", r.Failed)
+	}
 	r.OK = len(r.Problems) == 0 && !r.Interrupted
-	return r, nil
+	if err := r.print(p.Out, c.json); err != nil {
+		return err
+	}
+	switch {
+	case r.OK:
+		return nil
+	case r.Interrupted && len(r.Problems) == 0:
+		return stage.Exit(stage.ExitInterrupted)
+	}
+	return stage.Exit(stage.ExitProblem)
+}
+
+// slowReply is how long a slow reply of the script takes.
+const slowReply = 400 * time.Millisecond
+
+// faultScript is everything that -faults does to a run. The rules are tried in
+// order and the first that fits is carried out.
+func faultScript() *searchtest.Faults {
+	batches := func(f searchtest.Fault) searchtest.Fault {
+		f.Operation = searchtest.OpIndexDocuments
+		return f
+	}
+	return &searchtest.Faults{
+		Seed: 1,
+		Rules: []searchtest.Fault{
+			// A limit on the size of a request that is not documented: 413.
+			batches(searchtest.Fault{OverBytes: 250_000}),
+			// Out of order for a moment, and throttled with a header to obey.
+			batches(searchtest.Fault{After: 3, Every: 23, Status: 503}),
+			batches(searchtest.Fault{After: 5, Every: 61, Status: 429, RetryAfter: searchtest.Duration(time.Second)}),
+			// Connections that break. After the second kind the documents are in
+			// the index, and only the answer that says so is lost.
+			batches(searchtest.Fault{After: 7, Every: 29, Cut: searchtest.CutBeforeCommit}),
+			batches(searchtest.Fault{After: 11, Every: 31, Cut: searchtest.CutAfterCommit}),
+			batches(searchtest.Fault{After: 13, Every: 37, ReplyDelay: searchtest.Duration(slowReply)}),
+			// Answers with status 207 in which single documents were refused.
+			batches(searchtest.Fault{After: 1, Every: 5, Documents: []searchtest.DocumentFault{
+				{Ratio: 0.01, Status: 503},
+				{Ratio: 0.01, Status: 409},
+				{Ratio: 0.01, Status: 422},
+			}}),
+		},
+	}
 }

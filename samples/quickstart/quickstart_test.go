@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,12 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models/keys"
 	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
+	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -26,17 +30,14 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // outcome is what a run left behind.
 type outcome struct {
-	code           int
-	stdout, stderr string
-	report         report // of the last line, if it was asked for
+	stagetest.Outcome
+	report report // of the last line, if it was asked for
 }
 
 func start(ctx context.Context, t *testing.T, args ...string) outcome {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	o := outcome{code: run(ctx, args, func(string) string { return "" }, &stdout, &stderr)}
-	o.stdout, o.stderr = stdout.String(), stderr.String()
-	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	o := outcome{Outcome: stagetest.Run(ctx, t, program, args...)}
+	lines := strings.Split(strings.TrimSpace(o.Out), "\n")
 	if last := lines[len(lines)-1]; strings.HasPrefix(last, "{") {
 		require.NoError(t, json.Unmarshal([]byte(last), &o.report))
 	}
@@ -52,20 +53,9 @@ func listen(t *testing.T) (*searchtest.Server, []string) {
 	return srv, []string{"-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", "decls", "-json"}
 }
 
-func tree(t *testing.T, files map[string]string) (root string) {
-	t.Helper()
-	root = t.TempDir()
-	for name, content := range files {
-		name = filepath.Join(root, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-	}
-	return root
-}
-
 // small is a tree with one of everything that can surprise.
 func small(t *testing.T) string {
-	return tree(t, map[string]string{
+	return stagetest.Files(t, map[string]string{
 		"go.mod":       "module example.com/small\n\ngo 1.26\n",
 		"root.go":      "// Package small is small.\npackage small\n\n// Answer is <b>the</b> answer & more.\nconst Answer = 42\n",
 		"net/list.go":  "package net\n\n// List is a list.\ntype List[T any] struct {\n\titems []T\n}\n\n// Push adds.\nfunc (l *List[T]) Push(\n\titem T,\n) {\n\tl.items = append(l.items, item)\n}\n\nfunc init() {}\n\nfunc init() {}\n",
@@ -98,13 +88,13 @@ var smallKeys = []string{
 func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
 	srv, flags := listen(t)
 	o := start(t.Context(), t, append(flags, "-root", small(t))...)
-	require.Equal(t, 0, o.code, o.stdout+o.stderr)
+	require.Equal(t, 0, o.Code, o.Out+o.Err)
 
-	inIndex := map[string]declarations.Declaration{}
+	inIndex := map[string]Document{}
 	for key, doc := range srv.Documents("decls") {
 		text, err := keys.Decode(key)
 		require.NoError(t, err)
-		var d declarations.Declaration
+		var d Document
 		require.NoError(t, json.Unmarshal(doc, &d))
 		inIndex[text] = d
 	}
@@ -114,7 +104,7 @@ func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
 	}
 	require.ElementsMatch(t, smallKeys, got)
 
-	require.Equal(t, declarations.Declaration{
+	require.Equal(t, Document{
 		Key: keys.Encode("example.com/small/net#List.Push"), Package: "example.com/small/net", Kind: "method", Name: "List.Push",
 		Signature: "func (l *List[T]) Push( item T, )", Doc: "Push adds.\n", File: "net/list.go", Line: 9, Lines: 5, Exported: true,
 	}, inIndex["example.com/small/net#List.Push"])
@@ -136,24 +126,24 @@ func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
 	require.Positive(t, r.Bytes)
 	require.Positive(t, r.PeakMemory)
 	require.Positive(t, r.DocumentsPerSecond)
-	require.Contains(t, o.stdout, "11 accepted = 11 completed + 0 failed")
-	require.Contains(t, o.stdout, "net/broken.go:3:6")
+	require.Contains(t, o.Out, "11 accepted = 11 completed + 0 failed")
+	require.Contains(t, o.Out, "net/broken.go:3:6")
 }
 
 func TestSecondRunChangesNothing(t *testing.T) {
 	srv, flags := listen(t)
 	root := small(t)
-	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).code)
+	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).Code)
 	first := srv.Documents("decls")
-	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).code)
+	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).Code)
 	require.Equal(t, first, srv.Documents("decls"))
 }
 
 func TestEmulatorNeedsNoConfiguration(t *testing.T) {
 	o := start(t.Context(), t, "-root", small(t))
-	require.Equal(t, 0, o.code, o.stdout+o.stderr)
-	require.NotContains(t, o.stdout, `{"`, "no JSON unless asked for")
-	require.Contains(t, o.stderr, "100%")
+	require.Equal(t, 0, o.Code, o.Out+o.Err)
+	require.NotContains(t, o.Out, `{"`, "no JSON unless asked for")
+	require.Contains(t, o.Err, "100%")
 }
 
 // big declares n constants, each about as large as a document of the standard
@@ -164,20 +154,20 @@ func big(t *testing.T, n int) string {
 	for i := range n {
 		fmt.Fprintf(&src, "// C%d is one of many constants that exist to make requests of a size.\nconst C%d = %d\n", i, i, i)
 	}
-	return tree(t, map[string]string{"big.go": src.String()})
+	return stagetest.Files(t, map[string]string{"big.go": src.String()})
 }
 
 func TestFaultsAreSurvivedAndNamed(t *testing.T) {
 	const n = 25_000
 	o := start(t.Context(), t, "-faults", "-json", "-root", big(t, n))
-	require.Equal(t, 0, o.code, o.stdout+o.stderr)
+	require.Equal(t, 0, o.Code, o.Out+o.Err)
 	r := o.report
 	require.EqualValues(t, n, r.Completed)
 	require.EqualValues(t, n, r.Count)
 	require.Zero(t, r.Failed)
 	for _, kind := range []string{"413", "503", "429", "connection broken before the batch was applied", "connection broken after the batch was applied", "slow reply"} {
 		require.Positive(t, r.RequestFaults[kind], "%s: %v", kind, r.RequestFaults)
-		require.Contains(t, o.stdout, kind)
+		require.Contains(t, o.Out, kind)
 	}
 	for _, status := range []string{"503", "409", "422"} {
 		require.Positive(t, r.DocumentFaults[status], status)
@@ -211,26 +201,22 @@ func TestDifferentDocumentIsExitCode1(t *testing.T) {
 	},
 		func(body string) string { return strings.Replace(body, `"line":`, `"line":7`, 1) })
 	o := start(t.Context(), t, append(flags, "-root", small(t))...)
-	require.Equal(t, exitProblem, o.code)
+	require.Equal(t, stage.ExitProblem, o.Code)
 	require.Len(t, o.report.Problems, 3)
-	require.Contains(t, o.stdout, "differs: the source says")
+	require.Contains(t, o.Out, "differs: the source says")
 }
 
-func TestDocumentsOfSomebodyElseAreExitCode1(t *testing.T) {
-	srv, flags := listen(t)
-	root := small(t)
-	require.Equal(t, 0, start(t.Context(), t, append(flags, "-root", root)...).code)
+func TestDocumentsOfAnotherProgramAreExitCode1(t *testing.T) {
+	srv, _ := listen(t)
+	definition, err := declarations.Index("decls")
+	require.NoError(t, err)
+	require.NoError(t, srv.CreateIndex(definition))
 	answering(srv, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "$count") },
 		func(string) string { return "\ufeff12" })
-	cfg, err := parseFlags(append(flags, "-root", root), os.Getenv, io.Discard)
-	require.NoError(t, err)
-	svc, err := connect(cfg)
-	require.NoError(t, err)
-	client, before, err := svc.openIndex(t.Context(), cfg.index)
+	client, err := search.NewClientWithKey(srv.URL(), "decls", azcore.NewKeyCredential(searchtest.AdminKey), nil)
 	require.NoError(t, err)
 	r := &report{Completed: 11}
-	svc.emulator = srv // which does not count later than it writes, so nobody waits
-	r.verify(t.Context(), cfg, svc, client, before, nil)
+	r.verify(t.Context(), client, 12, 0, nil)
 	require.Len(t, r.Problems, 2)
 	require.Contains(t, r.Problems[0], "the service counts 12 documents, 11 were completed")
 	require.Contains(t, r.Problems[1], "held 12 documents before")
@@ -243,34 +229,31 @@ func TestFailedDocumentsAreExitCode1(t *testing.T) {
 		Documents: []searchtest.DocumentFault{{Keys: []string{keys.Encode(smallKeys[0])}, Status: 400, Message: "no"}},
 	}}})
 	o := start(t.Context(), t, append(flags, "-root", small(t))...)
-	require.Equal(t, exitProblem, o.code)
+	require.Equal(t, stage.ExitProblem, o.Code)
 	require.EqualValues(t, 1, o.report.Failed)
 	require.EqualValues(t, len(smallKeys)-1, o.report.Count)
 	require.Equal(t, map[string]int{"400": 1}, o.report.DocumentFaults)
-	require.Contains(t, o.stdout, "11 accepted = 10 completed + 1 failed")
+	require.Contains(t, o.Out, "11 accepted = 10 completed + 1 failed")
 }
 
 func TestRefusedDocumentsDoNotStopTheOthers(t *testing.T) {
-	srv, flags := listen(t)
-	cfg, err := parseFlags(flags, os.Getenv, io.Discard)
+	service := stage.Emulate(nil)
+	defer service.Close()
+	client, err := stage.Open[Document](t.Context(), service, "decls")
 	require.NoError(t, err)
-	svc, err := connect(cfg)
+	sender, err := newSender(client, config{inFlight: 1}, &outcomes{}, newSurvived())
 	require.NoError(t, err)
-	client, _, err := svc.openIndex(t.Context(), cfg.index)
-	require.NoError(t, err)
-	sender, err := newSender(client, cfg, &outcomes{}, newSurvived())
-	require.NoError(t, err)
-	accepted, refused, err := addAll(t.Context(), sender, []declarations.Declaration{
+	accepted, refused, err := addAll(t.Context(), sender, []Document{
 		{Key: "a"}, {Key: "not/legal"}, {Key: "b"}, {Key: "c", Doc: strings.Repeat("large", 4_000_000)}, {Key: ""}, {Key: "d"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, 3, accepted)
 	require.Len(t, refused, 3)
 	require.NoError(t, sender.Close(t.Context()))
-	require.EqualValues(t, 3, srv.DocumentCount(cfg.index))
+	require.EqualValues(t, 3, service.Emulator.DocumentCount("decls"))
 
 	// What concerns all the rest as well is not tried document by document.
-	accepted, refused, err = addAll(t.Context(), sender, []declarations.Declaration{{Key: "e"}, {Key: "f"}})
+	accepted, refused, err = addAll(t.Context(), sender, []Document{{Key: "e"}, {Key: "f"}})
 	require.ErrorIs(t, err, bufferedsender.ErrClosed)
 	require.Zero(t, accepted)
 	require.Empty(t, refused)
@@ -279,11 +262,11 @@ func TestRefusedDocumentsDoNotStopTheOthers(t *testing.T) {
 func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
 	srv, _ := listen(t)
 	o := start(t.Context(), t, "-endpoint", srv.URL(), "-api-key", "wrong", "-root", small(t))
-	require.Equal(t, exitProblem, o.code)
-	require.Equal(t, 1, strings.Count(o.stderr, "\n"))
-	require.Contains(t, o.stderr, "admin key")
-	require.NotContains(t, o.stderr, "wrong")
-	require.Empty(t, o.stdout)
+	require.Equal(t, stage.ExitProblem, o.Code)
+	require.Equal(t, 1, strings.Count(o.Err, "\n"))
+	require.Contains(t, o.Err, "admin key")
+	require.NotContains(t, o.Err, "wrong")
+	require.Empty(t, o.Out)
 }
 
 func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
@@ -308,7 +291,7 @@ func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
 		return nil, r.Context().Err()
 	})
 	o := start(ctx, t, append(flags, "-root", big(t, 50_000), "-in-flight", "1", "-close-timeout", "100ms")...)
-	require.Equal(t, exitInterrupted, o.code, o.stdout+o.stderr)
+	require.Equal(t, stage.ExitInterrupted, o.Code, o.Out+o.Err)
 	r := o.report
 	require.True(t, r.Interrupted)
 	require.False(t, r.OK)
@@ -318,8 +301,8 @@ func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
 	require.EqualValues(t, 50_000, r.Documents+int64(r.NotAdded), "all were accepted, or not")
 	require.Positive(t, r.NotAdded, "the buffer does not take all of them")
 	require.EqualValues(t, -1, r.Count)
-	require.Contains(t, o.stdout, "certainly not sent, 1,000 of unknown outcome")
-	require.Contains(t, o.stderr, "interrupted: sending what was accepted")
+	require.Contains(t, o.Out, "certainly not sent, 1,000 of unknown outcome")
+	require.Contains(t, o.Err, "interrupted: sending what was accepted")
 }
 
 func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
@@ -329,55 +312,18 @@ func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
 		args []string
 		says string
 	}{
-		"unknown flag":          {[]string{"-nosuch"}, "-nosuch"},
-		"argument":              {[]string{"somewhere"}, `unknown argument "somewhere"`},
-		"several at once":       {[]string{"-in-flight", "0", "-index", ""}, "-index must not be empty; -in-flight 0"},
-		"no requests":           {[]string{"-in-flight", "0"}, "-in-flight 0"},
-		"no time to close":      {[]string{"-close-timeout", "0"}, "-close-timeout"},
-		"faults for a service":  {[]string{"-faults", "-endpoint", "https://x.search.windows.net"}, "-faults is for the emulator"},
-		"key without a service": {[]string{"-api-key", "secret"}, "-api-key is for -endpoint"},
-		"root is missing":       {[]string{"-root", filepath.Join(file, "no")}, "-root: "},
-		"root is a file":        {[]string{"-root", file}, "is not a folder"},
-		"root without source":   {[]string{"-root", t.TempDir()}, "no Go source"},
-		"endpoint is no URL":    {[]string{"-root", small(t), "-endpoint", "nonsense", "-api-key", "secret"}, "nonsense"},
+		"no requests":          {[]string{"-in-flight", "0"}, "-in-flight 0"},
+		"faults for a service": {[]string{"-faults", "-endpoint", "https://x.search.windows.net"}, "-faults is for the emulator"},
+		"root is missing":      {[]string{"-root", filepath.Join(file, "no")}, "-root: "},
+		"root is a file":       {[]string{"-root", file}, "is not a folder"},
+		"root without source":  {[]string{"-root", t.TempDir()}, "no Go source"},
+		"endpoint is no URL":   {[]string{"-root", small(t), "-endpoint", "nonsense", "-api-key", "secret"}, "nonsense"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			o := start(t.Context(), t, c.args...)
-			require.Equal(t, exitUsage, o.code, o.stderr)
-			require.Equal(t, 1, strings.Count(o.stderr, "\n"), o.stderr)
-			require.Contains(t, o.stderr, c.says)
-			require.NotContains(t, o.stderr, "secret")
-			require.Empty(t, o.stdout)
-		})
+		t.Run(name, func(t *testing.T) { stagetest.Refuses(t, program, c.says, c.args...) })
 	}
-}
-
-func TestHelpIsNoError(t *testing.T) {
-	o := start(t.Context(), t, "-help")
-	require.Equal(t, 0, o.code)
-	require.Contains(t, o.stdout, "-in-flight N")
-	require.Empty(t, o.stderr)
-}
-
-func TestEnvironmentNamesTheServiceUnlessFaultsAreAskedFor(t *testing.T) {
-	env := func(name string) string {
-		return map[string]string{"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH_API_KEY": "k"}[name]
-	}
-	c, err := parseFlags(nil, env, io.Discard)
-	require.NoError(t, err)
-	require.Equal(t, "https://x.search.windows.net", c.endpoint)
-	require.Equal(t, "k", c.apiKey)
-	c, err = parseFlags([]string{"-faults"}, env, io.Discard)
-	require.NoError(t, err)
-	require.Empty(t, c.endpoint)
-	require.Empty(t, c.apiKey)
-}
-
-func TestServiceWithoutKeyGetsEntraID(t *testing.T) {
-	svc, err := connect(config{endpoint: "https://x.search.windows.net"})
-	require.NoError(t, err)
-	require.Nil(t, svc.emulator)
-	require.Equal(t, "https://x.search.windows.net", svc.indexes.Endpoint())
+	t.Setenv("AZURE_SEARCH_ENDPOINT", "https://x.search.windows.net")
+	o := start(t.Context(), t, "-faults", "-root", small(t))
+	require.Zero(t, o.Code, "the environment gives way to -faults: %s", o.Err)
 }
 
 func TestCountIsAwaited(t *testing.T) {
@@ -385,5 +331,37 @@ func TestCountIsAwaited(t *testing.T) {
 	require.NoError(t, srv.Listen("127.0.0.1:0"))
 	defer srv.Close()
 	o := start(t.Context(), t, "-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-root", small(t))
-	require.Equal(t, 0, o.code, o.stdout)
+	require.Equal(t, 0, o.Code, o.Out)
+}
+
+func TestAnythingUnaccountedForIsAProblem(t *testing.T) {
+	good := bufferedsender.Stats{Accepted: 10, Completed: 7, Failed: 2, Unsent: 1}
+	reported := func() *outcomes { return &outcomes{completed: 7, failed: 2, unsent: 1} }
+	for name, c := range map[string]struct {
+		stats    bufferedsender.Stats
+		reported *outcomes
+		accepted int64
+		problems int
+	}{
+		"all is well":                 {good, reported(), 10, 0},
+		"the sender lost one":         {bufferedsender.Stats{Accepted: 11, Completed: 7, Failed: 2, Unsent: 1}, reported(), 11, 1},
+		"a caller knows of more":      {good, reported(), 11, 1},
+		"an event was not reported":   {good, &outcomes{completed: 6, failed: 2, unsent: 1}, 10, 1},
+		"an event was reported twice": {good, &outcomes{completed: 7, failed: 3, unsent: 1}, 10, 1},
+		"unsent was called a failure": {good, &outcomes{completed: 7, failed: 3}, 10, 1},
+		"a handler panicked":          {bufferedsender.Stats{Accepted: 10, Completed: 7, Failed: 2, Unsent: 1, CallbackPanics: 1}, reported(), 10, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r report
+			r.account(c.stats, c.reported, c.accepted)
+			require.Len(t, r.Problems, c.problems, "%v", r.Problems)
+		})
+	}
+}
+
+func TestProblemsOfTheLoaderReachTheReport(t *testing.T) {
+	var r report
+	r.parsed(&loader{tree: declarations.Tree{Packages: make([]declarations.Folder, 5)}, packages: 3, err: errors.New("it broke")})
+	require.Equal(t, []string{"it broke"}, r.Problems)
+	require.Equal(t, 2, r.NotParsed)
 }
