@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
@@ -36,8 +35,8 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// program returns a process of the sample.
-func program(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+// process returns a process of the sample.
+func process(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -109,12 +108,9 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 			}
 			delete(docs, key)
 		}
-		opts := &search.ClientOptions{}
-		opts.Transport = srv
-		client, err := search.NewClientWithKey(srv.URL(), demoIndex, azcore.NewKeyCredential(searchtest.AdminKey), opts)
-		require.NoError(t, err)
+		client := open(t, srv)
 		for some := range slices.Chunk(slices.Collect(maps.Keys(docs)), 1000) {
-			_, err = search.DeleteDocumentsByKey(t.Context(), client, "key", some, nil)
+			_, err := search.DeleteDocumentsByKey(t.Context(), client, "key", some, nil)
 			require.NoError(t, err)
 		}
 		return lines
@@ -124,7 +120,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 		disturb(n)
 		// With 1ns the checkpoint is written after every single line.
 		saveEvery := []string{"1ns", "1ms"}[random.IntN(2)]
-		cmd, out := program(t, append(args, saveEvery)...)
+		cmd, out := process(t, append(args, saveEvery)...)
 		batch, stage := int64(1+random.IntN(batches)), random.IntN(len(stages))
 		delay := time.Duration(random.IntN(20_000)) * time.Microsecond
 		var seen atomic.Int64
@@ -170,7 +166,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 	require.Positive(t, last, "no run got anywhere")
 	disturb(kills)
 
-	cmd, out := program(t, append(args, "1ms")...)
+	cmd, out := process(t, append(args, "1ms")...)
 	require.NoError(t, cmd.Run(), "%s", out)
 	at, err := readCheckpoint(input + ".checkpoint")
 	require.NoError(t, err)
@@ -191,7 +187,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 
 	// Nothing is left to do, and nothing is done.
 	before := len(srv.Requests())
-	cmd, out = program(t, append(args, "1ms")...)
+	cmd, out = process(t, append(args, "1ms")...)
 	require.NoError(t, cmd.Run(), "%s", out)
 	for _, r := range srv.Requests()[before:] {
 		require.NotEqual(t, searchtest.OpIndexDocuments, r.Operation)
@@ -199,7 +195,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 }
 
 func TestDemonstrationRuns(t *testing.T) {
-	cmd, out := program(t)
+	cmd, out := process(t)
 	require.NoError(t, cmd.Run(), "%s", out)
 	require.Contains(t, out.String(), "The index has 20000 documents of 20000 lines, 0 are missing.")
 	require.Contains(t, out.String(), "before it 0 lines are missing")

@@ -6,102 +6,187 @@
 //	go run ./samples/checkpointing       # shows itself being killed, on an emulated service
 //	go run ./samples/checkpointing -in FILE -endpoint https://NAME.search.windows.net -api-key KEY
 //
-// The story is in loader.go; durable.go argues why a crash does no harm.
+// loader.go is the part that your program would have, and argues why a crash does
+// no harm.
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"math"
+	"net/http"
 	"os"
-	"os/signal"
+	"os/exec"
+	"path/filepath"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { stage.Main("checkpointing", program) }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var in, checkpointFile, endpoint, apiKey, index string
-	var saveEvery time.Duration
-	set := flag.NewFlagSet("checkpointing", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.StringVar(&in, "in", "", "load the lines of `FILE` (default: a demonstration)")
-	set.StringVar(&checkpointFile, "checkpoint", "", "keep the checkpoint in `FILE` (default: the input's name and .checkpoint)")
-	set.StringVar(&endpoint, "endpoint", "", "the `URL` of the search service")
-	set.StringVar(&apiKey, "api-key", os.Getenv("AZURE_SEARCH_API_KEY"), "its admin `KEY`, by default $AZURE_SEARCH_API_KEY")
-	set.StringVar(&index, "index", "azsearch-checkpointing", "the `NAME` of the index; it is created if it does not exist")
-	set.DurationVar(&saveEvery, "save-every", 200*time.Millisecond, "write the checkpoint at most once in this `DURATION`")
-	err := set.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		set.SetOutput(stdout)
-		set.PrintDefaults()
-		return 0
-	}
-	switch {
-	case err != nil:
-	case set.NArg() > 0:
-		err = fmt.Errorf("unknown argument %q", set.Arg(0))
-	case in == "" && (endpoint != "" || checkpointFile != ""):
-		err = errors.New("-in is missing")
-	case in != "" && (endpoint == "" || apiKey == ""):
-		err = errors.New("-in needs -endpoint and -api-key")
-	}
-	if err != nil {
-		return complain(stderr, err, 2)
-	}
-	if in == "" {
-		if err := demonstrate(ctx, stdout, stderr); err != nil {
-			return complain(stderr, err, 1)
+func program(p *stage.Program) func(context.Context) error {
+	at := p.Address("azsearch-checkpointing")
+	in := p.String("in", "", "load the lines of `FILE` (default: a demonstration)")
+	checkpointFile := p.String("checkpoint", "", "keep the checkpoint in `FILE` (default: the input's name and .checkpoint)")
+	saveEvery := p.Positive("save-every", 200*time.Millisecond, "write the checkpoint at most once in this `DURATION`")
+	p.Check = func() error {
+		switch {
+		case *in == "" && (p.Given("endpoint") || *checkpointFile != ""):
+			return errors.New("-in is missing")
+		case *in != "" && at.Endpoint == "" && os.Getenv("AZURE_SEARCH_ENDPOINT") == "":
+			return errors.New("-in needs -endpoint")
 		}
-		return 0
+		return nil
 	}
-	if checkpointFile == "" {
-		checkpointFile = in + ".checkpoint"
+	return func(ctx context.Context) error {
+		if *in == "" {
+			return demonstrate(ctx, p.Out, p.Err)
+		}
+		service, err := at.Connect(nil)
+		if err != nil {
+			return err
+		}
+		client, err := stage.Open[Entry](ctx, service, at.Index)
+		if err != nil {
+			return err
+		}
+		l := &loader{
+			input: *in, checkpointFile: cmp.Or(*checkpointFile, *in+".checkpoint"), refusedFile: *in + ".refused",
+			saveEvery: *saveEvery, closeTimeout: 10 * time.Second,
+		}
+		return l.load(ctx, client, p.Out)
 	}
-	client, err := openIndex(ctx, endpoint, apiKey, index)
-	if err != nil {
-		return complain(stderr, err, 1)
-	}
-	l := &loader{
-		input: in, checkpointFile: checkpointFile, refusedFile: in + ".refused",
-		saveEvery: saveEvery, closeTimeout: 10 * time.Second,
-	}
-	if err := l.load(ctx, client, stdout); err != nil {
-		return complain(stderr, err, 1)
-	}
-	return 0
 }
 
-func complain(stderr io.Writer, err error, code int) int {
-	fmt.Fprintf(stderr, "checkpointing: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
-	return code
+const (
+	demoLines = 20_000
+	demoIndex = "demo"
+)
+
+// demonstrate loads a file of its own making by a second process of this
+// program, kills that one half-way, and runs it again.
+func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
+	dir, err := os.MkdirTemp("", "checkpointing")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	input := filepath.Join(dir, "input.txt")
+	if err := writeInput(input, demoLines); err != nil {
+		return err
+	}
+	srv := searchtest.NewServer(&searchtest.Options{KeepChanges: -1})
+	defer srv.Close()
+	if err := srv.Listen("127.0.0.1:0"); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child := func() *exec.Cmd {
+		cmd := exec.CommandContext(ctx, program, "-in", input, "-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", demoIndex, "-save-every", "5ms")
+		cmd.Stdout, cmd.Stderr = stdout, stderr
+		return cmd
+	}
+
+	fmt.Fprintf(stdout, "A file of %d lines is loaded, and the loader is killed (kill -9) when half of them are in the index.\n", demoLines)
+	halfway := whenHalf(srv)
+	first := child()
+	if err := first.Start(); err != nil {
+		return err
+	}
+	died := make(chan error, 1) // one place: the goroutine never waits for us
+	go func() { died <- first.Wait() }()
+	select {
+	case <-halfway:
+		if err := first.Process.Kill(); err != nil {
+			return err
+		}
+		if err := <-died; err == nil {
+			return errors.New("the loader was through before it could be killed")
+		}
+	case err := <-died:
+		return errors.Join(errors.New("the loader ended before it could be killed"), err)
+	}
+	srv.Intercept(nil)
+	at, err := readCheckpoint(input + ".checkpoint")
+	if err != nil {
+		return err
+	}
+	missing, below, err := missingLines(srv, input, at.Offset)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "Killed. The index has %d documents, the checkpoint stands behind line %d; before it %d lines are missing.\n",
+		srv.DocumentCount(demoIndex), below, len(missing))
+
+	fmt.Fprintln(stdout, "The same command again:")
+	if err := child().Run(); err != nil {
+		return fmt.Errorf("the second run: %w", err)
+	}
+	if missing, _, err = missingLines(srv, input, math.MaxInt64); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "The index has %d documents of %d lines, %d are missing.\n", srv.DocumentCount(demoIndex), demoLines, len(missing))
+	if len(missing) > 0 {
+		return fmt.Errorf("lines are missing: %v", missing[:min(10, len(missing))])
+	}
+	return nil
 }
 
-// openIndex creates the index unless it is there, and returns a client for it.
-func openIndex(ctx context.Context, endpoint, apiKey, name string) (*search.Client, error) {
-	indexes, err := search.NewIndexClientWithKey(endpoint, azcore.NewKeyCredential(apiKey), nil)
+func writeInput(path string, lines int) error {
+	f, err := os.Create(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	fields, err := models.FieldsOf[Entry]()
-	if err != nil {
-		return nil, err
+	w := bufio.NewWriter(f)
+	for i := range lines {
+		fmt.Fprintf(w, "This is line %d.\n", i+1)
 	}
-	if _, err := indexes.CreateOrUpdateIndex(ctx, models.SearchIndex{Name: name, Fields: fields}, nil); err != nil {
-		return nil, err
+	return errors.Join(w.Flush(), f.Close())
+}
+
+// whenHalf closes the channel it returns when half of the lines are in the
+// index, and from then on answers no more.
+func whenHalf(srv *searchtest.Server) <-chan struct{} {
+	reached := make(chan struct{})
+	var once sync.Once
+	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		resp, err := next(r)
+		if srv.DocumentCount(demoIndex) < demoLines/2 || !strings.HasSuffix(r.URL.Path, "search.index") {
+			return resp, err
+		}
+		once.Do(func() { close(reached) })
+		<-r.Context().Done() // the client has died
+		return nil, r.Context().Err()
+	})
+	return reached
+}
+
+// missingLines returns those of the input's lines that end at byte upTo or before
+// it and are not in the index, and how many lines that are in all.
+func missingLines(srv *searchtest.Server, input string, upTo int64) (missing []line, of int, err error) {
+	docs := srv.Documents(demoIndex)
+	for l, err := range linesFrom(input, 0) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if l.end > upTo {
+			break
+		}
+		of++
+		if _, ok := docs[entryOf(l).Key]; !ok {
+			missing = append(missing, l)
+		}
 	}
-	return indexes.Client(name)
+	return missing, of, nil
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -84,6 +85,16 @@ func TestLinesBehindACheckpoint(t *testing.T) {
 	}
 }
 
+// open returns a client for the index, which it creates.
+func open(t *testing.T, srv *searchtest.Server) *search.Client {
+	t.Helper()
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), stage.Inside(srv))
+	require.NoError(t, err)
+	client, err := stage.Open[Entry](t.Context(), &stage.Service{Indexes: indexes}, demoIndex)
+	require.NoError(t, err)
+	return client
+}
+
 // load runs a loader on lines of text against srv.
 func load(t *testing.T, srv *searchtest.Server, lines int) (*loader, error) {
 	t.Helper()
@@ -92,16 +103,7 @@ func load(t *testing.T, srv *searchtest.Server, lines int) (*loader, error) {
 
 func loadUntil(ctx context.Context, t *testing.T, srv *searchtest.Server, lines int, closeTimeout time.Duration) (*loader, error) {
 	t.Helper()
-	opts := &search.ClientOptions{}
-	opts.Transport = srv
-	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
-	require.NoError(t, err)
-	fields, err := models.FieldsOf[Entry]()
-	require.NoError(t, err)
-	_, err = indexes.CreateOrUpdateIndex(t.Context(), models.SearchIndex{Name: demoIndex, Fields: fields}, nil)
-	require.NoError(t, err)
-	client, err := indexes.Client(demoIndex)
-	require.NoError(t, err)
+	client := open(t, srv)
 	input := filepath.Join(t.TempDir(), "in")
 	require.NoError(t, writeInput(input, lines))
 	l := &loader{input: input, checkpointFile: input + ".checkpoint", refusedFile: input + ".refused", saveEvery: time.Hour, closeTimeout: closeTimeout}
@@ -230,28 +232,11 @@ func TestCheckpointThatCannotBeWrittenIsAnError(t *testing.T) {
 	l, err := load(t, srv, 10)
 	require.NoError(t, err)
 	l = &loader{input: l.input, checkpointFile: filepath.Join(t.TempDir(), "no", "folder"), closeTimeout: time.Second}
-	opts := &search.ClientOptions{}
-	opts.Transport = srv
-	client, err := search.NewClientWithKey(srv.URL(), demoIndex, azcore.NewKeyCredential(searchtest.AdminKey), opts)
-	require.NoError(t, err)
-	require.ErrorIs(t, l.load(t.Context(), client, io.Discard), os.ErrNotExist)
+	require.ErrorIs(t, l.load(t.Context(), open(t, srv), io.Discard), os.ErrNotExist)
 }
 
-func TestCommandLineErrorsAreExitCode2(t *testing.T) {
-	for name, c := range map[string]struct {
-		args []string
-		says string
-	}{
-		"unknown flag":       {[]string{"-nosuch"}, "-nosuch"},
-		"argument":           {[]string{"x"}, "unknown argument"},
-		"no input":           {[]string{"-endpoint", "https://x"}, "-in is missing"},
-		"input, no endpoint": {[]string{"-in", "x"}, "-in needs"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			require.Equal(t, 2, run(context.Background(), c.args, &stdout, &stderr))
-			require.Contains(t, stderr.String(), c.says)
-			require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
-		})
-	}
+func TestCommandLineThatLacksAFileOrAServiceIsRefused(t *testing.T) {
+	stagetest.Refuses(t, program, "-in is missing", "-endpoint", "https://x", "-api-key", "k")
+	stagetest.Refuses(t, program, "-in is missing", "-checkpoint", "x")
+	stagetest.Refuses(t, program, "-in needs -endpoint", "-in", "x")
 }
