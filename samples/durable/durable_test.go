@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
 
 func TestMain(m *testing.M) {
@@ -25,25 +24,17 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// play runs the program, which must find everything in the index.
-func play(t *testing.T, args ...string) string {
+// run runs the program, which must find everything in the index.
+func run(t *testing.T, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	// A file, which the processes inherit: each writes by itself, and several may at once.
-	complaints, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	require.NoError(t, err)
-	defer complaints.Close()
-	code := run(t.Context(), args, strings.NewReader(""), &out, complaints)
-	said, err := os.ReadFile(complaints.Name())
-	require.NoError(t, err)
-	require.Zero(t, code, "%s\n%s", said, &out)
-	assert.Empty(t, string(said))
-	assert.Regexp(t, `(?m)^index +\d+ documents: each has the last write`, out.String())
-	return out.String()
+	o := stagetest.Succeeds(t, program, args)
+	assert.Empty(t, o.Err)
+	assert.Regexp(t, `(?m)^index +\d+ documents: each has the last write`, o.Out)
+	return o.Out
 }
 
 func TestNothingIsLostWhenTheProcessIsStartedAgain(t *testing.T) {
-	out := play(t, "-for", "1s")
+	out := run(t, "-for", "1s")
 	assert.Contains(t, out, "keys wait in the queue. The next one goes on.")
 	assert.Contains(t, out, "restarted 1 times")
 }
@@ -52,37 +43,27 @@ var disturbed = regexp.MustCompile(`(?m)^disturbed [1-9]\d* kills, \d+ freezes$`
 
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	needsSignals(t)
-	assert.Regexp(t, disturbed, play(t, "-kill", "-for", "4s"))
+	assert.Regexp(t, disturbed, run(t, "-kill", "-for", "4s"))
 }
 
 func TestNothingIsLostWhenProcessesThatShareAServerAreKilled(t *testing.T) {
 	needsSignals(t)
 	server := servers.NewRedis(t, "--appendonly", "yes")
-	assert.Regexp(t, disturbed, play(t, "-kill", "-for", "4s", "-redis", server.URL()))
+	assert.Regexp(t, disturbed, run(t, "-kill", "-for", "4s", "-redis", server.URL()))
 	assert.Equal(t, "0", strings.TrimSpace(server.CLI(t, "DBSIZE")), "it leaves no queue behind")
 }
 
 func needsSignals(t *testing.T) {
 	t.Helper()
-	if !canFreeze {
-		var complaints bytes.Buffer
-		assert.Equal(t, exitUsage, run(t.Context(), []string{"-kill"}, nil, nil, &complaints))
-		assert.Contains(t, complaints.String(), "not supported on this system")
+	if !stage.CanFreeze {
+		stagetest.Refuses(t, program, "not supported on this system", "-kill")
 		t.Skip("this system has no signals that stop a process for a while")
 	}
 }
 
-func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"-nonsense"}, {"-for", "0s"}, {"-for", "soon"}, {"-role", "sleep"}} {
-		var out, complaints bytes.Buffer
-		assert.Equal(t, exitUsage, run(t.Context(), args, nil, &out, &complaints), args)
-		assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
-		assert.Empty(t, out.String())
-	}
-}
-
 func TestServerThatIsNotThereIsOneLine(t *testing.T) {
-	var out, complaints bytes.Buffer
-	assert.Equal(t, exitProblem, run(t.Context(), []string{"-redis", "redis://127.0.0.1:1"}, nil, &out, &complaints))
-	assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
+	stagetest.Refuses(t, program, `-role "sleep" is unknown`, "-role", "sleep")
+	o := stagetest.Run(t.Context(), t, program, "-redis", "redis://127.0.0.1:1")
+	assert.Equal(t, stage.ExitProblem, o.Code)
+	assert.Equal(t, 1, strings.Count(o.Err, "\n"), o.Err)
 }

@@ -9,9 +9,8 @@
 // With -redis two processes only add and two only send, and the server keeps the queue. It
 // needs Redis 7 with appendonly yes.
 //
-// Read worker.go first: it is what your program would have, which is a queue that is opened
-// and handed to the sender, and nothing about crashes. ledger.go says what must be in the index; the other
-// files start processes and end them. What to look at in the output: how many documents were sent, compared
+// worker.go is what your program would have: a queue that is opened and handed to the sender, and nothing about
+// crashes. ledger.go says what must be in the index; this file starts processes and ends them. What to look at in the output: how many documents were sent, compared
 // with how many were added. While a process is dead its keys go on changing, and only the last
 // change of each is sent when it is back.
 //
@@ -23,96 +22,276 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"log/slog"
+	"math/rand/v2"
 	"os"
-	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The exit codes, beside 0.
-const (
-	exitProblem = 1
-	exitUsage   = 2
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
+func main() { stage.Main("durable", program) }
 
 // config is what the flags say.
 type config struct {
-	redis   string
-	kill    bool
-	lasts   time.Duration
-	verbose bool
-	job     job // of a worker, role "" in the process that starts them
+	job   // of a worker, role "" in the process that starts them
+	lasts time.Duration
 }
 
-func parseFlags(args []string, stdout io.Writer) (c config, err error) {
-	set := flag.NewFlagSet("durable", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.StringVar(&c.redis, "redis", "", "keep the queue on the Redis server at `URL`, and have several processes (default: a temporary directory, and one)")
-	set.BoolVar(&c.kill, "kill", false, "kill and freeze the processes at random")
-	set.DurationVar(&c.lasts, "for", 15*time.Second, "add documents for this `DURATION`")
-	set.BoolVar(&c.verbose, "v", false, "print what the senders log")
-	set.StringVar(&c.job.role, "role", "", "of a process that this program has started: `ROLE` add, send or both")
-	set.StringVar(&c.job.dir, "dir", "", "its `DIRECTORY`, with role both")
-	set.StringVar(&c.job.name, "name", "", "the `NAME` of its queue")
-	set.StringVar(&c.job.endpoint, "endpoint", "", "the `URL` of the service")
-	set.IntVar(&c.job.adder, "adder", 0, "its number `N` among those that add")
-	set.Int64Var(&c.job.next, "next", 1, "the number `N` of its first write")
-	if err = set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			set.SetOutput(stdout)
-			set.PrintDefaults()
+func program(p *stage.Program) func(context.Context) error {
+	c := config{job: job{logger: p.Logger()}}
+	p.StringVar(&c.redis, "redis", "", "keep the queue on the Redis server at `URL`, and have several processes (default: a temporary directory, and one)")
+	p.BoolVar(&c.kill, "kill", false, "kill and freeze the processes at random")
+	lasts := p.Positive("for", 15*time.Second, "add documents for this `DURATION`")
+	p.StringVar(&c.role, "role", "", "of a process that this program has started: `ROLE` add, send or both")
+	p.StringVar(&c.dir, "dir", "", "its `DIRECTORY`, with role both")
+	p.StringVar(&c.name, "name", "", "the `NAME` of its queue")
+	p.StringVar(&c.endpoint, "endpoint", "", "the `URL` of the service")
+	p.IntVar(&c.adder, "adder", 0, "its number `N` among those that add")
+	p.Int64Var(&c.next, "next", 1, "the number `N` of its first write")
+	p.Check = func() error {
+		switch {
+		case c.kill && !stage.CanFreeze:
+			return errors.New("-kill is not supported on this system: it needs the signals STOP and CONT")
+		case !slices.Contains([]string{"", "add", "send", "both"}, c.role):
+			return fmt.Errorf("-role %q is unknown", c.role)
 		}
-		return c, err
+		return nil
 	}
-	c.job.redis, c.job.kill, c.job.verbose = c.redis, c.kill, c.verbose
-	var errs []error
-	if set.NArg() > 0 {
-		errs = append(errs, fmt.Errorf("unknown argument %q", set.Arg(0)))
+	return func(ctx context.Context) error {
+		if c.role != "" {
+			c.logger = c.logger.With("worker", os.Getpid())
+			return c.work(context.WithoutCancel(ctx), p.In, p.Out) // Ctrl-C is for the one that has started it
+		}
+		c.lasts = *lasts
+		return play(ctx, &c, p)
 	}
-	if c.lasts <= 0 {
-		errs = append(errs, fmt.Errorf("-for %v is not positive", c.lasts))
-	}
-	if c.kill && !canFreeze {
-		errs = append(errs, errors.New("-kill is not supported on this system: it needs the signals STOP and CONT"))
-	}
-	switch c.job.role {
-	case "", "add", "send", "both":
-	default:
-		errs = append(errs, fmt.Errorf("-role %q is unknown", c.job.role))
-	}
-	return c, errors.Join(errs...)
 }
 
-// run is the program: the one that somebody starts, and those that it starts itself.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c, err := parseFlags(args, stdout)
+// theatre is the place of the story.
+type theatre struct {
+	*config
+
+	out       io.Writer
+	service   *searchtest.Server
+	posts     []*post
+	kills     int
+	freezes   int
+	restarts  int
+	stale     int64
+	released  int64
+	beginning time.Time
+}
+
+// post is a place for one process after the other.
+type post struct {
+	stage.Worker
+
+	ledger *ledger // nil if it does not add
+	said   bool    // the process has reported its end, with the numbers below
+
+	kept, stale, released int64
+}
+
+// play starts the processes, lets them work, ends them, and compares.
+func play(ctx context.Context, c *config, p *stage.Program) (err error) {
+	// What it is asked is counted at the end.
+	service := stage.Emulate(&searchtest.Options{KeepRequests: 1_000_000, KeepChanges: -1})
+	defer service.Close()
+	if _, err := stage.Open[Doc](ctx, service, indexName); err != nil {
+		return err
+	}
+	t := &theatre{config: c, out: p.Out, service: service.Emulator}
+	if err := t.service.Listen("127.0.0.1:0"); err != nil {
+		return err
+	}
+	c.endpoint = t.service.URL()
+	roles := []string{"both"}
+	if c.redis == "" {
+		dir, err := os.MkdirTemp("", "durable")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		c.dir = filepath.Join(dir, "queue")
+		fmt.Fprintf(t.out, "One process adds and sends; the queue is the directory %s.\n", c.dir)
+	} else {
+		id := queue.NewID()
+		c.name = fmt.Sprintf("durable-%x", id[:4])
+		q, err := c.open() // of this process, to remove it at the end
+		if err != nil {
+			return err
+		}
+		defer q.Destroy(context.Background()) //nolint:errcheck // what is left on a server that is gone is gone with it
+		roles = []string{"add", "add", "send", "send"}
+		fmt.Fprintf(t.out, "Two processes add and two send; the queue is %q on Redis.\n", c.name)
+		if says, ok := q.(interface{ Survives() string }); ok {
+			fmt.Fprintln(t.out, says.Survives())
+		}
+	}
+	for _, role := range roles {
+		w := t.newPost(role, p.Err)
+		defer w.Close() // before the queue goes
+		if err := w.Start(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.lasts)
+	defer cancel()
+	t.beginning = time.Now()
+	happens := t.restart
+	if c.kill {
+		happens = t.disturb
+	}
+	if err := happens(ctx); err != nil {
+		return err
+	}
+	if err := t.drain(); err != nil {
+		return err
+	}
+	return t.verify()
+}
+
+func (t *theatre) newPost(role string, stderr io.Writer) *post {
+	p := &post{Worker: stage.Worker{Role: role, Err: stderr}}
+	if role != "send" {
+		p.ledger = newLedger(len(t.posts) + 1)
+		p.Ended = p.ledger.died
+	}
+	p.Args = func() []string {
+		args := []string{
+			"-role", role, "-redis", t.redis, "-dir", t.dir, "-name", t.name, "-endpoint", t.endpoint,
+			fmt.Sprintf("-kill=%v", t.kill), fmt.Sprintf("-v=%v", t.logger.Enabled(context.Background(), slog.LevelInfo)),
+		}
+		if p.ledger != nil {
+			args = append(args, "-adder", strconv.Itoa(p.ledger.adder), "-next", strconv.FormatInt(p.ledger.tried+1, 10))
+		}
+		return args
+	}
+	p.Note = p.note
+	t.posts = append(t.posts, p)
+	return p
+}
+
+// note takes a line that a process reports.
+func (p *post) note(line string) (err error) {
+	word, rest, _ := strings.Cut(line, " ")
+	if word == "end" {
+		p.said = true
+		_, err = fmt.Sscan(rest, &p.kept, &p.stale, &p.released)
+		return err
+	}
+	var first, last int64
+	if _, err := fmt.Sscan(rest, &first, &last); err != nil {
+		return err
+	}
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return complain(stderr, err, exitUsage)
-	case c.job.role != "":
-		err = c.job.work(context.WithoutCancel(ctx), stdin, stdout) // Ctrl-C is for the one that has started it
-	default:
-		err = story(ctx, &c, stdout, stderr)
+	case p.ledger == nil:
+		return errors.New("it does not add")
+	case word == "try":
+		return p.ledger.try(first, last)
+	case word == "ack":
+		return p.ledger.ack(first, last)
 	}
-	if err != nil {
-		return complain(stderr, err, exitProblem)
-	}
-	return 0
+	return errors.New("unknown report")
 }
 
-func complain(stderr io.Writer, err error, code int) int {
-	fmt.Fprintf(stderr, "durable: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
-	return code
+// finished waits for a process that has the order to end.
+func (p *post) finished() error {
+	if err := p.Finished(); err != nil || p.said {
+		return err
+	}
+	return errors.New("a worker has ended without a result")
+}
+
+// disturb kills and freezes processes, in turn, at random moments until ctx ends.
+func (t *theatre) disturb(ctx context.Context) error {
+	for {
+		if !stage.Wait(ctx, time.Duration(100+rand.IntN(400))*time.Millisecond) {
+			return nil
+		}
+		p := t.posts[rand.IntN(len(t.posts))]
+		ready, err := p.Alive()
+		switch {
+		case err != nil:
+			return err
+		case !ready:
+			continue // it has not begun yet
+		case t.kills <= t.freezes:
+			t.kills++
+			err = p.Kill()
+		default:
+			t.freezes++
+			err = freeze(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// freeze stops a process for longer than its leases last, and lets it go on as if nothing
+// had happened.
+func freeze(p *post) error {
+	if err := p.Freeze(); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(350+rand.IntN(500)) * time.Millisecond)
+	return p.Thaw()
+}
+
+// restart ends the processes that send half-way, as a new release of a program would, and starts
+// them again.
+func (t *theatre) restart(ctx context.Context) error {
+	if !stage.Wait(ctx, t.lasts/2) {
+		return nil
+	}
+	for _, p := range t.posts {
+		if p.Role == "add" {
+			continue
+		}
+		if err := errors.Join(p.Order("stop\n"), p.finished()); err != nil {
+			return err
+		}
+		t.restarts++
+		fmt.Fprintf(t.out, "A process that sends was ended; %d keys wait in the queue. The next one goes on.\n", p.kept)
+		if err := p.Start(); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// drain has the adders end, and the senders after them, when the queue is empty.
+func (t *theatre) drain() error {
+	fmt.Fprintln(t.out, "Nothing more is added; the queue is sent.")
+	for _, senders := range []bool{false, true} {
+		var told []*post
+		for _, p := range t.posts {
+			if (p.Role == "add") == senders {
+				continue
+			}
+			if err := p.Order("drain\n"); err != nil {
+				return err
+			}
+			told = append(told, p)
+		}
+		for _, p := range told {
+			if err := p.finished(); err != nil {
+				return err
+			}
+			t.stale += p.stale
+			t.released += p.released
+		}
+	}
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -18,6 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/redisqueue"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -44,13 +44,14 @@ const (
 
 // job is what a worker does.
 type job struct {
-	role          string // add, send, both
-	redis, dir    string // where the queue is: a server, or a directory
-	name          string // of the queue
-	endpoint      string
-	kill, verbose bool
-	adder         int   // its number among those that add
-	next          int64 // the number of its first write
+	role       string // add, send, both
+	redis, dir string // where the queue is: a server, or a directory
+	name       string // of the queue
+	endpoint   string
+	kill       bool
+	adder      int   // its number among those that add
+	next       int64 // the number of its first write
+	logger     *slog.Logger
 }
 
 type openQueue interface {
@@ -73,10 +74,7 @@ func (j *job) newSender(q queue.Queue) (*bufferedsender.BufferedSender[Doc], err
 		Limits: bufferedsender.Limits{MaxBatchActions: 200, MaxInFlight: 2},
 		// Small batches soon. A program that has time sends less often, and folds more.
 		AutoFlushInterval: 50 * time.Millisecond,
-		Logger:            slog.New(slog.DiscardHandler),
-	}
-	if j.verbose {
-		opts.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("worker", os.Getpid())
+		Logger:            j.logger,
 	}
 	if j.kill {
 		// What takes a minute in a program: its keys are with others soon after it has died.
@@ -186,9 +184,7 @@ func untilEmpty(ctx context.Context, q openQueue) (released int, err error) {
 				return released, err
 			}
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
+		if !stage.Wait(ctx, 20*time.Millisecond) {
 			return released, errors.Join(fmt.Errorf("%d keys wait, %d are leased and %d parked", s.Waiting, s.Leased, s.Parked), ctx.Err())
 		}
 	}
