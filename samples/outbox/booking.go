@@ -1,15 +1,28 @@
 package main
 
-// This file is the transaction, which is what you would write yourself. Look at how each change ends: the table of
-// the application first, then outbox.Write, on the same tx.
+// Look at how each change ends: the table of the application first, then outbox.Write, on the same tx. prepare makes
+// the tables of the outbox next to yours, in the same database, because a transaction has to reach both. sendUntil is
+// the whole life of a relay: as many of them as you like, in any processes, share the keys. Whatever dies, a row stays
+// in the outbox until it is confirmed.
 
 import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
+	"path/filepath"
+	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // Booking is that of a room for a night: a row of the table, and a document of the index.
@@ -24,6 +37,7 @@ type Booking struct {
 var (
 	errTaken     = errors.New("somebody has booked one of the rooms already")
 	errNoBooking = errors.New("nobody has booked the room")
+	errNothing   = errors.New("the statement has changed nothing")
 )
 
 // transaction commits what change has written: what it has put into the outbox will be in the
@@ -81,8 +95,6 @@ func (s *store) cancel(ctx context.Context, tx outbox.Queryer, id string) error 
 	return outbox.Write(ctx, tx, s.outbox, models.DeleteAction(Booking{ID: id}))
 }
 
-var errNothing = errors.New("the statement has changed nothing")
-
 // changesOne returns an error unless a statement has changed a row: who has changed nothing has locked
 // nothing, and has nothing to tell the index.
 func changesOne(result sql.Result, err error) error {
@@ -100,4 +112,98 @@ func noBooking(err error) error {
 		return errNoBooking
 	}
 	return err
+}
+
+const indexName = "bookings"
+
+// store is the database, and the outbox in it.
+type store struct {
+	db     *sql.DB
+	outbox *outbox.Table
+}
+
+// place is where the database is: a file, or a schema on a server.
+type place struct {
+	file        string
+	dsn, schema string
+}
+
+// open connects to it. Any number of processes may.
+func (p place) open() (*store, error) {
+	if p.dsn == "" {
+		// _txlock: a transaction that begins with reading could not write later, if another one has written
+		// meanwhile. synchronous: what was committed survives a power cut.
+		db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(p.file)+
+			"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+		if err != nil {
+			return nil, err
+		}
+		return &store{db, &outbox.Table{Dialect: outbox.SQLite, Queue: indexName}}, nil
+	}
+	cfg, err := pgx.ParseConfig(p.dsn)
+	if err != nil {
+		return nil, err
+	}
+	cfg.RuntimeParams["search_path"] = p.schema // so all names can be short
+	db := stdlib.OpenDB(*cfg)
+	db.SetMaxOpenConns(8) // a relay needs four
+	return &store{db, &outbox.Table{Dialect: outbox.PostgreSQL, Queue: indexName}}, nil
+}
+
+// prepare makes the tables, and does nothing where they are there. A program that has migrations puts its tables, and what outbox.Schema
+// returns, into them.
+func (s *store) prepare(ctx context.Context) error {
+	_, err := s.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bookings (
+		id    text PRIMARY KEY,
+		hotel text NOT NULL,
+		room  integer NOT NULL,
+		night bigint NOT NULL,
+		guest text NOT NULL
+	)`)
+	if err != nil {
+		return err
+	}
+	return outbox.Migrate(ctx, s.db, s.outbox.Dialect, nil)
+}
+
+// How late the keys of a relay are that was killed: they wait for its lease, which has to outlast a request, a
+// margin of five seconds and two renewals. These are the shortest that make sense; a program takes the defaults, with
+// which it is a minute and a half, and which forgive a database that is slow.
+const (
+	requestTimeout = 2 * time.Second
+	lease          = 9 * time.Second
+	renew          = time.Second
+)
+
+// sendUntil runs a relay until ctx ends. It gives its keys away then, so that another one goes on
+// at once. watch gets the relay, for its Stats and Ready.
+func (s *store) sendUntil(ctx context.Context, endpoint string, logger *slog.Logger, watch func(*outbox.Relay)) (err error) {
+	client, err := search.NewClientWithKey(endpoint, indexName, azcore.NewKeyCredential(searchtest.AdminKey), nil)
+	if err != nil {
+		return err
+	}
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Booking]{
+		AutoFlushInterval: 20 * time.Millisecond, // how late the index is; larger ones fold more
+		RequestTimeout:    requestTimeout,
+		UnknownWait:       requestTimeout,
+		Logger:            logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { // after the relay, which waits for what it has handed over
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		err = errors.Join(err, sender.Close(closing))
+	}()
+	relay, err := outbox.NewRelay(s.db, s.outbox, sender.Raw(), &outbox.RelayOptions{
+		Lease: lease, Renew: renew,
+		Poll:   20 * time.Millisecond,
+		Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	watch(relay)
+	return relay.Run(ctx)
 }

@@ -6,8 +6,8 @@
 //	go run ./samples/outbox -kill                # all are processes of their own, and kill -9 ends them at random
 //	go run ./samples/outbox -kill -dsn postgres://localhost/postgres
 //
-// What your program would have is in three files, to be read in this order: booking.go is the transaction,
-// database.go has the tables, relay.go sends. The others start writers and relays, end them, and compare. With
+// booking.go is what your program would have: tables, transaction and relay. worker.go has writers that try
+// everything, and this file starts writers and relays, ends them, and compares. With
 // -dsn everything is in a schema of its own, which is dropped at the end.
 //
 // What to look at in the output: nothing that was rolled back was ever in the index, not even for a
@@ -17,114 +17,286 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
+	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
+	"math/rand/v2"
 	"os"
-	"os/signal"
+	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/go-azsearch/azsearch/samples/internal/plain"
+	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The exit codes, beside 0.
-const (
-	exitProblem = 1
-	exitUsage   = 2
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
+func main() { stage.Main("outbox", program) }
 
 // config is what the flags say.
 type config struct {
-	dsn     string
-	kill    bool
-	lasts   time.Duration
-	verbose bool
-	job     job // of a worker, role "" in the process that starts them
+	place
+
+	kill     bool
+	lasts    time.Duration
+	role     string // of a worker, "" in the process that starts them
+	endpoint string
+	logger   *slog.Logger
 }
 
-func parseFlags(args []string, stdout io.Writer) (c config, err error) {
-	set := flag.NewFlagSet("outbox", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.StringVar(&c.dsn, "dsn", "", "use the PostgreSQL database at this `URL` (default: SQLite, in a temporary file)")
-	set.BoolVar(&c.kill, "kill", false, "have a process for each writer and relay, and kill them at random")
-	set.DurationVar(&c.lasts, "for", 0, "write for this `DURATION` (default 15s with -kill, else 5s)")
-	set.BoolVar(&c.verbose, "v", false, "print what relays and senders log")
-	set.StringVar(&c.job.role, "role", "", "of a process that this program has started: `ROLE` write or relay")
-	set.StringVar(&c.job.at.file, "file", "", "its database, the `FILE` of SQLite")
-	set.StringVar(&c.job.at.schema, "schema", "", "or the `SCHEMA` of PostgreSQL")
-	set.StringVar(&c.job.endpoint, "endpoint", "", "the `URL` of the service")
-	if err = set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			set.SetOutput(stdout)
-			set.PrintDefaults()
+func program(p *stage.Program) func(context.Context) error {
+	c := &config{logger: p.Logger()}
+	p.StringVar(&c.dsn, "dsn", "", "use the PostgreSQL database at this `URL` (default: SQLite, in a temporary file)")
+	p.BoolVar(&c.kill, "kill", false, "have a process for each writer and relay, and kill them at random")
+	lasts := p.Positive("for", 5*time.Second, "write for this `DURATION` (with -kill by default three times as long)")
+	p.StringVar(&c.role, "role", "", "of a process that this program has started: `ROLE` write or relay")
+	p.StringVar(&c.file, "file", "", "its database, the `FILE` of SQLite")
+	p.StringVar(&c.schema, "schema", "", "or the `SCHEMA` of PostgreSQL")
+	p.StringVar(&c.endpoint, "endpoint", "", "the `URL` of the service")
+	p.Check = func() error {
+		if c.role != "" && c.role != roleWrite && c.role != roleRelay {
+			return fmt.Errorf("-role %q is unknown", c.role)
 		}
-		return c, err
+		return nil
 	}
-	c.job.at.dsn, c.job.verbose = c.dsn, c.verbose
-	given := false
-	set.Visit(func(f *flag.Flag) { given = given || f.Name == "for" })
-	if !given {
-		c.lasts = 5 * time.Second
-		if c.kill {
-			c.lasts = 15 * time.Second
+	return func(ctx context.Context) error {
+		if c.role != "" {
+			return c.work(context.WithoutCancel(ctx), c.role, p.In, p.Out) // Ctrl-C is for the one that has started it
 		}
+		if c.lasts = *lasts; c.kill && !p.Given("for") {
+			c.lasts *= 3
+		}
+		return tell(ctx, c, p)
 	}
-	var errs []error
-	if set.NArg() > 0 {
-		errs = append(errs, fmt.Errorf("unknown argument %q", set.Arg(0)))
-	}
-	if c.lasts <= 0 {
-		errs = append(errs, fmt.Errorf("-for %v is not positive", c.lasts))
-	}
-	switch c.job.role {
-	case "", roleWrite, roleRelay:
-	default:
-		errs = append(errs, fmt.Errorf("-role %q is unknown", c.job.role))
-	}
-	return c, errors.Join(errs...)
 }
 
-// run is the program: the one that somebody starts, and those that it starts itself. The end of ctx is Ctrl-C,
-// which ends the writing early: what was written is sent, and compared.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c, err := parseFlags(args, stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return complain(stderr, err, exitUsage)
-	case c.job.role != "":
-		c.job.log = stderr
-		err = c.job.work(context.WithoutCancel(ctx), stdin, stdout) // Ctrl-C is for the one that has started it
-	default:
-		err = tell(ctx, &c, stdout, stderr)
+// How many there are.
+const (
+	writers = 4
+	relays  = 2
+)
+
+// patience is how long relays may take to send the rest: until the leases of one that was killed have run out, and some
+// more. It is shorter than outbox.DefaultFullPass, which sends what should have been sent before and would hide that it was not.
+const patience = lease + 16*time.Second
+
+// story is where all of it happens.
+type story struct {
+	*config
+
+	out       io.Writer
+	service   *searchtest.Server
+	store     *store
+	posts     []*post
+	kills     map[string]int // by role
+	beginning time.Time
+	wrote     time.Duration
+	rest      int64 // how many rows there were when nothing was written any more
+	caughtUp  time.Duration
+}
+
+// post is a place for one worker after the other. Read what they have reported when they have ended.
+type post struct {
+	stage.Worker
+
+	transactions, bookings map[string]int // by their end
+	relayed, stats         outbox.Stats   // of all workers, and of the one that is there
+}
+
+// tell starts workers, lets them work, ends them, and compares. Ctrl-C ends the writing early: what was written is sent,
+// and compared.
+func tell(ctx context.Context, c *config, p *stage.Program) (err error) {
+	// What it was asked is looked through at the end.
+	service := stage.Emulate(&searchtest.Options{KeepRequests: 1_000_000, KeepChanges: 1_000_000, KeepContents: true})
+	defer service.Close()
+	if _, err := stage.Open[Booking](ctx, service, indexName); err != nil {
+		return err
 	}
+	s := &story{config: c, out: p.Out, service: service.Emulator, kills: make(map[string]int)}
+	if err := s.service.Listen("127.0.0.1:0"); err != nil {
+		return err
+	}
+	c.endpoint = s.service.URL()
+	where := ""
+	if c.dsn == "" {
+		dir, err := os.MkdirTemp("", "outbox")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		c.file = filepath.Join(dir, "hotels.db")
+		where = "SQLite, in " + c.file
+	} else {
+		c.schema = fmt.Sprintf("outbox_%08x", rand.Uint32())
+		remove, err := c.createSchema(ctx)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		where = "PostgreSQL, in the schema " + c.schema
+	}
+	if s.store, err = c.open(); err != nil {
+		return err
+	}
+	defer s.store.db.Close()
+	if err := s.store.prepare(ctx); err != nil {
+		return err
+	}
+	kind := "goroutines of this process"
+	if c.kill {
+		kind = "processes, which are killed at random"
+	}
+	fmt.Fprintf(s.out, "bookings  in %s\nworkers   %d writers and %d relays, all of them %s\n", where, writers, relays, kind)
+	for i := range writers + relays {
+		w := s.newPost(map[bool]string{true: roleWrite, false: roleRelay}[i < writers], p.Err)
+		defer w.Close()
+		if err := w.Start(); err != nil {
+			return err
+		}
+	}
+	s.beginning = time.Now()
+	happens := s.release
+	if c.kill {
+		happens = s.disturb
+	}
+	if err := happens(ctx); err != nil {
+		return err
+	}
+	// From here on without ctx: after Ctrl-C what was written is sent, and compared.
+	interrupted := ctx.Err() != nil
+	ctx = context.WithoutCancel(ctx)
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	return s.verify(ctx, interrupted)
+}
+
+func (s *story) newPost(role string, stderr io.Writer) *post {
+	p := &post{Worker: stage.Worker{Role: role, Err: stderr}, transactions: make(map[string]int), bookings: make(map[string]int)}
+	p.Note = p.note
+	p.Ended = func() {
+		add(&p.relayed, p.stats)
+		p.stats = outbox.Stats{}
+	}
+	if s.kill {
+		verbose := s.logger.Enabled(context.Background(), slog.LevelInfo)
+		p.Args = func() []string {
+			return []string{"-role", role, "-file", s.file, "-dsn", s.dsn, "-schema", s.schema, "-endpoint", s.endpoint, fmt.Sprintf("-v=%v", verbose)}
+		}
+	} else {
+		p.Goroutine = func(ctx context.Context, orders io.Reader, reports io.Writer) error {
+			return s.work(ctx, role, orders, reports)
+		}
+	}
+	s.posts = append(s.posts, p)
+	return p
+}
+
+// note takes a line that a worker reports.
+func (p *post) note(line string) error {
+	word, rest, _ := strings.Cut(line, " ")
+	if word == "stats" {
+		return json.Unmarshal([]byte(rest), &p.stats)
+	}
+	var n int
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		return err
+	}
+	p.transactions[word]++
+	p.bookings[word] += n
+	return nil
+}
+
+// add adds what a relay has done to what others have.
+func add(sum *outbox.Stats, s outbox.Stats) {
+	sum.Folded += s.Folded
+	sum.Failed += s.Failed
+	sum.Late += s.Late
+}
+
+// disturb kills processes at random moments while they write: most often writers, because a relay's keys wait
+// until its leases have run out. The first relay is killed soon, so that somebody takes its keys over. However slow the machine is,
+// it does not end before one of each was killed.
+func (s *story) disturb(ctx context.Context) error {
+	nextRelay := s.beginning.Add(time.Second)
+	for time.Since(s.beginning) < s.lasts || s.kills[roleWrite] == 0 || s.kills[roleRelay] == 0 {
+		if !stage.Wait(ctx, time.Duration(50+rand.IntN(300))*time.Millisecond) {
+			return nil
+		}
+		p := s.posts[rand.IntN(writers)]
+		if time.Now().After(nextRelay) {
+			p = s.posts[writers+rand.IntN(relays)]
+		}
+		ready, err := p.Alive()
+		if err != nil {
+			return err
+		}
+		if !ready {
+			continue // it has not begun yet
+		}
+		if p.Role == roleRelay {
+			nextRelay = time.Now().Add(time.Duration(1+rand.IntN(4)) * time.Second)
+		}
+		s.kills[p.Role]++
+		if err := p.Kill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release ends a relay half-way, as a new release of a program does, and starts another one. Its keys go
+// to the other relay meanwhile, at once.
+func (s *story) release(ctx context.Context) error {
+	stage.Wait(ctx, s.lasts/2)
+	p := s.posts[writers]
+	if _, err := p.Alive(); err != nil {
+		return err
+	}
+	if err := p.End(); err != nil {
+		return err
+	}
+	if err := p.Start(); err != nil {
+		return err
+	}
+	stage.Wait(ctx, s.lasts/2)
+	return nil
+}
+
+// catchUp ends the writers, waits until the outbox is empty, and ends the relays.
+func (s *story) catchUp(ctx context.Context) error {
+	for _, p := range s.posts[:writers] {
+		if err := p.End(); err != nil {
+			return err
+		}
+	}
+	s.wrote = time.Since(s.beginning)
+	began := time.Now()
+	first := true
+	err := stage.Until(ctx, patience, 10*time.Millisecond, func() (bool, error) {
+		lag, err := s.store.outbox.Lag(ctx, s.store.db)
+		if err != nil {
+			return false, err
+		}
+		if first {
+			s.rest, first = lag.Rows, false
+		}
+		for _, p := range s.posts[writers:] {
+			if _, err := p.Alive(); err != nil {
+				return false, err
+			}
+		}
+		return lag.Rows == 0, nil
+	})
 	if err != nil {
-		return complain(stderr, err, exitProblem)
+		return fmt.Errorf("relays have not sent all rows: %w", err)
 	}
-	return 0
-}
-
-// complain prints what is wrong on one line. Servers may have said it, so it commands no terminal.
-func complain(stderr io.Writer, err error, code int) int {
-	fmt.Fprintf(stderr, "outbox: %s\n", plain.Line(err.Error()))
-	return code
-}
-
-// shorten makes a list of problems fit to be read.
-func shorten(problems []string) string {
-	const most = 10
-	if len(problems) > most {
-		problems = append(problems[:most:most], "…")
+	s.caughtUp = time.Since(began)
+	for _, p := range s.posts[writers:] {
+		if err := p.End(); err != nil {
+			return err
+		}
 	}
-	return strings.Join(problems, "; ")
+	return nil
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 func TestMain(m *testing.M) {
@@ -28,18 +29,11 @@ func TestMain(m *testing.M) {
 // play runs the program, which must find the index equal to the table.
 func play(ctx context.Context, t *testing.T, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	// A file, which the processes inherit: each writes by itself, and several may at once.
-	complaints, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	require.NoError(t, err)
-	defer complaints.Close()
-	code := run(ctx, args, strings.NewReader(""), &out, complaints)
-	said, err := os.ReadFile(complaints.Name())
-	require.NoError(t, err)
-	require.Zero(t, code, "%s\n%s", said, &out)
-	assert.Empty(t, string(said))
-	assert.Contains(t, out.String(), "\nindex == table: yes. ")
-	return out.String()
+	o := stagetest.Run(ctx, t, program, args...)
+	require.Zero(t, o.Code, "%s\n%s", o.Err, o.Out)
+	assert.Empty(t, o.Err)
+	assert.Contains(t, o.Out, "\nindex == table: yes. ")
+	return o.Out
 }
 
 const bothKilled = `(?m)^killed    [1-9]\d* writers, [1-9]\d* relays$`
@@ -78,35 +72,17 @@ func TestInterruptedRunIsComparedAsWell(t *testing.T) {
 	assert.Less(t, time.Since(began), time.Minute)
 }
 
-func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"-nonsense"}, {"-for", "0s"}, {"-for", "-1s"}, {"-for", "soon"}, {"-role", "sleep"}, {"-dsn"}} {
-		var out, complaints bytes.Buffer
-		assert.Equal(t, exitUsage, run(t.Context(), args, nil, &out, &complaints), args)
-		assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
-		assert.Empty(t, out.String())
-	}
-	var out, complaints bytes.Buffer
-	assert.Zero(t, run(t.Context(), []string{"-h"}, nil, &out, &complaints))
-	assert.Contains(t, out.String(), "-kill")
-	assert.Empty(t, complaints.String())
-}
-
-func TestWritingTakesLongerWithKills(t *testing.T) {
-	for _, c := range []struct {
-		args  []string
-		lasts time.Duration
-	}{{nil, 5 * time.Second}, {[]string{"-kill"}, 15 * time.Second}, {[]string{"-kill", "-for", "2s"}, 2 * time.Second}} {
-		cfg, err := parseFlags(c.args, nil)
-		require.NoError(t, err)
-		assert.Equal(t, c.lasts, cfg.lasts, c.args)
-	}
-}
-
 func TestServerThatIsNotThereIsOneLine(t *testing.T) {
+	stagetest.Refuses(t, program, `-role "sleep" is unknown`, "-role", "sleep")
 	for _, dsn := range []string{"postgres://127.0.0.1:1/nowhere", "postgres://%", "nonsense"} {
-		var out, complaints bytes.Buffer
-		assert.Equal(t, exitProblem, run(t.Context(), []string{"-dsn", dsn}, nil, &out, &complaints), dsn)
-		assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
-		assert.Contains(t, complaints.String(), "outbox: ")
+		o := stagetest.Run(t.Context(), t, program, "-dsn", dsn)
+		assert.Equal(t, stage.ExitProblem, o.Code, dsn)
+		assert.Equal(t, 1, strings.Count(o.Err, "\n"), o.Err)
 	}
+}
+
+func TestGuestOfARollbackIsNoticedInAnyRequest(t *testing.T) {
+	changes := []searchtest.Change{{Key: "a"}, {Key: "b", Document: []byte(`{"guest":"Macbeth"}`)}, {Key: "c", Document: []byte(`{"guest":"` + ghost + ` 7"}`)}}
+	assert.Len(t, haunted(changes), 1)
+	assert.Empty(t, haunted(changes[:2]))
 }
