@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,17 +13,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 const (
-	indexName = "hotels"
 	oldHotels = 2000 // that nobody writes, and somebody spoils
 	busy      = 200  // that the application writes all the time
 	visible   = 200 * time.Millisecond
@@ -32,10 +29,9 @@ const (
 
 // story is what happens, and what is counted.
 type story struct {
-	db      *sql.DB
-	service *searchtest.Server
-	client  *search.Client
-	sender  *bufferedsender.BufferedSender[Hotel]
+	db     *sql.DB
+	client *search.Client
+	sender *bufferedsender.BufferedSender[Hotel]
 
 	writes, spoiled   atomic.Int64
 	passes            int
@@ -48,15 +44,18 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer os.RemoveAll(dir)
 	s := &story{}
 	if s.db, err = open(filepath.Join(dir, "hotels.db")); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.db.Close()) }()
-	s.service = searchtest.NewServer(&searchtest.Options{VisibilityLag: visible})
-	defer func() { err = errors.Join(err, s.service.Close()) }()
-	if err := s.begin(ctx); err != nil {
+	defer s.db.Close()
+	service := stage.Emulate(&searchtest.Options{VisibilityLag: visible})
+	defer service.Close()
+	if s.client, err = stage.Open[Hotel](ctx, service, "hotels"); err != nil {
+		return err
+	}
+	if s.sender, err = bufferedsender.New(s.client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 20 * time.Millisecond}); err != nil {
 		return err
 	}
 	defer func() {
@@ -64,6 +63,9 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 		cancel()
 		_ = s.sender.Close(ended) // everything was flushed, or there is another error
 	}()
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "%d hotels that nobody writes, %d that an application writes at full speed, for %v\n", oldHotels, busy, length)
 	if err := s.live(ctx, length); err != nil {
 		return err
@@ -72,28 +74,9 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 	return s.judge(ctx, out)
 }
 
-// begin makes table, index and sender, which agree.
+// begin makes table and index agree.
 func (s *story) begin(ctx context.Context) (err error) {
 	if _, err := s.db.ExecContext(ctx, schema); err != nil {
-		return err
-	}
-	fields, err := models.FieldsOf[Hotel]()
-	if err != nil {
-		return err
-	}
-	definition, err := json.Marshal(models.SearchIndex{Name: indexName, Fields: fields})
-	if err != nil {
-		return err
-	}
-	if err := s.service.CreateIndex(string(definition)); err != nil {
-		return err
-	}
-	s.client, err = search.NewClientWithKey(s.service.URL(), indexName, azcore.NewKeyCredential(searchtest.AdminKey),
-		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s.service}})
-	if err != nil {
-		return err
-	}
-	if s.sender, err = bufferedsender.New(s.client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 20 * time.Millisecond}); err != nil {
 		return err
 	}
 	var all []Hotel
@@ -178,9 +161,7 @@ func (s *story) spoil(ctx context.Context, end time.Time) error {
 			return err
 		}
 		s.spoiled.Add(1)
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
+		if !stage.Wait(ctx, 10*time.Millisecond) {
 			return ctx.Err()
 		}
 	}

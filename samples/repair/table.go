@@ -1,6 +1,6 @@
 package main
 
-// This file has what your program would have: the table, and the two sides that are compared.
+// What your program would have: the table, and the two sides that are compared.
 
 import (
 	"context"
