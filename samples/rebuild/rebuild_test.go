@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,16 +10,14 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestNothingVanishesAndTheNewIndexIsAsTheTable(t *testing.T) {
-	var out, complaints bytes.Buffer
-	require.Zero(t, run(t.Context(), nil, &out, &complaints), "%s\n%s", &complaints, &out)
-	assert.Empty(t, complaints.String())
-	at := 0
-	for _, line := range []string{
+	o := stagetest.Succeeds(t, program, nil,
 		"before: \"run guest\" finds 0 hotels",
 		"the writers were held for ",
 		"the writers were held for ",
@@ -29,32 +25,14 @@ func TestNothingVanishesAndTheNewIndexIsAsTheTable(t *testing.T) {
 		" reads, nothing had vanished\n",
 		"after: \"run guest\" finds 3000 hotels",
 		"new index == table: yes\n",
-	} {
-		found := strings.Index(out.String()[at:], line)
-		if assert.GreaterOrEqual(t, found, 0, "%q does not follow in\n%s", line, &out) {
-			at += found + len(line)
-		}
-	}
-}
-
-func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"-nonsense"}} {
-		var out, complaints bytes.Buffer
-		assert.Equal(t, exitUsage, run(t.Context(), args, &out, &complaints), args)
-		assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
-		assert.Empty(t, out.String())
-	}
-	var out, complaints bytes.Buffer
-	assert.Zero(t, run(t.Context(), []string{"-h"}, &out, &complaints))
-	assert.Contains(t, out.String(), "-v")
+	)
+	assert.Empty(t, o.Err)
 }
 
 func TestAnInterruptedStoryEndsWell(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var out, complaints bytes.Buffer
-	assert.Equal(t, exitInterrupted, run(ctx, nil, &out, &complaints))
-	assert.Empty(t, complaints.String())
+	assert.Equal(t, stagetest.Outcome{Code: stage.ExitInterrupted}, stagetest.Run(ctx, t, program))
 }
 
 func TestTheTruthSaysWhatTheTableHas(t *testing.T) {

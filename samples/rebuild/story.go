@@ -14,18 +14,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/rebuild"
-	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 const (
-	alias, oldIndex, newIndex = "hotels", "hotels-1", "hotels-2"
-
 	fromBefore = 3000 // hotels that nobody writes
 	busy       = 500  // that each of the writers writes all the time
 	writers    = 2
@@ -36,7 +32,6 @@ const (
 // story is what happens.
 type story struct {
 	db       *sql.DB
-	service  *searchtest.Server
 	indexes  *search.IndexClient
 	readers  *search.Client // by the alias
 	store    *rebuild.SQL
@@ -48,8 +43,8 @@ type story struct {
 }
 
 // tell is the whole program.
-func tell(ctx context.Context, out, logs io.Writer) (err error) {
-	s := &story{logger: slog.New(slog.NewTextHandler(logs, nil))}
+func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
+	s := &story{logger: logger}
 	defer func() {
 		for i := len(s.cleanUps) - 1; i >= 0; i-- {
 			err = errors.Join(err, s.cleanUps[i]())
@@ -70,7 +65,7 @@ func tell(ctx context.Context, out, logs io.Writer) (err error) {
 		group.Go(func() { errs[i] = s.apply(ending, i, sender) })
 	}
 	group.Go(func() { errs[writers] = s.read(ending) })
-	report, err := s.rebuild(ctx)
+	report, err := run(ctx, s.db, s.store, s.indexes, s.logger)
 	end()
 	group.Wait()
 	if err = errors.Join(append(errs, err)...); err != nil {
@@ -98,12 +93,9 @@ func (s *story) begin(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, schema); err != nil {
 		return err
 	}
-	s.service = searchtest.NewServer(nil)
-	s.cleanUps = append(s.cleanUps, s.service.Close)
-	options := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s.service}}
-	if s.indexes, err = search.NewIndexClientWithKey(s.service.URL(), azcore.NewKeyCredential(searchtest.AdminKey), options); err != nil {
-		return err
-	}
+	service := stage.Emulate(nil)
+	s.cleanUps = append(s.cleanUps, service.Close)
+	s.indexes = service.Indexes
 	first, err := definition(oldIndex, "standard.lucene")
 	if err != nil {
 		return err
@@ -136,34 +128,6 @@ func (s *story) begin(ctx context.Context) error {
 		all = append(all, Hotel{ID: fmt.Sprintf("old%05d", i), Text: "Guests love the running water", Version: 1})
 	}
 	return errors.Join(write(ctx, s.db, s.senders[0], all, nil), s.senders[0].Flush(ctx, nil))
-}
-
-// rebuild is what an administrator does.
-func (s *story) rebuild(ctx context.Context) (rebuild.Report, error) {
-	next, err := definition(newIndex, "en.lucene")
-	if err != nil {
-		return rebuild.Report{}, err
-	}
-	var filling *bufferedsender.BufferedSender[Hotel]
-	report, err := rebuild.Run(ctx, s.store, s.indexes, next, truth(s.db), rebuild.Options{
-		Alias: alias, Writers: []string{"writer-0", "writer-1"}, Logger: s.logger,
-		Settle: time.Second, // the emulator shows it at once; the service says "some seconds"
-		Sender: func(index string) (rebuild.Sender, error) {
-			client, err := s.indexes.Client(index)
-			if err != nil {
-				return nil, err
-			}
-			filling, err = bufferedsender.New(client, &bufferedsender.Options[Hotel]{Logger: s.logger})
-			if err != nil {
-				return nil, err
-			}
-			return filling.Raw(), nil
-		},
-	})
-	if filling != nil {
-		err = errors.Join(err, filling.Close(ctx))
-	}
-	return report, err
 }
 
 // apply is a program that writes: some hotels at a time, which are deleted now and then, and born again.

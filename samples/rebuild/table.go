@@ -1,11 +1,12 @@
 package main
 
-// This file has what your program would have: the table, the truth as a rebuild reads it, and a writer with a tap.
+// What your program would have: the table, the truth as a rebuild reads it, a writer with a tap, and the rebuild.
 
 import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -20,6 +21,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
+
+const alias, oldIndex, newIndex = "hotels", "hotels-1", "hotels-2"
 
 // Hotel is a row and a document.
 type Hotel struct {
@@ -152,4 +155,32 @@ func write(ctx context.Context, db *sql.DB, sender *bufferedsender.BufferedSende
 		return fmt.Errorf("adding: %w", err)
 	}
 	return sender.DeleteDocuments(ctx, remove...)
+}
+
+// run is what an administrator does.
+func run(ctx context.Context, db *sql.DB, store rebuild.Store, indexes *search.IndexClient, logger *slog.Logger) (rebuild.Report, error) {
+	next, err := definition(newIndex, "en.lucene")
+	if err != nil {
+		return rebuild.Report{}, err
+	}
+	var filling *bufferedsender.BufferedSender[Hotel]
+	report, err := rebuild.Run(ctx, store, indexes, next, truth(db), rebuild.Options{
+		Alias: alias, Writers: []string{"writer-0", "writer-1"}, Logger: logger,
+		Settle: time.Second, // the emulator shows it at once; the service says "some seconds"
+		Sender: func(index string) (rebuild.Sender, error) {
+			client, err := indexes.Client(index)
+			if err != nil {
+				return nil, err
+			}
+			filling, err = bufferedsender.New(client, &bufferedsender.Options[Hotel]{Logger: logger})
+			if err != nil {
+				return nil, err
+			}
+			return filling.Raw(), nil
+		},
+	})
+	if filling != nil {
+		err = errors.Join(err, filling.Close(ctx))
+	}
+	return report, err
 }
