@@ -4,89 +4,87 @@
 //	go run ./samples/projection              # needs nothing: SQLite in a temporary file, and the service is emulated
 //	go run ./samples/projection -hotels 5000
 //
-// What your program would have is in two files. tables.go has triggers, which write down the key of the hotel
-// that a change is about, in the transaction that changes it; loader.go reads the hotels of many such keys at once.
-// story.go makes changes and prints the documents; truth.go checks each time that the index says what the tables say.
+// loader.go is what your program would have: triggers, which write down the key of the hotel that a change is about, in
+// the transaction that changes it, and a loader, which reads the hotels of many such keys at once. story.go makes changes,
+// prints the documents and checks each time that the index says what the tables say.
 package main
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/go-azsearch/azsearch/samples/internal/plain"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// The exit codes, beside 0.
-const (
-	exitProblem     = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// config is what the flags say.
-type config struct {
-	hotels  int
-	verbose bool
-}
+func main() { stage.Main("projection", program) }
 
 // The story needs the fewest; with the most the program takes a minute.
 const leastHotels, mostHotels = 10, 50_000
 
-func parseFlags(args []string, stdout io.Writer) (c config, err error) {
-	set := flag.NewFlagSet("projection", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.IntVar(&c.hotels, "hotels", 500, "fill the tables with `N` hotels")
-	set.BoolVar(&c.verbose, "v", false, "print what relay and sender log")
-	if err = set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			set.SetOutput(stdout)
-			set.PrintDefaults()
+func program(p *stage.Program) func(context.Context) error {
+	hotels := p.Int("hotels", 500, "fill the tables with `N` hotels")
+	logger := p.Logger()
+	p.Check = func() error {
+		if *hotels < leastHotels || *hotels > mostHotels {
+			return fmt.Errorf("-hotels %d is not between %d and %d", *hotels, leastHotels, mostHotels)
 		}
-		return c, err
+		return nil
 	}
-	var errs []error
-	if set.NArg() > 0 {
-		errs = append(errs, fmt.Errorf("unknown argument %q", set.Arg(0)))
-	}
-	if c.hotels < leastHotels || c.hotels > mostHotels {
-		errs = append(errs, fmt.Errorf("-hotels %d is not between %d and %d", c.hotels, leastHotels, mostHotels))
-	}
-	return c, errors.Join(errs...)
+	return func(ctx context.Context) error { return tell(ctx, *hotels, logger, p.Out) }
 }
 
-// run is the program. The end of ctx is Ctrl-C.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c, err := parseFlags(args, stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return complain(stderr, err, exitUsage)
-	}
-	err = tell(ctx, c, stdout, stderr)
-	switch {
-	case ctx.Err() != nil:
-		return exitInterrupted
-	case err != nil:
-		return complain(stderr, err, exitProblem)
-	}
-	return 0
+// change is something that happens to the tables. It knows nothing of documents.
+type change struct {
+	what      string
+	do        func(ctx context.Context, tx *sql.Tx) error
+	documents int     // how many have to be made for it
+	show      []int64 // some of them
 }
 
-// complain prints what is wrong on one line.
-func complain(stderr io.Writer, err error, code int) int {
-	fmt.Fprintf(stderr, "projection: %s\n", plain.Line(err.Error()))
-	return code
+var errSecondThoughts = errors.New("somebody has had second thoughts")
+
+// changes are those of the story.
+func changes(hotels int) []change {
+	fresh := int64(hotels + 1)
+	return []change{
+		{"hotels: number 1 has another name", statements(`UPDATE hotels SET name = 'The Ritz' WHERE id = 1`), 1, []int64{1}},
+		{"rooms: a suite for 900 in hotel 1", statements(`INSERT INTO rooms (id, hotel_id, kind, price) VALUES (900001, 1, 'suite', 900)`), 1, []int64{1}},
+		{"rooms: it moves from hotel 1 to hotel 2", statements(`UPDATE rooms SET hotel_id = 2 WHERE id = 900001`), 2, []int64{1, 2}},
+		{
+			"reviews: three of hotel 2 in one transaction", statements(
+				`INSERT INTO reviews (id, hotel_id, stars, words) VALUES (900001, 2, 5, 'grand'), (900002, 2, 1, 'cold')`,
+				`INSERT INTO reviews (hotel_id, stars, words) VALUES (2, 4, 'fine')`), 1, []int64{2},
+		},
+		{"reviews: one of them is deleted", statements(`DELETE FROM reviews WHERE id = 900002`), 1, []int64{2}},
+		{"rooms: hotel 2 loses the suite", statements(`DELETE FROM rooms WHERE id = 900001`), 1, []int64{2}},
+		{"rooms: all prices of all hotels, with one statement", statements(`UPDATE rooms SET price = price * 11 / 10`), hotels, []int64{1}},
+		{
+			"all three tables, and a rollback: nothing has happened", func(ctx context.Context, tx *sql.Tx) error {
+				return cmp.Or(statements(`DELETE FROM rooms`, `DELETE FROM reviews`, `DELETE FROM hotels`)(ctx, tx), errSecondThoughts)
+			}, 0, []int64{1},
+		},
+		{
+			"all three tables: a hotel opens", statements(
+				fmt.Sprintf(`INSERT INTO hotels (id, name, city) VALUES (%d, 'The Savoy', 'London')`, fresh),
+				fmt.Sprintf(`INSERT INTO rooms (id, hotel_id, kind, price) VALUES (900002, %d, 'double', 400)`, fresh),
+				fmt.Sprintf(`INSERT INTO reviews (hotel_id, stars, words) VALUES (%d, 5, 'new')`, fresh)), 1, []int64{fresh},
+		},
+		{"hotels: number 4 is number 900004 from now on", statements(`UPDATE hotels SET id = 900004 WHERE id = 4`), 2, []int64{4, 900004}},
+		{"hotels: number 3 is deleted, its rooms and reviews with it", statements(`DELETE FROM hotels WHERE id = 3`), 1, []int64{3}},
+	}
+}
+
+// statements runs SQL.
+func statements(all ...string) func(ctx context.Context, tx *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		for _, s := range all {
+			if _, err := tx.ExecContext(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		return nil
+	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -14,17 +13,14 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestStoryIsComplete(t *testing.T) {
-	var out, complaints bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"-hotels", "20"}, &out, &complaints), "%s", &complaints)
-	assert.Empty(t, complaints.String())
-	assert.Equal(t, 2+len(changes(20)), strings.Count(out.String(), "index == join: yes"))
-	at := 0
-	for _, line := range []string{
+	o := stagetest.Succeeds(t, program, []string{"-hotels", "20"},
 		"the tables have 20 hotels from before, which are backfilled\n",
 		"20 documents made, with 3 queries\n",
 		`"name":"The Ritz"`,
@@ -38,32 +34,17 @@ func TestStoryIsComplete(t *testing.T) {
 		"       4  none\n",
 		"       3  none\n",
 		"WriteKeys brings it back\n",
-	} {
-		found := strings.Index(out.String()[at:], line)
-		if assert.GreaterOrEqual(t, found, 0, "%q does not follow in\n%s", line, &out) {
-			at += found
-		}
-	}
+	)
+	assert.Empty(t, o.Err)
+	assert.Equal(t, 2+len(changes(20)), strings.Count(o.Out, "index == join: yes"))
 }
 
 func TestStoryThatIsInterruptedEndsWell(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var out, complaints bytes.Buffer
-	assert.Equal(t, exitInterrupted, run(ctx, nil, &out, &complaints))
-	assert.Empty(t, complaints.String())
-}
-
-func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"-nonsense"}, {"-hotels", "9"}, {"-hotels", "50001"}, {"-hotels", "many"}} {
-		var out, complaints bytes.Buffer
-		assert.Equal(t, exitUsage, run(t.Context(), args, &out, &complaints), args)
-		assert.Equal(t, 1, strings.Count(complaints.String(), "\n"), complaints.String())
-		assert.Empty(t, out.String())
-	}
-	var out, complaints bytes.Buffer
-	assert.Zero(t, run(t.Context(), []string{"-h"}, &out, &complaints))
-	assert.Contains(t, out.String(), "-hotels")
+	assert.Equal(t, stagetest.Outcome{Code: stage.ExitInterrupted}, stagetest.Run(ctx, t, program))
+	stagetest.Refuses(t, program, "-hotels 9 is not between", "-hotels", "9")
+	stagetest.Refuses(t, program, "-hotels 50001 is not between", "-hotels", "50001")
 }
 
 func TestLoaderSaysWhatTheJoinSays(t *testing.T) {
@@ -93,7 +74,7 @@ func TestLoaderSaysWhatTheJoinSays(t *testing.T) {
 		require.NoError(t, err)
 		index[a.Document.ID] = text
 	}
-	assert.Empty(t, compare(want, index))
+	assert.Empty(t, stage.Differences(want, index))
 	assert.Len(t, index, len(want))
 	assert.Equal(t, "[]", string(mustMember(t, index["5"], "rooms")), "a list without rooms is empty, and not null")
 
@@ -123,21 +104,4 @@ func TestPagesOfKeysAreAllKeys(t *testing.T) {
 	}
 	slices.Sort(keys)
 	assert.Len(t, slices.Compact(keys), 2500)
-}
-
-func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
-	want := map[string]Hotel{"1": {ID: "1", Name: "Ritz", Rooms: []Room{{1, "single", 50}, {2, "double", 70}}}}
-	const same = `{"id":"1","name":"Ritz","rooms":[{"id":2,"kind":"double","price":70},{"id":1,"kind":"single","price":50}]}`
-	for name, c := range map[string]struct {
-		index    map[string]json.RawMessage
-		problems int
-	}{
-		"nothing":                   {map[string]json.RawMessage{"1": json.RawMessage(same)}, 0},
-		"a document is missing":     {nil, 1},
-		"a document is left":        {map[string]json.RawMessage{"1": json.RawMessage(same), "2": json.RawMessage(same)}, 1},
-		"a room is missing":         {map[string]json.RawMessage{"1": json.RawMessage(`{"id":"1","name":"Ritz","rooms":[{"id":1,"kind":"single","price":50}]}`)}, 1},
-		"a document cannot be read": {map[string]json.RawMessage{"1": json.RawMessage(`{`)}, 1},
-	} {
-		assert.Len(t, compare(want, c.index), c.problems, name)
-	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
-	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -37,55 +36,30 @@ type story struct {
 }
 
 // tell is the whole program.
-func tell(ctx context.Context, c config, out, stderr io.Writer) (err error) {
-	s := &story{out: out, outbox: newOutbox()}
-	var cleanUps []func() error
-	defer func() {
-		for i := len(cleanUps) - 1; i >= 0; i-- {
-			err = errors.Join(err, cleanUps[i]())
-		}
-	}()
+func tell(ctx context.Context, hotels int, logger *slog.Logger, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "projection")
 	if err != nil {
 		return err
 	}
-	cleanUps = append(cleanUps, func() error { return os.RemoveAll(dir) })
-	if s.db, err = open(filepath.Join(dir, "hotels.db")); err != nil {
+	defer os.RemoveAll(dir)
+	db, err := open(filepath.Join(dir, "hotels.db"))
+	if err != nil {
 		return err
 	}
-	cleanUps = append(cleanUps, s.db.Close)
-	s.service = searchtest.NewServer(nil)
-	cleanUps = append(cleanUps, s.service.Close)
-	if err := s.createIndex(); err != nil {
+	defer db.Close()
+	service := stage.Emulate(nil)
+	defer service.Close()
+	s := &story{out: out, db: db, outbox: newOutbox(), service: service.Emulator, loader: &loader{db: db}}
+	if s.client, err = stage.Open[Hotel](ctx, service, indexName); err != nil {
 		return err
 	}
-	s.loader = &loader{db: s.db}
-	if err := s.fill(ctx, c.hotels); err != nil {
+	if err := s.fill(ctx, hotels); err != nil {
 		return err
-	}
-	logger := slog.New(slog.DiscardHandler)
-	if c.verbose {
-		logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}
 	if s.relay, err = project(s.loader, s.outbox, s.client, logger); err != nil {
 		return err
 	}
-	cleanUps = append(cleanUps, s.relay.close)
-	return s.tell(ctx, c.hotels)
-}
-
-func (s *story) createIndex() (err error) {
-	fields, err := models.FieldsOf[Hotel]()
-	if err != nil {
-		return err
-	}
-	if err := s.service.CreateIndex(models.SearchIndex{Name: indexName, Fields: fields}); err != nil {
-		return err
-	}
-	opts := &search.ClientOptions{}
-	opts.Transport = s.service
-	s.client, err = search.NewClientWithKey(s.service.URL(), indexName, azcore.NewKeyCredential(searchtest.AdminKey), opts)
-	return err
+	return errors.Join(s.tell(ctx, hotels), s.relay.close())
 }
 
 // fill fills the tables as they are before anybody thinks of an index, and then has the outbox follow them.
@@ -184,8 +158,8 @@ func (s *story) follows(ctx context.Context, what string, documents int, show ..
 	if err != nil {
 		return err
 	}
-	if problems := compare(want, s.service.Documents(indexName)); len(problems) > 0 {
-		return fmt.Errorf("%s: the index is wrong about %d hotels: %s", what, len(problems), strings.Join(problems[:min(5, len(problems))], "; "))
+	if err := stage.Problems(stage.Differences(want, s.service.Documents(indexName))); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	made := loaded - s.loaded
 	if made < int64(documents) || documents == 0 && made > 0 {
@@ -205,26 +179,45 @@ func count(n int64, of string) string {
 
 // empty waits until nothing is in the outbox: rows are deleted when the service has confirmed them.
 func (s *story) empty(ctx context.Context) error {
-	deadline := time.Now().Add(patience)
-	for {
+	return stage.Until(ctx, patience, 5*time.Millisecond, func() (bool, error) {
 		lag, err := s.outbox.Lag(ctx, s.db)
-		switch {
-		case err != nil:
-			return err
-		case lag.Dead > 0:
-			return fmt.Errorf("%d rows were refused", lag.Dead)
-		case lag.Rows == 0:
-			return nil
-		case time.Now().After(deadline):
-			return fmt.Errorf("after %v there are still %d rows", patience, lag.Rows)
+		if err == nil && lag.Dead > 0 {
+			err = fmt.Errorf("%d rows were refused", lag.Dead)
 		}
 		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-s.relay.ended:
+		case ended := <-s.relay.ended:
 			s.relay.ended <- nil // for close
-			return errors.Join(errors.New("the relay has ended"), err)
-		case <-time.After(5 * time.Millisecond):
+			return false, errors.Join(errors.New("the relay has ended"), ended)
+		default:
+			return err == nil && lag.Rows == 0, err
 		}
+	})
+}
+
+// truth returns what the index has to say. The database makes the join, one hotel at a time: slow, and in another way than
+// the loader, so that a mistake there is not its own judge.
+func truth(ctx context.Context, db *sql.DB) (map[string]Hotel, error) {
+	rows, err := db.QueryContext(ctx, `SELECT json_object('id', CAST(h.id AS TEXT), 'name', h.name, 'city', h.city,
+			'rooms', json((SELECT json_group_array(json_object('id', r.id, 'kind', r.kind, 'price', r.price) ORDER BY r.id) FROM rooms r WHERE r.hotel_id = h.id)),
+			'cheapest', coalesce((SELECT min(price) FROM rooms r WHERE r.hotel_id = h.id), 0),
+			'reviews', (SELECT count(*) FROM reviews v WHERE v.hotel_id = h.id),
+			'stars', coalesce((SELECT sum(stars) * 1.0 / count(*) FROM reviews v WHERE v.hotel_id = h.id), 0))
+		FROM hotels h`)
+	if err != nil {
+		return nil, err
 	}
+	defer rows.Close()
+	all := make(map[string]Hotel)
+	for rows.Next() {
+		var text []byte
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		var h Hotel
+		if err := json.Unmarshal(text, &h); err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		all[h.ID] = h
+	}
+	return all, rows.Err()
 }
