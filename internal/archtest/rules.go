@@ -150,7 +150,7 @@ var Rules = []Rule{
 
 	{Folder: "samples/...", May: append([]string{azcore, azid, humanize, term, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
-	{Folder: "samples/observability", May: append(append([]string{azcore, "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
+	{Folder: "samples/observability", May: append(append([]string{azcore, "./samples/internal/...", "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
 	{Folder: "samples/outbox", May: append([]string{azcore, pgx, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/repair", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/rebuild", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -204,9 +204,7 @@ func TestNamesAreThoseOfPrometheus(t *testing.T) {
 	assert.Equal(t, "db_response_status_code", prometheusLabel("db.response.status_code"))
 
 	known := prometheusSeries(t)
-	var out bytes.Buffer
-	require.Zero(t, run(t.Context(), nil, &out, &out), "%s", &out)
-	_, page, found := strings.Cut(out.String(), "\n\n")
+	_, page, found := strings.Cut(stagetest.Succeeds(t, program, nil).Out, "\n\n")
 	require.True(t, found)
 	_, page, found = strings.Cut(page, "\n\n")
 	require.True(t, found)

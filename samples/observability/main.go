@@ -1,8 +1,7 @@
 // Command observability shows how to see what a sender does. It makes an
 // emulated service busy, break down and come back, and serves meanwhile
 //
-//   - /health, for a readiness probe and for people (health.go is made to be
-//     copied),
+//   - /health, for a readiness probe and for people,
 //   - /metrics, the metrics of the sender as Prometheus reads them. dashboard.json
 //     shows them in Grafana.
 //
@@ -17,55 +16,32 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"net"
+	"log/slog"
 	"net/http"
-	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { stage.Main("observability", program) }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var addr string
-	var stay bool
-	set := flag.NewFlagSet("observability", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.StringVar(&addr, "addr", "127.0.0.1:0", "serve /health and /metrics at `ADDRESS`")
-	set.BoolVar(&stay, "stay", false, "begin again and again until interrupted")
-	err := set.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		set.SetOutput(stdout)
-		set.PrintDefaults()
-		return 0
-	}
-	if err == nil && set.NArg() > 0 {
-		err = fmt.Errorf("unknown argument %q", set.Arg(0))
-	}
-	if err != nil {
-		return complain(stderr, err, 2)
-	}
-	if err := watch(ctx, stdout, addr, stay); err != nil {
-		return complain(stderr, err, 1)
-	}
-	return 0
-}
-
-func complain(stderr io.Writer, err error, code int) int {
-	fmt.Fprintf(stderr, "observability: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
-	return code
+func program(p *stage.Program) func(context.Context) error {
+	addr := p.String("addr", "127.0.0.1:0", "serve /health and /metrics at `ADDRESS`")
+	stay := p.Bool("stay", false, "begin again and again until interrupted")
+	return func(ctx context.Context) error { return watch(ctx, p.Out, *addr, *stay) }
 }
 
 // watch makes a sender and all that can be seen of it, and runs the story.
@@ -103,22 +79,70 @@ func watch(ctx context.Context, w io.Writer, addr string, stay bool) (err error)
 	return s.end(ctx)
 }
 
-// serve starts a server at addr and returns its URL and what ends it.
-func serve(handler http.Handler, addr string) (url string, stop func() error, err error) {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return "", nil, err
+// Reading is what the sender sends.
+type Reading struct {
+	ID      string  `json:"id" search:"key"`
+	Station string  `json:"station" search:"filterable"`
+	Celsius float64 `json:"celsius" search:"filterable,sortable"`
+}
+
+type sender = bufferedsender.BufferedSender[Reading]
+
+// newSender returns an emulated service and a sender to it. The delays are
+// short, so that the story is.
+func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*searchtest.Server, *sender, error) {
+	service := stage.Emulate(&searchtest.Options{Latency: 5 * time.Millisecond})
+	if _, err := stage.Open[Reading](ctx, service, "readings"); err != nil {
+		return nil, nil, err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	return "http://" + listener.Addr().String(), func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		err := server.Shutdown(ctx)
-		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
-			err = errors.Join(err, served)
+	opts := stage.Inside(service.Emulator)
+	opts.MeterProvider = meters
+	client, err := search.NewClientWithKey(service.Emulator.URL(), "readings", azcore.NewKeyCredential(searchtest.AdminKey), opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	circuit, err := breaker.New(&breaker.Options{OpenFor: 300 * time.Millisecond})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := bufferedsender.New(client, &bufferedsender.Options[Reading]{
+		MeterProvider:     meters,
+		Outage:            bufferedsender.Hold{Breaker: circuit},
+		Retry:             retry.Options{Delay: 10 * time.Millisecond},
+		Limits:            bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 4},
+		AutoFlushInterval: 50 * time.Millisecond,
+		Logger:            slog.New(slog.DiscardHandler), // it would warn of what the story is about
+	})
+	return service.Emulator, s, err
+}
+
+// healthHandler serves what health returns, sender.Health for example, as JSON:
+//
+//	{"state":"circuit open","since":"2026-02-10T12:00:00Z","reason":"…"}
+//
+// with status 200 while the sender sends, if slowly, and 503 while it does not.
+//
+// That is a readiness: whoever feeds the program should feed it less. Never make
+// it a liveness probe. A program that is restarted because the service is away
+// loses what it has accepted, and the service is no nearer.
+func healthHandler(health func() bufferedsender.Health) http.Handler {
+	type report struct {
+		State  string    `json:"state"`
+		Since  time.Time `json:"since"`
+		Reason string    `json:"reason,omitempty"`
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := health()
+		body, err := json.Marshal(report{h.State.String(), h.Since, h.Reason})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
 		}
-		return err
-	}, nil
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		if h.State != events.HealthStateHealthy && h.State != events.HealthStateThrottled {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = w.Write(append(body, '\n'))
+	})
 }

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
@@ -50,44 +51,39 @@ func collect(ctx context.Context, reader sdkmetric.Reader) ([]byte, error) {
 
 // write writes all series of one metric.
 func write(page *bytes.Buffer, m metricdata.Metrics) error {
+	name, kind, rows := prometheusName(m.Name, m.Unit, false), "gauge", ""
 	switch data := m.Data.(type) {
 	case metricdata.Sum[int64]:
-		name := prometheusName(m.Name, m.Unit, data.IsMonotonic)
-		header(page, name, m.Description, map[bool]string{true: "counter", false: "gauge"}[data.IsMonotonic])
-		numbers(page, name, data.DataPoints)
+		if data.IsMonotonic {
+			name, kind = prometheusName(m.Name, m.Unit, true), "counter"
+		}
+		rows = numbers(name, data.DataPoints)
 	case metricdata.Gauge[int64]:
-		name := prometheusName(m.Name, m.Unit, false)
-		header(page, name, m.Description, "gauge")
-		numbers(page, name, data.DataPoints)
+		rows = numbers(name, data.DataPoints)
 	case metricdata.Gauge[float64]:
-		name := prometheusName(m.Name, m.Unit, false)
-		header(page, name, m.Description, "gauge")
-		numbers(page, name, data.DataPoints)
+		rows = numbers(name, data.DataPoints)
 	case metricdata.Histogram[int64]:
-		name := prometheusName(m.Name, m.Unit, false)
-		header(page, name, m.Description, "histogram")
-		histograms(page, name, data.DataPoints)
+		kind, rows = "histogram", histograms(name, data.DataPoints)
 	case metricdata.Histogram[float64]:
-		name := prometheusName(m.Name, m.Unit, false)
-		header(page, name, m.Description, "histogram")
-		histograms(page, name, data.DataPoints)
+		kind, rows = "histogram", histograms(name, data.DataPoints)
 	default:
 		return fmt.Errorf("%s is of a kind that this program does not know: %T", m.Name, data)
 	}
+	help := strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(m.Description)
+	fmt.Fprintf(page, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, kind, rows)
 	return nil
 }
 
-func header(page *bytes.Buffer, name, help, kind string) {
-	fmt.Fprintf(page, "# HELP %s %s\n# TYPE %s %s\n", name, strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(help), name, kind)
-}
-
-func numbers[N int64 | float64](page *bytes.Buffer, name string, points []metricdata.DataPoint[N]) {
+func numbers[N int64 | float64](name string, points []metricdata.DataPoint[N]) string {
+	var rows strings.Builder
 	for _, p := range points {
-		fmt.Fprintf(page, "%s%s %s\n", name, labels(p.Attributes, ""), number(p.Value))
+		fmt.Fprintf(&rows, "%s%s %s\n", name, labels(p.Attributes, ""), number(p.Value))
 	}
+	return rows.String()
 }
 
-func histograms[N int64 | float64](page *bytes.Buffer, name string, points []metricdata.HistogramDataPoint[N]) {
+func histograms[N int64 | float64](name string, points []metricdata.HistogramDataPoint[N]) string {
+	var rows strings.Builder
 	for _, p := range points {
 		below := uint64(0)
 		for i, n := range p.BucketCounts {
@@ -96,10 +92,11 @@ func histograms[N int64 | float64](page *bytes.Buffer, name string, points []met
 			if i < len(p.Bounds) {
 				bound = number(p.Bounds[i])
 			}
-			fmt.Fprintf(page, "%s_bucket%s %d\n", name, labels(p.Attributes, bound), below)
+			fmt.Fprintf(&rows, "%s_bucket%s %d\n", name, labels(p.Attributes, bound), below)
 		}
-		fmt.Fprintf(page, "%s_sum%s %s\n%s_count%s %d\n", name, labels(p.Attributes, ""), number(p.Sum), name, labels(p.Attributes, ""), p.Count)
+		fmt.Fprintf(&rows, "%s_sum%s %s\n%s_count%s %d\n", name, labels(p.Attributes, ""), number(p.Sum), name, labels(p.Attributes, ""), p.Count)
 	}
+	return rows.String()
 }
 
 func number[N int64 | float64](n N) string { return strconv.FormatFloat(float64(n), 'g', -1, 64) }

@@ -1,32 +1,27 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestStoryIsComplete(t *testing.T) {
-	var out, complaints bytes.Buffer
-	require.Zero(t, run(t.Context(), nil, &out, &complaints), "%s", &complaints)
-	assert.Empty(t, complaints.String())
-	at := 0
-	for _, line := range []string{
+	o := stagetest.Succeeds(t, program, nil,
 		"http://127.0.0.1:",
 		"all is well                                   200 healthy        2000 accepted  2000 completed    0 waiting",
 		"the service was busy for a while              200 ",
@@ -40,31 +35,17 @@ func TestStoryIsComplete(t *testing.T) {
 		`azsearch_sender_items_retried_total{db_response_status_code="503"} `,
 		"azsearch_sender_queue_items 0\n",
 		`db_client_operation_duration_seconds_count{db_operation_name="BATCH",db_response_status_code="200"} `,
-	} {
-		found := strings.Index(out.String()[at:], line)
-		if assert.GreaterOrEqual(t, found, 0, "%q does not follow in\n%s", line, &out) {
-			at += found
-		}
-	}
+	)
+	assert.Empty(t, o.Err)
 }
 
 func TestStoryThatIsInterruptedEndsWell(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	var out, complaints bytes.Buffer
-	assert.Zero(t, run(ctx, []string{"-stay"}, &out, &complaints), "%s", &complaints)
-	assert.Contains(t, out.String(), "the sender is closed")
-}
-
-func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"-nonsense"}, {"-addr"}} {
-		var out, complaints bytes.Buffer
-		assert.Equal(t, 2, run(t.Context(), args, &out, &complaints), "%q", args)
-		assert.NotEmpty(t, complaints.String())
-	}
-	var out, complaints bytes.Buffer
-	assert.Equal(t, 1, run(t.Context(), []string{"-addr", "256.0.0.1:x"}, &out, &complaints))
-	assert.Zero(t, run(t.Context(), []string{"-h"}, &out, &complaints))
+	o := stagetest.Run(ctx, t, program, "-stay")
+	assert.Zero(t, o.Code, o.Err)
+	assert.Contains(t, o.Out, "the sender is closed")
+	assert.Equal(t, stage.ExitProblem, stagetest.Run(t.Context(), t, program, "-addr", "256.0.0.1:x").Code)
 }
 
 func TestHealthIsAReadiness(t *testing.T) {

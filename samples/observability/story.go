@@ -6,69 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"net"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-
-	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
-	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/retry"
-	"github.com/go-azsearch/azsearch/retry/breaker"
-	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
-
-// Reading is what the sender sends.
-type Reading struct {
-	ID      string  `json:"id" search:"key"`
-	Station string  `json:"station" search:"filterable"`
-	Celsius float64 `json:"celsius" search:"filterable,sortable"`
-}
-
-type sender = bufferedsender.BufferedSender[Reading]
-
-// newSender returns an emulated service and a sender to it. The delays are
-// short, so that the story is.
-func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*searchtest.Server, *sender, error) {
-	service := searchtest.NewServer(&searchtest.Options{Latency: 5 * time.Millisecond})
-	opts := &search.ClientOptions{MeterProvider: meters}
-	opts.Transport = service
-	indexes, err := search.NewIndexClientWithKey(service.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
-	if err != nil {
-		return nil, nil, err
-	}
-	fields, err := models.FieldsOf[Reading]()
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := indexes.CreateIndex(ctx, models.SearchIndex{Name: "readings", Fields: fields}, nil); err != nil {
-		return nil, nil, err
-	}
-	client, err := indexes.Client("readings")
-	if err != nil {
-		return nil, nil, err
-	}
-	circuit, err := breaker.New(&breaker.Options{OpenFor: 300 * time.Millisecond})
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := bufferedsender.New(client, &bufferedsender.Options[Reading]{
-		MeterProvider:     meters,
-		Outage:            bufferedsender.Hold{Breaker: circuit},
-		Retry:             retry.Options{Delay: 10 * time.Millisecond},
-		Limits:            bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 4},
-		AutoFlushInterval: 50 * time.Millisecond,
-		Logger:            slog.New(slog.DiscardHandler), // it would warn of what the story is about
-	})
-	return service, s, err
-}
 
 // story is what happens to the sender.
 type story struct {
@@ -201,14 +149,9 @@ func (s *story) add(ctx context.Context, n int) error {
 
 // until waits until the sender is in a state.
 func (s *story) until(ctx context.Context, state events.HealthState) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for s.sender.Health().State != state {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("the sender did not become %s: %w", state, ctx.Err())
-		}
+	err := stage.Until(ctx, 30*time.Second, time.Millisecond, func() (bool, error) { return s.sender.Health().State == state, nil })
+	if err != nil {
+		return fmt.Errorf("the sender did not become %s: %w", state, err)
 	}
 	return nil
 }
@@ -228,12 +171,10 @@ func (s *story) look(ctx context.Context, when string, want int) error {
 	}
 	stats := s.sender.Stats()
 	fmt.Fprintf(s.w, "%-45s %d %-13s %5d accepted %5d completed %4d waiting\n", when, status, health.State, stats.Accepted, stats.Completed, stats.PendingActions)
-	select {
-	case <-time.After(s.linger):
-		return nil
-	case <-ctx.Done():
+	if s.linger > 0 && !stage.Wait(ctx, s.linger) {
 		return ctx.Err()
 	}
+	return nil
 }
 
 // get returns the status and the body of a page of this program.
@@ -282,4 +223,24 @@ func total(metrics, name, label string) (sum int) {
 		}
 	}
 	return sum
+}
+
+// serve starts a server at addr and returns its URL and what ends it.
+func serve(handler http.Handler, addr string) (url string, stop func() error, err error) {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	return "http://" + listener.Addr().String(), func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err := server.Shutdown(ctx)
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	}, nil
 }
