@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
 // Product is what becomes of a record in the index.
@@ -245,4 +248,167 @@ func (c *consumer) partition(id int32) *partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.assigned[id]
+}
+
+func (c *consumer) onAssigned(_ context.Context, _ *Client, ids []int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		c.assigned[id] = &partition{id: id}
+	}
+}
+
+// onRevoked hands partitions over: wait, then commit, then return, which lets the
+// next owner have them.
+func (c *consumer) onRevoked(ctx context.Context, _ *Client, ids []int32) {
+	gone := c.handOver(ids)
+	if err := c.commitOf(ctx, gone); err != nil {
+		c.fail(err)
+	}
+}
+
+// onLost is called too late to commit: the next owner reads already. What has not
+// been sent must not overwrite what it writes.
+func (c *consumer) onLost(_ context.Context, _ *Client, ids []int32) { c.handOver(ids) }
+
+// handOver returns when this consumer writes nothing of the given partitions any
+// more.
+//
+//  1. What waits is taken back. Withdraw waits for the requests under way, whose
+//     actions then settle, so the marks are final.
+//  2. A request that had no reply may still be carried out, and would overwrite
+//     what the next owner writes. Inside a sender the next action of a key waits
+//     for that, Options.UnknownWait; between two senders we have to.
+func (c *consumer) handOver(ids []int32) (gone []*partition) {
+	c.mu.Lock()
+	for _, id := range ids {
+		if p := c.assigned[id]; p != nil {
+			gone = append(gone, p)
+			delete(c.assigned, id)
+		}
+	}
+	c.mu.Unlock()
+	c.sender.Withdraw(func(_ string, of any) bool {
+		t, ok := of.(tag)
+		return ok && slices.Contains(gone, t.partition)
+	})
+	c.mu.Lock()
+	end := c.noReplyAt.Add(c.unknown)
+	c.mu.Unlock()
+	time.Sleep(time.Until(end)) // not at all, usually
+	return gone
+}
+
+// commit stores how far the assigned partitions are settled.
+func (c *consumer) commit(ctx context.Context) {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.assigned))
+	c.mu.Unlock()
+	if err := c.commitOf(ctx, all); err != nil {
+		c.fail(err)
+	}
+}
+
+// commitOf is called by run and by onRevoked: one after the other, so that no commit
+// goes back.
+func (c *consumer) commitOf(ctx context.Context, partitions []*partition) error {
+	c.committing.Lock()
+	defer c.committing.Unlock()
+	for _, p := range partitions {
+		// The mark is the last offset that is settled, the commit the next to be read.
+		mark, ok := p.water.Mark()
+		if !ok || mark+1 <= p.committed {
+			continue
+		}
+		err := c.client.CommitOffsetsSync(ctx, map[int32]int64{p.id: mark + 1})
+		if errors.Is(err, ErrNotOwner) {
+			continue // it was lost, and onLost is about to be called or has been
+		}
+		if err != nil {
+			return err
+		}
+		p.committed = mark + 1
+	}
+	return nil
+}
+
+// stop ends the consumer after run: what waits is sent, as long as ctx allows, so
+// that the next owner has less to repeat; then the partitions are handed over.
+func (c *consumer) stop(ctx context.Context) error {
+	_ = c.sender.Flush(ctx, nil) // the failures it reports have been given to skip
+	c.client.LeaveGroup()
+	return c.sender.Close(ctx)
+}
+
+// crash ends the consumer as the end of its process would: nothing is committed,
+// nothing is said, and what waits is lost here and read again by the next owner.
+func (c *consumer) crash() {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	_ = c.sender.Close(ended)
+	c.client.Kill()
+}
+
+// stopFor is how long a member that ends goes on sending what it has read.
+const stopFor = 5 * time.Second
+
+// member is a process of the group: a consumer that is started again when it cannot
+// go on.
+type member struct {
+	name    string
+	group   *Group
+	indexer bufferedsender.Indexer
+	aside   *deadLetters
+	logger  *slog.Logger
+
+	cancel  context.CancelFunc
+	crashed bool       // set before cancel
+	done    chan error // gets why it has ended
+}
+
+// start runs the member until stop or crash.
+func (m *member) start(ctx context.Context) {
+	ctx, m.cancel = context.WithCancel(ctx)
+	m.done = make(chan error, 1) // one place: the member never waits for us
+	go func() { m.done <- m.live(ctx) }()
+}
+
+func (m *member) live(ctx context.Context) error {
+	for {
+		c, err := newConsumer(m.name, m.group, m.indexer, m.aside, m.logger)
+		if err != nil {
+			return err
+		}
+		err = c.run(ctx)
+		switch {
+		case err == nil && m.crashed:
+			c.crash()
+			return nil
+		case err == nil:
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
+			defer cancel()
+			return c.stop(closing)
+		}
+		// Something failed that says nothing about the record, so it must be sent
+		// again. The marks stand below it, and the next consumer reads from there.
+		m.logger.Warn("starting again from the committed offsets", "member", m.name, "error", err)
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_ = c.stop(ended) // what fails here is read again
+		if !stage.Wait(ctx, time.Second) {
+			return err
+		}
+	}
+}
+
+// stop has the member hand its partitions over, and returns when it has.
+func (m *member) stop() error {
+	m.cancel()
+	return <-m.done
+}
+
+// crash ends the member without a word.
+func (m *member) crash() error {
+	m.crashed = true
+	return m.stop()
 }

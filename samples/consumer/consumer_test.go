@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -31,25 +33,24 @@ type rig struct {
 func inBubble(t *testing.T, partitions int, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b, err := connect(t.Context(), config{index: testIndex})
+		truth, err := newTruth(t.Context(), &stage.Address{Index: testIndex}, partitions)
 		require.NoError(t, err)
-		defer b.close()
-		r := &rig{t, &truth{group: NewGroup(partitions), backend: b, index: testIndex, aside: &deadLetters{}, latest: map[string]*Value{}}}
-		r.group.OnCommit = r.audit
+		defer truth.service.Close()
+		r := &rig{t, truth}
 		test(t, r)
 		assert.NoError(t, r.check(t.Context()))
 	})
 }
 
 func (r *rig) member(name string) *member {
-	m := &member{name: name, group: r.group, indexer: r.backend.client, aside: r.aside, logger: slog.New(slog.DiscardHandler)}
+	m := &member{name: name, group: r.group, indexer: r.client, aside: r.aside, logger: slog.New(slog.DiscardHandler)}
 	m.start(r.t.Context())
 	return m
 }
 
 // consumer runs a consumer until end is called.
 func (r *rig) consumer() (c *consumer, end func()) {
-	c, err := newConsumer("a", r.group, r.backend.client, r.aside, slog.New(slog.DiscardHandler))
+	c, err := newConsumer("a", r.group, r.client, r.aside, slog.New(slog.DiscardHandler))
 	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	ended := make(chan error, 1)
@@ -73,7 +74,7 @@ func (r *rig) faults(rules ...searchtest.Fault) {
 	for i := range rules {
 		rules[i].Operation = searchtest.OpIndexDocuments
 	}
-	r.backend.emulator.SetFaults(&searchtest.Faults{Rules: rules})
+	r.service.Emulator.SetFaults(&searchtest.Faults{Rules: rules})
 }
 
 func (r *rig) consumed() {
@@ -86,7 +87,7 @@ func (r *rig) times(prefix string, n int) (least, most int) {
 	least = 1 << 30
 	for i := range n {
 		count := 0
-		for _, change := range r.backend.emulator.History(testIndex, fmt.Sprintf("%s-%d", prefix, i)) {
+		for _, change := range r.service.Emulator.History(testIndex, fmt.Sprintf("%s-%d", prefix, i)) {
 			if change.Applied() {
 				count++
 			}
@@ -116,11 +117,11 @@ func TestOffsetIsCommittedWhenAllBelowItIsSettled(t *testing.T) {
 		r.add("p", 300)
 		m := r.member("a")
 		time.Sleep(5 * time.Second)
-		assert.EqualValues(t, 299, r.backend.emulator.DocumentCount(testIndex))
+		assert.EqualValues(t, 299, r.service.Emulator.DocumentCount(testIndex))
 		held := r.group.Records(0, r.group.Committed()[0], 1<<30)
 		require.NotEmpty(t, held)
 		assert.Equal(t, "p-100", held[0].Key)
-		r.backend.emulator.SetFaults(nil)
+		r.service.Emulator.SetFaults(nil)
 		r.consumed()
 		require.NoError(t, m.stop())
 	})
@@ -163,7 +164,7 @@ func TestRestartBeginsAtTheCommittedOffsets(t *testing.T) {
 		time.Sleep(time.Second)
 		require.NoError(t, m.crash())
 		assert.Equal(t, 50, r.group.Lag())
-		r.backend.emulator.SetFaults(nil)
+		r.service.Emulator.SetFaults(nil)
 		m = r.member("a")
 		r.consumed()
 		require.NoError(t, m.stop())
@@ -186,7 +187,7 @@ func TestNothingIsPolledWhileNothingCanBeSent(t *testing.T) {
 		b := r.member("b") // partitions can change hands meanwhile
 		time.Sleep(10 * time.Second)
 		assert.Less(t, c.sender.PendingActionCount(), 10)
-		r.backend.emulator.SetFaults(nil)
+		r.service.Emulator.SetFaults(nil)
 		r.consumed()
 		end()
 		require.NoError(t, b.stop())
@@ -204,5 +205,34 @@ func TestBufferIsNeverFullForARecordThatWasPolled(t *testing.T) {
 		end()
 		_, most := r.times("p", 5000)
 		assert.Equal(t, 1, most, "nothing was read twice")
+	})
+}
+
+func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, err := newTruth(t.Context(), &stage.Address{Index: testIndex}, 1)
+		require.NoError(t, err)
+		defer r.service.Close()
+		r.append("missing", &Value{Title: "x"}, false)
+		r.append("bad key", &Value{}, true)
+		r.append("gone", nil, false)
+		r.audit(0, 0, 3)
+		assert.Len(t, r.early, 2, "a tombstone of what was never there is settled")
+		err = r.check(t.Context())
+		require.Error(t, err)
+		for _, complaint := range []string{
+			`that of "missing" at 0 is not settled`, `that of "bad key" at 1 is not settled`, "3 records are not committed",
+			"not among the dead letters", "missing is missing",
+		} {
+			assert.ErrorContains(t, err, complaint)
+		}
+	})
+}
+
+// The demonstration itself checks the index and every commit.
+func TestIndexAgreesWithTheLogThroughRebalanceOutageAndCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := stagetest.Succeeds(t, program, []string{"-endpoint", ""}, " 0 commits were too early", "has the last value of each key")
+		assert.Equal(t, 7, strings.Count(o.Out, "are not committed"))
 	})
 }

@@ -5,70 +5,109 @@
 //	go run ./samples/consumer        # two members, an outage, a crash; the service is emulated
 //	go run ./samples/consumer -endpoint https://NAME.search.windows.net
 //
-// The log is in memory (log.go, group.go, client.go) and has the methods and
-// callbacks of franz-go's client, so that the rest is what a program with a real
-// one would have. Read consumer.go first, then rebalance.go. At the end the index
-// is compared with the log, and the exit code is 1 unless they agree.
+// consumer.go is what a program with a real log would have. kafka.go is the log, in
+// memory, with the methods and callbacks of franz-go's client. At the end truth.go
+// compares the index with the log, and the exit code is 1 unless they agree.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/signal"
-	"strings"
-	"syscall"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+func main() { stage.Main("consumer", program) }
+
+func program(p *stage.Program) func(context.Context) error {
+	at, logger := p.Address("azsearch-consumer"), p.Logger()
+	return func(ctx context.Context) error { return demonstrate(ctx, at, logger, p.Out) }
 }
 
-// config is what the flags say.
-type config struct {
-	endpoint string // "" for the emulator
-	apiKey   string // "" for Entra ID
-	index    string
-	verbose  bool
+const partitions = 6
+
+// outage is a service that answers 503, and cuts connections, some of them after it
+// has written what it was sent.
+func outage() *searchtest.Faults {
+	index := searchtest.OpIndexDocuments
+	return &searchtest.Faults{Seed: 1, Rules: []searchtest.Fault{
+		{Operation: index, Every: 4, Cut: searchtest.CutAfterCommit},
+		{Operation: index, Every: 4, Cut: searchtest.CutBeforeCommit},
+		{Operation: index, Status: http.StatusServiceUnavailable},
+	}}
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var cfg config
-	set := flag.NewFlagSet("consumer", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.StringVar(&cfg.endpoint, "endpoint", os.Getenv("AZURE_SEARCH_ENDPOINT"), "the `URL` of the search service (default: $AZURE_SEARCH_ENDPOINT, or an emulator)")
-	set.StringVar(&cfg.apiKey, "api-key", os.Getenv("AZURE_SEARCH_API_KEY"), "its admin `KEY` (default: $AZURE_SEARCH_API_KEY; Entra ID if there is none)")
-	set.StringVar(&cfg.index, "index", "azsearch-consumer", "the `NAME` of the index; it is created if it does not exist")
-	set.BoolVar(&cfg.verbose, "v", false, "log what the senders log, on stderr")
-	err := set.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		set.SetOutput(stdout)
-		set.PrintDefaults()
-		return 0
-	}
-	if err == nil && set.NArg() > 0 {
-		err = fmt.Errorf("unknown argument %q", set.Arg(0))
-	}
+// demonstrate has two members share a log that grows meanwhile: one joins, the
+// service breaks down, one crashes and comes back.
+func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, stdout io.Writer) error {
+	t, err := newTruth(ctx, at, partitions)
 	if err != nil {
-		return complain(stderr, err, 2)
+		return err
 	}
-	logger := slog.New(slog.DiscardHandler)
-	if cfg.verbose {
-		logger = slog.New(slog.NewTextHandler(stderr, nil))
+	defer t.service.Close()
+	group, emulator := t.group, t.service.Emulator
+	newMember := func(name string) *member {
+		return &member{name: name, group: group, indexer: t.client, aside: t.aside, logger: logger}
 	}
-	if err := demonstrate(ctx, cfg, logger, stdout); err != nil {
-		return complain(stderr, err, 1)
+	step := func(title string, d time.Duration) error {
+		if !stage.Wait(ctx, d) {
+			return ctx.Err()
+		}
+		fmt.Fprintf(stdout, "%-44s %6d records are not committed\n", title, group.Lag())
+		return nil
 	}
-	return 0
+
+	producing, stopProducing := context.WithCancel(ctx)
+	defer stopProducing()
+	produced := make(chan struct{})
+	go func() {
+		defer close(produced)
+		t.produce(producing, rand.New(rand.NewPCG(1, 2)))
+	}()
+
+	a, b := newMember("a"), newMember("b")
+	a.start(ctx)
+	err = step("a reads all partitions", time.Second)
+	b.start(ctx)
+	err = errors.Join(err, step("b has joined, and has half of them", time.Second))
+	if emulator != nil {
+		emulator.SetFaults(outage())
+		err = errors.Join(err, step("the search service is out of order", 1500*time.Millisecond))
+		emulator.SetFaults(nil)
+		err = errors.Join(err, step("and is back: what had no reply waits for 5 s", 1500*time.Millisecond))
+	}
+	err = errors.Join(err, b.crash(), step("b has crashed: a reads all partitions again", time.Second))
+	b = newMember("b")
+	b.start(ctx)
+	err = errors.Join(err, step("b was started again", time.Second))
+	stopProducing()
+	<-produced
+	err = errors.Join(err, await(ctx, group))
+	err = errors.Join(err, step("all of the log is consumed", 0), a.stop(), b.stop())
+	if err != nil {
+		return err
+	}
+	err = t.check(ctx)
+	fmt.Fprintf(stdout, "%d records were produced, %d of them bad; %d dead letters. %d commits were too early, %d records looked at.\n",
+		t.produced, len(t.poison), t.aside.count(), len(t.early), t.audited)
+	if err == nil {
+		fmt.Fprintf(stdout, "%s has the last value of each key.\n", t.service.Name)
+	}
+	return err
 }
 
-func complain(stderr io.Writer, err error, code int) int {
-	fmt.Fprintf(stderr, "consumer: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
-	return code
+// await returns when all of the log is committed.
+func await(ctx context.Context, group *Group) error {
+	err := stage.Until(ctx, 30*time.Second, 20*time.Millisecond, func() (bool, error) { return group.Lag() == 0, nil })
+	if err != nil {
+		return fmt.Errorf("%d records are not committed: %w", group.Lag(), err)
+	}
+	return nil
 }

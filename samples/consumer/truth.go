@@ -10,8 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 const (
@@ -23,8 +26,8 @@ const (
 // finds commits that come too early.
 type truth struct {
 	group   *Group
-	backend *backend
-	index   string
+	service *stage.Service
+	client  *search.Client
 	aside   *deadLetters
 
 	mu       sync.Mutex // guards the fields below
@@ -33,6 +36,18 @@ type truth struct {
 	produced int
 	audited  int
 	early    []error // commits of what was not settled
+}
+
+// newTruth returns an empty log and an index.
+func newTruth(ctx context.Context, at *stage.Address, partitions int) (*truth, error) {
+	service, err := at.Connect(&searchtest.Options{Latency: 20 * time.Millisecond, KeepContents: true, KeepChanges: 1_000_000})
+	if err != nil {
+		return nil, err
+	}
+	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{}, latest: map[string]*Value{}}
+	t.group.OnCommit = t.audit
+	t.client, err = stage.Open[Product](ctx, service, at.Index)
+	return t, err
 }
 
 // produce appends records until ctx ends: updates, tombstones, and now and then one
@@ -77,7 +92,7 @@ func (t *truth) append(key string, value *Value, poison bool) {
 // audit is called for each commit, before it counts: everything below it must be in
 // the index, or older than what is there, or among the dead letters.
 func (t *truth) audit(partition int32, low, high int64) {
-	if t.backend.emulator == nil {
+	if t.service.Emulator == nil {
 		return // a real service shows what it has too late for that
 	}
 	records := t.group.Records(partition, low, high)
@@ -101,13 +116,13 @@ func (t *truth) applied(r Record) bool {
 		}
 		return p.Offset
 	}
-	if document, ok := t.backend.emulator.Document(t.index, r.Key); ok {
+	if document, ok := t.service.Emulator.Document(t.client.IndexName(), r.Key); ok {
 		return offset(document) >= r.Offset
 	}
 	if r.Value == nil {
 		return true
 	}
-	for _, change := range t.backend.emulator.History(t.index, r.Key) { // it was deleted since
+	for _, change := range t.service.Emulator.History(t.client.IndexName(), r.Key) { // it was deleted since
 		if change.Applied() && change.Action == models.ActionTypeUpload && offset(change.Document) >= r.Offset {
 			return true
 		}
@@ -131,11 +146,15 @@ func (t *truth) check(ctx context.Context) error {
 	if n := t.aside.count(); n > len(t.poison) {
 		errs = append(errs, fmt.Errorf("%d dead letters of %d bad records", n, len(t.poison)))
 	}
-	wrong, err := t.differences(ctx)
-	for patience := time.Now().Add(visibility); err == nil && len(wrong) > 0 && t.backend.emulator == nil && time.Now().Before(patience); {
-		time.Sleep(2 * time.Second)
-		wrong, err = t.differences(ctx)
+	patience := time.Duration(0)
+	if t.service.Emulator == nil {
+		patience = visibility
 	}
+	var wrong []error
+	err := stage.Until(ctx, patience, 2*time.Second, func() (_ bool, err error) {
+		wrong, err = t.differences(ctx)
+		return len(wrong) == 0, err
+	})
 	return errors.Join(append(append(errs, wrong...), err)...)
 }
 
@@ -143,7 +162,7 @@ func (t *truth) check(ctx context.Context) error {
 // lock is held.
 func (t *truth) differences(ctx context.Context) (wrong []error, err error) {
 	has := map[string]Product{}
-	for p, err := range search.Scan[Product](ctx, t.backend.client, nil) {
+	for p, err := range search.Scan[Product](ctx, t.client, nil) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the index: %w", err)
 		}
@@ -161,4 +180,52 @@ func (t *truth) differences(ctx context.Context) (wrong []error, err error) {
 		}
 	}
 	return wrong, nil
+}
+
+// deadLetters is where records go that the index will never take. A real one is
+// another topic. When write has returned nil the record is safe, and its offset
+// may be committed. A record can come twice, if the process dies in between.
+type deadLetters struct {
+	mu      sync.Mutex // guards the fields below
+	records map[place]deadLetter
+}
+
+type place struct {
+	partition int32
+	offset    int64
+}
+
+// deadLetter is what somebody needs who mends it.
+type deadLetter struct {
+	Record Record
+	Reason string
+	Error  string
+}
+
+func (d *deadLetters) write(r Record, why error) error {
+	letter := deadLetter{Record: r, Reason: "refused by the sender", Error: why.Error()}
+	var failed *bufferedsender.ActionError
+	if errors.As(why, &failed) {
+		letter.Reason = failed.Reason.String()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.records == nil {
+		d.records = map[place]deadLetter{}
+	}
+	d.records[place{r.Partition, r.Offset}] = letter
+	return nil
+}
+
+func (d *deadLetters) has(r Record) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, ok := d.records[place{r.Partition, r.Offset}]
+	return ok
+}
+
+func (d *deadLetters) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.records)
 }
