@@ -11,8 +11,94 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 )
+
+// Passage is one document: a piece of documentation that can be read by itself.
+type Passage struct {
+	ID      string `json:"id" search:"key,filterable,sortable"` // as search.Scan needs it
+	Source  string `json:"source" search:"filterable"`          // the file, from the root
+	Package string `json:"package" search:"filterable,facetable"`
+	Kind    string `json:"kind" search:"filterable,facetable"` // package, func, method, type, const or var
+	Symbol  string `json:"symbol" search:"analyzer=go-names"`  // Client.Do; "" for the package itself
+	Text    string `json:"text" search:"analyzer=en.lucene"`   // at most maxPassage bytes, and a heading
+	Vector  vector `json:"vector,omitempty" search:"dimensions=256,vectorProfile=nearest"`
+}
+
+// vector is not shown in results, as vectors are not unless they are declared
+// retrievable.
+type vector []float32
+
+// indexDefinition describes an index for Passages.
+func indexDefinition(name string) (models.SearchIndex, error) {
+	fields, err := models.FieldsOf[Passage]()
+	if err != nil {
+		return models.SearchIndex{}, err
+	}
+	return models.SearchIndex{
+		Name:   name,
+		Fields: fields,
+		// Whoever asks how to "read a file" is to find ReadFile.
+		Analyzers: []models.Analyzer{&models.CustomAnalyzer{
+			Name: "go-names", Tokenizer: models.TokenizerWhitespace,
+			TokenFilters: []models.TokenFilterName{"go-words", models.TokenFilterLowercase},
+		}},
+		TokenFilters: []models.TokenFilter{&models.WordDelimiterTokenFilter{Name: "go-words", PreserveOriginal: new(true)}},
+		VectorSearch: &models.VectorSearch{
+			Algorithms: []models.VectorSearchAlgorithm{{Name: "graph", Kind: models.VectorSearchAlgorithmHNSW}},
+			Profiles:   []models.VectorSearchProfile{{Name: "nearest", Algorithm: "graph"}},
+		},
+	}, nil
+}
+
+// setIDs gives each passage the hash of its source and its place there: the
+// symbol, and how many passages it has before. The same place has the same id in
+// every run, so that a passage which is ingested again replaces itself, and what
+// else the file declares does not matter to it.
+func setIDs(passages []Passage) {
+	type place struct{ source, symbol string }
+	before := map[place]int{}
+	for i := range passages {
+		p := &passages[i]
+		at := place{p.Source, p.Symbol}
+		p.ID = keys.Hash(fmt.Sprintf("%s#%s#%d", p.Source, p.Symbol, before[at]))
+		before[at]++
+	}
+}
+
+// title is what people call the passage.
+func (p Passage) title() string {
+	if p.Symbol == "" {
+		return p.Package
+	}
+	return p.Package + "." + p.Symbol
+}
+
+// patience is how long a service may take to show what it has accepted.
+const patience = 60 * time.Second
+
+// openStore creates the index, or updates the one that is there.
+func openStore(ctx context.Context, service *stage.Service, index string, embedder Embedder) (*store, error) {
+	definition, err := indexDefinition(index)
+	if err != nil {
+		return nil, err
+	}
+	client, err := service.Open(ctx, definition)
+	if err != nil {
+		return nil, err
+	}
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[Passage]{Limits: bufferedsender.Limits{MaxInFlight: 2}})
+	if err != nil {
+		return nil, err
+	}
+	st := &store{client: client, sender: sender, embedder: embedder, patience: patience}
+	if service.Emulator != nil {
+		st.refresh = -1 // it shows everything at once
+	}
+	return st, nil
+}
 
 // store keeps passages in an index.
 type store struct {
@@ -129,21 +215,15 @@ func (s *store) count(ctx context.Context, scope search.Filter) (int64, error) {
 // await returns when the service shows n passages within scope: it confirms a
 // change a little before queries see it.
 func (s *store) await(ctx context.Context, scope search.Filter, n int64) error {
-	deadline := time.Now().Add(s.patience)
-	for {
-		count, err := s.count(ctx, scope)
-		if err != nil || count == n {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d passages should be there, and the service shows %d", n, count)
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	var count int64
+	err := stage.Until(ctx, s.patience, time.Second, func() (_ bool, err error) {
+		count, err = s.count(ctx, scope)
+		return count == n, err
+	})
+	if errors.Is(err, stage.ErrPatience) {
+		return fmt.Errorf("%d passages should be there, and the service shows %d", n, count)
 	}
+	return err
 }
 
 // mode says what passages are found by.

@@ -17,20 +17,17 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // emulated returns a store in an emulator.
 func emulated(t require.TestingT, opts *searchtest.Options) (*searchtest.Server, *store) {
-	srv := searchtest.NewServer(opts)
-	clientOptions := &search.ClientOptions{}
-	clientOptions.Transport = srv
-	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), clientOptions)
+	service := stage.Emulate(opts)
+	s, err := openStore(context.Background(), &stage.Service{Indexes: service.Indexes}, "passages", hashing{}) // as a real one, which shows changes late
 	require.NoError(t, err)
-	s, err := (&service{indexes: indexes}).openStore(context.Background(), "passages", hashing{})
-	require.NoError(t, err)
-	return srv, s
+	return service.Emulator, s
 }
 
 func passage(source, symbol, text string) Passage {

@@ -104,7 +104,8 @@ func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 func (p *Program) UsageError(err error) error { return Exit(p.complain(err, ExitUsage)) }
 
 func (p *Program) complain(err error, code int) int {
-	fmt.Fprintf(p.Err, "%s: %s\n", p.name, Line(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")))
+	text := strings.TrimPrefix(strings.TrimSpace(err.Error()), p.name+": ") // a package may have the name of the sample
+	fmt.Fprintf(p.Err, "%s: %s\n", p.name, Line(strings.ReplaceAll(text, "\n", "; ")))
 	return code
 }
 

@@ -126,8 +126,11 @@ func (w *Worker) End() error {
 // Alive reports whether a worker has begun to work. It is an error if it has ended without an order.
 func (w *Worker) Alive() (ready bool, err error) {
 	select {
-	case <-w.ended:
+	case <-w.ended: // first: one that has ended may have been ready
 		return false, errors.Join(fmt.Errorf("a worker (%s) has ended without an order", w.Role), w.exit)
+	default:
+	}
+	select {
 	case <-w.ready:
 		return true, nil
 	default:
