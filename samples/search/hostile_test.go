@@ -14,7 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/samples/internal/plain"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -96,20 +96,20 @@ func TestNoTextOfTheServiceCommandsTheTerminal(t *testing.T) {
 	harmless := func(text string) {
 		t.Helper()
 		require.Contains(t, text, "evil")
-		require.Equal(t, plain.Text(text), text)
+		require.Equal(t, stage.Text(text), text)
 	}
-	o := start(t.Context(), append(flags, "read")...)
-	require.Equal(t, 0, o.code, o.stderr)
-	harmless(o.stdout)
-	require.Equal(t, 8, strings.Count(o.stdout, "evil"), "suggestion, name, package, file, signature, doc and two facets:\n%s", o.stdout)
+	o := start(t.Context(), t, append(flags, "read")...)
+	require.Equal(t, 0, o.Code, o.Err)
+	harmless(o.Out)
+	require.Equal(t, 8, strings.Count(o.Out, "evil"), "suggestion, name, package, file, signature, doc and two facets:\n%s", o.Out)
 
-	o = start(t.Context(), append(flags, "refused")...)
-	require.Equal(t, exitProblem, o.code)
-	harmless(o.stderr)
+	o = start(t.Context(), t, append(flags, "refused")...)
+	require.Equal(t, stage.ExitProblem, o.Code)
+	harmless(o.Err)
 
-	o = start(t.Context(), flags...) // the demonstration
-	require.Equal(t, 0, o.code, o.stderr)
-	harmless(o.stdout)
+	o = start(t.Context(), t, flags...) // the demonstration
+	require.Equal(t, 0, o.Code, o.Err)
+	harmless(o.Out)
 
 	// x/term commands the terminal as well, but not so.
 	var screen bytes.Buffer
@@ -122,11 +122,11 @@ func TestNoTextOfTheServiceCommandsTheTerminal(t *testing.T) {
 }
 
 func TestJSONLosesNothingAndHarmsNobody(t *testing.T) {
-	o := start(t.Context(), append(listenAs(t, hostile), "-json", "read")...)
-	require.Equal(t, 0, o.code, o.stderr)
-	require.Equal(t, plain.Text(o.stdout), o.stdout)
+	o := start(t.Context(), t, append(listenAs(t, hostile), "-json", "read")...)
+	require.Equal(t, 0, o.Code, o.Err)
+	require.Equal(t, stage.Text(o.Out), o.Out)
 	var a struct{ Suggestions []string }
-	require.NoError(t, json.Unmarshal([]byte(o.stdout), &a))
+	require.NoError(t, json.Unmarshal([]byte(o.Out), &a))
 	require.Equal(t, []string{evil}, a.Suggestions)
 
 	var w bytes.Buffer
@@ -135,9 +135,9 @@ func TestJSONLosesNothingAndHarmsNobody(t *testing.T) {
 }
 
 func TestReplyWithoutACountIsAnError(t *testing.T) {
-	o := start(t.Context(), append(listenAs(t, reply(http.StatusOK, `{"value": []}`)), "read")...)
-	require.Equal(t, exitProblem, o.code)
-	require.Equal(t, "search: the service does not say how many results there are\n", o.stderr)
+	o := start(t.Context(), t, append(listenAs(t, reply(http.StatusOK, `{"value": []}`)), "read")...)
+	require.Equal(t, stage.ExitProblem, o.Code)
+	require.Equal(t, "sample: the service does not say how many results there are\n", o.Err)
 }
 
 func TestPagesThatTheServiceHasNotAreRefusedUnasked(t *testing.T) {
@@ -168,9 +168,9 @@ func TestPagesThatTheServiceHasNotAreRefusedUnasked(t *testing.T) {
 			}
 			require.ErrorContains(t, err, c.says)
 			require.Zero(t, asked)
-			o := start(t.Context(), "-top", strconv.Itoa(c.top), "-page", strconv.Itoa(c.page), "x")
-			require.Equal(t, exitUsage, o.code)
-			require.Contains(t, o.stderr, c.says)
+			o := start(t.Context(), t, "-top", strconv.Itoa(c.top), "-page", strconv.Itoa(c.page), "x")
+			require.Equal(t, stage.ExitUsage, o.Code)
+			require.Contains(t, o.Err, c.says)
 		})
 	}
 }

@@ -7,115 +7,226 @@
 //	go run ./samples/search -endpoint https://NAME.search.windows.net -api-key QUERYKEY read file
 //
 // The last one reads the index that "go run ./samples/quickstart -endpoint …" has
-// filled. Read find.go first: it is the part that your program would have as
-// well.
+// filled. find.go is the part that your program would have as well; page.go
+// shows what it finds, converse.go is the terminal.
 package main
 
 import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"slices"
 	"strings"
-	"syscall"
+	"time"
 
-	"golang.org/x/term"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/dustin/go-humanize"
 
-	"github.com/go-azsearch/azsearch/samples/internal/plain"
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The exit codes, beside 0.
-const (
-	exitProblem     = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
+func main() { stage.Main("search", program) }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
+// config is what the flags and the environment say.
+type config struct {
+	*stage.Address
+
+	root     string // of the source, for the emulator
+	json     bool
+	question question
 }
 
-// run is the program. The end of ctx is Ctrl-C.
-func run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stderr = plain.Writer(stderr)
-	cfg, err := parseFlags(args, getenv, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
+func program(p *stage.Program) func(context.Context) error {
+	p.About, p.Args = `Search finds declarations in the index of the quickstart.
+
+    search [flags] words…
+
+All words must match. "exact words", prefix*, -without and this|that work as the
+simple query syntax of Azure AI Search says. A misspelled word is looked for
+again, as what is spelled alike. Without words it asks for them on a terminal, and
+otherwise demonstrates what it can. Without -endpoint it brings an emulated search
+service of its own and fills it first, which takes some seconds.
+
+Exit code 0: the service has answered, if only that there is nothing. 1: something
+went wrong. 2: the command line. 130: Ctrl-C, which on a terminal ends a query first
+if one is under way.
+
+`, true
+	var kind string
+	c := &config{Address: p.Address("azsearch-quickstart")}
+	p.StringVar(&c.root, "root", declarations.StandardLibrary(), "fill the emulator with the Go source below `DIR`")
+	p.StringVar(&c.question.pkg, "package", "", "only what `PATH` declares, with /... at the end also what is below")
+	p.StringVar(&kind, "kind", "", "only some `KINDS`: "+strings.Join(kinds, ", ")+", with commas between them")
+	p.BoolVar(&c.question.all, "all", false, "also what is not exported, and tests")
+	p.IntVar(&c.question.top, "top", 10, fmt.Sprintf("show `N` results a page, at most %d", maxTop))
+	p.IntVar(&c.question.page, "page", 1, "show page `N`")
+	p.BoolVar(&c.json, "json", false, "print one JSON object")
+	p.Check = func() (err error) {
+		c.question.words = strings.Join(p.FlagSet.Args(), " ")
+		if c.question.kinds, err = parseKinds(kind); err != nil {
+			err = fmt.Errorf("-kind: %w", err)
+		}
+		err = errors.Join(err, c.question.check())
+		if c.json && c.question.words == "" {
+			err = errors.Join(err, errors.New("-json needs words to search for"))
+		}
+		if c.root == "" {
+			err = errors.Join(err, errors.New("this program does not know its GOROOT: name a folder with -root"))
+		}
+		return err
 	}
+	return func(ctx context.Context) error {
+		client, service, err := connect(ctx, c, p.Err)
+		if err != nil {
+			return err
+		}
+		defer service.Close()
+		err = answerAll(ctx, c, client, p.In, p.Out, os.Getenv("NO_COLOR") == "")
+		switch {
+		case errors.Is(err, errInterrupted):
+			return stage.Exit(stage.ExitInterrupted)
+		case errors.Is(err, search.ErrIndexNotFound):
+			return fmt.Errorf("there is no index %s at %s; fill it: go run ./samples/quickstart -endpoint %s -index %s", c.Index, c.Endpoint, c.Endpoint, c.Index)
+		}
+		return err
+	}
+}
+
+// kinds are what a declaration can be.
+var kinds = []string{"func", "method", "type", "const", "var"}
+
+// parseKinds splits a list of kinds.
+func parseKinds(list string) ([]string, error) {
+	if list == "" {
+		return nil, nil
+	}
+	split := strings.Split(list, ",")
+	for _, kind := range split {
+		if !slices.Contains(kinds, kind) {
+			return nil, fmt.Errorf("%q is none of %s", kind, strings.Join(kinds, ", "))
+		}
+	}
+	return split, nil
+}
+
+// connect returns a client for the index, of the service or of an emulator that
+// it fills first. A query key, or the role "Search Index Data Reader", is enough
+// for the service.
+func connect(ctx context.Context, c *config, stderr io.Writer) (*search.Client, *stage.Service, error) {
+	service, err := c.Connect(&searchtest.Options{KeepChanges: -1})
 	if err != nil {
-		return complain(stderr, err, exitUsage)
+		return nil, nil, err
 	}
-	client, closeService, err := connect(ctx, cfg, stderr)
-	if err == nil {
-		defer closeService()
-		err = answerAll(ctx, cfg, client, stdin, stdout, getenv("NO_COLOR") == "")
+	if service.Emulator == nil {
+		client, err := service.Indexes.Client(c.Index)
+		return client, service, err
 	}
-	return finish(ctx, err, cfg, stderr)
+	began := time.Now()
+	n, err := fill(ctx, service, c.root, c.Index)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("filling the emulator: %w", err), service.Close())
+	}
+	fmt.Fprintf(stderr, "%s declarations below %s are in an emulated index, after %.1f s\n", humanize.Comma(int64(n)), c.root, time.Since(began).Seconds())
+	client, err := search.NewClientWithKey(service.Emulator.URL(), c.Index, azcore.NewKeyCredential(searchtest.QueryKey), stage.Inside(service.Emulator))
+	return client, service, err
 }
 
-// finish returns the exit code for err, and prints what is wrong.
-func finish(ctx context.Context, err error, cfg config, stderr io.Writer) int {
-	switch {
-	case ctx.Err() != nil || errors.Is(err, errInterrupted):
-		return exitInterrupted
-	case err != nil:
-		return complain(stderr, explain(err, cfg), exitProblem)
+// fill does what the quickstart does, which also shows how it goes and checks
+// that all is there.
+func fill(ctx context.Context, service *stage.Service, root, index string) (int, error) {
+	tree, err := declarations.Find(root)
+	if err != nil {
+		return 0, err
 	}
-	return 0
+	definition, err := declarations.Index(index)
+	if err != nil {
+		return 0, err
+	}
+	client, err := service.Open(ctx, definition)
+	if err != nil {
+		return 0, err
+	}
+	sender, err := bufferedsender.New[declarations.Declaration](client, nil)
+	if err != nil {
+		return 0, err
+	}
+	closing, cancel := stage.Soon(ctx)
+	defer cancel()
+	n := 0
+	for _, folder := range tree.Packages {
+		found := folder.Parse().Declarations
+		if err := sender.UploadDocuments(ctx, found...); err != nil {
+			return 0, errors.Join(err, sender.Close(closing))
+		}
+		n += len(found)
+	}
+	return n, sender.Close(closing)
 }
 
 // answerAll answers the question on the command line, those that somebody types,
 // or, without a terminal, a few of its own.
-func answerAll(ctx context.Context, cfg config, client *search.Client, stdin io.Reader, stdout io.Writer, mayColor bool) error {
-	out := &page{w: stdout, color: mayColor && isTerminal(stdout)}
-	if cfg.question.words == "" && isTerminal(stdin) && isTerminal(stdout) {
-		return converse(ctx, client, cfg.question, stdin.(*os.File), out)
+func answerAll(ctx context.Context, c *config, client *search.Client, stdin io.Reader, stdout io.Writer, mayColor bool) error {
+	out := &page{w: stdout, color: mayColor && stage.IsTerminal(stdout)}
+	if c.question.words == "" && stage.IsTerminal(stdin) && stage.IsTerminal(stdout) {
+		return converse(ctx, client, c.question, stdin.(*os.File), out)
 	}
 	buffered := bufio.NewWriter(stdout) // which remembers if the disk is full
 	out.w = buffered
-	return errors.Join(answerOnce(ctx, cfg, client, out), buffered.Flush())
+	return errors.Join(answerOnce(ctx, c, client, out), buffered.Flush())
 }
 
 // answerOnce answers the question on the command line, or those of the
 // demonstration.
-func answerOnce(ctx context.Context, cfg config, client *search.Client, out *page) error {
-	if cfg.question.words == "" {
-		return demonstrate(ctx, client, cfg.question, out)
+func answerOnce(ctx context.Context, c *config, client *search.Client, out *page) error {
+	if c.question.words == "" {
+		return demonstrate(ctx, client, c.question, out)
 	}
-	a, err := find(ctx, client, cfg.question)
+	a, err := find(ctx, client, c.question)
 	if err != nil {
 		return err
 	}
-	if cfg.json {
+	if c.json {
 		return out.printJSON(a)
 	}
 	out.print(a)
 	return nil
 }
 
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// explain adds what somebody can do about err.
-func explain(err error, cfg config) error {
-	if errors.Is(err, search.ErrIndexNotFound) {
-		return fmt.Errorf("there is no index %s at %s; fill it with\n\tgo run ./samples/quickstart -endpoint %s -index %s", cfg.index, cfg.endpoint, cfg.endpoint, cfg.index)
+// demonstrate asks a few questions, for those who look without a terminal.
+func demonstrate(ctx context.Context, client *search.Client, like question, out *page) error {
+	like.top, like.page = 3, 1
+	for _, d := range []struct {
+		command string
+		change  func(*question)
+	}{
+		{"search read file", func(q *question) { q.words = "read file" }},
+		{"search -package net/... -kind method timeout", func(q *question) { q.words, q.pkg, q.kinds = "timeout", "net/...", []string{"method"} }},
+		{`search -kind type '"deadline exceeded" | cancel*'`, func(q *question) { q.words, q.kinds = `"deadline exceeded" | cancel*`, []string{"type"} }},
+		{"search unmarshl", func(q *question) { q.words = "unmarshl" }},
+	} {
+		q := like
+		d.change(&q)
+		fmt.Fprintf(out.w, "$ %s\n", d.command)
+		a, err := find(ctx, client, q)
+		if err != nil {
+			return err
+		}
+		out.print(a)
+		fmt.Fprintln(out.w)
 	}
-	return err
-}
-
-// complain prints what is wrong.
-func complain(stderr io.Writer, err error, code int) int {
-	text := strings.TrimPrefix(strings.TrimSpace(err.Error()), "search: ") // the package's name, and this program's
-	fmt.Fprintf(stderr, "search: %s\n", text)
-	return code
+	q := like
+	q.words = "newre"
+	completions, err := q.complete(ctx, client)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out.w, "search> newre and the Tab key\n%s\n", strings.Join(lines(completions), "  "))
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/declarations"
-	"github.com/go-azsearch/azsearch/samples/internal/plain"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
 // page is where answers are shown.
@@ -27,13 +27,13 @@ const maxLine = 110
 
 func (p *page) print(a answer) {
 	if a.Fuzzy {
-		fmt.Fprintf(p.w, "nothing matches %q; these are spelled alike\n", plain.Line(a.Words))
+		fmt.Fprintf(p.w, "nothing matches %q; these are spelled alike\n", stage.Line(a.Words))
 	}
 	if len(a.Suggestions) > 0 {
 		fmt.Fprintf(p.w, "did you mean %s?\n", strings.Join(lines(a.Suggestions), ", "))
 	}
 	if a.NoSuggestions != "" {
-		fmt.Fprintf(p.w, "no suggestions: %s\n", plain.Line(a.NoSuggestions))
+		fmt.Fprintf(p.w, "no suggestions: %s\n", stage.Line(a.NoSuggestions))
 	}
 	for i := range a.Results {
 		p.printResult(&a.Results[i])
@@ -69,7 +69,7 @@ func (p *page) printFacet(label string, values []models.ValueFacet[string]) {
 		if i > 0 {
 			fmt.Fprint(p.w, ",")
 		}
-		fmt.Fprintf(p.w, " %s %s", plain.Line(v.Value), humanize.Comma(v.Count))
+		fmt.Fprintf(p.w, " %s %s", stage.Line(v.Value), humanize.Comma(v.Count))
 	}
 	fmt.Fprintln(p.w)
 }
@@ -93,7 +93,7 @@ func (p *page) printJSON(a answer) error {
 	}
 	var escaped strings.Builder
 	for _, r := range line.String() {
-		if !plain.Harmful(r) || r == '\n' {
+		if !stage.Harmful(r) || r == '\n' {
 			escaped.WriteRune(r)
 			continue
 		}
@@ -117,7 +117,7 @@ const (
 func (p *page) paint(text string) string {
 	var b strings.Builder
 	room, open := maxLine, false
-	for _, r := range plain.Line(text) {
+	for _, r := range stage.Line(text) {
 		switch {
 		case string(r) == markStart || string(r) == markEnd:
 			open = string(r) == markStart
@@ -141,7 +141,7 @@ func (p *page) paint(text string) string {
 }
 
 func (p *page) faint(text string) string {
-	if text = plain.Line(text); !p.color {
+	if text = stage.Line(text); !p.color {
 		return text
 	}
 	return dim + text + normal
@@ -151,7 +151,7 @@ func (p *page) faint(text string) string {
 func lines(texts []string) []string {
 	var clean []string
 	for _, t := range texts {
-		clean = append(clean, plain.Line(t))
+		clean = append(clean, stage.Line(t))
 	}
 	return clean
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,6 +15,8 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/samples/internal/declarations"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -26,39 +26,26 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // small is a tree to find something in.
 func small(t *testing.T) string {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range map[string]string{
+	return stagetest.Files(t, map[string]string{
 		"os/file.go":      "package os\n\n// ReadFile reads the named file and returns the contents.\nfunc ReadFile(name string) ([]byte, error) { return nil, nil }\n\n// ReadDir reads a directory.\nfunc ReadDir(name string) {}\n\nfunc readAll() {}\n",
 		"os/file_test.go": "package os\n\n// TestReadFile reads a file.\nfunc TestReadFile() {}\n",
 		"net/dial.go":     "package net\n\n// Dial connects to an address.\nfunc Dial(address string) {}\n\n// Conn is a connection with a timeout.\ntype Conn struct{}\n\n// Timeout says how long.\nfunc (c *Conn) Timeout() int { return 0 }\n",
 		"net/http/get.go": "package http\n\n// Get connects and reads, unless a timeout ends it.\nfunc Get(url string) {}\n\n// MaxReads is how many reads there can be.\nconst MaxReads = 7\n",
 		"network/x.go":    "package network\n\n// Timeout is elsewhere.\nvar Timeout int\n",
-	} {
-		name = filepath.Join(root, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-	}
-	return root
+	})
 }
 
-// outcome is what a run left behind.
-type outcome struct {
-	code           int
-	stdout, stderr string
-}
-
-func start(ctx context.Context, args ...string) outcome {
-	var stdout, stderr bytes.Buffer
-	code := run(ctx, args, func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr)
-	return outcome{code, stdout.String(), stderr.String()}
+func start(ctx context.Context, t *testing.T, args ...string) stagetest.Outcome {
+	t.Helper()
+	return stagetest.Run(ctx, t, program, args...)
 }
 
 // filled returns a client for an index of the small tree.
 func filled(t *testing.T) *search.Client {
 	t.Helper()
-	client, closeService, err := connect(t.Context(), config{root: small(t), index: "decls"}, io.Discard)
+	client, service, err := connect(t.Context(), &config{root: small(t), Address: &stage.Address{Index: "decls"}}, io.Discard)
 	require.NoError(t, err)
-	t.Cleanup(closeService)
+	t.Cleanup(func() { require.NoError(t, service.Close()) })
 	return client
 }
 
@@ -146,29 +133,29 @@ func TestPagesFollowOneAnother(t *testing.T) {
 		all = append(all, names(a)...)
 	}
 	require.ElementsMatch(t, []string{"Conn.Timeout", "Conn", "Get", "Timeout"}, all)
-	o := start(t.Context(), "-root", small(t), "-top", "2", "-page", "3", "timeout")
-	require.Equal(t, "4 found, on earlier pages\n", o.stdout)
+	o := start(t.Context(), t, "-root", small(t), "-top", "2", "-page", "3", "timeout")
+	require.Equal(t, "4 found, on earlier pages\n", o.Out)
 }
 
 func TestOneShotIsPlainWithoutATerminal(t *testing.T) {
-	o := start(t.Context(), "-root", small(t), "-kind", "func,const", "reads")
-	require.Equal(t, 0, o.code, o.stderr)
-	require.Regexp(t, `10 declarations below .* are in an emulated index`, o.stderr)
-	require.Contains(t, o.stdout, "ReadFile  os  os/file.go:4\n    func ReadFile(name string) ([]byte, error)\n    ReadFile reads the named file and returns the contents.\n")
-	require.Contains(t, o.stdout, "1 to 4 of 4\nkinds     func 3, const 1\npackages  net/http 2, os 2\n")
-	require.NotContains(t, o.stdout, "\x1b")
-	require.NotContains(t, o.stdout, markStart)
+	o := start(t.Context(), t, "-root", small(t), "-kind", "func,const", "reads")
+	require.Equal(t, 0, o.Code, o.Err)
+	require.Regexp(t, `10 declarations below .* are in an emulated index`, o.Err)
+	require.Contains(t, o.Out, "ReadFile  os  os/file.go:4\n    func ReadFile(name string) ([]byte, error)\n    ReadFile reads the named file and returns the contents.\n")
+	require.Contains(t, o.Out, "1 to 4 of 4\nkinds     func 3, const 1\npackages  net/http 2, os 2\n")
+	require.NotContains(t, o.Out, "\x1b")
+	require.NotContains(t, o.Out, markStart)
 }
 
 func TestNothingFoundIsSaidAndNoError(t *testing.T) {
-	o := start(t.Context(), "-root", small(t), "xylophone")
-	require.Equal(t, 0, o.code, o.stderr)
-	require.Equal(t, "nothing matches \"xylophone\"; these are spelled alike\nnothing found\n", o.stdout)
+	o := start(t.Context(), t, "-root", small(t), "xylophone")
+	require.Equal(t, 0, o.Code, o.Err)
+	require.Equal(t, "nothing matches \"xylophone\"; these are spelled alike\nnothing found\n", o.Out)
 }
 
 func TestJSONIsOneObject(t *testing.T) {
-	o := start(t.Context(), "-root", small(t), "-json", "contents")
-	require.Equal(t, 0, o.code, o.stderr)
+	o := start(t.Context(), t, "-root", small(t), "-json", "contents")
+	require.Equal(t, 0, o.Code, o.Err)
 	var a struct {
 		Words   string
 		Count   int
@@ -182,7 +169,7 @@ func TestJSONIsOneObject(t *testing.T) {
 			Count int
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(o.stdout), &a), o.stdout)
+	require.NoError(t, json.Unmarshal([]byte(o.Out), &a), o.Out)
 	require.Equal(t, "contents", a.Words)
 	require.Equal(t, 1, a.Count)
 	require.Equal(t, "ReadFile", a.Results[0].Name)
@@ -190,8 +177,8 @@ func TestJSONIsOneObject(t *testing.T) {
 	require.Equal(t, []string{"ReadFile reads the named file and returns the <em>contents</em>."}, a.Results[0].Highlights["doc"])
 	require.Equal(t, "func", a.Kinds[0].Value)
 
-	o = start(t.Context(), "-root", small(t), "-json", "xylophone")
-	require.Contains(t, o.stdout, `"results":[]`)
+	o = start(t.Context(), t, "-root", small(t), "-json", "xylophone")
+	require.Contains(t, o.Out, `"results":[]`)
 }
 
 func TestMatchesAreColoredAndNothingElseReachesTheTerminal(t *testing.T) {
@@ -211,22 +198,21 @@ func TestMatchesAreColoredAndNothingElseReachesTheTerminal(t *testing.T) {
 }
 
 func TestWithoutWordsAndTerminalItDemonstrates(t *testing.T) {
-	o := start(t.Context(), "-root", small(t))
-	require.Equal(t, 0, o.code, o.stderr)
-	require.Contains(t, o.stdout, "$ search read file\nReadFile")
-	require.Contains(t, o.stdout, "$ search unmarshl\nnothing matches \"unmarshl\"")
-	require.Contains(t, o.stdout, "newre and the Tab key\n")
+	o := start(t.Context(), t, "-root", small(t))
+	require.Equal(t, 0, o.Code, o.Err)
+	require.Contains(t, o.Out, "$ search read file\nReadFile")
+	require.Contains(t, o.Out, "$ search unmarshl\nnothing matches \"unmarshl\"")
+	require.Contains(t, o.Out, "newre and the Tab key\n")
 }
 
 // listen returns an emulator with an index, and the flags with which a run
 // searches it: with a query key.
 func listen(t *testing.T) (*searchtest.Server, []string) {
 	t.Helper()
-	srv := searchtest.NewServer(nil)
+	service := stage.Emulate(nil)
+	srv := service.Emulator
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	opts := &search.ClientOptions{}
-	opts.Transport = srv
-	_, err := fill(t.Context(), srv, opts, config{root: small(t), index: "decls"})
+	_, err := fill(t.Context(), service, small(t), "decls")
 	require.NoError(t, err)
 	require.NoError(t, srv.Listen("127.0.0.1:0"))
 	return srv, []string{"-endpoint", srv.URL(), "-api-key", searchtest.QueryKey, "-index", "decls"}
@@ -234,28 +220,28 @@ func listen(t *testing.T) (*searchtest.Server, []string) {
 
 func TestQueryKeyIsEnoughForAService(t *testing.T) {
 	_, flags := listen(t)
-	o := start(t.Context(), append(flags, "contents")...)
-	require.Equal(t, 0, o.code, o.stderr)
-	require.Contains(t, o.stdout, "ReadFile  os")
-	require.Empty(t, o.stderr)
-	o = start(t.Context(), append(flags, "raedfile")...)
-	require.Contains(t, o.stdout, "ReadFile  os", o.stderr)
+	o := start(t.Context(), t, append(flags, "contents")...)
+	require.Equal(t, 0, o.Code, o.Err)
+	require.Contains(t, o.Out, "ReadFile  os")
+	require.Empty(t, o.Err)
+	o = start(t.Context(), t, append(flags, "raedfile")...)
+	require.Contains(t, o.Out, "ReadFile  os", o.Err)
 }
 
 func TestMissingIndexSaysWhatToRun(t *testing.T) {
 	srv, flags := listen(t)
-	o := start(t.Context(), append(flags, "-index", "nowhere", "contents")...)
-	require.Equal(t, exitProblem, o.code)
-	require.Equal(t, "search: there is no index nowhere at "+srv.URL()+"; fill it with\n\tgo run ./samples/quickstart -endpoint "+srv.URL()+" -index nowhere\n", o.stderr)
+	o := start(t.Context(), t, append(flags, "-index", "nowhere", "contents")...)
+	require.Equal(t, stage.ExitProblem, o.Code)
+	require.Equal(t, "sample: there is no index nowhere at "+srv.URL()+"; fill it: go run ./samples/quickstart -endpoint "+srv.URL()+" -index nowhere\n", o.Err)
 }
 
 func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
 	srv, _ := listen(t)
-	o := start(t.Context(), "-endpoint", srv.URL(), "-api-key", "wrong", "contents")
-	require.Equal(t, exitProblem, o.code)
-	require.Equal(t, 1, strings.Count(o.stderr, "\n"), o.stderr)
-	require.Contains(t, o.stderr, "key")
-	require.NotContains(t, o.stderr, "wrong")
+	o := start(t.Context(), t, "-endpoint", srv.URL(), "-api-key", "wrong", "contents")
+	require.Equal(t, stage.ExitProblem, o.Code)
+	require.Equal(t, 1, strings.Count(o.Err, "\n"), o.Err)
+	require.Contains(t, o.Err, "key")
+	require.NotContains(t, o.Err, "wrong")
 }
 
 // An index that an older quickstart has made has no suggester.
@@ -267,25 +253,24 @@ func TestIndexWithoutSuggesterIsSearchedAllTheSame(t *testing.T) {
 	definition.Suggesters = nil
 	require.NoError(t, srv.CreateIndex(definition))
 	require.NoError(t, srv.Listen("127.0.0.1:0"))
-	client, closeService, err := connect(t.Context(), config{endpoint: srv.URL(), apiKey: searchtest.AdminKey, index: "decls"}, io.Discard)
+	client, _, err := connect(t.Context(), &config{Address: &stage.Address{Endpoint: srv.URL(), Key: searchtest.AdminKey, Index: "decls"}}, io.Discard)
 	require.NoError(t, err)
-	defer closeService()
 	_, err = search.UploadDocuments(t.Context(), client, []declarations.Declaration{{Key: "1", Name: "ReadFile", Exported: true}}, nil)
 	require.NoError(t, err)
 
-	o := start(t.Context(), "-endpoint", srv.URL(), "-api-key", searchtest.QueryKey, "-index", "decls", "raedfile")
-	require.Equal(t, 0, o.code, o.stderr)
-	require.Contains(t, o.stdout, "1 to 1 of 1")
-	require.Contains(t, o.stdout, "no suggestions: ")
+	o := start(t.Context(), t, "-endpoint", srv.URL(), "-api-key", searchtest.QueryKey, "-index", "decls", "raedfile")
+	require.Equal(t, 0, o.Code, o.Err)
+	require.Contains(t, o.Out, "1 to 1 of 1")
+	require.Contains(t, o.Out, "no suggestions: ")
 }
 
 // Anything else that goes wrong there is not passed over.
 func TestFailedSuggestionIsAnError(t *testing.T) {
 	srv, flags := listen(t)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpSuggest, Status: http.StatusForbidden}}})
-	o := start(t.Context(), append(flags, "raedfile")...)
-	require.Equal(t, exitProblem, o.code)
-	require.Contains(t, o.stderr, "search: Forbidden. (Suggest of index")
+	o := start(t.Context(), t, append(flags, "raedfile")...)
+	require.Equal(t, stage.ExitProblem, o.Code)
+	require.Contains(t, o.Err, ": Forbidden. (Suggest of index")
 }
 
 // full is a disk without room.
@@ -295,20 +280,15 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 
 func TestFullDiskIsExitCode1(t *testing.T) {
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"-root", small(t), "contents"}, func(string) string { return "" }, strings.NewReader(""), full{}, &stderr)
-	require.Equal(t, exitProblem, code)
+	code := stage.Run(t.Context(), "search", program, []string{"-root", small(t), "contents"}, nil, full{}, &stderr)
+	require.Equal(t, stage.ExitProblem, code)
 	require.Contains(t, stderr.String(), "no space left on device")
 }
 
 func TestInterruptedIsExitCode130(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, exitInterrupted, start(ctx, "-root", small(t), "contents").code)
-
-	// In a conversation Ctrl-C is no signal.
-	var stderr bytes.Buffer
-	require.Equal(t, exitInterrupted, finish(t.Context(), errors.Join(errInterrupted, nil), config{}, &stderr))
-	require.Empty(t, stderr.String())
+	require.Equal(t, stage.ExitInterrupted, start(ctx, t, "-root", small(t), "contents").Code)
 }
 
 func TestCommandLineErrorsAreExitCode2(t *testing.T) {
@@ -316,40 +296,11 @@ func TestCommandLineErrorsAreExitCode2(t *testing.T) {
 		args []string
 		says string
 	}{
-		"unknown flag":          {[]string{"-nosuch"}, "-nosuch"},
-		"unknown kind":          {[]string{"-kind", "func,class", "x"}, `"class" is none of func, method`},
-		"no results":            {[]string{"-top", "0", "x"}, "count from 1"},
-		"JSON without words":    {[]string{"-json"}, "-json needs words"},
-		"key without a service": {[]string{"-api-key", "secret", "x"}, "-api-key is for -endpoint"},
-		"no source":             {[]string{"-root", "", "x"}, "-root"},
+		"unknown kind":       {[]string{"-kind", "func,class", "x"}, `"class" is none of func, method`},
+		"no results":         {[]string{"-top", "0", "x"}, "count from 1"},
+		"JSON without words": {[]string{"-json"}, "-json needs words"},
+		"no source":          {[]string{"-root", "", "x"}, "-root"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			o := start(t.Context(), c.args...)
-			require.Equal(t, exitUsage, o.code, o.stderr)
-			require.Contains(t, o.stderr, c.says)
-			require.NotContains(t, o.stderr, "secret")
-			require.Empty(t, o.stdout)
-		})
+		t.Run(name, func(t *testing.T) { stagetest.Refuses(t, program, c.says, c.args...) })
 	}
-}
-
-func TestHelpIsNoError(t *testing.T) {
-	o := start(t.Context(), "-help")
-	require.Equal(t, 0, o.code)
-	require.Contains(t, o.stdout, "-kind KINDS")
-	require.Empty(t, o.stderr)
-}
-
-func TestEnvironmentNamesTheService(t *testing.T) {
-	c, err := parseFlags([]string{"read", "file"}, func(name string) string {
-		return map[string]string{"AZURE_SEARCH_ENDPOINT": "https://x.search.windows.net", "AZURE_SEARCH_API_KEY": "k"}[name]
-	}, io.Discard)
-	require.NoError(t, err)
-	require.Equal(t, "https://x.search.windows.net", c.endpoint)
-	require.Equal(t, "k", c.apiKey)
-	require.Equal(t, "read file", c.question.words)
-	c.apiKey = "" // Entra ID, of which nothing is asked yet
-	client, _, err := connect(t.Context(), c, io.Discard)
-	require.NoError(t, err)
-	require.Equal(t, "https://x.search.windows.net", client.Endpoint())
 }
