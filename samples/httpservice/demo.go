@@ -1,17 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -39,21 +43,25 @@ func slow() *searchtest.Faults {
 // demonstrate has 200 callers write through a search service that works, is slow,
 // breaks down and comes back, stops in the middle of it, and compares what the
 // callers were given with what the index has.
-func demonstrate(ctx context.Context, cfg config, logger *slog.Logger, stdout io.Writer) error {
-	backend, err := connect(ctx, cfg)
+func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, stdout io.Writer) error {
+	backend, err := at.Connect(&searchtest.Options{Latency: 5 * time.Millisecond})
 	if err != nil {
 		return err
 	}
-	defer backend.close()
+	defer backend.Close()
+	client, err := stage.Open[Note](ctx, backend, at.Index)
+	if err != nil {
+		return err
+	}
 	// Shorter times than a service would have, so that the story is short.
-	s, err := newService(backend.client, settings{deadline: time.Second, requestTimeout: 400 * time.Millisecond, buffer: 200}, logger)
+	s, err := newService(client, settings{deadline: time.Second, requestTimeout: 400 * time.Millisecond, buffer: 200}, logger)
 	if err != nil {
 		return err
 	}
 	if err := s.listen("127.0.0.1:0"); err != nil {
 		return errors.Join(err, s.stop())
 	}
-	fmt.Fprintf(stdout, "%d callers of %s/notes write to %s.\n", callers, s.url, backend.name)
+	fmt.Fprintf(stdout, "%d callers of %s/notes write to %s.\n", callers, s.url, backend.Name)
 
 	story := &story{service: s, backend: backend, w: stdout}
 	var reported ledger
@@ -61,9 +69,9 @@ func demonstrate(ctx context.Context, cfg config, logger *slog.Logger, stdout io
 	defer stopCalling()
 	var all sync.WaitGroup
 	transport := &http.Transport{MaxIdleConnsPerHost: callers}
-	client := &http.Client{Transport: transport}
+	web := &http.Client{Transport: transport}
 	for i := range callers {
-		c := &caller{client: client, url: s.url, reported: &reported, name: fmt.Sprintf("%d-%d", time.Now().UnixMilli(), i)}
+		c := &caller{client: web, url: s.url, reported: &reported, name: fmt.Sprintf("%d-%d", time.Now().UnixMilli(), i)}
 		all.Go(func() { c.write(calling) })
 	}
 	err = story.tell(ctx)
@@ -79,13 +87,13 @@ func demonstrate(ctx context.Context, cfg config, logger *slog.Logger, stdout io
 	}
 	fmt.Fprintln(stdout, "The service has stopped. What was reported to callers:")
 	reported.print(stdout)
-	return errors.Join(err, reported.compare(ctx, backend, stdout), reported.complete(backend.emulator != nil))
+	return errors.Join(err, reported.compare(ctx, client, backend.Emulator != nil, stdout), reported.complete(backend.Emulator != nil))
 }
 
 // story is what happens to the search service.
 type story struct {
 	service *service
-	backend *backend
+	backend *stage.Service
 	w       io.Writer
 }
 
@@ -102,21 +110,19 @@ func (s *story) tell(ctx context.Context) error {
 		{"it is back", nil, http.StatusOK, 1500 * time.Millisecond},
 	}
 	for _, step := range steps {
-		if s.backend.emulator != nil {
-			s.backend.emulator.SetFaults(step.faults)
+		if s.backend.Emulator != nil {
+			s.backend.Emulator.SetFaults(step.faults)
 		} else if step.faults != nil {
 			continue // a real service does not break down when it is asked to
 		}
-		if err := pause(ctx, step.least); err != nil {
-			return err
+		if !stage.Wait(ctx, step.least) {
+			return ctx.Err()
 		}
 		if err := s.await(ctx, step.ready, step.title); err != nil {
 			return err
 		}
 		if step.title == "it is back" { // callers have been asked to come back later: they do
-			if err := pause(ctx, step.least); err != nil {
-				return err
-			}
+			stage.Wait(ctx, step.least)
 		}
 	}
 	return nil
@@ -124,22 +130,18 @@ func (s *story) tell(ctx context.Context) error {
 
 // await asks for the readiness until it is what it should be.
 func (s *story) await(ctx context.Context, want int, title string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for {
-		status, body, err := get(ctx, s.service.url+"/healthz")
-		if err != nil {
-			return err
-		}
-		if status == want {
-			condition, _, _ := strings.Cut(strings.TrimSpace(body), ":")
-			fmt.Fprintf(s.w, "%-36s /healthz: %d %s\n", title, status, condition)
-			return nil
-		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("%s: /healthz says %d %s", title, status, body)
-		}
+	var status int
+	var body string
+	err := stage.Until(ctx, 10*time.Second, 20*time.Millisecond, func() (_ bool, err error) {
+		status, body, err = get(ctx, s.service.url+"/healthz")
+		return status == want, err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: /healthz says %d %s: %w", title, status, body, err)
 	}
+	condition, _, _ := strings.Cut(strings.TrimSpace(body), ":")
+	fmt.Fprintf(s.w, "%-36s /healthz: %d %s\n", title, status, condition)
+	return nil
 }
 
 // metrics checks that /metrics has the numbers of the sender.
@@ -176,11 +178,67 @@ func get(ctx context.Context, url string) (status int, body string, err error) {
 	return resp.StatusCode, string(content), err
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// caller is one of the clients of the demonstration. Each note has an id of its
+// own, also one that is sent again: so what was reported about each can be checked.
+type caller struct {
+	client    *http.Client
+	url, name string
+	reported  *ledger
+	sent      int
+}
+
+// write sends notes, one request after the other, until ctx ends.
+func (c *caller) write(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := c.call(ctx, c.notes())
+		if wait == 0 {
+			wait = rand.N(40 * time.Millisecond)
+		} else {
+			wait += rand.N(wait / 2) // not all at the same moment
+		}
+		stage.Wait(ctx, wait)
 	}
+}
+
+// notes makes one to three notes; one in a hundred is bad.
+func (c *caller) notes() []Note {
+	notes := make([]Note, 1+rand.IntN(3))
+	for i := range notes {
+		c.sent++
+		notes[i] = Note{ID: fmt.Sprintf("%s-%d", c.name, c.sent), Author: c.name, Text: fmt.Sprintf("note %d of %s", c.sent, c.name)}
+		switch rand.IntN(200) {
+		case 0: // the service rejects it: no term of a filterable field may be so long
+			notes[i].Author = strings.Repeat("x", 40_000)
+		case 1: // the sender refuses it
+			notes[i].ID += " is no legal key"
+		}
+	}
+	return notes
+}
+
+// call sends notes, writes down what is answered, and returns how long it was
+// asked to wait.
+func (c *caller) call(ctx context.Context, notes []Note) (wait time.Duration) {
+	body, err := json.Marshal(notes)
+	if err != nil {
+		panic(err) // strings
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/notes", bytes.NewReader(body))
+	if err != nil {
+		panic(err) // the URL of our own server
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		c.reported.nothing(notes)
+		return 100 * time.Millisecond
+	}
+	defer resp.Body.Close()
+	var a answer
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		c.reported.nothing(notes)
+		return 0
+	}
+	c.reported.add(resp.StatusCode, notes, a)
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none is 0
+	return time.Duration(seconds) * time.Second
 }

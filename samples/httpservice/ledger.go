@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -72,29 +73,31 @@ func (l *ledger) print(w io.Writer) {
 
 // compare reads the index, again and again while it shows too little, and says
 // where it differs from what was reported to callers.
-func (l *ledger) compare(ctx context.Context, b *backend, w io.Writer) error {
-	patience := time.Now().Add(visibility)
-	for {
+func (l *ledger) compare(ctx context.Context, client *search.Client, atOnce bool, w io.Writer) error {
+	patience := visibility
+	if atOnce {
+		patience = 0
+	}
+	var missing, wrong int
+	err := stage.Until(ctx, patience, 2*time.Second, func() (bool, error) {
 		has := map[string]string{}
-		for n, err := range search.Scan[Note](ctx, b.client, nil) {
+		for n, err := range search.Scan[Note](ctx, client, nil) {
 			if err != nil {
-				return fmt.Errorf("reading the index: %w", err)
+				return false, fmt.Errorf("reading the index: %w", err)
 			}
 			has[n.ID] = n.Text
 		}
-		missing, wrong := l.differences(has)
-		if missing > 0 && b.emulator == nil && time.Now().Before(patience) {
-			if err := pause(ctx, 2*time.Second); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(w, "Told \"indexed\" and missing: %d. Told \"rejected\" or \"not applied\" and there: %d.\n", missing, wrong)
-		if missing+wrong > 0 {
-			return errors.Join(append(l.problems, errors.New("what was reported to callers is not true"))...)
-		}
-		return errors.Join(l.problems...)
+		missing, wrong = l.differences(has)
+		return missing == 0, nil
+	})
+	if err != nil && !errors.Is(err, stage.ErrPatience) {
+		return err
 	}
+	fmt.Fprintf(w, "Told \"indexed\" and missing: %d. Told \"rejected\" or \"not applied\" and there: %d.\n", missing, wrong)
+	if missing+wrong > 0 {
+		return errors.Join(append(l.problems, errors.New("what was reported to callers is not true"))...)
+	}
+	return errors.Join(l.problems...)
 }
 
 // differences counts the notes that an index with these ids and texts should have

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -35,13 +36,14 @@ type rig struct {
 func inBubble(t *testing.T, cfg settings, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b, err := connect(t.Context(), config{index: testIndex})
+		b := stage.Emulate(&searchtest.Options{Latency: 5 * time.Millisecond})
+		defer b.Close()
+		client, err := stage.Open[Note](t.Context(), b, testIndex)
 		require.NoError(t, err)
-		defer b.close()
-		s, err := newService(b.client, cfg, slog.New(slog.DiscardHandler))
+		s, err := newService(client, cfg, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
-		test(t, &rig{t, s, b.emulator})
-		b.emulator.SetFaults(nil)
+		test(t, &rig{t, s, b.Emulator})
+		b.Emulator.SetFaults(nil)
 		_ = s.stop()
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
 
 func TestAnswerSaysOfEachNoteWhatBecameOfIt(t *testing.T) {
@@ -53,4 +55,35 @@ func TestAnswerSaysOfEachNoteWhatBecameOfIt(t *testing.T) {
 			assert.Equal(t, []string{c.a, c.b}, []string{a.Notes[0].Outcome, a.Notes[1].Outcome})
 		})
 	}
+}
+
+func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
+	var l ledger
+	notes := []Note{{ID: "indexed", Text: "x"}, {ID: "rejected"}, {ID: "not"}, {ID: "perhaps"}}
+	l.add(422, notes, answer{Notes: []outcome{{ID: "indexed", Outcome: indexed}, {ID: "rejected", Outcome: rejected}, {ID: "not", Outcome: notApplied}, {ID: "perhaps", Outcome: unknown}}})
+	for name, c := range map[string]struct {
+		has            map[string]string
+		missing, wrong int
+	}{
+		"all is as it was reported":   {map[string]string{"indexed": "x", "another": ""}, 0, 0},
+		"unknown may be there":        {map[string]string{"indexed": "x", "perhaps": ""}, 0, 0},
+		"indexed is missing":          {nil, 1, 0},
+		"indexed is another text":     {map[string]string{"indexed": "y"}, 1, 0},
+		"rejected is there":           {map[string]string{"indexed": "x", "rejected": ""}, 0, 1},
+		"what was not applied is too": {map[string]string{"indexed": "x", "rejected": "", "not": ""}, 0, 2},
+	} {
+		missing, wrong := l.differences(c.has)
+		assert.Equal(t, []int{c.missing, c.wrong}, []int{missing, wrong}, name)
+	}
+	assert.Empty(t, l.problems)
+	l.add(200, notes[:1], answer{Notes: []outcome{{ID: "indexed", Outcome: unknown}}})
+	assert.Len(t, l.problems, 1, "status 200 promises more")
+	l.add(503, notes[:1], answer{})
+	assert.Len(t, l.problems, 2, "nothing was said about the note")
+}
+
+// The demonstration itself compares, and shows each kind of answer.
+func TestCallersGetTrueAnswersThroughAnOutage(t *testing.T) {
+	stagetest.Succeeds(t, program, []string{"-endpoint", ""}, `Told "indexed" and missing: 0. Told "rejected" or "not applied" and there: 0.`)
+	assert.Equal(t, stage.ExitProblem, stagetest.Run(t.Context(), t, program, "-endpoint", "", "-addr", "256.0.0.1:x").Code)
 }
