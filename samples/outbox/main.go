@@ -18,6 +18,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -133,7 +134,7 @@ func tell(ctx context.Context, c *config, p *stage.Program) (err error) {
 		if err != nil {
 			return err
 		}
-		defer remove()
+		defer func() { err = errors.Join(err, remove()) }()
 		where = "PostgreSQL, in the schema " + c.schema
 	}
 	if s.store, err = c.open(); err != nil {
