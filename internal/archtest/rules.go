@@ -65,7 +65,7 @@ var Rules = []Rule{
 	{Folder: "retry", May: []string{backoff}, Never: []string{azure}},
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
-	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", azcore}, otelAPI...), Never: []string{stemmers}},
+	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", azcore}, otelAPI...), Never: []string{stemmers}},
 	// It feeds a sender through an interface of its own, as whoever feeds one does. Its writers are
 	// in many processes, so their marks are in a database, by any driver.
 	{
@@ -77,7 +77,7 @@ var Rules = []Rule{
 	{Folder: "search/rebuild/redisstore", May: []string{"./search/rebuild", "./internal/rediskit", goredis}, Not: []string{http, sql}},
 	// What each store has to keep, for the tests of those here and of those that bring a client.
 	{Folder: "search/rebuild/internal/storetest", May: []string{"./search/rebuild", testify}},
-	{Folder: "search/searchtest", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	// Where the emulator and the client meet, for tests: in the emulator the client could
 	// not be judged by something that does not depend on it, and whoever uses another
 	// client would build azcore. Nothing that is built into a program needs it.
@@ -156,7 +156,7 @@ var Rules = []Rule{
 	{Folder: "samples/rebuild", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, "./cmd/azsearch/internal/..."}, public...)},
-	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/..."}},
+	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion"}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
@@ -166,6 +166,9 @@ var Rules = []Rule{
 	{Folder: "internal/wire", Not: []string{http, sql, "reflect"}},
 	// Below the packages whose users hand over a client of Redis; it knows neither of them.
 	{Folder: "internal/rediskit", May: []string{goredis}, Not: []string{http, sql}},
+	// Data below everything: the client and its emulator share no other code, so a row
+	// of it is compared with the specifications, not with either of them.
+	{Folder: "internal/apiversion", Not: []string{http, sql}},
 	// The black-box tests of the sender, by subject: no package but its tests.
 	{Folder: "bufferedsender/test"},
 

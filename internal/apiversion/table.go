@@ -1,0 +1,127 @@
+package apiversion
+
+// release is one version: it has what an older version has, and more, or less.
+type release struct {
+	version string
+	like    string // the version it is compared with, "" for the first
+	adds    []Capability
+	lacks   []Capability // of those that like has
+	has     capabilities // filled in by init
+}
+
+// table lists the versions from the oldest on, in lower case. It is made of the
+// service's published specifications, of the packages that its vendor generated
+// from them, and, for the capabilities that no specification has, of recorded
+// replies. TestTheSpecificationAgrees compares it with the specifications.
+var table = []release{
+	{version: "2019-05-06"},
+	{
+		version: "2019-05-06-preview", like: "2019-05-06",
+		adds: []Capability{EncryptionKeys, Similarity, SkillsetCounter, FuzzyFallback},
+	},
+	{
+		version: "2020-06-30", like: "2019-05-06",
+		adds: []Capability{EncryptionKeys, Similarity, SkillsetCounter, FuzzyFallback, ScoringStatistics},
+	},
+	{
+		version: "2020-06-30-preview", like: "2020-06-30",
+		adds: []Capability{Normalizers, QueryLanguage},
+	},
+	{
+		version: "2021-04-30-preview", like: "2020-06-30-preview",
+		adds: []Capability{
+			Aliases, AnalyzeNormalizer, SemanticRanking, SemanticFields,
+			CodedErrors, RenewedHeaders, CountLast, FlatScores, // recorded for 2023-10-01-preview
+		},
+	},
+	{
+		// Its vector queries and profiles have other names than those of all later
+		// versions, so it lacks VectorSearch.
+		version: "2023-07-01-preview", like: "2021-04-30-preview",
+		adds: []Capability{SemanticErrorHandling, Debug, SemanticDebug, VectorIndexSize},
+	},
+	{
+		version: "2023-10-01-preview", like: "2023-07-01-preview",
+		adds: []Capability{VectorSearch, Vectorizers, SemanticQuery},
+	},
+	{
+		version: "2023-11-01", like: "2020-06-30",
+		adds: []Capability{
+			SemanticRanking, SemanticErrorHandling, VectorSearch, VectorIndexSize,
+			CodedErrors, RenewedHeaders, CountLast, FlatScores,
+		},
+	},
+	{
+		version: "2024-03-01-preview", like: "2023-10-01-preview",
+		adds: []Capability{NarrowVectors, Stored, Compressions, RerankWithOriginals, Oversampling},
+	},
+	{
+		version: "2024-05-01-preview", like: "2024-03-01-preview",
+		adds: []Capability{PackedBits, VectorWeight, VectorThreshold, VectorImages, HybridSearch, StorageLimit},
+	},
+	{
+		version: "2024-07-01", like: "2023-11-01",
+		adds: []Capability{
+			NarrowVectors, Stored, Compressions, RerankWithOriginals, Oversampling, PackedBits, VectorWeight, StorageLimit,
+			Vectorizers, SemanticQuery,
+		},
+	},
+	{
+		version: "2024-09-01-preview", like: "2024-05-01-preview",
+		adds: []Capability{FilterOverride, TruncationDimension, WideVectors},
+	},
+	{
+		version: "2024-11-01-preview", like: "2024-09-01-preview",
+		adds:  []Capability{QueryRewrites, Rescoring, PassageLength},
+		lacks: []Capability{RerankWithOriginals},
+	},
+	{version: "2025-03-01-preview", like: "2024-11-01-preview"},
+	{
+		version: "2025-05-01-preview", like: "2025-03-01-preview",
+		adds: []Capability{IndexDescription, RankingOrder},
+	},
+	{
+		version: "2025-08-01-preview", like: "2025-05-01-preview",
+		adds: []Capability{StrictPostFilter},
+	},
+	{
+		version: "2025-09-01", like: "2024-07-01",
+		adds: []Capability{
+			Normalizers, AnalyzeNormalizer, IndexDescription, RankingOrder, Rescoring, TruncationDimension, WideVectors, Debug,
+		},
+		lacks: []Capability{RerankWithOriginals},
+	},
+	{
+		version: "2025-11-01-preview", like: "2025-08-01-preview",
+		adds: []Capability{FacetMetrics},
+	},
+	{
+		version: Default, like: "2025-09-01",
+		adds: []Capability{Aliases, VectorImages, StrictPostFilter, PassageLength},
+	},
+}
+
+func init() {
+	for i := range table {
+		r := &table[i]
+		if r.like != "" {
+			r.has = find(r.like).has
+		}
+		for _, c := range r.adds {
+			r.has |= c.bit()
+		}
+		for _, c := range r.lacks {
+			r.has &^= c.bit()
+		}
+	}
+}
+
+// find returns the row of a version, nil if it has none.
+func find(version string) *release {
+	for i := range table {
+		if table[i].version == version {
+			return &table[i]
+		}
+	}
+	return nil
+}
