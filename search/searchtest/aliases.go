@@ -3,6 +3,8 @@ package searchtest
 import (
 	"net/http"
 	"slices"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // alias is a second name for an index. Documents are written and found by it,
@@ -44,8 +46,8 @@ var aliasKind = &resourceKind[*alias]{
 }
 
 // parseAlias reads the definition of an alias.
-func parseAlias(s *Server, body []byte, apiVersion string) (*alias, *serviceError) {
-	p := newParser("alias", apiVersion)
+func parseAlias(s *Server, body []byte, version apiversion.Version) (*alias, *serviceError) {
+	p := newParser("alias", version)
 	object, err := p.read(body, &aliasShape)
 	if err != nil {
 		return nil, err
@@ -100,7 +102,7 @@ func (c *catalog) aliasesOf(index string) []string {
 // indexName is the name of the index that a request is about, which names it
 // itself or by an alias. Server.mu must be held.
 func (c *catalog) indexName(rt route) string {
-	if a := c.aliases[rt.index]; a != nil && knowsAliases(rt.apiVersion) {
+	if a := c.aliases[rt.index]; a != nil && rt.version.Has(apiversion.Aliases) {
 		return a.index
 	}
 	return rt.index

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
@@ -14,7 +15,7 @@ var analyzeShape = shape{typeName: "AnalyzeRequest", members: []property{
 	text("text").must(),
 	text("analyzer"),
 	text("tokenizer"),
-	text("normalizer").from(version2025),
+	text("normalizer").when(apiversion.AnalyzeNormalizer),
 	texts("tokenFilters"),
 	texts("charFilters"),
 }}
@@ -31,7 +32,7 @@ func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route) {
 	var tokens []analysis.Token
 	var request *object
 	if err == nil {
-		request, err = parseAnalyze(body, rt.apiVersion)
+		request, err = parseAnalyze(body, rt.version)
 	}
 	if err == nil {
 		tokens, err = ix.schema.Load().analyzeText(request)
@@ -40,22 +41,22 @@ func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route) {
 		writeError(w, r, err)
 		return
 	}
-	reply := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.apiVersion, "AnalyzeResult"))
+	reply := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "AnalyzeResult"))
 	reply = appendTokens(reply, request.str("text"), tokens)
 	writeJSON(w, r, http.StatusOK, append(reply, '}'))
 }
 
 // parseAnalyze reads the body of an analyze request and checks that it says in
 // exactly one way what to do.
-func parseAnalyze(body []byte, apiVersion string) (*object, *serviceError) {
-	p := newParser("request", apiVersion)
+func parseAnalyze(body []byte, version apiversion.Version) (*object, *serviceError) {
+	p := newParser("request", version)
 	request, err := p.read(body, &analyzeShape)
 	if err != nil {
 		return nil, err
 	}
 	var ways, given []string
 	for _, name := range []string{"analyzer", "tokenizer", "normalizer"} {
-		if !analyzeShape.members[analyzeShape.index(name)].in(p.version) {
+		if !version.Has(analyzeShape.members[analyzeShape.index(name)].needs) {
 			continue
 		}
 		ways = append(ways, "'"+name+"'")

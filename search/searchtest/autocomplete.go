@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
@@ -43,7 +44,7 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 			err = refuseText(failed)
 			return
 		}
-		body = p.appendHead(nil, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.apiVersion, "AutocompleteItem")+")")
+		body = p.appendHead(nil, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.version, "AutocompleteItem")+")")
 		for i, c := range found[:min(p.top, len(found))] {
 			if i > 0 {
 				body = append(body, ',')
@@ -62,12 +63,11 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 	return body, err
 }
 
-// complete finds the completions. Recorded: the service of 2019 lists the fuzzy
-// ones behind those that begin as was typed; since 2020-06-30 they are not there
-// any more where one begins so.
+// complete finds the completions. Recorded: versions without FuzzyFallback list the
+// fuzzy ones behind those that begin as was typed.
 func (p *typedPlan) complete(s *suggester) ([]textindex.Completion, error) {
 	mode, typed := autocompleteModes[p.args.text("autocompleteMode")], p.typed
-	if typed.Fuzzy && p.args.version >= version2020 {
+	if typed.Fuzzy && p.args.version.Has(apiversion.FuzzyFallback) {
 		typed.Fuzzy = false
 		if found, err := s.Autocomplete(typed, mode, p.tags); err != nil || len(found) > 0 {
 			return found, err

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
@@ -32,7 +33,7 @@ type action struct {
 type batchParser struct {
 	scanner
 	schema     *schema
-	apiVersion string
+	version    apiversion.Version
 	maxActions int
 	keysOnly   bool // Options.DiscardDocuments
 
@@ -298,7 +299,7 @@ func (p *batchParser) notAField(name []byte, typ *models.ActionType) *serviceErr
 	if c := p.peek(); c == '[' || c == '{' { // which the service says in other words, see unknownMember
 		return parseError(fmt.Sprintf("Cannot find nested property '%s' on the resource type 'search.documentFields'.", name))
 	}
-	return parseError(fmt.Sprintf("The property '%s' does not exist on type 'search.documentFields' or is not present in the API version '%s'. Make sure to only use property names that are defined by the type.", name, p.apiVersion))
+	return parseError(fmt.Sprintf("The property '%s' does not exist on type 'search.documentFields' or is not present in the API version '%s'. Make sure to only use property names that are defined by the type.", name, p.version))
 }
 
 // actionType reads the value of @search.action.

@@ -1,6 +1,10 @@
 package searchtest
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+)
 
 // The largest slices that are worth keeping in a pooled parser: those of the
 // service's own limit many times over.
@@ -13,10 +17,10 @@ const (
 var batchParsers = sync.Pool{New: func() any { return new(batchParser) }}
 
 // newBatchParser takes a parser from the pool. release gives it back.
-func newBatchParser(data []byte, sc *schema, apiVersion string, opts *Options) *batchParser {
+func newBatchParser(data []byte, sc *schema, version apiversion.Version, opts *Options) *batchParser {
 	p := batchParsers.Get().(*batchParser)
 	p.scanner = scanner{data: data}
-	p.schema, p.apiVersion = sc, apiVersion
+	p.schema, p.version = sc, version
 	p.maxActions, p.keysOnly = opts.MaxBatchActions, opts.DiscardDocuments
 	p.actions, p.surplus, p.merges = p.actions[:0], 0, p.merges[:0]
 	return p

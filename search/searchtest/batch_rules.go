@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -31,7 +32,7 @@ func (p *batchParser) checkDimensions(f *stored.Field, n int) *serviceError {
 func (p *batchParser) noKey(position int) *serviceError {
 	const reason = "Document key cannot be missing or empty."
 	e := p.actionError(position, reason)
-	if definitionVersion(p.apiVersion) >= version2023 {
+	if p.version.Has(apiversion.CodedErrors) {
 		e.code = "OperationNotAllowed"
 		e.details = []errorDetail{{code: "MissingKeyField", message: strconv.Itoa(position) + ": " + reason + " Parameters: actions"}}
 	}
@@ -85,7 +86,7 @@ func (p *batchParser) actionError(position int, message string) *serviceError {
 // refuse refuses the whole batch. Newer versions put no line end behind the
 // reason.
 func (p *batchParser) refuse(reason string) *serviceError {
-	if definitionVersion(p.apiVersion) < version2023 {
+	if !p.version.Has(apiversion.CodedErrors) {
 		return invalidRequest(reason)
 	}
 	return parseError(reason)

@@ -94,7 +94,7 @@ func BenchmarkIndexDocuments(b *testing.B) {
 				if test.keys > 10_000 && sent >= 10_000 {
 					renumber(batch, sent)
 				}
-				req, _ := http.NewRequest(http.MethodPost, s.URL()+"/indexes('bench')/docs/search.index?api-version="+latestVersion, bytes.NewReader(batch))
+				req, _ := http.NewRequest(http.MethodPost, s.URL()+"/indexes('bench')/docs/search.index?api-version="+latest.String(), bytes.NewReader(batch))
 				req.Header.Set("Api-Key", AdminKey)
 				req.Header.Set("Content-Type", "application/json")
 				resp, err := client.RoundTrip(req)

@@ -3,7 +3,6 @@ package searchtest
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -15,7 +14,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 		return
 	}
 	sc := ix.schema.Load()
-	p := newBatchParser(x.body, sc, rt.apiVersion, &s.opts)
+	p := newBatchParser(x.body, sc, rt.version, &s.opts)
 	defer p.release()
 	if err := p.parse(); err != nil {
 		writeError(w, r, err)
@@ -38,7 +37,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 	results = x.fault.mangleResults(results)
 	body := make([]byte, 0, 160+96*len(results))
 	body = append(body, '{')
-	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.apiVersion, "IndexResult")+")")
+	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.version, "IndexResult")+")")
 	body = append(body, `"value":[`...)
 	for i, res := range results {
 		if i > 0 {
@@ -48,12 +47,6 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 	}
 	body = append(body, ']', '}')
 	writeJSON(w, r, status, body)
-}
-
-// resourceType is the name of a type of the service, which has the version in
-// it: Microsoft.Azure.Search.V2020_06_30.IndexResult.
-func resourceType(apiVersion, name string) string {
-	return "Microsoft.Azure.Search.V" + strings.ReplaceAll(apiVersion, "-", "_") + "." + name
 }
 
 // appendResult appends one entry of the reply to a batch.

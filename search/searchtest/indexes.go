@@ -3,6 +3,8 @@ package searchtest
 import (
 	"net/http"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // indexKind is how indexes are kept. They are found by their current definition.
@@ -26,8 +28,8 @@ var indexKind = &resourceKind[*schema]{
 }
 
 // parseIndex reads the definition of an index.
-func parseIndex(s *Server, body []byte, apiVersion string) (*schema, *serviceError) {
-	sc, err := compileSchema(body, apiVersion)
+func parseIndex(s *Server, body []byte, version apiversion.Version) (*schema, *serviceError) {
+	sc, err := compileSchema(body, version)
 	if err == nil && sc.definesAnalysis() {
 		if _, fault := sc.analysis(); fault != nil {
 			err = sc.parsed.refuse("InvalidAnalysisComponent", strings.ReplaceAll(fault.Error(), "\n", " ")+".")
@@ -85,8 +87,8 @@ func removeIndex(s *Server, c *catalog, name string) *serviceError {
 }
 
 // addIndex creates an index from the JSON of its definition.
-func (s *Server) addIndex(body []byte, apiVersion string) (*schema, *serviceError) {
-	return create(s, indexKind, body, apiVersion)
+func (s *Server) addIndex(body []byte, version apiversion.Version) (*schema, *serviceError) {
+	return create(s, indexKind, body, version)
 }
 
 // downtimeAllowed reads the parameter allowIndexDowntime.

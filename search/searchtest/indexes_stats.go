@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -18,12 +19,12 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 		return
 	}
 	documents, bytes := ix.count(now)
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.apiVersion, "IndexStatistics"))
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "IndexStatistics"))
 	body = append(body, `"documentCount":`...)
 	body = strconv.AppendInt(body, documents, 10)
 	body = append(body, `,"storageSize":`...)
 	body = strconv.AppendInt(body, bytes, 10)
-	if definitionVersion(rt.apiVersion) >= version2023 {
+	if rt.version.Has(apiversion.VectorIndexSize) {
 		body = append(body, `,"vectorIndexSize":`...)
 		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
 	}
@@ -84,21 +85,20 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		bytes += size
 		vectors += ix.vectorBytes(now)
 	}
-	version := definitionVersion(rt.apiVersion)
 	counters := []counter{
 		{name: "documentCount", usage: documents}, {name: "indexesCount", usage: int64(len(indexes))}, {name: "indexersCount"},
 		{name: "dataSourcesCount"}, {name: "storageSize", usage: bytes}, {name: "synonymMaps", usage: synonymMaps},
 	}
-	if version >= version2020 {
+	if rt.version.Has(apiversion.SkillsetCounter) {
 		counters = append(counters, counter{name: "skillsetCount"})
 	}
-	if knowsAliases(rt.apiVersion) {
+	if rt.version.Has(apiversion.Aliases) {
 		counters = append(counters, counter{name: "aliasesCount", usage: aliases})
 	}
-	if version >= version2023 {
+	if rt.version.Has(apiversion.VectorIndexSize) {
 		counters = append(counters, counter{name: "vectorIndexSize", usage: vectors})
 	}
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.apiVersion, "ServiceStatistics"))
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "ServiceStatistics"))
 	body = append(body, `"counters":{`...)
 	for i, c := range counters {
 		if i > 0 {
@@ -110,7 +110,7 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		body = append(body, `,"quota":null}`...)
 	}
 	body = append(body, `},"limits":{`...)
-	if version >= version2024 {
+	if rt.version.Has(apiversion.StorageLimit) {
 		body = append(body, `"maxStoragePerIndex":null,`...)
 	}
 	body = append(body, `"maxFieldsPerIndex":`...)

@@ -40,7 +40,7 @@ func (c caller) call(method, path, body string, headers ...string) answer {
 		if strings.Contains(path, "?") {
 			separator = "&"
 		}
-		path += separator + "api-version=" + latestVersion
+		path += separator + "api-version=" + latest.String()
 	}
 	r, err := http.NewRequest(method, c.srv.URL()+path, strings.NewReader(body))
 	require.NoError(c.t, err)
@@ -87,7 +87,7 @@ func smaller(members string) string { return strings.TrimSuffix(small, "}") + ",
 func TestCreateSaysWhereTheIndexIs(t *testing.T) {
 	c := newCaller(t)
 	a := c.call("POST", "/indexes", small).want(t, 201, `"name":"small"`)
-	require.Equal(t, c.srv.URL()+"/indexes('small')?api-version="+latestVersion, a.header.Get("Location"))
+	require.Equal(t, c.srv.URL()+"/indexes('small')?api-version="+latest.String(), a.header.Get("Location"))
 	require.Equal(t, a.etag(t), a.header.Get("ETag"))
 	require.Contains(t, a.body, `{"@odata.context":"https://searchtest.search.windows.net/$metadata#indexes/$entity","@odata.etag":"\"0x`)
 	c.call("GET", "/indexes/small", "").want(t, 200, a.body)
@@ -291,13 +291,13 @@ func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 	var mu sync.Mutex
 	created, conditional, tags := 0, 0, map[string]bool{}
 	put := func(condition http.Header) (*schema, bool) {
-		sc, serr := compileSchema([]byte(small), latestVersion)
+		sc, serr := compileSchema([]byte(small), latest)
 		if serr != nil {
 			t.Error(serr)
 			return nil, false
 		}
 		srv.mu.Lock()
-		_, serr = indexKind.put(srv, &srv.catalog, sc, condition, route{apiVersion: latestVersion})
+		_, serr = indexKind.put(srv, &srv.catalog, sc, condition, route{version: latest})
 		srv.mu.Unlock()
 		mu.Lock()
 		defer mu.Unlock()
@@ -311,7 +311,7 @@ func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {
-			_, serr := srv.addIndex([]byte(small), latestVersion)
+			_, serr := srv.addIndex([]byte(small), latest)
 			mu.Lock()
 			if serr == nil {
 				created++

@@ -136,7 +136,7 @@ func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	return ix.schema.Load().appendDefinition(nil, latestVersion, ""), true
+	return ix.schema.Load().appendDefinition(nil, latest, ""), true
 }
 
 // IndexVersion is a state of an index: if two are equal nothing has changed between

@@ -92,11 +92,11 @@ func FuzzBatch(f *testing.F) {
 	for _, seed := range scannerSeeds {
 		f.Add([]byte(`{"value":[{"id":"1","s":` + seed + `}]}`))
 	}
-	sc, fault := compileSchema([]byte(everyType), latestVersion)
+	sc, fault := compileSchema([]byte(everyType), latest)
 	require.Nil(f, fault)
 	opts := (*Options)(nil).withDefaults()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p := newBatchParser(data, sc, latestVersion, &opts)
+		p := newBatchParser(data, sc, latest, &opts)
 		defer p.release()
 		if fault := p.parse(); fault != nil {
 			require.Equal(t, 400, fault.status)

@@ -92,7 +92,7 @@ func (p probe) request(method, path, body string, headers ...string) *http.Reque
 		if strings.Contains(path, "?") {
 			separator = "&"
 		}
-		path += separator + "api-version=" + latestVersion
+		path += separator + "api-version=" + latest.String()
 	}
 	var source io.Reader
 	if body != "" {

@@ -19,7 +19,7 @@ func BenchmarkQueries(b *testing.B) {
 		b.Fatal(err)
 	}
 	send := func(b *testing.B, path, body string) {
-		req, _ := http.NewRequest(http.MethodPost, s.URL()+"/indexes('hotels')/docs/"+path+"?api-version="+latestVersion, strings.NewReader(body))
+		req, _ := http.NewRequest(http.MethodPost, s.URL()+"/indexes('hotels')/docs/"+path+"?api-version="+latest.String(), strings.NewReader(body))
 		req.Header.Set("Api-Key", AdminKey)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json;odata.metadata=none")

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // parameter is one parameter of a query: its name in the body of a POST, and in
@@ -16,10 +18,9 @@ import (
 type parameter struct {
 	post, get string
 	kind      parameterKind
-	since     string   // the first version that has it, "" for all
-	preview   bool     // only previews have it
-	among     []string // the values it may have, nil for any
-	must      bool     // a POST has to have it
+	needs     apiversion.Capability // 0 for none
+	among     []string              // the values it may have, nil for any
+	must      bool                  // a POST has to have it
 }
 
 type parameterKind uint8
@@ -48,27 +49,27 @@ var searchParameters = []parameter{
 	{post: "queryType", get: "queryType", among: []string{"simple", "full", "semantic"}},
 	{post: "scoringParameters", get: "scoringParameter", kind: parameterTexts},
 	{post: "scoringProfile", get: "scoringProfile"},
-	{post: "scoringStatistics", get: "scoringStatistics", since: version2020, among: []string{"local", "global"}},
-	{post: "sessionId", get: "sessionId", since: version2020},
+	{post: "scoringStatistics", get: "scoringStatistics", needs: apiversion.ScoringStatistics, among: []string{"local", "global"}},
+	{post: "sessionId", get: "sessionId", needs: apiversion.ScoringStatistics},
 	{post: "searchFields", get: "searchFields"},
 	{post: "searchMode", get: "searchMode", among: []string{"any", "all"}},
 	{post: "select", get: "$select"},
 	{post: "skip", get: "$skip", kind: parameterWhole},
 	{post: "top", get: "$top", kind: parameterWhole},
-	{post: "semanticConfiguration", get: "semanticConfiguration", since: version2023},
-	{post: "semanticErrorHandling", get: "semanticErrorHandling", since: version2023, among: []string{"partial", "fail"}},
-	{post: "semanticMaxWaitInMilliseconds", get: "semanticMaxWaitInMilliseconds", kind: parameterWhole, since: version2023},
-	{post: "semanticQuery", get: "semanticQuery", since: version2024},
-	{post: "answers", get: "answers", since: version2023},
-	{post: "captions", get: "captions", since: version2023},
-	{post: "vectorQueries", kind: parameterVectors, since: version2023},
-	{post: "vectorFilterMode", since: version2023, among: []string{"preFilter", "postFilter", "strictPostFilter"}},
-	{post: "hybridSearch", kind: parameterObject, since: version2025},
-	{post: "debug", get: "debug", since: version2025},
-	{post: "queryLanguage", get: "queryLanguage", preview: true},
-	{post: "speller", get: "speller", preview: true},
-	{post: "queryRewrites", get: "queryRewrites", preview: true},
-	{post: "semanticFields", get: "semanticFields", preview: true},
+	{post: "semanticConfiguration", get: "semanticConfiguration", needs: apiversion.SemanticRanking},
+	{post: "semanticErrorHandling", get: "semanticErrorHandling", needs: apiversion.SemanticErrorHandling, among: []string{"partial", "fail"}},
+	{post: "semanticMaxWaitInMilliseconds", get: "semanticMaxWaitInMilliseconds", kind: parameterWhole, needs: apiversion.SemanticErrorHandling},
+	{post: "semanticQuery", get: "semanticQuery", needs: apiversion.SemanticQuery},
+	{post: "answers", get: "answers", needs: apiversion.SemanticRanking},
+	{post: "captions", get: "captions", needs: apiversion.SemanticRanking},
+	{post: "vectorQueries", kind: parameterVectors, needs: apiversion.VectorSearch},
+	{post: "vectorFilterMode", needs: apiversion.VectorSearch, among: []string{"preFilter", "postFilter", "strictPostFilter"}},
+	{post: "hybridSearch", kind: parameterObject, needs: apiversion.HybridSearch},
+	{post: "debug", get: "debug", needs: apiversion.Debug},
+	{post: "queryLanguage", get: "queryLanguage", needs: apiversion.QueryLanguage},
+	{post: "speller", get: "speller", needs: apiversion.QueryLanguage},
+	{post: "queryRewrites", get: "queryRewrites", needs: apiversion.QueryRewrites},
+	{post: "semanticFields", get: "semanticFields", needs: apiversion.SemanticFields},
 }
 
 // suggestParameters are those of suggestions.
@@ -104,8 +105,7 @@ var autocompleteParameters = []parameter{
 // null, is not there.
 type arguments struct {
 	get     bool
-	version string         // the stable one that has what is asked for, see definitionVersion
-	preview bool           // a preview was asked for
+	version apiversion.Version
 	values  map[string]any // by the name in a POST: string, bool, int64, float64, []string, []json.RawMessage
 
 	// The members of the body of a POST in their order, for the continuation.
@@ -141,11 +141,6 @@ func (a *arguments) whole(name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// knows reports whether the version of the request has a parameter.
-func (a *arguments) knows(p *parameter) bool {
-	return p.since <= a.version && (a.preview || !p.preview)
-}
-
 // refuse is the refusal of a parameter. Its name is the one the request has for
 // it.
 func (a *arguments) refuse(name, message string) *serviceError {
@@ -157,7 +152,7 @@ func (a *arguments) refuse(name, message string) *serviceError {
 // only: the code of a wrong filter, for example, is empty in all versions.
 func (a *arguments) refuseCoded(detail, name, message string) *serviceError {
 	e := a.refuse(name, message)
-	if a.version < version2023 {
+	if !a.version.Has(apiversion.CodedErrors) {
 		return e
 	}
 	e.code = "InvalidRequestParameter"
@@ -173,7 +168,7 @@ const longestAddress = 8 << 10
 // readArguments reads the parameters of a query from the address of a GET or
 // from the body of a POST.
 func readArguments(r *http.Request, rt route, body []byte, operation string, known []parameter) (*arguments, *serviceError) {
-	a := &arguments{get: r.Method == http.MethodGet, version: definitionVersion(rt.apiVersion), preview: strings.HasSuffix(strings.ToLower(rt.apiVersion), "-preview"), values: make(map[string]any)}
+	a := &arguments{get: r.Method == http.MethodGet, version: rt.version, values: make(map[string]any)}
 	var err *serviceError
 	if a.get && len(r.URL.RequestURI()) > longestAddress {
 		return nil, &serviceError{status: http.StatusRequestURITooLong, message: "The request URL is longer than 8 KB. Use POST for long queries."}
@@ -212,7 +207,7 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError
 		if p.get == "" || len(values) == 0 {
 			continue
 		}
-		if !a.knows(p) {
+		if !a.version.Has(p.needs) {
 			return notEmulated("the parameter '" + p.get + "' in this api-version, which does not have it")
 		}
 		v, ok := p.fromText(values)
@@ -251,7 +246,7 @@ func (p *parameter) fromText(values []string) (any, bool) {
 // unreadable is the refusal of a body that OData cannot make sense of. Newer
 // versions do not say which part of the request it is, and give it no code.
 func (a *arguments) unreadable(reason string) *serviceError {
-	if a.version < version2023 {
+	if !a.version.Has(apiversion.CodedErrors) {
 		return invalidRequest("parameters : " + reason)
 	}
 	return &serviceError{status: http.StatusBadRequest, message: "The request is invalid. Details: " + reason}
@@ -277,7 +272,7 @@ func (a *arguments) readBody(body []byte, operation string, known []parameter) *
 		if strings.Contains(name, "@") { // an annotation
 			continue
 		}
-		i := slices.IndexFunc(known, func(p parameter) bool { return p.post == name && a.knows(&p) })
+		i := slices.IndexFunc(known, func(p parameter) bool { return p.post == name && a.version.Has(p.needs) })
 		if i < 0 {
 			return a.unreadable("The parameter '" + name + "' in the request payload is not a valid parameter for the operation '" + operation + "'.")
 		}

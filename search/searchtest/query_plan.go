@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
@@ -118,7 +119,7 @@ func (p *searchPlan) planText() *serviceError {
 		return err
 	}
 	p.text.Fields = fields
-	p.text.Nested = a.version < version2023 // recorded, of both kinds of versions
+	p.text.Nested = !a.version.Has(apiversion.FlatScores)
 	text := a.text("search")
 	if utf8.RuneCountInString(text) > longestText {
 		return a.refuse("search", "The search text has more than 100000 characters.")
@@ -160,7 +161,7 @@ func (a *arguments) badQuery(err error) *serviceError {
 		status:  http.StatusBadRequest,
 		message: "Failed to parse query string" + where + ". See https://aka.ms/azure-search-full-query for supported syntax.",
 	}
-	if a.version < version2023 {
+	if !a.version.Has(apiversion.CodedErrors) {
 		return e
 	}
 	return e.withCode("InvalidRequestParameter", "InvalidSearchSyntax")
@@ -202,7 +203,7 @@ func (p *searchPlan) planFilter() *serviceError {
 	}
 	p.filter = filter
 	for _, call := range filter.Matches() {
-		m := matchCall{text: textindex.Options{Fields: call.Paths, Nested: p.args.version < version2023}}
+		m := matchCall{text: textindex.Options{Fields: call.Paths, Nested: !p.args.version.Has(apiversion.FlatScores)}}
 		if call.All {
 			m.text.Operator = lucene.And
 		}
@@ -244,9 +245,8 @@ func (p *searchPlan) planSelection() *serviceError {
 }
 
 func (p *searchPlan) planFacets() *serviceError {
-	metrics := p.args.preview && p.args.version >= version2026 // recorded for 2025-11-01-preview
 	for _, text := range p.args.texts("facets") {
-		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.byName, Normalize: p.sc.normalizer, Metrics: metrics})
+		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.byName, Normalize: p.sc.normalizer, Metrics: p.args.version.Has(apiversion.FacetMetrics)})
 		if unsupported := (*facets.Error)(nil); errors.As(err, &unsupported) && unsupported.Unsupported {
 			return notImplemented(err.Error())
 		}

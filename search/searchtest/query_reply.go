@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
@@ -212,10 +213,9 @@ func (p *searchPlan) nextLink(r *http.Request, size int64) string {
 	return address + query.Encode()
 }
 
-// appendBuckets appends the buckets of a facet. Versions before 2023-11-01 have
-// the count in front.
+// appendBuckets appends the buckets of a facet.
 func (p *searchPlan) appendBuckets(dst []byte, buckets []facets.Bucket) []byte {
-	countFirst := p.args.version < version2023
+	countFirst := !p.args.version.Has(apiversion.CountLast)
 	dst = append(dst, '[')
 	for i := range buckets {
 		b := &buckets[i]

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // The limits of semantic ranking.
@@ -55,7 +57,7 @@ func (p *searchPlan) ranks() bool {
 func (p *searchPlan) planSemantic() *serviceError {
 	a := p.args
 	semantic := a.text("queryType") == "semantic" || a.text("semanticQuery") != ""
-	debug := a.preview && semantic && a.text("debug") == "semantic"
+	debug := semantic && a.version.Has(apiversion.SemanticDebug) && a.text("debug") == "semantic"
 	if mode := a.text("debug"); mode != "" && mode != "disabled" && !debug {
 		return notEmulated("the parameter 'debug'")
 	}
@@ -77,7 +79,7 @@ func (p *searchPlan) planSemantic() *serviceError {
 	if !semantic {
 		return nil
 	}
-	if a.version < version2023 {
+	if !a.version.Has(apiversion.SemanticRanking) {
 		return a.refuse("queryType", "Requested value 'semantic' was not found.")
 	}
 	p.semantic = &semanticPlan{debug: debug}
@@ -153,7 +155,7 @@ func (a *arguments) passages(name, detail string, known ...string) (*passageOpti
 	case mode != "extractive":
 		return nil, a.refuseCoded(detail, name, "The value '"+mode+"' is invalid mode for '"+name+"' parameter. Please specify one of the following options: none, extractive.")
 	}
-	if a.version >= version2026 || a.preview && a.version >= version2025 {
+	if a.version.Has(apiversion.PassageLength) {
 		known = append(known, "maxcharlength")
 	}
 	o := &passageOptions{count: defaultAnswers, threshold: defaultThreshold}

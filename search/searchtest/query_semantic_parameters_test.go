@@ -69,7 +69,7 @@ func TestASemanticQueryNeedsAConfiguration(t *testing.T) {
 
 func TestPassagesHaveALengthInTheVersionsThatKnowIt(t *testing.T) {
 	p := semanticProbe(t)
-	for version, status := range map[string]int{"2025-09-01": http.StatusBadRequest, "2026-04-01": http.StatusOK, "2025-05-01-preview": http.StatusOK, "2024-05-01-preview": http.StatusBadRequest} {
+	for version, status := range map[string]int{"2025-09-01": http.StatusBadRequest, "2026-04-01": http.StatusOK, "2025-05-01-preview": http.StatusOK, "2024-11-01-preview": http.StatusOK, "2024-09-01-preview": http.StatusBadRequest, "2024-05-01-preview": http.StatusBadRequest} {
 		a := p.send(http.MethodPost, "/indexes('articles')/docs/search?api-version="+version, `{"search":"x","queryType":"semantic","captions":"extractive|maxcharlength-100"}`)
 		assert.Equal(t, status, a.status, version+": "+a.body)
 	}

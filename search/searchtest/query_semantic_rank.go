@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
@@ -44,7 +45,7 @@ func (r *running) mostReranked() int64 {
 // boosts reports whether there is a second score, which the functions of the
 // scoring profile have boosted.
 func (p *searchPlan) boosts() bool {
-	return p.profile != nil && len(p.profile.functions) > 0 && p.args.version >= version2025
+	return p.profile != nil && len(p.profile.functions) > 0 && p.args.version.Has(apiversion.RankingOrder)
 }
 
 // rerank puts rows, the best results of the search, into the order of semantic

@@ -181,7 +181,7 @@ func FuzzPassageOptions(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a := &arguments{version: latestVersion, values: map[string]any{"answers": text, "captions": text}}
+		a := &arguments{version: latest, values: map[string]any{"answers": text, "captions": text}}
 		answers, err := a.passages("answers", "InvalidAnswersOption", "count", "threshold")
 		if err != nil {
 			assert.Equal(t, 400, err.status)

@@ -151,32 +151,53 @@ func TestSearchesSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestParametersOfNewerVersionsAreRefusedInOlderOnes(t *testing.T) {
+// TestParametersThatAVersionLacksAreRefused: some of the versions that lack one are
+// newer than those that have it.
+func TestParametersThatAVersionLacksAreRefused(t *testing.T) {
 	p := library(t)
-	for version, body := range map[string]string{
-		"2019-05-06": `{"sessionId":"x"}`,
-		"2020-06-30": `{"vectorQueries":[]}`,
-		"2023-11-01": `{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","weight":2}]}`,
-		"2024-07-01": `{"debug":"all"}`,
+	const near = `{"kind":"vector","vector":[1,0,0],"fields":"v"`
+	for body, versions := range map[string]struct{ lacks, has string }{
+		`{"sessionId":"x"}`:                            {"2019-05-06 2019-05-06-preview", "2020-06-30 2020-06-30-preview"},
+		`{"vectorQueries":[]}`:                         {"2020-06-30 2021-04-30-preview 2023-07-01-preview", "2023-10-01-preview 2023-11-01"},
+		`{"debug":"disabled"}`:                         {"2021-04-30-preview 2023-11-01 2024-07-01", "2023-07-01-preview 2024-05-01-preview 2025-09-01"},
+		`{"hybridSearch":null}`:                        {"2024-03-01-preview 2024-07-01 2025-09-01 2026-04-01", "2024-05-01-preview 2025-11-01-preview"},
+		`{"speller":"none"}`:                           {"2019-05-06-preview 2020-06-30 2026-04-01", "2020-06-30-preview 2025-11-01-preview"},
+		`{"queryRewrites":""}`:                         {"2024-09-01-preview 2025-09-01 2026-04-01", "2024-11-01-preview"},
+		`{"semanticFields":""}`:                        {"2020-06-30-preview 2026-04-01", "2021-04-30-preview"},
+		`{"semanticQuery":""}`:                         {"2023-07-01-preview 2023-11-01", "2023-10-01-preview 2024-07-01"},
+		`{"answers":"none"}`:                           {"2020-06-30", "2021-04-30-preview 2023-11-01"},
+		`{"semanticErrorHandling":null}`:               {"2021-04-30-preview", "2023-07-01-preview 2023-11-01"},
+		`{"vectorQueries":[` + near + `,"weight":2}]}`: {"2023-11-01 2024-03-01-preview", "2024-05-01-preview 2024-07-01"},
+		`{"vectorQueries":[` + near + `,"threshold":{"kind":"vectorSimilarity","value":0}}]}`: {"2024-03-01-preview 2026-04-01", "2024-05-01-preview"},
 	} {
-		a := p.send(http.MethodPost, "/indexes('types')/docs/search?api-version="+version, body)
-		assert.Equal(t, http.StatusBadRequest, a.status, "%s %s: %s", version, body, a.body)
+		for version := range strings.FieldsSeq(versions.lacks) {
+			a := p.send(http.MethodPost, "/indexes('types')/docs/search?api-version="+version, body)
+			assert.Equal(t, http.StatusBadRequest, a.status, "%s %s: %s", version, body, a.body)
+		}
+		for version := range strings.FieldsSeq(versions.has) {
+			a := p.send(http.MethodPost, "/indexes('types')/docs/search?api-version="+version, body)
+			assert.Equal(t, http.StatusOK, a.status, "%s %s: %s", version, body, a.body)
+		}
 	}
 }
 
 func TestWhatSearchesCannotDoIsNamed(t *testing.T) {
 	p := library(t)
-	for _, body := range []string{
-		`{"vectorQueries":[{"kind":"text","text":"x","fields":"v"}]}`,
-		`{"debug":"all"}`,
-		`{"vectorFilterMode":"strictPostFilter"}`,
-		`{"hybridSearch":{}}`,
-		`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","filterOverride":"b"}]}`,
+	for body, version := range map[string]string{
+		`{"vectorQueries":[{"kind":"text","text":"x","fields":"v"}]}`: "2026-04-01",
+		`{"debug":"all"}`:                         "2026-04-01",
+		`{"vectorFilterMode":"strictPostFilter"}`: "2026-04-01",
+		`{"hybridSearch":{}}`:                     "2025-11-01-preview",
+		`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","filterOverride":"b"}]}`: "2024-09-01-preview",
 	} {
-		a := p.query(body)
+		a := p.send(http.MethodPost, "/indexes('types')/docs/search?api-version="+version, body)
 		assert.Equal(t, http.StatusNotImplemented, a.status, a.body)
 		assert.Contains(t, a.message(), "searchtest does not emulate")
 	}
+	// A version that lacks it calls it unknown, however new it is.
+	a := p.query(`{"vectorQueries":[{"kind":"vector","vector":[1,0,0],"fields":"v","filterOverride":"b"}]}`)
+	assert.Equal(t, http.StatusBadRequest, a.status, a.body)
+	assert.Contains(t, a.message(), "The property 'filterOverride' does not exist")
 }
 
 func TestVectorQueriesThatNeedAModelAreNamed(t *testing.T) {
@@ -192,6 +213,8 @@ func TestVectorQueriesThatNeedAModelAreNamed(t *testing.T) {
 		{"2025-11-01-preview", binary, "the kind 'imageBinary': it has no vectorizers"},
 		{"2023-11-01", text, ""},
 		{"2024-07-01", url, ""},
+		{"2021-04-30-preview", text, ""},
+		{"2024-03-01-preview", url, ""},
 		{"2024-07-01", binary, ""},
 		{"2026-04-01", `"kind":7,"text":"x"`, ""},
 		{"2026-04-01", `"kind":"audio","url":"x"`, ""},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
@@ -99,14 +100,14 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 	var q vectorQuery
 	for name, value := range members {
 		var to any
-		since := version2023
+		var needs apiversion.Capability
 		switch name {
 		case "kind":
 			to = &q.Kind
 		case "vector":
 			to = &q.Vector
 		case "text":
-			to, since = &q.Text, version2024
+			to, needs = &q.Text, apiversion.Vectorizers
 		case "fields":
 			to = &q.Fields
 		case "k":
@@ -114,16 +115,17 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 		case "exhaustive":
 			to = &q.Exhaustive
 		case "oversampling":
-			to, since = &q.Oversampling, version2024
+			to, needs = &q.Oversampling, apiversion.Oversampling
 		case "weight":
-			to, since = &q.Weight, version2024
+			to, needs = &q.Weight, apiversion.VectorWeight
 		case "threshold":
-			to, since = &q.Threshold, version2025
+			to, needs = &q.Threshold, apiversion.VectorThreshold
+		case "filterOverride":
+			if p.args.version.Has(apiversion.FilterOverride) {
+				return nil, notEmulated("the property 'filterOverride' of vector queries")
+			}
 		}
-		if name == "filterOverride" && p.args.version >= version2025 {
-			return nil, notEmulated("the property 'filterOverride' of vector queries")
-		}
-		if to == nil || since > p.args.version || name == "threshold" && !p.args.preview {
+		if to == nil || !p.args.version.Has(needs) {
 			return nil, p.args.unreadable("The property '" + name + "' does not exist on type 'Microsoft.Azure.Search.VectorQuery', or searchtest does not emulate it.")
 		}
 		dec := json.NewDecoder(bytes.NewReader(value))
@@ -146,8 +148,8 @@ func (p *searchPlan) needsVectorizer(raw json.RawMessage) *serviceError {
 	if json.Unmarshal(raw, &kind) != nil {
 		return nil
 	}
-	since := map[string]string{"text": version2024, "imageUrl": version2025, "imageBinary": version2025}[kind]
-	if since == "" || p.args.version < since && !p.args.preview {
+	kinds := map[string]apiversion.Capability{"text": apiversion.Vectorizers, "imageUrl": apiversion.VectorImages, "imageBinary": apiversion.VectorImages}
+	if needs, ok := kinds[kind]; !ok || !p.args.version.Has(needs) {
 		return nil
 	}
 	return notImplemented("searchtest does not emulate vector queries of the kind '" + kind + "': it has no vectorizers. Use the kind 'vector'.")

@@ -136,7 +136,7 @@ func setUp(t *testing.T, srv *Server, rec recording) {
 		return
 	}
 	definition := testdata(t, "recordings/testdata/"+file)
-	_, serr := srv.addIndex(definition, rt.apiVersion)
+	_, serr := srv.addIndex(definition, rt.version)
 	require.Nil(t, serr, "%s: %s", file, serr)
 	if python && documents {
 		upload := exchangeRecord{

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // resource is a definition that the service keeps by its name: of an index, a
@@ -26,9 +28,9 @@ func (res *resource) base() *resource { return res }
 
 // appendDefinition appends the definition as a service of that version writes
 // it, with the members before in front of the others: they end in a comma.
-func (res *resource) appendDefinition(dst []byte, apiVersion, before string) []byte {
+func (res *resource) appendDefinition(dst []byte, version apiversion.Version, before string) []byte {
 	start := len(dst)
-	dst = res.object.appendTo(dst, definitionVersion(apiVersion))
+	dst = res.object.appendTo(dst, version)
 	return slices.Insert(dst, start+1, []byte(before)...)
 }
 
@@ -55,7 +57,7 @@ type resourceKind[T described] struct {
 	lost    string // code of newer versions for that there was none to delete, "" for none
 
 	// parse reads and checks a definition as far as that takes no other.
-	parse func(s *Server, body []byte, apiVersion string) (T, *serviceError)
+	parse func(s *Server, body []byte, version apiversion.Version) (T, *serviceError)
 	// find returns what has that name, or nil.
 	find func(c *catalog, name string) T
 	// names returns all names, in order.
@@ -98,7 +100,7 @@ func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt r
 }
 
 // drop removes what has that name if the conditions in h hold.
-func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header, apiVersion string) *serviceError {
+func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header, version apiversion.Version) *serviceError {
 	var none T
 	current, etag := k.find(c, name), ""
 	if current != none {
@@ -114,7 +116,7 @@ func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header
 			status:  http.StatusNotFound,
 			message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.opts.ServiceName + "'.",
 		}
-		if k.lost == "" || definitionVersion(apiVersion) < version2023 {
+		if k.lost == "" || !version.Has(apiversion.CodedErrors) {
 			return e
 		}
 		return e.withCode("OperationNotAllowed", k.lost)
@@ -154,15 +156,15 @@ func nameTaken(noun, typ, name, why string) *serviceError {
 }
 
 // create creates a resource from the JSON of its definition.
-func create[T described](s *Server, k *resourceKind[T], body []byte, apiVersion string) (T, *serviceError) {
+func create[T described](s *Server, k *resourceKind[T], body []byte, version apiversion.Version) (T, *serviceError) {
 	var none T
-	next, err := k.parse(s, body, apiVersion)
+	next, err := k.parse(s, body, version)
 	if err != nil {
 		return none, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := k.add(s, &s.catalog, next, route{apiVersion: apiVersion}); err != nil {
+	if err := k.add(s, &s.catalog, next, route{version: version}); err != nil {
 		return none, err
 	}
 	return next, nil

@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // FuzzSmallDefinitions: no body of a synonym map, an alias or an analyze request
 // panics, every refusal is a 400 that says something, and what is taken is echoed as
 // a definition that means the same.
 func FuzzSmallDefinitions(f *testing.F) {
-	versions := []string{"2019-05-06", "2020-06-30", "2024-07-01", latestVersion}
+	versions := apiversion.Versions()
 	for n, body := range []string{
 		names, current, `{"text":"a b","analyzer":"simple"}`, `{"text":"a","tokenizer":"letter","tokenFilters":["lowercase"],"charFilters":["html_strip"]}`,
 		`{"name":"m","format":"solr","synonyms":"a\\,b, c => d\n#x\n,","encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"u"}}`,

@@ -30,7 +30,7 @@ func createResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 	body, err := readAll(r)
 	var created T
 	if err == nil {
-		created, err = create(s, k, body, rt.apiVersion)
+		created, err = create(s, k, body, rt.version)
 	}
 	if err != nil {
 		writeError(w, r, err)
@@ -62,7 +62,7 @@ func replaceResource[T described](s *Server, r *http.Request, rt route, name str
 	if err != nil {
 		return nil, 0, err
 	}
-	next, err := k.parse(s, body, rt.apiVersion)
+	next, err := k.parse(s, body, rt.version)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -112,9 +112,9 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 			body = append(body, ',')
 		}
 		if chosen == nil {
-			body = res.appendDefinition(body, rt.apiVersion, string(appendETag(nil, res.etag)))
+			body = res.appendDefinition(body, rt.version, string(appendETag(nil, res.etag)))
 		} else {
-			body = res.object.appendSome(body, definitionVersion(rt.apiVersion), chosen)
+			body = res.object.appendSome(body, rt.version, chosen)
 		}
 	}
 	writeJSON(w, r, http.StatusOK, append(body, "]}"...))
@@ -123,7 +123,7 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 // deleteResource answers DELETE /indexes('x').
 func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
 	s.mu.Lock()
-	err := k.drop(s, &s.catalog, name, r.Header, rt.apiVersion)
+	err := k.drop(s, &s.catalog, name, r.Header, rt.version)
 	s.mu.Unlock()
 	if err != nil {
 		writeError(w, r, err)
@@ -154,8 +154,8 @@ func selectedMembers(rt route, sh *shape) ([]string, *serviceError) {
 			return nil, nil
 		}
 		i := sh.index(name)
-		if i < 0 || !sh.members[i].in(definitionVersion(rt.apiVersion)) {
-			return nil, invalidExpression("Could not find a property named '"+name+"' on type '"+resourceType(rt.apiVersion, sh.typeName)+"'.", "$select")
+		if i < 0 || !rt.version.Has(sh.members[i].needs) {
+			return nil, invalidExpression("Could not find a property named '"+name+"' on type '"+resourceType(rt.version, sh.typeName)+"'.", "$select")
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
@@ -168,7 +168,7 @@ func selectedMembers(rt route, sh *shape) ([]string, *serviceError) {
 func writeResource(w http.ResponseWriter, r *http.Request, rt route, set string, res *resource, status int) {
 	before := appendContext(nil, r, "/$metadata#"+set+"/$entity")
 	before = appendETag(before, res.etag)
-	body := res.appendDefinition(nil, rt.apiVersion, string(before))
+	body := res.appendDefinition(nil, rt.version, string(before))
 	setResourceHeaders(w, r, set, res, status)
 	writeJSON(w, r, status, body)
 }

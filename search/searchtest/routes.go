@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // Operation names what a request asks of the service. The names are what a
@@ -55,12 +57,12 @@ func (o Operation) needsAdmin() bool {
 
 // route is what the address of a request means.
 type route struct {
-	op         Operation
-	index      string // decoded name, "" for operations on the service
-	key        string // decoded key of OpGetDocument
-	name       string // decoded name of the synonym map or the alias
-	apiVersion string
-	query      url.Values // parameters, names with their $, percent-decoded once
+	op      Operation
+	index   string // decoded name, "" for operations on the service
+	key     string // decoded key of OpGetDocument
+	name    string // decoded name of the synonym map or the alias
+	version apiversion.Version
+	query   url.Values // parameters, names with their $, percent-decoded once
 
 	feature string // of an operation that is not emulated: its name for the 501
 }
@@ -70,7 +72,7 @@ type route struct {
 // and the slash form of the documentation, /indexes/hotels/docs/1.
 func parseRoute(r *http.Request) (route, *serviceError) {
 	rt := route{op: OpOther, query: parseQuery(r.URL.RawQuery)}
-	rt.apiVersion = rt.query.Get("api-version")
+	rt.version = apiversion.Of(rt.query.Get("api-version"))
 	segments, ok := splitPath(r.URL.EscapedPath())
 	if !ok {
 		return rt, &serviceError{status: http.StatusBadRequest, message: "The request URL is invalid: malformed percent-encoding."}
@@ -87,7 +89,7 @@ func parseRoute(r *http.Request) (route, *serviceError) {
 	case "synonymmaps":
 		return rt.definitions(method, segments[1:], synonymMapOperations)
 	case "aliases":
-		if knowsAliases(rt.apiVersion) {
+		if rt.version.Has(apiversion.Aliases) {
 			return rt.definitions(method, segments[1:], aliasOperations)
 		}
 	case "indexers", "datasources", "skillsets", "knowledgebases", "knowledgesources", "agents", "indexstats":

@@ -57,7 +57,7 @@ func TestBothSpellingsOfAPathMeanTheSame(t *testing.T) {
 			assert.Equal(t, test.op, rt.op)
 			assert.Equal(t, test.index, rt.index)
 			assert.Equal(t, test.key, rt.key)
-			assert.Equal(t, "2026-04-01", rt.apiVersion)
+			assert.Equal(t, latest, rt.version)
 		})
 	}
 }

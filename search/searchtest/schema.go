@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -32,8 +33,8 @@ type schema struct {
 
 // compileSchema checks the definition of an index as the service of that
 // version does and compiles it. The error is the reply to the request.
-func compileSchema(body []byte, apiVersion string) (*schema, *serviceError) {
-	def, err := parseDefinition(body, apiVersion)
+func compileSchema(body []byte, version apiversion.Version) (*schema, *serviceError) {
+	def, err := parseDefinition(body, version)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func compileSchema(body []byte, apiVersion string) (*schema, *serviceError) {
 		return nil, err
 	}
 	sc := &schema{resource: resource{name: def.name, object: def.object}, parsed: def}
-	sc.definition = sc.appendDefinition(nil, apiVersion, "")
+	sc.definition = sc.appendDefinition(nil, version, "")
 	sc.fields, sc.byName = compileFields(def.object.objects("fields"))
 	sc.texts = collectTextFields(nil, nil, "", sc.byName, def.object.objects("fields"))
 	for _, f := range sc.fields {

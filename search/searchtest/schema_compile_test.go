@@ -7,20 +7,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // compiled is the schema of a definition that must be fine.
-func compiled(t *testing.T, definition, apiVersion string) *schema {
+func compiled(t *testing.T, definition string, version apiversion.Version) *schema {
 	t.Helper()
-	sc, err := compileSchema(once(t, definition), apiVersion)
+	sc, err := compileSchema(once(t, definition), version)
 	require.Nil(t, err, "%v", err)
 	return sc
 }
 
 func TestAttributesNotMentionedDependOnTheType(t *testing.T) {
 	sc := compiled(t, vectorIndex(`{"name":"s","type":"Edm.String"},{"name":"ss","type":"Collection(Edm.String)"},{"name":"n","type":"Edm.Int64"},{"name":"p","type":"Edm.GeographyPoint"},
-		{"name":"c","type":"Collection(Edm.ComplexType)","fields":[{"name":"s","type":"Edm.String"},{"name":"d","type":"Edm.ComplexType","fields":[{"name":"s","type":"Edm.String"}]}]},`+vectorField("")), latestVersion)
+		{"name":"c","type":"Collection(Edm.ComplexType)","fields":[{"name":"s","type":"Edm.String"},{"name":"d","type":"Edm.ComplexType","fields":[{"name":"s","type":"Edm.String"}]}]},`+vectorField("")), latest)
 	for path, want := range map[string]string{
 		"id": "searchable filterable retrievable stored sortable facetable key",
 		"s":  "searchable filterable retrievable stored sortable facetable",
@@ -57,7 +58,7 @@ func attributes(f *stored.Field) string {
 }
 
 func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
-	sc := compiled(t, vectorIndex(strings.NewReplacer("Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":128").Replace(vectorField(""))), latestVersion)
+	sc := compiled(t, vectorIndex(strings.NewReplacer("Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":128").Replace(vectorField(""))), latest)
 	require.Equal(t, 16, sc.byName["v"].Dimensions)
 	require.Contains(t, string(sc.definition), `"dimensions":128`)
 }
@@ -66,7 +67,7 @@ func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
 // recording staticallyTypedDateTimesRoundTripAsUtc.
 func TestComplexFieldsComeAfterAllOthers(t *testing.T) {
 	sc := compiled(t, withField(`{"name":"b","type":"Edm.ComplexType","fields":[{"name":"y","type":"Edm.ComplexType","fields":[{"name":"z","type":"Edm.String"}]},{"name":"x","type":"Edm.String"}]},
-		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), latestVersion)
+		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), latest)
 	require.Equal(t, "id c d b a", fieldNames(sc.fields))
 	require.Equal(t, "x y", fieldNames(sc.byName["b"].Fields))
 	for i, f := range sc.fields {
@@ -92,24 +93,32 @@ func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
 			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters"},
 		{"2020-06-30", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer synonymMaps",
 			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity"},
-		{"2020-06-30-Preview", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer synonymMaps",
-			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity"},
+		{"2020-06-30-Preview", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity"},
+		{"2021-04-30-Preview", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic"},
+		{"2023-07-01-Preview", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic"},
 		{"2023-11-01", "name type searchable filterable retrievable sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile synonymMaps",
 			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
 		{"2024-07-01", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile vectorEncoding synonymMaps",
 			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
-		{"2024-05-01-preview", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer dimensions vectorSearchProfile vectorEncoding synonymMaps",
-			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
+		{"2024-03-01-preview", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer dimensions vectorSearchProfile synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
+		{"2024-05-01-preview", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer dimensions vectorSearchProfile vectorEncoding synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
+		{"2025-03-01-preview", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer dimensions vectorSearchProfile vectorEncoding synonymMaps",
+			"name defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
 		{"2025-09-01", "name type searchable filterable retrievable stored sortable facetable key indexAnalyzer searchAnalyzer analyzer normalizer dimensions vectorSearchProfile vectorEncoding synonymMaps",
 			"name description defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
 	} {
-		sc := compiled(t, withMembers(simple), c.version)
+		sc := compiled(t, withMembers(simple), apiversion.Of(c.version))
 		require.Equal(t, c.index, memberNames(t, sc.definition), c.version)
 		var index struct{ Fields []json.RawMessage }
 		require.NoError(t, json.Unmarshal(sc.definition, &index))
 		require.Equal(t, c.field, memberNames(t, index.Fields[0]), c.version)
 		// The newest definition looks the same to a client of that version.
-		require.Equal(t, string(sc.definition), string(compiled(t, withMembers(simple), latestVersion).appendDefinition(nil, c.version, "")))
+		require.Equal(t, string(sc.definition), string(compiled(t, withMembers(simple), latest).appendDefinition(nil, apiversion.Of(c.version), "")))
 	}
 }
 
@@ -129,35 +138,41 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 		"2023-11-01": withField(`{"name":"x","type":"Edm.String","stored":true}`),
 		"2024-07-01": plain(`"description":"d"`),
 	} {
-		_, err := compileSchema(once(t, definition), version)
+		_, err := compileSchema(once(t, definition), apiversion.Of(version))
 		require.NotNil(t, err, version)
 		require.Regexp(t, "does not exist on type|Cannot find nested property", err.message)
 		require.Contains(t, err.message, "V"+strings.ReplaceAll(version, "-", "_"))
-		compiled(t, definition, latestVersion)
+		compiled(t, definition, latest)
 	}
 	for _, c := range []struct{ version, definition, reason string }{
 		{"2020-06-30", withField(`{"name":"x","type":"Collection(Edm.Single)"}`), "type 'Collection(Edm.Single)' of the field 'x' is not supported"},
 		{"2023-11-01", withField(`{"name":"x","type":"Collection(Edm.Half)"}`), "type 'Collection(Edm.Half)' of the field 'x' is not supported"},
+		{"2024-05-01-preview", plain(`"description":"d"`), "'description' does not exist on type"},
+		{"2025-03-01-preview", plain(`"semantic":{"configurations":[{"name":"s","rankingOrder":"RerankerScore","prioritizedFields":{}}]}`), "'rankingOrder' does not exist on type"},
+		{"2024-09-01-preview", plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rescoringOptions":{}}]}`), "Cannot find nested property 'rescoringOptions'"},
+		{"2024-11-01-preview", plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}]}`), "'rerankWithOriginalVectors' does not exist on type"},
+		{"2024-03-01-preview", withField(`{"name":"x","type":"Collection(Edm.Byte)"}`), "type 'Collection(Edm.Byte)' of the field 'x' is not supported"},
+		{"2023-07-01-preview", withField(`{"name":"x","type":"Collection(Edm.Single)"}`), "type 'Collection(Edm.Single)' of the field 'x' is not supported"},
 		{"2025-09-01", plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}]}`), "'rerankWithOriginalVectors' does not exist on type"},
 		{"2024-07-01", vectorIndex(vectorFieldOf("2049")), "must have between 2 and 2048"},
 	} {
-		_, err := compileSchema(once(t, c.definition), c.version)
+		_, err := compileSchema(once(t, c.definition), apiversion.Of(c.version))
 		require.NotNil(t, err, c.version)
 		require.Contains(t, err.message, c.reason)
 	}
-	compiled(t, vectorIndex(vectorFieldOf("2048")), "2024-07-01")
-	compiled(t, vectorIndex(vectorFieldOf("4096")), "2025-09-01")
+	compiled(t, vectorIndex(vectorFieldOf("2048")), apiversion.Of("2024-07-01"))
+	compiled(t, vectorIndex(vectorFieldOf("4096")), apiversion.Of("2025-09-01"))
 }
 
 // TestErrorsHaveCodesSince2023: recordings of older versions have none; users
 // of later ones quote them.
 func TestErrorsHaveCodesSince2023(t *testing.T) {
 	bad := once(t, plain(`"suggesters":[{"name":"a","sourceFields":[]}]`))
-	_, old := compileSchema(bad, "2020-06-30")
+	_, old := compileSchema(bad, apiversion.Of("2020-06-30"))
 	require.Empty(t, old.code)
 	require.Empty(t, old.details)
 	require.Equal(t, "The request is invalid. Details: index : The suggester 'a' must have at least one source field.\r\n", old.message)
-	_, now := compileSchema(bad, "2023-11-01")
+	_, now := compileSchema(bad, apiversion.Of("2023-11-01"))
 	require.Equal(t, "InvalidRequestParameter", now.code)
 	require.Equal(t, "The request is invalid. Details: definition : The suggester 'a' must have at least one source field.", now.message)
 	require.Equal(t, []errorDetail{{code: "InvalidSuggester", message: "The suggester 'a' must have at least one source field. Parameters: definition"}}, now.details)
@@ -165,7 +180,7 @@ func TestErrorsHaveCodesSince2023(t *testing.T) {
 
 func TestSecretsAreNotShownAgain(t *testing.T) {
 	sc := compiled(t, plain(`"encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"https://v","accessCredentials":{"applicationId":"a","applicationSecret":"hush"}},
-		"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"hush"}}]}`), latestVersion)
+		"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"hush"}}]}`), latest)
 	require.NotContains(t, string(sc.definition), "hush")
 	require.Contains(t, string(sc.definition), `"applicationSecret":null`)
 	require.Contains(t, string(sc.definition), `"apiKey":"<redacted>"`)
@@ -174,7 +189,7 @@ func TestSecretsAreNotShownAgain(t *testing.T) {
 func TestParametersNotMentionedAreFilledIn(t *testing.T) {
 	sc := compiled(t, plain(`"scoringProfiles":[{"name":"p","functions":[{"type":"tag","fieldName":"tags","boost":2,"tag":{"tagsParameter":"t"}}]},{"name":"q"}],
 		"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"},{"name":"e","kind":"exhaustiveKnn"}],"compressions":[{"name":"c","kind":"scalarQuantization"}]},
-		"suggesters":[{"name":"sg","sourceFields":["title"]}],"tokenFilters":[{"@odata.type":"#Microsoft.Azure.Search.StopwordsTokenFilter","name":"s"}]`), "2024-07-01")
+		"suggesters":[{"name":"sg","sourceFields":["title"]}],"tokenFilters":[{"@odata.type":"#Microsoft.Azure.Search.StopwordsTokenFilter","name":"s"}]`), apiversion.Of("2024-07-01"))
 	for _, want := range []string{
 		`{"name":"p","functionAggregation":"sum","text":null,"functions":[{"fieldName":"tags","interpolation":"linear","type":"tag","boost":2.0,"freshness":null,"magnitude":null,"distance":null,"tag":{"tagsParameter":"t"}}]}`,
 		`{"name":"q","functionAggregation":null,"text":null,"functions":[]}`,

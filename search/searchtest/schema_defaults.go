@@ -1,6 +1,10 @@
 package searchtest
 
-import "github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+import (
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+)
 
 // indexDefinition is the definition of an index as a request wrote it, with the
 // service's defaults filled in.
@@ -38,7 +42,7 @@ func (d *indexDefinition) complete() {
 	}
 	if d.object.object("similarity") == nil {
 		name := bm25Similarity
-		if d.version < version2020 { // recorded: scores are those of the older algorithm
+		if !d.version.Has(apiversion.Similarity) { // recorded: scores are those of the older algorithm
 			name = classicSimilarity
 		}
 		sh := similarityShapes[name]

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -22,7 +23,7 @@ const (
 	maxSynonymMaps        = 1
 	minDimensions         = 2
 	maxDimensions         = 4096
-	maxDimensionsFirst    = 2048 // in the versions before 2025-09-01
+	maxDimensionsFirst    = 2048 // of versions without WideVectors
 	maxComplexObjects     = 3000 // in all collections of one document
 )
 
@@ -89,7 +90,7 @@ func (d *indexDefinition) fieldList(fields []*object, prefix string, depth int, 
 		}
 		seen[name] = true
 		typ, collection, ok := stored.ParseType(f.str("type"))
-		if !ok || typ.VectorElement() && (d.version < typeSince(typ)) {
+		if !ok || typ.VectorElement() && !d.version.Has(vectorType(typ)) {
 			return d.refuse("InvalidFieldType", "The type '"+f.str("type")+"' of the field '"+prefix+name+"' is not supported.")
 		}
 		if typ.VectorElement() && !collection {
@@ -118,12 +119,15 @@ func (d *indexDefinition) fieldList(fields []*object, prefix string, depth int, 
 	return nil
 }
 
-// typeSince is the version that brought a type of vector elements.
-func typeSince(typ stored.Type) string {
-	if typ == stored.Single {
-		return version2023
+// vectorType is the capability of a version to have a type of vector elements.
+func vectorType(typ stored.Type) apiversion.Capability {
+	switch typ {
+	case stored.Single:
+		return apiversion.VectorSearch
+	case stored.Byte:
+		return apiversion.PackedBits
 	}
-	return version2024
+	return apiversion.NarrowVectors
 }
 
 // complexAttributes checks that a complex field has sub-fields and nothing else.

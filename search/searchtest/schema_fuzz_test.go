@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // FuzzCompileSchema: no text panics, every refusal is a 400 that says something,
 // and what is taken is echoed as a definition that means the same.
 func FuzzCompileSchema(f *testing.F) {
-	versions := []string{"2019-05-06", "2020-06-30", "2023-11-01", "2024-07-01", "2025-09-01", "2026-04-01", "2025-03-01-preview", ""}
+	versions := append(apiversion.Versions(), apiversion.Of(""))
 	for _, pattern := range []string{"testdata/requests/definitions/*.json", "testdata/recordings/testdata/*Index*.json", "testdata/recordings/testdata/py_hotel_schema.json"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(f, err)
@@ -41,7 +42,7 @@ func FuzzCompileSchema(f *testing.F) {
 }
 
 // echoFault is what is wrong with how a definition is taken, "" if nothing.
-func echoFault(body []byte, version string) string {
+func echoFault(body []byte, version apiversion.Version) string {
 	sc, err := compileSchema(body, version)
 	if err != nil {
 		if err.status != 400 || err.message == "" {
@@ -116,10 +117,10 @@ func TestRandomFieldsAreRefusedOrEchoed(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte("{"+vectorSearch+"}"), &vectors))
 		body, err := json.Marshal(map[string]any{"name": "random", "fields": fields, "vectorSearch": vectors.(map[string]any)["vectorSearch"]})
 		require.NoError(t, err)
-		if reason := echoFault(body, latestVersion); reason != "" {
+		if reason := echoFault(body, latest); reason != "" {
 			t.Fatal(reason)
 		}
-		if _, serr := compileSchema(body, latestVersion); serr == nil {
+		if _, serr := compileSchema(body, latest); serr == nil {
 			taken++
 		}
 	})

@@ -1,6 +1,10 @@
 package searchtest
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+)
 
 // The tables below say what an index definition may contain, and in which order
 // the service writes it back. Up to 2020-06-30 order and defaults are as
@@ -29,11 +33,10 @@ func manyOf(name string, variants map[string]*shape) property {
 	return property{name: name, kind: kindObjects, def: []any{}, variants: variants}
 }
 
-func (m property) from(version string) property    { m.since = version; return m }
-func (m property) before(version string) property  { m.until = version; return m }
-func (m property) must() property                  { m.required = true; return m }
-func (m property) or(def any) property             { m.def = def; return m }
-func (m property) among(values ...string) property { m.enum = values; return m }
+func (m property) when(c apiversion.Capability) property { m.needs = c; return m }
+func (m property) must() property                        { m.required = true; return m }
+func (m property) or(def any) property                   { m.def = def; return m }
+func (m property) among(values ...string) property       { m.enum = values; return m }
 func (m property) within(low, high float64) property {
 	m.bounded, m.min, m.max = true, low, high
 	return m
@@ -53,17 +56,17 @@ func init() {
 		flag("searchable"), // the defaults of the attributes depend on the type: see completeField
 		flag("filterable"),
 		flag("retrievable"),
-		flag("stored").from(version2024),
+		flag("stored").when(apiversion.Stored),
 		flag("sortable"),
 		flag("facetable"),
 		flag("key"),
 		text("indexAnalyzer"),
 		text("searchAnalyzer"),
 		text("analyzer"),
-		text("normalizer").from(version2025),
-		whole("dimensions").from(version2023),
-		text("vectorSearchProfile").from(version2023),
-		text("vectorEncoding").from(version2024).among("packedBit"),
+		text("normalizer").when(apiversion.Normalizers),
+		whole("dimensions").when(apiversion.VectorSearch),
+		text("vectorSearchProfile").when(apiversion.VectorSearch),
+		text("vectorEncoding").when(apiversion.PackedBits).among("packedBit"),
 		texts("synonymMaps"),
 		{name: "fields", kind: kindObjects, shape: func() *shape { return &fieldShape }},
 	}
@@ -78,21 +81,21 @@ func init() {
 	}
 	indexShape.members = []property{
 		text("name").must(),
-		text("description").from(version2025),
+		text("description").when(apiversion.IndexDescription),
 		text("defaultScoringProfile"),
 		listOf("fields", &fieldShape).must(),
 		listOf("scoringProfiles", &scoringProfileShape),
 		objectOf("corsOptions", &corsShape),
 		listOf("suggesters", &suggesterShape),
 		manyOf("analyzers", analyzerShapes),
-		manyOf("normalizers", normalizerShapes).from(version2025),
+		manyOf("normalizers", normalizerShapes).when(apiversion.Normalizers),
 		manyOf("tokenizers", tokenizerShapes),
 		manyOf("tokenFilters", tokenFilterShapes),
 		manyOf("charFilters", charFilterShapes),
-		objectOf("encryptionKey", &encryptionKeyShape).from(version2020),
-		oneOf("similarity", similarityShapes).from(version2020),
-		objectOf("semantic", &semanticShape).from(version2023),
-		objectOf("vectorSearch", &vectorSearchShape).from(version2023),
+		objectOf("encryptionKey", &encryptionKeyShape).when(apiversion.EncryptionKeys),
+		oneOf("similarity", similarityShapes).when(apiversion.Similarity),
+		objectOf("semantic", &semanticShape).when(apiversion.SemanticRanking),
+		objectOf("vectorSearch", &vectorSearchShape).when(apiversion.VectorSearch),
 	}
 }
 
@@ -170,7 +173,7 @@ var semanticShape = shape{typeName: "SemanticSettings", members: []property{
 	text("defaultConfiguration"),
 	listOf("configurations", &shape{typeName: "SemanticConfiguration", members: []property{
 		text("name").must(),
-		text("rankingOrder").from(version2025).or("BoostedRerankerScore").among("BoostedRerankerScore", "RerankerScore"),
+		text("rankingOrder").when(apiversion.RankingOrder).or("BoostedRerankerScore").among("BoostedRerankerScore", "RerankerScore"),
 		objectOf("prioritizedFields", &shape{typeName: "PrioritizedFields", members: []property{
 			objectOf("titleField", &semanticFieldShape),
 			listOf("prioritizedContentFields", &semanticFieldShape),
@@ -193,8 +196,8 @@ var vectorSearchShape = shape{typeName: "VectorSearch", members: []property{
 	listOf("profiles", &shape{typeName: "VectorSearchProfile", members: []property{
 		text("name").must(),
 		text("algorithm").must(),
-		text("vectorizer").from(version2024),
-		text("compression").from(version2024),
+		text("vectorizer").when(apiversion.Vectorizers),
+		text("compression").when(apiversion.Compressions),
 	}}),
 	listOf("vectorizers", &shape{typeName: "VectorSearchVectorizer", members: []property{
 		text("name").must(),
@@ -214,20 +217,20 @@ var vectorSearchShape = shape{typeName: "VectorSearch", members: []property{
 			text("authResourceId"),
 			objectOf("authIdentity", &identityShape),
 		}}),
-	}}).from(version2024),
+	}}).when(apiversion.Vectorizers),
 	listOf("compressions", &shape{typeName: "VectorSearchCompressionConfiguration", members: []property{
 		text("name").must(),
 		text("kind").must().among("scalarQuantization", "binaryQuantization"),
 		objectOf("scalarQuantizationParameters", &scalarQuantizationShape),
-		flag("rerankWithOriginalVectors").or(true).before(version2025),
-		double("defaultOversampling").within(1, 1e6).before(version2025),
+		flag("rerankWithOriginalVectors").or(true).when(apiversion.RerankWithOriginals),
+		double("defaultOversampling").within(1, 1e6).when(apiversion.RerankWithOriginals),
 		objectOf("rescoringOptions", &shape{typeName: "RescoringOptions", members: []property{
 			flag("enableRescoring").or(true),
 			double("defaultOversampling").within(1, 1e6),
 			text("rescoreStorageMethod").or("preserveOriginals").among("preserveOriginals", "discardOriginals"),
-		}}).from(version2025),
-		whole("truncationDimension").within(1, maxDimensions).from(version2025),
-	}}).from(version2024),
+		}}).when(apiversion.Rescoring),
+		whole("truncationDimension").within(1, maxDimensions).when(apiversion.TruncationDimension),
+	}}).when(apiversion.Compressions),
 }}
 
 var identityShape = shape{typeName: "SearchIndexerDataIdentity", members: []property{

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // maxDefinitionNesting is how deep the JSON of a definition may nest. Complex
@@ -25,19 +27,18 @@ type jsonMembers struct {
 
 // parser reads a definition for one api-version.
 type parser struct {
-	apiVersion string // as the request gave it
-	version    string // definitionVersion of it
-	body       string // what old versions call the body in their messages: "index"
+	version apiversion.Version
+	body    string // what old versions call the body in their messages: "index"
 }
 
-func newParser(body, apiVersion string) *parser {
-	return &parser{apiVersion: apiVersion, version: definitionVersion(apiVersion), body: body}
+func newParser(body string, version apiversion.Version) *parser {
+	return &parser{version: version, body: body}
 }
 
 // parseDefinition reads the JSON of an index definition and fills in what the
 // service fills in. Whether the definition makes sense is validate's business.
-func parseDefinition(body []byte, apiVersion string) (*indexDefinition, *serviceError) {
-	p := newParser("index", apiVersion)
+func parseDefinition(body []byte, version apiversion.Version) (*indexDefinition, *serviceError) {
+	p := newParser("index", version)
 	index, err := p.read(body, &indexShape)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (p *parser) object(in *jsonMembers, sh *shape) (*object, *serviceError) {
 		if i < 0 && strings.Contains(name, "@") {
 			continue // annotations are welcome everywhere: definitions are sent as they were got
 		}
-		if i < 0 || !sh.members[i].in(p.version) {
+		if i < 0 || !p.version.Has(sh.members[i].needs) {
 			return nil, p.unknownMember(name, value, sh)
 		}
 		if value == nil {
@@ -158,7 +159,7 @@ func (p *parser) object(in *jsonMembers, sh *shape) (*object, *serviceError) {
 		out.values[i], out.given[i] = fitted, true
 	}
 	for i := range sh.members {
-		if m := &sh.members[i]; m.required && m.in(p.version) && !out.given[i] {
+		if m := &sh.members[i]; m.required && p.version.Has(m.needs) && !out.given[i] {
 			return nil, p.refuse("MissingRequiredProperty", "The property '"+m.name+"' of type '"+p.typeName(sh)+"' is required and cannot be null.")
 		}
 	}
@@ -287,7 +288,7 @@ func (p *parser) variant(in *jsonMembers, m *property) (*shape, *serviceError) {
 }
 
 // typeName is the full name of a shape's type.
-func (p *parser) typeName(sh *shape) string { return namespace(p.apiVersion) + "." + sh.typeName }
+func (p *parser) typeName(sh *shape) string { return resourceType(p.version, sh.typeName) }
 
 // unknownMember says it the way of the service, which knows two: one for plain
 // values and one for objects and arrays.
@@ -321,7 +322,7 @@ func (p *parser) wrongType(found any, expected string) *serviceError {
 // coded reports whether the service of this version fills code and details of
 // its errors: recordings of 2019-05-06 and 2020-06-30 have them empty, users of
 // later versions report them filled.
-func (p *parser) coded() bool { return p.version > version2020 }
+func (p *parser) coded() bool { return p.version.Has(apiversion.CodedErrors) }
 
 // parameter is what the service calls the body of the request in its messages.
 // It changed together with the codes.

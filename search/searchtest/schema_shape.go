@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // kind is what a member of a definition holds.
@@ -37,8 +39,7 @@ type shape struct {
 type property struct {
 	name     string
 	kind     kind
-	since    string // api-version that brought it; "" means always there
-	until    string // first api-version without it; "" means still there
+	needs    apiversion.Capability // 0 for none
 	required bool
 	def      any // value when it is absent or null: nil, bool, string, json.Number, []any
 
@@ -60,11 +61,6 @@ type property struct {
 	// secret values are accepted and never shown again: echoes say shown.
 	secret bool
 	shown  any
-}
-
-// in reports whether definitions of that version have the member.
-func (m *property) in(version string) bool {
-	return m.since <= version && (m.until == "" || version < m.until)
 }
 
 // object is a JSON object that fits its shape: values[i] belongs to
@@ -150,17 +146,17 @@ func (o *object) objects(name string) []*object {
 }
 
 // appendTo appends o as the service of that version writes it.
-func (o *object) appendTo(dst []byte, version string) []byte {
+func (o *object) appendTo(dst []byte, version apiversion.Version) []byte {
 	return o.appendSome(dst, version, nil)
 }
 
 // appendSome is appendTo for some members of o; nil means all.
-func (o *object) appendSome(dst []byte, version string, chosen []string) []byte {
+func (o *object) appendSome(dst []byte, version apiversion.Version, chosen []string) []byte {
 	dst = append(dst, '{')
 	first := true
 	for i := range o.shape.members {
 		m := &o.shape.members[i]
-		if !m.in(version) || o.shape.writes != nil && !o.shape.writes(o, m.name) || chosen != nil && !slices.Contains(chosen, m.name) {
+		if !version.Has(m.needs) || o.shape.writes != nil && !o.shape.writes(o, m.name) || chosen != nil && !slices.Contains(chosen, m.name) {
 			continue
 		}
 		if !first {
@@ -178,7 +174,7 @@ func (o *object) appendSome(dst []byte, version string, chosen []string) []byte 
 	return append(dst, '}')
 }
 
-func appendDefinitionValue(dst []byte, k kind, value any, version string) []byte {
+func appendDefinitionValue(dst []byte, k kind, value any, version apiversion.Version) []byte {
 	switch v := value.(type) {
 	case nil:
 		return append(dst, "null"...)

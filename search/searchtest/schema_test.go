@@ -274,7 +274,7 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"more weights than numbers reach": {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"title":1e999}}}]`), "Edm.Double"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := compileSchema(once(t, c.definition), latestVersion)
+			_, err := compileSchema(once(t, c.definition), latest)
 			require.NotNil(t, err)
 			assert.Equal(t, http.StatusBadRequest, err.status)
 			assert.True(t, strings.HasPrefix(err.message, "The request is invalid. Details: "), "%s", err.message)
@@ -290,7 +290,7 @@ func vectorFieldOf(dimensions string) string {
 func TestTextThatIsNotJSONIsRefused(t *testing.T) {
 	for _, text := range []string{"", "{", `{"name":}`, `{"name":"a"} x`, `{"name":"a","name":"b"}`, strings.Repeat("[", 1000),
 		`{"fields":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`} {
-		_, err := compileSchema([]byte(text), latestVersion)
+		_, err := compileSchema([]byte(text), latest)
 		require.NotNil(t, err, text)
 		require.Equal(t, http.StatusBadRequest, err.status)
 		require.Contains(t, err.message, "Invalid JSON.")
@@ -335,9 +335,9 @@ func TestDefinitionsTheServiceTakesAreTaken(t *testing.T) {
 			} else {
 				body = once(t, definition)
 			}
-			sc, err := compileSchema(body, latestVersion)
+			sc, err := compileSchema(body, latest)
 			require.Nil(t, err, "%v", err)
-			echoed, err := compileSchema(sc.definition, latestVersion)
+			echoed, err := compileSchema(sc.definition, latest)
 			require.Nil(t, err, "the echo is refused: %v", err)
 			require.Equal(t, string(sc.definition), string(echoed.definition))
 		})

@@ -28,7 +28,7 @@ func (sc *schema) analysis() (*analysis.Components, error) {
 		def := sc.parsed.object
 		raw := func(list string) (out []json.RawMessage) {
 			for _, o := range def.objects(list) {
-				out = append(out, o.appendTo(nil, latestVersion))
+				out = append(out, o.appendTo(nil, latest))
 			}
 			return out
 		}

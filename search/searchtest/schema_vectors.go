@@ -3,6 +3,7 @@ package searchtest
 import (
 	"fmt"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -43,7 +44,7 @@ func (d *indexDefinition) vectorField(f *object, path string, nested bool) *serv
 		return bad("must have the property 'vectorSearchProfile' set.")
 	}
 	most := maxDimensions
-	if d.version < version2025 {
+	if !d.version.Has(apiversion.WideVectors) {
 		most = maxDimensionsFirst
 	}
 	dimensions := f.number("dimensions")

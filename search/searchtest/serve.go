@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // exchange is one request on its way through the server.
@@ -80,7 +82,7 @@ func (s *Server) serve(r *http.Request) (*http.Response, error) {
 	}
 	s.commonHeaders(w.header, r, x)
 	rt, err := s.handle(w, r, x)
-	if definitionVersion(rt.apiVersion) >= version2023 {
+	if rt.version.Has(apiversion.RenewedHeaders) {
 		w.renewHeaders()
 	}
 	w.header.Set("Elapsed-Time", strconv.FormatInt(time.Since(start).Milliseconds(), 10))

@@ -105,7 +105,7 @@ func (s *Server) CreateIndex(definition any) error {
 			return fmt.Errorf("index definition: %w", err)
 		}
 	}
-	if _, err := s.addIndex(body, latestVersion); err != nil {
+	if _, err := s.addIndex(body, latest); err != nil {
 		return fmt.Errorf("create index: %s", err.message)
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // Snapshot writes everything that the service holds as one JSON object that
@@ -61,9 +63,9 @@ func (s *Server) Snapshot(w io.Writer) error {
 	p.text("{\n  \"indexes\": ")
 	p.list(2, len(indexes), func(i int) { p.index(indexes[i]) })
 	p.text(",\n  \"synonymMaps\": ")
-	p.list(2, len(synonymMaps), func(i int) { p.line(appendGiven(nil, synonymMaps[i].object, version2026)) })
+	p.list(2, len(synonymMaps), func(i int) { p.line(appendGiven(nil, synonymMaps[i].object, latest)) })
 	p.text(",\n  \"aliases\": ")
-	p.list(2, len(aliases), func(i int) { p.line(appendGiven(nil, aliases[i].object, version2026)) })
+	p.list(2, len(aliases), func(i int) { p.line(appendGiven(nil, aliases[i].object, latest)) })
 	p.text("\n}\n")
 	return p.w.Flush()
 }
@@ -84,8 +86,8 @@ func (p *snapshotWriter) index(ix *index) {
 	sc := ix.schema.Load() // as new as the documents, or newer
 
 	p.text("{\n")
-	if version := sc.parsed.apiVersion; version != latestVersion {
-		p.text("      \"apiVersion\": " + strconv.Quote(version) + ",\n")
+	if version := sc.parsed.version; version != latest {
+		p.text("      \"apiVersion\": " + strconv.Quote(version.String()) + ",\n")
 	}
 	p.text("      \"definition\": ")
 	p.definition(sc)
@@ -152,13 +154,13 @@ func (p *snapshotWriter) indent(n int) {
 
 // showsGiven reports whether a snapshot has the i-th member of an object: the
 // request had it, and it is neither a secret nor unknown to that version.
-func (o *object) showsGiven(i int, version string) bool {
+func (o *object) showsGiven(i int, version apiversion.Version) bool {
 	m := &o.shape.members[i]
-	return o.given[i] && m.in(version) && !m.secret && (o.shape.writes == nil || o.shape.writes(o, m.name))
+	return o.given[i] && version.Has(m.needs) && !m.secret && (o.shape.writes == nil || o.shape.writes(o, m.name))
 }
 
 // appendGiven appends the members of an object that the request had.
-func appendGiven(dst []byte, o *object, version string) []byte {
+func appendGiven(dst []byte, o *object, version apiversion.Version) []byte {
 	dst = append(dst, '{')
 	first := true
 	for i := range o.shape.members {
@@ -177,7 +179,7 @@ func appendGiven(dst []byte, o *object, version string) []byte {
 }
 
 // appendGivenValue appends a value of member m.
-func appendGivenValue(dst []byte, m *property, value any, version string) []byte {
+func appendGivenValue(dst []byte, m *property, value any, version apiversion.Version) []byte {
 	switch v := value.(type) {
 	case *object:
 		return appendGiven(dst, v, version)

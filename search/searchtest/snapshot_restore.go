@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -182,9 +183,9 @@ func readDefinition[T described](p *snapshotReader, k *resourceKind[T]) bool {
 	start := p.pos
 	text := p.value(start)
 	p.pos += len(text)
-	next, err := k.parse(p.s, text, latestVersion)
+	next, err := k.parse(p.s, text, latest)
 	if err == nil {
-		err = k.add(p.s, &p.catalog, next, route{apiVersion: latestVersion})
+		err = k.add(p.s, &p.catalog, next, route{version: latest})
 	}
 	if err != nil {
 		return p.refuse(start, err.reason())
@@ -204,11 +205,11 @@ func (p *snapshotReader) index() bool {
 	if parts["definition"] < 0 {
 		return p.refuse(start, "the index has no definition")
 	}
-	version := latestVersion
+	version := latest
 	if at := parts["apiVersion"]; at >= 0 {
 		text := p.value(at)
-		if version = string(bytes.Trim(text, `"`)); text[0] != '"' || !knownVersions[strings.ToLower(version)] {
-			return p.refuse(at, "the api-version is unknown: it must be a string with one of 2019-05-06 to "+latestVersion)
+		if version = apiversion.Of(string(bytes.Trim(text, `"`))); text[0] != '"' || !version.Known() {
+			return p.refuse(at, "the api-version is unknown: it must be a string with one of "+supportedVersions)
 		}
 	}
 	sc, err := parseIndex(p.s, p.value(parts["definition"]), version)
@@ -234,7 +235,7 @@ func (p *snapshotReader) documents(ix *index, start int) bool {
 		return true
 	}
 	sc := ix.schema.Load()
-	b := newBatchParser(p.data, sc, latestVersion, &p.s.opts)
+	b := newBatchParser(p.data, sc, latest, &p.s.opts)
 	defer b.release()
 	b.pos, b.depth, b.maxActions = start, 1, math.MaxInt
 	if err := b.value(); err != nil {

@@ -121,7 +121,7 @@ func TestRestoredServersAgreeWithWhatTheyWereTakenFrom(t *testing.T) {
 				definition = strings.TrimSuffix(definition, "}") + `,"analyzers":[{"@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","name":"a","tokenizer":"keyword_v2","tokenFilters":["lowercase"]}],
 					"scoringProfiles":[{"name":"p","text":{"weights":{"s":2.5}},"functions":[{"fieldName":"i","type":"magnitude","boost":2,"magnitude":{"boostingRangeStart":1,"boostingRangeEnd":3}}]}]}`
 			}
-			version := rapid.SampledFrom([]string{"2019-05-06", "2020-06-30", "2024-07-01", latestVersion}).Draw(rt, "version")
+			version := rapid.SampledFrom([]string{"2019-05-06", "2020-06-30", "2024-07-01", latest.String()}).Draw(rt, "version")
 			a := p.send("POST", "/indexes?api-version="+version, definition)
 			require.Equal(rt, 201, a.status, a.body)
 			for range rapid.IntRange(0, 12).Draw(rt, "actions") {

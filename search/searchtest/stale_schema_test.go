@@ -23,7 +23,7 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	require.NoError(t, s.CreateIndex(old+`]}`))
 	ix, _ := s.lookupIndex("stale")
 	parse := func(body string) *batchParser {
-		p := newBatchParser([]byte(body), ix.schema.Load(), "2026-04-01", &s.opts)
+		p := newBatchParser([]byte(body), ix.schema.Load(), latest, &s.opts)
 		require.Nil(t, p.parse())
 		return p
 	}
@@ -78,10 +78,10 @@ func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
 	for stacks := make([]byte, 1<<20); len(found) == 0 && !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*index).get("); {
 		runtime.Gosched()
 	}
-	wide, serr := compileSchema([]byte(manyFields(41)), latestVersion)
+	wide, serr := compileSchema([]byte(manyFields(41)), latest)
 	require.Nil(t, serr)
 	ix.setSchema(wide)
-	parser := newBatchParser([]byte(`{"value":[{"id":"1","f40":7}]}`), wide, latestVersion, &p.opts)
+	parser := newBatchParser([]byte(`{"value":[{"id":"1","f40":7}]}`), wide, latest, &p.opts)
 	defer parser.release()
 	require.Nil(t, parser.parse())
 	ix.put("1", parser.actions[0].data, time.Now())
@@ -92,7 +92,7 @@ func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
 }
 
 func TestFieldsThatADefinitionDoesNotKnowAreNotShown(t *testing.T) {
-	narrow, serr := compileSchema([]byte(manyFields(40)), latestVersion)
+	narrow, serr := compileSchema([]byte(manyFields(40)), latest)
 	require.Nil(t, serr)
 	for _, ordinal := range []int{41, 1000} {
 		data, body := stored.OpenMember(nil, ordinal)

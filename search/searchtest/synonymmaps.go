@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
@@ -21,7 +22,7 @@ var synonymMapShape = shape{typeName: "SynonymMap", members: []property{
 	text("name").must(),
 	text("format").must().among("solr"),
 	text("synonyms").must(),
-	objectOf("encryptionKey", &encryptionKeyShape).from(version2020),
+	objectOf("encryptionKey", &encryptionKeyShape).when(apiversion.EncryptionKeys),
 }}
 
 // synonymMapKind is how synonym maps are kept.
@@ -47,8 +48,8 @@ var synonymMapKind = &resourceKind[*synonymMap]{
 }
 
 // parseSynonymMap reads the definition of a synonym map.
-func parseSynonymMap(_ *Server, body []byte, apiVersion string) (*synonymMap, *serviceError) {
-	p := newParser("synonymMap", apiVersion)
+func parseSynonymMap(_ *Server, body []byte, version apiversion.Version) (*synonymMap, *serviceError) {
+	p := newParser("synonymMap", version)
 	object, err := p.read(body, &synonymMapShape)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const names = `{"name":"names","format":"solr","synonyms":"ritz, palace"}`
 func TestSynonymMapsAreAnsweredInTheFormOfTheirVersion(t *testing.T) {
 	c := newCaller(t)
 	a := c.call("POST", "/synonymmaps", names).want(t, 201, "")
-	require.Equal(t, c.srv.URL()+"/synonymmaps('names')?api-version="+latestVersion, a.header.Get("Location"))
+	require.Equal(t, c.srv.URL()+"/synonymmaps('names')?api-version="+latest.String(), a.header.Get("Location"))
 	require.Equal(t, a.etag(t), a.header.Get("ETag"))
 	require.JSONEq(t, fmt.Sprintf(`{"@odata.context":"https://searchtest.search.windows.net/$metadata#synonymmaps/$entity","@odata.etag":%q,
 		"name":"names","format":"solr","synonyms":"ritz, palace","encryptionKey":null}`, a.etag(t)), a.body)

@@ -172,7 +172,7 @@ func TestActionsAboveTheLimitAreOnlyCounted(t *testing.T) {
 	p := newProbe(t, nil)
 	ix, _ := p.lookupIndex("types")
 	body := `{"value":[{"id":"1"}` + strings.Repeat(`,{"id":"1"}`, 1000) + strings.Repeat(",0", 100_000) + `]}`
-	parser := newBatchParser([]byte(body), ix.schema.Load(), latestVersion, &p.opts)
+	parser := newBatchParser([]byte(body), ix.schema.Load(), latest, &p.opts)
 	serr := parser.parse()
 	if assert.NotNil(t, serr) {
 		assert.Contains(t, serr.message, "Too many indexing actions found in the request: 101001.")

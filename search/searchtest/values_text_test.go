@@ -126,7 +126,7 @@ func FuzzTextForAValue(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	sc, fault := compileSchema([]byte(everyType), latestVersion)
+	sc, fault := compileSchema([]byte(everyType), latest)
 	require.Nil(f, fault)
 	taken := func(field, text string) ([]byte, bool) {
 		p := batchParser{schema: sc}
@@ -160,7 +160,7 @@ func FuzzTextForAValue(f *testing.F) {
 		require.NoError(t, err)
 		for _, field := range []string{"s", "b", "i", "l", "d", "t"} {
 			opts := (*Options)(nil).withDefaults()
-			p := newBatchParser([]byte(`{"value":[{"id":"1","`+field+`":`+string(quoted)+`}]}`), sc, latestVersion, &opts)
+			p := newBatchParser([]byte(`{"value":[{"id":"1","`+field+`":`+string(quoted)+`}]}`), sc, latest, &opts)
 			if fault := p.parse(); fault != nil {
 				require.Contains(t, fault.message, "Cannot convert the literal '")
 			} else {

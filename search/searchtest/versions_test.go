@@ -2,6 +2,7 @@ package searchtest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -153,4 +154,22 @@ func TestServiceStatisticsAreInTheOrderOfTheService(t *testing.T) {
 	assert.Contains(t, c.call("GET", "/servicestats", "").body, `"counters":{"documentCount":`+none+`,"indexesCount":`+none+`,"indexersCount":`+none+`,"dataSourcesCount":`+none+`,"storageSize":`+none+
 		`,"synonymMaps":`+none+`,"skillsetCount":`+none+`,"aliasesCount":`+none+`,"vectorIndexSize":`+none+`},"limits":{"maxStoragePerIndex":null,"maxFieldsPerIndex":1000,`)
 	c.call("GET", "/indexstats?api-version=2025-11-01-preview", "").want(t, 501, "searchtest does not emulate indexstats")
+}
+
+func TestStatisticsHaveTheMembersOfTheVersion(t *testing.T) {
+	p := newProbe(t, nil)
+	for _, test := range []struct{ path, member, has, lacks string }{
+		{"/indexes('types')/search.stats", "vectorIndexSize", "2023-07-01-preview 2023-11-01", "2020-06-30 2021-04-30-preview"},
+		{"/servicestats", "vectorIndexSize", "2023-07-01-preview 2023-11-01", "2020-06-30 2021-04-30-preview"},
+		{"/servicestats", "maxStoragePerIndex", "2024-05-01-preview 2024-07-01", "2023-11-01 2024-03-01-preview"},
+		{"/servicestats", "aliasesCount", "2021-04-30-preview 2026-04-01", "2020-06-30-preview 2025-09-01"},
+		{"/servicestats", "skillsetCount", "2019-05-06-preview 2020-06-30", "2019-05-06"},
+	} {
+		for version := range strings.FieldsSeq(test.has) {
+			assert.Contains(t, p.send(http.MethodGet, test.path+"?api-version="+version, "").body, test.member, version)
+		}
+		for version := range strings.FieldsSeq(test.lacks) {
+			assert.NotContains(t, p.send(http.MethodGet, test.path+"?api-version="+version, "").body, test.member, version)
+		}
+	}
 }

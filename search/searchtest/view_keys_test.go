@@ -29,7 +29,7 @@ func newWalked(t *testing.T) *walked {
 
 func (w *walked) send(path, body string) map[string]any {
 	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.s.URL()+"/indexes('walks')/docs/"+path+"?api-version="+latestVersion, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.s.URL()+"/indexes('walks')/docs/"+path+"?api-version="+latest.String(), strings.NewReader(body))
 	require.NoError(w.t, err)
 	req.Header.Set("Api-Key", AdminKey)
 	req.Header.Set("Content-Type", "application/json")
