@@ -7,6 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -16,7 +17,7 @@ var aliasKind = &definitionKind[models.Alias]{
 	notFound: ErrAliasNotFound,
 	check:    validateAliasName,
 	named:    func(x *models.Alias) (string, string) { return x.Name, x.ETag },
-	since:    availability{stable: "2026-04-01", preview: "2021-04-30"},
+	needs:    apiversion.Aliases,
 }
 
 // validateAliasName checks name against the rules for the names of indexes.

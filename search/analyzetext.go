@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -59,9 +60,6 @@ func (c *IndexClient) AnalyzeText(ctx context.Context, indexName string, request
 	return result, nil
 }
 
-// sinceNormalizers are the versions that analyze with a normalizer.
-var sinceNormalizers = availability{stable: "2025-09-01", preview: "2020-06-30"}
-
 // checkAnalysis reports everything that is wrong with a request.
 func (c *IndexClient) checkAnalysis(request models.AnalyzeTextRequest) error {
 	var errs []error
@@ -88,8 +86,10 @@ func (c *IndexClient) checkAnalysis(request models.AnalyzeTextRequest) error {
 	if request.Tokenizer == "" && len(request.TokenFilters)+len(request.CharFilters) > 0 {
 		errs = append(errs, errors.New("TokenFilters and CharFilters need a Tokenizer"))
 	}
-	if version := c.conn.apiVersion; request.Normalizer != "" && !sinceNormalizers.in(version) {
-		errs = append(errs, fmt.Errorf("normalizer: %w", sinceNormalizers.missing(version)))
+	if request.Normalizer != "" {
+		if err := missing(c.conn.apiVersion, apiversion.AnalyzeNormalizer); err != nil {
+			errs = append(errs, fmt.Errorf("normalizer: %w", err))
+		}
 	}
 	if err := validText(request.Text); err != nil {
 		errs = append(errs, fmt.Errorf("the text %w", err))

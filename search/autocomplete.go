@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -58,7 +59,7 @@ func (c *Client) Autocomplete(ctx context.Context, text, suggester string, opts 
 }
 
 // body returns the body of the request for text.
-func (o *AutocompleteOptions) body(text, suggester, version string) ([]byte, error) {
+func (o *AutocompleteOptions) body(text, suggester string, version apiversion.Version) ([]byte, error) {
 	if o == nil {
 		o = &AutocompleteOptions{}
 	}

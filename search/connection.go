@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 )
@@ -34,7 +35,7 @@ type connection struct {
 	azcore      *azcore.Client
 	endpoint    *url.URL
 	root        string // the endpoint as text, no trailing slash
-	apiVersion  string
+	apiVersion  apiversion.Version
 	auth        authentication
 	noRetries   policy.RetryOptions
 	forCheck    policy.RetryOptions
@@ -136,7 +137,7 @@ func (c *connection) url(path string, query ...string) string {
 	b.WriteString(c.root)
 	b.WriteString(path)
 	b.WriteString("?api-version=")
-	b.WriteString(url.QueryEscape(c.apiVersion))
+	b.WriteString(url.QueryEscape(c.apiVersion.String()))
 	for i := 0; i+1 < len(query); i += 2 {
 		b.WriteByte('&')
 		b.WriteString(url.QueryEscape(query[i]))

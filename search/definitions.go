@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -22,7 +23,7 @@ type definitionKind[T any] struct {
 	notFound error
 	check    func(name string) error // of names
 	named    func(*T) (name, etag string)
-	since    availability // zero if all api-versions have it
+	needs    apiversion.Capability // 0 if all api-versions have it
 }
 
 var indexKind = &definitionKind[models.SearchIndex]{
@@ -47,10 +48,10 @@ func (k *definitionKind[T]) call(operation, name string) call {
 
 // allowed checks the api-version.
 func (k *definitionKind[T]) allowed(conn *connection) error {
-	if k.since == (availability{}) || k.since.in(conn.apiVersion) {
-		return nil
+	if err := missing(conn.apiVersion, k.needs); err != nil {
+		return fmt.Errorf("%s: %w", k.noun, err)
 	}
-	return fmt.Errorf("%s: %w", k.noun, k.since.missing(conn.apiVersion))
+	return nil
 }
 
 // url returns the address of one definition.

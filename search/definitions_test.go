@@ -244,24 +244,24 @@ func TestWhatCannotBeSentIsSaidBefore(t *testing.T) {
 		"an alias of an old version": {func() error {
 			_, err := oldClient.CreateAlias(ctx, models.Alias{Name: "A"}, nil)
 			return err
-		}, []string{`search: CreateAlias of alias "A": `, "an alias is named like an index", "alias: api-version 2025-09-01 does not have it, it takes 2026-04-01 or 2021-04-30-preview or later: see ClientOptions.APIVersion"}},
+		}, []string{`search: CreateAlias of alias "A": `, "an alias is named like an index", "alias: api-version 2025-09-01 does not have it; set ClientOptions.APIVersion to 2026-04-01 or newer, or 2021-04-30-preview or a newer preview"}},
 		"aliases of an old version": {func() (err error) {
 			for _, err = range oldClient.ListAliases(ctx, nil) {
 			}
 			return err
-		}, []string{"search: ListAliases: ", "it takes 2026-04-01"}},
-		"deleting an alias of an old version": {func() error { return oldClient.DeleteAlias(ctx, "al", nil) }, []string{"it takes 2026-04-01"}},
+		}, []string{"search: ListAliases: ", "set ClientOptions.APIVersion to 2026-04-01 or newer"}},
+		"deleting an alias of an old version": {func() error { return oldClient.DeleteAlias(ctx, "al", nil) }, []string{"set ClientOptions.APIVersion to 2026-04-01 or newer"}},
 		"getting one": {func() error {
 			_, err := oldClient.GetAlias(ctx, "al", nil)
 			return err
-		}, []string{"it takes 2026-04-01"}},
+		}, []string{"set ClientOptions.APIVersion to 2026-04-01 or newer"}},
 		"changing one": {func() error {
 			_, err := oldClient.CreateOrUpdateAlias(ctx, models.Alias{Name: "al"}, nil)
 			return err
-		}, []string{"it takes 2026-04-01"}},
+		}, []string{"set ClientOptions.APIVersion to 2026-04-01 or newer"}},
 		"a normalizer of an old version": {func() error {
 			return analyze(olderClient, models.AnalyzeTextRequest{Normalizer: "lowercase"})
-		}, []string{"normalizer: api-version 2024-07-01 does not have it, it takes 2025-09-01"}},
+		}, []string{"normalizer: api-version 2024-07-01 does not have it; set ClientOptions.APIVersion to 2025-09-01 or newer"}},
 		"nothing to analyze with": {func() error { return analyze(client, models.AnalyzeTextRequest{}) }, []string{"nothing to analyze the text with"}},
 		"too much to analyze with": {func() error {
 			return analyze(client, models.AnalyzeTextRequest{Text: "\xff", Analyzer: "a", Normalizer: "n", CharFilters: []models.CharFilterName{"c"}})

@@ -11,6 +11,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // ServiceName is the name under which a cloud.Configuration may hold the
@@ -86,21 +88,21 @@ type ClientOptions struct {
 var apiVersionPattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d(-[A-Za-z]+)?$`)
 
 // version returns the api-version to send.
-func (o *ClientOptions) version() (string, error) {
+func (o *ClientOptions) version() (v apiversion.Version, err error) {
 	ours, theirs := o.APIVersion, o.ClientOptions.APIVersion
 	switch {
 	case ours != "" && theirs != "" && ours != theirs:
-		return "", fmt.Errorf("APIVersion is %q in the options and %q in the embedded azcore options: set one of them", ours, theirs)
+		return v, fmt.Errorf("APIVersion is %q in the options and %q in the embedded azcore options: set one of them", ours, theirs)
 	case ours == "":
 		ours = theirs
 	}
 	if ours == "" {
-		return DefaultAPIVersion, nil
+		return apiversion.Latest(), nil
 	}
 	if !apiVersionPattern.MatchString(ours) {
-		return "", fmt.Errorf("APIVersion %q is not a date like %q", ours, DefaultAPIVersion)
+		return v, fmt.Errorf("APIVersion %q is not a date like %q", ours, DefaultAPIVersion)
 	}
-	return ours, nil
+	return apiversion.Of(ours), nil
 }
 
 // check reports what could only panic later.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
 // InvalidQueryError says what is wrong with a query. Nothing was sent.
@@ -51,13 +53,13 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // methods checks one option and writes its member, or leaves it out if the
 // option was not set, so that no option can be written unchecked.
 type queryBody struct {
-	version  string // of the REST API
+	version  apiversion.Version
 	prefix   string // of the names of options: "VectorQueries[0]."
 	out      []byte
 	problems []*OptionError
 }
 
-func newQueryBody(version string) *queryBody {
+func newQueryBody(version apiversion.Version) *queryBody {
 	return &queryBody{version: version, out: []byte{'{'}}
 }
 
@@ -78,9 +80,9 @@ func (b *queryBody) problemf(option, format string, args ...any) {
 }
 
 // needs checks that the version has an option that is set.
-func (b *queryBody) needs(option string, a availability) {
-	if !a.in(b.version) {
-		b.problem(option, a.missing(b.version))
+func (b *queryBody) needs(option string, c apiversion.Capability) {
+	if err := missing(b.version, c); err != nil {
+		b.problem(option, err)
 	}
 }
 

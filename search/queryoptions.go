@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -106,7 +107,7 @@ type HybridSearch struct {
 }
 
 // body returns the body of the request for text.
-func (o *SearchOptions) body(text, version string) ([]byte, error) {
+func (o *SearchOptions) body(text string, version apiversion.Version) ([]byte, error) {
 	if o == nil {
 		o = &SearchOptions{}
 	}
@@ -167,11 +168,11 @@ func (o *SearchOptions) scoring(b *queryBody) {
 	}
 	b.strings("scoringParameters", parameters)
 	if o.ScoringStatistics != "" {
-		b.needs("ScoringStatistics", sinceScoringStatistics)
+		b.needs("ScoringStatistics", apiversion.ScoringStatistics)
 	}
 	oneOf(b, "scoringStatistics", "ScoringStatistics", o.ScoringStatistics, models.ScoringStatisticsLocal, models.ScoringStatisticsGlobal)
 	if o.SessionID != "" {
-		b.needs("SessionID", sinceScoringStatistics)
+		b.needs("SessionID", apiversion.ScoringStatistics)
 	}
 	if strings.HasPrefix(o.SessionID, "_") {
 		b.problemf("SessionID", "%s starts with an underscore", clip(o.SessionID))
@@ -183,7 +184,7 @@ func (o *SearchOptions) debug(b *queryBody) {
 	if o.Debug == "" {
 		return
 	}
-	b.needs("Debug", sinceDebug)
+	b.needs("Debug", apiversion.Debug)
 	for mode := range strings.SplitSeq(string(o.Debug), "|") {
 		switch mode {
 		case "disabled", "vector", "semantic", "queryRewrites", "innerHits", "all":

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -69,7 +70,7 @@ func (o *SearchOptions) semantic(b *queryBody, text string) {
 	if o.Semantic == nil && !semantic {
 		return
 	}
-	b.needs("Semantic", sinceSemantic)
+	b.needs("Semantic", apiversion.SemanticRanking)
 	if semantic && s.Query == "" && (text == "" || text == "*") {
 		b.problem("QueryType", errors.New("a semantic query needs a text, or a Semantic.Query, to rank by"))
 	}
@@ -78,15 +79,19 @@ func (o *SearchOptions) semantic(b *queryBody, text string) {
 	}
 	b.text("semanticConfiguration", "Semantic.ConfigurationName", s.ConfigurationName)
 	if s.Query != "" {
-		b.needs("Semantic.Query", sinceSemanticQuery)
+		b.needs("Semantic.Query", apiversion.SemanticQuery)
 	}
 	b.text("semanticQuery", "Semantic.Query", s.Query)
+	if s.ErrorHandling != "" {
+		b.needs("Semantic.ErrorHandling", apiversion.SemanticErrorHandling)
+	}
 	oneOf(b, "semanticErrorHandling", "Semantic.ErrorHandling", s.ErrorHandling, models.SemanticErrorHandlingPartial, models.SemanticErrorHandlingFail)
 	switch {
 	case s.MaxWait == 0:
 	case s.MaxWait < minSemanticWait:
 		b.problemf("Semantic.MaxWait", "%v is shorter than %v", s.MaxWait, minSemanticWait)
 	default:
+		b.needs("Semantic.MaxWait", apiversion.SemanticErrorHandling)
 		b.integer("semanticMaxWaitInMilliseconds", int(s.MaxWait.Milliseconds()))
 	}
 	if s.Answers != nil {
@@ -130,7 +135,7 @@ func passageLength(b *queryBody, option string, length int) string {
 	case length < 0:
 		b.problemf(option, "%d is not a number of characters", length)
 	case length > 0:
-		b.needs(option, sincePassageLength)
+		b.needs(option, apiversion.PassageLength)
 		return "maxcharlength-" + strconv.Itoa(length)
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -80,7 +81,7 @@ func (o *SearchOptions) vectors(b *queryBody) {
 		}
 		return
 	}
-	b.needs("VectorQueries", sinceVectors)
+	b.needs("VectorQueries", apiversion.VectorSearch)
 	fields := 0
 	b.name("vectorQueries")
 	b.out = append(b.out, '[')
@@ -96,7 +97,7 @@ func (o *SearchOptions) vectors(b *queryBody) {
 		b.problemf("VectorQueries", "they name %d fields, the service takes %d", fields, maxVectorFields)
 	}
 	if o.VectorFilterMode == models.VectorFilterModeStrictPostFilter {
-		b.needs("VectorFilterMode", sinceStrictPostFilter)
+		b.needs("VectorFilterMode", apiversion.StrictPostFilter)
 	}
 	oneOf(b, "vectorFilterMode", "VectorFilterMode", o.VectorFilterMode,
 		models.VectorFilterModePreFilter, models.VectorFilterModePostFilter, models.VectorFilterModeStrictPostFilter)
@@ -124,18 +125,18 @@ func (q *VectorQuery) write(b *queryBody) {
 	b.integer("k", q.K)
 	b.flag("exhaustive", q.Exhaustive)
 	if b.positive("Oversampling", q.Oversampling, 1) {
-		b.needs("Oversampling", sinceOversampling)
+		b.needs("Oversampling", apiversion.Oversampling)
 		b.number("oversampling", q.Oversampling)
 	}
 	if b.positive("Weight", q.Weight, 0) {
-		b.needs("Weight", sinceWeight)
+		b.needs("Weight", apiversion.VectorWeight)
 		b.number("weight", q.Weight)
 	}
 	if q.Threshold != nil {
 		q.Threshold.write(b)
 	}
 	if !q.FilterOverride.IsZero() {
-		b.needs("FilterOverride", onlyFilterOverride)
+		b.needs("FilterOverride", apiversion.FilterOverride)
 	}
 	b.filter("filterOverride", "FilterOverride", q.FilterOverride)
 	b.out = append(b.out, '}')
@@ -172,25 +173,25 @@ func (q *VectorQuery) target(b *queryBody) {
 		}
 		b.out = out
 	case "Text":
-		b.needs("Text", sinceVectorText)
+		b.needs("Text", apiversion.Vectorizers)
 		b.string("kind", "text")
 		b.text("text", "Text", q.Text)
 	case "ImageURL":
-		b.needs("ImageURL", sinceVectorImages)
+		b.needs("ImageURL", apiversion.VectorImages)
 		if u, err := url.Parse(q.ImageURL); err != nil || u.Host == "" {
 			b.problemf("ImageURL", "%s is not an address", clip(q.ImageURL))
 		}
 		b.string("kind", "imageUrl")
 		b.text("url", "ImageURL", q.ImageURL)
 	case "ImageBinary":
-		b.needs("ImageBinary", sinceVectorImages)
+		b.needs("ImageBinary", apiversion.VectorImages)
 		b.string("kind", "imageBinary")
 		b.string("base64Image", base64.StdEncoding.EncodeToString(q.ImageBinary))
 	}
 }
 
 func (t *VectorThreshold) write(b *queryBody) {
-	b.needs("Threshold", onlyThreshold)
+	b.needs("Threshold", apiversion.VectorThreshold)
 	if t.Kind != VectorThresholdSimilarity && t.Kind != VectorThresholdScore {
 		b.problemf("Threshold.Kind", "%s is none of %q, %q", clip(t.Kind), VectorThresholdSimilarity, VectorThresholdScore)
 	}
@@ -207,7 +208,7 @@ func (t *VectorThreshold) write(b *queryBody) {
 
 func (h *HybridSearch) write(b *queryBody) {
 	const mostText = 10_000
-	b.needs("HybridSearch", onlyHybridSearch)
+	b.needs("HybridSearch", apiversion.HybridSearch)
 	if h.MaxTextRecallSize < 0 || h.MaxTextRecallSize > mostText {
 		b.problemf("HybridSearch.MaxTextRecallSize", "%d is not from 1 to %d", h.MaxTextRecallSize, mostText)
 	}

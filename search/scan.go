@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -201,7 +202,7 @@ func newScan[T any](ctx context.Context, c *Client, options ScanOptions) (_ *sca
 	return s, nil
 }
 
-func (o *ScanOptions) check(version string) error {
+func (o *ScanOptions) check(version apiversion.Version) error {
 	b := newQueryBody(version)
 	b.filter("filter", "Filter", o.Filter)
 	b.paths("select", "Select", o.Select, selectPath)

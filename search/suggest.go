@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -65,7 +66,7 @@ func Suggest[T any](ctx context.Context, c *Client, text, suggester string, opts
 }
 
 // body returns the body of the request for text.
-func (o *SuggestOptions) body(text, suggester, version string) ([]byte, error) {
+func (o *SuggestOptions) body(text, suggester string, version apiversion.Version) ([]byte, error) {
 	if o == nil {
 		o = &SuggestOptions{}
 	}
