@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -87,14 +88,11 @@ func (p *Page) routes() http.Handler {
 func (p *Page) session(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{
 		"started":    p.started,
-		"apiVersion": apiVersion,
+		"apiVersion": apiversion.Default, // of the queries of the page
 		"queryKey":   p.opts.QueryKey,
 		"presets":    presets,
 	})
 }
-
-// apiVersion is that of the queries of the page.
-const apiVersion = "2026-04-01"
 
 // state is what the page asks for every second.
 func (p *Page) state(w http.ResponseWriter, r *http.Request) {
