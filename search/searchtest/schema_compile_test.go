@@ -203,16 +203,3 @@ func TestParametersNotMentionedAreFilledIn(t *testing.T) {
 		require.Contains(t, string(sc.definition), want)
 	}
 }
-
-// TestBuiltInNamesAreAllKnown: the numbers are those of the service's published
-// lists.
-func TestBuiltInNamesAreAllKnown(t *testing.T) {
-	require.Len(t, languageAnalyzers, 86)
-	require.Len(t, plainAnalyzers, 7)
-	require.Len(t, builtInTokenizers, 13)
-	require.Len(t, builtInTokenFilters, 34)
-	require.Len(t, builtInNormalizers, 5)
-	for name := range languageAnalyzers {
-		require.Regexp(t, `^[a-z]{2}(-[A-Za-z]+)?\.(lucene|microsoft)$`, name)
-	}
-}

@@ -3,6 +3,8 @@ package searchtest
 import (
 	"slices"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
 // validateAnalysis checks the custom analysis components: their names, their
@@ -26,15 +28,17 @@ func (d *indexDefinition) validateAnalysis() *serviceError {
 		if a.shape != analyzerShapes[componentType+"CustomAnalyzer"] {
 			continue
 		}
-		if name := a.str("tokenizer"); !builtInTokenizers[name] && d.component("tokenizers", name) == nil {
+		if name := a.str("tokenizer"); !analysis.HasTokenizer(name) && d.component("tokenizers", name) == nil {
 			return d.refuse("InvalidAnalyzer", "The analyzer '"+a.str("name")+"' uses the tokenizer '"+name+"' which is not defined.")
 		}
-		if err := d.filters("analyzer", a, builtInTokenFilters, builtInCharFilters); err != nil {
+		if err := d.filters("analyzer", a, analysis.HasTokenFilter, analysis.HasCharFilter); err != nil {
 			return err
 		}
 	}
+	wholeValue := func(name string) bool { return slices.Contains(normalizerTokenFilters, name) }
+	none := func(string) bool { return false }
 	for _, n := range d.object.objects("normalizers") {
-		if err := d.filters("normalizer", n, normalizerTokenFilters, nil); err != nil {
+		if err := d.filters("normalizer", n, wholeValue, none); err != nil {
 			return err
 		}
 	}
@@ -42,14 +46,14 @@ func (d *indexDefinition) validateAnalysis() *serviceError {
 }
 
 // filters checks the filters of an analyzer or normalizer.
-func (d *indexDefinition) filters(what string, o *object, tokenFilters, charFilters map[string]bool) *serviceError {
+func (d *indexDefinition) filters(what string, o *object, hasTokenFilter, hasCharFilter func(name string) bool) *serviceError {
 	for _, name := range o.strings("tokenFilters") {
-		if !tokenFilters[name] && d.component("tokenFilters", name) == nil {
+		if !hasTokenFilter(name) && d.component("tokenFilters", name) == nil {
 			return d.refuse("InvalidAnalyzer", "The "+what+" '"+o.str("name")+"' uses the token filter '"+name+"' which is not defined.")
 		}
 	}
 	for _, name := range o.strings("charFilters") {
-		if !charFilters[name] && d.component("charFilters", name) == nil {
+		if !hasCharFilter(name) && d.component("charFilters", name) == nil {
 			return d.refuse("InvalidAnalyzer", "The "+what+" '"+o.str("name")+"' uses the char filter '"+name+"' which is not defined.")
 		}
 	}

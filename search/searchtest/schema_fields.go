@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
 // The limits of a definition. The service documents them per tier; these are
@@ -200,7 +201,7 @@ func (d *indexDefinition) fieldAnalysis(f *object, bad func(string, ...any) *ser
 			return bad("must not have the property '%s': it is not searchable.", name)
 		case !d.knownAnalyzer(value):
 			return bad("has the unknown analyzer '%s' as its '%s'.", value, name)
-		case name != "analyzer" && languageAnalyzers[value]:
+		case name != "analyzer" && analysis.HasLanguageAnalyzer(value):
 			return bad("has the language analyzer '%s' as its '%s'. Language analyzers can be used only as 'analyzer'.", value, name)
 		}
 	}
@@ -215,7 +216,7 @@ func (d *indexDefinition) fieldAnalysis(f *object, bad func(string, ...any) *ser
 		switch {
 		case typ != stored.String || !f.boolean("filterable") && !f.boolean("sortable") && !f.boolean("facetable"):
 			return bad("must not have the property 'normalizer': it belongs to strings that are filterable, sortable or facetable.")
-		case !builtInNormalizers[normalizer] && d.component("normalizers", normalizer) == nil:
+		case !analysis.HasNormalizer(normalizer) && d.component("normalizers", normalizer) == nil:
 			return bad("has the unknown normalizer '%s'.", normalizer)
 		}
 	}
@@ -231,7 +232,7 @@ func (d *indexDefinition) fieldAnalysis(f *object, bad func(string, ...any) *ser
 // knownAnalyzer reports whether a name is that of a built-in analyzer or of one
 // that the definition defines.
 func (d *indexDefinition) knownAnalyzer(name string) bool {
-	return plainAnalyzers[name] || languageAnalyzers[name] || d.component("analyzers", name) != nil
+	return analysis.HasAnalyzer(name) || d.component("analyzers", name) != nil
 }
 
 // component finds an analysis component that the definition defines.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
 // validate checks a definition that has been read against the service's rules.
@@ -147,7 +148,7 @@ func suggestible(f *object) bool {
 	if name == "" {
 		name = f.str("indexAnalyzer")
 	}
-	return name == "" || name == "standard.lucene" || languageAnalyzers[name]
+	return name == "" || name == "standard.lucene" || analysis.HasLanguageAnalyzer(name)
 }
 
 // stringField reports whether a field holds strings.

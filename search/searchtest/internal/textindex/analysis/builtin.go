@@ -20,6 +20,26 @@ func Analyzers() []string {
 	})
 }
 
+// HasAnalyzer, HasTokenizer, HasTokenFilter, HasCharFilter and HasNormalizer report
+// whether the service has a component of that name, which an index uses without
+// defining it. The tables of this package are the only list of these names.
+func HasAnalyzer(name string) bool    { return contains(builtInAnalyzers, name) }
+func HasTokenizer(name string) bool   { return contains(builtInTokenizers, name) }
+func HasTokenFilter(name string) bool { return contains(builtInFilters, name) }
+func HasCharFilter(name string) bool  { return contains(builtInCharFilters, name) }
+func HasNormalizer(name string) bool  { return contains(builtInNormalizers, name) }
+
+// HasLanguageAnalyzer reports whether the service has an analyzer of that name that
+// knows a language.
+func HasLanguageAnalyzer(name string) bool {
+	return HasAnalyzer(name) && strings.Contains(name, ".") && !strings.HasPrefix(name, "standard")
+}
+
+func contains[V any](table map[string]V, name string) bool {
+	_, ok := table[name]
+	return ok
+}
+
 // builtInAnalyzers are all that the service has. Each is made once, when it is
 // first asked for.
 var builtInAnalyzers = func() map[string]func() (*chain, error) {

@@ -3,8 +3,13 @@ package analysis
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,6 +33,35 @@ func TestEveryNameOfTheServiceIsKnown(t *testing.T) {
 			assert.Equal(t, name, unsupported.Name)
 			assert.ErrorContains(t, err, "the analyzer '"+name+"' is not supported: ")
 		}
+	}
+}
+
+// TestTheModelsNameTheSameComponents compares the constants that users of the models
+// write with the tables of this package.
+func TestTheModelsNameTheSameComponents(t *testing.T) {
+	file, err := parser.ParseFile(gotoken.NewFileSet(), "../../../../../models/analysisnames.go", nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	constants := make(map[string][]string) // by type
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			typ := spec.Type.(*ast.Ident).Name
+			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			constants[typ] = append(constants[typ], value)
+		}
+		return true
+	})
+	for _, list := range constants {
+		slices.Sort(list)
+	}
+	assert.Equal(t, map[string][]string{
+		"AnalyzerName": names(builtInAnalyzers), "TokenizerName": names(builtInTokenizers), "TokenFilterName": names(builtInFilters),
+		"CharFilterName": names(builtInCharFilters), "NormalizerName": names(builtInNormalizers),
+	}, constants)
+	languages := slices.DeleteFunc(names(builtInAnalyzers), func(name string) bool { return !HasLanguageAnalyzer(name) })
+	assert.Len(t, languages, 86)
+	for _, name := range languages {
+		assert.Regexp(t, `^[a-z]{2}(-[A-Za-z]+)?\.(lucene|microsoft)$`, name)
 	}
 }
 
