@@ -2,14 +2,12 @@ package deadletter
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // File keeps letters in the files of a directory, one JSON object a line. It is
@@ -61,16 +59,9 @@ func Open(dir string, opts *FileOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := disk.Open(dir)
+	d, release, err := disk.OpenLocked(dir, lockName, ErrLocked)
 	if err != nil {
 		return nil, err
-	}
-	release, err := disk.Lock(filepath.Join(dir, lockName))
-	if err != nil {
-		if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
-			err = fmt.Errorf("%w: %w", ErrLocked, err)
-		}
-		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	f, err := open(d, options)
 	if err != nil {

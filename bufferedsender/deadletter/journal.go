@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // entry is a line of a journal: what has become of letters of its file.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"pgregory.net/rapid"
 )

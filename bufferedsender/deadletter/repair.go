@@ -6,7 +6,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // repair brings a file of letters that a crash has left into order, so that it

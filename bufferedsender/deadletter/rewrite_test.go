@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

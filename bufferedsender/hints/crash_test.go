@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
 )
 

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // FuzzOpen opens any file. It is read or refused; what is read is the same after it was written anew, and

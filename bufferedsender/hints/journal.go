@@ -5,7 +5,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // Names in the folder.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )

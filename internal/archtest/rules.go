@@ -111,15 +111,15 @@ var Rules = []Rule{
 	// The standard library only: senders and repair share it, and so may whatever else talks to a service.
 	{Folder: "bufferedsender/pool", Never: []string{http, sql}},
 	// What keeps files, for those that do; the disk that crashes is for their tests.
-	{Folder: "bufferedsender/internal/disk", Never: []string{http, sql}},
-	{Folder: "bufferedsender/internal/disk/disktest", May: []string{"./bufferedsender/internal/disk"}, Never: []string{http, sql}},
-	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./bufferedsender/internal/disk"}, Not: []string{http, sql}},
+	{Folder: "internal/disk", Never: []string{http, sql}},
+	{Folder: "internal/disk/disktest", May: []string{"./internal/disk"}, Never: []string{http, sql}},
+	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./internal/disk"}, Not: []string{http, sql}},
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
-	{Folder: "bufferedsender/hints", May: []string{"./bufferedsender/internal/disk"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/hints", May: []string{"./internal/disk"}, Not: []string{http, sql}},
 	// What an index, a source and a sender are it says itself, so any client and any driver will do.
-	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./bufferedsender/internal/disk", "./bufferedsender/repair/digesttree"}, otelAPI...), Not: []string{http}},
+	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./internal/disk", "./bufferedsender/repair/digesttree"}, otelAPI...), Not: []string{http}},
 	// What a sender has confirmed, told by its events.
-	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./bufferedsender/internal/disk"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./internal/disk"}, Not: []string{http, sql}},
 	// Senders over one pool. What a service is it says itself, so any client will do.
 	{
 		Folder: "bufferedsender/fleet",
@@ -136,7 +136,7 @@ var Rules = []Rule{
 	{Folder: "bufferedsender/queue/internal/...", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
 	{
 		Folder: "bufferedsender/queue/filequeue",
-		May:    []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/...", "./bufferedsender/internal/disk"},
+		May:    []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/...", "./internal/disk"},
 		Not:    []string{http, sql},
 	},
 	{Folder: "bufferedsender/queue/memqueue", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/..."}, Not: []string{http, sql}},
@@ -203,7 +203,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill", "./internal/queuefiles",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/disk/disktest", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill", "./internal/queuefiles",
 	testify,
 	"github.com/jarcoal/httpmock",
 	rapid,

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // slowDisk is one whose sync takes a while.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 func TestCompactionEndsWithParkedKeysThatHaveLongReasons(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // segment is a file of the log that is open.

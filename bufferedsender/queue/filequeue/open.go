@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // Open opens the queue in a directory, which nobody else may use as long as it is open, and

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 func TestWhatWasAppendedIsThereAfterAReopening(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // recovery reads a log into a book.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // RepairReport is what a Repair has found. The zero value means that there was nothing to do.

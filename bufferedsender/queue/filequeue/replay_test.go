@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // TestReplayIsTheLiveState compares, after random calls with tiny segments, the book that is

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // aside are the ways in which a key stays in a queue while others pass.

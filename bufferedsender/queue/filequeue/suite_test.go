@@ -4,9 +4,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/internal/queuehistory"
 )
 

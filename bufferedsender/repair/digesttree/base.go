@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"math"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 const (

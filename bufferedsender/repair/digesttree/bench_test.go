@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 )

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // Open opens the folder of a tree, which nobody else may use as long as the Tree is open, and makes it if need be. It reads what was told

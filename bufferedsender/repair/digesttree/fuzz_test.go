@@ -3,7 +3,7 @@ package digesttree
 import (
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // Names in the folder.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )

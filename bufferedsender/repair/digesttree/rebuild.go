@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/models"
 )
 

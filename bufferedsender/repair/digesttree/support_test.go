@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // Disk is a disk.Folder that can crash. It keeps what POSIX promises and nothing

@@ -25,7 +25,10 @@ func lockBySystem(path string) (release func() error, err error) {
 	switch {
 	case err == nil:
 		sign(f)
-		return f.Close, nil // which ends the lock
+		return func() error {
+			// Closing f is not enough: a child that another goroutine is starting shares the open file until its exec.
+			return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+		}, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = &LockedError{Path: path, Holder: holderIn(path)}
 	default:

@@ -42,8 +42,8 @@ func Lock(path string) (release func() error, err error) {
 	return release, err
 }
 
-// OpenLocked is Open and then Lock of a file with a name in the directory. The error has taken in its chain if somebody
-// has the lock.
+// OpenLocked is Open and then Lock of a file with a name in the directory. The error has taken in its chain if another
+// owner has the lock.
 func OpenLocked(path, name string, taken error) (_ Folder, release func() error, err error) {
 	d, err := Open(path)
 	if err != nil {

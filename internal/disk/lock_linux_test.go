@@ -1,0 +1,35 @@
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A child that another goroutine starts shares all open files from fork to exec, so closing a locked file need not end its lock.
+func TestALockIsReleasedWhileAChildSharesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	release, err := Lock(path)
+	require.NoError(t, err)
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	shared := -1
+	for _, e := range entries {
+		if to, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name())); err == nil && to == path {
+			fd, err := strconv.Atoi(e.Name())
+			require.NoError(t, err)
+			shared, err = syscall.Dup(fd)
+			require.NoError(t, err)
+		}
+	}
+	require.NotEqual(t, -1, shared)
+	t.Cleanup(func() { require.NoError(t, syscall.Close(shared)) })
+	require.NoError(t, release())
+	release, err = Lock(path)
+	require.NoError(t, err)
+	require.NoError(t, release())
+}
