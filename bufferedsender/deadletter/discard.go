@@ -79,10 +79,3 @@ func (p *walk) discard(stem string, give func(Letter) bool) (discarded int, err 
 	}
 	return discarded, p.rewrite(stem)
 }
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
+
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // walk goes over all files that were there when it began. It alone removes and
@@ -131,37 +133,26 @@ var errNotRewritten = errors.New("not rewritten")
 // for somebody to look at.
 func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
 	name := stem + rewriteExt
-	if err := ignoreMissing(p.f.dir.Remove(name)); err != nil {
-		return 0, err // of an earlier walk that failed
-	}
-	h, err := p.f.dir.Create(name)
-	if err != nil {
-		return 0, err
-	}
-	w := bufio.NewWriter(h)
-	for l, lineErr := range linesIn(p.f.dir, stem) {
-		if err = lineErr; err != nil {
-			break
+	err = disk.WriteNew(p.f.dir, name, func(w *bufio.Writer) error {
+		for l, err := range linesIn(p.f.dir, stem) {
+			if err != nil {
+				return err
+			}
+			kept, err := l.rest(stem, j)
+			if err != nil {
+				return err
+			}
+			size += int64(len(kept))
+			if _, err := w.Write(kept); err != nil {
+				return err
+			}
 		}
-		var kept []byte
-		if kept, err = l.rest(stem, j); err != nil {
-			break
-		}
-		size += int64(len(kept))
-		if _, err = w.Write(kept); err != nil {
-			break
-		}
+		return nil
+	})
+	if err == nil && size == 0 {
+		err = disk.Remove(p.f.dir, name)
 	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = h.Sync()
-	}
-	if err = errors.Join(err, h.Close()); err != nil || size == 0 {
-		return 0, errors.Join(err, p.f.dir.Remove(name))
-	}
-	return size, nil
+	return size, err
 }
 
 // rest returns the line as it is by now, with its line feed, or nothing.

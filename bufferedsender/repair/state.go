@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -150,29 +151,16 @@ func (f *FileStore) Load(_ context.Context, name string) ([]byte, error) {
 }
 
 // Save implements Store.
-func (f *FileStore) Save(_ context.Context, name string, text []byte) (err error) {
+func (f *FileStore) Save(_ context.Context, name string, text []byte) error {
 	folder, err := disk.Open(f.path)
 	if err != nil {
 		return err
 	}
 	name = f.file(name)
-	if err := folder.Remove(name + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a crash
+	return disk.Replace(folder, name+".new", name+".json", func(w *bufio.Writer) error {
+		_, err := w.Write(text)
 		return err
-	}
-	h, err := folder.Create(name + ".new")
-	if err != nil {
-		return err
-	}
-	if _, err = h.Write(text); err == nil {
-		err = h.Sync()
-	}
-	if err = errors.Join(err, h.Close()); err != nil {
-		return err
-	}
-	if err := folder.Rename(name+".new", name+".json"); err != nil {
-		return err
-	}
-	return folder.SyncNames()
+	})
 }
 
 // memory is the store of who has none.

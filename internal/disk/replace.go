@@ -1,0 +1,55 @@
+package disk
+
+import (
+	"bufio"
+	"errors"
+	"io/fs"
+)
+
+// Replace writes a new file and has it take the place of the one of that name, durably: R1 to R4. A reader finds the old
+// content or the new one, whole. tmp is removed if that fails. After a crash behind
+//
+//	R1 remove tmp, create tmp        there is the old file, and perhaps tmp, which the next R1 removes
+//	R2 write, sync, close            the same, and any part of tmp
+//	R3 rename tmp to name            the old file or the new one, each of them whole
+//	R4 sync names                    the new file: durable
+func Replace(folder Folder, tmp, name string, write func(w *bufio.Writer) error) error {
+	if err := WriteNew(folder, tmp, write); err != nil {
+		return err
+	}
+	if err := folder.Rename(tmp, name); err != nil { // R3
+		return errors.Join(err, Remove(folder, tmp))
+	}
+	return folder.SyncNames() // R4
+}
+
+// WriteNew writes a file, durably but for its name: R1 and R2. A file of the name is removed before, and after an error.
+func WriteNew(folder Folder, name string, write func(w *bufio.Writer) error) error {
+	if err := Remove(folder, name); err != nil {
+		return err
+	}
+	h, err := folder.Create(name) // R1
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(h, 256<<10)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = h.Sync() // R2
+	}
+	if err = errors.Join(err, h.Close()); err != nil {
+		return errors.Join(err, Remove(folder, name))
+	}
+	return nil
+}
+
+// Remove removes a file, if there is one.
+func Remove(folder Folder, name string) error {
+	if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
