@@ -21,7 +21,7 @@ type Batch struct {
 // Empty reports whether there is nothing to do.
 func (b Batch) Empty() bool { return len(b.Keys) == 0 && !b.Everything }
 
-// Take hands out the oldest keys of an index that nobody has, at most max of them and MaxTake, or everything if the
+// Take hands out the oldest keys of an index that nobody has, at most max of them and 10 000, or everything if the
 // index is to be compared whole. The batch is empty if there are none. Each key is handed out once until it is Back,
 // or the process ends: what is not Done then is there again.
 func (s *Set) Take(index string, max int) Batch {
@@ -35,7 +35,7 @@ func (s *Set) Take(index string, max int) Batch {
 		x.allBy = &taking{set: s, index: x}
 		return Batch{Index: index, Everything: true, taking: x.allBy}
 	}
-	n := min(max, MaxTake, x.line.size)
+	n := min(max, maxTake, x.line.size)
 	if n == 0 {
 		return Batch{Index: index}
 	}

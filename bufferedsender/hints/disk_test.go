@@ -255,7 +255,7 @@ func TestWhatOpenHasFoundIsNotTakenForDurable(t *testing.T) {
 
 func TestTheFileIsAtMostTwiceWhatItTells(t *testing.T) {
 	d := disktest.New()
-	s := openDisk(t, d, &Options{MaxBytes: MinMaxBytes})
+	s := openDisk(t, d, &Options{MaxBytes: minMaxBytes})
 	key := strings.Repeat("x", 1000)
 	rewrites := 0
 	for i := range 2000 {
@@ -268,7 +268,7 @@ func TestTheFileIsAtMostTwiceWhatItTells(t *testing.T) {
 		size := int64(len(d.Files()[fileName]))
 		require.Equal(t, size, s.Stats().FileBytes)
 		require.LessOrEqual(t, size, 2*s.bytes+slack)
-		require.LessOrEqual(t, size, int64(MinMaxBytes))
+		require.LessOrEqual(t, size, int64(minMaxBytes))
 		if size < before {
 			rewrites++
 		}
@@ -289,7 +289,7 @@ func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 		b := s.Take("hotels", 2)
 		b.Keys = b.Keys[len(b.Keys)-1:]
 		s.Done(b)
-		require.LessOrEqual(t, s.log.bytes, int64(maxPayload))
+		require.LessOrEqual(t, s.writer.log.bytes, int64(maxPayload))
 	}
 	write(t, s)
 	require.Equal(t, []string{"stays"}, content(openDisk(t, d, nil))["hotels"])
@@ -303,7 +303,7 @@ func TestASnapshotOfManyFramesIsReadBack(t *testing.T) {
 		add(t, s, fmt.Sprintf("index%d", i%3), fmt.Sprint(i, key))
 	}
 	write(t, s)
-	require.Greater(t, int(s.writer.journal.seq), 3)
+	require.Greater(t, int(s.writer.file.Number()), 3)
 	require.LessOrEqual(t, s.Stats().FileBytes, s.bytes+1000, "the bound of what a key takes")
 	require.Equal(t, content(s), content(openDisk(t, d, nil)))
 }

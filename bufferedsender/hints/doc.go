@@ -33,7 +33,7 @@
 //   - The file is at most Options.MaxBytes, the keys are at most Options.MaxKeys. Only what the names of indexes take, that are to be
 //     compared whole, may come on top.
 //   - One process has the folder; another one that opens it gets [ErrLocked].
-//   - A file that something else than a crash has spoiled is an error of [Open], a [DamagedError].
+//   - A file that something other than a crash has changed is refused by [Open], with a [DamagedError].
 //
 // # What is not
 //

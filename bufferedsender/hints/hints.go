@@ -20,12 +20,9 @@ type Set struct {
 	bytes     int64             // of all indexes, at least what a snapshot takes
 	overflows int64
 	refused   int64
-	damaged   bool
 	closed    bool
 
-	changes int64   // since it was opened
-	log     frames  // changes for the file that the writer has not fetched
-	writer  *writer // nil: there is no file
+	writer *writer // nil: there is no file
 }
 
 // NewMemory returns a Set that has no file: it ends with the process.
@@ -48,7 +45,7 @@ const addPiece = 1000
 // one that is in a batch stays when that is done. It does not wait for a disk: see Sync.
 //
 // The error is ErrClosed, and then nothing was added; or it is ErrRefused for keys that cannot be those of
-// documents: empty, longer than MaxKeyBytes, or not UTF-8. The others of the call were added.
+// documents: empty, longer than 1024 bytes, or not UTF-8. The others of the call were added.
 func (s *Set) Add(index string, keys ...string) error {
 	if err := checkName(index); err != nil {
 		return err
@@ -150,7 +147,7 @@ func (s *Set) Indexes() []string {
 func (s *Set) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := Stats{Indexes: len(s.indexes), Keys: s.keys, Overflows: s.overflows, Refused: s.refused, Damaged: s.damaged}
+	stats := Stats{Indexes: len(s.indexes), Keys: s.keys, Overflows: s.overflows, Refused: s.refused}
 	for _, x := range s.indexes {
 		stats.Taken += len(x.keys) - x.line.size
 		if x.all {
@@ -158,18 +155,19 @@ func (s *Set) Stats() Stats {
 		}
 	}
 	if w := s.writer; w != nil {
-		stats.FileBytes, stats.Unsynced, stats.Failures, stats.Err = w.fileBytes, s.changes-w.durable, w.failures, w.err
+		stats.FileBytes = w.fileBytes
+		stats.Unsynced, stats.Failures, stats.Err = w.State()
 	}
 	return stats
 }
 
 func valid(key string) bool {
-	return key != "" && len(key) <= MaxKeyBytes && utf8.ValidString(key)
+	return key != "" && len(key) <= maxKeyBytes && utf8.ValidString(key)
 }
 
 func checkName(index string) error {
-	if len(index) > MaxNameBytes {
-		return fmt.Errorf("hints: %w: the name of the index has %d bytes, at most %d are allowed", ErrRefused, len(index), MaxNameBytes)
+	if len(index) > maxNameBytes {
+		return fmt.Errorf("hints: %w: the name of the index has %d bytes, at most %d are allowed", ErrRefused, len(index), maxNameBytes)
 	}
 	return nil
 }

@@ -90,9 +90,9 @@ func TestTooManyKeysTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
 }
 
 func TestTooManyBytesTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
-	s := memory(t, &Options{MaxBytes: MinMaxBytes})
+	s := memory(t, &Options{MaxBytes: minMaxBytes})
 	add(t, s, "many", keysOf(0, 1000)...)
-	long := strings.Repeat("x", MaxKeyBytes-4)
+	long := strings.Repeat("x", maxKeyBytes-4)
 	for i := range 100 {
 		add(t, s, "long", fmt.Sprintf("%04d%s", i, long))
 	}
@@ -151,15 +151,15 @@ func TestForgetLeavesNothingToABatch(t *testing.T) {
 
 func TestWhatCannotBeAKeyIsRefusedAndTheOthersAreAdded(t *testing.T) {
 	s := memory(t, nil)
-	longest := strings.Repeat("ü", MaxKeyBytes/2)
+	longest := strings.Repeat("ü", maxKeyBytes/2)
 	err := s.Add("hotels", "a", "", longest+"x", "\xff", longest, "b")
 	require.ErrorIs(t, err, ErrRefused)
 	require.ErrorContains(t, err, "3 of 6")
 	require.Equal(t, []string{"a", longest, "b"}, drain(s, "hotels"))
 	require.Equal(t, Stats{Refused: 3}, s.Stats())
 	require.ErrorIs(t, s.Add("hotels", "\xff"), ErrRefused)
-	require.ErrorIs(t, s.Add(strings.Repeat("x", MaxNameBytes+1), "a"), ErrRefused)
-	require.ErrorIs(t, s.AddEverything(strings.Repeat("x", MaxNameBytes+1)), ErrRefused)
+	require.ErrorIs(t, s.Add(strings.Repeat("x", maxNameBytes+1), "a"), ErrRefused)
+	require.ErrorIs(t, s.AddEverything(strings.Repeat("x", maxNameBytes+1)), ErrRefused)
 	require.Empty(t, s.Indexes())
 }
 
@@ -197,8 +197,8 @@ func TestManyKeysAreTakenInOrder(t *testing.T) {
 		s.Done(b)
 		add(t, s, "hotels", keysOf(n+i, 1000)...)
 	}
-	require.Len(t, s.Take("hotels", n).Keys, MaxTake)
-	require.Equal(t, MaxTake, s.indexes["hotels"].line.size)
+	require.Len(t, s.Take("hotels", n).Keys, maxTake)
+	require.Equal(t, maxTake, s.indexes["hotels"].line.size)
 }
 
 func TestAKeyCostsWhatIsPromised(t *testing.T) {

@@ -22,7 +22,7 @@ func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
 		s, err := open(d, options)
 		if err == nil {
 			require.Equal(t, before, content(s))
-			err = s.writer.journal.close()
+			err = s.writer.file.Close()
 		}
 		return err
 	})

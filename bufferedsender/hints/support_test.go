@@ -28,6 +28,9 @@ func openDisk(t testing.TB, d *disktest.Disk, opts *Options) *Set {
 	return s
 }
 
+// step is an attempt to write, for a Set without a goroutine.
+func (s *Set) step() error { return s.writer.Step() }
+
 // running is openDisk with the goroutine that writes. The test closes it.
 func running(t testing.TB, d *disktest.Disk, opts *Options) *Set {
 	t.Helper()

@@ -108,7 +108,7 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 		left++
 	}
 	for left > 0 {
-		b := p.Hints.Take(p.HintsOf, hints.MaxTake)
+		b := p.Hints.Take(p.HintsOf, left)
 		switch {
 		case b.Empty():
 			return everything, nil

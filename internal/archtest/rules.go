@@ -113,13 +113,15 @@ var Rules = []Rule{
 	// What keeps files, for those that do; the disk that crashes is for their tests.
 	{Folder: "internal/disk", Never: []string{http, sql}},
 	{Folder: "internal/disk/disktest", May: []string{"./internal/disk"}, Never: []string{http, sql}},
+	// Frames, replacement and the writer, for what keeps a copy of its memory on a disk.
+	{Folder: "internal/journal", May: []string{"./internal/disk"}, Never: []string{http, sql}},
 	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./internal/disk"}, Not: []string{http, sql}},
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
-	{Folder: "bufferedsender/hints", May: []string{"./internal/disk"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/hints", May: []string{"./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
 	// What an index, a source and a sender are it says itself, so any client and any driver will do.
 	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./internal/disk", "./bufferedsender/repair/digesttree"}, otelAPI...), Not: []string{http}},
 	// What a sender has confirmed, told by its events.
-	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./internal/disk"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
 	// Senders over one pool. What a service is it says itself, so any client will do.
 	{
 		Folder: "bufferedsender/fleet",

@@ -3,7 +3,9 @@ package hints
 import (
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
+	"io"
+
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 // op is an operation on the set, as it is in the file.
@@ -23,20 +25,17 @@ const (
 func (o op) hasText() bool { return o == opName || o == opAdd || o == opDone }
 
 const (
-	// magic is how a file begins. The last byte is the version of the format.
-	magic = "azhints\x01"
-	// header is the length of the payload, the sequence number, and the checksum: 4 bytes each.
-	header = 12
+	magic  = "azhints\x01"
+	header = journal.HeaderSize
 	// fullFrame is the payload at which a frame gets no more operations.
 	fullFrame = 1 << 20
 	// maxPayload has room for a name and a key behind these.
-	maxPayload = fullFrame + MaxNameBytes + MaxKeyBytes + 16
+	maxPayload = fullFrame + maxNameBytes + maxKeyBytes + 16
 )
 
-var (
-	le         = binary.LittleEndian
-	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-)
+var format = journal.Format{Magic: magic, MaxPayload: maxPayload, WellFormed: func(payload []byte) bool {
+	return each(payload, func(op, string, string) {}) == nil
+}}
 
 // frames are operations on their way to the file. Each has room for its header.
 type frames struct {
@@ -71,23 +70,10 @@ func appendOp(b []byte, o op, text string) []byte {
 	return b
 }
 
-// seal fills in the header.
-func seal(b []byte, seq uint32) {
-	le.PutUint32(b, uint32(len(b)-header)) //nolint:gosec // at most maxPayload
-	le.PutUint32(b[4:], seq)
-	le.PutUint32(b[8:], sum(b))
-}
-
-// sum is the checksum of a frame.
-func sum(b []byte) uint32 {
-	return crc32.Update(crc32.Checksum(b[:8], castagnoli), castagnoli, b[header:])
-}
-
 var errMalformed = errors.New("malformed operations")
 
-// each calls do for each operation of a payload, which it reads with names in their place. The error is
-// errMalformed, or that of do.
-func each(payload []byte, do func(o op, name, key string) error) error {
+// each calls do for each operation of a payload, with the name that the operation is about. The error is errMalformed.
+func each(payload []byte, do func(o op, name, key string)) error {
 	name, named := "", false
 	for len(payload) > 0 {
 		o, text := op(payload[0]), ""
@@ -99,28 +85,60 @@ func each(payload []byte, do func(o op, name, key string) error) error {
 			}
 			text, payload = string(payload[k:k+int(n)]), payload[k+int(n):] //nolint:gosec // at most its length
 		}
-		switch o {
-		case opName:
-			if len(text) > MaxNameBytes {
-				return errMalformed
-			}
+		switch {
+		case o == opName && len(text) <= maxNameBytes:
 			name, named = text, true
 			continue
-		case opAdd, opDone:
-			if !named || !valid(text) {
-				return errMalformed
-			}
-		case opEverything, opCompared, opForget:
-			if !named {
-				return errMalformed
-			}
-		case opSealed:
+		case o == opSealed:
+		case named && (o == opAdd || o == opDone) && valid(text):
+		case named && (o == opEverything || o == opCompared || o == opForget):
 		default:
 			return errMalformed
 		}
-		if err := do(o, name, text); err != nil {
-			return err
-		}
+		do(o, name, text)
 	}
 	return nil
+}
+
+// part is the content of one index in a snapshot.
+type part struct {
+	name string
+	all  bool
+	keys [][]string
+}
+
+// writeSnapshot writes what a file begins with.
+func writeSnapshot(w io.Writer, parts []part) (size int64, seq uint32, err error) {
+	if _, err := io.WriteString(w, magic); err != nil {
+		return 0, 0, err
+	}
+	size = int64(len(magic))
+	var f frames
+	flush := func(keep int) {
+		for len(f.list) > keep && err == nil {
+			seq++
+			journal.Seal(f.list[0], seq)
+			_, err = w.Write(f.list[0])
+			size += int64(len(f.list[0]))
+			f.list = f.list[1:]
+		}
+	}
+	for _, p := range parts {
+		if p.all {
+			f.add(opEverything, p.name, "")
+		}
+		for _, keys := range p.keys {
+			for _, key := range keys {
+				f.add(opAdd, p.name, key)
+				if flush(1); err != nil {
+					return 0, 0, err
+				}
+			}
+		}
+	}
+	flush(0)
+	f = frames{}
+	f.add(opSealed, "", "")
+	flush(0)
+	return size, seq, err
 }

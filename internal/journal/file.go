@@ -1,0 +1,98 @@
+package journal
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/go-azsearch/azsearch/internal/disk"
+)
+
+// File is a file that one goroutine appends to. The zero value is not open. The lines N1 to A2 are those of the package comment.
+type File struct {
+	handle disk.Handle // nil: the file was given up, or closed
+	size   int64
+	number uint32 // of the last frame that is durable
+}
+
+// IsOpen reports whether Append can succeed.
+func (f *File) IsOpen() bool { return f.handle != nil }
+
+// Size is the size of what is durable, in bytes, and Number that of its last frame.
+func (f *File) Size() int64 { return f.size }
+
+// Number is the number of the last frame that is durable.
+func (f *File) Number() uint32 { return f.number }
+
+// Create makes a file that does not exist, with its first frame, durably. f must not be open.
+func (f *File) Create(folder disk.Folder, name string, format Format, frame []byte) error {
+	h, err := folder.Create(name)
+	if err != nil {
+		return err
+	}
+	Seal(frame, 1)
+	if _, err = io.WriteString(h, format.Magic); err == nil {
+		_, err = h.Write(frame)
+	}
+	if err == nil {
+		err = h.Sync() // N1
+	}
+	if err == nil {
+		err = folder.SyncNames() // N2
+	}
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	*f = File{h, int64(len(format.Magic) + len(frame)), 1}
+	return nil
+}
+
+// Replace is disk.Replace for a file of which write returns the size and the number of the last frame. It leaves the file open.
+func (f *File) Replace(folder disk.Folder, tmp, name string, write func(w io.Writer) (size int64, number uint32, err error)) error {
+	if err := f.Close(); err != nil { // Windows renames over no file that is open
+		return err
+	}
+	var size int64
+	var number uint32
+	err := disk.Replace(folder, tmp, name, func(w *bufio.Writer) (err error) {
+		size, number, err = write(w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	h, err := folder.Append(name)
+	if err != nil {
+		return err
+	}
+	*f = File{h, size, number}
+	return nil
+}
+
+// Append makes frames durable. The file is given up if that fails.
+func (f *File) Append(frames ...[]byte) error {
+	size, number := f.size, f.number
+	for _, b := range frames {
+		number++
+		Seal(b, number)
+		if _, err := f.handle.Write(b); err != nil { // A1
+			return errors.Join(err, f.Close())
+		}
+		size += int64(len(b))
+	}
+	if err := f.handle.Sync(); err != nil { // A2
+		return errors.Join(err, f.Close())
+	}
+	f.size, f.number = size, number
+	return nil
+}
+
+// Close closes the file, if it is open.
+func (f *File) Close() error {
+	if f.handle == nil {
+		return nil
+	}
+	h := f.handle
+	f.handle = nil
+	return h.Close()
+}

@@ -1,0 +1,160 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// Reader reads a file from its first frame to the last one that can be read. One goroutine uses it.
+type Reader struct {
+	format Format
+	file   fs.File
+	at     io.ReaderAt
+	size   int64
+	bad    error // the beginning is not that of the format
+
+	// Offset is where the next frame begins, and Number is that of the last one.
+	Offset int64
+	Number uint32
+
+	window []byte
+	from   int64 // where the window begins
+	tried  int64 // bytes that the search has taken for frames
+}
+
+// Open opens a file. The error is fs.ErrNotExist if there is none, or that of the disk.
+func (f Format) Open(folder fs.FS, name string) (*Reader, error) {
+	file, err := folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{format: f, file: file}
+	if err := r.begin(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return r, nil
+}
+
+func (r *Reader) begin() error {
+	info, err := r.file.Stat()
+	if err != nil {
+		return err
+	}
+	at, ok := r.file.(io.ReaderAt)
+	if !ok {
+		return errors.New("journal: the files of the folder are not io.ReaderAts")
+	}
+	r.at, r.size = at, info.Size()
+	magic := r.format.Magic
+	begin, err := r.bytes(0, len(magic))
+	if err != nil {
+		return err
+	}
+	version := len(magic) - 1
+	switch {
+	case string(begin) == magic:
+		r.Offset = int64(len(magic))
+	case len(begin) == len(magic) && string(begin[:version]) == magic[:version]:
+		r.bad = fmt.Errorf("%w: got version %d, want %d; open the folder with the program that wrote it", ErrFormat, begin[version], magic[version])
+	default:
+		r.bad = errMagic
+	}
+	return nil
+}
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.file.Close() }
+
+// Next returns the next frame, valid until the next call, or nil if no frame with the next number can be read.
+func (r *Reader) Next() ([]byte, error) {
+	if r.bad != nil {
+		return nil, nil
+	}
+	b, err := r.frame(r.Offset)
+	if err != nil || b == nil || le.Uint32(b[4:]) != r.Number+1 {
+		return nil, err
+	}
+	r.Number++
+	r.Offset += int64(len(b))
+	return b, nil
+}
+
+// maxTried ends a search in bytes that are made to look like frames everywhere, after about a second: in a large file
+// it would take hours.
+const maxTried int64 = 2 << 30
+
+// Tail judges what is behind the last frame: nil if a crash can have left it.
+func (r *Reader) Tail() (*Damage, error) {
+	if r.bad != nil {
+		return &Damage{0, r.bad}, nil
+	}
+	later, err := r.later()
+	switch {
+	case err != nil:
+		return nil, err
+	case later:
+		return &Damage{r.Offset, errMiddle}, nil
+	case r.tried > maxTried:
+		return &Damage{r.Offset, errSearch}, nil
+	case r.size-r.Offset > int64(HeaderSize+r.format.MaxPayload):
+		return &Damage{r.Offset, errLong}, nil
+	}
+	return nil, nil
+}
+
+// later reports whether a frame with a later number can be read somewhere.
+func (r *Reader) later() (bool, error) {
+	for offset := r.Offset; offset+HeaderSize < r.size && r.tried <= maxTried; offset++ {
+		b, err := r.bytes(offset, HeaderSize)
+		if err != nil {
+			return false, err
+		}
+		if ahead := le.Uint32(b[4:]) - r.Number; ahead == 0 || ahead > 1<<24 {
+			continue
+		}
+		if n := int64(le.Uint32(b)); n <= int64(r.format.MaxPayload) {
+			r.tried += n
+		}
+		if b, err = r.frame(offset); b != nil || err != nil {
+			return b != nil, err
+		}
+	}
+	return false, nil
+}
+
+// bytes returns up to n bytes from an offset: fewer at the end. They are valid until the next call.
+func (r *Reader) bytes(offset int64, n int) ([]byte, error) {
+	n = int(min(int64(n), max(r.size-offset, 0)))
+	if offset < r.from || offset+int64(n) > r.from+int64(len(r.window)) {
+		wide := min(2*int64(HeaderSize+r.format.MaxPayload), r.size-offset)
+		r.window, r.from = slices.Grow(r.window[:0], int(wide))[:wide], offset
+		if read, err := r.at.ReadAt(r.window, offset); read < len(r.window) {
+			r.window = nil
+			if err == nil || errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+	return r.window[offset-r.from:][:n], nil
+}
+
+// frame returns the frame at an offset, or nil if none can be read there.
+func (r *Reader) frame(offset int64) ([]byte, error) {
+	b, err := r.bytes(offset, HeaderSize)
+	if err != nil || len(b) < HeaderSize {
+		return nil, err
+	}
+	n := le.Uint32(b)
+	if n == 0 || int64(n) > int64(r.format.MaxPayload) {
+		return nil, nil
+	}
+	b, err = r.bytes(offset, HeaderSize+int(n))
+	if err != nil || len(b) < HeaderSize+int(n) || le.Uint32(b[8:]) != frameSum(b) || !r.format.WellFormed(b[HeaderSize:]) {
+		return nil, err
+	}
+	return b, nil
+}
