@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"math"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 const (
@@ -87,7 +87,7 @@ func (b *base) block(segment int, w *window) ([]byte, error) {
 		}
 	}
 	block := w.data[s.offset-w.at:][:size]
-	if crc32.Checksum(block, castagnoli) != s.sum {
+	if journal.Sum(block) != s.sum {
 		return nil, fmt.Errorf("segment %d: %w", segment, errDamaged)
 	}
 	return block, nil
@@ -121,9 +121,9 @@ type baseWriter struct {
 	table []byte
 }
 
-func newBaseWriter(w io.Writer, s shape) *baseWriter {
-	bw := &baseWriter{w: bufio.NewWriterSize(w, 256<<10), table: make([]byte, 0, s.segments()*tableEntry+trailerSize)}
-	_, _ = bw.w.WriteString(baseMagic) // finish has the error
+func newBaseWriter(w *bufio.Writer, s shape) *baseWriter {
+	bw := &baseWriter{w: w, table: make([]byte, 0, s.segments()*tableEntry+trailerSize)}
+	_, _ = bw.w.WriteString(baseMagic) // the writer keeps the first error of all writes
 	bw.at = int64(len(baseMagic))
 	return bw
 }
@@ -137,7 +137,7 @@ func (w *baseWriter) add(entries []byte, keys uint32, digest uint64, built int64
 	w.table = le.AppendUint32(w.table, uint32(len(entries))) //nolint:gosec // see above
 	w.table = le.AppendUint32(w.table, keys)
 	w.table = le.AppendUint64(w.table, digest)
-	w.table = le.AppendUint32(w.table, crc32.Checksum(entries, castagnoli))
+	w.table = le.AppendUint32(w.table, journal.Sum(entries))
 	w.table = le.AppendUint64(w.table, uint64(built)) //nolint:gosec // all bits
 	w.at += int64(len(entries))
 	_, err := w.w.Write(entries)
@@ -148,9 +148,9 @@ func (w *baseWriter) add(entries []byte, keys uint32, digest uint64, built int64
 func (w *baseWriter) finish(number uint64, s shape) error {
 	t := le.AppendUint64(w.table, number)
 	t = le.AppendUint32(t, uint32(s.bits)) //nolint:gosec // at most 20
-	t = le.AppendUint32(t, crc32.Checksum(t, castagnoli))
-	_, _ = w.w.Write(t) // Flush returns the first error of all writes
-	return w.w.Flush()
+	t = le.AppendUint32(t, journal.Sum(t))
+	_, err := w.w.Write(t)
+	return err
 }
 
 // openBase opens a base, and returns when each segment was built. The error is errDamaged if it is not what was written.
@@ -197,7 +197,7 @@ func readBase(f fs.File, number uint64) (*base, []int64, error) {
 	if _, err := at.ReadAt(table, from); err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
 	}
-	if crc32.Checksum(table[:len(table)-4], castagnoli) != le.Uint32(table[len(table)-4:]) {
+	if journal.Sum(table[:len(table)-4]) != le.Uint32(table[len(table)-4:]) {
 		return nil, nil, errDamaged
 	}
 	b := emptyBase(s)

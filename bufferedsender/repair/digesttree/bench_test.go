@@ -1,6 +1,7 @@
 package digesttree
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -92,21 +93,20 @@ func full(b *testing.B, dir string, g generated) *Tree {
 		segment := s.segment(hashOf(row.Key))
 		bySegment[segment] = appendEntry(bySegment[segment], []byte(row.Key), row.Version)
 	}
-	h, err := d.Create(baseName(1))
-	require.NoError(b, err)
-	w := newBaseWriter(h, s)
-	for _, entries := range bySegment {
-		keys, digest := count(entries)
-		require.NoError(b, w.add(entries, keys, digest, time.Now().Unix()))
-	}
-	require.NoError(b, w.finish(1, s))
-	require.NoError(b, h.Close())
+	require.NoError(b, disk.Replace(d, tmpName, baseName(1), func(to *bufio.Writer) error {
+		w := newBaseWriter(to, s)
+		for _, entries := range bySegment {
+			keys, digest := count(entries)
+			require.NoError(b, w.add(entries, keys, digest, time.Now().Unix()))
+		}
+		return w.finish(1, s)
+	}))
 	runtime.GC()
 	tree := openDir(b, dir, Options{})
 	require.Equal(b, int64(g.n), tree.Stats().Keys)
 	for tree.Stats().Folds == 0 { // it was not closed, so what it is made of is folded once
 		tree.mu.Lock()
-		turn := tree.writer.turn
+		turn := tree.writer.Turn()
 		tree.mu.Unlock()
 		if tree.Stats().Folds == 0 {
 			<-turn

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/journal"
 	"github.com/stretchr/testify/require"
 )
 
@@ -201,7 +202,7 @@ func script(d *disktest.Disk, changes []change) (durable int) {
 			continue
 		}
 		tree.mu.Lock()
-		durable = int(tree.writer.durable)
+		durable = int(tree.writer.Durable)
 		tree.mu.Unlock()
 		if err != nil {
 			return durable
@@ -263,9 +264,10 @@ func TestWhatOpenHasReadAndACrashTakesIsNoticed(t *testing.T) {
 	tree := openDisk(t, d, few)
 	tree.Confirmed("a", 1)
 	tree.seal()
-	h := tree.writer.journal.handle
-	seal(tree.chunks[0].data, 2)
-	_, err := h.Write(tree.chunks[0].data) // and then it is killed
+	h, err := d.Append(logName(1))
+	require.NoError(t, err)
+	journal.Seal(tree.chunks[0].data, 2)
+	_, err = h.Write(tree.chunks[0].data) // and then it is killed
 	require.NoError(t, err)
 
 	tree = openDisk(t, d, Options{})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 // Open opens the folder of a tree, which nobody else may use as long as the Tree is open, and makes it if need be. It reads what was told
@@ -48,13 +49,14 @@ func open(folder disk.Folder, options Options) (*Tree, error) {
 		extra = appendBuilt(nil, allSegments, now)
 		t.buildAll(now)
 	}
-	t.writer = newWriter(l.journal)
+	t.writer = &writer{journal: l.journal, release: func() error { return nil }}
+	t.writer.Loop = journal.NewLoop(&t.mu, t.due, t.attempt)
 	first := kindBegin
 	if l.clean {
 		first = kindContinues
 	}
 	if err := t.writer.journal.begin(first, extra); err != nil { // O1
-		return nil, errors.Join(err, t.writer.journal.close(), l.close())
+		return nil, errors.Join(err, t.writer.journal.file.Close(), l.close())
 	}
 	return t, nil
 }
@@ -75,17 +77,5 @@ func (t *Tree) Close(ctx context.Context) error {
 		close(t.closing)
 	}
 	t.mu.Unlock()
-	t.wake()
-	w := t.writer
-	select {
-	case <-w.ended:
-		return w.closing
-	default:
-	}
-	select {
-	case <-w.ended:
-		return w.closing
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return t.writer.Close(ctx)
 }

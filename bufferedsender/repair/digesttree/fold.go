@@ -1,9 +1,12 @@
 package digesttree
 
 import (
+	"bufio"
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // fold makes a new base of the old one and of what was told: R1 and F1 to F3. What is told meanwhile is written in between.
@@ -20,18 +23,13 @@ func (t *Tree) fold() error {
 		return err
 	}
 	if err := w.journal.begin(kindContinues, nil); err != nil { // R1
-		return errors.Join(err, w.journal.close())
-	}
-	number := w.journal.number
-	v.told = newChanges(chunks, t.shape, nil)
-	if err := t.writeBase(v, number); err != nil { // F1
-		return errors.Join(err, remove(w.journal.folder, tmpName))
-	}
-	folder := w.journal.folder
-	if err := folder.Rename(tmpName, baseName(number)); err != nil { // F2
 		return err
 	}
-	if err := folder.SyncNames(); err != nil {
+	folder, number := w.journal.folder, w.journal.number
+	v.told = newChanges(chunks, t.shape, nil)
+	if err := disk.Replace(folder, tmpName, baseName(number), func(to *bufio.Writer) error { // F1 and F2
+		return t.writeSegments(newBaseWriter(to, t.shape), v, number)
+	}); err != nil {
 		return err
 	}
 	b, _, err := openBase(folder, number)
@@ -59,23 +57,6 @@ func (t *Tree) replace(b *base, n int) (idle bool) {
 	t.base, old.gone, t.refold = b, true, false
 	t.stats.Folds++
 	return old.users == 0
-}
-
-// writeBase is F1.
-func (t *Tree) writeBase(v *view, number uint64) error {
-	folder := t.writer.journal.folder
-	if err := remove(folder, tmpName); err != nil {
-		return err
-	}
-	h, err := folder.Create(tmpName)
-	if err != nil {
-		return err
-	}
-	err = t.writeSegments(newBaseWriter(h, t.shape), v, number)
-	if err == nil {
-		err = h.Sync()
-	}
-	return errors.Join(err, h.Close())
 }
 
 func (t *Tree) writeSegments(w *baseWriter, v *view, number uint64) error {
@@ -106,12 +87,12 @@ func (t *Tree) removeOld(number uint64) error {
 	}
 	for _, n := range numbered(entries, basePrefix) {
 		if n < number {
-			err = errors.Join(err, remove(folder, baseName(n)))
+			err = errors.Join(err, disk.Remove(folder, baseName(n)))
 		}
 	}
 	for _, n := range numbered(entries, logPrefix) {
 		if n < number {
-			err = errors.Join(err, remove(folder, logName(n)))
+			err = errors.Join(err, disk.Remove(folder, logName(n)))
 		}
 	}
 	return err

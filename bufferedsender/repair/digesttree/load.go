@@ -1,10 +1,9 @@
 package digesttree
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 type loading struct {
 	tree    *Tree
 	folder  disk.Folder
-	journal journal
+	journal logs
 	fresh   bool // there was nothing
 	clean   bool // there was, and nothing of it is missing
 	broken  bool // more is missing than what a crash takes
@@ -32,7 +31,7 @@ func (l *loading) run() error {
 	l.fresh = len(bases)+len(logs) == 0
 	for _, e := range entries {
 		if e.Name() == tmpName || strings.HasPrefix(e.Name(), rebuildPrefix) {
-			if err := remove(l.folder, e.Name()); err != nil {
+			if err := disk.Remove(l.folder, e.Name()); err != nil {
 				return err
 			}
 		}
@@ -115,26 +114,22 @@ func (l *loading) expire() {
 	}
 }
 
-// loadLog reads a log as far as it can be.
+// loadLog reads a log as far as it can be. Where it ends needs no judgement: the next one says how many frames it must have.
 func (l *loading) loadLog(n uint64) error {
-	data, err := l.read(logName(n))
+	r, err := format.Open(l.folder, logName(n))
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	before := l.closed // whether nothing can be missing before this one
 	l.closed = false
-	rest, ok := strings.CutPrefix(string(data[:min(len(data), len(logMagic))]), logMagic)
-	if !ok || rest != "" {
-		return nil // its name is older than its content, or it is spoiled: the next one says how many frames it must have
-	}
-	for at := len(logMagic); ; {
-		b := frame(data[at:])
-		if b == nil || le.Uint32(b[4:]) != l.frames[n]+1 {
-			return nil
+	for {
+		b, err := r.Next()
+		if err != nil || b == nil {
+			return err
 		}
-		l.frames[n]++
-		at += len(b)
-		if err := l.apply(n, b, before); err != nil {
+		l.frames[n] = r.Number
+		if err := l.apply(n, bytes.Clone(b), before); err != nil {
 			return err
 		}
 	}
@@ -181,39 +176,18 @@ func (l *loading) apply(log uint64, b []byte, before bool) error {
 	return nil
 }
 
-func (l *loading) read(name string) ([]byte, error) {
-	f, err := l.folder.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, info.Size())
-	n, err := io.ReadFull(f, data)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return data[:n], err
-}
-
 // tidy removes what the base replaces: F3.
 func (l *loading) tidy(bases, logs []uint64) error {
 	for _, n := range bases {
 		if n != l.tree.base.number {
-			if err := remove(l.folder, baseName(n)); err != nil {
+			if err := disk.Remove(l.folder, baseName(n)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, n := range logs {
 		if n < l.tree.base.number {
-			if err := remove(l.folder, logName(n)); err != nil {
+			if err := disk.Remove(l.folder, logName(n)); err != nil {
 				return err
 			}
 		}

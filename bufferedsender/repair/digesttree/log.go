@@ -2,13 +2,13 @@ package digesttree
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 // Names in the folder.
@@ -39,13 +39,12 @@ func numbered(entries []fs.DirEntry, prefix string) (all []uint64) {
 	return all
 }
 
-// journal is the logs, which one goroutine writes. The lines O1 to X1 are those of DESIGN.md.
-type journal struct {
+// logs are the logs, which one goroutine writes. The lines O1 to X1 are those of DESIGN.md.
+type logs struct {
 	folder disk.Folder
 	bits   int
-	number uint64      // of the newest log there is, or was tried
-	handle disk.Handle // nil: there is nothing to append to, only a new log helps
-	frames uint32      // in the newest log that is durable
+	number uint64       // of the newest log there is, or was tried
+	file   journal.File // the newest log; given up after an error
 
 	// The last log that was read or begun, and how many of its frames were read or are durable: a new one names them. 0: none.
 	before  uint64
@@ -53,75 +52,38 @@ type journal struct {
 }
 
 // begin makes a new log, durably: O1 and R1. extra are records behind its first.
-func (j *journal) begin(k kind, extra []byte) error {
-	if err := j.close(); err != nil {
+func (j *logs) begin(k kind, extra []byte) error {
+	if err := j.file.Close(); err != nil {
 		return err
 	}
 	j.number++
 	first := make([]byte, header, 64)
 	first = appendFirst(first, k, j.bits, j.before, j.durable)
-	first = append(first, extra...)
-	seal(first, 1)
-	h, err := j.folder.Create(logName(j.number))
-	if err != nil {
+	if err := j.file.Create(j.folder, logName(j.number), format, append(first, extra...)); err != nil {
 		return err
 	}
-	if _, err = io.WriteString(h, logMagic); err == nil {
-		_, err = h.Write(first)
-	}
-	if err == nil {
-		err = h.Sync()
-	}
-	if err == nil {
-		err = j.folder.SyncNames()
-	}
-	if err != nil {
-		return errors.Join(err, h.Close())
-	}
-	j.handle, j.frames, j.before, j.durable = h, 1, j.number, 1
+	j.before, j.durable = j.number, 1
 	return nil
 }
 
-// append makes frames durable: A1 and A2. The log is given up if that fails.
-func (j *journal) append(chunks []chunk) error {
-	for _, c := range chunks {
-		seal(c.data, j.frames+1)
-		if _, err := j.handle.Write(c.data); err != nil { // A1
-			return errors.Join(err, j.close())
-		}
-		j.frames++
+// append makes frames durable: A1 and A2.
+func (j *logs) append(chunks []chunk) error {
+	frames := make([][]byte, len(chunks))
+	for i, c := range chunks {
+		frames[i] = c.data
 	}
-	if err := j.handle.Sync(); err != nil { // A2
-		return errors.Join(err, j.close())
-	}
-	j.durable = j.frames
-	return nil
+	err := j.file.Append(frames...)
+	j.durable = j.file.Number()
+	return err
 }
 
 // end is X1.
-func (j *journal) end() error {
-	if j.handle == nil { // it was given up, by a fold for example, and nothing was told since
+func (j *logs) end() error {
+	if !j.file.IsOpen() { // it was given up, by a fold for example, and nothing was told since
 		if err := j.begin(kindContinues, nil); err != nil {
 			return err
 		}
 	}
 	err := j.append([]chunk{{data: append(make([]byte, header), byte(kindClosed))}})
-	return errors.Join(err, j.close())
-}
-
-func (j *journal) close() error {
-	if j.handle == nil {
-		return nil
-	}
-	h := j.handle
-	j.handle = nil
-	return h.Close()
-}
-
-// remove removes a file that need not be there.
-func remove(folder disk.Folder, name string) error {
-	if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return errors.Join(err, j.file.Close())
 }

@@ -205,7 +205,7 @@ func (r *rebuild) clean() (err error) {
 			err = errors.Join(err, p.handle.Close())
 		}
 		if p.there {
-			err = errors.Join(err, remove(r.folder, partName(i)))
+			err = errors.Join(err, disk.Remove(r.folder, partName(i)))
 		}
 	}
 	return err
@@ -350,12 +350,12 @@ func (r *rebuild) room(ctx context.Context) error {
 	t := r.tree
 	for {
 		t.mu.Lock()
-		free, turn := t.pending <= t.options.MaxPending/2, t.writer.turn
+		free, turn := t.pending <= t.options.MaxPending/2, t.writer.Turn()
 		t.mu.Unlock()
 		if free {
 			return r.ended(ctx)
 		}
-		t.wake()
+		t.writer.Wake()
 		select {
 		case <-turn:
 		case <-t.closing:

@@ -1,9 +1,10 @@
 package digesttree
 
 import (
-	"hash/crc32"
 	"math"
 	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 // kind is what a record is, as it is in the file.
@@ -19,8 +20,7 @@ const (
 )
 
 const (
-	// header is the length of the payload, the number, and the checksum: 4 bytes each.
-	header = 12
+	header = journal.HeaderSize
 	// fullChunk is the payload at which a frame gets no more records.
 	fullChunk = 256 << 10
 	// maxRecord is a record with the longest key.
@@ -31,7 +31,8 @@ const (
 	allSegments = math.MaxUint32
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// format is that of the logs.
+var format = journal.Format{Magic: logMagic, MaxPayload: maxPayload, WellFormed: wellFormed}
 
 // record is one, as it is read.
 type record struct {
@@ -148,32 +149,4 @@ func valid[T string | []byte](key T) bool {
 		return false
 	}
 	return utf8.ValidString(string(key)) // a conversion that copies nothing
-}
-
-// seal fills in the header of a frame.
-func seal(b []byte, number uint32) {
-	le.PutUint32(b, uint32(len(b)-header)) //nolint:gosec // at most maxPayload
-	le.PutUint32(b[4:], number)
-	le.PutUint32(b[8:], sum(b))
-}
-
-// sum is the checksum of a frame.
-func sum(b []byte) uint32 {
-	return crc32.Update(crc32.Checksum(b[:8], castagnoli), castagnoli, b[header:])
-}
-
-// frame returns the frame at the beginning, or nil if there is none that can be read.
-func frame(b []byte) []byte {
-	if len(b) < header {
-		return nil
-	}
-	n := le.Uint32(b)
-	if n == 0 || n > maxPayload || len(b) < header+int(n) {
-		return nil
-	}
-	b = b[: header+int(n) : header+int(n)]
-	if le.Uint32(b[8:]) != sum(b) || !wellFormed(b[header:]) {
-		return nil
-	}
-	return b
 }

@@ -39,6 +39,9 @@ func openDir(t testing.TB, dir string, opts Options) *Tree {
 // newTree is a new one of few segments in a folder of its own.
 func newTree(t testing.TB) *Tree { return openDir(t, t.TempDir(), few) }
 
+// step is an attempt to write and fold, for a tree without a goroutine.
+func (t *Tree) step() error { return t.writer.Step() }
+
 // start has a tree on a disk write by itself until the test ends.
 func start(t testing.TB, d *disktest.Disk, opts Options) *Tree {
 	tree := openDisk(t, d, opts)

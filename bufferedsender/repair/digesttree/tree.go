@@ -20,7 +20,6 @@ type Tree struct {
 	chunks  []chunk   // those that do not
 	written int       // of chunks, so many are durable in the logs
 	pending int64     // bytes of all of them
-	changes int64     // records since Open
 	since   time.Time // the oldest that is not durable was told then, or later
 	refold  bool      // what was found is to be folded as soon as possible
 	base    *base
@@ -37,7 +36,7 @@ type Tree struct {
 // chunk is a frame of records.
 type chunk struct {
 	data []byte // with its header
-	end  int64  // Tree.changes behind it
+	end  int64  // changes up to its end
 }
 
 // dueSince is when a segment was built that is compared, and to be built as soon as possible.
@@ -103,21 +102,21 @@ func (t *Tree) room() []byte {
 func (t *Tree) append(b []byte) {
 	t.pending += int64(len(b) - len(t.open))
 	t.open = b
-	if t.changes == t.writer.durable {
+	if t.writer.Changes == t.writer.Durable {
 		t.since = time.Now()
-		t.wake()
+		t.writer.Wake()
 	}
-	t.changes++
+	t.writer.Changes++
 	if len(b) >= header+fullChunk {
 		t.seal()
-		t.wake()
+		t.writer.Wake()
 	}
 }
 
 // seal begins a new chunk. The caller has the lock.
 func (t *Tree) seal() {
 	if t.open != nil {
-		t.chunks = append(t.chunks, chunk{t.open, t.changes})
+		t.chunks = append(t.chunks, chunk{t.open, t.writer.Changes})
 		t.open = nil
 	}
 }
@@ -157,8 +156,8 @@ func (t *Tree) Stats() Stats {
 	}
 	s.Segments = len(t.built)
 	s.Keys, s.FileBytes = t.base.keys, t.base.size
-	s.PendingBytes, s.Unsynced = t.pending, t.changes-t.writer.durable
-	s.Failures, s.Err = t.writer.failures, t.writer.err
+	s.PendingBytes = t.pending
+	s.Unsynced, s.Failures, s.Err = t.writer.State()
 	return s
 }
 

@@ -205,7 +205,7 @@ func (v *view) damaged(segment int, err error) error {
 		v.tree.forget(segment)
 	}
 	v.tree.refold = true
-	v.tree.wake()
+	v.tree.writer.Wake()
 	return nil
 }
 
