@@ -134,7 +134,7 @@ func (r *treeRun) rounds(ctx context.Context) error {
 	found := r.total.Tree
 	for found.Rounds < treeRounds {
 		looked := &askedSource{Source: countedSource{r.source, &r.rows}}
-		d, err := r.tree.Compare(ctx, digesttree.Scanned(looked), &digesttree.CompareOptions{Pause: r.Pause})
+		d, err := r.tree.Compare(ctx, looked, &digesttree.CompareOptions{Pause: r.Pause})
 		if err == nil { // Compare asks Lookup at last, so nothing of what only Scan says is found
 			err = r.contradiction(ctx, looked.keys)
 		}

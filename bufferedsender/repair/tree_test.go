@@ -3,6 +3,7 @@ package repair
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // treed is a world whose sender tells a tree.
@@ -22,6 +24,15 @@ type treed struct {
 	tree   *digesttree.Tree
 	sender *bufferedsender.BufferedSender[hotel]
 }
+
+// nothing is a source without rows.
+type nothing struct{}
+
+func (nothing) Scan(context.Context, string, string) iter.Seq2[models.Row, error] {
+	return func(func(models.Row, error) bool) {}
+}
+
+func (nothing) Lookup(context.Context, []string) ([]models.Row, error) { return nil, nil }
 
 func withTree(t *testing.T, w *world, opts digesttree.Options) *treed {
 	if opts.SegmentBits == 0 {
@@ -160,11 +171,13 @@ func TestTheTreeIsToldOnlyWhatTheIndexShowsAndNothingOverWhatWasConfirmedMeanwhi
 		}})
 		require.NoError(t, err)
 		assert.Equal(t, []int64{1, 1, 2}, []int64{report.Rejected, report.Ahead, report.Tree.Lost})
-		rows, err := w.tree.Lookup(t.Context(), []string{"refused", "ahead", "moving", "waits"})
+		all, err := w.tree.Compare(t.Context(), nothing{}, &digesttree.CompareOptions{Pause: -1}) // so all that the tree has differs
 		require.NoError(t, err)
 		got := map[string]int64{}
-		for _, r := range rows {
-			got[r.Key] = r.Version
+		for _, d := range all.Keys {
+			if slices.Contains([]string{"refused", "ahead", "moving", "waits"}, d.Key) {
+				got[d.Key] = d.Here
+			}
 		}
 		assert.Equal(t, map[string]int64{"ahead": 9, "moving": 2}, got)
 	})
@@ -173,7 +186,7 @@ func TestTheTreeIsToldOnlyWhatTheIndexShowsAndNothingOverWhatWasConfirmedMeanwhi
 func TestATreeThatFindsMoreThanItLooksAtDeletesNothingAndSaysSo(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *world) {
 		w := withTree(t, world, digesttree.Options{Empty: true})
-		const n = treeRounds*digesttree.MaxDifferences + 100
+		const n = treeRounds*128 + 100
 		w.page = 10_000
 		w.write(1, keysFrom(0, n+100)...)
 		for _, k := range keysFrom(0, n) {
@@ -181,7 +194,7 @@ func TestATreeThatFindsMoreThanItLooksAtDeletesNothingAndSaysSo(t *testing.T) {
 		}
 		report, err := w.runTree(nil)
 		require.ErrorIs(t, err, ErrMore)
-		assert.Equal(t, int64(treeRounds*digesttree.MaxDifferences), report.Surplus)
+		assert.Equal(t, int64(treeRounds*128), report.Surplus)
 		assert.True(t, report.Tree.More)
 		assert.Empty(t, w.deleted)
 	})
@@ -233,7 +246,7 @@ func TestASourceThatLiesDeletesNothingByATreeOfManySegments(t *testing.T) {
 
 func TestASourceThatLiesDeletesNothingByATreeThatKnowsLittle(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *world) {
-		w := withTree(t, world, digesttree.Options{Empty: true, MaxPending: digesttree.MinMaxPending})
+		w := withTree(t, world, digesttree.Options{Empty: true, MaxPending: 1 << 20})
 		w.page = 10_000
 		w.write(1, keysFrom(0, 8000)...)
 		for i := 0; w.tree.Stats().Unknown < 8; i++ { // faster than the disk takes it

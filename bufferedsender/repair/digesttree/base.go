@@ -106,7 +106,7 @@ func entry(b []byte) (key []byte, version int64, size int) {
 }
 
 func appendEntry(b, key []byte, version int64) []byte {
-	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKeyBytes
+	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most maxKeyBytes
 	b = le.AppendUint64(b, uint64(version))  //nolint:gosec // all bits
 	return append(b, key...)
 }
@@ -186,7 +186,7 @@ func readBase(f fs.File, number uint64) (*base, []int64, error) {
 		return nil, nil, err
 	}
 	s := shape{int(le.Uint32(trailer[8:]))}
-	if !bytes.Equal(magic, []byte(baseMagic)) || le.Uint64(trailer) != number || s.bits < MinSegmentBits || s.bits > MaxSegmentBits {
+	if !bytes.Equal(magic, []byte(baseMagic)) || le.Uint64(trailer) != number || s.bits < minSegmentBits || s.bits > maxSegmentBits {
 		return nil, nil, errDamaged
 	}
 	from := size - trailerSize - int64(s.segments())*tableEntry

@@ -86,7 +86,7 @@ func (g generated) Lookup(_ context.Context, keys []string) (rows []models.Row, 
 func full(b *testing.B, dir string, g generated) *Tree {
 	d, err := disk.Open(dir)
 	require.NoError(b, err)
-	s := shape{DefaultSegmentBits}
+	s := shape{defaultSegmentBits}
 	bySegment := make([][]byte, s.segments())
 	for row, err := range g.Scan(context.Background(), "", "") {
 		require.NoError(b, err)
@@ -135,21 +135,21 @@ func BenchmarkCompare(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		tree  *Tree
-		other Side
+		other side
 		want  int
 	}{
 		{"a tree, equal", tree, tree, 0},
 		{"a tree, one differs", tree, other, 1},
 		{"a tree, one differs, told", told, other, 1},
-		{"a source, equal", tree, Scanned(g), 0},
-		{"a source, one differs", tree, Scanned(one), 1},
-		{"a source, one differs, told", told, Scanned(one), 1},
+		{"a source, equal", tree, asSide(g), 0},
+		{"a source, one differs", tree, asSide(one), 1},
+		{"a source, one differs, told", told, asSide(one), 1},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			before := cpuTime()
 			for b.Loop() {
-				found, err := c.tree.Compare(ctx, c.other, atOnce)
+				found, err := c.tree.compare(ctx, c.other, atOnce)
 				require.NoError(b, err)
 				require.Len(b, found.Keys, c.want)
 			}

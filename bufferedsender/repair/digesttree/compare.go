@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// MaxDifferences is how many keys a Compare finds at the most.
-const MaxDifferences = 128
+// maxDifferences is how many keys a Compare finds at the most.
+const maxDifferences = 128
 
-// DefaultPause is that of CompareOptions.
-const DefaultPause = 500 * time.Millisecond
+// defaultPause is that of CompareOptions.
+const defaultPause = 500 * time.Millisecond
 
 // CompareOptions are for Compare. The zero value, or nil, is what most programs need.
 type CompareOptions struct {
 	// Pause is how long to wait before what differs is looked at again, twice if something does: a random time between the half of it and one and a half. It is to be longer than
 	// what lies between the commit of a change in the source and Confirmed, when nothing is wrong. Defaults to 500 ms; negative: none.
 	Pause time.Duration
-	// MaxKeys is how many keys to find at the most. Defaults to MaxDifferences, which is the most; negative is refused.
+	// MaxKeys is how many keys to find at the most. Defaults to maxDifferences, which is the most; negative is refused.
 	MaxKeys int
 }
 
@@ -31,14 +31,14 @@ func (o *CompareOptions) withDefaults() (CompareOptions, error) {
 	if o != nil {
 		c = *o
 	}
-	if c.MaxKeys < 0 || c.MaxKeys > MaxDifferences {
-		return c, fmt.Errorf("digesttree: MaxKeys is %d: use at most %d, or 0 for that", c.MaxKeys, MaxDifferences)
+	if c.MaxKeys < 0 || c.MaxKeys > maxDifferences {
+		return c, fmt.Errorf("digesttree: MaxKeys is %d: use at most %d, or 0 for that", c.MaxKeys, maxDifferences)
 	}
 	if c.MaxKeys == 0 {
-		c.MaxKeys = MaxDifferences
+		c.MaxKeys = maxDifferences
 	}
 	if c.Pause == 0 {
-		c.Pause = DefaultPause
+		c.Pause = defaultPause
 	}
 	return c, nil
 }
@@ -49,15 +49,20 @@ type place struct {
 	key     string
 }
 
-// Compare compares the Tree with another side: the digests; after a pause those that differed, and the keys of what differs still; after another pause these
-// keys. It returns those that differed all along and did not change meanwhile. If nothing differs it returns at once.
+// Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what differs still; after another pause these
+// keys. It returns those that differed all along and did not change meanwhile. If nothing differs it returns at once. The source is scanned once if nothing
+// differs, and twice otherwise. Rows are compared by Key and Version; a source without versions needs a Tree that is told 0: then only missing keys are found.
 //
-// A difference is a reason to look into the index, not more: the service may have confirmed what the Tree was not told before a crash, and what was written a moment ago
+// A difference is a reason to inspect the index, not more: the service may have confirmed what the Tree was not told before a crash, and what was written a moment ago
 // may be on its way. Tell the Tree what the index has, with Confirmed or Deleted, and it will not differ again.
 //
-// It takes as long as the sides need: the Tree reads what it has of the segments that have changed since they were folded, from the disk. ctx bounds all of it. The error is ErrClosed,
-// ErrShape, that of a side or that of the disk.
-func (t *Tree) Compare(ctx context.Context, other Side, opts *CompareOptions) (Differences, error) {
+// It takes as long as the source needs: the Tree reads what it has of the segments that have changed since they were folded, from the disk. ctx bounds all of it. The error is ErrClosed,
+// that of the source or that of the disk.
+func (t *Tree) Compare(ctx context.Context, source Source, opts *CompareOptions) (Differences, error) {
+	return t.compare(ctx, scanned{source}, opts)
+}
+
+func (t *Tree) compare(ctx context.Context, other side, opts *CompareOptions) (Differences, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
 		return Differences{}, err
@@ -72,7 +77,7 @@ func (t *Tree) Compare(ctx context.Context, other Side, opts *CompareOptions) (D
 // comparison is a Compare under way.
 type comparison struct {
 	tree    *Tree
-	other   Side
+	other   side
 	options CompareOptions
 	after   place
 	found   Differences
@@ -85,9 +90,9 @@ func (c *comparison) run(ctx context.Context) error {
 	t.mu.Unlock()
 	// 1. Digests.
 	var first []int
-	if err := c.snapshots(ctx, nil, func(here, there Snapshot) (err error) {
-		first, err = c.walk(ctx, here, there)
-		return err
+	if err := c.snapshots(ctx, nil, func(here, there *snapshot) error {
+		first = c.differ(here, there, nil)
+		return nil
 	}); err != nil {
 		return err
 	}
@@ -108,8 +113,8 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	// 2. Digests again, and keys.
 	var keys []Difference
-	if err := c.snapshots(ctx, first, func(here, there Snapshot) (err error) {
-		keys, err = c.keys(ctx, here, there, first)
+	if err := c.snapshots(ctx, first, func(here, there *snapshot) (err error) {
+		keys, err = c.keys(here, there, first)
 		return err
 	}); err != nil {
 		return err
@@ -147,123 +152,33 @@ func (c *comparison) pause(ctx context.Context) error {
 }
 
 // snapshots has do see both sides. The other one is read first: what happens in between is then told to the Tree already, and is not missing here.
-func (c *comparison) snapshots(ctx context.Context, only []int, do func(here, there Snapshot) error) (err error) {
-	there, err := c.other.Snapshot(ctx, c.tree.shape.bits, only)
+func (c *comparison) snapshots(ctx context.Context, only []int, do func(here, there *snapshot) error) (err error) {
+	there, err := c.other.snapshot(ctx, c.tree.shape.bits, only)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, there.Close()) }()
-	here, err := c.tree.Snapshot(ctx, c.tree.shape.bits, only)
+	defer func() { err = errors.Join(err, there.close()) }()
+	here, err := c.tree.snapshot(ctx, c.tree.shape.bits, only)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, here.Close()) }()
+	defer func() { err = errors.Join(err, here.close()) }()
 	return do(here, there)
 }
 
-// walk returns the segments that differ, in order: from the root to the branches, and to the segments of those that differ.
-func (c *comparison) walk(ctx context.Context, here, there Snapshot) ([]int, error) {
-	s := c.tree.shape
-	skip, err := c.unknown(ctx, here, there)
-	if err != nil || len(skip) == s.segments() {
-		return nil, err
-	}
-	// Sums that are equal say that nothing differs, also where a segment is unknown: what differed in others would have to cancel it.
-	root, err := here.Root(ctx)
-	if err != nil {
-		return nil, err
-	}
-	otherRoot, err := there.Root(ctx)
-	if err != nil || root == otherRoot {
-		return nil, err
-	}
-	x, err := here.Branches(ctx)
-	if err != nil {
-		return nil, err
-	}
-	y, err := there.Branches(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(x) != s.branches() || len(y) != s.branches() {
-		return nil, ErrShape
-	}
-	var all []int
-	for branch := range x {
-		if x[branch] == y[branch] {
-			continue
-		}
-		differ, err := c.walkBranch(ctx, here, there, branch)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, slices.DeleteFunc(differ, func(segment int) bool { return skip[segment] })...)
-	}
-	return all, nil
-}
-
-// still returns those of some segments that differ, in order.
-func (c *comparison) still(ctx context.Context, here, there Snapshot, some []int) (all []int, err error) {
-	skip, err := c.unknown(ctx, here, there)
-	if err != nil {
-		return nil, err
-	}
-	n := c.tree.shape.perBranch()
-	some = slices.Sorted(slices.Values(some))
-	for i := 0; i < len(some); {
-		branch := some[i] / n
-		differ, err := c.walkBranch(ctx, here, there, branch)
-		if err != nil {
-			return nil, err
-		}
-		for ; i < len(some) && some[i]/n == branch; i++ {
-			if _, found := slices.BinarySearch(differ, some[i]); found && !skip[some[i]] {
-				all = append(all, some[i])
-			}
+// differ returns the segments whose digests differ, in order: of those in some, or of all if that is nil. Those that a side does not know are counted.
+func (c *comparison) differ(here, there *snapshot, some []int) (all []int) {
+	wanted := c.tree.shape.some(some)
+	c.found.Unknown = 0
+	for i, digest := range here.digests {
+		switch {
+		case !here.known(i) || !there.known(i):
+			c.found.Unknown++
+		case digest != there.digests[i] && (wanted == nil || wanted[i]):
+			all = append(all, i)
 		}
 	}
-	return all, nil
-}
-
-// walkBranch returns the segments of a branch that differ, in order.
-func (c *comparison) walkBranch(ctx context.Context, here, there Snapshot, branch int) (all []int, err error) {
-	n := c.tree.shape.perBranch()
-	x, err := here.Segments(ctx, branch)
-	if err != nil {
-		return nil, err
-	}
-	y, err := there.Segments(ctx, branch)
-	if err != nil {
-		return nil, err
-	}
-	if len(x) != n || len(y) != n {
-		return nil, ErrShape
-	}
-	for i := range x {
-		if x[i] != y[i] {
-			all = append(all, branch*n+i)
-		}
-	}
-	return all, nil
-}
-
-// unknown returns the segments that one of the sides does not know.
-func (c *comparison) unknown(ctx context.Context, sides ...Snapshot) (map[int]bool, error) {
-	all := make(map[int]bool)
-	for _, side := range sides {
-		some, err := side.Unknown(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, segment := range some {
-			if segment < 0 || segment >= c.tree.shape.segments() {
-				return nil, ErrShape
-			}
-			all[segment] = true
-		}
-	}
-	c.found.Unknown = len(all)
-	return all, nil
+	return all
 }
 
 // rotate has segments begin with that of the last key that was found, and end before it.
@@ -273,11 +188,8 @@ func (c *comparison) rotate(segments []int) []int {
 }
 
 // keys returns the keys that differ, as many as are wanted, in the order of segments.
-func (c *comparison) keys(ctx context.Context, here, there Snapshot, first []int) ([]Difference, error) {
-	differ, err := c.still(ctx, here, there, first)
-	if err != nil {
-		return nil, err
-	}
+func (c *comparison) keys(here, there *snapshot, first []int) ([]Difference, error) {
+	differ := c.differ(here, there, first)
 	c.found.Segments = len(differ)
 	var all, last []Difference
 	for _, segment := range c.rotate(differ) {
@@ -285,7 +197,7 @@ func (c *comparison) keys(ctx context.Context, here, there Snapshot, first []int
 			c.found.More = true
 			break
 		}
-		x, err := here.Rows(ctx, segment)
+		x, err := here.rows(segment)
 		if errors.Is(err, errDamaged) { // found only now
 			c.found.Unknown++
 			continue
@@ -293,7 +205,7 @@ func (c *comparison) keys(ctx context.Context, here, there Snapshot, first []int
 		if err != nil {
 			return nil, err
 		}
-		y, err := there.Rows(ctx, segment)
+		y, err := there.rows(segment)
 		if err != nil {
 			return nil, err
 		}
@@ -320,11 +232,11 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) error {
 	for i, d := range all {
 		keys[i] = d.Key
 	}
-	y, err := c.other.Lookup(ctx, keys)
+	y, err := c.other.lookup(ctx, keys)
 	if err != nil {
 		return err
 	}
-	x, err := c.tree.Lookup(ctx, keys)
+	x, err := c.tree.lookup(ctx, keys)
 	if err != nil {
 		return err
 	}

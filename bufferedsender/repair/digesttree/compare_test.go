@@ -27,7 +27,7 @@ func TestADifferenceIsFoundWithItsDirection(t *testing.T) {
 	tree, other := newTree(t), newTree(t)
 	tell(tree, here)
 	tell(other, there)
-	for name, side := range map[string]Side{"a tree": other, "a source": Scanned(tableOf(there))} {
+	for name, side := range map[string]side{"a tree": other, "a source": asSide(tableOf(there))} {
 		found := compared(t, tree, side)
 		require.ElementsMatch(t, want, found.Keys, name)
 		require.False(t, found.More)
@@ -47,17 +47,17 @@ type moving struct {
 	n      int
 }
 
-func (m *moving) next() Side {
+func (m *moving) next() side {
 	m.n++
-	return Scanned(m.tables[min(m.n, len(m.tables))-1])
+	return asSide(m.tables[min(m.n, len(m.tables))-1])
 }
 
-func (m *moving) Snapshot(ctx context.Context, bits int, keep []int) (Snapshot, error) {
-	return m.next().Snapshot(ctx, bits, keep)
+func (m *moving) snapshot(ctx context.Context, bits int, keep []int) (*snapshot, error) {
+	return m.next().snapshot(ctx, bits, keep)
 }
 
-func (m *moving) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
-	return m.next().Lookup(ctx, keys)
+func (m *moving) lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	return m.next().lookup(ctx, keys)
 }
 
 func TestOnlyWhatDiffersAllAlongIsADifference(t *testing.T) {
@@ -80,25 +80,25 @@ func TestAComparisonWaitsAJitteredPauseBeforeEachLookUnlessNothingDiffers(t *tes
 	synctest.Test(t, func(t *testing.T) {
 		tree := start(t, disktest.New(), few)
 		tree.Confirmed("a", 1)
-		same, other := Scanned(tableOf(map[string]int64{"a": 1})), Scanned(tableOf(map[string]int64{"a": 2}))
+		same, other := asSide(tableOf(map[string]int64{"a": 1})), asSide(tableOf(map[string]int64{"a": 2}))
 		began := time.Now()
-		_, err := tree.Compare(t.Context(), same, nil)
+		_, err := tree.compare(t.Context(), same, nil)
 		require.NoError(t, err)
 		require.Zero(t, time.Since(began))
 		waited := map[time.Duration]bool{}
 		for range 20 {
 			began = time.Now()
-			found, err := tree.Compare(t.Context(), other, nil)
+			found, err := tree.compare(t.Context(), other, nil)
 			require.NoError(t, err)
 			require.Len(t, found.Keys, 1)
 			waited[time.Since(began)] = true
-			require.GreaterOrEqual(t, time.Since(began), DefaultPause, "twice the half")
-			require.LessOrEqual(t, time.Since(began), 3*DefaultPause)
+			require.GreaterOrEqual(t, time.Since(began), defaultPause, "twice the half")
+			require.LessOrEqual(t, time.Since(began), 3*defaultPause)
 		}
 		require.Greater(t, len(waited), 10)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("the end"))
 		defer cancel()
-		_, err = tree.Compare(ctx, other, nil)
+		_, err = tree.compare(ctx, other, nil)
 		require.ErrorContains(t, err, "the end")
 	})
 }
@@ -109,7 +109,7 @@ func TestARoundFindsAtMost128KeysAndTheNextGoesOnBehindThem(t *testing.T) {
 		all := versions(1000)
 		found := map[string]bool{}
 		for range 8 { // 1000 = 7*128 + 104
-			round := compared(t, tree, Scanned(tableOf(all)))
+			round := compared(t, tree, asSide(tableOf(all)))
 			require.Len(t, round.Keys, 128)
 			require.True(t, round.More)
 			for _, d := range round.Keys {
@@ -118,19 +118,19 @@ func TestARoundFindsAtMost128KeysAndTheNextGoesOnBehindThem(t *testing.T) {
 		}
 		require.Len(t, found, 1000, "%d bits: each key is found once before one is found again", bits)
 
-		few, err := tree.Compare(t.Context(), Scanned(tableOf(all)), &CompareOptions{Pause: -1, MaxKeys: 3})
+		few, err := tree.compare(t.Context(), asSide(tableOf(all)), &CompareOptions{Pause: -1, MaxKeys: 3})
 		require.NoError(t, err)
 		require.Len(t, few.Keys, 3)
 		tell(tree, all)
 		tree.Deleted("k7")
 		tree.Deleted("k8")
-		round := compared(t, tree, Scanned(tableOf(all)))
+		round := compared(t, tree, asSide(tableOf(all)))
 		require.Len(t, round.Keys, 2)
 		require.False(t, round.More)
 	}
 	tree := newTree(t)
 	for _, n := range []int{-1, 129} {
-		_, err := tree.Compare(t.Context(), tree, &CompareOptions{MaxKeys: n})
+		_, err := tree.compare(t.Context(), tree, &CompareOptions{MaxKeys: n})
 		require.ErrorContains(t, err, "use at most 128")
 	}
 }
@@ -144,10 +144,10 @@ func TestAKeyThatIsNeverRepairedDoesNotKeepOthersFromBeingFound(t *testing.T) {
 			stuck[key] = true
 		}
 	}
-	require.Greater(t, len(stuck), MaxDifferences)
+	require.Greater(t, len(stuck), maxDifferences)
 	for rounds := 0; len(content(t, tree)) < len(all)-len(stuck); rounds++ {
 		require.Less(t, rounds, 12)
-		for _, d := range compared(t, tree, Scanned(tableOf(all))).Keys {
+		for _, d := range compared(t, tree, asSide(tableOf(all))).Keys {
 			if !stuck[d.Key] {
 				tree.Confirmed(d.Key, d.There)
 			}
@@ -157,21 +157,21 @@ func TestAKeyThatIsNeverRepairedDoesNotKeepOthersFromBeingFound(t *testing.T) {
 
 // wrong is a side whose digest of one segment is not that of its rows.
 type wrong struct {
-	Side
+	side
 	segment int
 }
 
-func (w wrong) Snapshot(ctx context.Context, bits int, keep []int) (Snapshot, error) {
-	s, err := w.Side.Snapshot(ctx, bits, keep)
+func (w wrong) snapshot(ctx context.Context, bits int, keep []int) (*snapshot, error) {
+	s, err := w.side.snapshot(ctx, bits, keep)
 	if err == nil {
-		s.(*snapshot).digests[w.segment]++
+		s.digests[w.segment]++
 	}
 	return s, err
 }
 
 // Where segments have a key each, as many as are looked at begin with the one that was found last.
 func TestManySegmentsWithAKeyEachAreAllFoundAlthoughNoneIsRepaired(t *testing.T) {
-	for _, most := range []int{1, 2, 50, MaxDifferences} {
+	for _, most := range []int{1, 2, 50, maxDifferences} {
 		tree := openDir(t, t.TempDir(), Options{SegmentBits: 12, Empty: true})
 		first := make(map[int]string)
 		for i := 0; len(first) < 3*most; i++ {
@@ -183,7 +183,7 @@ func TestManySegmentsWithAKeyEachAreAllFoundAlthoughNoneIsRepaired(t *testing.T)
 		}
 		seen := make(map[string]bool)
 		for range 3 {
-			found, err := tree.Compare(t.Context(), Scanned(table{}), &CompareOptions{Pause: -1, MaxKeys: most})
+			found, err := tree.compare(t.Context(), asSide(table{}), &CompareOptions{Pause: -1, MaxKeys: most})
 			require.NoError(t, err)
 			require.Len(t, found.Keys, most)
 			for _, d := range found.Keys {
@@ -198,19 +198,19 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	tree := newTree(t)
 	all := versions(20)
 	tell(tree, all)
-	side := wrong{Scanned(tableOf(all)), 2}
+	side := wrong{asSide(tableOf(all)), 2}
 	found := compared(t, tree, side)
 	require.Equal(t, Differences{Segments: 1}, found)
-	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))), "in a row: it does not differ, so it counts anew")
+	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))), "in a row: it does not differ, so it counts anew")
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Segments: 1, Fruitless: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Unknown: 1}, compared(t, tree, side), "it does not differ for ever")
 	require.Equal(t, int64(1), tree.Stats().Fruitless)
 	require.Equal(t, Rebuilt{Segments: 1, Rows: 20}, rebuildAll(t, tree, tableOf(all)))
-	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))))
+	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))))
 
 	delete(all, "k7") // where a segment yields something it is not this
-	side = wrong{Scanned(tableOf(all)), tree.shape.segment(hashOf("k7"))}
+	side = wrong{asSide(tableOf(all)), tree.shape.segment(hashOf("k7"))}
 	for range 5 {
 		require.Len(t, compared(t, tree, side).Keys, 1)
 	}
@@ -225,13 +225,13 @@ func TestAWrongDigestOfTheTreeIsMendedByARebuild(t *testing.T) {
 	require.NoError(t, tree.fold())
 	tree.base.table[1].digest++ // which cannot happen
 	for range 2 {
-		require.Equal(t, 1, compared(t, tree, Scanned(tableOf(all))).Segments)
+		require.Equal(t, 1, compared(t, tree, asSide(tableOf(all))).Segments)
 	}
 	require.Equal(t, 1, tree.Stats().Unknown)
 	rebuildAll(t, tree, tableOf(all))
-	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))))
+	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))))
 	require.NoError(t, tree.fold())
-	require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(all))))
+	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))))
 }
 
 func TestKeysThatSettleMeanwhileAreNoReasonToBuildAnything(t *testing.T) {
@@ -269,7 +269,7 @@ func TestUnknownSegmentsAreNotCompared(t *testing.T) {
 		require.Zero(t, compared(t, tree, other).Segments, "%v", c)
 	}
 	tree := openDir(t, t.TempDir(), Options{SegmentBits: 2}) // not Empty
-	require.Equal(t, Differences{Unknown: 4}, compared(t, tree, Scanned(tableOf(all))))
+	require.Equal(t, Differences{Unknown: 4}, compared(t, tree, asSide(tableOf(all))))
 }
 
 func TestHiddenRowsAreNotToBeInTheIndex(t *testing.T) {
@@ -277,9 +277,9 @@ func TestHiddenRowsAreNotToBeInTheIndex(t *testing.T) {
 	tell(tree, map[string]int64{"a": 1, "draft": 1})
 	source := tableOf(map[string]int64{"a": 1})
 	source["draft"] = models.Row{Key: "draft", Version: 1, Hidden: true}
-	require.Equal(t, []Difference{{"draft", MissingThere, 1, 0}}, compared(t, tree, Scanned(source)).Keys)
+	require.Equal(t, []Difference{{"draft", MissingThere, 1, 0}}, compared(t, tree, asSide(source)).Keys)
 	source["draft"] = models.Row{Key: "draft", Version: 1}
-	require.Empty(t, compared(t, tree, Scanned(source)).Keys)
+	require.Empty(t, compared(t, tree, asSide(source)).Keys)
 }
 
 // failing is a source that fails, or ends early.
@@ -305,27 +305,27 @@ func (f failing) Scan(ctx context.Context, after, through string) iter.Seq2[mode
 func TestASourceThatFailsOrEndsEarlyIsNotOneThatHasLess(t *testing.T) {
 	tree := newTree(t)
 	tell(tree, versions(10))
-	_, err := tree.Compare(t.Context(), Scanned(failing{tableOf(versions(10)), disktest.ErrDisk}), atOnce)
+	_, err := tree.compare(t.Context(), asSide(failing{tableOf(versions(10)), disktest.ErrDisk}), atOnce)
 	require.ErrorIs(t, err, disktest.ErrDisk)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(disktest.ErrDisk)
-	_, err = tree.Compare(ctx, Scanned(failing{tableOf(versions(10)), nil}), atOnce)
+	_, err = tree.compare(ctx, asSide(failing{tableOf(versions(10)), nil}), atOnce)
 	require.ErrorIs(t, err, disktest.ErrDisk)
 
-	_, err = Scanned(failing{tableOf(versions(10)), nil}).Snapshot(ctx, 2, nil)
+	_, err = asSide(failing{tableOf(versions(10)), nil}).snapshot(ctx, 2, nil)
 	require.ErrorIs(t, err, disktest.ErrDisk)
 
-	_, err = tree.Compare(t.Context(), openDir(t, t.TempDir(), Options{SegmentBits: 3}), atOnce)
+	_, err = tree.compare(t.Context(), openDir(t, t.TempDir(), Options{SegmentBits: 3}), atOnce)
 	require.ErrorIs(t, err, ErrShape)
 	require.NoError(t, tree.Close(t.Context()))
-	_, err = tree.Compare(t.Context(), tree, atOnce)
+	_, err = tree.compare(t.Context(), tree, atOnce)
 	require.ErrorIs(t, err, ErrClosed)
 }
 
 func TestTellingTheTreeWhatTheIndexHasSettlesADifference(t *testing.T) {
 	tree := newTree(t)
 	source := versions(300)
-	there := Scanned(tableOf(source))
+	there := asSide(tableOf(source))
 	for {
 		found := compared(t, tree, there)
 		if len(found.Keys) == 0 {
@@ -342,6 +342,6 @@ func TestTellingTheTreeWhatTheIndexHasSettlesADifference(t *testing.T) {
 func TestASourceThatIsLookedUpWhenTheContextHasEndedSaysNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Scanned(tableOf(map[string]int64{"a": 1})).Lookup(ctx, []string{"a", "b"})
+	_, err := asSide(tableOf(map[string]int64{"a": 1})).lookup(ctx, []string{"a", "b"})
 	require.ErrorIs(t, err, context.Canceled)
 }

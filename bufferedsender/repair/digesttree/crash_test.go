@@ -316,7 +316,7 @@ func TestADamagedSegmentIsUnknownFoldedWithoutItAndBuiltAnew(t *testing.T) {
 	d.Put(name, string(spoiled))
 
 	tree = openDisk(t, d, Options{})
-	found := compared(t, tree, Scanned(tableOf(map[string]int64{}))) // which differs, so it is read
+	found := compared(t, tree, asSide(tableOf(map[string]int64{}))) // which differs, so it is read
 	require.Equal(t, 1, found.Unknown)
 	for _, diff := range found.Keys {
 		require.Equal(t, MissingThere, diff.Kind)

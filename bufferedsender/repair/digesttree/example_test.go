@@ -62,7 +62,7 @@ func Example() {
 	}
 
 	source := hotels{{Key: "1", Version: 7}, {Key: "2", Version: 4}, {Key: "3", Version: 1}}
-	found, err := tree.Compare(ctx, digesttree.Scanned(source), nil)
+	found, err := tree.Compare(ctx, source, nil)
 	must(err)
 	for _, d := range found.Keys {
 		fmt.Println(d.Key, d.Kind, d.Here, d.There)
@@ -88,7 +88,7 @@ func ExampleTree_Rebuild() {
 		must(err)
 		fmt.Println("built", done.Segments, "segments of", done.Rows, "rows")
 	}
-	found, err := tree.Compare(ctx, digesttree.Scanned(index), nil)
+	found, err := tree.Compare(ctx, index, nil)
 	must(err)
 	fmt.Println(len(found.Keys), "differ;", tree.Stats().Due, "due")
 	must(tree.Close(ctx))

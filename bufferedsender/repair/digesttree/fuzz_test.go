@@ -24,7 +24,7 @@ func FuzzOpen(f *testing.F) {
 		if tree.shape.bits > 10 {
 			return // which is slow
 		}
-		_, err = tree.Compare(t.Context(), Scanned(tableOf(versions(3))), atOnce)
+		_, err = tree.compare(t.Context(), asSide(tableOf(versions(3))), atOnce)
 		_ = err // a checksum that was made up can hide a malformed segment until it is read
 		require.NoError(t, tree.flush())
 		require.NoError(t, tree.fold())

@@ -56,17 +56,3 @@ func (s shape) segments() int { return 1 << s.bits }
 
 // segment is where a key with the hash is.
 func (s shape) segment(hash uint64) int { return int(hash >> (64 - s.bits)) } //nolint:gosec // less than 2^20
-
-// perBranch is how many segments a branch has.
-func (s shape) perBranch() int { return 1 << (s.bits - s.bits/2) }
-
-func (s shape) branches() int { return 1 << (s.bits / 2) }
-
-// sums returns the sums of each n digests.
-func sums(digests []uint64, n int) []uint64 {
-	all := make([]uint64, len(digests)/n)
-	for i, d := range digests {
-		all[i/n] += d
-	}
-	return all
-}

@@ -92,7 +92,7 @@ func (l *loading) loadBase(bases []uint64) error {
 // make begins without a base.
 func (l *loading) make(bits int) error {
 	if bits == 0 {
-		bits = DefaultSegmentBits
+		bits = defaultSegmentBits
 	}
 	t := l.tree
 	t.shape = shape{bits}
@@ -143,7 +143,7 @@ func (l *loading) apply(log uint64, b []byte, before bool) error {
 	switch first.kind {
 	case kindBegin, kindContinues:
 		if t.base == nil {
-			if first.bits < MinSegmentBits || first.bits > MaxSegmentBits {
+			if first.bits < minSegmentBits || first.bits > maxSegmentBits {
 				return nil
 			}
 			if err := l.make(int(first.bits)); err != nil {

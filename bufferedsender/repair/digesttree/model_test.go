@@ -146,7 +146,7 @@ func (m *model) compare(rt *rapid.T) {
 			want = append(want, Difference{key, MissingThere, here, 0})
 		}
 	}
-	found := compared(rt, m.tree, Scanned(tableOf(other)))
+	found := compared(rt, m.tree, asSide(tableOf(other)))
 	require.ElementsMatch(rt, want, found.Keys)
 	require.False(rt, found.More)
 }

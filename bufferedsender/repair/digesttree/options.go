@@ -8,19 +8,19 @@ import (
 
 // What Options has where it says nothing.
 const (
-	DefaultSegmentBits = 14
-	DefaultExpireAfter = 7 * 24 * time.Hour
-	DefaultWriteEvery  = time.Second
-	DefaultMaxPending  = 256 << 20
+	defaultSegmentBits = 14
+	defaultExpireAfter = 7 * 24 * time.Hour
+	defaultWriteEvery  = time.Second
+	defaultMaxPending  = 256 << 20
 )
 
 // The bounds of Options.
 const (
-	MinSegmentBits = 2
-	MaxSegmentBits = 20
-	MinMaxPending  = 1 << 20
-	// MaxKeyBytes is how long a key may be, as in the service.
-	MaxKeyBytes = 1024
+	minSegmentBits = 2
+	maxSegmentBits = 20
+	minMaxPending  = 1 << 20
+	// maxKeyBytes is how long a key may be, as in the service.
+	maxKeyBytes = 1024
 )
 
 // Options are for Open. The zero value, or nil, is what most programs need.
@@ -39,7 +39,7 @@ type Options struct {
 	// ends suddenly. Defaults to a second; negative: at once.
 	WriteEvery time.Duration
 	// MaxPending bounds the memory in bytes for what is not folded into the base, if the disk does not take it. Beyond it the segments of what is told
-	// become unknown. Defaults to 256 MiB, at least MinMaxPending; negative is refused.
+	// become unknown. Defaults to 256 MiB, at least 1 MiB; negative is refused.
 	MaxPending int64
 }
 
@@ -50,20 +50,20 @@ func (o *Options) withDefaults() (Options, error) {
 		c = *o
 	}
 	var errs []error
-	if c.SegmentBits != 0 && (c.SegmentBits < MinSegmentBits || c.SegmentBits > MaxSegmentBits) {
-		errs = append(errs, fmt.Errorf("SegmentBits is %d: use %d to %d, or 0 for the default", c.SegmentBits, MinSegmentBits, MaxSegmentBits))
+	if c.SegmentBits != 0 && (c.SegmentBits < minSegmentBits || c.SegmentBits > maxSegmentBits) {
+		errs = append(errs, fmt.Errorf("SegmentBits is %d: use %d to %d, or 0 for the default", c.SegmentBits, minSegmentBits, maxSegmentBits))
 	}
-	if c.MaxPending < 0 || c.MaxPending > 0 && c.MaxPending < MinMaxPending {
-		errs = append(errs, fmt.Errorf("MaxPending is %d: use at least %d, or 0 for the default of %d", c.MaxPending, MinMaxPending, DefaultMaxPending))
+	if c.MaxPending < 0 || c.MaxPending > 0 && c.MaxPending < minMaxPending {
+		errs = append(errs, fmt.Errorf("MaxPending is %d: use at least %d, or 0 for the default of %d", c.MaxPending, minMaxPending, defaultMaxPending))
 	}
 	if c.MaxPending == 0 {
-		c.MaxPending = DefaultMaxPending
+		c.MaxPending = defaultMaxPending
 	}
 	if c.ExpireAfter == 0 {
-		c.ExpireAfter = DefaultExpireAfter
+		c.ExpireAfter = defaultExpireAfter
 	}
 	if c.WriteEvery == 0 {
-		c.WriteEvery = DefaultWriteEvery
+		c.WriteEvery = defaultWriteEvery
 	}
 	if err := errors.Join(errs...); err != nil {
 		return c, fmt.Errorf("digesttree: %w", err)

@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// DefaultSettle is that of RebuildOptions.
-const DefaultSettle = 10 * time.Second
+// defaultSettle is that of RebuildOptions.
+const defaultSettle = 10 * time.Second
 
 // RebuildOptions are for Rebuild. The zero value, or nil, is what most programs need.
 type RebuildOptions struct {
@@ -62,7 +62,7 @@ func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], o
 			err = fmt.Errorf("digesttree: rebuilding: %w", err)
 		}
 	}()
-	settle := DefaultSettle
+	settle := defaultSettle
 	if opts != nil && opts.Settle != 0 {
 		settle = opts.Settle
 	}

@@ -25,7 +25,7 @@ func TestARebuildGivesTheTreeWhatTheIndexHas(t *testing.T) {
 		require.Equal(t, Rebuilt{Segments: 256, Rows: 1000, Added: 997, Changed: 1, Removed: 1}, done)
 		require.Equal(t, index, content(t, tree))
 		require.Zero(t, tree.Stats().Due)
-		require.Equal(t, Differences{}, compared(t, tree, Scanned(tableOf(index))))
+		require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(index))))
 		end(t, tree)
 		tree = openDisk(t, d, Options{})
 		require.Equal(t, index, content(t, tree))
@@ -117,17 +117,17 @@ func TestASegmentIsDueAfterAWeekAndComparedAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := start(t, disktest.New(), few)
 		tree.Confirmed("a", 1)
-		time.Sleep(DefaultExpireAfter)
+		time.Sleep(defaultExpireAfter)
 		require.Zero(t, tree.Stats().Due)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, 4, tree.Stats().Due)
-		require.Len(t, compared(t, tree, Scanned(table{})).Keys, 1)
+		require.Len(t, compared(t, tree, asSide(table{})).Keys, 1)
 		require.Equal(t, 4, rebuildAll(t, tree, table{}).Segments)
 		require.Zero(t, tree.Stats().Due)
-		require.Equal(t, Differences{}, compared(t, tree, Scanned(table{})))
+		require.Equal(t, Differences{}, compared(t, tree, asSide(table{})))
 
 		never := start(t, disktest.New(), Options{SegmentBits: 2, Empty: true, ExpireAfter: -1})
-		time.Sleep(100 * DefaultExpireAfter)
+		time.Sleep(100 * defaultExpireAfter)
 		require.Zero(t, never.Stats().Due)
 	})
 }
@@ -140,7 +140,7 @@ func TestARebuildWaitsUntilTheIndexShowsWhatWasConfirmed(t *testing.T) {
 		index := tableOf(versions(3))
 		_, err := tree.Rebuild(t.Context(), during(index, "k0", func() { read = time.Since(began) }), nil)
 		require.NoError(t, err)
-		require.Equal(t, DefaultSettle, read)
+		require.Equal(t, defaultSettle, read)
 
 		tree.mu.Lock()
 		tree.forget(0)
@@ -182,7 +182,7 @@ func TestASegmentOfWhichSomethingIsDroppedDuringARebuildStaysDue(t *testing.T) {
 
 func TestARebuildOfMoreThanThereIsRoomForWaitsForTheFold(t *testing.T) {
 	dir := t.TempDir()
-	tree := openDir(t, dir, Options{MaxPending: MinMaxPending, SegmentBits: 8})
+	tree := openDir(t, dir, Options{MaxPending: minMaxPending, SegmentBits: 8})
 	index := versions(50_000)
 	done := rebuildAll(t, tree, tableOf(index))
 	require.Equal(t, int64(50_000), done.Added)
@@ -203,7 +203,7 @@ func TestCloseEndsARebuildBeforeItGivesTheFolderBack(t *testing.T) {
 				ended <- err
 			}()
 			if at == "reading" {
-				time.Sleep(DefaultSettle)
+				time.Sleep(defaultSettle)
 				synctest.Wait()
 				require.Greater(t, len(d.Files()), 1)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -221,7 +221,7 @@ func TestCloseEndsARebuildBeforeItGivesTheFolderBack(t *testing.T) {
 func TestASegmentThatWasBuiltInTheFutureIsDue(t *testing.T) {
 	tree := newTree(t)
 	tree.mu.Lock()
-	tree.built[2] = time.Now().Add(2 * DefaultExpireAfter).Unix()
+	tree.built[2] = time.Now().Add(2 * defaultExpireAfter).Unix()
 	tree.mu.Unlock()
 	require.Equal(t, 1, tree.Stats().Due)
 }

@@ -24,7 +24,7 @@ const (
 	// fullChunk is the payload at which a frame gets no more records.
 	fullChunk = 256 << 10
 	// maxRecord is a record with the longest key.
-	maxRecord  = 1 + 2 + 8 + MaxKeyBytes
+	maxRecord  = 1 + 2 + 8 + maxKeyBytes
 	maxPayload = fullChunk + maxRecord
 
 	// allSegments is what a built record has for all of them.
@@ -48,14 +48,14 @@ type record struct {
 
 func appendSet(b []byte, key string, version int64) []byte {
 	b = append(b, byte(kindSet))
-	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKeyBytes
+	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most maxKeyBytes
 	b = le.AppendUint64(b, uint64(version))  //nolint:gosec // all bits
 	return append(b, key...)
 }
 
 func appendDeleted(b []byte, key string) []byte {
 	b = append(b, byte(kindDeleted))
-	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKeyBytes
+	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most maxKeyBytes
 	return append(b, key...)
 }
 
@@ -145,7 +145,7 @@ func wellFormed(payload []byte) bool {
 
 // valid reports whether it can be the key of a document.
 func valid[T string | []byte](key T) bool {
-	if len(key) == 0 || len(key) > MaxKeyBytes {
+	if len(key) == 0 || len(key) > maxKeyBytes {
 		return false
 	}
 	return utf8.ValidString(string(key)) // a conversion that copies nothing

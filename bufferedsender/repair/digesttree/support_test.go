@@ -125,11 +125,17 @@ func tell(tree *Tree, all map[string]int64) {
 	}
 }
 
+// asSide is what Compare makes of a source.
+func asSide(source Source) side { return scanned{source} }
+
+// Record is Confirmed, or Deleted if deleted is set.
+func (t *Tree) Record(key string, version int64, deleted bool) { t.tell(key, version, deleted) }
+
 // atOnce compares without pauses.
 var atOnce = &CompareOptions{Pause: -1}
 
-func compared(t require.TestingT, tree *Tree, other Side) Differences {
-	found, err := tree.Compare(context.Background(), other, atOnce)
+func compared(t require.TestingT, tree *Tree, other side) Differences {
+	found, err := tree.compare(context.Background(), other, atOnce)
 	require.NoError(t, err)
 	return found
 }

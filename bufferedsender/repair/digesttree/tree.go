@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Tree is what one index was confirmed to have. It may be used by many goroutines at once. Confirmed, Deleted, Record and Stats wait for no disk.
+// Tree is what one index was confirmed to have. It may be used by many goroutines at once. Confirmed, Deleted and Stats wait for no disk.
 type Tree struct {
 	options Options
 	shape   shape
@@ -45,21 +45,20 @@ const dueSince = 1
 // Confirmed says that the service has confirmed the document of a key in this version: it is in the index. What was said last of a key counts,
 // so say it in the order in which the service has confirmed, as the handlers of a sender are called. The version is that which the source has in models.Row. It never waits for a disk.
 //
-// A key that is empty, longer than MaxKeyBytes or not UTF-8 cannot be in an index: it is counted in Stats.Refused. After Close nothing is
+// A key that is empty, longer than 1024 bytes or not UTF-8 cannot be in an index: it is counted in Stats.Refused. After Close nothing is
 // done.
-func (t *Tree) Confirmed(key string, version int64) { t.Record(key, version, false) }
+func (t *Tree) Confirmed(key string, version int64) { t.tell(key, version, false) }
 
 // Deleted says that the service has confirmed that there is no document of the key. It is otherwise like Confirmed.
-func (t *Tree) Deleted(key string) { t.Record(key, 0, true) }
+func (t *Tree) Deleted(key string) { t.tell(key, 0, true) }
 
-// Record is Confirmed, or Deleted if deleted is set; the version does not count then. Its form is for handlers that take any function.
-func (t *Tree) Record(key string, version int64, deleted bool) {
+func (t *Tree) tell(key string, version int64, deleted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.record(key, version, deleted)
 }
 
-// record is Record for who has the lock.
+// record is tell for a caller that has the lock.
 func (t *Tree) record(key string, version int64, deleted bool) {
 	if t.closed {
 		return

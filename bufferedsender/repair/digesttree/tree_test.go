@@ -76,7 +76,7 @@ func TestWhatIsToldIsDurableAfterASecondOrASync(t *testing.T) {
 		syncs := d.Syncs()
 		for range 10 {
 			tree.Confirmed("a", 1)
-			time.Sleep(DefaultWriteEvery / 10)
+			time.Sleep(defaultWriteEvery / 10)
 			synctest.Wait()
 		}
 		require.Equal(t, syncs+1, d.Syncs(), "one write for all of it")
@@ -155,7 +155,7 @@ func TestWhatFindsNoRoomMakesItsSegmentUnknownAndNoOther(t *testing.T) {
 	tree.options.MaxPending = 0
 	tree.Confirmed("a", 2)
 	tree.Deleted("a")
-	tree.options.MaxPending = DefaultMaxPending
+	tree.options.MaxPending = defaultMaxPending
 	require.Equal(t, int64(2), tree.Stats().Dropped)
 	require.Equal(t, 1, tree.Stats().Unknown)
 	require.Zero(t, tree.built[tree.shape.segment(hashOf("a"))])
@@ -169,14 +169,14 @@ func TestWhatFindsNoRoomMakesItsSegmentUnknownAndNoOther(t *testing.T) {
 
 func TestMuchIsFoldedByItselfAndLeavesTwoFiles(t *testing.T) {
 	dir := t.TempDir()
-	tree := openDir(t, dir, Options{Empty: true, MaxPending: MinMaxPending})
+	tree := openDir(t, dir, Options{Empty: true, MaxPending: minMaxPending})
 	want := map[string]int64{}
 	for round := range 4 {
 		for key, version := range versions(10_000) {
 			want[key] = version + int64(round)
 			tree.Confirmed(key, want[key])
 		}
-		for tree.Stats().PendingBytes > MinMaxPending/2 {
+		for tree.Stats().PendingBytes > minMaxPending/2 {
 			require.NoError(t, tree.Sync(t.Context()))
 		}
 	}
@@ -197,11 +197,11 @@ func TestMuchIsFoldedByItselfAndLeavesTwoFiles(t *testing.T) {
 
 func TestWhatCannotBeAKeyIsCounted(t *testing.T) {
 	tree := newTree(t)
-	for _, key := range []string{"", strings.Repeat("k", MaxKeyBytes+1), "\xff"} {
+	for _, key := range []string{"", strings.Repeat("k", maxKeyBytes+1), "\xff"} {
 		tree.Confirmed(key, 1)
 		tree.Deleted(key)
 	}
-	tree.Confirmed(strings.Repeat("k", MaxKeyBytes), 1)
+	tree.Confirmed(strings.Repeat("k", maxKeyBytes), 1)
 	tree.Confirmed("ключ", 1)
 	require.Equal(t, int64(6), tree.Stats().Refused)
 	require.Equal(t, int64(8), tree.Stats().Told)
@@ -258,7 +258,7 @@ func TestTellingComparingFoldingAndRebuildingConcurrentSafe(t *testing.T) {
 	}
 	var busy sync.WaitGroup
 	for _, do := range []func(){
-		func() { compared(t, tree, Scanned(tableOf(want))) },
+		func() { compared(t, tree, asSide(tableOf(want))) },
 		func() { rebuildAll(t, tree, tableOf(want)) },
 		func() {
 			tree.mu.Lock()
