@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -32,7 +33,7 @@ func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit 
 	if err := t.ready(); err != nil {
 		return nil, err
 	}
-	err = each(ctx, db, func(rows *sql.Rows) error {
+	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		var l DeadLetter
 		var op string
 		var written, died int64
@@ -62,7 +63,7 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 		return err
 	}
 	if db, ok := tx.(*sql.DB); ok {
-		return inTransaction(ctx, db, t.data.begin, func(c *sql.Conn) error { return t.Retry(ctx, c, seq) })
+		return sqlkit.InTransaction(ctx, db, t.data.begin(), func(c *sql.Conn) error { return t.Retry(ctx, c, seq) })
 	}
 	letters, err := t.DeadLetters(ctx, tx, seq-1, 1)
 	if err != nil {
@@ -74,7 +75,7 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 	l := letters[0]
 	if l.Op != "" {
 		var waiting int
-		if err := one(ctx, tx, &waiting, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t} WHERE queue = ?1 AND key = ?2 AND seq > ?3 LIMIT 1) w`), t.Queue, l.Key, seq); err != nil {
+		if err := sqlkit.One(ctx, tx, &waiting, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t} WHERE queue = ?1 AND key = ?2 AND seq > ?3 LIMIT 1) w`), t.Queue, l.Key, seq); err != nil {
 			return err
 		}
 		if waiting > 0 || l.Newer > 0 {

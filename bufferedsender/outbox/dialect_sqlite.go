@@ -5,25 +5,18 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// sqliteAlter writes from the beginning: a transaction that begins with reading fails at its first write, however long
-// the busy time-out is.
-const sqliteAlter = `BEGIN IMMEDIATE`
-
 var sqliteDialect = dialect{
-	name:   SQLite,
-	now:    `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
-	begin:  sqliteAlter,
-	alter:  sqliteAlter,
-	advice: settings,
-	tidy:   checkpoint, tidyEvery: time.Second,
-	lists: listing{numbers: jsonOfNumbers, records: jsonRecords, exactly: jsonOfPlaces},
-
-	version: `SELECT 'SQLite ' || sqlite_version()`,
-	missing: `SELECT value ->> 0 FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type IN ('table', 'index') AND name = value ->> 0)`,
+	Dialect: &sqlkit.SQLite,
+	advice:  settings,
+	tidy:    checkpoint, tidyEvery: time.Second,
+	exactly: jsonOfPlaces,
 	others:  []string{"_order", "_later", "_dead_key"},
 
 	// The bucket is of the first eight characters, the last eight and the length: SQLite has
@@ -92,14 +85,10 @@ CREATE TABLE IF NOT EXISTS {t}_tombstone (
 CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 `},
 
-	insert:    `INSERT INTO {t} (queue, class, key, op, body) VALUES (?1, ?2, ?3, ?4, ?5)`,
 	insertRow: `, (?1, ?2, ?, ?, ?)`,
-	insertMany: `INSERT INTO {t} (queue, class, key, op, body) SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2
-		FROM json_each(?3) ORDER BY json_each.key`,
 
 	// The entries of an index are in the order of seq, the row id, where its columns are equal.
-	arm:   `SELECT * FROM (SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3)`,
-	fetch: `SELECT ` + rowColumns + `, 0 FROM {t} WHERE queue = ?1 AND class = ?2 AND seq IN (SELECT value FROM json_each(?3))`,
+	arm: `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3`,
 	// CROSS JOIN keeps the order in which the tables are named.
 	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL AS body, o.attempts, o.written, 0
 		FROM json_each(?2) k CROSS JOIN {t} o INDEXED BY {t}_later WHERE o.queue = ?1 AND o.class > 0 AND o.key = k.value ->> 0 AND o.seq < k.value ->> 1`,
@@ -107,9 +96,6 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 		SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL AS body, o.attempts, o.written, 0 FROM {t} o CROSS JOIN k ON o.key = k.key AND o.seq < k.seq
 		WHERE o.queue = ?1 AND o.class = 0 AND o.key IN (SELECT key FROM k)`,
 
-	held: `WITH held AS (
-		SELECT l.slot FROM {t}_lease l JOIN json_each(?3) w ON l.slot = w.value ->> 0 AND l.epoch = w.value ->> 1
-		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now})`,
 	// +queue is not looked for in an index: that would read the whole queue. Members of an object cost a
 	// third less than arrays in an array.
 	remove: `DELETE FROM {t} WHERE seq IN (SELECT o.seq FROM json_each(?4) d CROSS JOIN {t} o ON o.seq = CAST(d.key AS INTEGER) AND o.written = d.value
@@ -118,17 +104,6 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 		SELECT o.queue, o.seq, o.class, o.key, o.op, o.body, o.written, o.attempts + 1, d.value ->> 3, d.value ->> 4, d.value ->> 5, {now}
 		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
-	tombs: `INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT ?1, value ->> 0, value ->> 1, {now} FROM json_each(?2) WHERE TRUE
-		ON CONFLICT (queue, key) DO UPDATE SET seq = max(seq, excluded.seq), died = excluded.died`,
-	mark: `UPDATE {t}_dead SET newer = max(newer, k.seq) FROM (SELECT value ->> 0 AS key, value ->> 1 AS seq FROM json_each(?2)) k
-		WHERE queue = ?1 AND {t}_dead.key = k.key AND {t}_dead.seq < k.seq`,
-	renew: `UPDATE {t}_lease SET expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND expires > {now} RETURNING slot, epoch`,
-	acquire: `UPDATE {t}_lease SET owner = ?2, epoch = epoch + 1, expires = {now} + ?3 WHERE queue = ?1 AND slot IN (
-		SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4) RETURNING slot, epoch`,
-
-	contains:   `SELECT DISTINCT key FROM {t} WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
-	purge:      `DELETE FROM {t} WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
-	tombstones: `SELECT key, seq FROM {t}_tombstone WHERE queue = ?1 AND key IN (SELECT value ->> 0 FROM json_each(?2))`,
 
 	last:              `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{t}'), 0)`,
 	oldestTransaction: `SELECT 0`,
@@ -142,14 +117,14 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 // application's, and is left as it was.
 func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 	var patience int64
-	if err := one(ctx, c, &patience, `PRAGMA busy_timeout`); err != nil {
+	if err := sqlkit.One(ctx, c, &patience, `PRAGMA busy_timeout`); err != nil {
 		return err
 	}
 	if _, err := c.ExecContext(ctx, `PRAGMA busy_timeout = 50`); err != nil {
 		return err // and the connection is dropped
 	}
 	var busy, pages, done int64
-	err := each(ctx, c, func(rows *sql.Rows) error { return rows.Scan(&busy, &pages, &done) }, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	err := sqlkit.Each(ctx, c, func(rows *sql.Rows) error { return rows.Scan(&busy, &pages, &done) }, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	if _, again := c.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, patience)); err == nil {
 		err = again
 	}
@@ -163,10 +138,10 @@ func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 func settings(ctx context.Context, db Queryer) (string, error) {
 	var journal string
 	var patience int64
-	if err := one(ctx, db, &journal, `PRAGMA journal_mode`); err != nil {
+	if err := sqlkit.One(ctx, db, &journal, `PRAGMA journal_mode`); err != nil {
 		return "", err
 	}
-	if err := one(ctx, db, &patience, `PRAGMA busy_timeout`); err != nil {
+	if err := sqlkit.One(ctx, db, &patience, `PRAGMA busy_timeout`); err != nil {
 		return "", err
 	}
 	var all []string
@@ -181,3 +156,16 @@ func settings(ctx context.Context, db Queryer) (string, error) {
 
 // errReaders says that somebody is reading what the log has.
 var errReaders = errors.New("somebody is reading")
+
+// jsonOfPlaces writes an object whose members are numbers and times: numbers differ between classes.
+func jsonOfPlaces(rows []row) []any {
+	b := append(make([]byte, 0, 2+len(rows)*28), '{')
+	for i := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '"'), rows[i].seq, 10)
+		b = strconv.AppendInt(append(b, '"', ':'), rows[i].written, 10)
+	}
+	return []any{string(append(b, '}'))}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // Bounds of one deletion.
@@ -42,10 +44,22 @@ type finishes struct {
 
 func newFinishes(t *Table, tombs bool) *finishes {
 	d := t.data
+	latest := d.Rows(2, "k", [2]string{"key", "text"}, [2]string{"seq", "bigint"})
 	return &finishes{
-		table: t, keepsDeletes: tombs, remove: t.text(d.held + " " + d.remove), bury: t.text(d.held + " " + d.bury),
-		tried: t.text(d.held + " " + d.tried), tomb: t.text(d.tombs), mark: t.text(d.mark),
+		table: t, keepsDeletes: tombs, remove: t.text(d.held() + d.remove), bury: t.text(d.held() + d.bury), tried: t.text(d.held() + d.tried),
+		tomb: t.text(`INSERT INTO {t}_tombstone (queue, key, seq, died) SELECT CAST(?1 AS text), k.key, k.seq, {now} FROM ` + latest + ` WHERE TRUE
+			ON CONFLICT (queue, key) DO UPDATE SET seq = CASE WHEN excluded.seq > {t}_tombstone.seq THEN excluded.seq ELSE {t}_tombstone.seq END, died = excluded.died`),
+		mark: t.text(`UPDATE {t}_dead AS d SET newer = CASE WHEN k.seq > d.newer THEN k.seq ELSE d.newer END FROM ` + latest + `
+			WHERE d.queue = ?1 AND d.key = k.key AND d.seq < k.seq`),
 	}
+}
+
+// held is a common table expression: the ranges that the owner still holds, locked. Its arguments are the queue, the owner
+// and the lists of ranges and their epochs.
+func (d *dialect) held() string {
+	return `WITH held AS MATERIALIZED (
+		SELECT l.slot FROM {t}_lease AS l JOIN ` + d.Rows(3, "w", [2]string{"slot", "bigint"}, [2]string{"epoch", "bigint"}) + ` ON l.slot = w.slot AND l.epoch = w.epoch
+		WHERE l.queue = ?1 AND l.owner = ?2 AND l.expires > {now} ORDER BY l.slot {server: FOR SHARE OF l}) `
 }
 
 // run writes it: one statement if nothing but rows are to be deleted, else one transaction.
@@ -53,14 +67,14 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 	d := q.table.data
 	tombs := q.keepsDeletes && slices.ContainsFunc(f.done, func(r row) bool { return r.gone })
 	if len(f.dead) == 0 && len(f.tried) == 0 && !tombs && !f.marks {
-		return onConn(ctx, db, func(c *sql.Conn) error {
+		return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
 			return steered(ctx, c, d, func() (err error) {
 				f.deleted, err = q.delete(ctx, c, owner, f, f.done)
 				return err
 			})
 		})
 	}
-	return inTransaction(ctx, db, d.begin, func(c *sql.Conn) error {
+	return sqlkit.InTransaction(ctx, db, d.begin(), func(c *sql.Conn) error {
 		if err := q.buryAll(ctx, c, owner, f); err != nil {
 			return err
 		}
@@ -68,8 +82,8 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 			// Only where nobody else deletes: who writes to a row moves it, and a delete that has found it
 			// before leaves it then, and takes the newer one that supersedes it.
 			class, seq := places(f.tried)
-			args := append([]any{q.table.Queue, owner}, d.lists.records(f.parts, f.epochs)...)
-			if _, err := c.ExecContext(ctx, q.tried, append(args, d.lists.records(class, seq)...)...); err != nil {
+			args := append([]any{q.table.Queue, owner}, d.Values(f.parts, f.epochs)...)
+			if _, err := c.ExecContext(ctx, q.tried, append(args, d.Values(class, seq)...)...); err != nil {
 				return err
 			}
 		}
@@ -104,10 +118,10 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 		statuses, reasons, messages = append(statuses, int64(l.status)), append(reasons, l.reason.String()), append(messages, clean(l.message))
 	}
 	class, seq := places(rows)
-	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
-	args = append(args, q.table.data.lists.records(class, seq, writtenAt(rows), statuses, reasons, messages)...)
+	args := append([]any{q.table.Queue, owner}, q.table.data.Values(f.parts, f.epochs)...)
+	args = append(args, q.table.data.Values(class, seq, writtenAt(rows), statuses, reasons, messages)...)
 	f.buried = make(map[int64]bool, len(rows))
-	err := each(ctx, c, func(rows *sql.Rows) error {
+	err := sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 		var seq int64
 		err := rows.Scan(&seq)
 		f.buried[seq] = true
@@ -122,8 +136,8 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 
 // delete deletes exactly these rows, of ranges that are still held.
 func (q *finishes) delete(ctx context.Context, c *sql.Conn, owner string, f *finishing, rows []row) (int64, error) {
-	args := append([]any{q.table.Queue, owner}, q.table.data.lists.records(f.parts, f.epochs)...)
-	result, err := c.ExecContext(ctx, q.remove, append(args, q.table.data.lists.exactly(rows)...)...)
+	args := append([]any{q.table.Queue, owner}, q.table.data.Values(f.parts, f.epochs)...)
+	result, err := c.ExecContext(ctx, q.remove, append(args, q.table.data.exactly(rows)...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -145,7 +159,7 @@ func (q *finishes) latest(ctx context.Context, c *sql.Conn, statement string, ro
 	for key, seq := range last {
 		keys, seqs = append(keys, key), append(seqs, seq)
 	}
-	_, err := c.ExecContext(ctx, statement, append([]any{q.table.Queue}, q.table.data.lists.records(keys, seqs)...)...)
+	_, err := c.ExecContext(ctx, statement, append([]any{q.table.Queue}, q.table.data.Values(keys, seqs)...)...)
 	return err
 }
 

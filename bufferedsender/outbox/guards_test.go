@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -49,15 +50,15 @@ func TestARelayWhoseLeaseHasEndedWritesToNoRow(t *testing.T) {
 		zombie := &finishing{tried: rows[:1], parts: []any{int64(part)}, epochs: []any{int64(1)}}
 		require.NoError(t, q.run(t.Context(), r.db.DB, "old", zombie))
 		var attempts int
-		require.NoError(t, one(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
+		require.NoError(t, sqlkit.One(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
 		require.Zero(t, attempts)
 		zombie.parts, zombie.epochs = nil, nil
 		require.NoError(t, q.run(t.Context(), r.db.DB, "old", zombie))
-		require.NoError(t, one(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
+		require.NoError(t, sqlkit.One(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
 		require.Zero(t, attempts)
 		own := &finishing{tried: rows[:1], parts: []any{int64(part)}, epochs: []any{int64(2)}}
 		require.NoError(t, q.run(t.Context(), r.db.DB, "new", own))
-		require.NoError(t, one(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
+		require.NoError(t, sqlkit.One(t.Context(), r.db, &attempts, r.table.text(`SELECT sum(attempts) FROM {t}`)))
 		require.Equal(t, 1, attempts)
 	})
 }
@@ -70,9 +71,9 @@ func TestADeleteMeetsNoUpdateOfARelayWhoseLeaseHasEnded(t *testing.T) {
 	q := newFinishes(r.table, false)
 	tx := r.begin(t)
 	class, seq := places(rows[:1])
-	lists := r.table.data.lists
-	args := append([]any{r.table.Queue, "old"}, lists.records([]any{int64(part)}, []any{int64(1)})...)
-	_, err := tx.ExecContext(t.Context(), q.tried, append(args, lists.records(class, seq)...)...)
+	values := r.table.data.Values
+	args := append([]any{r.table.Queue, "old"}, values([]any{int64(part)}, []any{int64(1)})...)
+	_, err := tx.ExecContext(t.Context(), q.tried, append(args, values(class, seq)...)...)
 	require.NoError(t, err)
 	f := &finishing{done: rows, parts: []any{int64(part)}, epochs: []any{int64(2)}}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // it waits for nobody
@@ -97,7 +98,7 @@ func TestARowThatGotTheNumberOfALostOneIsNotDeletedForIt(t *testing.T) {
 		require.Zero(t, f.deleted)
 		require.Empty(t, f.buried)
 		var left int
-		require.NoError(t, one(t.Context(), db, &left, r.table.text(`SELECT count(*) FROM {t}`)))
+		require.NoError(t, sqlkit.One(t.Context(), db, &left, r.table.text(`SELECT count(*) FROM {t}`)))
 		require.Equal(t, 2, left)
 		found, err := newReading(r.table).bodies(t.Context(), db, rows)
 		require.NoError(t, err)
@@ -179,13 +180,13 @@ func TestSQLiteLooksForRowsByTheirNumbers(t *testing.T) {
 	require.NoError(t, table.ready())
 	for _, statement := range []string{sqliteDialect.remove, sqliteDialect.tried, sqliteDialect.bury} {
 		var plan []string
-		require.NoError(t, each(t.Context(), db, func(rows *sql.Rows) error {
+		require.NoError(t, sqlkit.Each(t.Context(), db, func(rows *sql.Rows) error {
 			var id, parent, unused int
 			var step string
 			err := rows.Scan(&id, &parent, &unused, &step)
 			plan = append(plan, step)
 			return err
-		}, "EXPLAIN QUERY PLAN "+table.text(sqliteDialect.held+" "+statement), "entities", "relay", "[]", "[]"))
+		}, "EXPLAIN QUERY PLAN "+table.text(sqliteDialect.held()+statement), "entities", "relay", "[]", "[]"))
 		require.Contains(t, strings.Join(plan, "\n"), "USING INTEGER PRIMARY KEY (rowid=?)")
 	}
 }

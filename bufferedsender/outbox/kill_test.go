@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -183,7 +184,7 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
 				var waits int
-				return one(t.Context(), r.db, &waits, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM azsearch_outbox%'`) == nil && waits > 0
+				return sqlkit.One(t.Context(), r.db, &waits, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM azsearch_outbox%'`) == nil && waits > 0
 			}, 20*time.Second, time.Millisecond)
 			c.kill()
 			require.NoError(t, lock.Rollback())
@@ -227,7 +228,7 @@ func TestTheDeleteOfALeaseThatHasEndedDeletesNothing(t *testing.T) {
 		f := finishing{done: a.rows, parts: []any{int64(part)}, epochs: []any{got.acquired[part]}}
 		finish := newFinishes(r.table, false)
 		rows := func() (n int) {
-			require.NoError(t, one(ctx, db, &n, `SELECT count(*) FROM azsearch_outbox`))
+			require.NoError(t, sqlkit.One(ctx, db, &n, `SELECT count(*) FROM azsearch_outbox`))
 			return n
 		}
 

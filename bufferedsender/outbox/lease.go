@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // leasing are the statements about leases. One call of tick, or of the others, is under way at a time,
@@ -22,9 +24,14 @@ type leasing struct {
 func newLeasing(r *Relay) *leasing {
 	t := r.table
 	of := `FROM {t}_lease m WHERE m.queue = ?1 AND m.slot >= 64 AND m.expires > {now}`
+	// What is taken is locked first, in an order that all relays have in common.
+	mine := `WITH mine AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND owner = ?2 AND expires > {now} ORDER BY slot {server: FOR UPDATE})
+		UPDATE {t}_lease SET expires = {now} + ?3 WHERE queue = ?1 AND slot IN (SELECT slot FROM mine) RETURNING slot, epoch`
+	free := `WITH free AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4 {server: FOR UPDATE SKIP LOCKED})
+		UPDATE {t}_lease SET owner = ?2, epoch = epoch + 1, expires = {now} + ?3 WHERE queue = ?1 AND slot IN (SELECT slot FROM free) RETURNING slot, epoch`
 	return &leasing{
 		table: t, owner: r.owner, slot: r.slot, lease: r.opts.Lease.Milliseconds(),
-		renew: t.text(t.data.renew + `,
+		renew: t.text(mine + `,
 			(SELECT count(*) ` + of + `), (SELECT count(*) ` + of + ` AND m.slot < ?4),
 			(SELECT count(*) FROM {t}_lease m WHERE m.queue = ?1 AND m.slot < 64 AND m.expires <= {now}),
 			(SELECT count(*) FROM {t}_queue q WHERE q.queue = ?1 AND q.paused),
@@ -32,19 +39,11 @@ func newLeasing(r *Relay) *leasing {
 		join: t.text(`INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) VALUES (?1, ?2, ?3, 0, {now} + ?4)
 			ON CONFLICT (queue, slot) DO UPDATE SET owner = excluded.owner, expires = excluded.expires`),
 		fill: t.text(`WITH RECURSIVE slots (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slots WHERE n < 63)
-			INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) SELECT ` + t.data.textArg("?1") + `, n, '', 0, 0 FROM slots WHERE TRUE ON CONFLICT (queue, slot) DO NOTHING`),
-		acquire: t.text(t.data.acquire),
+			INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) SELECT CAST(?1 AS text), n, '', 0, 0 FROM slots WHERE TRUE ON CONFLICT (queue, slot) DO NOTHING`),
+		acquire: t.text(free),
 		give:    t.text(`UPDATE {t}_lease SET owner = '', expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND slot = ?4 AND epoch = ?5`),
 		quit:    t.text(`DELETE FROM {t}_lease WHERE queue = ?1 AND (slot = ?2 OR slot >= 64 AND expires < {now} - 3600000)`),
 	}
-}
-
-// textArg is an argument whose type a database cannot guess.
-func (d *dialect) textArg(arg string) string {
-	if d.dollar {
-		return arg + "::text"
-	}
-	return arg
 }
 
 // tally is what a tick has found.
@@ -59,11 +58,11 @@ type tally struct {
 
 // on calls f with the connection for leases.
 func (l *leasing) on(ctx context.Context, db *sql.DB, f func(Queryer) error) error {
-	if l.table.data.name != PostgreSQL {
-		return onConn(ctx, db, func(c *sql.Conn) error { return f(c) })
+	if !l.table.data.Server {
+		return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error { return f(c) })
 	}
 	if l.conn == nil {
-		c, err := pooled(ctx, db)
+		c, err := sqlkit.Conn(ctx, db)
 		if err != nil {
 			return err
 		}
@@ -79,7 +78,7 @@ func (l *leasing) on(ctx context.Context, db *sql.DB, f func(Queryer) error) err
 // close gives the connection up.
 func (l *leasing) close() {
 	if l.conn != nil {
-		drop(l.conn)
+		sqlkit.Drop(l.conn)
 		_ = l.conn.Close() // the pool has dropped it
 		l.conn = nil
 	}
@@ -93,7 +92,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 		free, joined := 0, false
 		renew := func() error {
 			t.began, t.renewed, t.acquired = time.Now(), make(map[int]int64), make(map[int]int64)
-			return each(ctx, c, func(rows *sql.Rows) error {
+			return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 				var slot, epoch int64
 				var paused int
 				if err := rows.Scan(&slot, &epoch, &t.members, &t.rank, &free, &paused, &t.letters); err != nil {
@@ -128,7 +127,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 		if want <= 0 || free == 0 {
 			return nil
 		}
-		return each(ctx, c, func(rows *sql.Rows) error {
+		return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 			var slot, epoch int64
 			err := rows.Scan(&slot, &epoch)
 			t.acquired[int(slot)] = epoch
@@ -147,7 +146,7 @@ type gift struct {
 
 // givenAway ends leases. It uses a connection of the pool: tick may be under way.
 func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error {
-	return onConn(ctx, db, func(c *sql.Conn) error {
+	return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
 		for _, g := range gifts {
 			if _, err := c.ExecContext(ctx, l.give, l.table.Queue, l.owner, g.wait.Milliseconds(), int64(g.part), g.epoch); err != nil {
 				return err
@@ -159,7 +158,7 @@ func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error
 
 // leave says that this relay is not one of those that share the ranges any more.
 func (l *leasing) leave(ctx context.Context, db *sql.DB) error {
-	return onConn(ctx, db, func(c *sql.Conn) error {
+	return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
 		_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.slot)
 		return err
 	})

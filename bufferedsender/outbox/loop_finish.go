@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // beginFinish deletes what was confirmed and moves what was refused.
@@ -137,7 +139,7 @@ func (l *loop) beginTidy(now time.Time) {
 		undone, l.untidy = l.untidy, 0
 	}
 	l.beginWork(l.work, kindTidy, statement, func(ctx context.Context) func() {
-		err := onConn(ctx, l.r.db, func(c *sql.Conn) error {
+		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) error {
 			if forget {
 				query := l.r.table.text(`DELETE FROM {t}_tombstone WHERE queue = ?1 AND died < {now} - ?2`)
 				if _, err := c.ExecContext(ctx, query, l.r.table.Queue, l.r.opts.TombstonesFor.Milliseconds()); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -134,7 +135,7 @@ func (l *loop) beginFetch(now time.Time) {
 	flights := l.some(&l.toFetch, n)
 	l.beginWork(l.work, kindFetch, statement, func(ctx context.Context) func() {
 		var bodies map[int64][]byte
-		err := onConn(ctx, l.r.db, func(c *sql.Conn) (err error) {
+		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) (err error) {
 			bodies, err = l.read.bodies(ctx, c, rows)
 			return err
 		})

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // woken reads at once, and for a while more often.
@@ -55,7 +57,7 @@ func (l *loop) beginRead(now time.Time) {
 	l.desk.reading = true
 	l.beginWork(l.work, kindRead, statement, func(ctx context.Context) func() {
 		var a answer
-		err := onConn(ctx, l.r.db, func(c *sql.Conn) (err error) {
+		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) (err error) {
 			if !full || floor.at < slices.Max(seen[:]) {
 				news, err := floor.rise(ctx, c, l.read)
 				if err != nil || !news && dry {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // SchemaOptions says where the tables of outboxes are. nil is ready to use.
@@ -41,7 +43,7 @@ func (o *SchemaOptions) plan(d Dialect) (plan, error) {
 	if o != nil && o.Prefix != "" {
 		p.prefix = o.Prefix
 	}
-	if err := checkPrefix(d, p.prefix); err != nil {
+	if err := checkPrefix(p.data, p.prefix); err != nil {
 		return p, fmt.Errorf("outbox: %w", err)
 	}
 	if o != nil {
@@ -59,7 +61,7 @@ func (o *SchemaOptions) plan(d Dialect) (plan, error) {
 
 func (p plan) text(statement string) string {
 	index := p.prefix[strings.IndexByte(p.prefix, '.')+1:]
-	return p.data.text(strings.ReplaceAll(statement, "{i}", index), p.prefix)
+	return p.data.Text(strings.ReplaceAll(statement, "{i}", index), p.prefix)
 }
 
 // suffixes are what the names of tables end with.
@@ -103,101 +105,48 @@ func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) er
 	if err != nil {
 		return err
 	}
-	return patiently(ctx, func() error { return p.migrate(ctx, db) })
-}
-
-// patiently calls f again while another process has a file of SQLite locked. The time-out of the driver is not enough:
-// a process that opens a new file while another one makes it a file with a log gets "database is locked" at once.
-func patiently(ctx context.Context, f func() error) error {
-	var last error
-	for began := time.Now(); ; {
-		err := f()
-		if err != nil && last != nil && ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", ctx.Err(), last)
-		}
-		if !locked(err) || time.Since(began) > filePatience {
-			return err
-		}
-		last = err
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-		}
+	err = p.data.Migrate(ctx, db, p.migration())
+	switch {
+	case err == nil:
+		return nil
+	case sqlkit.Classify(err) == sqlkit.LockTimeout:
+		return fmt.Errorf("outbox: migrating: got no lock within the lock_timeout, and changed nothing; end the transactions that use the tables %s… (pg_stat_activity lists them), then call it again: %w", p.prefix, err)
 	}
+	return fmt.Errorf("outbox: migrating: %s%w", sqlkit.Advice(err), err)
 }
-
-// filePatience is how long a file of SQLite is waited for, at least.
-const filePatience = 5 * time.Second
-
-// lockTimeout is the state of PostgreSQL for a lock that was not granted within lock_timeout.
-const lockTimeout = "55P03"
 
 // lockPatience is how long a change of a table that others write to waits on PostgreSQL, and they behind it.
 const lockPatience = "2s"
 
-// patience is a statement of PL/pgSQL that bounds the wait for locks, in a session whose own bound, the variable
-// patience, is none.
-func patience(limit string) string {
-	return `PERFORM set_config('lock_timeout', '` + limit + `', true) WHERE patience = '0';`
+func (p plan) migration() sqlkit.Migration {
+	return sqlkit.Migration{Table: p.prefix, Lock: 7062, Patience: lockPatience, Settled: p.settled, Change: p.change}
 }
 
-// locked reports whether SQLite says that others are using the file. It has words, and no states.
-func locked(err error) bool {
-	return err != nil && sqlState(err) == "" && strings.Contains(err.Error(), "database is locked")
-}
-
-func (p plan) migrate(ctx context.Context, db *sql.DB) error {
-	if err := p.ours(ctx, db); err != nil {
+// change brings the tables up to date.
+func (p plan) change(ctx context.Context, c *sql.Conn) error {
+	have, err := p.have(ctx, c)
+	if err != nil {
 		return err
 	}
-	if settled, err := p.settled(ctx, db); err != nil || settled {
-		if err != nil {
-			return fmt.Errorf("outbox: migrating: %w", err)
-		}
-		return nil
+	if have > len(p.data.schema) {
+		return fmt.Errorf("the tables %s… are of version %d, and this program knows %d: use a newer one", p.prefix, have, len(p.data.schema))
 	}
-	err := inTransaction(ctx, db, p.data.alter, func(c *sql.Conn) error {
-		if p.data.lock != "" {
-			if _, err := c.ExecContext(ctx, p.text(p.data.lock)); err != nil {
+	for _, version := range p.data.schema[have:] {
+		for _, statement := range p.statements(version) {
+			if err := sqlkit.Run(ctx, c, p.text(statement)); err != nil {
 				return err
 			}
 		}
-		have, err := p.have(ctx, c)
-		if err != nil {
-			return err
-		}
-		if have > len(p.data.schema) {
-			return fmt.Errorf("the tables %s… are of version %d, and this program knows %d: use a newer one", p.prefix, have, len(p.data.schema))
-		}
-		for _, version := range p.data.schema[have:] {
-			for _, statement := range p.statements(version) {
-				if _, err := c.ExecContext(ctx, p.text(statement)); err != nil {
-					return err
-				}
-			}
-		}
-		if err := p.turn(ctx, c); err != nil || have == len(p.data.schema) {
-			return err
-		}
-		for _, statement := range p.versioned() {
-			if _, err := c.ExecContext(ctx, statement); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	switch {
-	case err == nil:
-		return nil
-	case sqlState(err) == lockTimeout:
-		return fmt.Errorf("outbox: migrating: got no lock within the lock_timeout, and changed nothing; end the transactions that use the tables %s… (pg_stat_activity lists them), then call it again: %w", p.prefix, err)
 	}
-	return fmt.Errorf("outbox: migrating: %w", err)
+	if err := p.turn(ctx, c); err != nil || have == len(p.data.schema) {
+		return err
+	}
+	return sqlkit.Run(ctx, c, p.versioned()...)
 }
 
 // settled reports whether nothing needs to be changed. It takes no lock for which a writer, or another program that
 // starts, would have to wait.
-func (p plan) settled(ctx context.Context, db Queryer) (bool, error) {
+func (p plan) settled(ctx context.Context, db sqlkit.Queryer) (bool, error) {
 	have, err := p.have(ctx, db)
 	if err != nil || have != len(p.data.schema) || p.rotate == 0 {
 		return err == nil && have == len(p.data.schema), err
@@ -215,24 +164,6 @@ func (p plan) versioned() []string {
 	}
 }
 
-// ours refuses a server of another kind.
-func (p plan) ours(ctx context.Context, db Queryer) error {
-	var says string
-	if err := one(ctx, db, &says, p.data.version); err != nil {
-		for name, d := range dialects {
-			if name != p.data.name && one(ctx, db, &says, d.version) == nil {
-				return fmt.Errorf("outbox: %w: it is %s, and the server says that it is %q: use %s", ErrDialect, p.data.name, says, name)
-			}
-		}
-		return fmt.Errorf("outbox: the database does not say what it is, as %s would: %w", p.data.name, err)
-	}
-	kind := strings.ToLower(strings.Fields(says + " ?")[0])
-	if kind != string(p.data.name) {
-		return fmt.Errorf("outbox: %w: it is %s, and the server says that it is %q: use PostgreSQL or SQLite", ErrDialect, p.data.name, says)
-	}
-	return nil
-}
-
 // have returns the version of the tables, 0 if there are none.
 func (p plan) have(ctx context.Context, db Queryer) (int, error) {
 	missing, err := p.missing(ctx, db, slices.Concat(suffixes, p.data.others))
@@ -240,17 +171,17 @@ func (p plan) have(ctx context.Context, db Queryer) (int, error) {
 		return 0, err
 	}
 	var version sql.NullInt64
-	err = one(ctx, db, &version, p.text(`SELECT max(version) FROM {t}_version`))
+	err = sqlkit.One(ctx, db, &version, p.text(`SELECT max(version) FROM {t}_version`))
 	return int(version.Int64), err
 }
 
 // missing returns the names of tables, indexes and sequences that are not there.
 func (p plan) missing(ctx context.Context, db Queryer, of []string) ([]string, error) {
-	names := make([]any, len(of))
+	names := make([]string, len(of))
 	for i, suffix := range of {
 		names[i] = p.prefix + suffix
 	}
-	return texts(ctx, db, p.text(p.data.missing), p.data.lists.records(names)...)
+	return p.data.NotThere(ctx, db, names...)
 }
 
 // Check returns nil if the tables are as Migrate makes them; otherwise an error that says in
@@ -260,8 +191,8 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 	if err != nil {
 		return err
 	}
-	if err := p.ours(ctx, db); err != nil {
-		return err
+	if err := p.data.Recognize(ctx, db); err != nil {
+		return fmt.Errorf("outbox: %w", err)
 	}
 	missing, err := p.missing(ctx, db, suffixes)
 	if err == nil && len(missing) == 0 {
@@ -274,10 +205,14 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 		return fmt.Errorf("outbox: %w: there is no %s. Call outbox.Migrate, or run what outbox.Schema returns", ErrSchema, strings.Join(missing, ", "))
 	}
 	for _, suffix := range suffixes {
-		_, err := texts(ctx, db, "SELECT '' FROM (SELECT "+columns[suffix]+" FROM "+p.prefix+suffix+" LIMIT 0) c")
-		if err != nil && (strings.Contains(err.Error(), "no such column") || strings.HasPrefix(sqlState(err), "42")) { // SQLite has words, and no states
+		_, err := sqlkit.Texts(ctx, db, "SELECT '' FROM (SELECT "+columns[suffix]+" FROM "+p.prefix+suffix+" LIMIT 0) c")
+		switch sqlkit.Classify(err) {
+		case sqlkit.OtherTable, sqlkit.NoTable:
 			return fmt.Errorf("outbox: %w: the table %s%s is another one: %w", ErrSchema, p.prefix, suffix, err)
-		} else if err != nil {
+		case sqlkit.Denied:
+			return fmt.Errorf("outbox: %w: the role must not read the table %s%s; have its owner grant that: %w", ErrSchema, p.prefix, suffix, err)
+		}
+		if err != nil {
 			return fmt.Errorf("outbox: %w", err)
 		}
 	}
@@ -296,7 +231,7 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 		}
 	}
 	if p.data.faults != "" {
-		faults, err := texts(ctx, db, p.text(p.data.faults))
+		faults, err := sqlkit.Texts(ctx, db, p.text(p.data.faults))
 		if err != nil {
 			return fmt.Errorf("outbox: %w", err)
 		}
@@ -311,12 +246,4 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 var ErrSchema = errors.New("the tables of the outbox are not as they should be")
 
 // ErrDialect says that a Dialect is not that of the database.
-var ErrDialect = errors.New("the Dialect is the wrong one")
-
-// sqlState is the SQLSTATE of an error of a driver, "" if it has none.
-func sqlState(err error) string {
-	if known := (interface{ SQLState() string })(nil); errors.As(err, &known) {
-		return known.SQLState()
-	}
-	return ""
-}
+var ErrDialect = sqlkit.ErrDialect

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -48,7 +49,7 @@ func described(t testing.TB, db database) (all []string) {
 		}
 	}
 	for _, q := range queries {
-		rows, err := texts(t.Context(), db, q)
+		rows, err := sqlkit.Texts(t.Context(), db, q)
 		require.NoError(t, err)
 		all = append(all, rows...)
 	}
@@ -107,7 +108,7 @@ func TestTablesOfANewerVersionAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, ErrSchema)
 		require.ErrorContains(t, err, "version 99")
 		require.ErrorContains(t, err, "use a newer program")
-		rows, err := texts(t.Context(), db, `SELECT version FROM azsearch_outbox_version`)
+		rows, err := sqlkit.Texts(t.Context(), db, `SELECT version FROM azsearch_outbox_version`)
 		require.NoError(t, err)
 		require.Equal(t, []string{"99"}, rows)
 	})
@@ -193,9 +194,9 @@ func TestADialectThatIsNotThatOfTheServerIsRefused(t *testing.T) {
 		require.NoError(t, Migrate(t.Context(), db.DB, d, nil))
 	}
 	// CockroachDB and others speak to the drivers of PostgreSQL, and say what they are.
-	was := postgresDialect.version
-	defer func() { postgresDialect.version = was }()
-	postgresDialect.version = `SELECT 'CockroachDB CCL v25.1'`
+	was := sqlkit.PostgreSQL.Version
+	defer func() { sqlkit.PostgreSQL.Version = was }()
+	sqlkit.PostgreSQL.Version = `SELECT 'CockroachDB CCL v25.1'`
 	err := Migrate(t.Context(), bare(t, PostgreSQL).DB, PostgreSQL, nil)
 	require.ErrorContains(t, err, `it is postgresql, and the server says that it is "CockroachDB CCL v25.1": use PostgreSQL or SQLite`)
 }
@@ -224,7 +225,7 @@ func TestAPrefixMayHaveASchema(t *testing.T) {
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, o))
 	require.NoError(t, Check(t.Context(), db, PostgreSQL, o))
 	require.ErrorIs(t, Check(t.Context(), db, PostgreSQL, nil), ErrSchema)
-	outside, err := texts(t.Context(), db, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
+	outside, err := sqlkit.Texts(t.Context(), db, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
 	require.NoError(t, err)
 	require.Empty(t, outside)
 	db.exec(t, `ALTER SEQUENCE search.box_seq CACHE 5`)

@@ -25,6 +25,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search"
@@ -59,9 +60,9 @@ var bubbleClock = sync.OnceValue(func() error {
 func sqliteWithBubbleClock(t testing.TB) {
 	t.Helper()
 	require.NoError(t, bubbleClock())
-	was := sqliteDialect.now
-	sqliteDialect.now = `bubble_now()`
-	t.Cleanup(func() { sqliteDialect.now = was })
+	was := sqlkit.SQLite.Now
+	sqlkit.SQLite.Now = `bubble_now()`
+	t.Cleanup(func() { sqlkit.SQLite.Now = was })
 }
 
 // schedule is one random interleaving of writers, relays, crashes and faults.
@@ -188,7 +189,7 @@ func (s *schedule) finish(i int) {
 // load is the Loader: it reads the truth of the application.
 func (s *schedule) load(ctx context.Context, db *sql.DB, keys []string) (all []models.IndexDocumentsAction[entity], err error) {
 	for _, key := range keys {
-		err = each(ctx, db, func(rows *sql.Rows) error {
+		err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 			e := entity{ID: key}
 			err := rows.Scan(&e.V, &e.Extra)
 			all = append(all, models.UploadAction(e))

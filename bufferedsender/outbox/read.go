@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -17,6 +18,8 @@ const (
 	firstRead    = 200 // until it is known how large rows are
 	maxReadBytes = 8 << 20
 )
+
+const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
 
 // reading are the statements of a relay that reads.
 type reading struct {
@@ -29,15 +32,12 @@ func newReading(t *Table) *reading {
 	var arms []string
 	for c := range classes {
 		arm := strings.NewReplacer("{class}", fmt.Sprint(c), "{after}", fmt.Sprintf("?%d", 4+c), "{seen}", fmt.Sprintf("?%d", 4+classes+c)).Replace(t.data.arm)
-		arms = append(arms, "("+arm+")")
+		arms = append(arms, "SELECT * FROM ("+arm+") a") // SQLite has no parentheses around an arm
 	}
 	union := strings.Join(arms, " UNION ALL ")
-	if !t.data.dollar { // SQLite has no parentheses there
-		union = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(union, "("), ")"), ") UNION ALL (", " UNION ALL ")
-	}
 	query := `SELECT r.*, EXISTS (SELECT 1 FROM {t} WHERE queue = ?1 AND class > 0) FROM (` + union + `) r LIMIT ?3`
 	return &reading{
-		table: t, rows: t.text(query), fetch: t.text(t.data.fetch), earlier: t.text(t.data.earlier), first: t.text(t.data.earlierFirst),
+		table: t, rows: t.text(query), fetch: t.text(`SELECT ` + rowColumns + `, FALSE FROM {t} WHERE queue = ?1 AND class = CAST(?2 AS integer) AND seq ` + t.data.In("?3", "bigint")), earlier: t.text(t.data.earlier), first: t.text(t.data.earlierFirst),
 		last: t.text(t.data.last), writers: t.text(t.data.writers),
 	}
 }
@@ -62,7 +62,7 @@ func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen 
 		}
 	}
 	mixed := false
-	err := each(ctx, db, func(rows *sql.Rows) error {
+	err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		r, several, err := scanRow(rows)
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen 
 		a.last[r.class] = max(a.last[r.class], r.seq)
 		if a.bytes += int64(len(r.body)); a.bytes >= bytes {
 			a.more = true
-			return errEnough
+			return sqlkit.ErrEnough
 		}
 		return nil
 	}, q.rows, args...)
@@ -116,14 +116,14 @@ func (q *reading) predecessors(ctx context.Context, db Queryer, a *answer) error
 		for key, seq := range part.keys {
 			keys, seqs = append(keys, key), append(seqs, seq)
 		}
-		err := each(ctx, db, func(rows *sql.Rows) error {
+		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 			r, _, err := scanRow(rows) // read has seen that there are several classes
 			if err == nil && !have[r.seq] {
 				have[r.seq] = true
 				a.rows = append(a.rows, r)
 			}
 			return err
-		}, part.query, append([]any{q.table.Queue}, q.table.data.lists.records(keys, seqs)...)...)
+		}, part.query, append([]any{q.table.Queue}, q.table.data.Values(keys, seqs)...)...)
 		if err != nil {
 			return err
 		}
@@ -150,13 +150,13 @@ func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64
 		written[r.seq] = r.written
 	}
 	for class, seqs := range byClass {
-		err := each(ctx, db, func(rows *sql.Rows) error {
+		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 			r, _, err := scanRow(rows)                     // the order of the rows is known
 			if err == nil && r.written == written[r.seq] { // else the number was given to another row: see writtenAt
 				found[r.seq] = r.body
 			}
 			return err
-		}, q.fetch, q.table.Queue, int64(class), q.table.data.lists.numbers(seqs))
+		}, q.fetch, q.table.Queue, int64(class), q.table.data.Values(sqlkit.Anys(seqs))[0])
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ type floor struct {
 // it has come to where it is.
 func (f *floor) rise(ctx context.Context, db Queryer, q *reading) (news bool, err error) {
 	if f.waitFor == nil {
-		if err := one(ctx, db, &f.next, q.last); err != nil {
+		if err := sqlkit.One(ctx, db, &f.next, q.last); err != nil {
 			return true, err
 		}
 		if f.next == f.at {
@@ -188,7 +188,7 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading) (news bool, er
 		return true, nil
 	}
 	writers, prepared := make(map[string]bool), false
-	err = each(ctx, db, func(rows *sql.Rows) error {
+	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		var name string
 		var nobody bool
 		err := rows.Scan(&name, &nobody)

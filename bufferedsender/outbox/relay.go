@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -185,7 +186,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	if o.SeqField != "" && o.Export != nil {
 		bad("SeqField is for rows that are actions on their own keys, and there is an Export")
 	}
-	if n := db.Stats().MaxOpenConnections; from.data.name == PostgreSQL && n > 0 && n < 4 {
+	if n := db.Stats().MaxOpenConnections; from.data.Server && n > 0 && n < 4 {
 		bad("the database has at most %d connections, and a relay needs four: SetMaxOpenConns, or a *sql.DB of its own", n)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -340,7 +341,7 @@ func (r *Relay) advise(ctx context.Context) {
 	if r.table.data.advice == nil {
 		return
 	}
-	_ = onConn(ctx, r.db, func(c *sql.Conn) error {
+	_ = sqlkit.OnConn(ctx, r.db, func(c *sql.Conn) error {
 		says, err := r.table.data.advice(ctx, c)
 		if says != "" {
 			r.opts.Logger.Warn("outbox: "+says, "queue", r.table.Queue)

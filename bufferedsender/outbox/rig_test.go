@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -139,7 +140,7 @@ func (r *rig) indexed(t testing.TB, key string) (e entity, is bool) {
 func (r *rig) same(t testing.TB) {
 	t.Helper()
 	want := make(map[string]entity)
-	require.NoError(t, each(context.Background(), r.db, func(rows *sql.Rows) error {
+	require.NoError(t, sqlkit.Each(context.Background(), r.db, func(rows *sql.Rows) error {
 		var e entity
 		err := rows.Scan(&e.ID, &e.V, &e.Extra)
 		want[e.ID] = e

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // ring is the part of a schema that has rows go into one of a few partitions after the other, by the time.
@@ -102,7 +104,7 @@ func (p plan) statements(version string) (all []string) {
 
 // part returns where a row goes now, "" of a table without partitions.
 func (p plan) part(ctx context.Context, db Queryer) (part string, err error) {
-	err = one(ctx, db, &part, p.text(ringPart))
+	err = sqlkit.One(ctx, db, &part, p.text(ringPart))
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -142,14 +144,14 @@ func (p plan) turn(ctx context.Context, c *sql.Conn) error {
 // left. It does nothing if there are no partitions.
 func emptyRing(ctx context.Context, c *sql.Conn, text func(string) string) error {
 	var part string
-	if err := one(ctx, c, &part, text(ringPart)); errors.Is(err, sql.ErrNoRows) {
+	if err := sqlkit.One(ctx, c, &part, text(ringPart)); errors.Is(err, sql.ErrNoRows) {
 		return nil
 	} else if err != nil {
 		return err
 	}
 	rests := func(n any) string { return fmt.Sprintf(`(%v + %d - %s) %% %[2]d > 1`, n, ringLeaves, part) }
 	var leaves []int
-	err := each(ctx, c, func(rows *sql.Rows) error {
+	err := sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 		var n int
 		err := rows.Scan(&n)
 		leaves = append(leaves, n)
@@ -179,7 +181,7 @@ func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf,
 	rows := `EXISTS (SELECT 1 FROM ONLY ` + leaf + `)`
 	var has bool
 	began := time.Now()
-	if err := one(ctx, c, &has, text(`SELECT CASE WHEN `+rows+` THEN TRUE ELSE NOT `+rests+` END`)); err != nil || has {
+	if err := sqlkit.One(ctx, c, &has, text(`SELECT CASE WHEN `+rows+` THEN TRUE ELSE NOT `+rests+` END`)); err != nil || has {
 		return err
 	}
 	patience := min(max(time.Second, 2*time.Since(began)), MinRotate-time.Second)
@@ -193,7 +195,7 @@ func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf,
 			return err
 		}
 	}
-	if err := one(ctx, c, &has, text(`SELECT `+rows)); err != nil {
+	if err := sqlkit.One(ctx, c, &has, text(`SELECT `+rows)); err != nil {
 		return err
 	}
 	end := `ROLLBACK`

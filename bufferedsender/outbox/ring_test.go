@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -38,14 +39,14 @@ func (db database) turned(t testing.TB, part int) {
 func (db database) sizes(t testing.TB) (all [ringLeaves]int64) {
 	t.Helper()
 	for i := range all {
-		require.NoError(t, one(t.Context(), db, &all[i], fmt.Sprintf(`SELECT pg_relation_size('azsearch_outbox_r%d')`, i)))
+		require.NoError(t, sqlkit.One(t.Context(), db, &all[i], fmt.Sprintf(`SELECT pg_relation_size('azsearch_outbox_r%d')`, i)))
 	}
 	return all
 }
 
 func (r *rig) emptied(t testing.TB) error {
 	t.Helper()
-	return onConn(t.Context(), r.db.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) })
+	return sqlkit.OnConn(t.Context(), r.db.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) })
 }
 
 // fill writes rows that make a partition worth emptying, and deletes all but those of kept.
@@ -86,7 +87,7 @@ func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
 	require.NoError(t, tx.Rollback())
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, hourly))
 	var part string
-	require.NoError(t, one(t.Context(), db, &part, postgresDialect.text(ringPart, DefaultPrefix)))
+	require.NoError(t, sqlkit.One(t.Context(), db, &part, postgresDialect.Text(ringPart, DefaultPrefix)))
 	require.Contains(t, part, " / 3600)")
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, rotating))
 	other := database{openPool(t, PostgreSQL, servers.Postgres(t).Database(t)), PostgreSQL, ""}
@@ -98,8 +99,8 @@ func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
 		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 		WHERE c.relname LIKE 'azsearch%' AND a.attnum > 0`
 	var made, written string
-	require.NoError(t, one(t.Context(), db, &made, columns))
-	require.NoError(t, one(t.Context(), other, &written, columns))
+	require.NoError(t, sqlkit.One(t.Context(), db, &made, columns))
+	require.NoError(t, sqlkit.One(t.Context(), other, &written, columns))
 	require.Equal(t, made, written)
 }
 
@@ -123,7 +124,7 @@ func TestRowsOfAllPartitionsAreSentInTheirOrderAndOnlyTheseAreDeleted(t *testing
 		})
 	}
 	var places int
-	require.NoError(t, one(t.Context(), db, &places, `SELECT count(DISTINCT ctid) FROM azsearch_outbox`))
+	require.NoError(t, sqlkit.One(t.Context(), db, &places, `SELECT count(DISTINCT ctid) FROM azsearch_outbox`))
 	require.Equal(t, keys, places, "each place is used in each partition")
 	a, err := newReading(r.table).read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 1000, maxReadBytes)
 	require.NoError(t, err)
@@ -138,12 +139,12 @@ func TestRowsOfAllPartitionsAreSentInTheirOrderAndOnlyTheseAreDeleted(t *testing
 	require.NoError(t, newFinishes(r.table, false).run(t.Context(), db.DB, "me", f))
 	require.EqualValues(t, 10, f.deleted)
 	var left, gone int
-	require.NoError(t, one(t.Context(), db, &left, `SELECT count(*) FROM azsearch_outbox`))
-	require.NoError(t, one(t.Context(), db, &gone, fmt.Sprintf(`SELECT 10 - count(*) FROM azsearch_outbox WHERE seq BETWEEN %d AND %d`, f.done[0].seq, f.done[9].seq)))
+	require.NoError(t, sqlkit.One(t.Context(), db, &left, `SELECT count(*) FROM azsearch_outbox`))
+	require.NoError(t, sqlkit.One(t.Context(), db, &gone, fmt.Sprintf(`SELECT 10 - count(*) FROM azsearch_outbox WHERE seq BETWEEN %d AND %d`, f.done[0].seq, f.done[9].seq)))
 	require.Equal(t, []int{keys*ringLeaves - 10, 10}, []int{left, gone})
 	tried := &finishing{tried: a.rows[:5], parts: f.parts, epochs: f.epochs}
 	require.NoError(t, newFinishes(r.table, false).run(t.Context(), db.DB, "me", tried))
-	require.NoError(t, one(t.Context(), db, &left, `SELECT sum(attempts) FROM azsearch_outbox`))
+	require.NoError(t, sqlkit.One(t.Context(), db, &left, `SELECT sum(attempts) FROM azsearch_outbox`))
 	require.Equal(t, 5, left)
 	db.exec(t, `UPDATE azsearch_outbox_lease SET expires = 0`)
 	r.run(t, RelayOptions{})
@@ -168,7 +169,7 @@ func TestAPartitionIsEmptiedThoughASnapshotIsOpen(t *testing.T) {
 	assert.NotZero(t, sizes[2], "it has a row")
 	assert.NotZero(t, sizes[3], "it is written to")
 	var left int
-	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k77'`))
+	require.NoError(t, sqlkit.One(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k77'`))
 	require.Equal(t, 1, left)
 }
 
@@ -186,7 +187,7 @@ func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 	}
 	stays := func() {
 		var left int
-		require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'late'`))
+		require.NoError(t, sqlkit.One(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'late'`))
 		require.Equal(t, 1, left)
 		require.NotZero(t, r.db.sizes(t)[1])
 		r.db.exec(t, `DELETE FROM azsearch_outbox`)
@@ -194,7 +195,7 @@ func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 	tx := late()
 	err := r.emptied(t)
 	require.ErrorContains(t, err, "azsearch_outbox_r1")
-	require.Equal(t, "55P03", sqlState(err), "it does not wait for a writer")
+	require.Equal(t, "55P03", sqlkit.State(err), "it does not wait for a writer")
 	require.NoError(t, tx.Commit())
 	require.NoError(t, r.emptied(t))
 	stays()
@@ -202,13 +203,13 @@ func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 	tx = late()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- onConn(context.Background(), r.db.DB, func(c *sql.Conn) error {
+		ended <- sqlkit.OnConn(context.Background(), r.db.DB, func(c *sql.Conn) error {
 			return emptyLeaf(context.Background(), c, r.table.text, "{t}_r1", "TRUE", 20*time.Second)
 		})
 	}()
 	require.Eventually(t, func() bool {
 		var waits int
-		return one(t.Context(), r.db, &waits, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%' AND datname = current_database()`) == nil && waits > 0
+		return sqlkit.One(t.Context(), r.db, &waits, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%' AND datname = current_database()`) == nil && waits > 0
 	}, 10*time.Second, 5*time.Millisecond)
 	require.NoError(t, tx.Commit())
 	require.NoError(t, <-ended)
@@ -292,7 +293,7 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 	require.Empty(t, r.goesBack())
 	r.same(t)
 	_, err = app.ExecContext(t.Context(), `DELETE FROM azsearch_outbox`)
-	require.Equal(t, "42501", sqlState(err), "it has the rights that it had")
+	require.Equal(t, "42501", sqlkit.State(err), "it has the rights that it had")
 }
 
 func TestPartitionsAreMadeOfAllOrNothing(t *testing.T) {
@@ -336,10 +337,10 @@ func TestRowsThatPoliciesHideAreNoReasonToEmptyAPartition(t *testing.T) {
 	r.db.turned(t, 3)
 	_, app := r.db.as(t, `GRANT ALL ON ALL TABLES IN SCHEMA public`)
 	r.db.exec(t, `ALTER TABLE azsearch_outbox_r1 ENABLE ROW LEVEL SECURITY`)
-	err := onConn(t.Context(), app.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) })
+	err := sqlkit.OnConn(t.Context(), app.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) })
 	require.ErrorContains(t, err, "row-level security")
 	var left int
-	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k7'`))
+	require.NoError(t, sqlkit.One(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k7'`))
 	require.Equal(t, 1, left)
 }
 
@@ -351,11 +352,11 @@ func TestAnOpenTransactionThatWroteToAPartitionKeepsOnlyThatOne(t *testing.T) {
 	tx := r.begin(t)
 	_, err := tx.ExecContext(t.Context(), `INSERT INTO azsearch_outbox (queue, key, part) VALUES ('entities', 'k', 1)`)
 	require.NoError(t, err)
-	require.Equal(t, "55P03", sqlState(r.emptied(t)))
+	require.Equal(t, "55P03", sqlkit.State(r.emptied(t)))
 	require.Zero(t, r.db.sizes(t)[2])
 	require.NoError(t, tx.Commit())
 	var left int
-	require.NoError(t, one(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k'`))
+	require.NoError(t, sqlkit.One(t.Context(), r.db, &left, `SELECT count(*) FROM azsearch_outbox WHERE key = 'k'`))
 	require.Equal(t, 1, left)
 }
 
@@ -398,15 +399,15 @@ func TestOwnerAndRightsAreTheSameWithPartitions(t *testing.T) {
 	app.inTx(t, func(tx *sql.Tx) error { return WriteKeys(t.Context(), tx, r.table, "k") })
 	for _, name := range []string{"azsearch_outbox", "azsearch_outbox_r0", "azsearch_outbox_r3"} {
 		_, err := stranger.ExecContext(t.Context(), `SELECT FROM `+name)
-		require.Equal(t, "42501", sqlState(err), name)
+		require.Equal(t, "42501", sqlkit.State(err), name)
 		var lends bool
-		require.NoError(t, one(t.Context(), r.db, &lends, fmt.Sprintf(`SELECT has_table_privilege('%s', '%s', 'SELECT WITH GRANT OPTION')`, lender, name)))
+		require.NoError(t, sqlkit.One(t.Context(), r.db, &lends, fmt.Sprintf(`SELECT has_table_privilege('%s', '%s', 'SELECT WITH GRANT OPTION')`, lender, name)))
 		require.True(t, lends, name)
 	}
 	r.db.exec(t, `DELETE FROM azsearch_outbox`)
 	r.fill(t, 1)
 	r.db.turned(t, 3)
-	require.NoError(t, onConn(t.Context(), relay.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) }))
+	require.NoError(t, sqlkit.OnConn(t.Context(), relay.DB, func(c *sql.Conn) error { return emptyRing(t.Context(), c, r.table.text) }))
 	require.Zero(t, r.db.sizes(t)[1])
 	require.NoError(t, Migrate(t.Context(), relay.DB, PostgreSQL, &SchemaOptions{Rotate: time.Hour}))
 }

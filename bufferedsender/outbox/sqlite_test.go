@@ -24,6 +24,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/queuekill"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -253,7 +254,7 @@ func TestOneConnectionIsEnough(t *testing.T) {
 	table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 	to.refuse("bad")
 	tryRelay(t, db, table, to, RelayOptions{Loader: Load(func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[gadget], error) {
-		_, err := texts(ctx, db, `SELECT key FROM azsearch_outbox`) // of the same pool
+		_, err := sqlkit.Texts(ctx, db, `SELECT key FROM azsearch_outbox`) // of the same pool
 		return nil, err
 	})})
 	uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "bad"})
@@ -320,7 +321,7 @@ func TestTheLogStaysBoundedWhileReadersHoldSnapshotsInBursts(t *testing.T) {
 	for burst := range 1 + fewer(4) {
 		reader, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
 		require.NoError(t, err)
-		_, err = texts(t.Context(), reader, `SELECT count(*) FROM azsearch_outbox`)
+		_, err = sqlkit.Texts(t.Context(), reader, `SELECT count(*) FROM azsearch_outbox`)
 		require.NoError(t, err)
 		flow(t, fast, table, 20)
 		require.NoError(t, reader.Rollback())
@@ -338,7 +339,7 @@ func TestAnIdleRelayTruncatesTheLog(t *testing.T) {
 		tryRelay(t, db, table, to, RelayOptions{Poll: time.Second, Renew: 3 * time.Second, Lease: time.Minute})
 		reader, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
 		require.NoError(t, err)
-		_, err = texts(t.Context(), reader, `SELECT count(*) FROM azsearch_outbox`)
+		_, err = sqlkit.Texts(t.Context(), reader, `SELECT count(*) FROM azsearch_outbox`)
 		require.NoError(t, err)
 		flow(t, db, table, 6)
 		emptied(t, db, table)
@@ -464,7 +465,7 @@ func TestAProcessThatIsKilledLosesNothingCommittedAndSendsNothingRolledBack(t *t
 	tryRelay(t, db, table, sender.Raw(), RelayOptions{})
 	emptied(t, db, table)
 	truth := map[string]int{}
-	require.NoError(t, each(t.Context(), db, func(rows *sql.Rows) error {
+	require.NoError(t, sqlkit.Each(t.Context(), db, func(rows *sql.Rows) error {
 		var key string
 		var n int
 		err := rows.Scan(&key, &n)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // Pause has all relays of the queue read nothing more, until Resume; what they have in hand is
@@ -35,7 +37,7 @@ func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found
 	found = make([]bool, len(keys))
 	for from := 0; from < len(keys); from += maxLoad {
 		part := keys[from:min(from+maxLoad, len(keys))]
-		have, err := texts(ctx, db, t.text(t.data.contains), append([]any{t.Queue}, t.data.lists.records(anys(part))...)...)
+		have, err := sqlkit.Texts(ctx, db, t.text(`SELECT DISTINCT key FROM {t} WHERE queue = ?1 AND key `+t.data.In("?2", "text")), append([]any{t.Queue}, t.data.Values(sqlkit.Anys(part))...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -50,14 +52,6 @@ func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found
 	return found, nil
 }
 
-func anys(values []string) []any {
-	all := make([]any, len(values))
-	for i, v := range values {
-		all[i] = v
-	}
-	return all
-}
-
 // Purge deletes the rows of raw keys, which are then not sent, but for what a relay has in hand, and
 // returns how many there were.
 func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (n int64, err error) {
@@ -68,7 +62,7 @@ func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (n int64, 
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	result, err := db.ExecContext(ctx, t.text(t.data.purge), append([]any{t.Queue}, t.data.lists.records(anys(keys))...)...)
+	result, err := db.ExecContext(ctx, t.text(`DELETE FROM {t} WHERE queue = ?1 AND key `+t.data.In("?2", "text")), append([]any{t.Queue}, t.data.Values(sqlkit.Anys(keys))...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -113,7 +107,7 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 		if len(keys) == 0 {
 			return nil
 		}
-		err = inTransaction(ctx, db, t.data.begin, func(c *sql.Conn) error { return t.write(ctx, c, BackfillClass, b) })
+		err = sqlkit.InTransaction(ctx, db, t.data.begin(), func(c *sql.Conn) error { return t.write(ctx, c, BackfillClass, b) })
 		if err == nil {
 			n += int64(len(keys))
 		}
@@ -173,7 +167,7 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 	if err := t.ready(); err != nil {
 		return lag, err
 	}
-	err = each(ctx, db, func(rows *sql.Rows) error {
+	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		var bucket int
 		var n, age int64
 		if err := rows.Scan(&bucket, &n, &age); err != nil {
@@ -191,16 +185,16 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 	if lag.Rows >= LagRows {
 		lag.Estimated = true
 		var estimate int64
-		if err := one(ctx, db, &estimate, t.text(t.data.estimate)); err != nil {
+		if err := sqlkit.One(ctx, db, &estimate, t.text(t.data.estimate)); err != nil {
 			return lag, err
 		}
 		lag.Rows = max(lag.Rows, estimate)
 	}
-	if err := one(ctx, db, &lag.Dead, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t}_dead WHERE queue = ?1 LIMIT ?2) d`), t.Queue, int64(LagRows)); err != nil {
+	if err := sqlkit.One(ctx, db, &lag.Dead, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t}_dead WHERE queue = ?1 LIMIT ?2) d`), t.Queue, int64(LagRows)); err != nil {
 		return lag, err
 	}
 	for class := range classes { // each in the order of its numbers: the oldest is one of the first
-		err := each(ctx, db, func(rows *sql.Rows) error {
+		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 			var age int64
 			err := rows.Scan(&age)
 			lag.Oldest = max(lag.Oldest, time.Duration(age)*time.Millisecond)
@@ -211,11 +205,11 @@ func (t *Table) Lag(ctx context.Context, db Queryer) (lag Lag, err error) {
 		}
 	}
 	var age, paused int64
-	if err := one(ctx, db, &age, t.text(t.data.oldestTransaction)); err != nil {
+	if err := sqlkit.One(ctx, db, &age, t.text(t.data.oldestTransaction)); err != nil {
 		return lag, err
 	}
 	lag.OldestTransaction = time.Duration(age) * time.Millisecond
-	err = one(ctx, db, &paused, t.text(`SELECT count(*) FROM {t}_queue WHERE queue = ?1 AND paused`), t.Queue)
+	err = sqlkit.One(ctx, db, &paused, t.text(`SELECT count(*) FROM {t}_queue WHERE queue = ?1 AND paused`), t.Queue)
 	lag.Paused = paused > 0
 	return lag, err
 }
@@ -228,12 +222,12 @@ func (t *Table) Tombstones(ctx context.Context, db Queryer, keys ...string) (fou
 		return nil, err
 	}
 	found = make(map[string]int64)
-	err = each(ctx, db, func(rows *sql.Rows) error {
+	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		var key string
 		var seq int64
 		err := rows.Scan(&key, &seq)
 		found[key] = seq
 		return err
-	}, t.text(t.data.tombstones), append([]any{t.Queue}, t.data.lists.records(anys(keys))...)...)
+	}, t.text(`SELECT key, seq FROM {t}_tombstone WHERE queue = ?1 AND key `+t.data.In("?2", "text")), append([]any{t.Queue}, t.data.Values(sqlkit.Anys(keys))...)...)
 	return found, err
 }

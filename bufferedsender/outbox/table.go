@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -63,10 +64,13 @@ type statements struct {
 	insertArrays, insertArraysNotify                   string // for drivers that take arrays, see pgx_support.go
 }
 
-var (
-	queueName  = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-	prefixName = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,39}\.)?[a-z_][a-z0-9_]{0,39}$`)
-)
+var queueName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// plainPrefix reports whether a prefix leaves room for what follows it in names. It is in small letters because names of
+// triggers and channels, which have it in them, are compared as text.
+func plainPrefix(prefix string) bool {
+	return sqlkit.PlainName(prefix, 40) && prefix == strings.ToLower(prefix)
+}
 
 // ready checks the fields, once.
 func (t *Table) ready() error {
@@ -82,7 +86,7 @@ func (t *Table) ready() error {
 		if !queueName.MatchString(t.Queue) {
 			errs = append(errs, fmt.Errorf("the Queue is %q: use 1 to 128 letters, digits, underscores, dashes and dots", t.Queue))
 		}
-		if err := checkPrefix(t.Dialect, t.Prefix); err != nil {
+		if err := checkPrefix(t.data, t.Prefix); err != nil {
 			errs = append(errs, err)
 		}
 		if t.Class >= classes {
@@ -98,7 +102,7 @@ func (t *Table) ready() error {
 			t.err = fmt.Errorf("outbox: table %q: %w", t.Queue, t.err)
 			return
 		}
-		t.sql.insert, t.sql.insertMany = t.text(t.data.insert), t.text(t.data.insertMany)
+		t.sql.insert, t.sql.insertMany = t.text(insertOne), t.text(t.data.insertMany())
 		notify := strings.ReplaceAll(t.data.notify, "{channel}", t.Channel())
 		t.sql.insertNotify, t.sql.insertManyNotify = t.sql.insert+notify, t.sql.insertMany+notify
 		t.sql.insertArrays, t.sql.insertArraysNotify = native(t.sql.insertMany), native(t.sql.insertManyNotify)
@@ -109,29 +113,25 @@ func (t *Table) ready() error {
 // explain says what to do about an error if the tables are not there.
 func (t *Table) explain(err *error) {
 	e := *err
-	if e == nil || errors.Is(e, ErrSchema) || sqlState(e) != "42P01" && !strings.Contains(e.Error(), "no such table: ") {
+	if e == nil || errors.Is(e, ErrSchema) || sqlkit.Classify(e) != sqlkit.NoTable {
 		return
 	}
-	memory := ""
-	if t.Dialect == SQLite {
-		memory = " (a database in memory is another one for each connection: use a file)"
-	}
-	*err = fmt.Errorf("outbox: %w: call outbox.Migrate, or run what outbox.Schema returns%s: %w", ErrSchema, memory, e)
+	*err = fmt.Errorf("outbox: %w: call outbox.Migrate, or run what outbox.Schema returns%s: %w", ErrSchema, t.data.MissingHint, e)
 }
 
 // maxName is how long a name of PostgreSQL can be, in bytes; of a longer one it ignores the rest.
 const maxName = 63
 
-func checkPrefix(d Dialect, prefix string) error {
+func checkPrefix(d *dialect, prefix string) error {
 	if prefix == "" {
 		return nil
 	}
-	if !prefixName.MatchString(prefix) {
+	if !plainPrefix(prefix) {
 		return fmt.Errorf("the Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
 	}
 	others := slices.Clone(suffixes)
 	for n := range ringLeaves {
-		if d != SQLite {
+		if d == nil || d.ring != nil {
 			others = append(others, fmt.Sprintf("_r%d", n))
 		}
 	}
@@ -140,8 +140,8 @@ func checkPrefix(d Dialect, prefix string) error {
 			return fmt.Errorf("the Prefix is %q: one that ends in %s may be a table of another outbox", prefix, suffix)
 		}
 	}
-	if d == SQLite && strings.Contains(prefix, ".") {
-		return fmt.Errorf("the Prefix is %q: SQLite has no schemas", prefix)
+	if d != nil && !d.Schemas && strings.Contains(prefix, ".") {
+		return fmt.Errorf("the Prefix is %q, with a schema, which %s does not have", prefix, d.Name)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (t *Table) prefix() string {
 }
 
 // text returns a statement of the dialect for this table.
-func (t *Table) text(statement string) string { return t.data.text(statement, t.prefix()) }
+func (t *Table) text(statement string) string { return t.data.Text(statement, t.prefix()) }
 
 // Channel is what relays of PostgreSQL listen to: one for all queues with a prefix, whose
 // names are the payload.

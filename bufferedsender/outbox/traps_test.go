@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -36,7 +37,7 @@ type cursor struct{ last int64 }
 
 func (c *cursor) read(t testing.TB, r *rig) (keys []string) {
 	t.Helper()
-	require.NoError(t, each(t.Context(), r.db, func(rows *sql.Rows) error {
+	require.NoError(t, sqlkit.Each(t.Context(), r.db, func(rows *sql.Rows) error {
 		var key string
 		err := rows.Scan(&c.last, &key)
 		keys = append(keys, key)
@@ -219,7 +220,7 @@ func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
 			r.run(t, RelayOptions{Loader: r.loader()})
 			r.empty(t, 10*time.Second)
 			var inTable int
-			require.NoError(t, one(ctx, r.db, &inTable, `SELECT v FROM entity WHERE id = 'k'`))
+			require.NoError(t, sqlkit.One(ctx, r.db, &inTable, `SELECT v FROM entity WHERE id = 'k'`))
 			got, _ := r.indexed(t, "k")
 			if way.wrong {
 				require.NotEqual(t, inTable, got.V, "the trap is gone: then the documentation can say so")
@@ -240,7 +241,7 @@ func (r *rig) blockedOrDone(t testing.TB, ended chan error) {
 		default:
 		}
 		var waiting int
-		return one(context.Background(), r.db, &waiting, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) == nil && waiting > 0
+		return sqlkit.One(context.Background(), r.db, &waiting, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) == nil && waiting > 0
 	}, 10*time.Second, 2*time.Millisecond)
 }
 
@@ -248,7 +249,7 @@ func (r *rig) blockedOrDone(t testing.TB, ended chan error) {
 func (r *rig) loader() Loader {
 	return Load(func(ctx context.Context, keys []string) (all []models.IndexDocumentsAction[entity], err error) {
 		for _, key := range keys {
-			err = errors.Join(err, each(ctx, r.db, func(rows *sql.Rows) error {
+			err = errors.Join(err, sqlkit.Each(ctx, r.db, func(rows *sql.Rows) error {
 				e := entity{ID: key}
 				err := rows.Scan(&e.V, &e.Extra)
 				all = append(all, models.UploadAction(e))
@@ -318,7 +319,7 @@ func TestConnectionsToAReaderAreDropped(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()
 	var name string
-	require.NoError(t, one(ctx, r.db, &name, `SELECT current_database()`))
+	require.NoError(t, sqlkit.One(ctx, r.db, &name, `SELECT current_database()`))
 	r.db.exec(t, `ALTER DATABASE `+name+` SET default_transaction_read_only = on`)
 	relay := r.run(t, RelayOptions{}) // its connections are read-only
 	require.Eventually(t, func() bool { return relay.Ready() != nil }, 10*time.Second, time.Millisecond)
@@ -335,7 +336,7 @@ func TestTransactionsOfTheCallerThatFailLeaveNothing(t *testing.T) {
 	r.db.SetMaxOpenConns(20)
 	ctx := t.Context()
 	var name string
-	require.NoError(t, one(ctx, r.db, &name, `SELECT current_database()`))
+	require.NoError(t, sqlkit.One(ctx, r.db, &name, `SELECT current_database()`))
 	r.db.exec(t, `ALTER DATABASE `+name+` SET deadlock_timeout = '5ms'`)
 	r.db.SetMaxIdleConns(0) // connections from now on have it
 	r.db.SetMaxIdleConns(20)

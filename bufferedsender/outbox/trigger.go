@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // triggerParts is what a trigger is made of.
@@ -82,7 +84,7 @@ func (t *Table) triggerParts(table, keyColumn string) (p triggerParts, err error
 	if err := t.ready(); err != nil {
 		return p, err
 	}
-	if !prefixName.MatchString(strings.ToLower(table)) {
+	if !sqlkit.PlainName(table, 40) {
 		return p, fmt.Errorf("outbox: the table %q: use a plain name, perhaps behind a schema and a dot", table)
 	}
 	if !columnName.MatchString(keyColumn) {
@@ -119,7 +121,7 @@ const (
 // triggerError says what to do about an error.
 func (t *Table) triggerError(what, table string, err error) error {
 	what = fmt.Sprintf("outbox: trigger on %s %s", table, what)
-	switch state := sqlState(err); {
+	switch state, class := sqlkit.State(err), sqlkit.Classify(err); {
 	case err == nil:
 		return nil
 	case state == stateDisabled:
@@ -129,11 +131,11 @@ func (t *Table) triggerError(what, table string, err error) error {
 			err = fmt.Errorf("%w: %w", ErrSchema, err)
 		}
 		return fmt.Errorf("%s: %w", what, err)
-	case state == lockTimeout:
+	case class == sqlkit.LockTimeout:
 		return fmt.Errorf("%s: got no lock within the lock_timeout, and changed nothing; end the transactions that have written to %s (pg_stat_activity lists them), then call it again: %w", what, table, err)
-	case state == "42501":
+	case class == sqlkit.Denied && t.data.Server:
 		return fmt.Errorf("%s: the role lacks rights; have the owner of %s run the statement of Table.Trigger once: %w", what, table, err)
-	case locked(err):
+	case class == sqlkit.Busy:
 		return fmt.Errorf("%s: the file stayed locked, and nothing was changed; end the transaction that writes, then call it again: %w", what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)

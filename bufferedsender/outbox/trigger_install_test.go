@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // withApp makes the table of an application.
@@ -154,7 +156,7 @@ func TestAnotherClassOrVersionOfATriggerWaitsForNoWriter(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit())
 	db.exec(t, `INSERT INTO app (id, v) VALUES ('c', 1)`)
-	all, err := texts(t.Context(), db, `SELECT key || ' ' || class FROM azsearch_outbox ORDER BY key`)
+	all, err := sqlkit.Texts(t.Context(), db, `SELECT key || ' ' || class FROM azsearch_outbox ORDER BY key`)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a 0", "b 3", "c 3"}, all)
 }
@@ -215,7 +217,7 @@ func TestALockIsWaitedForTwoSecondsUnlessTheSessionSaysOtherwise(t *testing.T) {
 			_, err = tx.ExecContext(t.Context(), s)
 			require.NoError(t, err)
 		}
-		got, err := texts(t.Context(), tx, `SHOW lock_timeout`)
+		got, err := sqlkit.Texts(t.Context(), tx, `SHOW lock_timeout`)
 		require.NoError(t, err)
 		require.Equal(t, []string{want}, got, "it is the migration's own")
 		require.NoError(t, tx.Commit())

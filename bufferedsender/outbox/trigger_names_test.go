@@ -6,10 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 func keysIn(t *testing.T, db database) []string {
-	all, err := texts(t.Context(), db, `SELECT DISTINCT key FROM azsearch_outbox ORDER BY key`)
+	all, err := sqlkit.Texts(t.Context(), db, `SELECT DISTINCT key FROM azsearch_outbox ORDER BY key`)
 	require.NoError(t, err)
 	db.exec(t, `DELETE FROM azsearch_outbox`)
 	return all
@@ -48,7 +50,7 @@ func TestQueuesWithSimilarNamesHaveTriggersOfTheirOwn(t *testing.T) {
 			require.NoError(t, (&Table{Dialect: db.dialect, Queue: q}).EnsureTrigger(t.Context(), db.DB, "hotels", "id"))
 		}
 		db.exec(t, `INSERT INTO hotels VALUES (1)`)
-		all, err := texts(t.Context(), db, `SELECT queue FROM azsearch_outbox ORDER BY 1`)
+		all, err := sqlkit.Texts(t.Context(), db, `SELECT queue FROM azsearch_outbox ORDER BY 1`)
 		require.NoError(t, err)
 		assert.Len(t, all, 2, strings.Join(all, " "))
 	})

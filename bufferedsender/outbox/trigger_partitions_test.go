@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // A table that had a trigger becomes a partition of a table that has one too, so each write leaves two rows.
@@ -39,7 +41,7 @@ func TestDropTriggerOfAPartitionLeavesTheTriggerOfItsTable(t *testing.T) {
 	}
 	require.NoError(t, table.DropTrigger(t.Context(), db.DB, "app", "id"))
 	require.Zero(t, rowsPerInsert(t, db, "old", "q"))
-	left, err := texts(t.Context(), db, `SELECT proname::text FROM pg_proc WHERE proname LIKE 'azsearch_outbox_q_%'`)
+	left, err := sqlkit.Texts(t.Context(), db, `SELECT proname::text FROM pg_proc WHERE proname LIKE 'azsearch_outbox_q_%'`)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }

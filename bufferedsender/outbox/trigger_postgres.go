@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"database/sql"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // postgresEnsure looks at what is there, and does nothing if that is as it should be: it takes no lock then, and
@@ -93,7 +95,7 @@ BEGIN
 		END LOOP;
 		EXIT WHEN look = 3 OR NOT changed;
 		IF look = 1 THEN
-			` + postgresDeadline + patience("30s") + `
+			` + postgresDeadline + sqlkit.Patience("30s") + `
 			PERFORM pg_advisory_xact_lock(hashtextextended(rel::oid::text, 7063));
 			PERFORM pg_advisory_xact_lock(hashtextextended('{name}', 7063));
 		ELSE
@@ -147,7 +149,7 @@ DECLARE
 	mode CONSTANT text := 'ACCESS EXCLUSIVE'; deadline timestamptz; place regclass;
 BEGIN
 	SELECT format('%I.%I', n.nspname, c.relname), n.nspname INTO box, home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('{t}');
-	` + postgresDeadline + patience(lockPatience) + `
+	` + postgresDeadline + sqlkit.Patience(lockPatience) + `
 	FOREACH kind IN ARRAY ARRAY['row', 'truncate'] LOOP
 		func := to_regprocedure(coalesce(quote_ident(home) || '.', '') || '{name}_' || kind || '()');
 		FOR own IN SELECT g.tgname, g.tgfoid FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel
@@ -174,8 +176,7 @@ func dropPostgresTrigger(ctx context.Context, db *sql.DB, p triggerParts) error 
 // run runs a statement whose second look must see what others have committed since the first: READ COMMITTED, whatever
 // the default is.
 func run(ctx context.Context, db *sql.DB, statement string) error {
-	return inTransaction(ctx, db, postgresAlter, func(c *sql.Conn) error {
-		_, err := c.ExecContext(ctx, statement)
-		return err
+	return sqlkit.InTransaction(ctx, db, sqlkit.PostgreSQL.Begin, func(c *sql.Conn) error {
+		return sqlkit.Run(ctx, c, statement)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // sqliteTrigger is a trigger that is there, or should be: SQLite has one for each kind of change, and none for
@@ -49,7 +51,7 @@ func (p triggerParts) sqliteThere(ctx context.Context, db Queryer) (ours, foreig
 		}
 	}
 	table := strings.TrimPrefix(strings.ToLower(p.table), "main.")
-	err = each(ctx, db, func(rows *sql.Rows) error {
+	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		var s sqliteTrigger
 		var text string
 		if err := rows.Scan(&s.name, &s.table, &text); err != nil {
@@ -73,10 +75,10 @@ func (p triggerParts) sqliteThere(ctx context.Context, db Queryer) (ours, foreig
 // sqliteChanges returns the statements that make the triggers what they should be, none if they are. A trigger is known
 // by what it does: the table may have been renamed, or its trigger made under another name of it.
 func (p triggerParts) sqliteChanges(ctx context.Context, db Queryer) (all []string, err error) {
-	if _, err := texts(ctx, db, p.text(`SELECT '' FROM {t} LIMIT 0`)); err != nil { // the triggers would fail, at each change
+	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT '' FROM {t} LIMIT 0`)); err != nil { // the triggers would fail, at each change
 		return nil, fmt.Errorf("%w: call outbox.Migrate, or run what outbox.Schema returns: %w", ErrSchema, err)
 	}
-	if _, err := texts(ctx, db, p.text(`SELECT {column} FROM {table} LIMIT 0`)); err != nil {
+	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT {column} FROM {table} LIMIT 0`)); err != nil {
 		return nil, err
 	}
 	ours, foreign, err := p.sqliteThere(ctx, db)
@@ -127,18 +129,17 @@ func dropSQLiteTrigger(ctx context.Context, db *sql.DB, p triggerParts) error {
 
 // change runs the statements that plan returns, in one transaction; it begins none if there are none.
 func change(ctx context.Context, db *sql.DB, plan func(ctx context.Context, db Queryer) ([]string, error)) error {
-	return patiently(ctx, func() error {
-		if statements, err := plan(ctx, db); err != nil || len(statements) == 0 {
-			return err
-		}
-		return inTransaction(ctx, db, sqliteAlter, func(c *sql.Conn) error {
+	return sqlkit.SQLite.Migrate(ctx, db, sqlkit.Migration{
+		Settled: func(ctx context.Context, db sqlkit.Queryer) (bool, error) {
+			statements, err := plan(ctx, db)
+			return len(statements) == 0, err
+		},
+		Change: func(ctx context.Context, c *sql.Conn) error {
 			statements, err := plan(ctx, c) // another process may have done it meanwhile
-			for _, s := range statements {
-				if err == nil {
-					_, err = c.ExecContext(ctx, s)
-				}
+			if err != nil {
+				return err
 			}
-			return err
-		})
+			return sqlkit.Run(ctx, c, statements...)
+		},
 	})
 }

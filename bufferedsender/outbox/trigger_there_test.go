@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // These tests begin with a trigger that a person, or an older version of this package, has left.
@@ -27,7 +29,7 @@ func TestADisabledTriggerIsAnErrorAndStaysDisabled(t *testing.T) {
 			require.ErrorContains(t, err, "run ALTER TABLE app ENABLE TRIGGER "+name)
 			require.ErrorContains(t, err, "Backfill")
 		}
-		modes, err := texts(t.Context(), db, `SELECT tgenabled::text FROM pg_trigger WHERE NOT tgisinternal`)
+		modes, err := sqlkit.Texts(t.Context(), db, `SELECT tgenabled::text FROM pg_trigger WHERE NOT tgisinternal`)
 		require.NoError(t, err)
 		require.NotEqual(t, []string{"O", "O"}, modes, "%s is left as it is", how)
 		db.exec(t, `ALTER TABLE app ENABLE TRIGGER ALL`)
@@ -98,7 +100,7 @@ func TestASecondTriggerThatWritesTheSameIsTakenAway(t *testing.T) {
 		if db.dialect == PostgreSQL {
 			db.exec(t, `CREATE TRIGGER copied AFTER INSERT ON app FOR EACH ROW EXECUTE FUNCTION `+name+`_row()`)
 		} else {
-			text, err := texts(t.Context(), db, `SELECT sql FROM sqlite_master WHERE name = '`+name+`_insert'`)
+			text, err := sqlkit.Texts(t.Context(), db, `SELECT sql FROM sqlite_master WHERE name = '`+name+`_insert'`)
 			require.NoError(t, err)
 			db.exec(t, strings.Replace(text[0], name+"_insert", "copied", 1))
 		}
@@ -132,7 +134,7 @@ func TestATriggerOfAnOlderVersionIsReplacedWithoutWaitingForWriters(t *testing.T
 		require.NoError(t, tx.Commit())
 		require.Equal(t, 1, rowsPerInsert(t, db, "app", "q"))
 		if db.dialect == PostgreSQL {
-			there, err := texts(t.Context(), db, `SELECT pronamespace::regnamespace || ' ' || prosecdef FROM pg_proc WHERE proname LIKE 'azsearch%' ORDER BY 1`)
+			there, err := sqlkit.Texts(t.Context(), db, `SELECT pronamespace::regnamespace || ' ' || prosecdef FROM pg_proc WHERE proname LIKE 'azsearch%' ORDER BY 1`)
 			require.NoError(t, err)
 			require.Equal(t, []string{"elsewhere false", "elsewhere true"}, there, "the owner has set it")
 		}

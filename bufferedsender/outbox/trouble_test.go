@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // lockedBuffer is a log that is read while it is written.
@@ -51,8 +53,8 @@ func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
 	soon(t, "it works", func() bool { return r.Ready() == nil })
 	taken, err := pool.Acquire(t.Context())
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.Ready() != nil }, connPatience+10*time.Second, 20*time.Millisecond)
-	require.ErrorContains(t, r.Ready(), "of which a relay needs four")
+	require.Eventually(t, func() bool { return r.Ready() != nil }, sqlkit.ConnPatience+10*time.Second, 20*time.Millisecond)
+	require.ErrorContains(t, r.Ready(), "allow more with SetMaxOpenConns")
 	taken.Release()
 	uploads(t, db, table, gadget{ID: "a"})
 	emptied(t, db, table)
@@ -130,7 +132,7 @@ func TestATriggerOnAColumnThatIsNotThereIsRefusedAndOneCanBeTakenAway(t *testing
 		require.Len(t, rowsOf(t, db, "q"), 1)
 		if db.dialect == PostgreSQL {
 			var left int
-			require.NoError(t, one(t.Context(), db, &left, `SELECT count(*) FROM pg_proc WHERE proname LIKE 'azsearch%'`))
+			require.NoError(t, sqlkit.One(t.Context(), db, &left, `SELECT count(*) FROM pg_proc WHERE proname LIKE 'azsearch%'`))
 			require.Zero(t, left)
 		}
 	})

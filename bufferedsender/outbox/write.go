@@ -283,6 +283,14 @@ func document(action []byte) string {
 // maxInsertRows is how many rows an insert has as arguments of their own: SQLite takes 32 766 of these.
 const maxInsertRows = 1000
 
+// An insert has the queue and the class, then the key, the operation and the body.
+const insertOne = `INSERT INTO {t} (queue, class, key, op, body) VALUES (?1, ?2, ?3, ?4, ?5)`
+
+func (d *dialect) insertMany() string {
+	return `INSERT INTO {t} (queue, class, key, op, body) SELECT CAST(?1 AS text), CAST(?2 AS integer), r.key, r.op, r.body
+		FROM ` + d.Rows(3, "r", [2]string{"key", "text"}, [2]string{"op", "text"}, [2]string{"body", "text"}) + ` ORDER BY r.n`
+}
+
 // write inserts a batch.
 func (t *Table) write(ctx context.Context, tx Execer, class uint8, b *batch) error {
 	notify := t.Notify && t.sent.due(time.Now())
@@ -302,7 +310,7 @@ func (t *Table) write(ctx context.Context, tx Execer, class uint8, b *batch) err
 		if query = t.sql.insertMany; notify {
 			query = t.sql.insertManyNotify
 		}
-		args = append(args, t.data.lists.records(b.keys, b.ops, b.bodies)...)
+		args = append(args, t.data.Values(b.keys, b.ops, b.bodies)...)
 	}
 	_, err := tx.ExecContext(ctx, query, args...)
 	if t.explain(&err); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 )
@@ -53,7 +54,7 @@ func rowsOf(t testing.TB, db database, queue string) (all []written) {
 	t.Helper()
 	table := &Table{Dialect: db.dialect, Queue: queue}
 	require.NoError(t, table.ready())
-	require.NoError(t, each(t.Context(), db, func(rows *sql.Rows) error {
+	require.NoError(t, sqlkit.Each(t.Context(), db, func(rows *sql.Rows) error {
 		var w written
 		err := rows.Scan(&w.seq, &w.class, &w.key, &w.op, &w.body)
 		all = append(all, w)
@@ -358,7 +359,7 @@ func TestTablesThatMakeNoSenseNameAllThatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	require.ErrorContains(t, (&Table{Queue: "q"}).ready(), "no Dialect: use outbox.PostgreSQL or outbox.SQLite")
-	require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: "q", Prefix: "a.b"}).ready(), "SQLite has no schemas")
+	require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: "q", Prefix: "a.b"}).ready(), "with a schema, which sqlite does not have")
 	require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: "q", Notify: true}).ready(), "Notify is for PostgreSQL")
 	for _, queue := range []string{"", strings.Repeat("q", 129), "a'b", "a/b", "é"} {
 		require.ErrorContains(t, (&Table{Dialect: SQLite, Queue: queue}).ready(), "use 1 to 128 letters")
@@ -495,7 +496,7 @@ func TestKeysAreSpreadOverTheBuckets(t *testing.T) {
 				defer func() { _ = tx.Rollback() }()
 				require.NoError(t, WriteKeys(t.Context(), tx, table, all...))
 				var buckets, parts [Buckets]float64
-				require.NoError(t, each(t.Context(), tx, func(rows *sql.Rows) error {
+				require.NoError(t, sqlkit.Each(t.Context(), tx, func(rows *sql.Rows) error {
 					var bucket int
 					err := rows.Scan(&bucket)
 					buckets[bucket]++

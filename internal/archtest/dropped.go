@@ -21,7 +21,7 @@ import (
 // durable are the folders whose code rebuilds state, or removes what holds it: an error or an ok that is
 // dropped there can lose what was acknowledged.
 var durable = []string{
-	"internal/disk", "internal/journal", "bufferedsender/deadletter", "bufferedsender/hints", "bufferedsender/outbox", "bufferedsender/outbox/outboxpgx",
+	"internal/disk", "internal/journal", "bufferedsender/deadletter", "bufferedsender/hints", "bufferedsender/outbox", "bufferedsender/outbox/outboxpgx", "internal/sqlkit",
 	"bufferedsender/queue", "bufferedsender/queue/filequeue", "bufferedsender/queue/internal/book", "bufferedsender/queue/memqueue",
 	"bufferedsender/queue/redisqueue", "bufferedsender/repair", "bufferedsender/repair/digesttree",
 	"cmd/azsearch/internal/drain", "internal/rediskit", "search/rebuild", "search/rebuild/redisstore",

@@ -70,7 +70,7 @@ var Rules = []Rule{
 	// in many processes, so their marks are in a database, by any driver.
 	{
 		Folder: "search/rebuild",
-		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue", azcore},
+		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue", "./internal/sqlkit", azcore},
 		Not:    []string{http},
 	},
 	// A store that brings a client: apart, so that whoever keeps marks in a database builds none of Redis.
@@ -119,7 +119,7 @@ var Rules = []Rule{
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
 	{Folder: "bufferedsender/hints", May: []string{"./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
 	// What an index, a source and a sender are it says itself, so any client and any driver will do.
-	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./internal/disk", "./bufferedsender/repair/digesttree"}, otelAPI...), Not: []string{http}},
+	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./internal/disk", "./bufferedsender/repair/digesttree", "./internal/sqlkit"}, otelAPI...), Not: []string{http}},
 	// What a sender has confirmed, told by its events.
 	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
 	// Senders over one pool. What a service is it says itself, so any client will do.
@@ -145,7 +145,7 @@ var Rules = []Rule{
 
 	// Any driver will do: those of PostgreSQL and SQLite are for tests and samples.
 	{
-		Folder: "bufferedsender/outbox", May: append([]string{"./models/...", "./bufferedsender/internal/fold"}, otelAPI...),
+		Folder: "bufferedsender/outbox", May: append([]string{"./models/...", "./bufferedsender/internal/fold", "./internal/sqlkit"}, otelAPI...),
 		Not: []string{http},
 	},
 	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", pgx}, Not: []string{http}},
@@ -171,6 +171,8 @@ var Rules = []Rule{
 	// Data below everything: the client and its emulator share no other code, so a row
 	// of it is compared with the specifications, not with either of them.
 	{Folder: "internal/apiversion", Not: []string{http, sql}},
+	// What the stores in databases have in common: any driver will do, so it knows none.
+	{Folder: "internal/sqlkit", Not: []string{http}},
 	// The black-box tests of the sender, by subject: no package but its tests.
 	{Folder: "bufferedsender/test"},
 
@@ -205,7 +207,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/disk/disktest", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill", "./internal/queuefiles",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/disk/disktest", "./internal/sqlkit", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill", "./internal/queuefiles",
 	testify,
 	"github.com/jarcoal/httpmock",
 	rapid,

@@ -1,4 +1,4 @@
-package outbox
+package sqlkit
 
 import (
 	"encoding/json"
@@ -6,20 +6,7 @@ import (
 	"strings"
 )
 
-// arrayOfNumbers writes an array as PostgreSQL reads it from text, which all drivers pass on.
-func arrayOfNumbers(numbers []int64) string {
-	b := make([]byte, 0, 2+len(numbers)*8)
-	b = append(b, '{')
-	for i, n := range numbers {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return string(append(b, '}'))
-}
-
-// arrays writes an array for each column.
+// arrays writes an array for each column, as PostgreSQL reads it from text, which all drivers pass on.
 func arrays(columns ...[]any) []any {
 	args := make([]any, len(columns))
 	for i, column := range columns {
@@ -66,32 +53,6 @@ func arrayElement(b *strings.Builder, v any) {
 		b.WriteString(v)
 		b.WriteByte('"')
 	}
-}
-
-// arraysOfPlaces writes an array each of classes, numbers and times.
-func arraysOfPlaces(rows []row) []any {
-	class, seq := places(rows)
-	return arrays(class, seq, writtenAt(rows))
-}
-
-// jsonOfPlaces writes an object whose members are numbers and times: numbers differ between classes.
-func jsonOfPlaces(rows []row) []any {
-	b := append(make([]byte, 0, 2+len(rows)*28), '{')
-	for i := range rows {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(append(b, '"'), rows[i].seq, 10)
-		b = strconv.AppendInt(append(b, '"', ':'), rows[i].written, 10)
-	}
-	return []any{string(append(b, '}'))}
-}
-
-// jsonOfNumbers writes an array for json_each.
-func jsonOfNumbers(numbers []int64) string {
-	b := []byte(arrayOfNumbers(numbers))
-	b[0], b[len(b)-1] = '[', ']'
-	return string(b)
 }
 
 // jsonRecords writes one array of arrays for json_each.

@@ -1,0 +1,45 @@
+package outbox
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
+)
+
+// excused are the parts that a dialect does without, and why.
+var excused = map[string]map[string]string{
+	"postgresql": {"advice": "no setting of a session hurts", "insertRow": "lists of any number are as fast"},
+	"sqlite": {
+		"steer": "INDEXED BY and CROSS JOIN say what to do", "ring": "there is no vacuum to help", "faults": "AUTOINCREMENT has none",
+		"notify": "a file wakes no process", "writers": "there is one at a time",
+	},
+}
+
+// lackOf returns the parts that are missing from a dialect, and those that it has and excused denies.
+func lackOf(d *dialect) (lack []string) {
+	v := reflect.ValueOf(d).Elem()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		if _, can := excused[d.Name][name]; can != v.Field(i).IsZero() {
+			lack = append(lack, name)
+		}
+	}
+	return lack
+}
+
+func TestEachDialectHasEachPartOfAnOutboxOrSaysWhyItDoesWithout(t *testing.T) {
+	for _, known := range sqlkit.All {
+		d := dialects[Dialect(known.Name)]
+		require.NotNil(t, d, "an outbox has no dialect %s: write dialect_%[1]s.go, and name it in dialects", known.Name)
+		assert.Same(t, known, d.Dialect)
+		assert.Empty(t, lackOf(d), "parts of the dialect %s: give them, or say in excused why not", d.Name)
+	}
+	mysql := &dialect{Dialect: &sqlkit.Dialect{Name: "mysql"}, arm: `SELECT`}
+	lack := lackOf(mysql)
+	assert.Subset(t, lack, []string{"schema", "remove", "tidy", "last", "ensureTrigger"}, "a dialect that was begun")
+	assert.NotContains(t, lack, "arm")
+}

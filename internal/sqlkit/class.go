@@ -1,0 +1,92 @@
+package sqlkit
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Class is what a caller can do about an error of a database.
+type Class uint8
+
+// The classes.
+const (
+	Other       Class = iota // nothing is known
+	Undone                   // the database has undone the transaction for a reason that passes
+	Duplicate                // another process has just created or inserted the same
+	Busy                     // other connections are using the file, and the busy time-out is over
+	LockTimeout              // a lock was not granted within the lock_timeout
+	NoTable                  // a table is missing
+	OtherTable               // a table is another one: it has other columns
+	Denied                   // the role lacks rights, or the file can only be read
+	Standby                  // the server can only be read
+	Full                     // the disk is full
+)
+
+// String returns a word for logs.
+func (c Class) String() string {
+	return [...]string{"other", "undone", "duplicate", "busy", "lock timeout", "no table", "other table", "denied", "standby", "full"}[c]
+}
+
+// kinds are the classes by what databases say. States are SQLSTATEs, or how they begin; codes are the primary result
+// codes of SQLite, and words what it says, which all of its drivers pass on. The first row that fits counts.
+var kinds = []struct {
+	class  Class
+	states []string
+	codes  []int
+	words  []string
+}{
+	{class: Undone, states: []string{"40001", "40P01"}},
+	{class: Duplicate, states: []string{"23505", "42P07", "42710"}, words: []string{"UNIQUE constraint failed"}},
+	{class: Busy, codes: []int{5, 6}, words: []string{"database is locked", "database table is locked", "database schema is locked"}},
+	{class: LockTimeout, states: []string{"55P03"}},
+	{class: NoTable, states: []string{"42P01"}, words: []string{"no such table: "}},
+	{class: Denied, states: []string{"42501"}, codes: []int{3, 8, 23}, words: []string{"attempt to write a readonly database", "access permission denied"}},
+	{class: OtherTable, states: []string{"42"}, words: []string{"no such column", "has no column named"}},
+	{class: Standby, states: []string{"25006"}},
+	{class: Full, states: []string{"53100"}, codes: []int{13}, words: []string{"database or disk is full"}},
+}
+
+// Classify returns the class of an error of any driver.
+func Classify(err error) Class {
+	if err == nil {
+		return Other
+	}
+	state, code, words := State(err), -1, err.Error()
+	if coded := (interface{ Code() int })(nil); state == "" && errors.As(err, &coded) {
+		code = coded.Code() & 0xff
+	}
+	for _, k := range kinds {
+		says := func(all []string, has func(s, of string) bool, in string) bool {
+			return slices.ContainsFunc(all, func(s string) bool { return has(in, s) })
+		}
+		if state != "" && says(k.states, strings.HasPrefix, state) ||
+			state == "" && (slices.Contains(k.codes, code) || says(k.words, strings.Contains, words)) {
+			return k.class
+		}
+	}
+	return Other
+}
+
+// Advice says what to do about an error, in words that go before it, "" if nothing is known.
+func Advice(err error) string {
+	switch Classify(err) {
+	case Busy:
+		return "the file stayed locked; end the transaction that writes: "
+	case Denied:
+		return "no rights; grant them to the role, or to the file: "
+	case Standby:
+		return "the server can only be read; connect to the primary: "
+	case Full:
+		return "the disk of the database is full; free some of it: "
+	}
+	return ""
+}
+
+// State is the SQLSTATE of an error of a driver, "" if it has none.
+func State(err error) string {
+	if known := (interface{ SQLState() string })(nil); errors.As(err, &known) {
+		return known.SQLState()
+	}
+	return ""
+}
