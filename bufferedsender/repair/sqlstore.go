@@ -8,10 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
+	"math"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
 // SQLStore keeps the state of each range in a table, for processes on any number of machines. Make one with NewSQLStore. It is safe for concurrent use.
@@ -31,14 +33,12 @@ type SQLStore struct {
 	owners map[string]string
 }
 
-var tableNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$`)
-
 // NewSQLStore returns a store in a table, which CreateTable makes. placeholder is as in SQLSource: nil for "?", Dollar for PostgreSQL.
 func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("repair: NewSQLStore: the database is nil")
 	}
-	if !tableNames.MatchString(table) {
+	if !sqlkit.PlainName(table, math.MaxInt) {
 		return nil, fmt.Errorf("repair: NewSQLStore: %q cannot be the name of a table: use letters, digits and underscores, with a schema and a point before them if wanted", table)
 	}
 	if placeholder == nil {
@@ -51,26 +51,22 @@ func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQL
 // CreateTable reads and does nothing, and needs no right to create tables. While another program is creating it
 // CreateTable waits until ctx ends.
 func (s *SQLStore) CreateTable(ctx context.Context) error {
-	if s.there(ctx) == nil {
-		return nil
-	}
-	_, err := s.db.ExecContext(ctx, s.text(`CREATE TABLE IF NOT EXISTS {t} (name VARCHAR(250) PRIMARY KEY, owner VARCHAR(64) NOT NULL, beat BIGINT NOT NULL, state TEXT NOT NULL)`))
-	// Of two that create a table at once PostgreSQL fails one, IF NOT EXISTS or not, when the other has committed.
-	if there := s.there(ctx); there == nil || err == nil {
-		return s.explain(there)
-	}
-	return s.explain(err)
+	return s.explain(sqlkit.Retry(ctx, func() error {
+		if s.there(ctx) == nil {
+			return nil
+		}
+		_, err := s.db.ExecContext(ctx, s.text(`CREATE TABLE IF NOT EXISTS {t} (name VARCHAR(250) PRIMARY KEY, owner VARCHAR(64) NOT NULL, beat BIGINT NOT NULL, state TEXT NOT NULL)`))
+		// Of two that create a table at once PostgreSQL fails one, IF NOT EXISTS or not, when the other has committed.
+		if there := s.there(ctx); there == nil || err == nil {
+			return there
+		}
+		return err
+	}))
 }
 
 // there returns nil if the table is there, with its columns.
 func (s *SQLStore) there(ctx context.Context) error {
-	rows, err := s.db.QueryContext(ctx, s.text(`SELECT name, owner, beat, state FROM {t} WHERE 1 = 0`))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	rows.Next() // there is none; Err says whether it could be asked for
-	return rows.Err()
+	return sqlkit.Each(ctx, s.db, func(*sql.Rows) error { return nil }, s.text(`SELECT name, owner, beat, state FROM {t} WHERE 1 = 0`))
 }
 
 // text writes a statement: {t} is the table, {1} and so on are arguments, each once and in their order.
@@ -89,19 +85,18 @@ func (s *SQLStore) row(name string) string {
 }
 
 func (s *SQLStore) explain(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case sqlkit.Classify(err) == sqlkit.NoTable:
+		return fmt.Errorf("the table %s is missing; call SQLStore.CreateTable: %w", s.table, err)
 	}
-	return fmt.Errorf("the table %s: %w", s.table, err)
+	return fmt.Errorf("the table %s: %s%w", s.table, sqlkit.Advice(err), err)
 }
 
 // change runs a statement and reports whether it has changed a row.
 func (s *SQLStore) change(ctx context.Context, statement string, args ...any) (bool, error) {
-	result, err := s.db.ExecContext(ctx, s.text(statement), args...)
-	if err != nil {
-		return false, s.explain(err)
-	}
-	n, err := result.RowsAffected()
+	n, err := sqlkit.Exec(ctx, s.db, s.text(statement), args...)
 	return n > 0, s.explain(err)
 }
 

@@ -139,9 +139,9 @@ func TestATableThatCannotBeIsRefused(t *testing.T) {
 	s, err := NewSQLStore(db, "nowhere", nil)
 	require.NoError(t, err)
 	_, _, err = s.Lock(t.Context(), "one")
-	require.ErrorContains(t, err, "the table nowhere")
+	require.ErrorContains(t, err, "the table nowhere is missing; call SQLStore.CreateTable")
 	_, err = s.Load(t.Context(), "one")
-	require.ErrorContains(t, err, "the table nowhere")
+	require.ErrorContains(t, err, "the table nowhere is missing; call SQLStore.CreateTable")
 	long, other := strings.Repeat("ä", 500)+"1", strings.Repeat("ä", 500)+"2"
 	assert.NotEqual(t, s.row(long), s.row(other))
 	assert.Less(t, len(s.row(long)), 250)
