@@ -70,7 +70,7 @@ var Rules = []Rule{
 	// in many processes, so their marks are in a database, by any driver.
 	{
 		Folder: "search/rebuild",
-		May:    []string{"./search", "./models/...", "./bufferedsender/pool", "./bufferedsender/queue", "./internal/sqlkit", azcore},
+		May:    []string{"./search", "./models/...", "./retry", "./bufferedsender/pool", "./bufferedsender/queue", "./internal/sqlkit", azcore},
 		Not:    []string{http},
 	},
 	// A store that brings a client: apart, so that whoever keeps marks in a database builds none of Redis.

@@ -274,13 +274,13 @@ func TestASplitBatchTravelsInPartsOfHalfTheBytes(t *testing.T) {
 		p.add(Item[int]{Key: fmt.Sprint("k", i), Body: make([]byte, size), Value: i}, uint64(i+1), 0)
 	}
 	batch := take(p, noLimits)
-	p.split(batch, -1)
+	p.split(batch, nil)
 	fill(p, "new")
 	assert.True(t, p.retryWaits(0))
 	assert.Equal(t, []string{"k00", "k11", "k22"}, keysOf(p, take(p, noLimits)))
 	giant := take(p, noLimits)
 	assert.Equal(t, []string{"k33", "k44"}, keysOf(p, giant))
-	p.split(giant, -1)
+	p.split(giant, nil)
 	assert.Equal(t, []string{"k33"}, keysOf(p, take(p, noLimits)), "isolated after two cuts, not five")
 	assert.Equal(t, []string{"k44"}, keysOf(p, take(p, noLimits)))
 	assert.Equal(t, []string{"new0"}, keysOf(p, take(p, noLimits)))
@@ -294,7 +294,7 @@ func TestASplitLosesAndRepeatsNothing(t *testing.T) {
 			p.add(Item[int]{Key: fmt.Sprint(i), Body: make([]byte, size)}, uint64(i+1), 0)
 		}
 		batch := take(p, noLimits)
-		p.split(batch, rapid.IntRange(-1, len(sizes)+1).Draw(t, "suspect"))
+		p.split(batch, rapid.SliceOf(rapid.SampledFrom(batch)).Draw(t, "named"))
 		var again []ref
 		for len(p.parts) > 0 {
 			part := take(p, noLimits)

@@ -202,7 +202,7 @@ func TestAProbeIsOneAction(t *testing.T) {
 
 	p := newPending[int]()
 	fill(p, "a", "b", "c", "d")
-	p.split(take(p, noLimits), -1)
+	p.split(take(p, noLimits), nil)
 	var order []string
 	for range 4 {
 		order = append(order, keysOf(p, take(p, probe))...)
@@ -244,7 +244,7 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 	fill(p, "part1", "part2", "delayed1", "delayed2", "due", "flight", "done", "ready", "flight", "done")
 	batch := take(p, noLimits) // all but the second ones of a key
 	require.Len(t, batch, 8)
-	p.split(batch[:2], -1)
+	p.split(batch[:2], nil)
 	p.retry(batch[3], 200)
 	p.retry(batch[2], 300)
 	p.retry(batch[4], 1)
