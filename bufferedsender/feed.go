@@ -21,6 +21,8 @@ import (
 //
 // Its goroutine runs while there is something to settle or to reserve, and ends when the
 // queue has nothing: an idle sender has none. Whoever may have changed that calls wake.
+//
+//archtest:long owed: a relay kit takes the line of a key, the leases and the load
 type feed[T any] struct {
 	s        *BufferedSender[T]
 	queue    queue.Queue

@@ -109,12 +109,12 @@ type Options[T any] struct {
 	// the queue after ten times.
 	DeleteMissing bool
 
-	// Share is the sender's part in a pool: then its requests take slots that it has in
-	// common with others, and what it keeps takes room that is bounded together with theirs, if the pool
-	// bounds it. Each request has one slot, and none is held while the sender waits, is
-	// paused, or its breaker is open. MaxInFlight is then for each class by itself; keep it below the number of slots, because a
-	// request that hangs has its slot until RequestTimeout. A sender that does not flush by itself (DisableAutoFlush)
-	// has its floor of room and no more. The sender does not leave the pool. Defaults to none.
+	// Share is the sender's part in a pool: then its requests take slots that it has in common with others, and what
+	// it keeps takes room that is bounded together with theirs, if the pool bounds it. Each request has one slot, and
+	// none is held while the sender waits, is paused, or its breaker is open. MaxInFlight is then for each class by
+	// itself; keep it below the number of slots, because a request that hangs has its slot until RequestTimeout. A
+	// sender that does not flush by itself (DisableAutoFlush) has its floor of room and no more. The sender does not
+	// leave the pool. Defaults to none.
 	Share *pool.Member
 	// Class is how urgent the actions are, unless the context of an adding call says
 	// something else, see pool.WithClass: a live update can go past a backfill of the same
@@ -237,6 +237,8 @@ type Waiting struct {
 
 // withDefaults returns a copy of o with every default filled in, or an error
 // that names every problem at once.
+//
+//archtest:long one line or two for each option
 func (o *Options[T]) withDefaults() (Options[T], error) {
 	var c Options[T]
 	if o != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// A reply to a request as a whole is judged in two steps. read finds out who replied and what about; that is independent of
-// what the request was. refused draws the conclusion for the request: package retry knows the statuses, and statement.decision
-// the replies whose status means something else than it says. (A reply with a result for each document needs the first step
-// for none of them: see judgeDocument.)
+// A reply to a request as a whole is judged in two steps. read finds out who replied and what about; that is
+// independent of what the request was. refused draws the conclusion for the request: package retry knows the
+// statuses, and statement.decision the replies whose status means something else than it says. (A reply with a result
+// for each document needs the first step for none of them: see judgeDocument.)
 
 // subject is what a reply is about.
 type subject uint8
@@ -95,15 +95,17 @@ func read(err error) statement {
 	return s
 }
 
-// decision is what an error of a request with n actions means: what package retry says, but for two kinds of reply that say
-// nothing about documents although their status does. They count as those of a service that does not work for now: the
-// request is sent again; if that fails while others pass it is divided, and what fails alone for a minute fails.
+// decision is what an error of a request with n actions means: what package retry says, but for two kinds of reply
+// that say nothing about documents although their status does. They count as those of a service that does not work
+// for now: the request is sent again; if that fails while others pass it is divided, and what fails alone for a
+// minute fails.
 //
-// The first is a 400 that has the form of the service and is about the address, or has a wording that is not known here
-// and nothing that shows that the service gave it. The second is a foreign 413 for one action. What it says of the size of
-// many is believed, but the next one to answer may be another.
+// The first is a 400 that has the form of the service and is about the address, or has a wording that is not known
+// here and nothing that shows that the service gave it. The second is a foreign 413 for one action. What it says of
+// the size of many is believed, but the next one to answer may be another.
 //
-// A sender that holds nothing back goes by the status: without a second chance a whole request would fail for one document.
+// A sender that holds nothing back goes by the status: without a second chance a whole request would fail for one
+// document.
 func (s statement) decision(n int, holds bool) retry.Decision {
 	d, _ := retry.ForError(s.err)
 	switch {
@@ -131,8 +133,9 @@ func (s statement) names(n int) []int {
 	return slices.DeleteFunc(slices.Compact(positions), func(position int) bool { return position >= n })
 }
 
-// each reports whether the reply says of each of n actions what is wrong with it. Only structure counts: a text may quote a
-// document that looks like one. Then nothing else in the request can be the cause, and none has to be sent alone.
+// each reports whether the reply says of each of n actions what is wrong with it. Only structure counts: a text may
+// quote a document that looks like one. Then nothing else in the request can be the cause, and none has to be sent
+// alone.
 func (s statement) each(n int) bool {
 	for i := range n {
 		if _, is := s.actions[i]; !is {
@@ -142,7 +145,8 @@ func (s statement) each(n int) bool {
 	return len(s.actions) == n
 }
 
-// property returns what the documents have in common that the index refuses because it lacks one of their properties, or nil.
+// property returns what the documents have in common that the index refuses because it lacks one of their properties,
+// or nil.
 func (s statement) property() *publisher.Trait {
 	match := lacks.FindStringSubmatch(s.message)
 	if match == nil {
@@ -195,7 +199,8 @@ func refused[T any](items []item[T], err error, holds bool) reply {
 	return r
 }
 
-// blame notes in a reply which of its actions are refused, and why. If the reply explains all of them the batch is not divided.
+// blame notes in a reply which of its actions are refused, and why. If the reply explains all of them the batch is
+// not divided.
 func (s statement) blame(r *reply) {
 	r.Named, r.Trait = s.names(len(r.Results)), s.property()
 	each := r.Trait == nil && s.each(len(r.Results))

@@ -66,6 +66,8 @@ type BufferedSender[T any] struct {
 // makes no request. The error names every problem of the options at once. Close
 // the sender to have everything sent, and to end what it watches: the breaker
 // and the meter. Its goroutine ends by itself while there is nothing to do.
+//
+//archtest:long owed: a sender is put together in one function
 func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	options, err := opts.withDefaults()
 	errs := []error{err}

@@ -4,6 +4,8 @@ import "time"
 
 // Stats is a snapshot of a sender. It is consistent: Accepted = Completed +
 // Failed + Unsent + PendingActions in every one.
+//
+//archtest:long figures for users, each by itself
 type Stats struct {
 	// Accepted counts the actions that adding calls have accepted.
 	Accepted int64

@@ -10,6 +10,8 @@ import (
 
 // instruments are the metrics of a sender. TELEMETRY.md says for users what they
 // mean; a test compares the two.
+//
+//archtest:long one for each metric of TELEMETRY.md
 type instruments struct {
 	// Histograms of requests.
 	operationDuration      metric.Float64Histogram

@@ -166,7 +166,7 @@ func endBatch(span trace.Span, status int, requestID string, err error) {
 // errorType names an error with few values: the status, or what kind of trouble
 // there was instead of a reply.
 func errorType(status int, err error) string {
-	timeout := (interface{ Timeout() bool })(nil)
+	timeout := timeoutError(nil)
 	panicked := (*publisher.PanicError)(nil)
 	switch {
 	case errors.Is(err, models.ErrMalformedReply):

@@ -186,9 +186,12 @@ func stepOf(d retry.Decision) publisher.Step {
 	}
 }
 
+// timeoutError is an error of the standard library that may be the end of a time.
+type timeoutError interface{ Timeout() bool }
+
 // isTimeout reports whether a request had no reply in time.
 func isTimeout(err error) bool {
-	var timeout interface{ Timeout() bool }
+	var timeout timeoutError
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 

@@ -54,7 +54,8 @@ type SenderInfo struct {
 	Held error
 }
 
-// At reports whether the sender writes to the service of that address, as far as is known: it is true if one of the two is "".
+// At reports whether the sender writes to the service of that address, as far as is known: it is true if one of the
+// two is "".
 func (i *SenderInfo) At(endpoint string) bool {
 	return i.Endpoint == "" || endpoint == "" || host(i.Endpoint) == host(endpoint)
 }

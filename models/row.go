@@ -13,27 +13,29 @@ import (
 	"time"
 )
 
-// Row is a document as a comparison sees it: its key, and what tells one state of the document from another. Both sides of a
-// comparison fill in the same fields.
+// Row is a document as a comparison sees it: its key, and what tells one state of the document from another. Both
+// sides of a comparison fill in the same fields.
 type Row struct {
 	Key string
 	// Version is a number that rises with each change: a sequence, or the time of the change. 0: it has none.
 	Version int64
 	// Digest is anything that differs when the document does, see DigestOf; "": it has none.
 	Digest string
-	// Hidden says that the document exists and is not to be in the index: a draft, for example. Only sources have such rows.
+	// Hidden says that the document exists and is not to be in the index: a draft, for example. Only sources have
+	// such rows.
 	Hidden bool
 }
 
-// DigestOf returns a digest of some fields of a document in JSON: the same for the document as it was uploaded, and as the
-// service returns it. So the order of fields does not count, nor how numbers and times are written, nor what of a time is less than
-// a millisecond, which the service cuts off, nor what begins with an "@"; a
-// field that is missing, null or an empty list is the same, and so is one in an object, and the "crs" of a point. fields are names at the top
-// level; none means all that the document has, which is only the same on both sides if they have the same fields.
+// DigestOf returns a digest of some fields of a document in JSON: the same for the document as it was uploaded, and
+// as the service returns it. So the order of fields does not count, nor how numbers and times are written, nor what
+// of a time is less than a millisecond, which the service cuts off, nor what begins with an "@"; a field that is
+// missing, null or an empty list is the same, and so is one in an object, and the "crs" of a point. fields are names
+// at the top level; none means all that the document has, which is only the same on both sides if they have the same
+// fields.
 //
-// Numbers are compared as float64, and integers that it would change as they are: what a field of type Edm.Single or smaller
-// rounds, such as vectors, is different, so leave it out, and an integer above 2^53 in a field of type Edm.Double may be. An error says that the document is not
-// one object in JSON.
+// Numbers are compared as float64, and integers that it would change as they are: what a field of type Edm.Single or
+// smaller rounds, such as vectors, is different, so leave it out, and an integer above 2^53 in a field of type
+// Edm.Double may be. An error says that the document is not one object in JSON.
 func DigestOf(document []byte, fields ...string) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -102,8 +104,8 @@ func plain(value any) any {
 	return value
 }
 
-// isLargeInteger reports whether a number is an integer that float64 would change. One that is how a float64 is written, with zeros
-// for the digits that it does not have, is not: that is what becomes of a float64 in JSON.
+// isLargeInteger reports whether a number is an integer that float64 would change. One that is how a float64 is
+// written, with zeros for the digits that it does not have, is not: that is what becomes of a float64 in JSON.
 func isLargeInteger(n json.Number, f float64) bool {
 	_, err := n.Int64()
 	return err == nil && strconv.FormatFloat(f, 'f', -1, 64) != n.String()

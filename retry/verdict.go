@@ -194,8 +194,8 @@ type StatusError interface {
 	HTTPStatus() int
 }
 
-// ForeignError is implemented by a StatusError that can tell the replies of the service from those of something in front of
-// it: a gateway, a firewall, a proxy, another server at the address. *search.Error is one.
+// ForeignError is implemented by a StatusError that can tell the replies of the service from those of something in
+// front of it: a gateway, a firewall, a proxy, another server at the address. *search.Error is one.
 type ForeignError interface {
 	StatusError
 	// Foreign reports whether the reply is not the service's own. Then its status says nothing about what was sent.
@@ -224,15 +224,13 @@ type UnsentError interface {
 	Permanent() bool
 }
 
-// ForError returns what an error of a whole request means, and the status it
-// carries, 0 for one that is not a reply: a connection that was refused, reset
-// or timed out. Those are retried, and unless the request certainly never left
-// this machine its outcome is unknown and it counts as cut off. The outcome of
-// an error with a status of success, any 2xx, is unknown too: it says that the
-// reply could not be used, and is retried, never Done. A ForeignError is retried whatever its status, and never split but
-// for a 413, because it says nothing about what was sent. An error wrapped by backoff.Permanent is never retried and
-// never split, whatever its status; nor is an UnsentError that is permanent.
-// nil is Done with status 0: look at the documents.
+// ForError returns what an error of a whole request means, and the status it carries, 0 for one that is not a reply:
+// a connection that was refused, reset or timed out. Those are retried, and unless the request certainly never left
+// this machine its outcome is unknown and it counts as cut off. The outcome of an error with a status of success, any
+// 2xx, is unknown too: it says that the reply could not be used, and is retried, never Done. A ForeignError is
+// retried whatever its status, and never split but for a 413, because it says nothing about what was sent. An error
+// wrapped by backoff.Permanent is never retried and never split, whatever its status; nor is an UnsentError that is
+// permanent. nil is Done with status 0: look at the documents.
 func ForError(err error) (decision Decision, status int) {
 	if err == nil {
 		return Decision{Verdict: Done}, 0

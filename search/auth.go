@@ -130,11 +130,13 @@ func keyProblem(key string) error {
 // before the request is sent, and must not pass for a broken connection.
 type tokens struct{ azcore.TokenCredential }
 
+// nonRetriable is how azcore and azidentity mark an error that another try would not end.
+type nonRetriable interface{ NonRetriable() }
+
 func (t tokens) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	token, err := t.TokenCredential.GetToken(ctx, options)
 	if err != nil {
-		// azcore and azidentity mark what is no use trying again.
-		var final interface{ NonRetriable() }
+		var final nonRetriable
 		return token, &CredentialError{Err: err, permanent: errors.As(err, &final)}
 	}
 	return token, nil

@@ -230,8 +230,8 @@ func (e *Error) ServiceMessage() string {
 	return strings.Join(texts, " ")
 }
 
-// ActionMessages returns what Details say of single actions of a batch, by their positions in the request, from 0. It is nil
-// if they say nothing of that kind, as in api-versions before 2023-11-01.
+// ActionMessages returns what Details say of single actions of a batch, by their positions in the request, from 0. It
+// is nil if they say nothing of that kind, as in api-versions before 2023-11-01.
 func (e *Error) ActionMessages() map[int]string {
 	var messages map[int]string
 	for _, d := range e.Details {
@@ -249,13 +249,14 @@ func (e *Error) ActionMessages() map[int]string {
 	return messages
 }
 
-// Foreign reports whether the reply does not have the form in which the service explains an error: something in
-// front of it answered (a gateway, a firewall, a proxy), or another server at its address. Such a reply says nothing about
-// the documents of a request, whatever its status. A 400 or 413 without a body counts too, because the service explains
-// each of its own.
+// Foreign reports whether the reply does not have the form in which the service explains an error: something in front
+// of it answered (a gateway, a firewall, a proxy), or another server at its address. Such a reply says nothing about
+// the documents of a request, whatever its status. A 400 or 413 without a body counts too, because the service
+// explains each of its own.
 func (e *Error) Foreign() bool { return e.unlike }
 
-// Signed reports whether the reply has the header elapsed-time, as every reply of the service has. Proxies may remove it.
+// Signed reports whether the reply has the header elapsed-time, as every reply of the service has. Proxies may remove
+// it.
 func (e *Error) Signed() bool { return e.signed }
 
 // unlike is Foreign.

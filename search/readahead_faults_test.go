@@ -148,7 +148,8 @@ func TestErrorInAPageThatWasReadAheadIsInASpan(t *testing.T) {
 	assert.EqualValues(t, 1, spans.calls.Load())
 }
 
-// TestScanThatReadsAheadSparesABusyService: one that answers 503 to more than so many requests at once, of a client with the usual retries.
+// TestScanThatReadsAheadSparesABusyService: one that answers 503 to more than so many requests at once, of a client
+// with the usual retries.
 func TestScanThatReadsAheadSparesABusyService(t *testing.T) {
 	for _, most := range []int32{1, 2, 4} {
 		took := map[int]time.Duration{}

@@ -113,7 +113,8 @@ func TestScanThatReadsAheadGoesOnWhereKeysCome(t *testing.T) {
 	})
 }
 
-// TestScanReadsAgainBehindAGapInFrontOfAPage: what was just in front of a page had gone when that was read, so that it begins too far behind.
+// TestScanReadsAgainBehindAGapInFrontOfAPage: what was just in front of a page had gone when that was read, so that
+// it begins too far behind.
 func TestScanReadsAgainBehindAGapInFrontOfAPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, want := slowShelf(t, 100)

@@ -19,25 +19,27 @@ import (
 
 // RowsOptions are the options of NewRows.
 type RowsOptions struct {
-	// Version is the name of a field with a number that rises with each change of the document: Edm.Int64 or Edm.Int32, or the time
-	// of the change, Edm.DateTimeOffset, which counts in milliseconds since 1970: the service keeps no more. It is a field at the top level, like
-	// those of Digest and DigestOf. Defaults to none.
+	// Version is the name of a field with a number that rises with each change of the document: Edm.Int64 or
+	// Edm.Int32, or the time of the change, Edm.DateTimeOffset, which counts in milliseconds since 1970: the service
+	// keeps no more. It is a field at the top level, like those of Digest and DigestOf. Defaults to none.
 	Version string
 	// Digest is the name of a field of type Edm.String that differs when the document does. Defaults to none.
 	Digest string
-	// DigestOf names fields of which a digest is made, as models.DigestOf does; they are read with each document. Not with Digest.
+	// DigestOf names fields of which a digest is made, as models.DigestOf does; they are read with each document. Not
+	// with Digest.
 	DigestOf []string
 	// Filter is the condition that documents must meet. Defaults to no condition.
 	Filter Filter
-	// KeyField, PageSize, ReadAhead and SessionID are as in ScanOptions. Without KeyField the definition of the index is read once.
+	// KeyField, PageSize, ReadAhead and SessionID are as in ScanOptions. Without KeyField the definition of the index
+	// is read once.
 	KeyField  string
 	PageSize  int
 	ReadAhead int
 	SessionID string
 }
 
-// Rows shows an index as the keys of its documents and what tells one state of a document from another, for comparisons with what
-// the documents are made of. It is safe for concurrent use.
+// Rows shows an index as the keys of its documents and what tells one state of a document from another, for
+// comparisons with what the documents are made of. It is safe for concurrent use.
 type Rows struct {
 	client  *Client
 	options RowsOptions
@@ -46,8 +48,8 @@ type Rows struct {
 	keyField string
 }
 
-// NewRows returns the rows of an index, whose key field must be filterable and sortable, or an error that names every problem of the options. It makes no request. Without Version,
-// Digest and DigestOf rows are keys alone.
+// NewRows returns the rows of an index, whose key field must be filterable and sortable, or an error that names every
+// problem of the options. It makes no request. Without Version, Digest and DigestOf rows are keys alone.
 func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
 	if c == nil {
 		return nil, errors.New("search: NewRows: the client is nil")
@@ -100,7 +102,8 @@ func (r *Rows) Endpoint() string {
 	return r.client.Endpoint()
 }
 
-// HasVersions reports whether the rows have versions, because RowsOptions.Version names their field: what they are compared with is to have them then.
+// HasVersions reports whether the rows have versions, because RowsOptions.Version names their field: what they are
+// compared with is to have them then.
 func (r *Rows) HasVersions() bool { return r != nil && r.options.Version != "" }
 
 // selected returns the fields that are read beside the key.
@@ -189,8 +192,8 @@ func (r *Rows) named(err error) error {
 // mostKeys is how many keys a query asks for at once.
 const mostKeys = 500
 
-// Lookup returns the rows of those of the keys that are in the index, and meet the filter, in the order of their keys, each
-// once. Any number of keys makes as many queries as it needs, of 500 keys, one after another.
+// Lookup returns the rows of those of the keys that are in the index, and meet the filter, in the order of their
+// keys, each once. Any number of keys makes as many queries as it needs, of 500 keys, one after another.
 func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
 	key, err := r.key(ctx)
 	if err != nil {

@@ -177,10 +177,13 @@ func (m *measurement) end(ctx context.Context, rows int, err error) {
 	}
 }
 
+// timeoutError is an error of the standard library that may be the end of a time.
+type timeoutError interface{ Timeout() bool }
+
 // errorType names an error with few values: the status, or what kind of trouble
 // there was instead of a reply that can be used. They are those of a sender.
 func errorType(status int, err error) string {
-	timeout := (interface{ Timeout() bool })(nil)
+	timeout := timeoutError(nil)
 	switch {
 	case status >= 300:
 		return strconv.Itoa(status)

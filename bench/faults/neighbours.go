@@ -109,7 +109,8 @@ type block struct {
 	feeds sync.WaitGroup
 }
 
-// moveIn makes the sender of a row in a fleet of two slots for each side, which keeps a quarter of what a sender would by itself.
+// moveIn makes the sender of a row in a fleet of two slots for each side, which keeps a quarter of what a sender
+// would by itself.
 func moveIn(r *row, s setting, indexer bufferedsender.Indexer, opts *bufferedsender.Options[document]) (*bufferedsender.BufferedSender[document], *block, error) {
 	service := fleet.From(func(index string) (bufferedsender.Indexer, error) {
 		if index == indexName {

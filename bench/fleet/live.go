@@ -10,7 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 )
 
-// live measures a live update each ten milliseconds: alone, under a backfill, and under a backfill that others leave its floor only.
+// live measures a live update each ten milliseconds: alone, under a backfill, and under a backfill that others leave
+// its floor only.
 func live(ctx context.Context, p *plan, t *figures.Table) error {
 	alone, _, err := liveUpdates(ctx, p, false, false)
 	if err != nil {

@@ -1,13 +1,15 @@
-// Command fleet is for whoever doubts that many senders can share one service: it puts a fleet beside a lone
-// sender, live updates beside a backfill, healthy indexes beside a sick one, and a hundred busy indexes beside ten thousand idle ones.
+// Command fleet is for whoever doubts that many senders can share one service: it puts a fleet beside a lone sender,
+// live updates beside a backfill, healthy indexes beside a sick one, and a hundred busy indexes beside ten thousand
+// idle ones.
 //
 //	go run ./fleet                          # everything: eight to ten minutes
 //	go run ./fleet -only live,sick -rounds 3
 //	go run ./fleet -only many -profile profiles
 //	go run ./fleet -fast                    # does it run? Figures that mean little
 //
-// The service is in the process: a request takes 50 ms and no processor time, so slots and the size of batches decide what it
-// takes, which is below half of the processors. All figures but bytes and nanoseconds compare what was measured in turns, in one run.
+// The service is in the process: a request takes 50 ms and no processor time, so slots and the size of batches decide
+// what it takes, which is below half of the processors. All figures but bytes and nanoseconds compare what was
+// measured in turns, in one run.
 package main
 
 import (

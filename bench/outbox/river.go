@@ -37,8 +37,8 @@ func riverIn(ctx context.Context, l *place) (*pgxpool.Pool, error) {
 	return pool, err
 }
 
-// riverSettings are those of River's own benchmark (cmd/river/riverbench/river_bench.go), about which it says: "they perform
-// quite well. Much better than the client's default values at any rate."
+// riverSettings are those of River's own benchmark (cmd/river/riverbench/river_bench.go), about which it says: "they
+// perform quite well. Much better than the client's default values at any rate."
 func riverSettings(said *complaints) *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker{})

@@ -38,8 +38,8 @@ func (p *plan) postgres(ctx context.Context) (*place, error) {
 	}
 	l := &place{p: p, name: "bench_" + fmt.Sprintf("%x", [8]byte(randomBytes()))}
 	l.url = p.server.URL(l.name)
-	// What was written by others is on the disk. Not later, or each page that changes would be written to the log as a whole,
-	// as it is in no database that is written to all the time.
+	// What was written by others is on the disk. Not later, or each page that changes would be written to the log as
+	// a whole, as it is in no database that is written to all the time.
 	for _, s := range []string{"CREATE DATABASE " + l.name, "CHECKPOINT"} {
 		if err := l.admin(ctx, s); err != nil {
 			return nil, err

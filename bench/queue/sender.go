@@ -21,8 +21,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// What a sender pays for a queue: producers add documents, and all of them arrive at the sink of the other benchmarks, another
-// process on loopback that answers at once.
+// What a sender pays for a queue: producers add documents, and all of them arrive at the sink of the other
+// benchmarks, another process on loopback that answers at once.
 var (
 	withoutQueue = contestant{name: "sender without a queue", send: sendWithout}
 	withQueue    = contestant{name: "sender with a filequeue", send: sendWith}

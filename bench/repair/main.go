@@ -1,6 +1,6 @@
-// Command repair is for whoever wants to know what comparing costs: it compares a million documents of the emulated service with a source
-// that is generated, ten million rows on both sides, repairs one document of a hundred, deletes one of ten by filter,
-// rebuilds an index, keeps a digest tree, and repairs beside writers.
+// Command repair is for whoever wants to know what comparing costs: it compares a million documents of the emulated
+// service with a source that is generated, ten million rows on both sides, repairs one document of a hundred, deletes
+// one of ten by filter, rebuilds an index, keeps a digest tree, and repairs beside writers.
 //
 //	go run ./repair                    # everything: some ten minutes
 //	go run ./repair -only compare -rounds 1

@@ -276,7 +276,8 @@ func live(ctx context.Context, p *plan, t *figures.Table) error {
 	return sender.Close(ctx)
 }
 
-// deleteWhere deletes a tenth of the documents by filter, and as many by their keys. Each request takes 50 ms longer than the emulator needs.
+// deleteWhere deletes a tenth of the documents by filter, and as many by their keys. Each request takes 50 ms longer
+// than the emulator needs.
 func deleteWhere(ctx context.Context, p *plan, t *figures.Table) error {
 	tenth := func(i int) bool { return i%10 == 3 }
 	run := func(remove func(e *emulated) error) (took time.Duration, err error) {

@@ -24,8 +24,12 @@ func rebuildRemote(ctx context.Context, p *plan, t *figures.Table) error {
 	return rebuildIndex(ctx, p, 20*time.Millisecond, t)
 }
 
-// rebuildIndex rebuilds an index to one with the same definition, which takes as long as to any other. Each request takes so much longer than the emulator needs. The plain load is into an index beside the first one, too:
-// the emulator's memory is this process's, and a collector with twice as much to look at would be counted as the rebuild's.
+// rebuildIndex rebuilds an index to one with the same definition, which takes as long as to any other. Each request
+// takes so much longer than the emulator needs. The plain load is into an index beside the first one, too: the
+// emulator's memory is this process's, and a collector with twice as much to look at would be counted as the
+// rebuild's.
+//
+//archtest:long owed: a setup, three loads and a table
 func rebuildIndex(ctx context.Context, p *plan, takes time.Duration, t *figures.Table) (err error) {
 	e, err := empty()
 	if err != nil {

@@ -21,8 +21,9 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// keepTree sends all documents in turns through a sender without handlers of events, one with a handler that does nothing, and one that a tree follows, each twice, and compares what this process has taken of the
-// processors. The tree has all keys before, and what it folds is waited for.
+// keepTree sends all documents in turns through a sender without handlers of events, one with a handler that does
+// nothing, and one that a tree follows, each twice, and compares what this process has taken of the processors. The
+// tree has all keys before, and what it folds is waited for.
 func keepTree(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	dir, err := os.MkdirTemp("", "tree")
 	if err != nil {

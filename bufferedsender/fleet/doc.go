@@ -7,19 +7,20 @@
 //	…
 //	err = f.Close(ctx)
 //
-// Made by themselves, forty senders know nothing of each other: they buffer forty times as much, throttle the service that they
-// share, and a backfill delays the live updates of the same index. The senders of a fleet share
+// Made by themselves, forty senders know nothing of each other: they buffer forty times as much, throttle the service
+// that they share, and a backfill delays the live updates of the same index. The senders of a fleet share
 //
-//   - request slots, by class of service: what is Expedited never waits for a backfill in BestEffort, not even of its own index
-//     (pool.WithClass), and inside a class the indexes take turns by bytes. When a request is made is another matter: a single document waits for a
-//     full batch or Options.AutoFlushInterval, 5 s, also if it is Expedited;
-//   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent, so an index that is
-//     sick stops itself only;
-//   - a breaker of the service, beside the one that each index has: nobody tries in vain while the service cannot be reached,
-//     and one request at a time finds out when it can.
+//   - request slots, by class of service: what is Expedited never waits for a backfill in BestEffort, not even of its
+//     own index (pool.WithClass), and inside a class the indexes take turns by bytes. When a request is made is
+//     another matter: a single document waits for a full batch or Options.AutoFlushInterval, 5 s, also if it is
+//     Expedited;
+//   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent,
+//     so an index that is sick stops itself only;
+//   - a breaker of the service, beside the one that each index has: nobody tries in vain while the service cannot be
+//     reached, and one request at a time finds out when it can.
 //
-// Senders are made on first use and are ordinary ones: Flush, Stats, handlers, queues and dead letters are as everywhere. They are
-// never closed under their user: [Fleet.Drop] does that for one, [Fleet.Close] for all.
+// Senders are made on first use and are ordinary ones: Flush, Stats, handlers, queues and dead letters are as
+// everywhere. They are never closed under their user: [Fleet.Drop] does that for one, [Fleet.Close] for all.
 //
 // A Fleet is safe for concurrent use.
 package fleet

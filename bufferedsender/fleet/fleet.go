@@ -61,7 +61,8 @@ type entry struct {
 
 	counted atomic.Bool // its sender was closed, and is in Fleet.gone
 
-	// Of doubt, guarded by Fleet.doubting: how many actions were completed, and when there was last seen to be one more.
+	// Of doubt, guarded by Fleet.doubting: how many actions were completed, and when there was last seen to be one
+	// more.
 	done   int64
 	doneAt time.Time
 }
@@ -120,8 +121,9 @@ func New(service Service, opts *Options) (*Fleet, error) {
 	return f, nil
 }
 
-// longestDown is the longest time between two requests that try whether the service works. One request of all indexes costs little, and the one that tries
-// may be of an index that is sick by itself, so that the others would wait for the next.
+// longestDown is the longest time between two requests that try whether the service works. One request of all indexes
+// costs little, and the one that tries may be of an index that is sick by itself, so that the others would wait for
+// the next.
 const longestDown = 5 * time.Second
 
 // ofService returns the options of the breaker of the service.
@@ -134,8 +136,9 @@ func ofService(opts *breaker.Options) *breaker.Options {
 	return &o
 }
 
-// Pool returns the pool of the fleet: for other work under the same slots (pool.Member.Do), and to change its settings at run time. Set replaces all of
-// them, the bound of the buffers too, so begin with those that are in force:
+// Pool returns the pool of the fleet: for other work under the same slots (pool.Member.Do), and to change its
+// settings at run time. Set replaces all of them, the bound of the buffers too, so begin with those that are in
+// force:
 //
 //	s := f.Pool().Settings()
 //	s.Expedited = 8
@@ -145,8 +148,8 @@ func (f *Fleet) Pool() *pool.Pool { return f.pool }
 // Breaker returns the breaker of the service, to look at, disable, enable or reset. That of an index is its sender's.
 func (f *Fleet) Breaker() *breaker.Breaker { return f.breaker }
 
-// Discover makes all indexes of the service known to the fleet, and returns their names, sorted. It makes no senders. An index that is known
-// already stays as it is, also if it is not there any more.
+// Discover makes all indexes of the service known to the fleet, and returns their names, sorted. It makes no senders.
+// An index that is known already stays as it is, also if it is not there any more.
 func (f *Fleet) Discover(ctx context.Context) ([]string, error) {
 	var names []string
 	for name, err := range f.service.IndexNames(ctx) {
@@ -212,9 +215,10 @@ func (f *Fleet) know(index string) (*entry, error) {
 	return e, err
 }
 
-// Sender returns the sender of an index: the first call makes it with opts, later ones return the same, whatever their opts. It is an error to ask for one of
-// documents of another type: use one type for an index, models.Document if its documents differ, or Fleet.Raw. The fleet sets Share, and
-// Outage but for its WhenFull and OnPurged; with Options.Tuning, that too. Logger and MeterProvider are the fleet's unless they are set.
+// Sender returns the sender of an index: the first call makes it with opts, later ones return the same, whatever
+// their opts. It is an error to ask for one of documents of another type: use one type for an index, models.Document
+// if its documents differ, or Fleet.Raw. The fleet sets Share, and Outage but for its WhenFull and OnPurged; with
+// Options.Tuning, that too. Logger and MeterProvider are the fleet's unless they are set.
 //
 // The sender is closed by Drop or Close. Closing it yourself leaves a closed sender in the fleet, until Drop.
 func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
@@ -233,7 +237,8 @@ func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bu
 	return typed, nil
 }
 
-// Raw returns the sender of an index for actions that are encoded already. If there is none yet it makes one, of models.Document and with default options.
+// Raw returns the sender of an index for actions that are encoded already. If there is none yet it makes one, of
+// models.Document and with default options.
 func (f *Fleet) Raw(index string) (*bufferedsender.RawSender, error) {
 	e, err := f.entry(index)
 	if err != nil {
@@ -364,9 +369,9 @@ func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 	return h, nil
 }
 
-// Drop closes the sender of an index, as [bufferedsender.BufferedSender.Close] does, and has the fleet forget the index. The next Sender makes a new
-// one. Its hints stay; see hints.Set.Forget. It returns what Close returned, nil if there was no sender. In a callback of the sender it is refused, as Close
-// is, and nothing changes.
+// Drop closes the sender of an index, as [bufferedsender.BufferedSender.Close] does, and has the fleet forget the
+// index. The next Sender makes a new one. Its hints stay; see hints.Set.Forget. It returns what Close returned, nil
+// if there was no sender. In a callback of the sender it is refused, as Close is, and nothing changes.
 func (f *Fleet) Drop(ctx context.Context, index string) error {
 	e := f.find(index)
 	if e == nil {
@@ -395,8 +400,8 @@ func (f *Fleet) forget(e *entry) {
 	}
 }
 
-// end closes the sender of an entry, if there is one, and lets none be made any more. It may be called more than once. It is not over if the sender has refused
-// to close, because this is one of its callbacks.
+// end closes the sender of an entry, if there is one, and lets none be made any more. It may be called more than
+// once. It is not over if the sender has refused to close, because this is one of its callbacks.
 func (f *Fleet) end(ctx context.Context, e *entry) (over bool, err error) {
 	e.left.Store(true)
 	select {

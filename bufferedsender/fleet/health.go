@@ -15,7 +15,8 @@ import (
 type Stats struct {
 	// Indexes is how many the fleet knows, Senders how many of them have a sender.
 	Indexes, Senders int
-	// All adds up what the senders count, those that were dropped or closed too. What is a limit in a sender's Stats is 0 here.
+	// All adds up what the senders count, those that were dropped or closed too. What is a limit in a sender's Stats
+	// is 0 here.
 	All bufferedsender.Stats
 	// Pool has the slots and the room, by class.
 	Pool pool.Stats
@@ -76,7 +77,8 @@ type Health struct {
 	Indexes []IndexHealth
 	// Of is how many senders there are.
 	Of int
-	// Service says why nothing is sent to any index: the breaker of the service is not closed, or, with ErrClosed, the fleet is. It is nil otherwise.
+	// Service says why nothing is sent to any index: the breaker of the service is not closed, or, with ErrClosed,
+	// the fleet is. It is nil otherwise.
 	Service error
 }
 
@@ -89,8 +91,8 @@ type IndexHealth struct {
 // Healthy reports whether all senders are.
 func (h Health) Healthy() bool { return len(h.Indexes) == 0 && h.Service == nil }
 
-// Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps the others from
-// sending, for a readiness probe.
+// Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps
+// the others from sending, for a readiness probe.
 func (h Health) Err() error {
 	var errs []error
 	if h.Service != nil {

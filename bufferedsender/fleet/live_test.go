@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Live updates of an index take at most twice as long under a backfill of the same index that always has more, also when other
-// indexes have more in a more urgent class; and the backfill keeps its floor.
+// Live updates of an index take at most twice as long under a backfill of the same index that always has more, also
+// when other indexes have more in a more urgent class; and the backfill keeps its floor.
 func TestLiveUpdatesDoNotNoticeABackfillWhichKeepsItsFloor(t *testing.T) {
 	alone, _ := liveUpdates(t, false, false)
 	require.NotZero(t, alone)
@@ -36,7 +36,8 @@ func TestLiveUpdatesDoNotNoticeABackfillWhichKeepsItsFloor(t *testing.T) {
 
 const batchOfBackfill = 10
 
-// liveUpdates returns the p99 of the time from adding to the outcome, and how many documents of the backfill ended in a second.
+// liveUpdates returns the p99 of the time from adding to the outcome, and how many documents of the backfill ended in
+// a second.
 func liveUpdates(t *testing.T, backfill, others bool) (p99 time.Duration, backfilled float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

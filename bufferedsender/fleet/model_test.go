@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Random programs of indexes that sicken and heal; see fleetmodel.Run. "go run ./internal/soak fleet" runs more of them, or one of
-// these seeds again. They are not made smaller when one fails: what goroutines do at one and the same moment is not in the seed.
+// Random programs of indexes that sicken and heal; see fleetmodel.Run. "go run ./internal/soak fleet" runs more of
+// them, or one of these seeds again. They are not made smaller when one fails: what goroutines do at one and the same
+// moment is not in the seed.
 func TestRandomFleetsKeepTheirPromises(t *testing.T) {
 	held := map[string]int{}
 	programs := 400

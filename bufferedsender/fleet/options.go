@@ -63,26 +63,29 @@ const (
 
 // Options configures a Fleet. nil and the zero value are ready to use.
 type Options struct {
-	// Pool says how many requests may be under way, by class, and how much all senders keep together. Where it bounds neither
-	// BufferedActions nor BufferedBytes they are 262,144 and 256 MiB. Fleet.Pool changes it later. Defaults to that, and to four slots for
-	// Expedited and four for the other classes.
+	// Pool says how many requests may be under way, by class, and how much all senders keep together. Where it bounds
+	// neither BufferedActions nor BufferedBytes they are 262,144 and 256 MiB. Fleet.Pool changes it later. Defaults
+	// to that, and to four slots for Expedited and four for the other classes.
 	Pool *pool.Options
-	// Breaker configures the breakers of the indexes, and that of the service, which stays open for 5 s at the most, or OpenFor if that is
-	// longer. Defaults to that of a sender.
+	// Breaker configures the breakers of the indexes, and that of the service, which stays open for 5 s at the most,
+	// or OpenFor if that is longer. Defaults to that of a sender.
 	Breaker *breaker.Options
-	// Tuning finds out how many requests the service takes, and how large: there is one controller, because the limits are those
-	// of the service. The number of slots follows it. Defaults to tuning.Fixed(): as many as Pool says.
+	// Tuning finds out how many requests the service takes, and how large: there is one controller, because the
+	// limits are those of the service. The number of slots follows it. Defaults to tuning.Fixed(): as many as Pool
+	// says.
 	Tuning tuning.Policy
-	// WhenFull says what becomes of what is kept for an index whose breaker is open when there is no room for others. Defaults to
-	// Wait. What a sender does with its own full buffer is in its own options.
+	// WhenFull says what becomes of what is kept for an index whose breaker is open when there is no room for others.
+	// Defaults to Wait. What a sender does with its own full buffer is in its own options.
 	WhenFull WhenFull
-	// Hints gets the keys of what was purged, by index, so that it can be repaired: by the fleet, by Purge and PurgeAll, or by the policy of a sender. What
-	// Close and Drop leave unsent does not go there; it has its outcome, and goes to DeadLetters. Hints is not closed. PurgeSick needs it. Defaults to none.
+	// Hints gets the keys of what was purged, by index, so that it can be repaired: by the fleet, by Purge and
+	// PurgeAll, or by the policy of a sender. What Close and Drop leave unsent does not go there; it has its outcome,
+	// and goes to DeadLetters. Hints is not closed. PurgeSick needs it. Defaults to none.
 	Hints *hints.Set
 
 	// Logger is that of the fleet, and of senders that have no other. Defaults to slog.Default().
 	Logger *slog.Logger
-	// MeterProvider makes the metrics of the pool, and of senders that have no other. Defaults to the global one of OpenTelemetry.
+	// MeterProvider makes the metrics of the pool, and of senders that have no other. Defaults to the global one of
+	// OpenTelemetry.
 	MeterProvider metric.MeterProvider
 }
 
@@ -92,8 +95,9 @@ type WhenFull uint8
 const (
 	// Wait gives up nothing.
 	Wait WhenFull = iota
-	// PurgeSick gives up what waits for an index whose breaker is open. The fleet looks once a second: when somebody has waited for room at two looks
-	// in a row, it gives up all that waits for the index that has been sick for longest, of those that have something. It needs Options.Hints.
+	// PurgeSick gives up what waits for an index whose breaker is open. The fleet looks once a second: when somebody
+	// has waited for room at two looks in a row, it gives up all that waits for the index that has been sick for
+	// longest, of those that have something. It needs Options.Hints.
 	PurgeSick
 )
 

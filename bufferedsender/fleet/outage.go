@@ -10,7 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// spread is how far apart the breakers of two indexes are reset when the service is back: those of a hundred in a second.
+// spread is how far apart the breakers of two indexes are reset when the service is back: those of a hundred in a
+// second.
 const spread = 10 * time.Millisecond
 
 // indexChanged notes that the breaker of an index has changed.
@@ -52,8 +53,9 @@ var errAllFail = errors.New("all indexes fail")
 // absent reports whether the service has answered that there is no such index: then it works.
 func absent(err error) bool { return retry.HasStatus(err, http.StatusNotFound) }
 
-// doubt trips the breaker of the service if all that is sent to any index fails: more than half of the senders, and two at least, are held, and no
-// other has anything to send, or has sent anything lately. Indexes that do not exist count neither way. cause is what the last one failed with.
+// doubt trips the breaker of the service if all that is sent to any index fails: more than half of the senders, and
+// two at least, are held, and no other has anything to send, or has sent anything lately. Indexes that do not exist
+// count neither way. cause is what the last one failed with.
 func (f *Fleet) doubt(cause error) {
 	if !absent(cause) && f.held.Load() >= 2 && f.allFail() {
 		f.trip(cause)
@@ -83,8 +85,8 @@ func (f *Fleet) allFail() bool {
 // lately is how long an index proves that the service works after something of it was completed.
 const lately = time.Minute
 
-// works reports whether an index that is not held shows that the service may work: it has something to send, or something of it was completed lately. f.doubting
-// must be held.
+// works reports whether an index that is not held shows that the service may work: it has something to send, or
+// something of it was completed lately. f.doubting must be held.
 func (f *Fleet) works(e *entry, s sender) bool {
 	stats := s.Stats()
 	if stats.Completed != e.done {
@@ -114,8 +116,9 @@ func (f *Fleet) trip(cause error) {
 // sameOutage is how long before the breaker of the service that of an index may have opened for the same reason.
 const sameOutage = time.Minute
 
-// serviceChanged has all go on soon when the service works again: the breaker of an index that was held with it may have half a minute to wait. It does so one
-// after the other, so that they do not all come at once. An index that was sick before is not touched.
+// serviceChanged has all go on soon when the service works again: the breaker of an index that was held with it may
+// have half a minute to wait. It does so one after the other, so that they do not all come at once. An index that was
+// sick before is not touched.
 func (f *Fleet) serviceChanged(c breaker.Change) {
 	switch {
 	case c.To == breaker.Open:

@@ -14,9 +14,10 @@ import (
 // looks is how often the fleet looks whether somebody waits for room, while a breaker is open.
 const looks = time.Second
 
-// Purge gives up what waits for an index whose breaker is not closed, see [bufferedsender.BufferedSender.Purge], and returns how many actions. Their keys
-// go to Options.Hints. The error says that there is no sender of that name. It waits for a callback of the sender that is running, until ctx ends: in a
-// callback give it a context that ends, or two that wait for each other do so for ever.
+// Purge gives up what waits for an index whose breaker is not closed, see [bufferedsender.BufferedSender.Purge], and
+// returns how many actions. Their keys go to Options.Hints. The error says that there is no sender of that name. It
+// waits for a callback of the sender that is running, until ctx ends: in a callback give it a context that ends, or
+// two that wait for each other do so for ever.
 func (f *Fleet) Purge(ctx context.Context, index string) (int, error) {
 	e := f.find(index)
 	if e == nil || e.get() == nil {
@@ -106,7 +107,8 @@ func (f *Fleet) purgeSoon() {
 	}()
 }
 
-// purgeOne gives up what the index keeps that has been sick for longest, of those that keep something. One whose handler keeps it is passed.
+// purgeOne gives up what the index keeps that has been sick for longest, of those that keep something. One whose
+// handler keeps it is passed.
 func (f *Fleet) purgeOne() {
 	for _, e := range f.sick() {
 		ctx, cancel := context.WithTimeout(context.Background(), looks)

@@ -9,9 +9,9 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// tuner is one controller for all senders: the limits that it finds out are those of the service. It sees each request of each sender. What it
-// says of requests in flight becomes the limit of the pool, what it says of batches holds for every sender, and the time between requests is multiplied by how many
-// senders are at work.
+// tuner is one controller for all senders: the limits that it finds out are those of the service. It sees each
+// request of each sender. What it says of requests in flight becomes the limit of the pool, what it says of batches
+// holds for every sender, and the time between requests is multiplied by how many senders are at work.
 type tuner struct {
 	pool  *pool.Pool
 	began time.Time

@@ -201,8 +201,8 @@ func (s *Set) Sync(ctx context.Context) error {
 }
 
 // Close writes what is not written yet, and gives the folder back. ctx bounds the waiting: if the disk does not
-// return, the writing continues. The error says what went wrong; if it is not nil, hints that
-// were not durable may be lost. Later calls of Add return ErrClosed, Take returns nothing. Close may be called more than once.
+// return, the writing continues. The error says what went wrong; if it is not nil, hints that were not durable may be
+// lost. Later calls of Add return ErrClosed, Take returns nothing. Close may be called more than once.
 func (s *Set) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

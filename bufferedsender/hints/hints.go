@@ -41,8 +41,8 @@ func newSet(options Options) *Set {
 // addPiece is how many keys are added without letting others in.
 const addPiece = 1000
 
-// Add adds keys of documents that the index may not have as they should be. A key that is there already is not there twice;
-// one that is in a batch stays when that is done. It does not wait for a disk: see Sync.
+// Add adds keys of documents that the index may not have as they should be. A key that is there already is not there
+// twice; one that is in a batch stays when that is done. It does not wait for a disk: see Sync.
 //
 // The error is ErrClosed, and then nothing was added; or it is ErrRefused for keys that cannot be those of
 // documents: empty, longer than 1024 bytes, or not UTF-8. The others of the call were added.

@@ -21,8 +21,8 @@ type Options struct {
 	// and the index that has the most must be compared whole. In memory a key takes about 60
 	// bytes and its own. Defaults to 1 000 000; negative is refused.
 	MaxKeys int
-	// MaxBytes is how large the file may become, in bytes; while it is rewritten there may be another, of half
-	// that. It bounds the keys of a Set in memory as well, to less than half of it. Beyond it the index that has the most
+	// MaxBytes is how large the file may become, in bytes; while it is rewritten there may be another, of half that.
+	// It bounds the keys of a Set in memory as well, to less than half of it. Beyond it the index that has the most
 	// bytes must be compared whole. Defaults to 256 MiB, at least 256 KiB; negative is refused.
 	MaxBytes int64
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// there are the rows of gone, by where they are. Each partition has places of the same names, so the number has to be the
-// same as well; as a join, which IS TRUE keeps it from becoming, it may read the whole queue.
+// there are the rows of gone, by where they are. Each partition has places of the same names, so the number has to be
+// the same as well; as a join, which IS TRUE keeps it from becoming, it may read the whole queue.
 const there = `ctid = ANY (ARRAY(SELECT place FROM gone)) AND (seq IN (SELECT seq FROM gone)) IS TRUE`
 
 var postgresDialect = dialect{

@@ -33,7 +33,8 @@
 //     the row gets its number. The other way round the order can be wrong for ever.
 //   - [WriteKeys] writes the key only, and [RelayOptions].Loader reads the document when it is
 //     sent. Nothing about the order can go wrong, and a key that changes often is read once.
-//   - [Table.EnsureTrigger], called at each start, has the database write the keys, whichever program changes the table.
+//   - [Table.EnsureTrigger], called at each start, has the database write the keys, whichever program changes the
+//     table.
 //   - outboxpgx.Queue puts the row into a pgx.Batch of yours: no round trip of its own.
 //
 // They can be mixed. Then a key can go back for a moment: the Loader knows more than the rows
@@ -41,31 +42,33 @@
 //
 // # What is promised
 //
-//   - Rolled back: never in any request. Committed: its effect, or that of a later row of its
-//     key, is confirmed by the service, or the row is a dead letter, or was purged by somebody. Also
-//     when transactions commit in another order than that of their numbers, stay open for minutes, or when the database or
-//     relays crash in between.
-//   - The rows of a key are applied in the order of their numbers, one request at a time. A row that
-//     cannot be applied now holds its key, and no other one: it is tried again after a second, then after two, up to five minutes. So
-//     does a key that the Loader fails for.
-//   - At least once: what was confirmed and could not be deleted any more is sent again, and after a failure more than that.
-//     Then the index can go back to an older state of a key for as long as it takes to send the newer row behind it.
-//   - Each key has one relay at a time. When a relay dies the others take its keys over after
-//     [RelayOptions].Lease, 96 seconds with the sender's default RequestTimeout of a minute; when it ends in an orderly way, at their next
+//   - Rolled back: never in any request. Committed: its effect, or that of a later row of its key, is confirmed by
+//     the service, or the row is a dead letter, or was purged by somebody. Also when transactions commit in another
+//     order than that of their numbers, stay open for minutes, or when the database or relays crash in between.
+//   - The rows of a key are applied in the order of their numbers, one request at a time. A row that cannot be
+//     applied now holds its key, and no other one: it is tried again after a second, then after two, up to five
+//     minutes. So does a key that the Loader fails for.
+//   - At least once: what was confirmed and could not be deleted any more is sent again, and after a failure more
+//     than that. Then the index can go back to an older state of a key for as long as it takes to send the newer row
+//     behind it.
+//   - Each key has one relay at a time. When a relay dies the others take its keys over after [RelayOptions].Lease,
+//     96 seconds with the sender's default RequestTimeout of a minute; when it ends in an orderly way, at their next
 //     renewal, within 10 seconds. A request that the network or the service holds back for longer than its time-out
-//     can still land last: no client can exclude that. Keys without documents (WriteKeys, EnsureTrigger) heal it with their next change.
+//     can still land last: no client can exclude that. Keys without documents (WriteKeys, EnsureTrigger) heal it with
+//     their next change.
 //   - The service refuses a document for good: it becomes a dead letter ([Table.DeadLetters], with
 //     status and message), and later rows of its key go on. [Table.Retry] brings it back.
-//   - Migrate and EnsureTrigger change nothing where all is there, and otherwise all or nothing, from any number of processes, while others
-//     write: a change that commits before, meanwhile or afterwards leaves its row.
+//   - Migrate and EnsureTrigger change nothing where all is there, and otherwise all or nothing, from any number of
+//     processes, while others write: a change that commits before, meanwhile or afterwards leaves its row.
 //   - A transaction that is open elsewhere for an hour, a slow writer, a prepared transaction: nobody
 //     else's rows wait for them.
 //
 // # Seeing and steering
 //
-// [Table.Lag] says how far behind the relays are, [Relay.Stats] what one has done, [Relay.Ready] whether
-// it takes part and what fails, the sender's Health whether the service takes what is sent; TELEMETRY.md lists the metrics. [Table.Pause], [Table.Resume] and [Table.Purge] are kept in
-// the database and so hold for all relays. [Table.Backfill] enqueues what has been there before the outbox was, behind all live rows.
+// [Table.Lag] says how far behind the relays are, [Relay.Stats] what one has done, [Relay.Ready] whether it takes
+// part and what fails, the sender's Health whether the service takes what is sent; TELEMETRY.md lists the metrics.
+// [Table.Pause], [Table.Resume] and [Table.Purge] are kept in the database and so hold for all relays.
+// [Table.Backfill] enqueues what has been there before the outbox was, behind all live rows.
 //
 // # What to know about the databases
 //
@@ -76,8 +79,8 @@
 // each quarter of a second with one cheap statement; with a Wake channel (outboxpgx.Listen) each fifteen seconds.
 // [SchemaOptions].Rotate keeps a busy queue small while a transaction that is open for long keeps vacuum from working.
 //
-// SQLite: use WAL and a busy_timeout, and begin transactions that write with BEGIN IMMEDIATE (_txlock=immediate): one that begins with
-// reading fails at its first write, whatever the time-out. A second process may have relays too.
+// SQLite: use WAL and a busy_timeout, and begin transactions that write with BEGIN IMMEDIATE (_txlock=immediate): one
+// that begins with reading fails at its first write, whatever the time-out. A second process may have relays too.
 //
 // MySQL and MariaDB are not supported: under their default isolation deletes wait for inserts.
 package outbox

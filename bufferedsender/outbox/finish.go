@@ -54,8 +54,8 @@ func newFinishes(t *Table, tombs bool) *finishes {
 	}
 }
 
-// held is a common table expression: the ranges that the owner still holds, locked. Its arguments are the queue, the owner
-// and the lists of ranges and their epochs.
+// held is a common table expression: the ranges that the owner still holds, locked. Its arguments are the queue, the
+// owner and the lists of ranges and their epochs.
 func (d *dialect) held() string {
 	return `WITH held AS MATERIALIZED (
 		SELECT l.slot FROM {t}_lease AS l JOIN ` + d.Rows(3, "w", [2]string{"slot", "bigint"}, [2]string{"epoch", "bigint"}) + ` ON l.slot = w.slot AND l.epoch = w.epoch

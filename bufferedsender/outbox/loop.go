@@ -20,6 +20,8 @@ const (
 
 // loop is one Run of a relay. Its goroutine owns all of it but inbox. Whatever waits runs
 // beside it, one of each kind of work at a time, and posts what came of it.
+//
+//archtest:long owed: a relay kit takes the line of a key, the leases and the load
 type loop struct {
 	r      *Relay
 	desk   *desk

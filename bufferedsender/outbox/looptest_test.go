@@ -191,8 +191,8 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	require.Len(t, l.desk.done, 1)
 }
 
-// The first request of a row may be applied after the one that was answered: a relay that has the range then would send what is newer
-// before it.
+// The first request of a row may be applied after the one that was answered: a relay that has the range then would
+// send what is newer before it.
 func TestARangeIsGivenAwayWhenARequestOfItThatWasCutCanHaveNoEffectAnyMore(t *testing.T) {
 	for outcome, waits := range map[models.Outcome]bool{{Status: 200}: false, {Status: 200, Cut: true}: true, {Status: 200, Unknown: true}: true} {
 		to := &accepting{unknownWait: 2 * time.Second}

@@ -16,14 +16,14 @@ import (
 type SchemaOptions struct {
 	// Prefix is that of Table. Defaults to DefaultPrefix.
 	Prefix string
-	// Rotate is for queues of thousands of rows a second on PostgreSQL: rows go into one of four partitions, each
-	// for so long, and relays truncate those that are empty. So what deleted rows leave behind goes away also
-	// while a transaction that is open somewhere keeps vacuum from doing it. A relay that does not own them, which end in _r0
-	// to _r3, needs the rights SELECT and TRUNCATE on each for that; without, it does all but that. A minute is a good value, at least
-	// MinRotate, in whole seconds. 0, the default, has one table; Migrate leaves a table that has
-	// partitions as it is then. With it, Migrate makes a table without partitions one with
-	// them, for which nobody may write meanwhile; it fails, and changes nothing, if transactions that
-	// do have not ended after two seconds, or if the table has row-level security, triggers or views. Indexes of your own are not taken over.
+	// Rotate is for queues of thousands of rows a second on PostgreSQL: rows go into one of four partitions, each for
+	// so long, and relays truncate those that are empty. So what deleted rows leave behind goes away also while a
+	// transaction that is open somewhere keeps vacuum from doing it. A relay that does not own them, which end in _r0
+	// to _r3, needs the rights SELECT and TRUNCATE on each for that; without, it does all but that. A minute is a
+	// good value, at least MinRotate, in whole seconds. 0, the default, has one table; Migrate leaves a table that
+	// has partitions as it is then. With it, Migrate makes a table without partitions one with them, for which nobody
+	// may write meanwhile; it fails, and changes nothing, if transactions that do have not ended after two seconds,
+	// or if the table has row-level security, triggers or views. Indexes of your own are not taken over.
 	Rotate time.Duration
 }
 

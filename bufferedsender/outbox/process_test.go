@@ -129,8 +129,9 @@ func (c *connection) ask() error {
 	return nil
 }
 
-// giveUp ends a transaction as the end of a process does: its lock is free. What the process does to end it does not reach the database any more, and
-// its pool, which would close the connection, may be closed by something that waits for the clock.
+// giveUp ends a transaction as the end of a process does: its lock is free. What the process does to end it does not
+// reach the database any more, and its pool, which would close the connection, may be closed by something that waits
+// for the clock.
 func (c *connection) giveUp() {
 	c.within = false
 	_, _ = c.Conn.(driver.ExecerContext).ExecContext(context.Background(), "ROLLBACK", nil)

@@ -54,7 +54,8 @@ func newRing(every time.Duration) ring {
 	return r
 }
 
-// keepsAll refuses to make another table of one that has what only its owner can make again, and policies of which hide rows from us.
+// keepsAll refuses to make another table of one that has what only its owner can make again, and policies of which
+// hide rows from us.
 const keepsAll = `DO $$ BEGIN
 	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = '{t}'::regclass AND (c.relrowsecurity OR EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal))) THEN
 		RAISE EXCEPTION '{t} has row-level security, or triggers, which a table with partitions would not have: take them away, and make them again afterwards';

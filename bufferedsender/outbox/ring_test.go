@@ -330,7 +330,8 @@ func (db database) as(t testing.TB, rights ...string) (role string, app database
 	return role, database{openPool(t, PostgreSQL, address.String()), PostgreSQL, address.String()}
 }
 
-// Policies of the table say who sees its rows; a partition that has none of its own shows nothing, and TRUNCATE does not ask.
+// Policies of the table say who sees its rows; a partition that has none of its own shows nothing, and TRUNCATE does
+// not ask.
 func TestRowsThatPoliciesHideAreNoReasonToEmptyAPartition(t *testing.T) {
 	r := newRig(t, newRotating(t))
 	r.fill(t, 1, "k7")
@@ -385,7 +386,8 @@ func TestWhatLargeDocumentsLeaveBehindGoesAway(t *testing.T) {
 	require.Zero(t, r.db.sizes(t)[1])
 }
 
-// The owner of the table owns its partitions, so that relays that are the owner can empty them; rights for columns and to grant stay, and none come.
+// The owner of the table owns its partitions, so that relays that are the owner can empty them; rights for columns
+// and to grant stay, and none come.
 func TestOwnerAndRightsAreTheSameWithPartitions(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	owner, relay := r.db.as(t, `GRANT CREATE ON SCHEMA public`)
@@ -412,7 +414,8 @@ func TestOwnerAndRightsAreTheSameWithPartitions(t *testing.T) {
 	require.NoError(t, Migrate(t.Context(), relay.DB, PostgreSQL, &SchemaOptions{Rotate: time.Hour}))
 }
 
-// A transaction that has taken a dead letter away, as Retry does, comes to the table of rows while that gets partitions.
+// A transaction that has taken a dead letter away, as Retry does, comes to the table of rows while that gets
+// partitions.
 func TestPartitionsAreMadeThoughDeadLettersAreLocked(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	r.db.exec(t, `INSERT INTO azsearch_outbox_dead (queue, seq, class, key, op, written, attempts, status, reason, message, died) VALUES ('entities', 1, 0, 'a', '', 0, 0, 400, '', '', 0)`)

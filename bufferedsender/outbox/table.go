@@ -66,8 +66,8 @@ type statements struct {
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-// plainPrefix reports whether a prefix leaves room for what follows it in names. It is in small letters because names of
-// triggers and channels, which have it in them, are compared as text.
+// plainPrefix reports whether a prefix leaves room for what follows it in names. It is in small letters because names
+// of triggers and channels, which have it in them, are compared as text.
 func plainPrefix(prefix string) bool {
 	return sqlkit.PlainName(prefix, 40) && prefix == strings.ToLower(prefix)
 }

@@ -84,7 +84,8 @@ func TestADeleteUpToANumberWouldLoseALateRow(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, n, "the naive delete removes a row that nobody has read")
 
-	// The relay deletes the numbers that it has read. While its first request is under way a row with a lower number commits.
+	// The relay deletes the numbers that it has read. While its first request is under way a row with a lower number
+	// commits.
 	slow = r.begin(t)
 	require.NoError(t, Write(ctx, slow, r.table, models.UploadAction(entity{"late", 1, 0})))
 	require.NoError(t, r.put(ctx, slow, "late", 1))

@@ -70,7 +70,8 @@ func TestATriggerKnowsItsTableWhateverTheSearchPathIs(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// A function that runs as its owner, and names all that it uses, is called with a search_path in which operators are others.
+// A function that runs as its owner, and names all that it uses, is called with a search_path in which operators are
+// others.
 func TestATriggerCallsNothingThatItsCallerHasMade(t *testing.T) {
 	db := newPostgres(t)
 	applied := func(to *Table) {

@@ -152,7 +152,8 @@ func (t *Table) sqliteLegacy() (all []string) {
 	return append(all, `CREATE TRIGGER `+name+`_update AFTER UPDATE ON app FOR EACH ROW BEGIN INSERT INTO azsearch_outbox (queue, class, key) SELECT 'q', 0, CAST(NEW.id AS TEXT) WHERE NEW.id <> ''; INSERT INTO azsearch_outbox (queue, class, key) SELECT 'q', 0, CAST(OLD.id AS TEXT) WHERE OLD.id <> '' AND OLD.id IS NOT NEW.id COLLATE BINARY; END`)
 }
 
-// Two programs whose search_path is different have an outbox each, of one name: the second would take the rows of the first.
+// Two programs whose search_path is different have an outbox each, of one name: the second would take the rows of the
+// first.
 func TestATriggerThatWritesToAnotherOutboxIsNotReplaced(t *testing.T) {
 	db := newPostgres(t)
 	table := db.withApp(t)

@@ -9,7 +9,8 @@ import (
 const (
 	// neverLent is the part, one of so many, that is for floors alone, also if there are few members: more may come.
 	neverLent = 4
-	// alwaysLent is the part, one of so many, that is lent also if floors for all members would need it: most of many have nothing.
+	// alwaysLent is the part, one of so many, that is lent also if floors for all members would need it: most of many
+	// have nothing.
 	alwaysLent = 4
 	// onTrust is the part of what can be lent that who has returned nothing yet may borrow, one of so many.
 	onTrust = 8
@@ -160,9 +161,9 @@ func (b *budget) take(r *Room, lane Class, want size, lend, must bool) (ok bool,
 	return ok, news
 }
 
-// trusts reports whether r may borrow once more: within an eighth of what can be lent now, or what it has shown that it returns. So those that
-// never return anything, because their indexes have been sick from the beginning, leave most of it to the others, however many they are; and one that is
-// well may have twice as much after each batch.
+// trusts reports whether r may borrow once more: within an eighth of what can be lent now, or what it has shown that
+// it returns. So those that never return anything, because their indexes have been sick from the beginning, leave
+// most of it to the others, however many they are; and one that is well may have twice as much after each batch.
 func (b *budget) trusts(r *Room, need size) bool {
 	most := b.lendable().minus(b.loans).part(onTrust).max(r.returned)
 	lack := b.bounded(need.minus(r.floor.plus(r.loan)).max(size{}))
@@ -304,8 +305,8 @@ func (b *budget) deactivate(r *Room) {
 	r.floor, r.active, r.fresh, r.returned = size{}, false, false, size{}
 }
 
-// lendable is how much may be lent altogether: not the part that is never lent, not the floors and one more, and not a floor for each member, unless
-// there are very many.
+// lendable is how much may be lent altogether: not the part that is never lent, not the floors and one more, and not
+// a floor for each member, unless there are very many.
 func (b *budget) lendable() size {
 	all := b.floor.times(int64(b.members)).min(b.limit.minus(b.limit.part(alwaysLent)))
 	return b.limit.minus(b.limit.part(neverLent).max(b.floors.plus(b.floor)).max(all))
@@ -463,8 +464,8 @@ func (b *budget) next() *Room {
 	return nil
 }
 
-// held reports whether nothing is lent, because what is lent now a large action would wait for. One that does not wait for loans alone
-// holds up nobody.
+// held reports whether nothing is lent, because what is lent now a large action would wait for. One that does not
+// wait for loans alone holds up nobody.
 func (b *budget) held() bool { return b.large.first != nil && b.judgeFloor(b.large.first) == blocked }
 
 // idle are rooms that have a floor and nothing else, the one that has been so longest first.

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ErrSnapshotAge is the answer of Prepared to a caller whose snapshot was older than Settings.MaxSnapshotAge when its turn came.
+// ErrSnapshotAge is the answer of Prepared to a caller whose snapshot was older than Settings.MaxSnapshotAge when its
+// turn came.
 var ErrSnapshotAge = errors.New("the snapshot is too old: its work has waited for too long")
 
 // A PanicError is a panic of work.
@@ -25,9 +26,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Do runs work when there is a slot for it, and returns its error. It waits in the class, as long as ctx lasts, and is
-// passed by nobody of its member that came later, unless the order is LIFO. Otherwise the error is ErrFull, ErrShutdown, ErrLeft or
-// that of ctx, and work was not run. If it panics, that is a *PanicError.
+// Do runs work when there is a slot for it, and returns its error. It waits in the class, as long as ctx lasts, and
+// is passed by nobody of its member that came later, unless the order is LIFO. Otherwise the error is ErrFull,
+// ErrShutdown, ErrLeft or that of ctx, and work was not run. If it panics, that is a *PanicError.
 //
 // The context of work ends with ctx, and when Shutdown has given up waiting.
 func (m *Member) Do(ctx context.Context, class Class, work func(ctx context.Context) error) error {

@@ -10,14 +10,15 @@
 //
 //   - Never more slots are in use than there are, and one that is free is given to somebody who waits for
 //     it, unless it belongs to the other side of the pool or the class has its size.
-//   - Expedited has slots of its own and waits for no other class. The other classes have a
-//     floor each, at least one slot, or one turn in each round where there are fewer slots than classes; what is left is lent to the most
+//   - Expedited has slots of its own and waits for no other class. The other classes have a floor each, at least one
+//     slot, or one turn in each round where there are fewer slots than classes; what is left is lent to the most
 //     urgent, for one request at a time.
-//   - Within a class members take turns by bytes, without credit for having been idle: of members whose requests are of one
-//     size each is passed by each other once at the most.
-//   - Who gives up waiting leaves at once and costs nothing. Work that panics costs its caller an error, and nobody a slot.
-//   - Each member that buffers something has a floor of room that is never lent. What is lent comes back as what a member has
-//     buffered falls; and who has nothing comes first.
+//   - Within a class members take turns by bytes, without credit for having been idle: of members whose requests are
+//     of one size each is passed by each other once at the most.
+//   - Who gives up waiting leaves at once and costs nothing. Work that panics costs its caller an error, and nobody a
+//     slot.
+//   - Each member that buffers something has a floor of room that is never lent. What is lent comes back as what a
+//     member has buffered falls; and who has nothing comes first.
 //   - Shutdown says what was not done.
 //
 // Work that asks for a slot of its own class while it has one can wait for itself: give a piece of work all that it

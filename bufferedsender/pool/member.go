@@ -44,8 +44,9 @@ func (m *Member) FellBack() {
 	m.pool.fellBack++
 }
 
-// Leave ends what waits, with ErrLeft, also what was granted a slot and has not taken it: that goes to the next. Slots that are in
-// use stay with their requests, and room stays with what it is held for; what is not held goes to others.
+// Leave ends what waits, with ErrLeft, also what was granted a slot and has not taken it: that goes to the next.
+// Slots that are in use stay with their requests, and room stays with what it is held for; what is not held goes to
+// others.
 func (m *Member) Leave() {
 	p := m.pool
 	p.mu.Lock()
@@ -105,8 +106,8 @@ const (
 	seatRefused
 )
 
-// Seat returns a seat. wake is called, on some goroutine, when something has become of a question that had to wait: then Ask
-// again. It must not block.
+// Seat returns a seat. wake is called, on some goroutine, when something has become of a question that had to wait:
+// then Ask again. It must not block.
 func (m *Member) Seat(wake func()) *Seat { return &Seat{member: m, wake: wake} }
 
 // Ask asks for a slot for a request of so many bytes. It returns a slot, or false: then wake is called when there is
@@ -210,8 +211,8 @@ func (s *Seat) Cancel() {
 	news.wake()
 }
 
-// Decline gives a slot that was granted and not taken to the next, as no turn: then Ask begins anew, and whoever has been granted least
-// is first. A question that waits stays. It may be called by any goroutine, also by wake.
+// Decline gives a slot that was granted and not taken to the next, as no turn: then Ask begins anew, and whoever has
+// been granted least is first. A question that waits stays. It may be called by any goroutine, also by wake.
 func (s *Seat) Decline() {
 	p := s.member.pool
 	p.mu.Lock()

@@ -61,9 +61,8 @@ type Settings struct {
 	Expedited int
 	// Shared is how many slots the other classes share. Defaults to 4, at most MaxSlots.
 	Shared int
-	// Floors is how many of the shared slots a class has for certain while it has work, at
-	// least 1, which is the default; together they may be more than Shared, and then they become turns. That of Expedited is
-	// not used.
+	// Floors is how many of the shared slots a class has for certain while it has work, at least 1, which is the
+	// default; together they may be more than Shared, and then they become turns. That of Expedited is not used.
 	Floors [classes]int
 	// Sizes is how many of the shared slots a class has at the most; 0, the default, is all of them, also when Shared
 	// changes. That of Expedited is not used.
@@ -75,14 +74,15 @@ type Settings struct {
 	// Prepared. Defaults to 5 min.
 	MaxSnapshotAge time.Duration
 
-	// BufferedActions and BufferedBytes are the budget: how many actions, and bytes of them, all members buffer together, beside the limits
-	// of each. It is exceeded by what must be accepted, and by one action of a member while no other has any. 0, the
-	// default, is no bound; they are bounds each by itself. A smaller budget takes nothing away.
+	// BufferedActions and BufferedBytes are the budget: how many actions, and bytes of them, all members buffer
+	// together, beside the limits of each. It is exceeded by what must be accepted, and by one action of a member
+	// while no other has any. 0, the default, is no bound; they are bounds each by itself. A smaller budget takes
+	// nothing away.
 	BufferedActions int
 	BufferedBytes   int64
-	// FloorActions and FloorBytes are the room that an active member has for certain, and as much as it borrows at a time: a batch. Default to 1000
-	// and 1 MiB; of more than the budget, the budget counts. So many floors as the budget has, so many members buffer something at a
-	// time; others wait until one of them has nothing.
+	// FloorActions and FloorBytes are the room that an active member has for certain, and as much as it borrows at a
+	// time: a batch. Default to 1000 and 1 MiB; of more than the budget, the budget counts. So many floors as the
+	// budget has, so many members buffer something at a time; others wait until one of them has nothing.
 	FloorActions int
 	FloorBytes   int64
 }

@@ -47,8 +47,8 @@ type turns struct {
 
 // Errors of those who ask.
 var (
-	// ErrShutdown is the answer to whoever waits, or comes, when the pool is shut down. It is also the cause with which the
-	// context of work ends that has not ended before Shutdown has given up.
+	// ErrShutdown is the answer to whoever waits, or comes, when the pool is shut down. It is also the cause with
+	// which the context of work ends that has not ended before Shutdown has given up.
 	ErrShutdown = errors.New("the pool is shut down")
 	// ErrLeft is the answer to whoever waits when its member leaves.
 	ErrLeft = errors.New("the member has left the pool")
@@ -89,10 +89,10 @@ func (p *Pool) Settings() Settings {
 	return p.settings
 }
 
-// Set replaces the settings, all of them: a field that is 0 has its default, which for BufferedActions and BufferedBytes is no bound. So begin
-// with Settings, and change what is to change. With an error, which names every problem, nothing is changed. It holds from the next
-// question on: nothing is taken from who has a slot, or room, and who waits goes on waiting. Another floor is that of a member when it
-// has nothing the next time.
+// Set replaces the settings, all of them: a field that is 0 has its default, which for BufferedActions and
+// BufferedBytes is no bound. So begin with Settings, and change what is to change. With an error, which names every
+// problem, nothing is changed. It holds from the next question on: nothing is taken from who has a slot, or room, and
+// who waits goes on waiting. Another floor is that of a member when it has nothing the next time.
 func (p *Pool) Set(s Settings) error {
 	s, err := s.checked()
 	if err != nil {
@@ -108,8 +108,9 @@ func (p *Pool) Set(s Settings) error {
 	return nil
 }
 
-// SetLimit bounds all slots together, as something may want it that learns how much the service bears; at least 1, and 0
-// for no bound. Below Expedited and Shared together each of them has its part, and one at least; at 1 they take turns.
+// SetLimit bounds all slots together, as something may want it that learns how much the service bears; at least 1,
+// and 0 for no bound. Below Expedited and Shared together each of them has its part, and one at least; at 1 they take
+// turns.
 func (p *Pool) SetLimit(n int) {
 	p.mu.Lock()
 	p.limit = max(n, 0)
@@ -201,7 +202,8 @@ func (p *Pool) next() (lane Class, ok bool) {
 	return lane, ok
 }
 
-// nextShared returns the lane that gets the next of the shared slots: one below its floor, by turns, or the most urgent.
+// nextShared returns the lane that gets the next of the shared slots: one below its floor, by turns, or the most
+// urgent.
 func (p *Pool) nextShared() (Class, bool) {
 	const lanes = classes - 1
 	if p.lent >= p.shared {
@@ -267,8 +269,8 @@ func (p *Pool) unuse(lane Class) told {
 	return p.dispatch()
 }
 
-// giveBack gives a slot back that there was no use for: the bytes are not counted, and it was no turn of its class unless
-// others have had theirs since. mu must be held.
+// giveBack gives a slot back that there was no use for: the bytes are not counted, and it was no turn of its class
+// unless others have had theirs since. mu must be held.
 func (p *Pool) giveBack(m *Member, lane Class, bytes int64, paid paid) told {
 	p.lines[lane].refund(&m.places[lane], bytes, paid.raised)
 	if p.given == paid.turn {
@@ -325,8 +327,8 @@ func (t told) wake() {
 type ShutdownError struct {
 	// Refused is how many were waiting for a slot.
 	Refused int
-	// Running is how many slots were still in use when the context ended; the contexts of work that has one of them have
-	// ended with ErrShutdown.
+	// Running is how many slots were still in use when the context ended; the contexts of work that has one of them
+	// have ended with ErrShutdown.
 	Running int
 	// Err is that of the context, nil if nothing is running any more.
 	Err error
@@ -343,8 +345,8 @@ func (e *ShutdownError) Error() string {
 func (e *ShutdownError) Unwrap() error { return e.Err }
 
 // Shutdown refuses who waits and who comes, with ErrShutdown, and waits for those who have a slot, as long as ctx
-// lasts. It returns nil if nothing was refused and all have ended, otherwise a *ShutdownError. It may be called again, to
-// wait longer.
+// lasts. It returns nil if nothing was refused and all have ended, otherwise a *ShutdownError. It may be called
+// again, to wait longer.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true

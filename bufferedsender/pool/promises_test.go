@@ -194,7 +194,8 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 	}
 }
 
-// An old slot that is given back undoes no turn that its class has had since, nor do Expedited's that are slots of its own.
+// An old slot that is given back undoes no turn that its class has had since, nor do Expedited's that are slots of
+// its own.
 func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
 	p := newPool(t, Options{Settings: Settings{Expedited: 1, Shared: 2, Floors: [classes]int{BestEffort: 2}}})
 	m := join(t, p, "m")

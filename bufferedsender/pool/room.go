@@ -5,18 +5,22 @@ import (
 	"time"
 )
 
-// Room is what a member may buffer of what all members buffer together: of Settings.BufferedActions and BufferedBytes. Its
-// methods do not block, and are for one goroutine at a time: the caller has a lock of its own. But for wake they call nothing.
+// Room is what a member may buffer of what all members buffer together: of Settings.BufferedActions and
+// BufferedBytes. Its methods do not block, and are for one goroutine at a time: the caller has a lock of its own. But
+// for wake they call nothing.
 //
-// A member is active from its first Take until it has given everything back and its floor went to another. While it is active it has a floor of
-// room for certain, Settings.FloorActions and FloorBytes. What it wants beside that it borrows, as much as it has shown that it gives back.
+// A member is active from its first Take until it has given everything back and its floor went to another. While it
+// is active it has a floor of room for certain, Settings.FloorActions and FloorBytes. What it wants beside that it
+// borrows, as much as it has shown that it gives back.
+//
+//archtest:long owed: lending and waiting are two parts
 type Room struct {
 	budget *budget
 	member *Member
 	wake   func()
 
-	// Of the caller alone. own, most and low are copies of what is guarded, as they were when the caller last had the lock: others only
-	// add to a loan, and take a floor from nobody who holds something.
+	// Of the caller alone. own, most and low are copies of what is guarded, as they were when the caller last had the
+	// lock: others only add to a loan, and take a floor from nobody who holds something.
 	held    size
 	own     size // what it takes without lend
 	most    size // what it takes with lend
@@ -58,12 +62,13 @@ const (
 	roomGranted // while it waited, and not taken yet
 )
 
-// Room returns the room of the member. wake is called, on some goroutine, when there may be room for what was refused: then
-// Take again, or Quit. It must not block, and may be called in the middle of a Take, a Return or a Quit of any member, this one
-// included. A member has one Room at a time: what the one before it has left is given back as it returns, as if the member had left.
+// Room returns the room of the member. wake is called, on some goroutine, when there may be room for what was
+// refused: then Take again, or Quit. It must not block, and may be called in the middle of a Take, a Return or a Quit
+// of any member, this one included. A member has one Room at a time: what the one before it has left is given back as
+// it returns, as if the member had left.
 //
-// Shutdown changes nothing about room: what senders have accepted they send, or give up, and then return. After Leave nothing is granted
-// any more but what must be.
+// Shutdown changes nothing about room: what senders have accepted they send, or give up, and then return. After Leave
+// nothing is granted any more but what must be.
 func (m *Member) Room(wake func()) *Room {
 	p := m.pool
 	r := &Room{budget: &p.budget, member: m, wake: wake, low: size{-1, -1}}
@@ -77,13 +82,14 @@ func (m *Member) Room(wake func()) *Room {
 	return r
 }
 
-// Take takes room for one action of so many bytes, if there is some, and must not wait behind others for it. If not, wake is called when
-// some is kept for it, until Take is called again, or Quit; or when the member itself has returned some.
+// Take takes room for one action of so many bytes, if there is some, and must not wait behind others for it. If not,
+// wake is called when some is kept for it, until Take is called again, or Quit; or when the member itself has
+// returned some.
 //
 // must has it take the room in any case, also if there is none.
 //
-// lend says that the member may borrow. Without it, it has its floor, and waits for what it has itself. It is for who does not give back
-// soon: who is held by a breaker, or paused, or does not flush by itself.
+// lend says that the member may borrow. Without it, it has its floor, and waits for what it has itself. It is for who
+// does not give back soon: who is held by a breaker, or paused, or does not flush by itself.
 //
 // The room that a member waits for is for any of its actions, in the most urgent class that it has asked in since.
 func (r *Room) Take(class Class, bytes int64, lend, must bool) bool {
@@ -111,8 +117,8 @@ func (r *Room) take(class Class, bytes int64, lend, must bool) bool {
 	return ok
 }
 
-// Return gives back the room of so many actions that had so many bytes together, or of bytes alone. What is not needed any more of what the
-// member has borrowed goes to others, in whole batches, and at once.
+// Return gives back the room of so many actions that had so many bytes together, or of bytes alone. What is not
+// needed any more of what the member has borrowed goes to others, in whole batches, and at once.
 func (r *Room) Return(actions int, bytes int64) {
 	back := size{int64(actions), bytes}
 	r.held, r.returned = r.held.minus(back), r.returned.plus(back)
@@ -145,9 +151,10 @@ func (r *Room) giveBack() {
 	news.wake()
 }
 
-// Quit says that nobody waits for room of this member any more, and gives back what it has borrowed and does not use, in whole batches. The
-// rest of one is for what comes next: who adds a few actions at a time would otherwise wait for its turn for each few. It
-// goes back with what is returned, or when the member must not borrow. It costs next to nothing if nothing is asked for.
+// Quit says that nobody waits for room of this member any more, and gives back what it has borrowed and does not use,
+// in whole batches. The rest of one is for what comes next: who adds a few actions at a time would otherwise wait for
+// its turn for each few. It goes back with what is returned, or when the member must not borrow. It costs next to
+// nothing if nothing is asked for.
 func (r *Room) Quit() {
 	r.refused = false
 	if !r.asked && r.most == r.own {
@@ -183,7 +190,8 @@ func (r *Room) Floor() (actions int, bytes int64) {
 	return actions, bytes
 }
 
-// leave has a room end. It may be nil, and its caller may be in the middle of something: it gives back what it holds later.
+// leave has a room end. It may be nil, and its caller may be in the middle of something: it gives back what it holds
+// later.
 func (r *Room) leave() told {
 	if r == nil {
 		return told{}

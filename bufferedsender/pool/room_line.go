@@ -44,9 +44,9 @@ const (
 	fits
 )
 
-// next returns whose turn it is, or nil if there is no room for it: of two grants one is Expedited's, if it waits, and
-// the others have the rest by rotation. Nobody takes what the one whose turn it is waits for; but if that is only kept from
-// it for Expedited, Expedited may go first, and that counts as no turn.
+// next returns whose turn it is, or nil if there is no room for it: of two grants one is Expedited's, if it waits,
+// and the others have the rest by rotation. Nobody takes what the one whose turn it is waits for; but if that is only
+// kept from it for Expedited, Expedited may go first, and that counts as no turn.
 func (q *roomLines) next(b *budget, judge func(*budget, *Room) verdict) *Room {
 	if q.count == 0 {
 		return nil

@@ -424,7 +424,8 @@ func TestShutdownLeavesRoomAsItIs(t *testing.T) {
 	require.Equal(t, 1, a.takes(1))
 }
 
-// While there is room for all classes, no class waits for more than ten loans of others, and within a class nobody is passed.
+// While there is room for all classes, no class waits for more than ten loans of others, and within a class nobody is
+// passed.
 func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := New(&Options{Settings: Settings{BufferedActions: 10_000, FloorActions: 10}})

@@ -31,9 +31,11 @@ func (p *Pool) waited(s *Seat, d time.Duration) {
 
 // ClassStats counts what has happened in a class since the pool, or the member, was made.
 type ClassStats struct {
-	// Waiting is how many wait now, InUse how many slots are in use. Under the strategies Single and None, and of a member, they are 0.
+	// Waiting is how many wait now, InUse how many slots are in use. Under the strategies Single and None, and of a
+	// member, they are 0.
 	Waiting, InUse int
-	// Granted is how many slots were given and taken, Ended how many of them were released, Refused how often Do was told ErrFull.
+	// Granted is how many slots were given and taken, Ended how many of them were released, Refused how often Do was
+	// told ErrFull.
 	Granted, Ended, Refused int64
 	// QueueTime and WorkTime are how long slots were waited for, which is 0 for who did not have to wait, and used; the
 	// sums of all and the longest.
@@ -52,13 +54,14 @@ func (c *counts) public() ClassStats {
 type Stats struct {
 	// Classes is by class.
 	Classes [classes]ClassStats
-	// Fallbacks is how often a class was asked for that there is none of, which is served as Expedited. Of a member it is 0.
+	// Fallbacks is how often a class was asked for that there is none of, which is served as Expedited. Of a member
+	// it is 0.
 	Fallbacks int64
 	// Members is how many there are. Of a member it is 0.
 	Members int
 
-	// GrantedActions and GrantedBytes are the room that was granted: the floors of members, whether they use them or not, and
-	// what was lent. What is buffered is at most that; the members' own statistics say how much it is.
+	// GrantedActions and GrantedBytes are the room that was granted: the floors of members, whether they use them or
+	// not, and what was lent. What is buffered is at most that; the members' own statistics say how much it is.
 	GrantedActions, GrantedBytes int64
 	// BudgetActions and BudgetBytes are how much may be granted, 0 for no bound. Of a member they are 0.
 	BudgetActions, BudgetBytes int64

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Times says how often things took how long, to within a fifth: from a microsecond to an hour, beside those that took no time.
+// Times says how often things took how long, to within a fifth: from a microsecond to an hour, beside those that took
+// no time.
 type Times struct {
 	counts [1 + octaves*parts]int64
 	n      int64
@@ -44,7 +45,8 @@ func (t *Times) add(d time.Duration) {
 // Count returns how many there were.
 func (t *Times) Count() int64 { return t.n }
 
-// Quantile returns how long the given share of them took at the most, from 0 to 1: 0.99 for all but one in a hundred. It is 0 if there were none.
+// Quantile returns how long the given share of them took at the most, from 0 to 1: 0.99 for all but one in a hundred.
+// It is 0 if there were none.
 func (t *Times) Quantile(share float64) time.Duration {
 	left := int64(min(max(share, 0), 1) * float64(t.n))
 	for i, n := range t.counts {
@@ -55,7 +57,8 @@ func (t *Times) Quantile(share float64) time.Duration {
 	return 0
 }
 
-// QueueTimes returns how long the slots of a class were waited for that were given and taken, and 0 of a class that there is none of. It does not block.
+// QueueTimes returns how long the slots of a class were waited for that were given and taken, and 0 of a class that
+// there is none of. It does not block.
 func (p *Pool) QueueTimes(c Class) Times {
 	if int(c) >= classes {
 		return Times{}

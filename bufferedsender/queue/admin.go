@@ -83,9 +83,15 @@ type Membership interface {
 
 // Faulty is implemented by a Queue that can say what is wrong with it.
 type Faulty interface {
-	// Fault returns what is wrong with the queue and needs an operator, nil if nothing does: ErrFailed is in its chain if the
-	// queue takes no more calls. It does not block. The Health of a sender has it.
+	// Fault returns what is wrong with the queue and needs an operator, nil if nothing does: ErrFailed is in its
+	// chain if the queue takes no more calls. It does not block. The Health of a sender has it.
 	Fault() error
+}
+
+// Survivor is implemented by a Queue whose durability depends on settings that it does not make.
+type Survivor interface {
+	// Survives says in words what of the queue survives what.
+	Survives() string
 }
 
 // Exchanger settles and reserves in one go.

@@ -158,8 +158,8 @@ func (p *pass) pending(ctx context.Context, keys []string) ([]bool, error) {
 	return pending, nil
 }
 
-// repair acts on confirmed differences, a number of keys at a time, and returns when the outcomes are known. Those that the source does not have any more are
-// deleted if deletes says so, and otherwise noted as surplus.
+// repair acts on confirmed differences, a number of keys at a time, and returns when the outcomes are known. Those
+// that the source does not have any more are deleted if deletes says so, and otherwise noted as surplus.
 func (p *pass) repair(ctx context.Context, t *task, all []difference, deletes bool) error {
 	var group sync.WaitGroup
 	for part := range slices.Chunk(all, keysAtOnce) {
@@ -282,8 +282,8 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 	return ctx.Err()
 }
 
-// rejects reports whether an error of add is about the document: it will be refused the next time too. Others, that the sender is closed for example,
-// say nothing about it.
+// rejects reports whether an error of add is about the document: it will be refused the next time too. Others, that
+// the sender is closed for example, say nothing about it.
 func rejects(err error) bool {
 	var about models.RejectedError
 	return errors.As(err, &about) && about.Rejected()
@@ -296,7 +296,9 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	if err != nil {
 		return nil, fmt.Errorf("look up keys in the source: %w", err)
 	}
-	var read []string // and those that are gone: what has become of a key since it was looked up, or is older where it was, must not be deleted
+	// Those that are gone, too: what has come back of a key since it was looked up, or is older where it was, must not
+	// be deleted.
+	var read []string
 	var gone []difference
 	var actions []models.RawAction
 	remove := func(d difference, row models.Row) {

@@ -152,8 +152,8 @@ func newSide(ctx context.Context, name string, from Index, after, through string
 	return s
 }
 
-// send sends the rows in chunks, the last one with end or an error. When ctx ends there may be no last one: a scan that stopped because of it is
-// not at its end.
+// send sends the rows in chunks, the last one with end or an error. When ctx ends there may be no last one: a scan
+// that stopped because of it is not at its end.
 func send(ctx context.Context, rows iter.Seq2[models.Row, error], to chan<- chunk) {
 	var c chunk
 	flush := func() bool {

@@ -13,12 +13,14 @@ const (
 	sampleMost = 1000 // rows that are read for them
 )
 
-// Keys that are not text are seen by one query and not by the other: in SQLite no number is more than '', and no blob equals text. Then every difference passes, and a pass that has
-// repaired nothing looks like one with nothing to do.
+// Keys that are not text are seen by one query and not by the other: in SQLite no number is more than '', and no blob
+// equals text. Then every difference passes, and a pass that has repaired nothing looks like one with nothing to do.
 
-// contradiction returns an error if Scan and Lookup of the source do not know the same rows. It is asked when the scan and a lookup differ in some keys, which changes that others make explain as a rule,
-// or before something is deleted, until it is known that they do: it looks up the first rows of a scan, scans again, and looks them up again. It is a contradiction if there are rows before and after, and Lookup finds none of
-// them, nor another key, both times; or if there is none before and after, and Lookup finds some of the keys.
+// contradiction returns an error if Scan and Lookup of the source do not know the same rows. It is asked when the
+// scan and a lookup differ in some keys, which changes that others make explain as a rule, or before something is
+// deleted, until it is known that they do: it looks up the first rows of a scan, scans again, and looks them up
+// again. It is a contradiction if there are rows before and after, and Lookup finds none of them, nor another key,
+// both times; or if there is none before and after, and Lookup finds some of the keys.
 func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	if len(keys) == 0 || p.agreed.Load() {
 		return nil

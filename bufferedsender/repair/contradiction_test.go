@@ -15,7 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// lostOf has a table with the keys 0 to 59 in a column of a type, and a world whose index and tree have lost some of them.
+// lostOf has a table with the keys 0 to 59 in a column of a type, and a world whose index and tree have lost some of
+// them.
 func lostOf(t *testing.T, column string) (*treed, *SQLSource) {
 	t.Helper()
 	w := withTree(t, newWorld(t), digesttree.Options{Empty: true})
@@ -164,7 +165,8 @@ func TestAScanThatHasNothingOfWhatLookupFindsEndsAPass(t *testing.T) {
 	}
 }
 
-// Rows that others write and delete between the scan and the lookup are no contradiction, and the question is asked once in a pass.
+// Rows that others write and delete between the scan and the lookup are no contradiction, and the question is asked
+// once in a pass.
 func TestWhatOthersChangeMeanwhileIsNoContradiction(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.lag = 0

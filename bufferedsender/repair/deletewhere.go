@@ -16,56 +16,61 @@ import (
 var (
 	// ErrTooManyMatches is in the error of a DeleteWhere that has refused: more documents match than it may delete.
 	ErrTooManyMatches = errors.New("too many documents match")
-	// ErrMatchesLeft is in the error of a DeleteWhere after whose work documents match still, or again; see Receipt.Left.
+	// ErrMatchesLeft is in the error of a DeleteWhere after whose work documents match still, or again; see
+	// Receipt.Left.
 	ErrMatchesLeft = errors.New("documents match still, or again")
 )
 
 // DeleteOptions are the options of DeleteWhere. Total or AllowDeletes must be there, but for a dry run.
 type DeleteOptions struct {
-	// DryRun counts what matches, and deletes nothing. No sender is needed. Keys, OnKey and Digest are of what matches, so that the digest
-	// of the deletion that follows is the same if nothing has changed.
+	// DryRun counts what matches, and deletes nothing. No sender is needed. Keys, OnKey and Digest are of what
+	// matches, so that the digest of the deletion that follows is the same if nothing has changed.
 	DryRun bool
 
-	// Total returns how many documents the index has, whether they match or not: DocumentCount of a search.Client, for example. It is
-	// called once, before anything is deleted.
+	// Total returns how many documents the index has, whether they match or not: DocumentCount of a search.Client,
+	// for example. It is called once, before anything is deleted.
 	Total func(ctx context.Context) (int64, error)
-	// MaxShare is how large a share of Total may be deleted, more than 0 and at most 1; one document may always be. It bounds all that one
-	// call deletes. Defaults to 0.05.
+	// MaxShare is how large a share of Total may be deleted, more than 0 and at most 1; one document may always be.
+	// It bounds all that one call deletes. Defaults to 0.05.
 	MaxShare float64
-	// AllowDeletes lifts that bound: it is the exact number of documents that match, as a dry run has counted them in Receipt.Matched. If
-	// another number matches nothing is deleted; if none does that is no error. What begins to match later is not in it: of that MaxShare
-	// of Total may be deleted, or of AllowDeletes without Total. Defaults to 0: MaxShare decides.
+	// AllowDeletes lifts that bound: it is the exact number of documents that match, as a dry run has counted them in
+	// Receipt.Matched. If another number matches nothing is deleted; if none does that is no error. What begins to
+	// match later is not in it: of that MaxShare of Total may be deleted, or of AllowDeletes without Total. Defaults
+	// to 0: MaxShare decides.
 	AllowDeletes int64
 	// SameIndex is as in Options.
 	SameIndex bool
 
-	// Pause is how long the index takes at the most to show what the service has confirmed. So long keys are held before they are looked
-	// up, and so long the last scan is waited for; if that finds something it is repeated after twice, and four times as long. Defaults to
-	// 2 s; negative: there is no pause, because the index shows everything at once.
+	// Pause is how long the index takes at the most to show what the service has confirmed. So long keys are held
+	// before they are looked up, and so long the last scan is waited for; if that finds something it is repeated
+	// after twice, and four times as long. Defaults to 2 s; negative: there is no pause, because the index shows
+	// everything at once.
 	Pause time.Duration
-	// UntilStable is how many times at most what the last scan has found is deleted as well: documents that began to match meanwhile.
-	// Defaults to 0: once is enough.
+	// UntilStable is how many times at most what the last scan has found is deleted as well: documents that began to
+	// match meanwhile. Defaults to 0: once is enough.
 	UntilStable int
 
 	// KeepKeys is how many keys Receipt.Keys has at most. Defaults to 0.
 	KeepKeys int
-	// OnKey is called with each key whose delete was confirmed, in the order of Receipt.Digest, by the goroutine that called DeleteWhere.
-	// No batch that is later in the order ends meanwhile, so it should be quick. Defaults to none.
+	// OnKey is called with each key whose delete was confirmed, in the order of Receipt.Digest, by the goroutine that
+	// called DeleteWhere. No batch that is later in the order ends meanwhile, so it should be quick. Defaults to
+	// none.
 	OnKey func(key string)
 
-	// BatchKeys is how many keys are held, looked up and deleted together, 1 to 1000, but not more than a quarter of the sender's buffer.
-	// Defaults to 500.
+	// BatchKeys is how many keys are held, looked up and deleted together, 1 to 1000, but not more than a quarter of
+	// the sender's buffer. Defaults to 500.
 	BatchKeys int
-	// Parallel is how many batches at most are looked up or in the sender at once, but not more than fill a quarter of its buffer, or one.
-	// Defaults to 8.
+	// Parallel is how many batches at most are looked up or in the sender at once, but not more than fill a quarter
+	// of its buffer, or one. Defaults to 8.
 	Parallel int
-	// HeldKeys is how many keys at most are held at once, or wait for their turn, at least one batch. With a Pause of 2 s it bounds the
-	// pace to half as many a second. A key takes some 500 bytes. Defaults to 50 000.
+	// HeldKeys is how many keys at most are held at once, or wait for their turn, at least one batch. With a Pause of
+	// 2 s it bounds the pace to half as many a second. A key takes some 500 bytes. Defaults to 50 000.
 	HeldKeys int
-	// SpoolBytes is how much memory the keys of a scan may take, 16 bytes and its length each. What does not fit is counted, and scanned
-	// again when it is deleted. Defaults to 64 MiB, which is a million keys.
+	// SpoolBytes is how much memory the keys of a scan may take, 16 bytes and its length each. What does not fit is
+	// counted, and scanned again when it is deleted. Defaults to 64 MiB, which is a million keys.
 	SpoolBytes int64
-	// Logger is told if a dry run has a sender of an index with another name than matching has. Defaults to slog.Default().
+	// Logger is told if a dry run has a sender of an index with another name than matching has. Defaults to
+	// slog.Default().
 	Logger *slog.Logger
 }
 
@@ -84,14 +89,15 @@ type DeleteFailure struct {
 // maxDeleteFailures is how many failures a receipt has.
 const maxDeleteFailures = 100
 
-// Receipt says what a DeleteWhere has done, in JSON too. Matched = Deleted + Changed + Failed + Unsent at the end, but in a dry run. A key
-// that was met in several rounds counts in each.
+// Receipt says what a DeleteWhere has done, in JSON too. Matched = Deleted + Changed + Failed + Unsent at the end,
+// but in a dry run. A key that was met in several rounds counts in each.
 type Receipt struct {
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`
 	// DryRun says that nothing was deleted.
 	DryRun bool `json:"dryRun,omitempty"`
-	// Refused is the error with which a call that is no dry run would end before anything is deleted, "" for none: more match than MaxShare allows, for example.
+	// Refused is the error with which a call that is no dry run would end before anything is deleted, "" for none:
+	// more match than MaxShare allows, for example.
 	Refused string `json:"refused,omitempty"`
 	// Total is what DeleteOptions.Total has returned, 0 without.
 	Total int64 `json:"total,omitempty"`
@@ -102,54 +108,60 @@ type Receipt struct {
 	Matched int64 `json:"matched"`
 	// Deleted is how many of them the service has confirmed to be gone, because of this call.
 	Deleted int64 `json:"deleted"`
-	// Changed is how many did not match any more, or were gone, when they were looked up again just before the delete. They are not
-	// touched.
+	// Changed is how many did not match any more, or were gone, when they were looked up again just before the
+	// delete. They are not touched.
 	Changed int64 `json:"changed"`
 	// Failed is how many deletes have failed; Failures are the first hundred by key.
 	Failed   int64           `json:"failed"`
 	Failures []DeleteFailure `json:"failures,omitempty"`
-	// Unsent is how many were not deleted because the call or the sender ended before, or the sender gave them up; or all that matched, because they were refused as too many.
+	// Unsent is how many were not deleted because the call or the sender ended before, or the sender gave them up; or
+	// all that matched, because they were refused as too many.
 	Unsent int64 `json:"unsent"`
 	// Unknown is how many of Failed and Unsent may have been deleted all the same, because a request had no answer.
 	Unknown int64 `json:"unknown"`
 
 	// Keys are the first of the keys that were deleted, see DeleteOptions.KeepKeys.
 	Keys []string `json:"keys,omitempty"`
-	// Digest is the SHA-256, in hexadecimal, of all keys that were deleted, each with a line feed behind it: those of a round in the order
-	// of their bytes, round after round. It is what sha256sum prints for a file with a line for each call of OnKey.
+	// Digest is the SHA-256, in hexadecimal, of all keys that were deleted, each with a line feed behind it: those of
+	// a round in the order of their bytes, round after round. It is what sha256sum prints for a file with a line for
+	// each call of OnKey.
 	Digest string `json:"digest"`
 
-	// NoneLeftAt is when the scan began that found no document that matches, as the service saw it then. Zero: there was none such.
+	// NoneLeftAt is when the scan began that found no document that matches, as the service saw it then. Zero: there
+	// was none such.
 	NoneLeftAt time.Time `json:"noneLeftAt,omitzero"`
-	// Left is how many documents the last scan has found: ones that began to match, that failed, or that the index shows for longer than
-	// the pauses after they were deleted.
+	// Left is how many documents the last scan has found: ones that began to match, that failed, or that the index
+	// shows for longer than the pauses after they were deleted.
 	Left int64 `json:"left,omitempty"`
 }
 
-// DeleteWhere deletes all documents that match, any number of them, and proves it: what privacy erasure needs, or a source that is gone.
-// matching is the index as the filter shows it: search.NewRows with RowsOptions.Filter. A Rows without a filter matches everything, which
-// the bound on the share refuses. to is a sender of the same index; one with another name is refused, see DeleteOptions.SameIndex. What it takes before the first
-// delete is the scan, a page after the other: RowsOptions.ReadAhead makes that several at once.
+// DeleteWhere deletes all documents that match, any number of them, and proves it: what privacy erasure needs, or a
+// source that is gone. matching is the index as the filter shows it: search.NewRows with RowsOptions.Filter. A Rows
+// without a filter matches everything, which the bound on the share refuses. to is a sender of the same index; one
+// with another name is refused, see DeleteOptions.SameIndex. What it takes before the first delete is the scan, a
+// page after the other: RowsOptions.ReadAhead makes that several at once.
 //
-// It counts what matches first, and refuses too many: see MaxShare and AllowDeletes; begin with a dry run. Then each batch of keys is held
-// in the sender, looked up again, and what still matches is deleted; what does not stays. At last a scan has to find nothing. nil means
-// that it did, so that Receipt.NoneLeftAt is set, and that no delete failed.
+// It counts what matches first, and refuses too many: see MaxShare and AllowDeletes; begin with a dry run. Then each
+// batch of keys is held in the sender, looked up again, and what still matches is deleted; what does not stays. At
+// last a scan has to find nothing. nil means that it did, so that Receipt.NoneLeftAt is set, and that no delete
+// failed.
 //
-// Nothing that this sender has accepted of a key before is overwritten, or comes after the delete: the key is held until it has been
-// confirmed, and shown for Pause. What it accepts of a held key meanwhile waits, for Pause and as long as the batch takes, and comes after
-// the delete. Writers that use other senders or processes are seen through the index only: a document of theirs that stops matching less
-// than its refresh before the lookup, or between that and the delete, is deleted. Where that matters have them stop, or let them write
-// again.
+// Nothing that this sender has accepted of a key before is overwritten, or comes after the delete: the key is held
+// until it has been confirmed, and shown for Pause. What it accepts of a held key meanwhile waits, for Pause and as
+// long as the batch takes, and comes after the delete. Writers that use other senders or processes are seen through
+// the index only: a document of theirs that stops matching less than its refresh before the lookup, or between that
+// and the delete, is deleted. Where that matters have them stop, or let them write again.
 //
-// The class of the deletes is pool.BestEffort, unless ctx has another. While the sender's breaker is open, or it is paused, nothing new is
-// begun, but a batch a minute beside others that are in the sender: it may be the one that the service takes. (A sender that meets nothing
-// but refusals waits for one; here until ctx ends, so it should have a deadline.) ctx bounds the work: when it ends, deletes that are in no
-// request are taken back, those in one are waited for, 5 s at the most, and the receipt says what was deleted; no other is sent later.
-// Calls that run beside one another are safe, also of the same filter.
+// The class of the deletes is pool.BestEffort, unless ctx has another. While the sender's breaker is open, or it is
+// paused, nothing new is begun, but a batch a minute beside others that are in the sender: it may be the one that the
+// service takes. (A sender that meets nothing but refusals waits for one; here until ctx ends, so it should have a
+// deadline.) ctx bounds the work: when it ends, deletes that are in no request are taken back, those in one are
+// waited for, 5 s at the most, and the receipt says what was deleted; no other is sent later. Calls that run beside
+// one another are safe, also of the same filter.
 //
-// The receipt is never without meaning, whatever the error: one that names every problem of the options, when nothing was sent;
-// ErrTooManyMatches in the chain, when nothing was deleted, or nothing over the bound; ErrMatchesLeft; that of the scan, of Total or a
-// Lookup; that of ctx; the first delete that failed, a *bufferedsender.ActionError.
+// The receipt is never without meaning, whatever the error: one that names every problem of the options, when nothing
+// was sent; ErrTooManyMatches in the chain, when nothing was deleted, or nothing over the bound; ErrMatchesLeft; that
+// of the scan, of Total or a Lookup; that of ctx; the first delete that failed, a *bufferedsender.ActionError.
 //
 // A sender with a Queue is refused, because it cannot hold keys.
 func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOptions) (Receipt, error) {
@@ -228,8 +240,8 @@ func (d *deletion) check() error {
 	return errors.Join(problems...)
 }
 
-// fit chooses how much there is at once: what is in the sender is at most a quarter of its buffer, for which deletes of held keys do not
-// wait.
+// fit chooses how much there is at once: what is in the sender is at most a quarter of its buffer, for which deletes
+// of held keys do not wait.
 func (d *deletion) fit(buffer int) {
 	orDefault := func(n *int, otherwise int) {
 		if *n <= 0 {

@@ -47,7 +47,8 @@ var errHeldBack = errors.New("the sender is held back")
 // deleteGrace is how long requests under way are waited for when ctx has ended.
 const deleteGrace = 5 * time.Second
 
-// work deletes what still matches. Its error stops the others; run ends when one has, and ctx with the caller's patience.
+// work deletes what still matches. Its error stops the others; run ends when one has, and ctx with the caller's
+// patience.
 func (b *deleteBatch) work(ctx, run context.Context, index Index, to Sender, pause time.Duration, turns chan struct{}) error {
 	turn := false
 	defer func() {
@@ -83,9 +84,9 @@ func (b *deleteBatch) work(ctx, run context.Context, index Index, to Sender, pau
 // probeAfter is how long the sender must have been held back for a batch to begin all the same, if others are in it.
 const probeAfter = time.Minute
 
-// mayBegin waits while the sender's breaker is open, or it is paused. A sender that meets many refusals in a row waits for a
-// document that the service takes, to know whether it is the documents or the index. Nobody but this deletion may have one: so if
-// what it waits with is of this deletion, another batch is a probe after a while.
+// mayBegin waits while the sender's breaker is open, or it is paused. A sender that meets many refusals in a row
+// waits for a document that the service takes, to know whether it is the documents or the index. Nobody but this
+// deletion may have one: so if what it waits with is of this deletion, another batch is a probe after a while.
 func (b *deleteBatch) mayBegin(ctx context.Context, to Sender, turns chan struct{}) (probe bool, err error) {
 	began := time.Now()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
@@ -228,9 +229,7 @@ func (b *deleteBatch) await(ctx context.Context, to Sender) error {
 		return err
 	case <-ctx.Done():
 	}
-	if w, can := to.(interface {
-		Withdraw(match func(key string, tag any) bool) int
-	}); can {
+	if w, can := to.(models.Withdrawer); can {
 		// It waits for the requests under way, as long as these take, and ends with them.
 		go w.Withdraw(func(_ string, tag any) bool { return tag == b })
 	}

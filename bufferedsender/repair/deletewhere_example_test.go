@@ -55,7 +55,8 @@ func orders(ctx context.Context) (*search.Client, *bufferedsender.BufferedSender
 	}
 }
 
-// A customer has the right to be forgotten: all that is known of it goes, and the receipt says when the service had nothing left.
+// A customer has the right to be forgotten: all that is known of it goes, and the receipt says when the service had
+// nothing left.
 func ExampleDeleteWhere() {
 	ctx := context.Background()
 	client, sender, end := orders(ctx)

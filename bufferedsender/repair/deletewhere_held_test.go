@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A sender that is paused, or whose breaker is open, has deletes that are in no request: they must not be sent later, when
-// nobody expects them any more.
+// A sender that is paused, or whose breaker is open, has deletes that are in no request: they must not be sent later,
+// when nobody expects them any more.
 func TestADeleteThatIsInNoRequestWhenTheContextEndsIsNeverSent(t *testing.T) {
 	for name, raw := range map[string]func(*bufferedsender.RawSender) repair.Sender{
 		"taken back":              func(s *bufferedsender.RawSender) repair.Sender { return s },

@@ -211,8 +211,8 @@ func TestWhatTheFirstScanDoesNotShowYetIsDeletedToo(t *testing.T) {
 	})
 }
 
-// Each request takes 100 ms: ten thousand deletes a second, ten pages to count them, twenty lookups two seconds if they come
-// one after another.
+// Each request takes 100 ms: ten thousand deletes a second, ten pages to count them, twenty lookups two seconds if
+// they come one after another.
 func TestLookupsAndDeletesOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
@@ -270,7 +270,8 @@ func TestWhatIsHeldAndWhatIsInTheSenderIsBounded(t *testing.T) {
 	})
 }
 
-// Writers of the same sender go on while a filter is deleted: of each key the last write counts, or the delete if it came last.
+// Writers of the same sender go on while a filter is deleted: of each key the last write counts, or the delete if it
+// came last.
 func TestDeletionsAmongWritersConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, &searchtest.Options{VisibilityLag: time.Second}, nil)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// deletion is one DeleteWhere. digest and receipt belong to the goroutine that called it; what else there is does not change while
-// there are others.
+// deletion is one DeleteWhere. digest and receipt belong to the goroutine that called it; what else there is does not
+// change while there are others.
 type deletion struct {
 	index   Index
 	to      Sender
@@ -161,9 +161,9 @@ func (d *deletion) confirm(key string) {
 	}
 }
 
-// round deletes what a scan has found. One goroutine makes batches, each of which has one of its own, as many as HeldKeys
-// allows; this one waits for them in their order, so that keys are confirmed in the order of the scan without keeping them all.
-// All of them have ended when it returns.
+// round deletes what a scan has found. One goroutine makes batches, each of which has one of its own, as many as
+// HeldKeys allows; this one waits for them in their order, so that keys are confirmed in the order of the scan
+// without keeping them all. All of them have ended when it returns.
 func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 	run, stop := context.WithCancelCause(ctx) // ends with ctx, and with the first batch that cannot go on
 	defer stop(nil)
@@ -221,8 +221,8 @@ func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 	return err
 }
 
-// eachBatch calls take with the keys of a spool, and with those behind it that are scanned again, in slices of BatchKeys, but with no
-// more than there is room for.
+// eachBatch calls take with the keys of a spool, and with those behind it that are scanned again, in slices of
+// BatchKeys, but with no more than there is room for.
 func (d *deletion) eachBatch(ctx context.Context, s *deleteSpool, room int64, take func(keys []string) error) error {
 	most := d.options.BatchKeys
 	var keys []string

@@ -75,8 +75,8 @@ func TestADocumentThatStopsMatchingBeforeItsDeleteStays(t *testing.T) {
 	})
 }
 
-// The index shows a write a second after the service has confirmed it: a lookup right after it would show a document that still
-// matches.
+// The index shows a write a second after the service has confirmed it: a lookup right after it would show a document
+// that still matches.
 func TestWhatTheSenderHasWrittenBeforeIsShownByTheIndexBeforeItIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, &searchtest.Options{VisibilityLag: time.Second}, nil)
@@ -225,8 +225,8 @@ func TestARoundInWhichNothingIsDeletedIsTheLast(t *testing.T) {
 	})
 }
 
-// The sender holds back what it has when twenty in a row were refused, until it meets a document that the service takes. It is
-// among those that have not begun.
+// The sender holds back what it has when twenty in a row were refused, until it meets a document that the service
+// takes. It is among those that have not begun.
 func TestManyRefusalsInARowDoNotKeepTheOthersFromBeingDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)

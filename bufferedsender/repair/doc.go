@@ -1,5 +1,6 @@
-// Package repair is for programs whose index is made of something else, a database as a rule: it compares the two and repairs what
-// differs. A document was deleted by hand in the index, a message was lost, a job died half-way: users search for what is not there any more, and do not find what is.
+// Package repair is for programs whose index is made of something else, a database as a rule: it compares the two and
+// repairs what differs. A document was deleted by hand in the index, a message was lost, a job died half-way: users
+// search for what is not there any more, and do not find what is.
 //
 //	rows, err := search.NewRows(client, &search.RowsOptions{Version: "version"})
 //	if err != nil { … }
@@ -10,46 +11,58 @@
 //	report, err := repair.Run(ctx, source, rows, sender.Raw(), &repair.Options{DryRun: true})
 //	fmt.Println(report.Missing, report.Surplus, report.Different, report.Keys)
 //
-// Without DryRun it repairs: [Run] makes one pass, [Watch] one every so often, and [RepairKeys] looks at some keys alone. [DeleteWhere] deletes
-// what meets a filter. [WaitVisible] waits until the index shows what was written.
+// Without DryRun it repairs: [Run] makes one pass, [Watch] one every so often, and [RepairKeys] looks at some keys
+// alone. [DeleteWhere] deletes what meets a filter. [WaitVisible] waits until the index shows what was written.
 //
 // # What is promised
 //
-//   - Nothing is deleted that exists, and no newer write is lost, while others write at full speed, if they write through the same sender, in the same process, that
-//     repairs, or through a queue or an outbox that [Options].Mark gives the keys to: each key is taken before its truth is read.
-//   - Other writers are not held: what a repair writes may come after what they have just written. It looks again after [Options].Pause, and repairs again, until both sides
-//     agree; so a wrong state of that kind lasts about as long as the pause.
-//   - Nothing is deleted when the source has no row, or could not be read to its end, nor more than the smaller of 5 % of the documents and 10 000, unless
-//     [Options].AllowDeletes says exactly how many.
-//   - A document whose version in the index is larger than in the source is left alone and reported, unless [Options].TrustSource is set.
-//   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed, or after a day.
+//   - Nothing is deleted that exists, and no newer write is lost, while others write at full speed, if they write
+//     through the same sender, in the same process, that repairs, or through a queue or an outbox that [Options].Mark
+//     gives the keys to: each key is taken before its truth is read.
+//   - Other writers are not held: what a repair writes may come after what they have just written. It looks again
+//     after [Options].Pause, and repairs again, until both sides agree; so a wrong state of that kind lasts about as
+//     long as the pause.
+//   - Nothing is deleted when the source has no row, or could not be read to its end, nor more than the smaller of 5
+//     % of the documents and 10 000, unless [Options].AllowDeletes says exactly how many.
+//   - A document whose version in the index is larger than in the source is left alone and reported, unless
+//     [Options].TrustSource is set.
+//   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed,
+//     or after a day.
 //   - With [Options].Store a pass goes on after a crash.
 //
 // # What a source must be like
 //
-// Its keys come in the order of their bytes, each once, as the keys of the index do; otherwise a pass ends with an [OrderError] that says what to do. What it returns was committed,
-// and is not older than what the writers have read: a replica that lags is no source. Versions rise with each change of a document. Without versions and digests only
+// Its keys come in the order of their bytes, each once, as the keys of the index do; otherwise a pass ends with an
+// [OrderError] that says what to do. What it returns was committed, and is not older than what the writers have read:
+// a replica that lags is no source. Versions rise with each change of a document. Without versions and digests only
 // missing and surplus documents are found.
 //
-// What the index has is compared with what the source has: an index that is made of two tables takes one Source of both, or [search.RowsOptions].Filter on the side of the index that
-// matches what is of the one table only. Otherwise the documents of the other are surplus.
+// What the index has is compared with what the source has: an index that is made of two tables takes one Source of
+// both, or [search.RowsOptions].Filter on the side of the index that matches what is of the one table only. Otherwise
+// the documents of the other are surplus.
 //
 // # What an index must be like
 //
-// Its key field is filterable and sortable, without a normalizer (`search:"key,filterable,sortable"`); that can only be decided when it is created. A field with the version is retrievable. One that is added later is
-// empty in all documents, so the first pass writes each of them once.
+// Its key field is filterable and sortable, without a normalizer (`search:"key,filterable,sortable"`); that can only
+// be decided when it is created. A field with the version is retrievable. One that is added later is empty in all
+// documents, so the first pass writes each of them once.
 //
 // # Beside it
 //
-// Whoever deletes for good deletes at the source first, and then, with DeleteWhere, in the index: a repair would put it back otherwise. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a sender with a
-// tap, or wait. Such a sender writes to the index that the rebuild has in use: read it by the alias, with [Options].SameIndex. Read by its name it is refused when the writers have come over to the
-// next one. [FileStore] and [SQLStore] keep states for processes of one machine or of several.
+// Whoever deletes for good deletes at the source first, and then, with DeleteWhere, in the index: a repair would put
+// it back otherwise. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a
+// sender with a tap, or wait. Such a sender writes to the index that the rebuild has in use: read it by the alias,
+// with [Options].SameIndex. Read by its name it is refused when the writers have come over to the next one.
+// [FileStore] and [SQLStore] keep states for processes of one machine or of several.
 //
 // # Without reading the index
 //
-// A pass reads all of the index. What a sender has lost is found without that: a tree of package digesttree is told what the service confirms, [RunTree] compares it with the source, looks into the
-// index for the keys that differ, and repairs what differs there. It cannot see what others do to the index; so make a pass as well, but less often. Watch does both, with [Options].Tree.
+// A pass reads all of the index. What a sender has lost is found without that: a tree of package digesttree is told
+// what the service confirms, [RunTree] compares it with the source, looks into the index for the keys that differ,
+// and repairs what differs there. It cannot see what others do to the index; so make a pass as well, but less often.
+// Watch does both, with [Options].Tree.
 //
-// A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory. The index is the slower one as a rule, because each page is a request:
-// [search.RowsOptions].ReadAhead asks for several at once.
+// A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory.
+// The index is the slower one as a rule, because each page is a request: [search.RowsOptions].ReadAhead asks for
+// several at once.
 package repair

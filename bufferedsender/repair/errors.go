@@ -8,19 +8,20 @@ import (
 // ErrNoRows says that the source had no row, so nothing of the index was deleted.
 var ErrNoRows = errors.New("the source has no row")
 
-// ErrMore says that a tree and the source differ in more keys than RunTree looks at, so that nobody knows how many documents are surplus, and none was deleted. Run compares
-// everything.
+// ErrMore says that a tree and the source differ in more keys than RunTree looks at, so that nobody knows how many
+// documents are surplus, and none was deleted. Run compares everything.
 var ErrMore = errors.New("the tree and the source differ in more keys than are looked at: use Run, which compares everything")
 
-// ErrNothingSettles says that none of many documents that were written is in the index as the source says. The pass has ended, because each would write them
-// all again.
+// ErrNothingSettles says that none of many documents that were written is in the index as the source says. The pass
+// has ended, because each would write them all again.
 var ErrNothingSettles = errors.New("nothing that was to be written is found as the source says")
 
-// ErrContradiction says that Scan of the source shows rows that its Lookup does not find, or none where Lookup finds some, again and again, so that no difference can be confirmed.
+// ErrContradiction says that Scan of the source shows rows that its Lookup does not find, or none where Lookup finds
+// some, again and again, so that no difference can be confirmed.
 var ErrContradiction = errors.New("Scan and Lookup of the source contradict each other")
 
-// OrderError says that a side does not come in the order of the bytes of its keys, or has a key twice. The pass has ended, and nothing
-// was deleted.
+// OrderError says that a side does not come in the order of the bytes of its keys, or has a key twice. The pass has
+// ended, and nothing was deleted.
 type OrderError struct {
 	Side  string // "source" or "index"
 	After string // the key before
@@ -37,7 +38,8 @@ func (e *OrderError) Error() string {
 		"if it is that already, there are keys that are not text, which do not sort with it: CAST(key AS TEXT)", e.Side, e.Key, e.After)
 }
 
-// DeletesError says that there are more surplus documents than are deleted without being asked for. Nothing was deleted.
+// DeletesError says that there are more surplus documents than are deleted without being asked for. Nothing was
+// deleted.
 type DeletesError struct {
 	// Surplus is how many there are, Most how many would have been deleted, IndexRows of how many.
 	Surplus, Most, IndexRows int64

@@ -9,10 +9,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// heldAtMost is how long a source may take to say what is true of keys that are taken: whoever writes them waits for it.
+// heldAtMost is how long a source may take to say what is true of keys that are taken: whoever writes them waits for
+// it.
 const heldAtMost = time.Minute
 
-// What others have written may panic. That ends the pass, which holds keys and has goroutines where nobody else can recover, and not the process.
+// What others have written may panic. That ends the pass, which holds keys and has goroutines where nobody else can
+// recover, and not the process.
 
 // panicked makes an error of what recover has returned.
 func panicked(who string, v any, err *error) {

@@ -10,9 +10,9 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 )
 
-// RepairKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that are known to differ, such as those of dead
-// letters. At most as many are deleted as Run deletes of a large index: 10 000, or exactly Options.AllowDeletes. The sender
-// is one of the index, as in Run.
+// RepairKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that
+// are known to differ, such as those of dead letters. At most as many are deleted as Run deletes of a large index: 10
+// 000, or exactly Options.AllowDeletes. The sender is one of the index, as in Run.
 func RepairKeys(ctx context.Context, source Source, index Index, to Sender, opts *Options, keys ...string) (Report, error) {
 	began := time.Now()
 	p, err := newPass(source, index, to, opts)
@@ -52,7 +52,8 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	return p.unlessRefused(err, total, func() error { return p.remove(ctx, surplus, total) })
 }
 
-// differing repairs those of the keys that differ, but for those that are surplus, which it returns. unsettled are those that differ still.
+// differing repairs those of the keys that differ, but for those that are surplus, which it returns. unsettled are
+// those that differ still.
 func (p *pass) differing(ctx context.Context, keys []string, total *Report) (surplus, unsettled []string, err error) {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	for part := range slices.Chunk(keys, pageFound) {
@@ -82,8 +83,9 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report) (sur
 	return surplus, unsettled, nil
 }
 
-// hinted repairs the keys of the hints but for those that are surplus, which are deleted with the others when the guard has seen how many there are. The
-// function that it returns is to be told whether everything was compared and deleted.
+// hinted repairs the keys of the hints but for those that are surplus, which are deleted with the others when the
+// guard has seen how many there are. The function that it returns is to be told whether everything was compared and
+// deleted.
 func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bool), err error) {
 	var whole, surplus, unsettled []hints.Batch
 	everything = func(ok bool) {

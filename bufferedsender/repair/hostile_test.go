@@ -37,7 +37,8 @@ func (r *refusing) HoldKeys(ctx context.Context, keys []string, act func(context
 	})
 }
 
-// A sender that is closed between taking keys and adding has not rejected the documents, which must not be left out ever after.
+// A sender that is closed between taking keys and adding has not rejected the documents, which must not be left out
+// ever after.
 func TestASenderThatTakesNothingHasNotRejectedTheDocument(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
@@ -223,7 +224,8 @@ func TestADocumentThatIsRepairedTwiceCountsOnce(t *testing.T) {
 	})
 }
 
-// Another process writes the row while its delete is on the way, and this one is killed before it looks again: the next run has the key in its state.
+// Another process writes the row while its delete is on the way, and this one is killed before it looks again: the
+// next run has the key in its state.
 func TestABirthUnderADeleteOfAProcessThatWasKilledIsRepaired(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(100)

@@ -22,14 +22,16 @@ import (
 type JSONLOptions struct {
 	// Key is the field with the key.
 	Key string
-	// Version is a field with a whole number or a time, see search.RowsOptions. Digest is a field with a text that differs when the
-	// document does, and DigestOf are fields to make one of, see models.DigestOf. All default to none.
+	// Version is a field with a whole number or a time, see search.RowsOptions. Digest is a field with a text that
+	// differs when the document does, and DigestOf are fields to make one of, see models.DigestOf. All default to
+	// none.
 	Version  string
 	Digest   string
 	DigestOf []string
 }
 
-// JSONL is a file with a document in JSON on each line, sorted by the bytes of their keys, as a source. It is safe for concurrent use.
+// JSONL is a file with a document in JSON on each line, sorted by the bytes of their keys, as a source. It is safe
+// for concurrent use.
 type JSONL struct {
 	file    *os.File
 	options JSONLOptions
@@ -46,8 +48,8 @@ type place struct {
 // maxLine is how long a line may be: a document is at most 16 MB.
 const maxLine = 32 << 20
 
-// OpenJSONL opens a file and reads it once, so that what is wrong in it is known before anything is compared. The error names the line. Close it
-// when it is not needed any more. A file that changes afterwards is refused.
+// OpenJSONL opens a file and reads it once, so that what is wrong in it is known before anything is compared. The
+// error names the line. Close it when it is not needed any more. A file that changes afterwards is refused.
 func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
 	j := &JSONL{}
 	if opts != nil {

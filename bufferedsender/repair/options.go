@@ -25,62 +25,75 @@ const (
 
 // Options configures a comparison. nil and the zero value are ready to use.
 type Options struct {
-	// DryRun compares and confirms, and writes nothing but locks of the Store: the sender may be nil. What a run would refuse to delete is no error, but Report.Refused.
+	// DryRun compares and confirms, and writes nothing but locks of the Store: the sender may be nil. What a run
+	// would refuse to delete is no error, but Report.Refused.
 	DryRun bool
-	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written, on all of its replicas; WaitVisible measures that. If it
-	// is too short documents are written again for nothing. Up to half as much again is added by chance. Defaults to 2 s.
+	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written,
+	// on all of its replicas; WaitVisible measures that. If it is too short documents are written again for nothing.
+	// Up to half as much again is added by chance. Defaults to 2 s.
 	Pause time.Duration
 
-	// AllowDeletes lifts the guard against too many deletes once: it is exactly the number of surplus documents that a dry run has reported.
-	// Otherwise no more than the smaller of 5 % of the documents of the index, one at least, and 10 000 are deleted, or none. A source
-	// without any row deletes nothing whatever this is. Of one range at most 200 000 are deleted in a pass.
+	// AllowDeletes lifts the guard against too many deletes once: it is exactly the number of surplus documents that
+	// a dry run has reported. Otherwise no more than the smaller of 5 % of the documents of the index, one at least,
+	// and 10 000 are deleted, or none. A source without any row deletes nothing whatever this is. Of one range at
+	// most 200 000 are deleted in a pass.
 	AllowDeletes int64
 	// KeepSurplus deletes nothing; the report says what is surplus.
 	KeepSurplus bool
-	// SameIndex says that the index that is read and that of the sender are one although they have different names, because one is an alias: of a sender with a
-	// rebuild.Tap, for example, beside a search.Rows of the alias. Without it such a sender is refused.
+	// SameIndex says that the index that is read and that of the sender are one although they have different names,
+	// because one is an alias: of a sender with a rebuild.Tap, for example, beside a search.Rows of the alias.
+	// Without it such a sender is refused.
 	SameIndex bool
-	// TrustSource writes what the source has also where the version of the index is larger: after the source was restored from
-	// a backup, for example. Without it such documents are reported and left alone, because a replica that lags looks the same.
+	// TrustSource writes what the source has also where the version of the index is larger: after the source was
+	// restored from a backup, for example. Without it such documents are reported and left alone, because a replica
+	// that lags looks the same.
 	TrustSource bool
 
-	// Splits cuts the keys into ranges, which are compared by themselves, Parallel at a time, and by as many processes as share the
-	// Store: each begins behind the one and ends with the next. They must be sorted by bytes, and the same in all processes and at all times: a range is known by its
-	// bounds. Any keys that cut the documents into parts of some hundred thousand will do. Defaults to none: one range.
+	// Splits cuts the keys into ranges, which are compared by themselves, Parallel at a time, and by as many
+	// processes as share the Store: each begins behind the one and ends with the next. They must be sorted by bytes,
+	// and the same in all processes and at all times: a range is known by its bounds. Any keys that cut the documents
+	// into parts of some hundred thousand will do. Defaults to none: one range.
 	Splits []string
 	// Parallel is how many ranges a process compares at once. Defaults to 4.
 	Parallel int
-	// Store, a FileStore or a SQLStore, keeps how far the ranges are, so that a pass that was killed goes on, and what the service has rejected, and says which process has a range. Defaults to
-	// none: a pass begins anew, and tries again what was rejected.
+	// Store, a FileStore or a SQLStore, keeps how far the ranges are, so that a pass that was killed goes on, and
+	// what the service has rejected, and says which process has a range. Defaults to none: a pass begins anew, and
+	// tries again what was rejected.
 	Store Store
-	// Name tells comparisons apart that share a Store; that of the index, if it has a String, is added. Defaults to "repair".
+	// Name tells comparisons apart that share a Store; that of the index, if it has a String, is added. Defaults to
+	// "repair".
 	Name string
 
-	// Hints are keys that are known to differ, of the index HintsOf there: they are repaired first, and Done when they are as they should be. Those that are surplus are deleted at the end, with the others. When it says that everything
-	// is to be compared, that is done when a pass has ended without an error.
+	// Hints are keys that are known to differ, of the index HintsOf there: they are repaired first, and Done when
+	// they are as they should be. Those that are surplus are deleted at the end, with the others. When it says that
+	// everything is to be compared, that is done when a pass has ended without an error.
 	Hints   *hints.Set
 	HintsOf string
 
-	// Tree has Watch find what a sender has lost by RunTree as well, each TreeEvery, between its passes. Others do not use it. TreeEvery defaults to ten minutes.
+	// Tree has Watch find what a sender has lost by RunTree as well, each TreeEvery, between its passes. Others do
+	// not use it. TreeEvery defaults to ten minutes.
 	Tree      *digesttree.Tree
 	TreeEvery time.Duration
 
-	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a Queue, and with DeleteMissing,
-	// or surplus documents stay; or a transaction with outbox.WriteKeys. Set Pending with it. The sender is not used then, and may be nil. What becomes of the keys the next pass sees.
+	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a
+	// Queue, and with DeleteMissing, or surplus documents stay; or a transaction with outbox.WriteKeys. Set Pending
+	// with it. The sender is not used then, and may be nil. What becomes of the keys the next pass sees.
 	Mark func(ctx context.Context, keys []string) error
-	// Pending says of which keys something waits to be written elsewhere: in a queue or an outbox, which have a method Contains. They are
-	// left out. The sender's own are always.
+	// Pending says of which keys something waits to be written elsewhere: in a queue or an outbox, which have a
+	// method Contains. They are left out. The sender's own are always.
 	Pending func(ctx context.Context, keys []string) ([]bool, error)
 
-	// Throttle is how long to wait for each key before it is written, by how much the sender has to do beside it. Defaults to that of Yokozuna: nothing
-	// below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1 s from 10 000, 3 s from 50 000. An empty slice that is not nil turns it off.
+	// Throttle is how long to wait for each key before it is written, by how much the sender has to do beside it.
+	// Defaults to that of Yokozuna: nothing below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1
+	// s from 10 000, 3 s from 50 000. An empty slice that is not nil turns it off.
 	Throttle []Tier
-	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is written in too. Pages that a
-	// search.Rows reads ahead have no slot of their own. Defaults to none.
+	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is
+	// written in too. Pages that a search.Rows reads ahead have no slot of their own. Defaults to none.
 	Member *pool.Member
 	// MeterProvider gets the metrics, see TELEMETRY.md. Defaults to otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider
-	// Logger gets a line for each document that cannot be sent, one for each dry run with a sender that would be refused, and the errors of Watch if nobody else does. Defaults to slog.Default().
+	// Logger gets a line for each document that cannot be sent, one for each dry run with a sender that would be
+	// refused, and the errors of Watch if nobody else does. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

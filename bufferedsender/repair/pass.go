@@ -231,8 +231,8 @@ func (s *section) ends(t *task) {
 	delete(s.under, t)
 }
 
-// breaksOff tells of pages that were begun and have not come to their end. What was written is in the state, which is saved if that can be done: a pass that goes on
-// compares these pages again, and finds and counts the rest.
+// breaksOff tells of pages that were begun and have not come to their end. What was written is in the state, which is
+// saved if that can be done: a pass that goes on compares these pages again, and finds and counts the rest.
 func (s *section) breaksOff(ctx context.Context) {
 	s.mine.Lock()
 	defer s.mine.Unlock()
@@ -260,7 +260,8 @@ func (s *section) breaksOff(ctx context.Context) {
 	}
 }
 
-// run compares what is left of the range, and repairs all but what is surplus. The steps overlap; pages are done in their order.
+// run compares what is left of the range, and repairs all but what is surplus. The steps overlap; pages are done in
+// their order.
 func (s *section) run(ctx context.Context) error {
 	if s.state.Done {
 		return nil
@@ -326,7 +327,8 @@ func (s *section) run(ctx context.Context) error {
 	return why.get()
 }
 
-// failure is the first error of several, but one that says more than that a context has ended comes before one that does not.
+// failure is the first error of several, but one that says more than that a context has ended comes before one that
+// does not.
 type failure struct {
 	mu  sync.Mutex
 	err error
@@ -379,7 +381,8 @@ func (p *pass) repairable(t *task, all []difference) (some []difference) {
 	return some
 }
 
-// note is the end of a page: what has become of it is in the state, which is saved now and then, and at the end of the range.
+// note is the end of a page: what has become of it is in the state, which is saved now and then, and at the end of
+// the range.
 func (s *section) note(ctx context.Context, t *task) error {
 	found := t.snapshot()
 	found.SourceRows, found.IndexRows, found.Hidden = t.source, t.index, t.hidden

@@ -290,8 +290,8 @@ func (s *stops) HoldKeys(ctx context.Context, keys []string, act func(context.Co
 	})
 }
 
-// A process of its own writes the row and the document while the repair is between its read and its write: then the old one lands, and
-// is found and repaired after the next pause.
+// A process of its own writes the row and the document while the repair is between its read and its write: then the
+// old one lands, and is found and repaired after the next pause.
 func TestWhatAnotherWriterHasWrittenMeanwhileIsRepairedAgain(t *testing.T) {
 	for name, newer := range map[string]*hotel{"written": {ID: key(5), Version: 9}, "deleted": nil} {
 		t.Run(name, func(t *testing.T) {

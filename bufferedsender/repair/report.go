@@ -33,8 +33,8 @@ type Report struct {
 	// Began is when the pass began: of one that goes on where another ended, when that one did.
 	Began time.Time     `json:"began"`
 	Took  time.Duration `json:"took"`
-	// SourceRows and IndexRows are how many rows were compared; of the source's, Hidden are not to be in the index. All are 0 after RunTree, which does not compare
-	// rows, and after RepairKeys.
+	// SourceRows and IndexRows are how many rows were compared; of the source's, Hidden are not to be in the index.
+	// All are 0 after RunTree, which does not compare rows, and after RepairKeys.
 	SourceRows int64 `json:"sourceRows"`
 	IndexRows  int64 `json:"indexRows"`
 	Hidden     int64 `json:"hidden"`
@@ -44,21 +44,24 @@ type Report struct {
 	Surplus   int64 `json:"surplus"`
 	Different int64 `json:"different"`
 	Ahead     int64 `json:"ahead"`
-	// Passing are differences that were gone when they were looked at again; Pending those of keys of which something was on
-	// its way.
+	// Passing are differences that were gone when they were looked at again; Pending those of keys of which something
+	// was on its way.
 	Passing int64 `json:"passing"`
 	Pending int64 `json:"pending"`
 
-	// Repaired are documents that were written, Deleted those that were deleted, in a way that the service has confirmed. Marked are keys that were given to Options.Mark.
+	// Repaired are documents that were written, Deleted those that were deleted, in a way that the service has
+	// confirmed. Marked are keys that were given to Options.Mark.
 	Repaired int64 `json:"repaired"`
 	Deleted  int64 `json:"deleted"`
 	Marked   int64 `json:"marked"`
-	// Rejected are documents that the service has rejected, now or as they are in an earlier pass. Failed are those of which
-	// nothing became for another reason: the sender was closed, or gave up. Unsettled are keys that differed again after each repair.
+	// Rejected are documents that the service has rejected, now or as they are in an earlier pass. Failed are those
+	// of which nothing became for another reason: the sender was closed, or gave up. Unsettled are keys that differed
+	// again after each repair.
 	Rejected  int64 `json:"rejected"`
 	Failed    int64 `json:"failed"`
 	Unsettled int64 `json:"unsettled"`
-	// Hinted are keys of Options.Hints, which are counted nowhere else but in Repaired, Deleted, Marked, Rejected, Failed and Unsettled.
+	// Hinted are keys of Options.Hints, which are counted nowhere else but in Repaired, Deleted, Marked, Rejected,
+	// Failed and Unsettled.
 	Hinted int64 `json:"hinted"`
 
 	// Tree is what RunTree has found; nil for a pass.
@@ -66,19 +69,21 @@ type Report struct {
 
 	// Elsewhere are the ranges that other processes had, or had finished.
 	Elsewhere []string `json:"elsewhere,omitempty"`
-	// Keys has the first hundred keys of each kind that were found: in their order in a pass with one range, and in that of their hashes after RunTree.
+	// Keys has the first hundred keys of each kind that were found: in their order in a pass with one range, and in
+	// that of their hashes after RunTree.
 	Keys map[Kind][]string `json:"keys,omitempty"`
 	// Complete says that there was no error.
 	Complete bool `json:"complete,omitempty"`
 	// DryRun says that nothing was written.
 	DryRun bool `json:"dryRun,omitempty"`
-	// Refused is the error that a run with the same options would have ended with instead of deleting, if this is a dry run: the source has no row, for example. "": none. That a sender
-	// would be refused is logged.
+	// Refused is the error that a run with the same options would have ended with instead of deleting, if this is a
+	// dry run: the source has no row, for example. "": none. That a sender would be refused is logged.
 	Refused string `json:"refused,omitempty"`
 }
 
-// Agrees reports whether all was compared, and the index was like the source before the pass, but for what was on its way, and what the service rejects. After a pass that has repaired all
-// it is false; what to look at then is whether there was an error, and Ahead, Rejected, Failed and Unsettled.
+// Agrees reports whether all was compared, and the index was like the source before the pass, but for what was on its
+// way, and what the service rejects. After a pass that has repaired all it is false; what to look at then is whether
+// there was an error, and Ahead, Rejected, Failed and Unsettled.
 func (r *Report) Agrees() bool {
 	if r.Tree != nil && (r.Tree.Unknown > 0 || r.Tree.More) {
 		return false

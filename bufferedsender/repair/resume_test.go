@@ -177,8 +177,9 @@ func (s spoiled) Save(context.Context, string, []byte) error {
 	return errors.New("it must not be replaced")
 }
 
-// Writers at full speed, by the sender that repairs, and by one of another process, which nobody holds. Documents are deleted, spoiled and
-// invented behind everybody's back. At the end the index is like the table, and nothing was deleted that was there.
+// Writers at full speed, by the sender that repairs, and by one of another process, which nobody holds. Documents are
+// deleted, spoiled and invented behind everybody's back. At the end the index is like the table, and nothing was
+// deleted that was there.
 func TestRandomWritersBesideARepairLoseNothing(t *testing.T) {
 	first, seeds := uint64(0), uint64(200)
 	if text := os.Getenv("AZSEARCH_TEST_SEED"); text != "" { // see internal/soak

@@ -20,17 +20,21 @@ const (
 	mostSurplus = 200_000 // keys of a range that are kept to be deleted
 )
 
-// Run compares an index with its source once, and has the index repaired by a sender: what is missing or different is written, what the source does not have is
-// deleted. It blocks until that is done, and returns what was found also with an error. See the package for what it promises, and what sources and senders must be like.
+// Run compares an index with its source once, and has the index repaired by a sender: what is missing or different is
+// written, what the source does not have is deleted. It blocks until that is done, and returns what was found also
+// with an error. See the package for what it promises, and what sources and senders must be like.
 //
-// Processes that share a Store and run at the same time share the ranges: each takes one after another of those that nobody has, or has finished meanwhile, and reports what it
-// has compared itself. A pass that goes on where another was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
+// Processes that share a Store and run at the same time share the ranges: each takes one after another of those that
+// nobody has, or has finished meanwhile, and reports what it has compared itself. A pass that goes on where another
+// was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
 //
-// The sender is one of the index: that of another one would write there, and delete. If its client has another name for it nothing is done, unless Options.SameIndex says
-// that both are names of one.
+// The sender is one of the index: that of another one would write there, and delete. If its client has another name
+// for it nothing is done, unless Options.SameIndex says that both are names of one.
 //
-// The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError if a side is
-// not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows, ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As find them. Whatever it is, nothing was deleted then but what the report says.
+// The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError
+// if a side is not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows,
+// ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As
+// find them. Whatever it is, nothing was deleted then but what the report says.
 func Run(ctx context.Context, source Source, index Index, to Sender, opts *Options) (Report, error) {
 	return run(ctx, source, index, to, opts, time.Now())
 }
@@ -137,8 +141,8 @@ func isNil(of any) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// otherIndex says that the sender names another index than the one that is read, by which every key there would be judged. One of the names may be
-// an alias of the other, if same says so.
+// otherIndex says that the sender names another index than the one that is read, by which every key there would be
+// judged. One of the names may be an alias of the other, if same says so.
 func otherIndex(index Index, to Sender, same bool) error {
 	named, can := index.(models.IndexNamer)
 	at, also := index.(models.EndpointNamer)
@@ -155,7 +159,8 @@ func otherIndex(index Index, to Sender, same bool) error {
 	return nil
 }
 
-// section takes a range, if nobody has it, and loads its state. It returns nil if another process has the range, or has finished it since.
+// section takes a range, if nobody has it, and loads its state. It returns nil if another process has the range, or
+// has finished it since.
 func (p *pass) section(ctx context.Context, after, through string, since time.Time) (_ *section, err error) {
 	s := &section{pass: p, after: after, through: through, name: p.nameOf(after, through)}
 	if p.DryRun { // it disturbs nobody, and knows what was rejected
@@ -201,8 +206,8 @@ func (p *pass) nameOf(after, through string) string {
 	return fmt.Sprintf("%s (%q, %q]", p.what, after, through)
 }
 
-// compare takes one range after another, some at a time, and runs it. Each process begins somewhere else, so that they share the ranges. It returns
-// those that it has taken, which are locked, also with an error.
+// compare takes one range after another, some at a time, and runs it. Each process begins somewhere else, so that
+// they share the ranges. It returns those that it has taken, which are locked, also with an error.
 func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (taken []*section, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// checkVersions returns an error if the one side has versions, and the other one does not. Only models.Versioned says so:
-// versions of rows do not, because a field that was added to an index is empty in all documents at first.
+// checkVersions returns an error if the one side has versions, and the other one does not. Only models.Versioned says
+// so: versions of rows do not, because a field that was added to an index is empty in all documents at first.
 func checkVersions(source Source, index Index) error {
 	s, known := source.(models.Versioned)
 	i, too := index.(models.Versioned)
@@ -23,24 +23,26 @@ func checkVersions(source Source, index Index) error {
 	}
 }
 
-// Index is the index that is compared. A *search.Rows is one. Its methods are called by several goroutines at once. One that has the method HasVersions() bool is refused where that of
-// the Source says otherwise; a type that embeds another and adds versions needs one of its own.
+// Index is the index that is compared. A *search.Rows is one. Its methods are called by several goroutines at once.
+// One that has the method HasVersions() bool is refused where that of the Source says otherwise; a type that embeds
+// another and adds versions needs one of its own.
 type Index interface {
-	// Scan yields the rows behind the key after, up to and with the key through, in the order of the bytes of their keys;
-	// "" is no bound. An error is the last.
+	// Scan yields the rows behind the key after, up to and with the key through, in the order of the bytes of their
+	// keys; "" is no bound. An error is the last.
 	Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
 	// Lookup returns the rows of those of the keys that are there, in any order.
 	Lookup(ctx context.Context, keys []string) ([]models.Row, error)
 }
 
-// Source is what the index is to be like: a table (SQLSource), a file (JSONL), or whatever has these methods (Functions). They
-// are called by several goroutines at once, and must read what was committed last: a replica that lags is older than the index. Scan may be of an earlier moment, that of a transaction
-// for example; Lookup and Read must not. HasVersions is as in Index.
+// Source is what the index is to be like: a table (SQLSource), a file (JSONL), or whatever has these methods
+// (Functions). They are called by several goroutines at once, and must read what was committed last: a replica that
+// lags is older than the index. Scan may be of an earlier moment, that of a transaction for example; Lookup and Read
+// must not. HasVersions is as in Index.
 type Source interface {
 	Index
-	// Read returns what makes the index have what is true of the keys now: an upload for each that exists and is to be in the
-	// index. It may be another type of action, but no delete. A key that is not in the answer does not exist, or is hidden; so an answer that is not
-	// complete must be an error.
+	// Read returns what makes the index have what is true of the keys now: an upload for each that exists and is to
+	// be in the index. It may be another type of action, but no delete. A key that is not in the answer does not
+	// exist, or is hidden; so an answer that is not complete must be an error.
 	Read(ctx context.Context, keys []string) ([]models.RawAction, error)
 }
 

@@ -11,11 +11,13 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Functions makes a Source of functions, whatever it is that they read. Its rows have a Version if those of the index have one. None may be nil but LookupKeys.
+// Functions makes a Source of functions, whatever it is that they read. Its rows have a Version if those of the index
+// have one. None may be nil but LookupKeys.
 type Functions struct {
 	// ScanRows is Source.Scan.
 	ScanRows func(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
-	// LookupKeys is Source.Lookup. Defaults to a scan from the first to the last of the keys, which is slow where they are far apart.
+	// LookupKeys is Source.Lookup. Defaults to a scan from the first to the last of the keys, which is slow where
+	// they are far apart.
 	LookupKeys func(ctx context.Context, keys []string) ([]models.Row, error)
 	// ReadKeys is Source.Read; see Uploads.
 	ReadKeys func(ctx context.Context, keys []string) ([]models.RawAction, error)
@@ -75,8 +77,8 @@ func (f Functions) Read(ctx context.Context, keys []string) ([]models.RawAction,
 	return f.ReadKeys(ctx, keys)
 }
 
-// Uploads makes a function for Functions.ReadKeys, or for SQLSource.Load, of one that loads the documents of some keys: all that exist, in any order. key returns that of a
-// document, as it is in its JSON.
+// Uploads makes a function for Functions.ReadKeys, or for SQLSource.Load, of one that loads the documents of some
+// keys: all that exist, in any order. key returns that of a document, as it is in its JSON.
 func Uploads[T any](load func(ctx context.Context, keys []string) ([]T, error), key func(T) string) func(ctx context.Context, keys []string) ([]models.RawAction, error) {
 	return func(ctx context.Context, keys []string) ([]models.RawAction, error) {
 		documents, err := load(ctx, keys)

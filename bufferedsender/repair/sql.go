@@ -17,8 +17,9 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Queryer runs queries: a *sql.DB, or what is in its place. It must not be a *sql.Tx or a *sql.Conn: several queries run at once, and each must see what was committed last, which in one transaction
-// they do not. What is deleted goes by them.
+// Queryer runs queries: a *sql.DB, or what is in its place. It must not be a *sql.Tx or a *sql.Conn: several queries
+// run at once, and each must see what was committed last, which in one transaction they do not. What is deleted goes
+// by them.
 type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -27,23 +28,31 @@ type Queryer interface {
 type SQLSource struct {
 	// DB runs the queries, several at once. It must read what was committed last: not a replica that lags.
 	DB Queryer
-	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries as it is, and so are the columns.
+	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries
+	// as it is, and so are the columns.
 	Table string
-	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id COLLATE "C"`. A column that is not text is made text here: CAST(id AS TEXT) in
-	// SQLite and PostgreSQL, CAST(id AS CHAR) in MySQL; a key that comes as a number is an error. Needs an index of just that, or each page
-	// sorts the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the database, or of numbers. Rows whose key is NULL or empty are left out.
+	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id
+	// COLLATE "C"`. A column that is not text is made text here: CAST(id AS TEXT) in SQLite and PostgreSQL, CAST(id
+	// AS CHAR) in MySQL; a key that comes as a number is an error. Needs an index of just that, or each page sorts
+	// the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the
+	// database, or of numbers. Rows whose key is NULL or empty are left out.
 	Key string
-	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the index keeps it; see search.RowsOptions. Digest is a text
-	// that differs when the document does. Both default to none. The index is to have the version as well, or neither has. A version that is NULL is none, 0: a document that has one in the
-	// index is Ahead of it, and is not repaired, unless the row is Hidden; use COALESCE(version, 1) if rows and documents without one are not meant.
+	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the
+	// index keeps it; see search.RowsOptions. Digest is a text that differs when the document does. Both default to
+	// none. The index is to have the version as well, or neither has. A version that is NULL is none, 0: a document
+	// that has one in the index is Ahead of it, and is not repaired, unless the row is Hidden; use
+	// COALESCE(version, 1) if rows and documents without one are not meant.
 	Version, Digest string
-	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL". Defaults to none.
+	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL".
+	// Defaults to none.
 	Hidden string
-	// Placeholder returns how the database writes its n-th argument, from 1. Defaults to "?" as in SQLite and MySQL; see Dollar and AtP.
+	// Placeholder returns how the database writes its n-th argument, from 1. Defaults to "?" as in SQLite and MySQL;
+	// see Dollar and AtP.
 	Placeholder func(n int) string
 	// Top says that a query begins with SELECT TOP n, as in SQL Server; otherwise it ends with LIMIT n.
 	Top bool
-	// Load is Source.Read: it is asked for at most 100 keys, and must not return others, nor rows that are Hidden. See Uploads.
+	// Load is Source.Read: it is asked for at most 100 keys, and must not return others, nor rows that are Hidden.
+	// See Uploads.
 	Load func(ctx context.Context, keys []string) ([]models.RawAction, error)
 	// PageRows is how many rows a query returns. Defaults to 1000.
 	PageRows int
@@ -51,7 +60,8 @@ type SQLSource struct {
 	keys keyTypes
 }
 
-// keyTypes is what the keys of a column have come as. A driver returns text as strings, or as bytes; both are there only if SQLite has kept some keys as blobs, which no query for text finds.
+// keyTypes is what the keys of a column have come as. A driver returns text as strings, or as bytes; both are there
+// only if SQLite has kept some keys as blobs, which no query for text finds.
 type keyTypes struct{ text, bytes atomic.Bool }
 
 // mixed notes one more.
@@ -158,8 +168,9 @@ func (s *SQLSource) Scan(ctx context.Context, after, through string) iter.Seq2[m
 	}
 }
 
-// between is the condition for the rows behind a key, up to and with another one, whose argument comes first. From the beginning it does not ask for what is more than ”, which no number
-// is in SQLite: a key that is not text is read there, and refused.
+// between is the condition for the rows behind a key, up to and with another one, whose argument comes first. From
+// the beginning it does not ask for what is more than ”, which no number is in SQLite: a key that is not text is read
+// there, and refused.
 func (s *SQLSource) between(after, through string) string {
 	var conditions []string
 	if through != "" {
@@ -230,7 +241,8 @@ func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all [
 	return all, nil
 }
 
-// keyOf reads a key that a driver has returned. Some return text as bytes, so whether bytes are text only shows when the key is looked up: see contradiction.
+// keyOf reads a key that a driver has returned. Some return text as bytes, so whether bytes are text only shows when
+// the key is looked up: see contradiction.
 func (s *SQLSource) keyOf(value any) (string, error) {
 	text, isText := value.(string)
 	bytes, isBytes := value.([]byte)

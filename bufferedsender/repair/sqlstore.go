@@ -16,12 +16,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// SQLStore keeps the state of each range in a table, for processes on any number of machines. Make one with NewSQLStore. It is safe for concurrent use.
+// SQLStore keeps the state of each range in a table, for processes on any number of machines. Make one with
+// NewSQLStore. It is safe for concurrent use.
 //
-// Who has a range adds one to a number in its row every two seconds. Another process that wants the range looks at that number: when it changes the
-// range is taken, and Lock says so within three seconds; when it has not changed for ten, its process has ended or is cut off, and the range goes to who looks.
-// So no two computers have to agree on the time. A process that was only stopped finds that it has lost the range when it saves; until then two may compare it, which
-// costs time and nothing else.
+// Who has a range adds one to a number in its row every two seconds. Another process that wants the range looks at
+// that number: when it changes the range is taken, and Lock says so within three seconds; when it has not changed for
+// ten, its process has ended or is cut off, and the range goes to who looks. So no two computers have to agree on the
+// time. A process that was only stopped finds that it has lost the range when it saves; until then two may compare
+// it, which costs time and nothing else.
 type SQLStore struct {
 	db          *sql.DB
 	table       string
@@ -33,7 +35,8 @@ type SQLStore struct {
 	owners map[string]string
 }
 
-// NewSQLStore returns a store in a table, which CreateTable makes. placeholder is as in SQLSource: nil for "?", Dollar for PostgreSQL.
+// NewSQLStore returns a store in a table, which CreateTable makes. placeholder is as in SQLSource: nil for "?",
+// Dollar for PostgreSQL.
 func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("repair: NewSQLStore: the database is nil")
@@ -78,7 +81,8 @@ func (s *SQLStore) text(statement string) string {
 	return statement
 }
 
-// row returns the name of the row of a range: short, and different for different ranges also where letters of both cases are the same.
+// row returns the name of the row of a range: short, and different for different ranges also where letters of both
+// cases are the same.
 func (s *SQLStore) row(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return strings.ToValidUTF8(name[:min(len(name), 100)], "") + " " + hex.EncodeToString(sum[:8])
@@ -100,7 +104,8 @@ func (s *SQLStore) change(ctx context.Context, statement string, args ...any) (b
 	return n > 0, s.explain(err)
 }
 
-// Lock implements Store. Where another process has the range it takes three seconds to say so, and ten to find that the other process is dead.
+// Lock implements Store. Where another process has the range it takes three seconds to say so, and ten to find that
+// the other process is dead.
 func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, ok bool, err error) {
 	name = s.row(name)
 	owner := rand.Text()
@@ -180,7 +185,8 @@ func (s *SQLStore) Load(ctx context.Context, name string) ([]byte, error) {
 	return []byte(text), s.explain(err)
 }
 
-// Save implements Store. It is an error if another process has taken the range, because this one was cut off for too long.
+// Save implements Store. It is an error if another process has taken the range, because this one was cut off for too
+// long.
 func (s *SQLStore) Save(ctx context.Context, name string, state []byte) error {
 	name = s.row(name)
 	s.mu.Lock()

@@ -19,10 +19,11 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Store keeps how far the ranges of a comparison are, and which of them a process has. Its methods are called by several
-// goroutines at once.
+// Store keeps how far the ranges of a comparison are, and which of them a process has. Its methods are called by
+// several goroutines at once.
 type Store interface {
-	// Lock takes a range for this process. ok is false if another one has it. It is held until unlock, or until the process ends.
+	// Lock takes a range for this process. ok is false if another one has it. It is held until unlock, or until the
+	// process ends.
 	Lock(ctx context.Context, name string) (unlock func() error, ok bool, err error)
 	// Load returns what Save was given last for the range, nil if there is nothing.
 	Load(ctx context.Context, name string) ([]byte, error)
@@ -65,7 +66,8 @@ const (
 	mostRejected = 10_000
 	// rejectedFor is how long they are remembered: the definition of the index may have changed.
 	rejectedFor = 24 * time.Hour
-	// oldest is how old a pass may be that is gone on with. Otherwise it begins anew: what it has seen says little any more.
+	// oldest is how old a pass may be that is gone on with. Otherwise it begins anew: what it has seen says little
+	// any more.
 	oldest = 7 * 24 * time.Hour
 )
 

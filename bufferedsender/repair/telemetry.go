@@ -80,7 +80,8 @@ func (m *meters) pass(took time.Duration, err error) {
 	m.passes.Record(context.Background(), took.Seconds(), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.succeeded", err == nil)))
 }
 
-// found notes in how many keys a tree differs from the source, those in which the index agrees with it and those in which it does not.
+// found notes in how many keys a tree differs from the source, those in which the index agrees with it and those in
+// which it does not.
 func (m *meters) found(agree, differ int) {
 	for differs, n := range map[bool]int{false: agree, true: differ} {
 		if n > 0 {

@@ -21,8 +21,8 @@ type TreeReport struct {
 	Rows    int64 `json:"rows"`
 	// Unknown is how many segments were not compared: what they have is found by Run, or when they have been built.
 	Unknown int `json:"unknown"`
-	// Rounds is how often the tree and the source were compared, Found in how many keys they differed, and Lost of how many of these only the tree did not know
-	// what the index has, as after a crash of the sender.
+	// Rounds is how often the tree and the source were compared, Found in how many keys they differed, and Lost of
+	// how many of these only the tree did not know what the index has, as after a crash of the sender.
 	Rounds int   `json:"rounds"`
 	Found  int64 `json:"found"`
 	Lost   int64 `json:"lost"`
@@ -30,17 +30,21 @@ type TreeReport struct {
 	More bool `json:"more,omitempty"`
 }
 
-// RunTree finds what a sender has lost without reading the index: it compares the tree, which is told what the service confirms to the sender (digesttree.Follow), with the source, looks into the
-// index for the keys that differ, repairs those that differ there, as Run does, and tells the tree what the index has. It goes on until nothing else differs, or for sixteen rounds
-// of 128 keys; so a second call after it finds nothing but what cannot be repaired. The source is scanned once if nothing differs, and twice a round otherwise;
-// and its first rows are scanned and looked up once, to see that Scan and Lookup know the same. A round takes some three times Options.Pause, six seconds for 128 keys by default: thousands of
-// differences are repaired faster by Run.
+// RunTree finds what a sender has lost without reading the index: it compares the tree, which is told what the
+// service confirms to the sender (digesttree.Follow), with the source, looks into the index for the keys that differ,
+// repairs those that differ there, as Run does, and tells the tree what the index has. It goes on until nothing else
+// differs, or for sixteen rounds of 128 keys; so a second call after it finds nothing but what cannot be repaired.
+// The source is scanned once if nothing differs, and twice a round otherwise; and its first rows are scanned and
+// looked up once, to see that Scan and Lookup know the same. A round takes some three times Options.Pause, six
+// seconds for 128 keys by default: thousands of differences are repaired faster by Run.
 //
-// Segments of the tree that are due are built first, all of them, by one scan of the index: that is so with a new tree, unless its Options say that the index is empty, a week later, and
-// after a crash. A dry run does that too, and tells the tree nothing else. Until then nothing is known of what others do to the index: that is what Run is for.
+// Segments of the tree that are due are built first, all of them, by one scan of the index: that is so with a new
+// tree, unless its Options say that the index is empty, a week later, and after a crash. A dry run does that too, and
+// tells the tree nothing else. Until then nothing is known of what others do to the index: that is what Run is for.
 //
-// Surplus documents are deleted at the end, if all differences in what was compared were seen, and the guard of Run agrees, which goes by the rows of the source there. Of Options what is about ranges, Store
-// and Hints is not used. The errors are those of Run, ErrMore, and those of the tree.
+// Surplus documents are deleted at the end, if all differences in what was compared were seen, and the guard of Run
+// agrees, which goes by the rows of the source there. Of Options what is about ranges, Store and Hints is not used.
+// The errors are those of Run, ErrMore, and those of the tree.
 //
 // The sender is one of the index, as in Run, and the one that tells the tree.
 func RunTree(ctx context.Context, tree *digesttree.Tree, source Source, index Index, to Sender, opts *Options) (Report, error) {

@@ -11,12 +11,13 @@ import (
 
 // VisibleOptions are the options of WaitVisible. nil and the zero value are ready to use.
 type VisibleOptions struct {
-	// Version is the version that the document must have at least; the index must have versions: set search.RowsOptions.Version. A *search.Rows without is refused at once.
-	// Defaults to 0: any.
+	// Version is the version that the document must have at least; the index must have versions: set
+	// search.RowsOptions.Version. A *search.Rows without is refused at once. Defaults to 0: any.
 	Version int64
 	// Gone waits until the index does not show the document any more, or its filter does not. Not with Version.
 	Gone bool
-	// Pause is how long the first pause between two lookups is; each is half as long again as the one before. Defaults to 50 ms.
+	// Pause is how long the first pause between two lookups is; each is half as long again as the one before.
+	// Defaults to 50 ms.
 	Pause time.Duration
 	// MaxPause is how long the pauses get. Defaults to 2 s, or Pause if that is more.
 	MaxPause time.Duration
@@ -43,14 +44,15 @@ func (e *NotVisibleError) Error() string {
 // Unwrap returns Err.
 func (e *NotVisibleError) Unwrap() error { return e.Err }
 
-// WaitVisible returns when the index shows a document: for reading what was written, which the service shows some seconds after it has
-// confirmed it. By option it waits for a version, or until the document is gone. The first lookup is at once.
+// WaitVisible returns when the index shows a document: for reading what was written, which the service shows some
+// seconds after it has confirmed it. By option it waits for a version, or until the document is gone. The first
+// lookup is at once.
 //
 // The index is that of one replica, the one that answers: another may be behind, so read with the same
 // search.RowsOptions.SessionID if there are several.
 //
-// ctx bounds the waiting: when it ends the error is a *NotVisibleError with that of ctx in its chain. An error of a lookup ends it too:
-// clients have tried again already.
+// ctx bounds the waiting: when it ends the error is a *NotVisibleError with that of ctx in its chain. An error of a
+// lookup ends it too: clients have tried again already.
 func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOptions) error {
 	if opts == nil {
 		opts = &VisibleOptions{}

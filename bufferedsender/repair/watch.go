@@ -8,13 +8,15 @@ import (
 	"time"
 )
 
-// Watch makes a pass every so often, until ctx ends, which is its error: at first after a part of that time, which is drawn so that processes do not begin
-// together, then a tenth earlier or later. What a process has compared others that share the Store do not compare again within half of
-// the time. each gets the report and the error of each pass, also of one that the end of ctx has ended; if it is nil, Logger gets the error. A pass with an error is followed by the next in its time. AllowDeletes counts for
-// the first pass alone.
+// Watch makes a pass every so often, until ctx ends, which is its error: at first after a part of that time, which is
+// drawn so that processes do not begin together, then a tenth earlier or later. What a process has compared others
+// that share the Store do not compare again within half of the time. each gets the report and the error of each pass,
+// also of one that the end of ctx has ended; if it is nil, Logger gets the error. A pass with an error is followed by
+// the next in its time. AllowDeletes counts for the first pass alone.
 //
-// With Options.Tree it calls RunTree each TreeEvery as well, never while a pass goes on, and each gets that too: Report.Tree is not nil then. What is due of the tree is built at the first time,
-// and no more often than passes are made.
+// With Options.Tree it calls RunTree each TreeEvery as well, never while a pass goes on, and each gets that too:
+// Report.Tree is not nil then. What is due of the tree is built at the first time, and no more often than passes are
+// made.
 func Watch(ctx context.Context, every time.Duration, source Source, index Index, to Sender, opts *Options, each func(Report, error)) error {
 	if every <= 0 {
 		return errors.New("repair: Watch: the time between two passes is to be positive")

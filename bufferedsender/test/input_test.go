@@ -264,8 +264,8 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 	}
 }
 
-// newOf makes a sender of a type and returns the error. Each type that is no pointer costs the compiler a sender of its own;
-// which types are documents is the business of TestOnlyWhatIsAnObjectInJSONIsADocument beside New.
+// newOf makes a sender of a type and returns the error. Each type that is no pointer costs the compiler a sender of
+// its own; which types are documents is the business of TestOnlyWhatIsAnObjectInJSONIsADocument beside New.
 func newOf[T any]() error {
 	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[T]{Documents: bufferedsender.Documents[T]{KeyField: "id"}, Logger: sendertest.NoLog})
 	return err

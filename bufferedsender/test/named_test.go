@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naming refuses a request as the service does that names every bad action in it: in the text, and in the details if asked.
+// naming refuses a request as the service does that names every bad action in it: in the text, and in the details if
+// asked.
 func naming(bad func(key string) bool, details bool) sendertest.Answer {
 	return func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		var texts, list []string

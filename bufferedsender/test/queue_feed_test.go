@@ -793,8 +793,8 @@ func TestAnOutageFailsNothingThatAQueueKeeps(t *testing.T) {
 	})
 }
 
-// A key is changed two hundred thousand times while sending is held, and each change has a callback. The stack is bounded to
-// a small part of what it may be, in place of millions of changes.
+// A key is changed two hundred thousand times while sending is held, and each change has a callback. The stack is
+// bounded to a small part of what it may be, in place of millions of changes.
 func TestManyChangesOfAKeyDoNotOverflowTheStack(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(4 << 20))
 	for name, elsewhere := range map[string]bool{"sent here": false, "sent by another": true} {
@@ -855,7 +855,8 @@ func TestAnOutageOfWritingFailsNothingThatAQueueKeeps(t *testing.T) {
 	})
 }
 
-// Another process may get the key as soon as the lease ends, while the service is still at work on a request that had no answer.
+// Another process may get the key as soon as the lease ends, while the service is still at work on a request that had
+// no answer.
 func TestAKeyWhoseRequestWasCutRestsWhenItHasBeenCompleted(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var commits []queue.End

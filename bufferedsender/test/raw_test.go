@@ -61,7 +61,8 @@ func TestARawActionSaysWhatBecameOfIt(t *testing.T) {
 	})
 }
 
-// The first request with the action has no answer, the second one completes it; the service may still be at work on the first.
+// The first request with the action has no answer, the second one completes it; the service may still be at work on
+// the first.
 func TestAnOutcomeSaysThatARequestWasCut(t *testing.T) {
 	for wait, cut := range map[time.Duration]bool{0: true, 10 * time.Millisecond: false, -1: false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -121,6 +121,8 @@ func (e *emulation) validate() error {
 
 // emulate serves until ctx ends. An error before the endpoint is printed means
 // that nothing was started.
+//
+//archtest:long one step after the other, from options to the end
 func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	if err := e.validate(); err != nil {
 		return err

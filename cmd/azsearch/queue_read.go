@@ -13,7 +13,7 @@ func queueStats(ctx context.Context, c *queueCall) error {
 		return &failure{err}
 	}
 	survives := ""
-	if says, ok := c.q.(interface{ Survives() string }); ok {
+	if says, ok := c.q.(queue.Survivor); ok {
 		survives = says.Survives()
 	}
 	if err := c.out.Stats(c.place.String(), &s, survives); err != nil {

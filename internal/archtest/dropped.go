@@ -27,8 +27,8 @@ var durable = []string{
 	"cmd/azsearch/internal/drain", "internal/rediskit", "search/rebuild", "search/rebuild/redisstore",
 }
 
-// CheckDropped returns one line for each error and each bool that a call, a type assertion or a map in the durable folders
-// of the module at root returns and the code drops, unless a comment on the line says why.
+// CheckDropped returns one line for each error and each bool that a call, a type assertion or a map in the durable
+// folders of the module at root returns and the code drops, unless a comment on the line says why.
 func CheckDropped(ctx context.Context, root string) ([]string, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export"}
 	for _, folder := range durable {
@@ -144,8 +144,8 @@ func droppedBy(stmt ast.Stmt, info *types.Info) (what []string) {
 	return what
 }
 
-// saysNothing reports whether the bool of a call tells the caller nothing: that of yield when an iterator has nothing more
-// to yield, and those of a timer, whose channel holds no stale value after Stop or Reset since Go 1.23.
+// saysNothing reports whether the bool of a call tells the caller nothing: that of yield when an iterator has nothing
+// more to yield, and those of a timer, whose channel holds no stale value after Stop or Reset since Go 1.23.
 func saysNothing(call *ast.CallExpr, info *types.Info) bool {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

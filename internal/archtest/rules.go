@@ -223,8 +223,8 @@ var TestsMay = []string{
 // other folders included: whoever needs one elsewhere wants one of them.
 var homes = map[string][]string{
 	stemmers: {"search/searchtest/internal/textindex/analysis"},
-	// The kit, and the packages to which users hand a client. A program that only sends builds none, and a third package that
-	// needs a server takes what it needs from the kit.
+	// The kit, and the packages to which users hand a client. A program that only sends builds none, and a third
+	// package that needs a server takes what it needs from the kit.
 	goredis: {"internal/rediskit", "bufferedsender/queue/redisqueue", "search/rebuild/redisstore"},
 }
 

@@ -3,10 +3,8 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
-	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,23 +22,10 @@ var versionText = regexp.MustCompile(`^20(1[5-9]|[2-9]\d)-[01]\d-[0-3]\d(-[A-Za-
 // So may bench and samples, which stand for other people's programs.
 func CheckVersions(tree fs.FS) ([]string, error) {
 	var broken []string
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (isLocal(d.Name()) || d.Name() == "testdata" || name == "bench" || name == "samples" || name == versionsHome):
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		content, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, content, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	enter := func(folder string) bool { return product(folder) && folder != versionsHome }
+	err := walk(tree, enter, func(name string, file *ast.File, set *token.FileSet) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			literal, ok := n.(*ast.BasicLit)
@@ -50,11 +35,10 @@ func CheckVersions(tree fs.FS) ([]string, error) {
 			if text, err := strconv.Unquote(literal.Value); err == nil && versionText.MatchString(text) {
 				broken = append(broken, fmt.Sprintf(
 					"%s: got the api-version %q, want a capability of %s: ask Version.Has by name, and add what is missing to its table",
-					fset.Position(literal.Pos()), text, versionsHome))
+					set.Position(literal.Pos()), text, versionsHome))
 			}
 			return true
 		})
-		return nil
 	})
 	return broken, err
 }

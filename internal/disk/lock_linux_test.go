@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A child that another goroutine starts shares all open files from fork to exec, so closing a locked file need not end its lock.
+// A child that another goroutine starts shares all open files from fork to exec, so closing a locked file need not
+// end its lock.
 func TestALockIsReleasedWhileAChildSharesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	release, err := Lock(path)

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// Replace writes a new file and has it take the place of the one of that name, durably: R1 to R4. A reader finds the old
-// content or the new one, whole. tmp is removed if that fails. After a crash behind
+// Replace writes a new file and has it take the place of the one of that name, durably: R1 to R4. A reader finds the
+// old content or the new one, whole. tmp is removed if that fails. After a crash behind
 //
 //	R1 remove tmp, create tmp        there is the old file, and perhaps tmp, which the next R1 removes
 //	R2 write, sync, close            the same, and any part of tmp
@@ -23,7 +23,8 @@ func Replace(folder Folder, tmp, name string, write func(w *bufio.Writer) error)
 	return folder.SyncNames() // R4
 }
 
-// WriteNew writes a file, durably but for its name: R1 and R2. A file of the name is removed before, and after an error.
+// WriteNew writes a file, durably but for its name: R1 and R2. A file of the name is removed before, and after an
+// error.
 func WriteNew(folder Folder, name string, write func(w *bufio.Writer) error) error {
 	if err := Remove(folder, name); err != nil {
 		return err

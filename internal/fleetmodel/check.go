@@ -52,8 +52,8 @@ func (m *model) snapshot() {
 	m.slots(m.fleet.Pool().Settings())
 }
 
-// bounded checks that no more is granted than the ceiling, and returns the next one, which is the budget unless it was made smaller, and
-// more is granted still.
+// bounded checks that no more is granted than the ceiling, and returns the next one, which is the budget unless it
+// was made smaller, and more is granted still.
 func (m *model) bounded(what string, now, budget, ceiling, action int64) int64 {
 	if now > ceiling+action {
 		m.wrong("%d %s are granted, and the budget is %d; or %d, which were granted before", now, what, budget, ceiling)

@@ -49,7 +49,8 @@ type service struct {
 	inFlight map[docKey]int    // the version that is, for each key of a request
 	requests map[*request]bool // under way
 	most     int               // that may be
-	// As soon as nothing is left of what was before lower there may be next: on each side and together. Until then own and shared.
+	// As soon as nothing is left of what was before lower there may be next: on each side and together. Until then
+	// own and shared.
 	next        [3]int
 	lower       time.Time
 	own, shared int
@@ -82,8 +83,9 @@ func (s *service) change() {
 	s.changed = make(chan struct{})
 }
 
-// allow says how many requests there may be from now on, on each side of the pool and together. Those that are under way go on, and the other
-// side need not wait for them; and slots that were given just before are used when a handler has returned, within lag.
+// allow says how many requests there may be from now on, on each side of the pool and together. Those that are under
+// way go on, and the other side need not wait for them; and slots that were given just before are used when a handler
+// has returned, within lag.
 func (s *service) allow(own, shared, together int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +102,8 @@ func (s *service) allow(own, shared, together int) {
 // lag is longer than all handlers take that run one after the other.
 const lag = 3 * time.Second
 
-// live returns how many requests are under way that nobody has cut off. A Close that does not wait any more gives the slots back of
-// those that it leaves behind.
+// live returns how many requests are under way that nobody has cut off. A Close that does not wait any more gives the
+// slots back of those that it leaves behind.
 func (s *service) live() (n int) {
 	for r := range s.requests {
 		if r.ctx.Err() == nil {

@@ -160,8 +160,8 @@ func TestAReadThatFailsIsAnErrorAndNotATornEnd(t *testing.T) {
 	})
 }
 
-// script begins a file, appends to it, replaces it and appends again. acknowledged are the payloads that were durable when the
-// disk failed, and under way those that were written.
+// script begins a file, appends to it, replaces it and appends again. acknowledged are the payloads that were durable
+// when the disk failed, and under way those that were written.
 func script(f Format, d *disktest.Disk) (acknowledged, underWay []string, finished bool) {
 	var file File
 	underWay = []string{"a"}

@@ -8,7 +8,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// File is a file that one goroutine appends to. The zero value is not open. The lines N1 to A2 are those of the package comment.
+// File is a file that one goroutine appends to. The zero value is not open. The lines N1 to A2 are those of the
+// package comment.
 type File struct {
 	handle disk.Handle // nil: the file was given up, or closed
 	size   int64
@@ -47,7 +48,8 @@ func (f *File) Create(folder disk.Folder, name string, format Format, frame []by
 	return nil
 }
 
-// Replace is disk.Replace for a file of which write returns the size and the number of the last frame. It leaves the file open.
+// Replace is disk.Replace for a file of which write returns the size and the number of the last frame. It leaves the
+// file open.
 func (f *File) Replace(folder disk.Folder, tmp, name string, write func(w io.Writer) (size int64, number uint32, err error)) error {
 	if err := f.Close(); err != nil { // Windows renames over no file that is open
 		return err

@@ -12,7 +12,8 @@ const (
 	lastPause  = time.Minute
 )
 
-// Loop is the goroutine that writes what its owner keeps in memory. The mutex of the owner guards all fields that change.
+// Loop is the goroutine that writes what its owner keeps in memory. The mutex of the owner guards all fields that
+// change.
 type Loop struct {
 	mu    *sync.Mutex                                        // of the owner
 	due   func(now time.Time) (at time.Time, something bool) // when to write, if there is something; called with the mutex
@@ -21,7 +22,8 @@ type Loop struct {
 	ended chan struct{}                                      // closed when Run returns
 	end   error                                              // of Run; read after ended
 
-	// Changes counts what the owner has changed, and Durable is how many of the changes are durable. The owner writes both.
+	// Changes counts what the owner has changed, and Durable is how many of the changes are durable. The owner writes
+	// both.
 	Changes, Durable int64
 
 	closed   bool
@@ -123,8 +125,8 @@ func (l *Loop) State() (unsynced, failures int64, err error) {
 	return l.Changes - l.Durable, l.failures, l.err
 }
 
-// Sync waits until all changes so far are durable. It has a failing disk tried at once, and returns that error. ctx bounds the
-// waiting. After Close the error is closed if changes are not durable.
+// Sync waits until all changes so far are durable. It has a failing disk tried at once, and returns that error. ctx
+// bounds the waiting. After Close the error is closed if changes are not durable.
 func (l *Loop) Sync(ctx context.Context, closed error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +161,8 @@ func (l *Loop) Sync(ctx context.Context, closed error) error {
 	}
 }
 
-// Close ends the loop, and returns the error of its finish. ctx bounds the waiting; the loop ends anyway when the disk returns.
+// Close ends the loop, and returns the error of its finish. ctx bounds the waiting; the loop ends anyway when the
+// disk returns.
 func (l *Loop) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true

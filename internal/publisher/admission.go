@@ -36,6 +36,8 @@ func (c *waiter[V]) size() (n int64) {
 // admission decides what is accepted. Accepting and closing happen under its
 // one lock, which is never held while anything blocks: that is what makes "nil
 // means accepted" and "closed means never" true at once.
+//
+//archtest:long owed: room and producers are parts under one lock
 type admission[V any] struct {
 	mu sync.Mutex
 	// Everything below is guarded by mu. Producers append, the loop takes away.
@@ -90,6 +92,8 @@ type admission[V any] struct {
 
 // Stats is a consistent snapshot: Accepted = Completed + Failed + Unsent +
 // Returned + Items, always.
+//
+//archtest:long figures for the sender, each by itself
 type Stats struct {
 	Accepted, Completed, Failed, Unsent uint64
 	Returned                            uint64 // see Config.Return

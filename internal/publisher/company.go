@@ -14,6 +14,8 @@ import (
 // passed it is divided, because one of its items may be the reason, or its
 // size. While nothing passes its items go back one by one, so that batches form
 // anew: an outage must not leave requests of one.
+//
+//archtest:long owed: to decide and to put back are two parts
 func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 	const again, busyAgain, slowPieces = 1, 4, 16
 	need := uint8(again)

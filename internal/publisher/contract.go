@@ -382,6 +382,8 @@ type Counts struct{ Done, Failed, Retried int }
 
 // Config is what a publisher needs. All fields must be set; the sender checks
 // them.
+//
+//archtest:long what a publisher is given, each by itself
 type Config[V, R any] struct {
 	Transport Transport[V, R]
 	Hooks     Hooks[V, R]

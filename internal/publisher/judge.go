@@ -30,6 +30,8 @@ func (l *loop[V, R]) againForFree(n *node[V], r ref, now instant) {
 
 // judge sorts the items of a batch into those that are to be sent again, which
 // it puts back, and those that are settled, which it leaves in settled.
+//
+//archtest:long owed: to decide and to put back are two parts
 func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Counts) {
 	results := f.reply.Results
 	probe := f.permit != nil && f.permit.Probe()

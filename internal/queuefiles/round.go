@@ -23,6 +23,8 @@ type Options struct {
 }
 
 // round is one program.
+//
+//archtest:long owed: what is drawn and what is counted are two parts
 type round struct {
 	seed    uint64
 	rnd     *rand.Rand // of the session

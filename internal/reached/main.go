@@ -66,8 +66,8 @@ func reached(dir, base string) (packages []string, why string, err error) {
 	return packages, fmt.Sprintf("%s: %d of %d packages are reached", why, len(packages), len(all)), nil
 }
 
-// folderOf returns the folder of the package that a file belongs to, or "" for what can change no program of the module.
-// doubt says that nobody knows.
+// folderOf returns the folder of the package that a file belongs to, or "" for what can change no program of the
+// module. doubt says that nobody knows.
 func folderOf(file string, all map[string][]string) (folder string, doubt bool) {
 	for _, apart := range []string{"bench/", "samples/httpservice/", ".github/"} { // modules of their own, with steps that always run
 		if strings.HasPrefix(file, apart) {
@@ -88,7 +88,8 @@ func folderOf(file string, all map[string][]string) (folder string, doubt bool) 
 	return "", true
 }
 
-// changed returns the files, committed or not, in which the tree differs from the base; nil if there is no base to compare with.
+// changed returns the files, committed or not, in which the tree differs from the base; nil if there is no base to
+// compare with.
 func changed(dir, base string) (files []string, why string, err error) {
 	if base == "all" {
 		return nil, "all packages: AZSEARCH_BASE says so", nil
@@ -124,8 +125,8 @@ func changed(dir, base string) (files []string, why string, err error) {
 	return files, fmt.Sprintf("%d files have changed since %.10s", len(files), fork), nil
 }
 
-// list returns the packages of the module by their folders, each with the folders of the packages of the module that its code
-// and its tests are built from.
+// list returns the packages of the module by their folders, each with the folders of the packages of the module that
+// its code and its tests are built from.
 func list(dir string) (map[string][]string, error) {
 	cmd := exec.Command("go", "list", "-test", "-json=ImportPath,Deps,Module", "./...")
 	cmd.Dir = dir

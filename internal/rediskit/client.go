@@ -17,6 +17,14 @@ type clustered interface {
 	ForEachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error
 }
 
+// sharded is what a *redis.Ring has too.
+type sharded interface {
+	ForEachShard(ctx context.Context, fn func(context.Context, *redis.Client) error) error
+}
+
+// reloading is a client that can be asked to read the slots of the cluster again.
+type reloading interface{ ReloadState(ctx context.Context) }
+
 // Dial makes a client for a redis:// or rediss:// URL, one of a cluster if the server belongs to one.
 func Dial(ctx context.Context, url string) (redis.UniversalClient, error) {
 	o, err := redis.ParseURL(url)
@@ -71,9 +79,7 @@ func CheckClient(client redis.UniversalClient) (bounded bool, err error) {
 		return true, errors.New("client is nil: make one with redis.NewUniversalClient")
 	}
 	_, cluster := client.(clustered)
-	if _, shards := client.(interface {
-		ForEachShard(ctx context.Context, fn func(context.Context, *redis.Client) error) error
-	}); shards && !cluster {
+	if _, shards := client.(sharded); shards && !cluster {
 		return true, errors.New("client is a Ring: while a server does not answer it uses another one, which has not the same keys; use a client of one server, of Sentinel, or of a cluster")
 	}
 	return bounded, nil

@@ -52,7 +52,7 @@ func (r *Runner) Run(ctx context.Context, s *redis.Script, keys []string, args .
 		if !Transient(err) || r.Patience > 0 && time.Now().After(until) {
 			return nil, unsure, err
 		}
-		if c, ok := r.Client.(interface{ ReloadState(context.Context) }); ok {
+		if c, ok := r.Client.(reloading); ok {
 			c.ReloadState(ctx) // the client itself would wait for its next turn
 		}
 		timer := time.NewTimer(pause/2 + rand.N(pause))

@@ -58,8 +58,9 @@ const (
 	maxBytes   = 16 << 20
 )
 
-// AcceptAll is an Index that accepts every document. Their key field is "id". It refuses what the service and its client
-// refuse: a request whose context has ended, one that is too large, or has no action, too many, or one without a key.
+// AcceptAll is an Index that accepts every document. Their key field is "id". It refuses what the service and its
+// client refuse: a request whose context has ended, one that is too large, or has no action, too many, or one without
+// a key.
 func AcceptAll(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 	if err := ctx.Err(); err != nil {
 		return models.IndexDocumentsResult{}, err

@@ -118,6 +118,8 @@ type record struct {
 func (r *record) byKey() bool { return r.added == 2 }
 
 // schedule is one random program, and what is known of its run.
+//
+//archtest:long owed: what is drawn and what is counted are two parts
 type schedule struct {
 	failSoon    bool
 	policy      string          // of policies, that it begins with

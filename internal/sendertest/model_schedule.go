@@ -20,6 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
+//archtest:long owed: one draw after the other
 func newSchedule(intn func(int) int) *schedule {
 	s := &schedule{intn: intn, rnd: rand.New(rand.NewPCG(uint64(intn(1<<20)), 0)), settleOrder: map[string][]*record{}, inFlight: map[string]int{}, observed: newObserved()}
 	pick := func(from ...int) int { return from[intn(len(from))] }

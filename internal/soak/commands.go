@@ -79,8 +79,8 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 // test is a test of a package of this module, or a fuzz target.
 type test struct{ pkg, name string }
 
-// listTests returns the tests whose names match. There must be one. It reads their files: the go command would build every
-// test program of the module first.
+// listTests returns the tests whose names match. There must be one. It reads their files: the go command would build
+// every test program of the module first.
 func listTests(ctx context.Context, pattern string) ([]test, error) {
 	match, err := regexp.Compile(pattern)
 	if err != nil {

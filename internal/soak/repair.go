@@ -6,7 +6,8 @@ import (
 	"os/exec"
 )
 
-// repairs runs writers beside a repair in simulated time, and kills of a process that repairs: a round is two thousand schedules.
+// repairs runs writers beside a repair in simulated time, and kills of a process that repairs: a round is two
+// thousand schedules.
 var repairs = soak{
 	name:  "repair",
 	about: "random writers and somebody who spoils the index, beside passes of a repair, and a repair whose process is killed",

@@ -53,7 +53,7 @@ func Classify(err error) Class {
 		return Other
 	}
 	state, code, words := State(err), -1, err.Error()
-	if coded := (interface{ Code() int })(nil); state == "" && errors.As(err, &coded) {
+	if coded := codedError(nil); state == "" && errors.As(err, &coded) {
 		code = coded.Code() & 0xff
 	}
 	for _, k := range kinds {
@@ -83,9 +83,15 @@ func Advice(err error) string {
 	return ""
 }
 
+// codedError is an error of a driver of SQLite, stateError one of PostgreSQL.
+type (
+	codedError interface{ Code() int }
+	stateError interface{ SQLState() string }
+)
+
 // State is the SQLSTATE of an error of a driver, "" if it has none.
 func State(err error) string {
-	if known := (interface{ SQLState() string })(nil); errors.As(err, &known) {
+	if known := stateError(nil); errors.As(err, &known) {
 		return known.SQLState()
 	}
 	return ""

@@ -23,8 +23,8 @@ type Dialect struct {
 	// Alone is run first in a transaction that changes tables: it waits for other processes that change the same ones,
 	// and bounds the wait for {patience}. "" where Begin does that.
 	Alone string
-	// Server: connections are many and writers lock rows. Otherwise a writer locks all there is, so a connection that is
-	// kept would starve others.
+	// Server: connections are many and writers lock rows. Otherwise a writer locks all there is, so a connection that
+	// is kept would starve others.
 	Server bool
 	// Schemas: the name of a table may have a schema before it.
 	Schemas bool
@@ -34,8 +34,8 @@ type Dialect struct {
 	MissingHint string
 	// In returns the condition that follows a column: its value is in a list of a type.
 	In func(argument, kind string) string
-	// Rows returns rows that are made of arguments, from number first on, as a table: its name, then for each column its
-	// name and type. Its column n counts the rows.
+	// Rows returns rows that are made of arguments, from number first on, as a table: its name, then for each column
+	// its name and type. Its column n counts the rows.
 	Rows func(first int, name string, columns ...[2]string) string
 	// Values returns these arguments. A value is nil, an int64 or a string.
 	Values func(columns ...[]any) []any

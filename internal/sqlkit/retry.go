@@ -70,8 +70,8 @@ type Migration struct {
 	Change func(ctx context.Context, c *sql.Conn) error
 }
 
-// Migrate changes tables in one transaction, or does nothing if they are settled. It refuses a database of another kind. A process that ends at any line has
-// changed nothing, or all.
+// Migrate changes tables in one transaction, or does nothing if they are settled. It refuses a database of another
+// kind. A process that ends at any line has changed nothing, or all.
 func (d *Dialect) Migrate(ctx context.Context, db *sql.DB, m Migration) error {
 	return Retry(ctx, func() error {
 		if err := d.Recognize(ctx, db); err != nil {

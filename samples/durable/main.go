@@ -10,9 +10,9 @@
 // needs Redis 7 with appendonly yes.
 //
 // worker.go is what your program would have: a queue that is opened and handed to the sender, and nothing about
-// crashes. ledger.go says what must be in the index; this file starts processes and ends them. What to look at in the output: how many documents were sent, compared
-// with how many were added. While a process is dead its keys go on changing, and only the last
-// change of each is sent when it is back.
+// crashes. ledger.go says what must be in the index; this file starts processes and ends them. What to look at in the
+// output: how many documents were sent, compared with how many were added. While a process is dead its keys go on
+// changing, and only the last change of each is sent when it is back.
 //
 // One promise ends at the service, which knows no leases: with -redis, a process that is frozen at the very
 // moment at which it writes a request may send it when it wakes, after a newer one of another process. The window is
@@ -133,7 +133,7 @@ func play(ctx context.Context, c *config, p *stage.Program) (err error) {
 		defer q.Destroy(context.Background()) //nolint:errcheck // what is left on a server that is gone is gone with it
 		roles = []string{"add", "add", "send", "send"}
 		fmt.Fprintf(t.out, "Two processes add and two send; the queue is %q on Redis.\n", c.name)
-		if says, ok := q.(interface{ Survives() string }); ok {
+		if says, ok := q.(queue.Survivor); ok {
 			fmt.Fprintln(t.out, says.Survives())
 		}
 	}

@@ -124,8 +124,8 @@ func (x *indexes) missing(ctx context.Context, index string) (bool, error) {
 	return !slices.Contains(names, index), nil
 }
 
-// drop closes the sender of an index for good. What it has not sent is given up when the time is over: each of these documents
-// gets its outcome before Drop returns. It returns nil if there was nothing.
+// drop closes the sender of an index for good. What it has not sent is given up when the time is over: each of these
+// documents gets its outcome before Drop returns. It returns nil if there was nothing.
 func (x *indexes) drop(ctx context.Context, index string) (*bufferedsender.CloseError, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 200*time.Millisecond)
 	defer cancel()

@@ -150,8 +150,8 @@ func (p place) open() (*store, error) {
 	return &store{db, &outbox.Table{Dialect: outbox.PostgreSQL, Queue: indexName}}, nil
 }
 
-// prepare makes the tables, and does nothing where they are there. A program that has migrations puts its tables, and what outbox.Schema
-// returns, into them.
+// prepare makes the tables, and does nothing where they are there. A program that has migrations puts its tables, and
+// what outbox.Schema returns, into them.
 func (s *store) prepare(ctx context.Context) error {
 	_, err := s.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bookings (
 		id    text PRIMARY KEY,

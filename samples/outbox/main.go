@@ -10,9 +10,9 @@
 // everything, and this file starts writers and relays, ends them, and compares. With
 // -dsn everything is in a schema of its own, which is dropped at the end.
 //
-// What to look at in the output: nothing that was rolled back was ever in the index, not even for a
-// moment; and relays send less than was committed, because what changes often is folded. With -kill the keys of a relay that
-// was killed wait until its leases have run out, here for nine seconds.
+// What to look at in the output: nothing that was rolled back was ever in the index, not even for a moment; and
+// relays send less than was committed, because what changes often is folded. With -kill the keys of a relay that was
+// killed wait until its leases have run out, here for nine seconds.
 package main
 
 import (
@@ -78,8 +78,9 @@ const (
 	relays  = 2
 )
 
-// patience is how long relays may take to send the rest: until the leases of one that was killed have run out, and some
-// more. It is shorter than outbox.DefaultFullPass, which sends what should have been sent before and would hide that it was not.
+// patience is how long relays may take to send the rest: until the leases of one that was killed have run out, and
+// some more. It is shorter than outbox.DefaultFullPass, which sends what should have been sent before and would hide
+// that it was not.
 const patience = lease + 16*time.Second
 
 // story is where all of it happens.
@@ -105,8 +106,8 @@ type post struct {
 	relayed, stats         outbox.Stats   // of all workers, and of the one that is there
 }
 
-// tell starts workers, lets them work, ends them, and compares. Ctrl-C ends the writing early: what was written is sent,
-// and compared.
+// tell starts workers, lets them work, ends them, and compares. Ctrl-C ends the writing early: what was written is
+// sent, and compared.
 func tell(ctx context.Context, c *config, p *stage.Program) (err error) {
 	// What it was asked is looked through at the end.
 	service := stage.Emulate(&searchtest.Options{KeepRequests: 1_000_000, KeepChanges: 1_000_000, KeepContents: true})
@@ -216,9 +217,9 @@ func add(sum *outbox.Stats, s outbox.Stats) {
 	sum.Late += s.Late
 }
 
-// disturb kills processes at random moments while they write: most often writers, because a relay's keys wait
-// until its leases have run out. The first relay is killed soon, so that somebody takes its keys over. However slow the machine is,
-// it does not end before one of each was killed.
+// disturb kills processes at random moments while they write: most often writers, because a relay's keys wait until
+// its leases have run out. The first relay is killed soon, so that somebody takes its keys over. However slow the
+// machine is, it does not end before one of each was killed.
 func (s *story) disturb(ctx context.Context) error {
 	nextRelay := s.beginning.Add(time.Second)
 	for time.Since(s.beginning) < s.lasts || s.kills[roleWrite] == 0 || s.kills[roleRelay] == 0 {

@@ -117,8 +117,8 @@ const ghost = "Banquo"
 // pause is how long a writer rests after a transaction.
 const pause = 2 * time.Millisecond
 
-// nightsAhead is for how many nights rooms can be booked. A night of these hotels lasts a second. What was lost of a night that
-// is over stays lost, and is noticed.
+// nightsAhead is for how many nights rooms can be booked. A night of these hotels lasts a second. What was lost of a
+// night that is over stays lost, and is noticed.
 const nightsAhead = 3
 
 // writer makes random transactions.

@@ -59,8 +59,8 @@ func newOutbox() *outbox.Table {
 	return &outbox.Table{Dialect: outbox.SQLite, Queue: indexName}
 }
 
-// follow has the outbox follow the tables from now on. What is in them already is for backfill. A program calls it at each start:
-// it does nothing where all is there.
+// follow has the outbox follow the tables from now on. What is in them already is for backfill. A program calls it at
+// each start: it does nothing where all is there.
 func follow(ctx context.Context, db *sql.DB, to *outbox.Table) error {
 	if err := outbox.Migrate(ctx, db, to.Dialect, nil); err != nil {
 		return err
@@ -154,7 +154,8 @@ type loader struct {
 
 // load is for outbox.Load.
 func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[Hotel], error) {
-	// One transaction, so the parts of a document are of the same moment: on PostgreSQL add Isolation: sql.LevelRepeatableRead.
+	// One transaction, so the parts of a document are of the same moment: on PostgreSQL add Isolation:
+	// sql.LevelRepeatableRead.
 	tx, err := l.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, err

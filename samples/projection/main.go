@@ -4,9 +4,9 @@
 //	go run ./samples/projection              # needs nothing: SQLite in a temporary file, and the service is emulated
 //	go run ./samples/projection -hotels 5000
 //
-// loader.go is what your program would have: triggers, which write down the key of the hotel that a change is about, in
-// the transaction that changes it, and a loader, which reads the hotels of many such keys at once. story.go makes changes,
-// prints the documents and checks each time that the index says what the tables say.
+// loader.go is what your program would have: triggers, which write down the key of the hotel that a change is about,
+// in the transaction that changes it, and a loader, which reads the hotels of many such keys at once. story.go makes
+// changes, prints the documents and checks each time that the index says what the tables say.
 package main
 
 import (

@@ -194,8 +194,8 @@ func (s *story) empty(ctx context.Context) error {
 	})
 }
 
-// truth returns what the index has to say. The database makes the join, one hotel at a time: slow, and in another way than
-// the loader, so that a mistake there is not its own judge.
+// truth returns what the index has to say. The database makes the join, one hotel at a time: slow, and in another way
+// than the loader, so that a mistake there is not its own judge.
 func truth(ctx context.Context, db *sql.DB) (map[string]Hotel, error) {
 	rows, err := db.QueryContext(ctx, `SELECT json_object('id', CAST(h.id AS TEXT), 'name', h.name, 'city', h.city,
 			'rooms', json((SELECT json_group_array(json_object('id', r.id, 'kind', r.kind, 'price', r.price) ORDER BY r.id) FROM rooms r WHERE r.hotel_id = h.id)),

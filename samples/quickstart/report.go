@@ -23,6 +23,8 @@ import (
 )
 
 // report is the outcome of a run, and the JSON object of -json.
+//
+//archtest:long figures that are printed, each by itself
 type report struct {
 	Service string `json:"service"`
 	Index   string `json:"index"`

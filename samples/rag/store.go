@@ -147,9 +147,9 @@ func (s *store) replace(ctx context.Context, scope search.Filter, passages []Pas
 	return change{len(passages), len(stale)}, s.await(ctx, scope, int64(len(passages)))
 }
 
-// remove deletes all passages within scope, a source that is gone for example, and returns a receipt that says when the service had none
-// left. Unlike replace it knows nothing of the passages but the filter, so it looks at each again just before it
-// goes: one that has been written since, and is outside of the scope now, stays.
+// remove deletes all passages within scope, a source that is gone for example, and returns a receipt that says when
+// the service had none left. Unlike replace it knows nothing of the passages but the filter, so it looks at each
+// again just before it goes: one that has been written since, and is outside of the scope now, stays.
 //
 // It allows itself as many as it has counted, and, if others are added meanwhile, a twentieth of all.
 func (s *store) remove(ctx context.Context, scope search.Filter) (repair.Receipt, error) {

@@ -45,8 +45,8 @@ func definition(name string, analyzer models.AnalyzerName) (models.SearchIndex, 
 	return models.SearchIndex{Name: name, Fields: fields}, nil
 }
 
-// open opens the database. SQLite lets one write at a time, and is not fair to who waits: under writers that never pause a statement can wait
-// in vain for longer than busy_timeout. One connection for all has them queue.
+// open opens the database. SQLite lets one write at a time, and is not fair to who waits: under writers that never
+// pause a statement can wait in vain for longer than busy_timeout. One connection for all has them queue.
 func open(file string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(file)+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(normal)")
 	if err == nil {
@@ -118,8 +118,8 @@ func hotels(ctx context.Context, db *sql.DB, condition string, args ...any) (all
 	return all, rows.Err()
 }
 
-// writer makes a sender whose tap takes part in rebuilds. IdleValid is short here, so that nobody waits for a minute; leave it out in a
-// program, since each tap asks the database so often.
+// writer makes a sender whose tap takes part in rebuilds. IdleValid is short here, so that nobody waits for a minute;
+// leave it out in a program, since each tap asks the database so often.
 func writer(ctx context.Context, store rebuild.Store, indexes *search.IndexClient, name string, logger *slog.Logger) (*bufferedsender.BufferedSender[Hotel], error) {
 	tap, err := rebuild.NewTap(ctx, store, rebuild.TapOptions{
 		Writer: name, Index: oldIndex, IdleValid: time.Second,

@@ -45,13 +45,16 @@ type AbortOptions struct {
 	Logger *slog.Logger
 }
 
-// Abort ends a rebuild, at whatever step it is, and deletes the new index. A Run that gives its index the same name soon after
-// waits for a while, because the sender of one that was cut off may still write to it. The writers go on with the old one, which
-// they have written to all the time, so nothing is lost; an alias that was moved is moved back first. An index of the new name that
-// has documents although Run cannot have written any yet is somebody else's, and stays. A Run that is at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
+// Abort ends a rebuild, at whatever step it is, and deletes the new index. A Run that gives its index the same name
+// soon after waits for a while, because the sender of one that was cut off may still write to it. The writers go on
+// with the old one, which they have written to all the time, so nothing is lost; an alias that was moved is moved
+// back first. An index of the new name that has documents although Run cannot have written any yet is somebody
+// else's, and stays. A Run that is at work stops with ErrTakenOver. If Abort is killed or returns an error, call it
+// again.
 //
-// When the writers have moved to the new index it is too late, and the error is ErrNothing: the old one lacks what was
-// written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the same, but the new index is not deleted.
+// When the writers have moved to the new index it is too late, and the error is ErrNothing: the old one lacks what
+// was written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the same,
+// but the new index is not deleted.
 func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *AbortOptions) error {
 	if store == nil || client == nil {
 		return errors.New("rebuild: Abort needs the store and the client of the rebuild, and one is nil")
@@ -100,7 +103,8 @@ func (r *runner) abort(ctx context.Context) error {
 	}
 	x := r.now()
 	var strange error
-	// Readers may be at the new index: the alias was moved, or somebody has asked for it, or an Abort that has not ended has moved it back.
+	// Readers may be at the new index: the alias was moved, or somebody has asked for it, or an Abort that has not
+	// ended has moved it back.
 	moved := found.Step == StepSwapping || found.Step == StepSettling || found.Step == StepMoving || found.Step == StepAborting && found.Alias != ""
 	if x.Alias != "" {
 		if err := r.line("alias back"); err != nil {
@@ -186,8 +190,9 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 	}
 }
 
-// deleteIndex deletes an index, if it is still the one that is there when claim, which changes the record, has found that it is to be deleted: somebody
-// else may have deleted it meanwhile, and a Run have made another one of its name. That one has another ETag, or claim fails.
+// deleteIndex deletes an index, if it is still the one that is there when claim, which changes the record, has found
+// that it is to be deleted: somebody else may have deleted it meanwhile, and a Run have made another one of its name.
+// That one has another ETag, or claim fails.
 func deleteIndex(ctx context.Context, client *search.IndexClient, name string, claim func() error) error {
 	there, missing := client.GetIndex(ctx, name, nil)
 	if missing != nil && !errors.Is(missing, search.ErrIndexNotFound) {
@@ -218,9 +223,10 @@ type DropOptions struct {
 	Now bool
 }
 
-// DropOld deletes the index that a rebuild has replaced, when the time is over for which it was to be
-// kept. Before that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the alias back to it. A Run that gives
-// its index the same name soon after waits for a while, because a request of a writer may be on its way; who makes one in another way should wait for a minute or two.
+// DropOld deletes the index that a rebuild has replaced, when the time is over for which it was to be kept. Before
+// that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the
+// alias back to it. A Run that gives its index the same name soon after waits for a while, because a request of a
+// writer may be on its way; who makes one in another way should wait for a minute or two.
 func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts *DropOptions) error {
 	if store == nil || client == nil {
 		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")

@@ -57,9 +57,9 @@ func (r *runner) stillOwner(ctx context.Context) error {
 	return r.insist(ctx, func(x *Record) { x.Beat++ })
 }
 
-// settleAlias makes sure where the alias is after a request to move it that was not answered,
-// or that somebody else may still send: it writes the alias where it is, and no request with an older ETag can change it
-// any more. It tries for five minutes, half a one when ctx has ended, because the writers must not go on before.
+// settleAlias makes sure where the alias is after a request to move it that was not answered, or that somebody else
+// may still send: it writes the alias where it is, and no request with an older ETag can change it any more. It tries
+// for five minutes, half a one when ctx has ended, because the writers must not go on before.
 func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 	ctx, cancel := insisting(ctx, outage)
 	defer cancel()
@@ -127,7 +127,8 @@ func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
 	return r.open(ctx, began, StepSettling, PhaseSwapped)
 }
 
-// bearable is how long errors are borne one after another while writers wait for this runner: whoever gives up then stops them until somebody comes.
+// bearable is how long errors are borne one after another while writers wait for this runner: whoever gives up then
+// stops them until somebody comes.
 const bearable = 5 * time.Minute
 
 // bears reports whether to go on in spite of an error, of which the first of several was at since.
@@ -143,7 +144,8 @@ func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
 	return time.Since(*since) < bearable
 }
 
-// settle brings what is written over all the time, until readers are at the new index, for which they have so long if nobody knows.
+// settle brings what is written over all the time, until readers are at the new index, for which they have so long if
+// nobody knows.
 func (r *runner) settle(ctx context.Context, long time.Duration) error {
 	began := time.Now()
 	shown := func() bool { return time.Since(began) >= long }
@@ -241,8 +243,8 @@ func (a *asker) leave() {
 	}
 }
 
-// fails notes an error of Shown. It reports whether it has given nothing else for so long that Run goes on without it, as if Settle were
-// over: what is written is brought over meanwhile, but for ever nobody wants that.
+// fails notes an error of Shown. It reports whether it has given nothing else for so long that Run goes on without
+// it, as if Settle were over: what is written is brought over meanwhile, but for ever nobody wants that.
 func (a *asker) fails(err error) bool {
 	if now := time.Now(); a.silent.IsZero() {
 		a.silent = now

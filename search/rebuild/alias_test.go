@@ -109,8 +109,8 @@ func TestAMoveOfTheAliasWhoseAnswerIsLostIsFound(t *testing.T) {
 	})
 }
 
-// A walk: the request to move the alias hangs; the second is over; the writers go on, and confirm what the new index does
-// not have; the request is carried out. It must fail.
+// A walk: the request to move the alias hangs; the second is over; the writers go on, and confirm what the new index
+// does not have; the request is carried out. It must fail.
 func TestAMoveOfTheAliasThatIsLateDoesNotHappenBehindTheWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)

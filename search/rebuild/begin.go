@@ -199,7 +199,8 @@ func (r *runner) create(ctx context.Context) error {
 			err = fmt.Errorf("rebuild: creating the new index: %w", err)
 		}
 		if code >= 400 && code < 500 && code != 408 && code != 409 && code != 429 && r.missing(ctx) {
-			// It is refused, and nothing was begun. To leave the step behind would be to claim an index that somebody else makes of that name later.
+			// It is refused, and nothing was begun. To leave the step behind would be to claim an index that somebody
+			// else makes of that name later.
 			err = errors.Join(err, r.swap(ctx, func(x *Record) { x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", "" }))
 		}
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
 
-// A table as the truth. All reads it by pages, each behind the last key of the one before, so that no query lasts as long as the sender takes. The
-// statements are SQLite's; for PostgreSQL write $1, and id = ANY ($1).
+// A table as the truth. All reads it by pages, each behind the last key of the one before, so that no query lasts as
+// long as the sender takes. The statements are SQLite's; for PostgreSQL write $1, and id = ANY ($1).
 func ExampleFill() {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

@@ -20,7 +20,8 @@ const (
 	enough  = 10 * time.Second
 )
 
-// mostBehind is how many keys a fill keeps behind a document that has no outcome, for the cursor: then it waits for that one.
+// mostBehind is how many keys a fill keeps behind a document that has no outcome, for the cursor: then it waits for
+// that one.
 const mostBehind = 100_000
 
 // filling is what became of the documents of a fill. The sender's goroutine and the fill's
@@ -147,7 +148,8 @@ func (f *filling) reached() string {
 	return f.cursor
 }
 
-// failure returns why not all is applied: what was refused, what became of the first other one, which has ended all the rest, or err.
+// failure returns why not all is applied: what was refused, what became of the first other one, which has ended all
+// the rest, or err.
 func (f *filling) failure(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -265,8 +265,9 @@ func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
 	})
 }
 
-// Names are used in turn. A DropOld is stopped before its request, another one drops, and the next rebuild gives its new index the name
-// that is free: the first one must not delete it when it goes on. (Once the alias is at it the service refuses that.)
+// Names are used in turn. A DropOld is stopped before its request, another one drops, and the next rebuild gives its
+// new index the name that is free: the first one must not delete it when it goes on. (Once the alias is at it the
+// service refuses that.)
 func TestADropThatWasStoppedDeletesNoIndexOfTheSameName(t *testing.T) {
 	for _, stoppedAt := range []string{http.MethodGet, http.MethodDelete} {
 		synctest.Test(t, func(t *testing.T) {
@@ -323,8 +324,8 @@ type doer func(*http.Request) (*http.Response, error)
 
 func (d doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
 
-// The request of a writer to the old index is on its way while that is dropped and the next rebuild gives its new index the name. Its document is not
-// in the truth any more, and nothing marks its key again: it would stay.
+// The request of a writer to the old index is on its way while that is dropped and the next rebuild gives its new
+// index the name. Its document is not in the truth any more, and nothing marks its key again: it would stay.
 func TestALateRequestToADroppedIndexDoesNotComeToTheNextOfItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// tryModel has a Run come to a trap, and another one go on as soon as the first is gone, with ten seeds of the writers. It tries what the model draws now and then.
+// tryModel has a Run come to a trap, and another one go on as soon as the first is gone, with ten seeds of the
+// writers. It tries what the model draws now and then.
 func tryModel(t *testing.T, steps []Step, first trap, held string) {
 	t.Helper()
 	seeds := uint64(10)
@@ -47,7 +48,8 @@ func TestARunThatGoesOnWhileWritersWaitBringsOverWhatWasMarked(t *testing.T) {
 	tryModel(t, []Step{StepClosing, StepMoving}, trap{whom: "line", what: "kill", when: "before"}, "killed in ")
 }
 
-// A request to the new index has no answer, is sent again, and carried out late, behind what the writers have written there meanwhile.
+// A request to the new index has no answer, is sent again, and carried out late, behind what the writers have written
+// there meanwhile.
 func TestWritersDoNotComeOverWhileARequestWithoutAnAnswerMayStillBeCarriedOut(t *testing.T) {
 	n := 0
 	for seed := range uint64(10) {

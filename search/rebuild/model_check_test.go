@@ -38,9 +38,10 @@ func (m *model) checkReader(key string) {
 	}
 }
 
-// checkRun says whether the new index of a Run that has ended has all that was confirmed, and all that the old one has, also what no writer
-// could confirm. A truth that shows a write only when it is applied may come too late for what nobody waits for any more. A Run that was stopped at
-// its end may find that the next rebuild has gone on from there.
+// checkRun says whether the new index of a Run that has ended has all that was confirmed, and all that the old one
+// has, also what no writer could confirm. A truth that shows a write only when it is applied may come too late for
+// what nobody waits for any more. A Run that was stopped at its end may find that the next rebuild has gone on from
+// there.
 func (m *model) checkRun(r Report) {
 	m.operator.Lock()
 	defer m.operator.Unlock()
@@ -61,7 +62,8 @@ func (m *model) checkRun(r Report) {
 	}
 }
 
-// checkReaders says whether readers find everything that was confirmed, also those that still see the alias where it was.
+// checkReaders says whether readers find everything that was confirmed, also those that still see the alias where it
+// was.
 func (m *model) checkReaders() {
 	m.w.mu.Lock()
 	confirmed := maps.Clone(m.w.confirmed)

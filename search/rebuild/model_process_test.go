@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// process is what runs rebuilds, or writes. It can be killed, and stopped for a while, at whatever it asks others: nothing
-// that a killed one asks is answered, and what it had asked before may still be done.
+// process is what runs rebuilds, or writes. It can be killed, and stopped for a while, at whatever it asks others:
+// nothing that a killed one asks is answered, and what it had asked before may still be done.
 type process struct {
 	m      *model
 	dead   atomic.Bool
@@ -22,15 +22,18 @@ type process struct {
 	cut    map[string]time.Time // until when it does not reach the store, and the documents
 }
 
-// trap is what happens to a process at something that it does in a step: so it is as likely in a step that takes no time as in one that takes long.
+// trap is what happens to a process at something that it does in a step: so it is as likely in a step that takes no
+// time as in one that takes long.
 type trap struct {
 	step  Step   // that the record is in; of a writer any
 	whom  string // "line", or what is asked
 	skips int    // so many before it
-	what  string // "kill", "stop", "lose" (what is asked has no answer), "cut" (it reaches the store so long no more, and the documents for some time)
-	when  string // "before" it is done, "after", or "late": it is done so much later
-	late  time.Duration
-	long  time.Duration // of stop and cut
+	// what is "kill", "stop", "lose" (what is asked has no answer) or "cut" (it does not reach the store for so long, and
+	// the documents for some time).
+	what string
+	when string // "before" it is done, "after", or "late": it is done so much later
+	late time.Duration
+	long time.Duration // of stop and cut
 }
 
 func (t trap) String() string {
@@ -176,7 +179,8 @@ type trouble struct {
 
 var errTrouble = errors.New("the line is cut")
 
-// ask has a process do something that others do. What is slow is done also if the process does not wait for it any more.
+// ask has a process do something that others do. What is slow is done also if the process does not wait for it any
+// more.
 func (p *process) ask(ctx context.Context, whom string, do func(ctx context.Context) error) error {
 	if err := p.alive(); err != nil {
 		return err

@@ -109,8 +109,8 @@ func (m *model) moveAlias(long time.Duration) {
 	})
 }
 
-// putBack has the alias where readers miss nothing, and reports whether it is there. While a Run moves it, and has perhaps been stopped
-// in between, that is known to nobody who does not say that all Runs have ended.
+// putBack has the alias where readers miss nothing, and reports whether it is there. While a Run moves it, and has
+// perhaps been stopped in between, that is known to nobody who does not say that all Runs have ended.
 func (m *model) putBack(ended bool) bool {
 	m.operator.Lock()
 	defer m.operator.Unlock()

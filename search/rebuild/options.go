@@ -49,11 +49,11 @@ const (
 // then (the outbox, keys in a queue with a Loader). It is not so for a replica that lags, and not for the old
 // index, which shows a write some seconds later.
 type Fill struct {
-	// All yields an upload of every document, as it is when it is read. The order should be
-	// that of the keys, and after is the key behind which to begin, "" for all: then a Run that goes on where
-	// another was killed need not begin anew. Who cannot do that ignores after. An error ends the
-	// iteration: Run asks again, behind the last document that came, ten times at the most, or for half a minute in which
-	// none comes. If none has come at all, Run ends at once. ctx bounds it.
+	// All yields an upload of every document, as it is when it is read. The order should be that of the keys, and
+	// after is the key behind which to begin, "" for all: then a Run that goes on where another was killed need not
+	// begin anew. Who cannot do that ignores after. An error ends the iteration: Run asks again, behind the last
+	// document that came, ten times at the most, or for half a minute in which none comes. If none has come at all,
+	// Run ends at once. ctx bounds it.
 	All func(ctx context.Context, after string) iter.Seq2[models.RawAction, error]
 	// Keys returns an upload of each document of these keys, at most 1000, as it is now, in any
 	// order. A key of which there is none is deleted from the new index. It must be fast, since writers wait
@@ -61,23 +61,23 @@ type Fill struct {
 	Keys func(ctx context.Context, keys []string) ([]models.RawAction, error)
 }
 
-// Sender is what writes to the new index. *bufferedsender.RawSender is one, of a sender
-// without Tap, Queue and Share: in one pool with the writers it would wait for slots that they hold while they wait for it.
+// Sender is what writes to the new index. *bufferedsender.RawSender is one, of a sender without Tap, Queue and Share:
+// in one pool with the writers it would wait for slots that they hold while they wait for it.
 type Sender interface {
 	// Offer accepts actions, the first so many, and waits while there is no room. Each has one
 	// outcome, of which OnOutcome is told. Their Until is that of RawAction: an action whose time
 	// is up is not sent any more.
 	Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error)
-	// AddAndWait returns what became of the actions that were accepted, the first so many. The error is nil if all were applied; of one
-	// that was not accepted for what it is, it has the method Rejected() bool.
+	// AddAndWait returns what became of the actions that were accepted, the first so many. The error is nil if all
+	// were applied; of one that was not accepted for what it is, it has the method Rejected() bool.
 	AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 }
 
 // Options are the options of Run.
 type Options struct {
-	// Sender returns what writes to an index, the new one; one with some requests in flight fills faster. Run calls it once, and closes
-	// nothing. If it has the Info of a RawSender, Run refuses one that writes to another index or service, has a Queue, no UnknownWait, or a RequestTimeout
-	// of more than three minutes. Must be given.
+	// Sender returns what writes to an index, the new one; one with some requests in flight fills faster. Run calls
+	// it once, and closes nothing. If it has the Info of a RawSender, Run refuses one that writes to another index or
+	// service, has a Queue, no UnknownWait, or a RequestTimeout of more than three minutes. Must be given.
 	Sender func(index string) (Sender, error)
 	// Alias is what readers find the index by: Run moves it. Defaults to none, for services
 	// that have no aliases: then Report.Index is the name that readers are to switch to.
@@ -92,14 +92,16 @@ type Options struct {
 	// nothing then.
 	Always bool
 
-	// MinShare is how many documents the new index must have, as a share of what the old one has, or Run ends with ErrTooFew before
-	// anything moves: a Fill.All that is cut short without an error is not to empty what readers find. Defaults to a half, if it is 0; negative
-	// turns it off.
+	// MinShare is how many documents the new index must have, as a share of what the old one has, or Run ends with
+	// ErrTooFew before anything moves: a Fill.All that is cut short without an error is not to empty what readers
+	// find. Defaults to a half, if it is 0; negative turns it off.
 	MinShare float64
 
 	// Shown reports whether a read through the alias finds the new index. It is asked once a second, after the alias
-	// was moved, until it has said so three times in a row, beside what writers wait for. ctx is over after ten seconds, which count as an error; where it gives
-	// nothing but errors for five minutes, and as long as Settle, the writers come over all the same. One that does not return when ctx ends may be at work when Run has returned. Defaults to waiting for Settle.
+	// was moved, until it has said so three times in a row, beside what writers wait for. ctx is over after ten
+	// seconds, which count as an error; where it gives nothing but errors for five minutes, and as long as Settle,
+	// the writers come over all the same. One that does not return when ctx ends may be at work when Run has
+	// returned. Defaults to waiting for Settle.
 	Shown func(ctx context.Context) (bool, error)
 	// Settle is how long readers take to come over to the new index, if Shown does not know.
 	// The service says "some seconds". Defaults to a minute; negative turns it off.

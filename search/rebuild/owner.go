@@ -59,15 +59,16 @@ func (r *runner) now() Record {
 	return r.record
 }
 
-// How long a request for the record may take. One that hangs, on a connection that is cut, is given up: it may have been done.
+// How long a request for the record may take. One that hangs, on a connection that is cut, is given up: it may have
+// been done.
 const (
 	closedRequest = 250 * time.Millisecond // while writers wait
 	openRequest   = 3 * time.Second        // less than what open has
 )
 
-// patiently calls f until it says that it is not to be called again, for half a minute: a database that changes over to another
-// machine is away for some seconds, and a Run that gave up then would leave an hour's work to be resumed, or writers waiting. A try
-// has no longer than limit, if that is positive: on a connection that is cut it would hang.
+// patiently calls f until it says that it is not to be called again, for half a minute: a database that changes over
+// to another machine is away for some seconds, and a Run that gave up then would leave an hour's work to be resumed,
+// or writers waiting. A try has no longer than limit, if that is positive: on a connection that is cut it would hang.
 func (r *runner) patiently(ctx context.Context, limit time.Duration, f func(ctx context.Context) (again bool, err error)) error {
 	return r.patientlyFor(ctx, outage, limit, f)
 }
@@ -103,7 +104,8 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 	}
 }
 
-// insisting returns a context for what writers wait for, and what should be done even if ctx has ended: then it has so much more.
+// insisting returns a context for what writers wait for, and what should be done even if ctx has ended: then it has
+// so much more.
 func insisting(ctx context.Context, more time.Duration) (context.Context, func()) {
 	insisting, cancel := context.WithTimeout(context.WithoutCancel(ctx), bearable)
 	stop := context.AfterFunc(ctx, func() {
@@ -120,8 +122,8 @@ func (r *runner) swap(ctx context.Context, change func(*Record)) error {
 	return r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) { return r.swapOnce(ctx, closedRequest, change) })
 }
 
-// insist is swap for what writers wait for, so nothing is won by giving up. Each try may take twice as long as the one before: a
-// connection that was cut has to be made again.
+// insist is swap for what writers wait for, so nothing is won by giving up. Each try may take twice as long as the
+// one before: a connection that was cut has to be made again.
 func (r *runner) insist(ctx context.Context, change func(*Record)) error {
 	hurried := closedRequest / 2
 	return r.patientlyFor(ctx, bearable, bearable, func(ctx context.Context) (again bool, err error) {
@@ -130,7 +132,8 @@ func (r *runner) insist(ctx context.Context, change func(*Record)) error {
 	})
 }
 
-// swapOnce is a try of swap, which may take as long as hurried while writers wait. It says whether there is to be another one, for which it leaves the turn to who waits.
+// swapOnce is a try of swap, which may take as long as hurried while writers wait. It says whether there is to be
+// another one, for which it leaves the turn to who waits.
 func (r *runner) swapOnce(ctx context.Context, hurried time.Duration, change func(*Record)) (again bool, err error) {
 	select {
 	case r.turn <- struct{}{}:
@@ -278,8 +281,9 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// noteLate notes that a request to the new index has had no answer. The sender has sent again what was in it, and keeps the next write of
-// the same keys back for UnknownWait; the writers have other senders, which do not know of it.
+// noteLate notes that a request to the new index has had no answer. The sender has sent again what was in it, and
+// keeps the next write of the same keys back for UnknownWait; the writers have other senders, which do not know of
+// it.
 func (r *runner) noteLate() {
 	wait := lateRequests
 	if s, can := r.sender.(models.InfoSender); can {
@@ -297,8 +301,9 @@ func (r *runner) rests() time.Duration {
 	return max(0, time.Until(r.late))
 }
 
-// leave lets another Run go on at once, unless the sender of this one may still have something to
-// send, or the service something to carry out whose answer is unknown: then that one waits until it is not sent any more, as after a kill.
+// leave lets another Run go on at once, unless the sender of this one may still have something to send, or the
+// service something to carry out whose answer is unknown: then that one waits until it is not sent any more, as after
+// a kill.
 func (r *runner) leave(ctx context.Context) {
 	if r.under.Load() > 0 || r.cut.Load() || r.rests() > 0 {
 		return

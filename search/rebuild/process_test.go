@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// otherProcess names the variable that says what the test binary, run as another process, does: "rebuild", or "write", then
-// the service and the database.
+// otherProcess names the variable that says what the test binary, run as another process, does: "rebuild", or
+// "write", then the service and the database.
 const otherProcess = "REBUILD_TEST_OF"
 
 func otherMain(job string) error {

@@ -73,7 +73,8 @@ type Record struct {
 	Dropped map[string]time.Time `json:"dropped,omitempty"`
 }
 
-// drop notes that the index of that name was deleted, and forgets names of long ago. Copies of a record share the map, so it is not changed.
+// drop notes that the index of that name was deleted, and forgets names of long ago. Copies of a record share the
+// map, so it is not changed.
 func (r *Record) drop(name string) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	dropped := map[string]time.Time{name: now}
@@ -146,11 +147,12 @@ var (
 	// ErrAliasMoved means that the alias is at neither of the two indexes: somebody else has
 	// moved it. Nothing was changed. Put it back and call Run again, or call Abort.
 	ErrAliasMoved = errors.New("rebuild: the alias was moved by somebody else")
-	// ErrTooSlow means that what was written could not be brought to the new index within the
-	// second that the writers are kept waiting, again and again. They go on as before, unless the alias was moved already: then ErrClosed is in the chain too. Call Run again
-	// when there is less to do, or with a faster Fill.Keys.
+	// ErrTooSlow means that what was written could not be brought to the new index within the second that the writers
+	// are kept waiting, again and again. They go on as before, unless the alias was moved already: then ErrClosed is
+	// in the chain too. Call Run again when there is less to do, or with a faster Fill.Keys.
 	ErrTooSlow = errors.New("rebuild: the last writes could not be brought over within a second")
-	// ErrTooFew means that the new index has far fewer documents than the old one, see Options.MinShare. Nothing was moved.
+	// ErrTooFew means that the new index has far fewer documents than the old one, see Options.MinShare. Nothing was
+	// moved.
 	ErrTooFew = errors.New("rebuild: the new index has too few documents")
 	// ErrClosed means that a rebuild keeps the writers waiting for longer than it should: it
 	// was probably killed. Call Run again, or Abort.

@@ -29,7 +29,8 @@ func (t *Tap) Indexer() *Routed {
 	return &Routed{t}
 }
 
-// Unwired returns an error if Indexer was not called: a sender that has the tap and another indexer could send nothing, and is refused.
+// Unwired returns an error if Indexer was not called: a sender that has the tap and another indexer could send
+// nothing, and is refused.
 func (t *Tap) Unwired() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

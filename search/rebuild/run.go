@@ -15,18 +15,20 @@ import (
 // errStopped is what a test stops a runner with: it is as if it were killed.
 var errStopped = errors.New("rebuild: stopped by a test")
 
-// Run replaces the index that the writers write to by a new one, next, which it creates, fills,
-// and points the alias at, while the writers go on. Without need, by search.DiffIndex, it does nothing. If a
-// rebuild to the same name is under way, because Run was killed or returned an error, it goes on where that one
-// stopped, after a minute in which it makes sure that nobody else is at work (at once if that one returned an error, and
-// left nothing in the sender; one that was cut off while it filled nearly always has). Meanwhile nothing changes in the record.
+// Run replaces the index that the writers write to by a new one, next, which it creates, fills, and points the alias
+// at, while the writers go on. Without need, by search.DiffIndex, it does nothing. If a rebuild to the same name is
+// under way, because Run was killed or returned an error, it goes on where that one stopped, after a minute in which
+// it makes sure that nobody else is at work (at once if that one returned an error, and left nothing in the sender;
+// one that was cut off while it filled nearly always has). Meanwhile nothing changes in the record.
 //
-// It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as long as filling takes, then Settle. Where an index of
-// the name of next was deleted by DropOld or Abort in the last ten minutes it waits 75 s before it begins: what was on its way to that one is over then.
-// ctx ends it: what is done is kept. The writers go on with the old index, marking what they write, until Run is called again, or
-// Abort; but once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. A store that fails is asked
-// again for half a minute, for five where writers wait, and so is Fill once it has worked. The errors are *RefusedError, ErrTooFew, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill, of the store and of
-// the service. Nothing is sent if the options are wrong.
+// It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as
+// long as filling takes, then Settle. Where an index of the name of next was deleted by DropOld or Abort in the last
+// ten minutes it waits 75 s before it begins: what was on its way to that one is over then. ctx ends it: what is done
+// is kept. The writers go on with the old index, marking what they write, until Run is called again, or Abort; but
+// once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. A store
+// that fails is asked again for half a minute, for five where writers wait, and so is Fill once it has worked. The
+// errors are *RefusedError, ErrTooFew, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill,
+// of the store and of the service. Nothing is sent if the options are wrong.
 func Run(ctx context.Context, store Store, client *search.IndexClient, next models.SearchIndex, fill Fill, opts Options) (Report, error) {
 	if err := opts.check(store, client, next, fill); err != nil {
 		return Report{}, fmt.Errorf("rebuild: %w", err)
@@ -150,7 +152,8 @@ func (r *runner) count(ctx context.Context, index string) (int64, error) {
 	return n, nil
 }
 
-// lacks says that the new index has too few documents, if it has: a truth that was cut short would look like one of which the rest was deleted.
+// lacks says that the new index has too few documents, if it has: a truth that was cut short would look like one of
+// which the rest was deleted.
 func (r *runner) lacks(ctx context.Context) error {
 	if r.opts.MinShare < 0 || r.counted {
 		return nil
@@ -174,7 +177,8 @@ func (r *runner) lacks(ctx context.Context) error {
 	return nil
 }
 
-// catchUpWith brings what was written over until little is left, and looks whether the new index has enough; the service may count documents some seconds late.
+// catchUpWith brings what was written over until little is left, and looks whether the new index has enough; the
+// service may count documents some seconds late.
 func (r *runner) catchUpWith(ctx context.Context) error {
 	for n := 0; ; n++ {
 		if err := r.catchUp(ctx); err != nil {
@@ -233,7 +237,8 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 	}
 	began, err := r.close(ctx, StepMoving, StepSettling, PhaseSwapped)
 	if errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrClosed) {
-		// Back to bringing over, at once: what is written is confirmed only when that has been done, and there is nothing to give up to.
+		// Back to bringing over, at once: what is written is confirmed only when that has been done, and there is
+		// nothing to give up to.
 		*tries++
 		r.opts.Logger.Warn("rebuild: the last writes are not over within a second; once more", "err", err)
 		return nil

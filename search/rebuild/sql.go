@@ -49,8 +49,9 @@ type SQL struct {
 	walk walk
 }
 
-// walk is how far marks of rounds up to last are removed. Without it each Marked would pass the keys of later rounds that are
-// before that, and the dead rows. It saves time only: before Marked says that there are none it looks from the beginning.
+// walk is how far marks of rounds up to last are removed. Without it each Marked would pass the keys of later rounds
+// that are before that, and the dead rows. It saves time only: before Marked says that there are none it looks from
+// the beginning.
 type walk struct {
 	last int64
 	from string   // up to which there are none

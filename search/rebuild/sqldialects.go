@@ -51,8 +51,8 @@ const (
 	postgresNone = `DELETE FROM {t}_mark WHERE name = ?1 AND round <= ?2 AND key = ANY (ARRAY(SELECT unnest(?3::text::text[])))`
 	sqliteNone   = `DELETE FROM {t}_mark WHERE name = ?1 AND round <= ?2 AND key IN (SELECT value ->> 0 FROM json_each(?3))`
 
-	// The index of the primary key has them in this order: it is read until there are enough. PostgreSQL would rather read and sort all of them
-	// where it does not know how many there are, but not for one.
+	// The index of the primary key has them in this order: it is read until there are enough. PostgreSQL would rather
+	// read and sort all of them where it does not know how many there are, but not for one.
 	sqliteRead   = `SELECT DISTINCT key FROM {t}_mark WHERE name = ?1 AND round <= ?2 AND key > ?3 ORDER BY key LIMIT ?4`
 	postgresRead = `WITH RECURSIVE k (key, n) AS (
 	SELECT CAST(?3 AS text) COLLATE "C", 0

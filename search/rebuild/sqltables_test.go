@@ -16,7 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// onDatabases runs a test on an empty database of each kind; again opens it as another process does, with further settings.
+// onDatabases runs a test on an empty database of each kind; again opens it as another process does, with further
+// settings.
 func onDatabases(t *testing.T, test func(t *testing.T, dialect Dialect, again func(settings string) *sql.DB)) {
 	t.Run("SQLite", func(t *testing.T) {
 		file := "file:" + filepath.Join(t.TempDir(), "db") + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"

@@ -34,9 +34,9 @@ type TapOptions struct {
 	// Connect returns the client of an index, as search.IndexClient.Client does. It is called
 	// once for each index, and must not block. Must be given.
 	Connect func(index string) (Indexer, error)
-	// IdleValid is how long taps go by what they have read while there is no rebuild: so seldom is the store asked, and so long does
-	// a Run wait before it begins. Like Index it counts for whoever comes first: the record keeps it, for all. Defaults to a minute; a second to
-	// an hour.
+	// IdleValid is how long taps go by what they have read while there is no rebuild: so seldom is the store asked,
+	// and so long does a Run wait before it begins. Like Index it counts for whoever comes first: the record keeps
+	// it, for all. Defaults to a minute; a second to an hour.
 	IdleValid time.Duration
 }
 
@@ -46,9 +46,9 @@ type TapOptions struct {
 //	tap, err := rebuild.NewTap(ctx, store, options)
 //	sender, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[Hotel]{Tap: tap})
 //
-// Without a rebuild it reads the record once a minute, see TapOptions.IdleValid. While one is under way it marks the keys
-// of each request twice. While the store cannot be read nothing is sent, or what was sent is not confirmed
-// and sent again later. Its methods are safe for concurrent use.
+// Without a rebuild it reads the record once a minute, see TapOptions.IdleValid. While one is under way it marks the
+// keys of each request twice. While the store cannot be read nothing is sent, or what was sent is not confirmed and
+// sent again later. Its methods are safe for concurrent use.
 type Tap struct {
 	store Store
 	opts  TapOptions

@@ -19,7 +19,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// watchDrained returns a function that says how long nothing was brought over at the most while confirming waited for it.
+// watchDrained returns a function that says how long nothing was brought over at the most while confirming waited for
+// it.
 func (w *world) watchDrained() func() time.Duration {
 	over, longest := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -307,7 +308,8 @@ func TestAnAbortOpensAlsoWhereANewConnectionTakesLong(t *testing.T) {
 	})
 }
 
-// Confirm has read that keys are marked, and its mark comes when the alias has moved: readers are at the new index then.
+// Confirm has read that keys are marked, and its mark comes when the alias has moved: readers are at the new index
+// then.
 func TestAMarkThatComesWhenTheAliasHasMovedIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, late := NewMemory(), make(chan struct{})
@@ -346,7 +348,8 @@ func (l lateMarks) Mark(ctx context.Context, epoch int64, keys []string) (int64,
 	return l.Store.Mark(ctx, epoch, keys)
 }
 
-// An Abort is stopped before it puts the alias back; another one does so; a Run gives its index the same name and ends; the first one goes on.
+// An Abort is stopped before it puts the alias back; another one does so; a Run gives its index the same name and
+// ends; the first one goes on.
 func TestAnAbortThatWasStoppedLeavesTheAliasOfTheNextRebuildAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)

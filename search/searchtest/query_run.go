@@ -133,8 +133,9 @@ func (r *running) collect() *serviceError {
 	return nil
 }
 
-// walks reports whether a page of a walk by keys is asked for, which takes no look at documents with smaller keys, nor at those behind the page. bound
-// is the first key that may be on it. Where the keys are named there is no need to walk.
+// walks reports whether a page of a walk by keys is asked for, which takes no look at documents with smaller keys,
+// nor at those behind the page. bound is the first key that may be on it. Where the keys are named there is no need
+// to walk.
 func (p *searchPlan) walks() (bound string, ok bool) {
 	if p.filter == nil || p.needsText() || len(p.vectors) > 0 || len(p.facets) > 0 || p.count || p.profile != nil || p.semantic != nil || !p.order.Ascending(p.sc.key.Ordinal) {
 		return "", false

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// keyOrder has the keys of a view in order, for walks that go through an index by its keys, a page after another: each page begins where the one before has ended, and
-// looks at no document before it. It is made by the first page.
+// keyOrder has the keys of a view in order, for walks that go through an index by its keys, a page after another:
+// each page begins where the one before has ended, and looks at no document before it. It is made by the first page.
 type keyOrder struct {
 	all    []string // among them some that are gone; nil until it is made
 	recent []string // came since all was made, in order too, so that few keys do not have all of them copied
 	more   []string // came since recent was made, in no order
 }
 
-// add takes in a key that is new, or was gone. There may never be another walk: so many keys that it would be as much work to add them are not
-// kept, and nor is the order, which the next walk makes anew.
+// add takes in a key that is new, or was gone. There may never be another walk: so many keys that it would be as much
+// work to add them are not kept, and nor is the order, which the next walk makes anew.
 func (k *keyOrder) add(key string) {
 	if k.all == nil {
 		return
@@ -51,7 +51,8 @@ func mergeKeys(a, b []string) []string {
 	return merged
 }
 
-// eachMerged calls f for each key of two sorted lists in order, once for those that are in both, or twice in one, until it returns false.
+// eachMerged calls f for each key of two sorted lists in order, once for those that are in both, or twice in one,
+// until it returns false.
 func eachMerged(a, b []string, f func(key string) bool) {
 	last, any := "", false
 	for len(a) > 0 || len(b) > 0 {
@@ -80,7 +81,8 @@ func (v *view) from(key string, f func(id uint32, data []byte) bool) {
 	})
 }
 
-// of calls f for each document that has one of the keys, in the order of the ids. The keys are in no order, and may be there twice.
+// of calls f for each document that has one of the keys, in the order of the ids. The keys are in no order, and may
+// be there twice.
 func (v *view) of(keys []string, f func(id uint32, data []byte)) {
 	var ids []uint32
 	for _, key := range keys {

@@ -105,9 +105,9 @@ func (l *Listener) add(table *outbox.Table) error {
 	return nil
 }
 
-// Wake returns the channel that is sent on when rows of a table may have been committed, for RelayOptions.Wake:
-// the same one at each call, nil if Listen was not given the table. It has room for one value and the Listener never waits, so
-// what comes while the relay is busy becomes one. It wakes one relay: two of one table in a process need a
+// Wake returns the channel that is sent on when rows of a table may have been committed, for RelayOptions.Wake: the
+// same one at each call, nil if Listen was not given the table. It has room for one value and the Listener never
+// waits, so what comes while the relay is busy becomes one. It wakes one relay: two of one table in a process need a
 // Listener each.
 func (l *Listener) Wake(table *outbox.Table) <-chan struct{} {
 	if table == nil {

@@ -21,9 +21,9 @@ type Execer interface {
 // Write is outbox.Write for pgx: it adds actions to the outbox in the transaction of the caller, with one
 // statement. Write the entity first. Without actions nothing is run.
 //
-// ctx bounds the statement, for which it waits. The error is an *outbox.WriteError if an action is not fit to be sent; it
-// says so if tx is no transaction, or what is wrong with the Table. In all of these cases nothing was written,
-// and the transaction can go on. Otherwise it has that of the database in its chain.
+// ctx bounds the statement, for which it waits. The error is an *outbox.WriteError if an action is not fit to be
+// sent; it says so if tx is no transaction, or what is wrong with the Table. In all of these cases nothing was
+// written, and the transaction can go on. Otherwise it has that of the database in its chain.
 func Write[T any](ctx context.Context, tx Execer, to *outbox.Table, actions ...models.IndexDocumentsAction[T]) error {
 	insert, err := outbox.BuildInsert(to, actions...)
 	if err != nil {

@@ -27,8 +27,8 @@ func (q *Queue) lives() int64 {
 	return live + records*recordHeader + int64(keys)*keyOverhead + aside*asideOverhead + texts + int64(q.adders.Len())*adderBytes
 }
 
-// crowded reports whether the log has to become smaller, and can. Two segments, the head and the next one are four; and what
-// lives is to be a third of it at the least.
+// crowded reports whether the log has to become smaller, and can. Two segments, the head and the next one are four;
+// and what lives is to be a third of it at the least.
 //
 // While the disk is full each segment on which nothing depends goes, and nothing else is written again unless all that
 // lives fits into a half of what is left of the head: the other half is for the commits that make room.
@@ -44,8 +44,8 @@ func (q *Queue) crowded() bool {
 	return l.total > max(2*int64(l.options.SegmentBytes), 3*live)
 }
 
-// overgrown reports whether the log is over its bound although keys are being written again: writers are faster. (Not while
-// a segment waits for its readers, who may be slow.)
+// overgrown reports whether the log is over its bound although keys are being written again: writers are faster. (Not
+// while a segment waits for its readers, who may be slow.)
 func (q *Queue) overgrown() bool {
 	return q.moving && q.log.total > max(4*int64(q.options.SegmentBytes), 4*q.lives())
 }
@@ -104,8 +104,8 @@ func (q *Queue) compact() error {
 	}
 }
 
-// dependents counts the keys that would be lost with a segment, from the book itself: neither what move has found in the
-// file nor what it has written is trusted with the removal.
+// dependents counts the keys that would be lost with a segment, from the book itself: neither what move has found in
+// the file nor what it has written is trusted with the removal.
 func (q *Queue) dependents(number uint32) (keys int) {
 	in := func(r ref) bool { return r.segment <= number }
 	for part := range book.Parts {
@@ -152,8 +152,8 @@ func (q *Queue) move(oldest *segment) error {
 	return nil
 }
 
-// readFrame reads the frame at an offset of a segment into buf, which has room for the largest one so far: one after the
-// other, so that compaction does not need the memory of a segment.
+// readFrame reads the frame at an offset of a segment into buf, which has room for the largest one so far: one after
+// the other, so that compaction does not need the memory of a segment.
 func readFrame(s *segment, at int64, seed uint32, buf *[]byte) (f frame, err error) {
 	size := int64(frameHeader)
 	for range 2 { // the header says how much follows
@@ -174,8 +174,8 @@ func readFrame(s *segment, at int64, seed uint32, buf *[]byte) (f frame, err err
 	return f, nil
 }
 
-// readsAtOnce is how many records compaction reads that are not where the keys are, before it lets others go on: the disk may
-// be slow, and nobody else gets on meanwhile.
+// readsAtOnce is how many records compaction reads that are not where the keys are, before it lets others go on: the
+// disk may be slow, and nobody else gets on meanwhile.
 const readsAtOnce = 16
 
 // moveSome writes the state of some of the keys that a frame names, and returns the others.

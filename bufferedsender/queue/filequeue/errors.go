@@ -31,7 +31,8 @@ type CorruptError struct {
 }
 
 // KeptError says that compaction has kept a segment because keys still depended on it after all of its keys had been
-// written to later ones, which is a bug of this package: nothing is lost, but the log grows until the queue is opened again.
+// written to later ones, which is a bug of this package: nothing is lost, but the log grows until the queue is opened
+// again.
 type KeptError struct {
 	// Segment is the oldest file of the log.
 	Segment uint32

@@ -18,7 +18,8 @@ type segment struct {
 	number uint32
 	area   disk.Area
 	used   int64 // where the next frame begins
-	// Reads of this segment and later ones that were the oldest then. Nobody begins one when it is not in log.segments any more.
+	// Reads of this segment and later ones that were the oldest then. Nobody begins one when it is not in
+	// log.segments any more.
 	readers sync.WaitGroup
 }
 

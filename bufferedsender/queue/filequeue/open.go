@@ -62,7 +62,8 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 			}
 		}
 	case err == nil && !options.ReadOnly:
-		// The process that made it may have been killed before that. This one may not be allowed to read the directory that it is in.
+		// The process that made it may have been killed before that. This one may not be allowed to read the
+		// directory that it is in.
 		if err = disk.View(filepath.Dir(dir)).SyncNames(); errors.Is(err, fs.ErrPermission) {
 			err = nil
 		}
@@ -161,9 +162,10 @@ func (q *Queue) start(r *recovery) error {
 	return q.sync(context.Background(), l.end())
 }
 
-// opens writes that all leases of before have run out, as soon as there is room for it and for a frame of a size behind it. An
-// Open of a full disk has none. Until then nothing is leased: a reservation does not fit either, and behind a reservation that
-// was read before the leases of the same keys have run out, the log would have them leased to the holder of before.
+// opens writes that all leases of before have run out, as soon as there is room for it and for a frame of a size
+// behind it. An Open of a full disk has none. Until then nothing is leased: a reservation does not fit either, and
+// behind a reservation that was read before the leases of the same keys have run out, the log would have them leased
+// to the holder of before.
 func (c *call) opens(size int) error {
 	q := c.q
 	if !q.unopened {

@@ -88,8 +88,8 @@ func (q *Queue) change(ctx context.Context, size int, wrong error) (*call, error
 	return q.changeWith(ctx, size, false, wrong)
 }
 
-// changeWith is change. adds says that the call takes room and makes none: it leaves a half of the head to others until there
-// is a segment behind it, and waits while compaction is slower than those who add.
+// changeWith is change. adds says that the call takes room and makes none: it leaves a half of the head to others
+// until there is a segment behind it, and waits while compaction is slower than those who add.
 func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error) (*call, error) {
 	if q.options.ReadOnly {
 		wrong = errors.Join(wrong, ErrReadOnly)
@@ -231,8 +231,8 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	return s, c.end()
 }
 
-// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a *KeptError, or, as long as
-// that lasts, queue.ErrFull for a disk without room.
+// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a *KeptError, or, as
+// long as that lasts, queue.ErrFull for a disk without room.
 func (q *Queue) Fault() error {
 	for _, err := range []*error{q.fault.Load(), q.noRoom.Load()} {
 		if err != nil {

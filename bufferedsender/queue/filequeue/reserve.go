@@ -24,8 +24,8 @@ func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, er
 	return leases, nil
 }
 
-// reserving is change for a reservation, behind something of a size. On a full disk it lowers want.Keys to what the rest of the
-// head has room for, commits included.
+// reserving is change for a reservation, behind something of a size. On a full disk it lowers want.Keys to what the
+// rest of the head has room for, commits included.
 func (q *Queue) reserving(ctx context.Context, size int, want *queue.Want, wrong error) (*call, error) {
 	if wrong == nil {
 		q.mu.Lock()

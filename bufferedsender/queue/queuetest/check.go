@@ -23,12 +23,12 @@ type Program struct {
 	Spread bool
 }
 
-// Check puts a back end through random schedules: adders that repeat their calls, holders
-// that die before and after the documents are in the index, that come back as zombies, that extend, release, park
-// and fold, while time passes and people park, drop and pause. After each call it compares
-// the answer with that of a Model, and checks what does not need one: nobody gets a key that
-// somebody holds, the changes of a key come in the order of Append, and none that was committed comes again. At the end it drains the queue, and
-// the index has to have the last value of everything.
+// Check puts a back end through random schedules: adders that repeat their calls, holders that die before and after
+// the documents are in the index, that come back as zombies, that extend, release, park and fold, while time passes
+// and people park, drop and pause. After each call it compares the answer with that of a Model, and checks what does
+// not need one: nobody gets a key that somebody holds, the changes of a key come in the order of Append, and none
+// that was committed comes again. At the end it drains the queue, and the index has to have the last value of
+// everything.
 //
 // It logs how many schedules held what is hard, and returns it. It ends with the first
 // schedule that fails.

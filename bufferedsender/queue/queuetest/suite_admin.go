@@ -61,6 +61,7 @@ func statsPromises() []promise {
 	}
 }
 
+//archtest:long promises in a list, each by itself
 func adminPromises() []promise {
 	return []promise{
 		of("Inspect returns entries in the order of their places, parked ones last", func(c *trial) {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
+//archtest:long promises in a list, each by itself
 func appendPromises() []promise {
 	return []promise{
 		of("an upload takes the place of everything that waits for its key", func(c *trial) {
@@ -217,6 +218,7 @@ func repeatPromises() []promise {
 	}
 }
 
+//archtest:long promises in a list, each by itself
 func foldPromises() []promise {
 	// piled appends n merges to the key a, one in a call, and returns the last receipt.
 	piled := func(c *trial, n int) (receipt queue.Receipt) {

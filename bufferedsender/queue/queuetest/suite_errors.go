@@ -10,6 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
+//archtest:long promises in a list, each by itself
 func argumentPromises() []promise {
 	one := func(c *trial, change func(*queue.Call)) error {
 		call := c.call(upload("a", "1"))

@@ -7,6 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+//archtest:long promises in a list, each by itself
 func orderPromises() []promise {
 	return []promise{
 		of("keys go in the order in which they came", func(c *trial) {
@@ -106,6 +107,7 @@ func orderPromises() []promise {
 	}
 }
 
+//archtest:long promises in a list, each by itself
 func reservePromises() []promise {
 	return []promise{
 		of("a key that somebody holds is not leased to anybody, the holder included", func(c *trial) {

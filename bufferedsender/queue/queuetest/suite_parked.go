@@ -7,6 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+//archtest:long promises in a list, each by itself
 func parkedPromises() []promise {
 	// parked has the key a parked with the record given, and the reason "why".
 	parked := func(c *trial, records ...queue.Record) {
@@ -202,6 +203,7 @@ func parkedPromises() []promise {
 	}
 }
 
+//archtest:long promises in a list, each by itself
 func settledPromises() []promise {
 	return []promise{
 		of("what was appended is settled when it is committed, not before", func(c *trial) {

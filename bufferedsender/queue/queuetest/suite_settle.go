@@ -6,6 +6,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+//archtest:long promises in a list, each by itself
 func settlePromises() []promise {
 	return []promise{
 		of("Commit removes what was leased and nothing else", func(c *trial) {
@@ -222,6 +223,7 @@ func settlePromises() []promise {
 	}
 }
 
+//archtest:long promises in a list, each by itself
 func leasePromises() []promise {
 	return []promise{
 		of("a lease lasts as long as was asked for", func(c *trial) {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+//archtest:long promises in a list, each by itself
 func durablePromises() []promise {
 	durable := func(name string, test func(c *trial, b Backend)) promise {
 		return promise{name, func(b Backend) bool { return b.Durable }, Config{}, test}
@@ -183,6 +184,7 @@ func durablePromises() []promise {
 	}
 }
 
+//archtest:long promises in a list, each by itself
 func sharedPromises() []promise {
 	shared := func(name string, test func(c *trial, other queue.Queue)) promise {
 		return promise{name, func(b Backend) bool { return b.Shared }, Config{}, func(c *trial, _ Backend) {

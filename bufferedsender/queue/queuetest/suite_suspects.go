@@ -8,6 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+//archtest:long promises in a list, each by itself
 func suspectPromises() []promise {
 	// die has a holder that nobody has heard of reserve keys, and never settle.
 	die := func(c *trial, keys int, lines ...string) []queue.Lease {

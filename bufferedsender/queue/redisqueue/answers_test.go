@@ -40,7 +40,8 @@ func (c *odd) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return c.Client.Do(ctx, args...)
 }
 
-// A server, or a proxy in front of it, may answer what no script of this version does. Nothing may be taken for "none", "0" or "done" then.
+// A server, or a proxy in front of it, may answer what no script of this version does. Nothing may be taken for
+// "none", "0" or "done" then.
 func TestAnswerThatNoScriptGivesIsAnError(t *testing.T) {
 	c := &odd{Client: newClient(t, servers.Redis(t).Addr()), answer: func() (any, bool) { return nil, false }}
 	q := open(t, c, nil)
@@ -84,8 +85,8 @@ func TestWatcherAsksAgainSoonAfterAnAnswerThatMakesNoSense(t *testing.T) {
 	assert.LessOrEqual(t, q.peekNext(t.Context()), busyPoll)
 }
 
-// Whether a server keeps anything is read from its settings. One that may not be read is unknown; one that could not be read now
-// must not be taken for that.
+// Whether a server keeps anything is read from its settings. One that may not be read is unknown; one that could not
+// be read now must not be taken for that.
 func TestSettingsThatCannotBeReadNowAreNotUnknown(t *testing.T) {
 	c := &odd{Client: newClient(t, servers.Redis(t).Addr()), answer: func() (any, bool) { return nil, false }}
 	c.config = said("ERR unknown command 'CONFIG'")

@@ -215,7 +215,8 @@ func failover(b *testing.B, makes func(*redis.ClusterClient) (string, func() err
 	return max(0, (<-acknowledged).Sub(works))
 }
 
-// replicated waits until the replica of a key's master has what was written there: a queue whose first write is lost with its master stays lost.
+// replicated waits until the replica of a key's master has what was written there: a queue whose first write is lost
+// with its master stays lost.
 func replicated(b *testing.B, client *redis.ClusterClient, key string) {
 	b.Helper()
 	if _, tag, tagged := strings.Cut(key, "{"); tagged {

@@ -20,8 +20,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// bounded are servers with 3 MB more of maxmemory than they use, of which tight takes one away again: what has filled the rest
-// is then clearly too much.
+// bounded are servers with 3 MB more of maxmemory than they use, of which tight takes one away again: what has filled
+// the rest is then clearly too much.
 type bounded struct {
 	nodes  []*servers.RedisServer
 	limits []int
@@ -142,8 +142,8 @@ func TestAFullQueueIsOpenedInspectedAndDrainedAndThenTakesMore(t *testing.T) {
 	}
 }
 
-// endSixLeases reserves six keys and extends their leases; then it commits two of them, releases two, and parks two, of which one is
-// unparked and one dropped.
+// endSixLeases reserves six keys and extends their leases; then it commits two of them, releases two, and parks two,
+// of which one is unparked and one dropped.
 func endSixLeases(t *testing.T, q *Queue) {
 	t.Helper()
 	ctx, leases := t.Context(), take(t, q, 6)

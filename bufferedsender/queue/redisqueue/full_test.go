@@ -63,8 +63,8 @@ var byFile = map[string]*redis.Script{
 	"next": nextScript, "repair": repairScript,
 }
 
-// A call is prepared on a queue of its own with the waiting keys a, b and c while the server has room, and made when it is
-// full.
+// A call is prepared on a queue of its own with the waiting keys a, b and c while the server has room, and made when
+// it is full.
 type (
 	call    func(ctx context.Context) error
 	prepare func(t *testing.T, q *Queue, cl *clock) call

@@ -81,13 +81,15 @@ func (aged) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return cmd
 }
 
-// AcceptWeaker is about what a server keeps. One without flags of scripts keeps nothing, because it compiles none of them.
+// AcceptWeaker is about what a server keeps. One without flags of scripts keeps nothing, because it compiles none of
+// them.
 func TestAServerThatKnowsNoFlagsOfScriptsIsRefusedWhateverIsAccepted(t *testing.T) {
 	_, err := New(t.Context(), aged{}, "q", &Options{AcceptWeaker: true})
 	require.ErrorContains(t, err, "redisqueue: server is Redis 6.2.14, want 7.0 or later")
 }
 
-// brokenSnapshots are arguments of a server whose snapshots fail; failsToSave has one fail, after which it refuses writes.
+// brokenSnapshots are arguments of a server whose snapshots fail; failsToSave has one fail, after which it refuses
+// writes.
 func brokenSnapshots(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()

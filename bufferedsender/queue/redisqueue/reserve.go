@@ -238,6 +238,8 @@ func (q *Queue) turn(ctx context.Context) (context.Context, context.CancelFunc) 
 // reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: who repeats the
 // call after an error gets all that its token has. While other shards answer, one that does not is passed over; what
 // it may have leased runs out.
+//
+//archtest:long owed: reading the answer of a script is a part of its own
 func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End) (leases, stale, failed []queue.Lease, err error) {
 	tried, repeat := q.held.repeated(want.Token)
 	if repeat {

@@ -63,7 +63,8 @@ type window struct {
 // wideWindow is for whoever reads a base from one end to the other.
 const wideWindow = 1 << 20
 
-// block reads the entries of a segment, which are valid until the next call with the window. The error is errDamaged if they are not what was written.
+// block reads the entries of a segment, which are valid until the next call with the window. The error is errDamaged
+// if they are not what was written.
 func (b *base) block(segment int, w *window) ([]byte, error) {
 	s := b.table[segment]
 	size := int64(s.size)
@@ -153,7 +154,8 @@ func (w *baseWriter) finish(number uint64, s shape) error {
 	return err
 }
 
-// openBase opens a base, and returns when each segment was built. The error is errDamaged if it is not what was written.
+// openBase opens a base, and returns when each segment was built. The error is errDamaged if it is not what was
+// written.
 func openBase(folder disk.Folder, number uint64) (*base, []int64, error) {
 	f, err := folder.Open(baseName(number))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkConfirmed is what the sender waits for, with a tree that writes and folds beside it: a million keys in an order of their own, again
-// and again.
+// BenchmarkConfirmed is what the sender waits for, with a tree that writes and folds beside it: a million keys in an
+// order of their own, again and again.
 func BenchmarkConfirmed(b *testing.B) {
 	b.ReportAllocs()
 	tree := openDir(b, b.TempDir(), Options{Empty: true})
@@ -117,8 +117,8 @@ func full(b *testing.B, dir string, g generated) *Tree {
 
 var benchKeys = flag.Int("keys", 1_000_000, "how many keys BenchmarkCompare has; with 10000000 making the tree takes some ten seconds, and 3 GB")
 
-// BenchmarkCompare is a comparison without its pauses: with another tree, and with a source that is read, once if nothing differs and twice
-// if something does. "told" is a tree of which a tenth has changed since it was folded.
+// BenchmarkCompare is a comparison without its pauses: with another tree, and with a source that is read, once if
+// nothing differs and twice if something does. "told" is a tree of which a tenth has changed since it was folded.
 func BenchmarkCompare(b *testing.B) {
 	ctx := context.Background()
 	g := generated{n: *benchKeys, changed: -1}
@@ -182,8 +182,8 @@ func BenchmarkRebuild(b *testing.B) {
 	}
 }
 
-// BenchmarkKept is all that a change costs of the processors, what the goroutine and the kernel do included: a tree is told versions of all of its
-// keys, in no order of their hashes or of themselves, and folds as it does.
+// BenchmarkKept is all that a change costs of the processors, what the goroutine and the kernel do included: a tree
+// is told versions of all of its keys, in no order of their hashes or of themselves, and folds as it does.
 func BenchmarkKept(b *testing.B) {
 	keys := make([]string, *benchKeys)
 	for i := range keys {

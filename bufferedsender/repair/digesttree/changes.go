@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// maxBuckets bounds into how many parts changes are put before they are sorted: a part of 128 MiB is to be in the cache of a processor.
+// maxBuckets bounds into how many parts changes are put before they are sorted: a part of 128 MiB is to be in the
+// cache of a processor.
 const maxBuckets = 256
 
-// changes are records of keys by segment. They are copied twice in the order of memory, once into buckets of neighbouring segments and once from
-// there, because millions that are read one by one, each where it was told, cost more than all else of a fold.
+// changes are records of keys by segment. They are copied twice in the order of memory, once into buckets of
+// neighbouring segments and once from there, because millions that are read one by one, each where it was told, cost
+// more than all else of a fold.
 type changes struct {
 	records int
 	buckets [][]byte // of each record its hash and itself, in the order in which they were told

@@ -19,8 +19,9 @@ const defaultPause = 500 * time.Millisecond
 
 // CompareOptions are for Compare. The zero value, or nil, is what most programs need.
 type CompareOptions struct {
-	// Pause is how long to wait before what differs is looked at again, twice if something does: a random time between the half of it and one and a half. It is to be longer than
-	// what lies between the commit of a change in the source and Confirmed, when nothing is wrong. Defaults to 500 ms; negative: none.
+	// Pause is how long to wait before what differs is looked at again, twice if something does: a random time
+	// between the half of it and one and a half. It is to be longer than what lies between the commit of a change in
+	// the source and Confirmed, when nothing is wrong. Defaults to 500 ms; negative: none.
 	Pause time.Duration
 	// MaxKeys is how many keys to find at the most. Defaults to maxDifferences, which is the most; negative is refused.
 	MaxKeys int
@@ -49,15 +50,18 @@ type place struct {
 	key     string
 }
 
-// Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what differs still; after another pause these
-// keys. It returns those that differed all along and did not change meanwhile. If nothing differs it returns at once. The source is scanned once if nothing
-// differs, and twice otherwise. Rows are compared by Key and Version; a source without versions needs a Tree that is told 0: then only missing keys are found.
+// Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what
+// differs still; after another pause these keys. It returns those that differed all along and did not change
+// meanwhile. If nothing differs it returns at once. The source is scanned once if nothing differs, and twice
+// otherwise. Rows are compared by Key and Version; a source without versions needs a Tree that is told 0: then only
+// missing keys are found.
 //
-// A difference is a reason to inspect the index, not more: the service may have confirmed what the Tree was not told before a crash, and what was written a moment ago
-// may be on its way. Tell the Tree what the index has, with Confirmed or Deleted, and it will not differ again.
+// A difference is a reason to inspect the index, not more: the service may have confirmed what the Tree was not told
+// before a crash, and what was written a moment ago may be on its way. Tell the Tree what the index has, with
+// Confirmed or Deleted, and it will not differ again.
 //
-// It takes as long as the source needs: the Tree reads what it has of the segments that have changed since they were folded, from the disk. ctx bounds all of it. The error is ErrClosed,
-// that of the source or that of the disk.
+// It takes as long as the source needs: the Tree reads what it has of the segments that have changed since they were
+// folded, from the disk. ctx bounds all of it. The error is ErrClosed, that of the source or that of the disk.
 func (t *Tree) Compare(ctx context.Context, source Source, opts *CompareOptions) (Differences, error) {
 	return t.compare(ctx, scanned{source}, opts)
 }
@@ -151,7 +155,8 @@ func (c *comparison) pause(ctx context.Context) error {
 	}
 }
 
-// snapshots has do see both sides. The other one is read first: what happens in between is then told to the Tree already, and is not missing here.
+// snapshots has do see both sides. The other one is read first: what happens in between is then told to the Tree
+// already, and is not missing here.
 func (c *comparison) snapshots(ctx context.Context, only []int, do func(here, there *snapshot) error) (err error) {
 	there, err := c.other.snapshot(ctx, c.tree.shape.bits, only)
 	if err != nil {
@@ -166,7 +171,8 @@ func (c *comparison) snapshots(ctx context.Context, only []int, do func(here, th
 	return do(here, there)
 }
 
-// differ returns the segments whose digests differ, in order: of those in some, or of all if that is nil. Those that a side does not know are counted.
+// differ returns the segments whose digests differ, in order: of those in some, or of all if that is nil. Those that
+// a side does not know are counted.
 func (c *comparison) differ(here, there *snapshot, some []int) (all []int) {
 	wanted := c.tree.shape.some(some)
 	c.found.Unknown = 0
@@ -259,7 +265,8 @@ func (t *Tree) keepFruitless(differ []int) {
 	})
 }
 
-// yielded takes note of whether a segment that differs has keys that do. The second time that it has none it is to be built anew.
+// yielded takes note of whether a segment that differs has keys that do. The second time that it has none it is to be
+// built anew.
 func (t *Tree) yielded(segment int, keys bool, found *Differences) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

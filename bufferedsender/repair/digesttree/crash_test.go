@@ -183,8 +183,8 @@ func TestAMissingFileMakesAllSegmentsUnknownOrDue(t *testing.T) {
 	}
 }
 
-// script tells a tree changes, and writes and folds in between. It returns how many changes were durable when the disk failed; what the tree was told
-// is the same in every run.
+// script tells a tree changes, and writes and folds in between. It returns how many changes were durable when the
+// disk failed; what the tree was told is the same in every run.
 func script(d *disktest.Disk, changes []change) (durable int) {
 	options, _ := few.withDefaults()
 	tree, err := open(d, options)

@@ -55,8 +55,8 @@ type Differences struct {
 	Segments int
 	// Unknown is how many segments were not compared, as one of the sides does not know what they have.
 	Unknown int
-	// Fruitless is how many segments are to be built anew, because their digests differed for the second time and none of their keys did. They are
-	// unknown from now on.
+	// Fruitless is how many segments are to be built anew, because their digests differed for the second time and
+	// none of their keys did. They are unknown from now on.
 	Fruitless int
 }
 

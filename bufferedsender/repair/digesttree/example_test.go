@@ -47,7 +47,8 @@ func (h hotels) Lookup(_ context.Context, keys []string) (rows []models.Row, err
 	return rows, nil
 }
 
-// The handlers of a sender tell the tree what the service confirms. A comparison with the source finds what got lost on the way.
+// The handlers of a sender tell the tree what the service confirms. A comparison with the source finds what got lost
+// on the way.
 func Example() {
 	folder, err := os.MkdirTemp("", "tree") // a program has a fixed one
 	must(err)

@@ -10,11 +10,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
-// Open opens the folder of a tree, which nobody else may use as long as the Tree is open, and makes it if need be. It reads what was told
-// and not folded, at most some 128 MiB.
+// Open opens the folder of a tree, which nobody else may use as long as the Tree is open, and makes it if need be. It
+// reads what was told and not folded, at most some 128 MiB.
 //
-// The error is ErrLocked if another Tree has the folder, ErrShape if the folder has another number of segments than Options, or that of the disk. Files
-// that are spoiled are no error: see Stats.Damaged. Close the Tree at the end.
+// The error is ErrLocked if another Tree has the folder, ErrShape if the folder has another number of segments than
+// Options, or that of the disk. Files that are spoiled are no error: see Stats.Damaged. Close the Tree at the end.
 func Open(folder string, opts *Options) (*Tree, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
@@ -68,8 +68,10 @@ func (t *Tree) buildAll(at int64) {
 	}
 }
 
-// Close writes what is not written yet, ends a Rebuild that is under way, and gives the folder back. ctx bounds the waiting: if the disk does not come to an end, or the rows of the Rebuild, that goes on. If the
-// error is not nil, what was told last may be lost, and the next Open says that the end was unclean. Close may be called more than once.
+// Close writes what is not written yet, ends a Rebuild that is under way, and gives the folder back. ctx bounds the
+// waiting: if the disk does not come to an end, or the rows of the Rebuild, that goes on. If the error is not nil,
+// what was told last may be lost, and the next Open says that the end was unclean. Close may be called more than
+// once.
 func (t *Tree) Close(ctx context.Context) error {
 	t.mu.Lock()
 	if !t.closed {

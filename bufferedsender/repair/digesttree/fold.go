@@ -9,7 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// fold makes a new base of the old one and of what was told: R1 and F1 to F3. What is told meanwhile is written in between.
+// fold makes a new base of the old one and of what was told: R1 and F1 to F3. What is told meanwhile is written in
+// between.
 func (t *Tree) fold() error {
 	t.mu.Lock()
 	t.seal()

@@ -114,7 +114,8 @@ func (l *loading) expire() {
 	}
 }
 
-// loadLog reads a log as far as it can be. Where it ends needs no judgement: the next one says how many frames it must have.
+// loadLog reads a log as far as it can be. Where it ends needs no judgement: the next one says how many frames it
+// must have.
 func (l *loading) loadLog(n uint64) error {
 	r, err := format.Open(l.folder, logName(n))
 	if err != nil {

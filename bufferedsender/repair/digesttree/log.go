@@ -46,7 +46,8 @@ type logs struct {
 	number uint64       // of the newest log there is, or was tried
 	file   journal.File // the newest log; given up after an error
 
-	// The last log that was read or begun, and how many of its frames were read or are durable: a new one names them. 0: none.
+	// The last log that was read or begun, and how many of its frames were read or are durable: a new one names them.
+	// 0: none.
 	before  uint64
 	durable uint32
 }

@@ -2,7 +2,8 @@ package digesttree
 
 import "github.com/go-azsearch/azsearch/models"
 
-// Look is for whoever looks into the index for some keys and tells the tree what it has: what the tree is told of them since Look counts more. Close it at the end.
+// Look is for whoever looks into the index for some keys and tells the tree what it has: what the tree is told of
+// them since Look counts more. Close it at the end.
 type Look struct {
 	tree *Tree
 	keys map[string]bool // whether something was told. The mutex of the tree guards it.
@@ -20,7 +21,8 @@ func (t *Tree) Look(keys ...string) *Look {
 	return l
 }
 
-// Tell tells the tree what the index has of some of the keys: those without a row are not there. It returns of how many nothing else was told since Look.
+// Tell tells the tree what the index has of some of the keys: those without a row are not there. It returns of how
+// many nothing else was told since Look.
 func (l *Look) Tell(keys []string, rows []models.Row) (told int) {
 	there := make(map[string]int64, len(rows))
 	for _, r := range rows {

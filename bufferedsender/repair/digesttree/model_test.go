@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestModel tells, writes, folds, compares, rebuilds, fails, crashes and opens again at random, and compares with a map.
+// TestModel tells, writes, folds, compares, rebuilds, fails, crashes and opens again at random, and compares with a
+// map.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{rt: rt, d: disktest.New(), now: map[string]int64{}, durable: map[string]int64{}, since: map[string][]int64{}}
@@ -191,7 +192,8 @@ func (m *model) reopen(rt *rapid.T) {
 	require.False(rt, m.tree.Stats().Unclean)
 }
 
-// crash ends the process, perhaps with the machine. Each key has a version then that it had since all was durable; no segment is sure.
+// crash ends the process, perhaps with the machine. Each key has a version then that it had since all was durable; no
+// segment is sure.
 func (m *model) crash(rt *rapid.T, choose func(what string, n int) int) {
 	m.d.Crash(choose)
 	m.tree = openDisk(rt, m.d, Options{})

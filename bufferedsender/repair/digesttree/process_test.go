@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// otherProcessDir names the directory in which the test binary, run as another process, tells a tree keys until it is killed.
+// otherProcessDir names the directory in which the test binary, run as another process, tells a tree keys until it is
+// killed.
 const otherProcessDir = "DIGESTTREE_TEST_DIR"
 
 // otherProcess says on standard output up to which key everything is durable.

@@ -21,14 +21,15 @@ const defaultSettle = 10 * time.Second
 
 // RebuildOptions are for Rebuild. The zero value, or nil, is what most programs need.
 type RebuildOptions struct {
-	// Settle is how long to wait before the first row is asked for: longer than it takes until what the service has confirmed is to be seen in the index.
-	// Defaults to ten seconds; negative: none.
+	// Settle is how long to wait before the first row is asked for: longer than it takes until what the service has
+	// confirmed is to be seen in the index. Defaults to ten seconds; negative: none.
 	Settle time.Duration
 }
 
 // Rebuilt is what Rebuild has done.
 type Rebuilt struct {
-	// Segments is how many were built; Left of those that were due were not, since their part of the file was found to be damaged or something was dropped.
+	// Segments is how many were built; Left of those that were due were not, since their part of the file was found
+	// to be damaged or something was dropped.
 	Segments, Left int
 	// Rows is how many were read.
 	Rows int64
@@ -39,13 +40,15 @@ type Rebuilt struct {
 // maxParts is into how many files the rows are spread, by segment.
 const maxParts = 64
 
-// Rebuild builds all segments that are due, see Stats.Due, from the rows of one scan of the whole index: the Tree has then what the index has. If none is due it
-// returns at once, and asks for no row. There is no scan of a segment alone; so whoever scans the index for another purpose
-// can let Rebuild see its rows. These must be read after the call: the iterator is not begun before RebuildOptions.Settle is over.
+// Rebuild builds all segments that are due, see Stats.Due, from the rows of one scan of the whole index: the Tree has
+// then what the index has. If none is due it returns at once, and asks for no row. There is no scan of a segment
+// alone; so whoever scans the index for another purpose can let Rebuild see its rows. These must be read after the
+// call: the iterator is not begun before RebuildOptions.Settle is over.
 //
-// What is told to the Tree since the call counts more than a row. A row with an error ends it; then nothing is done. It may be called while everything
-// else goes on; while another Rebuild does, the error is ErrRebuilding. Rows are kept in files in the folder meanwhile, the keys that are told in memory. If ctx ends it, or
-// the process, the segments that were not built are due as before.
+// What is told to the Tree since the call counts more than a row. A row with an error ends it; then nothing is done.
+// It may be called while everything else goes on; while another Rebuild does, the error is ErrRebuilding. Rows are
+// kept in files in the folder meanwhile, the keys that are told in memory. If ctx ends it, or the process, the
+// segments that were not built are due as before.
 func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], opts *RebuildOptions) (done Rebuilt, err error) {
 	r := rebuild{tree: t, folder: t.writer.journal.folder, began: time.Now().Unix()}
 	due, err := t.beginRebuild()

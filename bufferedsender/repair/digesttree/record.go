@@ -72,8 +72,8 @@ func appendFirst(b []byte, k kind, bits int, log uint64, frames uint32) []byte {
 	return le.AppendUint32(b, frames)
 }
 
-// next reads the record at the beginning, and returns how many bytes it has; 0: it is malformed. It is in the loop of every fold, so it
-// makes no copies.
+// next reads the record at the beginning, and returns how many bytes it has; 0: it is malformed. It is in the loop of
+// every fold, so it makes no copies.
 func next(b []byte) (r record, size int) {
 	if len(b) == 0 {
 		return r, 0

@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Source is rows that can be read in one scan and by key: a source of package repair, for example. Its methods are called by
-// one goroutine at a time.
+// Source is rows that can be read in one scan and by key: a source of package repair, for example. Its methods are
+// called by one goroutine at a time.
 type Source interface {
 	// Scan yields the rows behind the key after, up to and with the key through; "" is no bound. An error is the last.
 	Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
@@ -21,8 +21,8 @@ type Source interface {
 
 // side is one of two that are compared.
 type side interface {
-	// snapshot reads what there is now, as digests of two to the power of bits segments. If only is not nil, it has the segments that
-	// matter: their rows can be asked for, and the digests of others need not be right.
+	// snapshot reads what there is now, as digests of two to the power of bits segments. If only is not nil, it has
+	// the segments that matter: their rows can be asked for, and the digests of others need not be right.
 	snapshot(ctx context.Context, bits int, only []int) (*snapshot, error)
 	lookup(ctx context.Context, keys []string) ([]models.Row, error)
 }
@@ -88,7 +88,8 @@ func (t *Tree) lookup(_ context.Context, keys []string) (found []models.Row, err
 	return found, nil
 }
 
-// scanned is the side of a source: it keeps digests, and the rows of the segments that matter, in memory. Rows that are Hidden are left out.
+// scanned is the side of a source: it keeps digests, and the rows of the segments that matter, in memory. Rows that
+// are Hidden are left out.
 type scanned struct{ source Source }
 
 func (s scanned) snapshot(ctx context.Context, bits int, only []int) (*snapshot, error) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Tree is what one index was confirmed to have. It may be used by many goroutines at once. Confirmed, Deleted and Stats wait for no disk.
+// Tree is what one index was confirmed to have. It may be used by many goroutines at once. Confirmed, Deleted and
+// Stats wait for no disk.
 type Tree struct {
 	options Options
 	shape   shape
@@ -15,7 +16,8 @@ type Tree struct {
 
 	mu     sync.Mutex
 	closed bool
-	// What was told since the base. Chunks do not change but for their headers, which are the writer's; so views share them.
+	// What was told since the base. Chunks do not change but for their headers, which are the writer's; so views
+	// share them.
 	open    []byte    // the chunk that grows, with room for its header; nil: there is none
 	chunks  []chunk   // those that do not
 	written int       // of chunks, so many are durable in the logs
@@ -42,11 +44,12 @@ type chunk struct {
 // dueSince is when a segment was built that is compared, and to be built as soon as possible.
 const dueSince = 1
 
-// Confirmed says that the service has confirmed the document of a key in this version: it is in the index. What was said last of a key counts,
-// so say it in the order in which the service has confirmed, as the handlers of a sender are called. The version is that which the source has in models.Row. It never waits for a disk.
+// Confirmed says that the service has confirmed the document of a key in this version: it is in the index. What was
+// said last of a key counts, so say it in the order in which the service has confirmed, as the handlers of a sender
+// are called. The version is that which the source has in models.Row. It never waits for a disk.
 //
-// A key that is empty, longer than 1024 bytes or not UTF-8 cannot be in an index: it is counted in Stats.Refused. After Close nothing is
-// done.
+// A key that is empty, longer than 1024 bytes or not UTF-8 cannot be in an index: it is counted in Stats.Refused.
+// After Close nothing is done.
 func (t *Tree) Confirmed(key string, version int64) { t.tell(key, version, false) }
 
 // Deleted says that the service has confirmed that there is no document of the key. It is otherwise like Confirmed.
@@ -120,7 +123,8 @@ func (t *Tree) seal() {
 	}
 }
 
-// forget makes a segment unknown. The caller has the lock. It needs no room if the segment is that already, so there is a bound to what it adds.
+// forget makes a segment unknown. The caller has the lock. It needs no room if the segment is that already, so there
+// is a bound to what it adds.
 func (t *Tree) forget(segment int) {
 	if t.rebuild != nil {
 		t.rebuild.due[segment] = false

@@ -48,8 +48,9 @@ func (v *view) release() error {
 	return nil
 }
 
-// content returns the entries of a segment in the order of their keys, valid until the next call, how many there are, and their digest. The
-// error is errDamaged if what is in the base is not what was written; then there is only what was told since.
+// content returns the entries of a segment in the order of their keys, valid until the next call, how many there are,
+// and their digest. The error is errDamaged if what is in the base is not what was written; then there is only what
+// was told since.
 func (v *view) content(segment int) (entries []byte, keys uint32, digest uint64, err error) {
 	block, err := v.base.block(segment, &v.window)
 	info := v.base.table[segment]
@@ -77,7 +78,8 @@ type merge struct {
 	digest uint64
 }
 
-// apply changes the entries of a segment to what was told of it. Keys that it has stay where they are, so only new ones are sorted.
+// apply changes the entries of a segment to what was told of it. Keys that it has stay where they are, so only new
+// ones are sorted.
 func (m *merge) apply(told *changes, segment int) {
 	all := told.of(segment)
 	known := 0
@@ -97,7 +99,8 @@ func (m *merge) apply(told *changes, segment int) {
 	m.insert(news)
 }
 
-// update writes the versions of keys that are there, takes out those that were deleted, and returns how many keys were told of that were there.
+// update writes the versions of keys that are there, takes out those that were deleted, and returns how many keys
+// were told of that were there.
 func (m *merge) update(told *changes) (known int) {
 	end, from := 0, 0 // what is kept is out[:end] and all from there to at
 	at := 0
@@ -168,7 +171,8 @@ func count(entries []byte) (keys uint32, digest uint64) {
 	return keys, digest
 }
 
-// compute fills in the digests. What was told since the base is merged with it, segment by segment; all others are known.
+// compute fills in the digests. What was told since the base is merged with it, segment by segment; all others are
+// known.
 func (v *view) compute(ctx context.Context) error {
 	v.digests = make([]uint64, v.base.shape.segments())
 	if v.told.records > len(v.digests)/2 {
@@ -192,7 +196,8 @@ func (v *view) compute(ctx context.Context) error {
 	return nil
 }
 
-// damaged makes a segment unknown that is not what was written, and has it folded, which leaves the damage behind. It returns other errors.
+// damaged makes a segment unknown that is not what was written, and has it folded, which leaves the damage behind. It
+// returns other errors.
 func (v *view) damaged(segment int, err error) error {
 	if !errors.Is(err, errDamaged) {
 		return err

@@ -115,6 +115,7 @@ func (t *Tree) write(todo []chunk, end int) error {
 	return nil
 }
 
-// Sync waits until all that was told before is durable: it is there after a crash of the machine. If the disk fails, Sync has it tried
-// at once, and returns the error; it is tried again later. ctx bounds the waiting. After Close the error is ErrClosed if something is not durable.
+// Sync waits until all that was told before is durable: it is there after a crash of the machine. If the disk fails,
+// Sync has it tried at once, and returns the error; it is tried again later. ctx bounds the waiting. After Close the
+// error is ErrClosed if something is not durable.
 func (t *Tree) Sync(ctx context.Context) error { return t.writer.Sync(ctx, ErrClosed) }

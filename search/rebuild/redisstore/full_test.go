@@ -50,8 +50,8 @@ var byFile = map[string]*redis.Script{
 	"register": registerScript, "writers": writersScript,
 }
 
-// onFullServer are calls on a server whose memory is full, by the file of the script that they need. The store is marking,
-// and has the mark a.
+// onFullServer are calls on a server whose memory is full, by the file of the script that they need. The store is
+// marking, and has the mark a.
 var onFullServer = []struct {
 	script, what string
 	call         func(ctx context.Context, s *Store) error

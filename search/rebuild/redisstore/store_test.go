@@ -346,8 +346,8 @@ type said string
 func (s said) Error() string { return string(s) }
 func (s said) RedisError()   {}
 
-// Also what the server has already is written once more: a master that was cut off and replaced does not know that it is
-// out of date.
+// Also what the server has already is written once more: a master that was cut off and replaced does not know that it
+// is out of date.
 func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 	master, replica := pair(t)
 	client, opts := newClient(t, master), Options{Name: newName()}

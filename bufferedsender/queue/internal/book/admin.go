@@ -21,8 +21,8 @@ func (b *Book[R]) Position() queue.Position {
 	return queue.Position(strconv.FormatUint(uint64(b.gen), 36))
 }
 
-// Settled reports whether everything until a Position is settled or parked. The error is ErrLost if the book has not come
-// to that Position, and another one if it is not a Position of a book.
+// Settled reports whether everything until a Position is settled or parked. The error is ErrLost if the book has not
+// come to that Position, and another one if it is not a Position of a book.
 func (b *Book[R]) Settled(now time.Time, at queue.Position) (bool, error) {
 	b.advance(now)
 	if at == "" { // before everything

@@ -113,6 +113,8 @@ type reservation struct {
 }
 
 // Book is the state of a queue.
+//
+//archtest:long owed: suspects and generations are parts of their own
 type Book[R Ref] struct {
 	MaxKeys  int   // 0: any number
 	MaxBytes int64 // 0: any number

@@ -44,10 +44,10 @@ func (b *Book[R]) Older(era uint32) (keys int) {
 // Parts is how many calls of Dependents see all keys.
 const Parts = indexParts
 
-// Dependents counts the keys of one part of the book, 0 to Parts-1, that would be lost with the log up to an Era: those
-// noted with that Era or an earlier one, and those with a record of which in says that it lies there. A log asks before
-// it removes anything. It is asked part by part so that the book is not locked for long; a key that depends on nothing old
-// does not come to do so later.
+// Dependents counts the keys of one part of the book, 0 to Parts-1, that would be lost with the log up to an Era:
+// those noted with that Era or an earlier one, and those with a record of which in says that it lies there. A log
+// asks before it removes anything. It is asked part by part so that the book is not locked for long; a key that
+// depends on nothing old does not come to do so later.
 func (b *Book[R]) Dependents(part int, era uint32, in func(R) bool) (keys int) {
 	p := &b.index[part]
 	for _, slot := range p.slots {

@@ -4,7 +4,8 @@ package book
 const shrinkAbove = 64 * slabNodes
 
 // shrink gives back memory when most of the nodes that there were are not used any more: one key that is parked must
-// not keep that of millions. It takes as long as what is left needs, after at least fifteen times as many keys have gone.
+// not keep that of millions. It takes as long as what is left needs, after at least fifteen times as many keys have
+// gone.
 func (b *Book[R]) shrink() {
 	if size := len(b.nodes.chunks) * slabNodes; size <= shrinkAbove || 16*b.nodes.used > size {
 		return

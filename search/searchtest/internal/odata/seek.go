@@ -7,8 +7,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Above returns what a text field of documents that pass is at least, by its bytes: the greatest bound of the conditions that all
-// must hold. The field is at the top level, with this ordinal, and has no normalizer. ok is false if the filter says nothing of the kind.
+// Above returns what a text field of documents that pass is at least, by its bytes: the greatest bound of the
+// conditions that all must hold. The field is at the top level, with this ordinal, and has no normalizer. ok is false
+// if the filter says nothing of the kind.
 func (f *Filter) Above(ordinal int) (bound string, ok bool) {
 	return above(f.root, ordinal)
 }
@@ -28,9 +29,9 @@ func above(p predicate, ordinal int) (bound string, ok bool) {
 	return bound, ok
 }
 
-// Among returns values of which a text field of documents that pass has one, by its bytes: the fewest that a condition leaves
-// which must hold. They come in no order, and may come twice. The field is at the top level, with this ordinal, and has no normalizer. ok is
-// false if the filter says nothing of the kind.
+// Among returns values of which a text field of documents that pass has one, by its bytes: the fewest that a
+// condition leaves which must hold. They come in no order, and may come twice. The field is at the top level, with
+// this ordinal, and has no normalizer. ok is false if the filter says nothing of the kind.
 func (f *Filter) Among(ordinal int) (values []string, ok bool) {
 	return among(f.root, ordinal)
 }
@@ -65,7 +66,8 @@ func among(p predicate, ordinal int) (values []string, ok bool) {
 
 func isField(path []int, ordinal int) bool { return len(path) == 1 && path[0] == ordinal }
 
-// Ascending reports whether it is the order of one text field, by its bytes: at the top level, with this ordinal, without a normalizer.
+// Ascending reports whether it is the order of one text field, by its bytes: at the top level, with this ordinal,
+// without a normalizer.
 func (o *Order) Ascending(ordinal int) bool {
 	if len(o.keys) != 1 {
 		return false

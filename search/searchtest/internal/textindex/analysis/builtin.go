@@ -20,14 +20,22 @@ func Analyzers() []string {
 	})
 }
 
-// HasAnalyzer, HasTokenizer, HasTokenFilter, HasCharFilter and HasNormalizer report
-// whether the service has a component of that name, which an index uses without
-// defining it. The tables of this package are the only list of these names.
-func HasAnalyzer(name string) bool    { return contains(builtInAnalyzers, name) }
-func HasTokenizer(name string) bool   { return contains(builtInTokenizers, name) }
+// The tables of this package are the only list of the names of components that an index uses without defining them.
+
+// HasAnalyzer reports whether the service has an analyzer of that name.
+func HasAnalyzer(name string) bool { return contains(builtInAnalyzers, name) }
+
+// HasTokenizer reports whether the service has a tokenizer of that name.
+func HasTokenizer(name string) bool { return contains(builtInTokenizers, name) }
+
+// HasTokenFilter reports whether the service has a token filter of that name.
 func HasTokenFilter(name string) bool { return contains(builtInFilters, name) }
-func HasCharFilter(name string) bool  { return contains(builtInCharFilters, name) }
-func HasNormalizer(name string) bool  { return contains(builtInNormalizers, name) }
+
+// HasCharFilter reports whether the service has a character filter of that name.
+func HasCharFilter(name string) bool { return contains(builtInCharFilters, name) }
+
+// HasNormalizer reports whether the service has a normalizer of that name.
+func HasNormalizer(name string) bool { return contains(builtInNormalizers, name) }
 
 // HasLanguageAnalyzer reports whether the service has an analyzer of that name that
 // knows a language.
