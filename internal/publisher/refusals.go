@@ -83,7 +83,7 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 		switch result := &f.reply.Results[i]; {
 		case result.Next == Complete && !result.Ignored && !result.Bare:
 			l.refusals.applied(f.left, now)
-		case f.reply.Err != nil && len(f.refs) > 1 && l.pending.at(f.refs[i]).applied != l.budget.traffic.applied:
+		case len(f.reply.Named) > 1 && l.pending.at(f.refs[i]).applied != l.budget.traffic.applied:
 			// Named with others while something else was applied: it is the item.
 		case result.Next == Fail && result.Reason != "":
 			l.refusals.refused(result.Reason, f.batch.Items[i].Key, now)
