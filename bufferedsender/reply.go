@@ -53,8 +53,9 @@ var wordings = []struct {
 var (
 	// lacks says that the index does not have a property.
 	lacks = regexp.MustCompile(`The property '([^']+)' does not exist on type|Cannot find nested property '([^']+)' on the resource type`)
-	// named names an action.
-	named = regexp.MustCompile(`actions : (\d{1,5}):`)
+	// named names an action, alsoNamed others behind it.
+	named     = regexp.MustCompile(`actions : (\d{1,5}):`)
+	alsoNamed = regexp.MustCompile(`[.!] (\d{1,5}): `)
 	// quotes is all between the first quote and the last one: a value that is quoted may hold some itself.
 	quotes = regexp.MustCompile(`(?s)'.*'`)
 )
@@ -124,7 +125,11 @@ func (s statement) decision(n int, holds bool) retry.Decision {
 // names returns the positions, in order, of those of n actions that the reply names, by text or by structure.
 func (s statement) names(n int) []int {
 	positions := slices.Collect(maps.Keys(s.actions))
-	for _, match := range named.FindAllStringSubmatch(s.message, -1) {
+	all := named.FindAllStringSubmatch(s.message, -1)
+	if all != nil {
+		all = append(all, alsoNamed.FindAllStringSubmatch(s.message, -1)...)
+	}
+	for _, match := range all {
 		if position, err := strconv.Atoi(match[1]); err == nil {
 			positions = append(positions, position)
 		}

@@ -21,7 +21,7 @@ func naming(bad func(key string) bool, details bool) sendertest.Answer {
 		var texts, list []string
 		for i, key := range x.Keys {
 			if bad(key) {
-				texts = append(texts, fmt.Sprintf("actions : %d: The vector of %s is too short.", i, key))
+				texts = append(texts, fmt.Sprintf("%d: The vector of %s is too short.", i, key))
 				list = append(list, fmt.Sprintf(`{"code":"BadVector","message":"%d: The vector of %s is too short. Parameters: actions"}`, i, key))
 			}
 		}
@@ -31,7 +31,7 @@ func naming(bad func(key string) bool, details bool) sendertest.Answer {
 		if !details {
 			list = nil
 		}
-		return sendertest.Reply(req, 400, fmt.Sprintf(`{"error":{"code":"OperationNotAllowed","message":"The request is invalid. Details: %s","details":[%s]}}`,
+		return sendertest.Reply(req, 400, fmt.Sprintf(`{"error":{"code":"OperationNotAllowed","message":"The request is invalid. Details: actions : %s","details":[%s]}}`,
 			strings.Join(texts, " "), strings.Join(list, ","))), nil
 	}
 }
@@ -43,7 +43,7 @@ func TestWhatAReplyNamesFailsInFewRequestsWithItsOwnWords(t *testing.T) {
 		requests int
 	}{
 		{"with structure: batches, the rest of each, and the named ones of each together", true, 3 * 5},
-		{"as text alone, which may quote a document: the named ones by bisection", false, 2*5 + 2*250},
+		{"as text alone, which may quote a document: the named ones by bisection", false, 3*5 + 2*250},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
