@@ -353,7 +353,7 @@ func TestASenderThatSendsByATapMustHaveIt(t *testing.T) {
 	_, err = bufferedsender.New(client, &bufferedsender.Options[models.Document]{Tap: unwired, Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
 	require.ErrorContains(t, err, "make it with Tap.Indexer()")
 	_, err = bufferedsender.New(tap.Indexer(), &bufferedsender.Options[models.Document]{Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
-	require.ErrorContains(t, err, "Options.Tap is nil: set it to that Tap")
+	require.ErrorContains(t, err, "Options.Tap is nil: set it to the Tap that the indexer belongs to")
 	s, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[models.Document]{Tap: tap, Documents: bufferedsender.Documents[models.Document]{KeyField: "id"}})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
