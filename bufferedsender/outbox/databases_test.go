@@ -20,10 +20,14 @@ type database struct {
 	url     string // for further processes and pools
 }
 
-// onBoth runs a test on SQLite and on PostgreSQL.
+// onBoth runs a test on SQLite and on PostgreSQL, at the same time: it mostly waits.
 func onBoth(t *testing.T, test func(t *testing.T, db database)) {
-	t.Run("SQLite", func(t *testing.T) { test(t, newSQLite(t)) })
-	t.Run("PostgreSQL", func(t *testing.T) { test(t, newPostgres(t)) })
+	for name, open := range map[string]func(testing.TB) database{"SQLite": newSQLite, "PostgreSQL": newPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t))
+		})
+	}
 }
 
 // newSQLite returns an empty database with the tables of an outbox.

@@ -191,9 +191,8 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 		}},
 	} {
 		t.Run(at.name, func(t *testing.T) {
-			t.Parallel()
+			t.Parallel() // most of it is waiting for a lease to end
 			onBoth(t, func(t *testing.T, db database) {
-				t.Parallel() // most of it is waiting for a lease to end
 				r := newRig(t, db)
 				at.kill(t, r, r.child(t))
 				r.run(t, RelayOptions{Loader: r.loader()})

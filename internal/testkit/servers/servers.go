@@ -19,6 +19,16 @@ const Required = "AZSEARCH_TEST_SERVERS"
 // the last test.
 func Main(m *testing.M) {
 	flag.Parse()
+	// Tests that call Parallel here wait for leases and processes, and do not compute: more of them run than there are
+	// cores, unless the command says how many.
+	const together = "test.parallel"
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == together })
+	if !said {
+		if err := flag.Set(together, "8"); err != nil {
+			panic(err) // the testing package has no such flag any more
+		}
+	}
 	os.Exit(testkit.Run(thenStop{m}))
 }
 
