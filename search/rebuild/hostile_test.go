@@ -20,6 +20,7 @@ import (
 
 // While the alias is swapped writers confirm nothing without Run, so it neither gives up nor waits.
 func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
+	t.Parallel()
 	for name, trouble := range map[string]func(m *mortal){
 		"too much to bring over in a second": func(m *mortal) {
 			keys, n := m.r.fill.Keys, 0

@@ -144,6 +144,7 @@ func TestOneRunIsAtWork(t *testing.T) {
 // A walk: a runner has read the truth of all documents, and they wait in its sender; it is cut off from store and
 // service; another takes over and finishes; the writers change the documents in the new index; the line is mended.
 func TestARunnerThatWasCutOffWritesNothingWhenAnotherHasTakenOver(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 100)
 		a := w.write("a", 1)
@@ -175,6 +176,7 @@ func TestARunnerThatWasCutOffWritesNothingWhenAnotherHasTakenOver(t *testing.T) 
 // A walk: Run returns an error while its sender has documents that the service does not take now; the next Run has
 // another sender; the writers change the documents; the service takes what it is sent.
 func TestTheNextRunWaitsUntilTheSenderOfTheOneBeforeSendsNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 100)
 		a := w.write("a", 1)

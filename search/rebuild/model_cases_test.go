@@ -41,6 +41,7 @@ func TestARunThatGoesOnForOneThatWasKilledWritesNothingBeforeTheLastRequestOfTha
 }
 
 func TestWhatARunThatWasCutOffHasReadIsNotWrittenWhenAnotherHasGoneOn(t *testing.T) {
+	t.Parallel()
 	tryModel(t, []Step{StepCatchingUp, StepSettling}, trap{whom: "documents", what: "cut", when: "before", late: 100 * time.Second, long: 200 * time.Second}, "cut off in ")
 }
 

@@ -320,6 +320,7 @@ func runModel(t *testing.T, plan modelPlan) (held map[string]int, wrong []string
 }
 
 func TestNothingIsLostInRandomSchedules(t *testing.T) {
+	t.Parallel()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // of which it runs a fifth under the detector; see internal/soak
 		require.NoError(t, f.Value.Set("50"))
 		defer func() { require.NoError(t, f.Value.Set(f.DefValue)) }()

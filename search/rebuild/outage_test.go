@@ -90,9 +90,10 @@ func (w *world) shaky(opts Options) (*mortal, *atomic.Bool) {
 }
 
 func TestADatabaseThatIsAwayForSomeSecondsEndsNoRebuild(t *testing.T) {
+	t.Parallel()
 	ends, step := false, 1
 	if testing.Short() {
-		step = 3
+		step = 7
 	}
 	for n := 0; !ends; n += step {
 		synctest.Test(t, func(t *testing.T) {

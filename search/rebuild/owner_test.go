@@ -56,6 +56,7 @@ func (w *world) watchClosed() func() time.Duration {
 }
 
 func TestACallOfTheStoreThatHangsInOneGoroutineDoesNotKeepTheTapsClosed(t *testing.T) {
+	t.Parallel()
 	type hangs struct{}
 	for _, line := range []string{"close", "drain closing", "closed", "close again", "drain moving", "closed again"} {
 		t.Run(line, func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestACallOfTheStoreThatHangsInOneGoroutineDoesNotKeepTheTapsClosed(t *testi
 }
 
 func TestAnAnswerOfTheStoreThatIsLostWhileTheTapsAreClosedDoesNotKeepThemClosed(t *testing.T) {
+	t.Parallel()
 	for _, done := range []bool{false, true} {
 		step := 1
 		if testing.Short() {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestNoWriteThatWasConfirmedIsMissingWhenTheAliasMoves(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(3)
 	if testing.Short() {
 		seeds = 1

@@ -48,6 +48,7 @@ func (w *world) opened(store Store) *Tap {
 }
 
 func TestAWriterThatCannotReadTheTapConfirmsNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
 		away := &mortal{w: w} // the process of the writer; only its store fails

@@ -43,6 +43,7 @@ func (w *world) watchDrained() func() time.Duration {
 }
 
 func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
+	t.Parallel()
 	const long = 3 * time.Second
 	never := errors.New("it has not been tried")
 	for name, tc := range map[string]struct {
@@ -89,9 +90,10 @@ func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
 
 // A managed database that fails over is away for a minute. Where writers wait for Run, that is borne.
 func TestADatabaseThatIsAwayForAMinuteLeavesNoWriterWaiting(t *testing.T) {
+	t.Parallel()
 	ends, step := false, 1
 	if testing.Short() {
-		step = 3
+		step = 7
 	}
 	for n := 0; !ends; n += step {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,6 +141,7 @@ func (d *dialling) Swap(ctx context.Context, next Record) (Record, error) {
 }
 
 func TestTapsAreOpenedAlsoWhereANewConnectionTakesLong(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"drain closing", "closed", "alias", "closed again"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 20)
