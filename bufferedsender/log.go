@@ -112,8 +112,7 @@ func (o *observer[T]) loggable(status int, err error) string {
 	if name := http.StatusText(status); name != "" && !malformed {
 		text += " " + name
 	}
-	said := read(err)
-	if reason := harmlessReason(status, said.message); reason != "" {
+	if reason := harmlessReason(status, messageOf(err)); reason != "" {
 		return text + ": " + reason
 	}
 	if said := models.ServiceError(nil); errors.As(err, &said) && said.LogReason() != "" {
@@ -131,7 +130,7 @@ func harmlessReason(status int, message string) string {
 	if status != http.StatusBadRequest {
 		return ""
 	}
-	if lacks := (statement{message: message}).property(); lacks != nil {
+	if lacks := missingProperty(message); lacks != nil {
 		return "the index has no property " + lacks.Name
 	}
 	if match := ofType.FindStringSubmatch(message); match != nil {

@@ -62,8 +62,8 @@ var (
 
 // statement is what the error of a request says.
 type statement struct {
-	err     error
-	status  int // 0 if there was no reply
+	general retry.Decision // what package retry makes of it
+	status  int            // 0 if there was no reply
 	foreign bool
 	about   subject
 	message string         // the service's own words, or the error's
@@ -72,13 +72,13 @@ type statement struct {
 
 // read reads the error of a request.
 func read(err error) statement {
-	_, status := retry.ForError(err)
-	s := statement{err: err, status: status, foreign: retry.IsForeign(err), message: err.Error()}
+	general, status := retry.ForError(err)
+	s := statement{general: general, status: status, foreign: retry.IsForeign(err), message: messageOf(err)}
 	said := models.ServiceError(nil)
 	if !errors.As(err, &said) {
 		return s
 	}
-	s.message, s.actions = said.ServiceMessage(), said.ActionMessages()
+	s.actions = said.ActionMessages()
 	if s.about = aboutService; said.Signed() {
 		s.about = aboutContent // in words that are not known here
 	}
@@ -96,6 +96,14 @@ func read(err error) statement {
 	return s
 }
 
+// messageOf returns what the service says about a failed request, or the error's own words.
+func messageOf(err error) string {
+	if said := models.ServiceError(nil); errors.As(err, &said) {
+		return said.ServiceMessage()
+	}
+	return err.Error()
+}
+
 // decision is what an error of a request with n actions means: what package retry says, but for two kinds of reply
 // that say nothing about documents although their status does. They count as those of a service that does not work
 // for now: the request is sent again; if that fails while others pass it is divided, and what fails alone for a
@@ -108,7 +116,7 @@ func read(err error) statement {
 // A sender that holds nothing back goes by the status: without a second chance a whole request would fail for one
 // document.
 func (s statement) decision(n int, holds bool) retry.Decision {
-	d, _ := retry.ForError(s.err)
+	d := s.general
 	switch {
 	case !holds && s.foreign && d.Verdict == retry.Retry:
 		return retry.ForRequest(s.status)
@@ -150,10 +158,10 @@ func (s statement) each(n int) bool {
 	return len(s.actions) == n
 }
 
-// property returns what the documents have in common that the index refuses because it lacks one of their properties,
-// or nil.
-func (s statement) property() *publisher.Trait {
-	match := lacks.FindStringSubmatch(s.message)
+// missingProperty returns what the documents have in common that the index refuses because it lacks one of their
+// properties, or nil.
+func missingProperty(message string) *publisher.Trait {
+	match := lacks.FindStringSubmatch(message)
 	if match == nil {
 		return nil
 	}
@@ -207,10 +215,12 @@ func refused[T any](items []item[T], err error, holds bool) reply {
 // blame notes in a reply which of its actions are refused, and why. If the reply explains all of them the batch is
 // not divided.
 func (s statement) blame(r *reply) {
-	r.Named, r.Trait = s.names(len(r.Results)), s.property()
+	r.Named, r.Trait = s.names(len(r.Results)), missingProperty(s.message)
 	each := r.Trait == nil && s.each(len(r.Results))
-	r.Split = !each
-	reason := cause(s.status, s.message)
+	reason := ""
+	if r.Split = !each; r.Split {
+		reason = cause(s.status, s.message)
+	}
 	for i := range r.Results {
 		if each {
 			r.Results[i].Value.ErrorMessage = s.actions[i]

@@ -16,7 +16,7 @@ import (
 const (
 	mostFields  = 25
 	mostLines   = 80  // of a function
-	mostColumns = 120 // of a comment, where a tab is four
+	mostColumns = 120 // of a comment, without its indentation
 )
 
 // long is the reason beside a declaration for being longer than these limits.
