@@ -57,11 +57,10 @@ func ExampleFieldsOf_problems() {
 	_, err := models.FieldsOf[Review]()
 	fmt.Println(err)
 	// Output:
-	// document type models_test.Review: field ID: the key must be a string, not Edm.Int64 document type
-	// models_test.Review: field Score: uint64 has values that no type of the index holds: use a smaller type, or say
-	// type=Edm.Int64 document type models_test.Review: field Stars: "filtrable" is not a word of the tag document
-	// type models_test.Review: field Stars: Edm.Double is not searchable: only strings, lists of strings and vectors
-	// are
+	// document type models_test.Review: field ID: the key must be a string, not Edm.Int64
+	// document type models_test.Review: field Score: uint64 has values that no type of the index holds: use a smaller type, or say type=Edm.Int64
+	// document type models_test.Review: field Stars: "filtrable" is not a word of the tag
+	// document type models_test.Review: field Stars: Edm.Double is not searchable: only strings, lists of strings and vectors are
 }
 
 func ExampleSearchIndex() {

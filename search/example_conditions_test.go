@@ -34,8 +34,11 @@ func ExampleOr() {
 	}
 	fmt.Println(search.Or(), search.Or(search.Filter{}).Err())
 	// Output:
-	// rate lt 100 or category eq 'Lodge' Roadside Motel <nil> Mountain Lodge <nil> Old Harbour Inn <nil> false
-	// invalid filter: operand 1 of Or is no filter, so that every document would match: leave it out, or leave out Or
+	// rate lt 100 or category eq 'Lodge'
+	// Roadside Motel <nil>
+	// Mountain Lodge <nil>
+	// Old Harbour Inn <nil>
+	// false invalid filter: operand 1 of Or is no filter, so that every document would match: leave it out, or leave out Or
 }
 
 func ExampleNot() {

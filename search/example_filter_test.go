@@ -21,8 +21,7 @@ func ExampleFilter() {
 	}
 	fmt.Println(filter)
 	// Output:
-	// Address/City eq 'L''Aquila' and LastRenovationDate ge 2020-01-01T00:00:00Z and (ParkingIncluded or Distance lt
-	// 0.5)
+	// Address/City eq 'L''Aquila' and LastRenovationDate ge 2020-01-01T00:00:00Z and (ParkingIncluded or Distance lt 0.5)
 }
 
 // What is wrong is reported by the operation that uses the filter, or here.
@@ -30,8 +29,7 @@ func ExampleFilter_Err() {
 	filter := search.And(search.Eq("Rating eq 1 or true", 4), search.Gt("Rating", nil))
 	fmt.Println(filter.Err())
 	// Output:
-	// invalid filter: the path "Rating eq 1 or true" is not made of names (a letter or underscore, then letters,
-	// digits and underscores) with slashes between them; "Rating" gt: null has no order: it can only be equal or not
+	// invalid filter: the path "Rating eq 1 or true" is not made of names (a letter or underscore, then letters, digits and underscores) with slashes between them; "Rating" gt: null has no order: it can only be equal or not
 }
 
 func ExampleFilterf() {

@@ -155,9 +155,8 @@ func ExampleNewIndexClient() {
 	_, err := search.NewIndexClient("my-service.search.windows.net", nil, nil)
 	fmt.Println(err)
 	// Output:
-	// search: new index client: the credential is nil: pass an azcore.TokenCredential, for example of
-	// azidentity.NewDefaultAzureCredential the endpoint my-service.search.windows.net does not start with https://,
-	// for example "https://my-service.search.windows.net"
+	// search: new index client: the credential is nil: pass an azcore.TokenCredential, for example of azidentity.NewDefaultAzureCredential
+	// the endpoint my-service.search.windows.net does not start with https://, for example "https://my-service.search.windows.net"
 }
 
 func ExampleNewIndexClientWithKey() {
@@ -311,9 +310,7 @@ func ExampleUploadDocuments() {
 	_, err := search.UploadDocuments(context.Background(), client, []Hotel{{ID: "ok"}, {ID: "not ok"}}, nil)
 	fmt.Println(err)
 	// Output:
-	// search: UploadDocuments of index "hotels": nothing was sent, because 1 of 2 actions cannot be: action 1:
-	// invalid document key "not ok": a key can only contain letters, digits, underscore (_), dash (-) and equal sign
-	// (=)
+	// search: UploadDocuments of index "hotels": nothing was sent, because 1 of 2 actions cannot be: action 1: invalid document key "not ok": a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)
 }
 
 // A document that was not indexed is never passed over in silence.
@@ -414,7 +411,7 @@ func ExampleError() {
 	var azure *azcore.ResponseError
 	fmt.Println(errors.As(err, &azure), errors.Is(err, search.ErrIndexNotFound))
 	// Output:
-	// 404 The index 'motels' for service 'searchtest' was not found. the index "motels" does not exist on
-	// searchtest.search.windows.net: check its name and the endpoint, or create it with IndexClient.CreateIndex true
-	// true
+	// 404 The index 'motels' for service 'searchtest' was not found.
+	// the index "motels" does not exist on searchtest.search.windows.net: check its name and the endpoint, or create it with IndexClient.CreateIndex
+	// true true
 }

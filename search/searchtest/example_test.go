@@ -47,9 +47,8 @@ func Example() {
 		`{"value":[{"@search.action":"upload","id":"1","name":"Hôtel","rating":5},{"@search.action":"merge","id":"2","rating":3}]}`))
 	fmt.Println(call(srv, "GET", "/indexes('hotels')/docs('1')", ""))
 	// Output:
-	// 207
-	// {"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":201},{"key":"2","status":false,"errorMessage":"Document
-	// not found.","statusCode":404}]} 200 {"id":"1","name":"H\u00f4tel","rating":5.0,"tags":[]}
+	// 207 {"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":201},{"key":"2","status":false,"errorMessage":"Document not found.","statusCode":404}]}
+	// 200 {"id":"1","name":"H\u00f4tel","rating":5.0,"tags":[]}
 }
 
 func ExampleServer_SetFaults() {
