@@ -7,10 +7,10 @@ import (
 )
 
 // addOne puts the i-th action of a call into a chunk, and returns its key.
-type addOne[T any] = func(ctx context.Context, c *chunk[T], i int) (string, error)
+type addOne = func(ctx context.Context, c *chunk, i int) (string, error)
 
 // addAll adds n actions. If ctx has ended it adds none.
-func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add addOne[T]) error {
+func (s *sender) addAll(ctx context.Context, n int, wait bool, add addOne) error {
 	if n == 0 {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (s *BufferedSender[T]) addAll(ctx context.Context, n int, wait bool, add ad
 	if err := ended(ctx); err != nil {
 		return &AddError{Err: err}
 	}
-	a := adding[T]{s: s, ctx: ctx, wait: wait && !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, n)}
+	a := adding{s: s, ctx: ctx, wait: wait && !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, n)}
 	defer a.end()
 	for i := range n {
 		if err := a.begin(); err != nil {
@@ -46,11 +46,11 @@ func ended(ctx context.Context) error {
 }
 
 // adding is one adding call.
-type adding[T any] struct {
-	s        *BufferedSender[T]
+type adding struct {
+	s        *sender
 	ctx      context.Context
 	wait     bool
-	chunk    *chunk[T]
+	chunk    *chunk
 	accepted int
 	turn     bool // it has the turn to encode a chunk
 }
@@ -58,7 +58,7 @@ type adding[T any] struct {
 // begin looks, before the first action of a chunk is encoded, whether the context has
 // ended, and waits while so many others wait for room that what they hold would be
 // too much.
-func (a *adding[T]) begin() error {
+func (a *adding) begin() error {
 	if len(a.chunk.items) == 0 {
 		if err := ended(a.ctx); err != nil {
 			return &AddError{Accepted: a.accepted, Err: err}
@@ -75,14 +75,14 @@ func (a *adding[T]) begin() error {
 }
 
 // end gives back what the call has borrowed.
-func (a *adding[T]) end() {
+func (a *adding) end() {
 	if a.turn {
 		a.s.publisher.EndTurn()
 	}
 	a.chunk.free()
 }
 
-func (a *adding[T]) acceptIfFull() error {
+func (a *adding) acceptIfFull() error {
 	if !a.chunk.full() {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (a *adding[T]) acceptIfFull() error {
 }
 
 // finish has the chunk accepted.
-func (a *adding[T]) finish() error {
+func (a *adding) finish() error {
 	turn := a.turn
 	a.turn = false
 	n, err := a.chunk.accept(a.ctx, a.wait, turn)
@@ -103,7 +103,7 @@ func (a *adding[T]) finish() error {
 
 // fail ends the call because of one action, after having those before it
 // accepted.
-func (a *adding[T]) fail(key string, err error) error {
+func (a *adding) fail(key string, err error) error {
 	if before := a.finish(); before != nil {
 		return before
 	}

@@ -18,17 +18,17 @@ import (
 // before the next is made.
 //
 // It has a goroutine while there is a call to make.
-type appender[T any] struct {
+type appender struct {
 	queue queue.Queue
 	ctx   context.Context // ends when Close gives up
-	keep  func(call *appending[T], from int, number uint64, places []int)
-	drop  func(call *appending[T], from, to int)
-	kept  func(calls []*appending[T], receipt *queue.Receipt)
+	keep  func(call *appending, from int, number uint64, places []int)
+	drop  func(call *appending, from, to int)
+	kept  func(calls []*appending, receipt *queue.Receipt)
 
 	adder queue.ID
 
 	mu       sync.Mutex
-	waiting  []*appending[T] // not part of a call of the queue
+	waiting  []*appending // not part of a call of the queue
 	running  bool
 	full     bool // the queue has no room for the first one that waits
 	alone    int  // how many of those that wait are to be tried alone
@@ -42,10 +42,10 @@ type appender[T any] struct {
 }
 
 // appending is one adding call, or a part of one.
-type appending[T any] struct {
+type appending struct {
 	records []queue.Record
-	locals  []*local[T] // what this process keeps of them, nil where nothing
-	wait    bool        // for room
+	locals  []*local // what this process keeps of them, nil where nothing
+	wait    bool     // for room
 	bytes   int
 	done    chan struct{}
 	err     error // written before done is closed
@@ -59,7 +59,7 @@ type appending[T any] struct {
 }
 
 // next returns the records that the next call of the queue holds.
-func (c *appending[T]) next() (from, to int) {
+func (c *appending) next() (from, to int) {
 	if c.try == 0 {
 		return c.kept, len(c.records)
 	}
@@ -74,7 +74,7 @@ const (
 
 // add has records appended, waits for it, and returns how many were. If the error is an
 // *unknownError those behind them may have been.
-func (a *appender[T]) add(ctx context.Context, c *appending[T]) (int, error) {
+func (a *appender) add(ctx context.Context, c *appending) (int, error) {
 	c.done = make(chan struct{})
 	a.mu.Lock()
 	switch {
@@ -92,7 +92,7 @@ func (a *appender[T]) add(ctx context.Context, c *appending[T]) (int, error) {
 }
 
 // start gives the appender its goroutine, if it has none.
-func (a *appender[T]) start() {
+func (a *appender) start() {
 	if !a.running {
 		a.running = true
 		go a.run()
@@ -100,7 +100,7 @@ func (a *appender[T]) start() {
 }
 
 // await waits for the end of a call, as long as ctx lasts.
-func (a *appender[T]) await(ctx context.Context, c *appending[T]) (int, error) {
+func (a *appender) await(ctx context.Context, c *appending) (int, error) {
 	a.mu.Lock()
 	c.left = false
 	a.mu.Unlock()
@@ -119,7 +119,7 @@ func (a *appender[T]) await(ctx context.Context, c *appending[T]) (int, error) {
 		c.left = true // should the queue refuse it, nobody waits for room
 		return c.kept, &unknownError{context.Cause(ctx)}
 	}
-	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool { return w == c })
+	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending) bool { return w == c })
 	err := context.Cause(ctx)
 	if a.full {
 		err = fmt.Errorf("%w: %w", ErrQueueFull, err)
@@ -130,7 +130,7 @@ func (a *appender[T]) await(ctx context.Context, c *appending[T]) (int, error) {
 }
 
 // end tells the caller how it has ended, if nobody has. Called with the lock.
-func (c *appending[T]) end(err error) {
+func (c *appending) end(err error) {
 	if !c.ended {
 		c.ended, c.err = true, err
 		close(c.done)
@@ -147,7 +147,7 @@ func (e *unknownError) Error() string {
 func (e *unknownError) Unwrap() error { return e.err }
 
 // run makes calls until there are none to make.
-func (a *appender[T]) run() {
+func (a *appender) run() {
 	for {
 		a.mu.Lock()
 		calls := a.take()
@@ -165,7 +165,7 @@ func (a *appender[T]) run() {
 }
 
 // take takes the adding calls for the next call of the queue: one at a time after a refusal.
-func (a *appender[T]) take() []*appending[T] {
+func (a *appender) take() []*appending {
 	n, records, bytes := 0, len(a.folds), 0
 	for n < len(a.waiting) {
 		c := a.waiting[n]
@@ -187,7 +187,7 @@ func (a *appender[T]) take() []*appending[T] {
 
 // call makes one call of the queue, until its answer is known. False: those who are first in
 // line have to wait for room.
-func (a *appender[T]) call(calls []*appending[T]) bool {
+func (a *appender) call(calls []*appending) bool {
 	a.number++
 	call := queue.Call{Adder: a.adder, Number: a.number, Folds: a.folds}
 	a.folds = nil
@@ -212,7 +212,7 @@ func (a *appender[T]) call(calls []*appending[T]) bool {
 
 // accepted ends adding calls that are in the queue, and puts one of which only a part is
 // first in line again.
-func (a *appender[T]) accepted(calls []*appending[T], receipt *queue.Receipt, n int) {
+func (a *appender) accepted(calls []*appending, receipt *queue.Receipt, n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.position, a.full = receipt.Position, false
@@ -228,14 +228,14 @@ func (a *appender[T]) accepted(calls []*appending[T], receipt *queue.Receipt, n 
 }
 
 // forget drops what was kept of calls that are not in the queue.
-func (a *appender[T]) forget(calls []*appending[T]) {
+func (a *appender) forget(calls []*appending) {
 	for _, c := range calls {
 		from, to := c.next()
 		a.drop(c, from, to)
 	}
 }
 
-func (a *appender[T]) finish(calls []*appending[T], err error) {
+func (a *appender) finish(calls []*appending, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range calls {
@@ -248,7 +248,7 @@ func (a *appender[T]) finish(calls []*appending[T], err error) {
 //
 // A queue of several servers may have room for a part of it only. Then the rest waits for
 // room, and everybody else behind it: the call has to be repeated before the next one.
-func (a *appender[T]) append(call queue.Call, calls []*appending[T]) (queue.Receipt, error) {
+func (a *appender) append(call queue.Call, calls []*appending) (queue.Receipt, error) {
 	unknown := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		receipt, err := a.queue.Append(a.ctx, call)
@@ -275,7 +275,7 @@ func (a *appender[T]) append(call queue.Call, calls []*appending[T]) (queue.Rece
 
 // waitsFor lets those go that do not wait for room for the rest of a call, and reports
 // whether somebody does.
-func (a *appender[T]) waitsFor(calls []*appending[T], err error) bool {
+func (a *appender) waitsFor(calls []*appending, err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -294,8 +294,8 @@ func (a *appender[T]) waitsFor(calls []*appending[T], err error) bool {
 }
 
 // letGo ends those behind that do not wait for room: nor do they wait for those who do.
-func (a *appender[T]) letGo(err error) {
-	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending[T]) bool {
+func (a *appender) letGo(err error) {
+	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending) bool {
 		if !w.wait {
 			w.end(err)
 		}
@@ -315,7 +315,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // refused is the end of a call for which the queue had no room. Each adding call of it may
 // find some alone, and of a large one a half, and so on; the first one that finds none for a
 // single record waits for it, and all others behind it, in their order. False: it is to.
-func (a *appender[T]) refused(calls []*appending[T], err error) bool {
+func (a *appender) refused(calls []*appending, err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range calls {
@@ -347,7 +347,7 @@ func (a *appender[T]) refused(calls []*appending[T], err error) bool {
 }
 
 // awaitRoom waits until there may be room.
-func (a *appender[T]) awaitRoom() {
+func (a *appender) awaitRoom() {
 	t := time.NewTimer(time.Second) // others may have made it, in other processes
 	defer t.Stop()
 	select {
@@ -358,7 +358,7 @@ func (a *appender[T]) awaitRoom() {
 }
 
 // makeRoom says that there may be room in the queue.
-func (a *appender[T]) makeRoom() {
+func (a *appender) makeRoom() {
 	select {
 	case a.room <- struct{}{}:
 	default:
@@ -367,7 +367,7 @@ func (a *appender[T]) makeRoom() {
 
 // close refuses further calls, lets those that wait for room go, and waits for the one under
 // way until ctx ends.
-func (a *appender[T]) close(ctx context.Context) {
+func (a *appender) close(ctx context.Context) {
 	a.mu.Lock()
 	a.closed = true
 	waiting := a.waiting
@@ -396,7 +396,7 @@ func (a *appender[T]) close(ctx context.Context) {
 }
 
 // state returns what Flush and Stats want to know.
-func (a *appender[T]) state() (position queue.Position, appended int64) {
+func (a *appender) state() (position queue.Position, appended int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.position, a.appended

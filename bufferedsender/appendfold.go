@@ -8,7 +8,7 @@ import (
 // fill puts the records of adding calls into a call, and returns how many they are. Merges of
 // a key become one record as far as they can, unless somebody here waits for one of them: the queue
 // tells of a pile, to be folded, only so many records at a time.
-func (a *appender[T]) fill(call *queue.Call, calls []*appending[T]) (n int) {
+func (a *appender) fill(call *queue.Call, calls []*appending) (n int) {
 	for _, c := range calls {
 		from, to := c.next()
 		n += to - from

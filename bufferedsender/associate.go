@@ -3,7 +3,6 @@ package bufferedsender
 import (
 	"fmt"
 
-	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -25,7 +24,7 @@ func (p *pairing) of(i int) *models.IndexingResult {
 
 // associate pairs the results of a reply with the items of its batch, by key:
 // the service answers in the order of the request but does not promise to.
-func associate[V any](items []publisher.Item[V], reply []models.IndexingResult) pairing {
+func associate(items []item, reply []models.IndexingResult) pairing {
 	inOrder := len(reply) == len(items)
 	for i := 0; inOrder && i < len(items); i++ {
 		inOrder = reply[i].Key == items[i].Key

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-
-	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
 // body is a request body: the encoded actions between the pieces of the
@@ -14,11 +12,11 @@ import (
 // An HTTP transport may go on reading a body after the reply has come, when the
 // memory of the actions may be in use for others. So the body is retired first,
 // which waits for a Read that is under way, and fails those that follow.
-type body[V any] struct {
+type body struct {
 	size int64
 
 	mu     sync.Mutex
-	items  []publisher.Item[V] // guarded by mu, like everything below; nil once it is retired
+	items  []item // guarded by mu, like everything below; nil once it is retired
 	offset int64
 	piece  int // the piece at offset: those of even number belong to the envelope
 	inside int // how far into it
@@ -29,19 +27,19 @@ var (
 	errSeek    = errors.New("bufferedsender: seek outside of the request body")
 )
 
-func newBody[V any](batch *publisher.Batch[V]) *body[V] {
-	return &body[V]{items: batch.Items, size: int64(batch.Bytes)}
+func newBody(batch *batch) *body {
+	return &body{items: batch.Items, size: int64(batch.Bytes)}
 }
 
 // retire ends the use of the actions' memory.
-func (b *body[V]) retire() {
+func (b *body) retire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.items = nil
 }
 
 // length returns the size of a piece.
-func (b *body[V]) length(piece int) int {
+func (b *body) length(piece int) int {
 	switch {
 	case piece%2 == 1:
 		return len(b.items[piece/2].Body)
@@ -54,9 +52,9 @@ func (b *body[V]) length(piece int) int {
 }
 
 // last returns the number of the last piece.
-func (b *body[V]) last() int { return 2 * len(b.items) }
+func (b *body) last() int { return 2 * len(b.items) }
 
-func (b *body[V]) copyPiece(p []byte) int {
+func (b *body) copyPiece(p []byte) int {
 	switch {
 	case b.piece%2 == 1:
 		return copy(p, b.items[b.piece/2].Body[b.inside:])
@@ -68,7 +66,7 @@ func (b *body[V]) copyPiece(p []byte) int {
 	return copy(p, bodyComma[b.inside:])
 }
 
-func (b *body[V]) Read(p []byte) (n int, err error) {
+func (b *body) Read(p []byte) (n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.items == nil {
@@ -89,7 +87,7 @@ func (b *body[V]) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-func (b *body[V]) Seek(offset int64, whence int) (int64, error) {
+func (b *body) Seek(offset int64, whence int) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch whence {
@@ -117,4 +115,4 @@ func (b *body[V]) Seek(offset int64, whence int) (int64, error) {
 	return b.offset, nil
 }
 
-func (b *body[V]) Close() error { return nil }
+func (b *body) Close() error { return nil }

@@ -3,17 +3,15 @@ package bufferedsender
 import (
 	"strconv"
 	"testing"
-
-	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
 // BenchmarkBody is what it takes to read the body of a full request, in the
 // pieces in which a transport reads it.
 func BenchmarkBody(b *testing.B) {
 	const actions, size = 1000, 650
-	full := &batch[struct{}]{Bytes: envelopeBytes + actions*size + (actions-1)*len(bodyComma)}
+	full := &batch{Bytes: envelopeBytes + actions*size + (actions-1)*len(bodyComma)}
 	for i := range actions {
-		full.Items = append(full.Items, publisher.Item[payload[struct{}]]{Key: strconv.Itoa(i), Body: make([]byte, size)})
+		full.Items = append(full.Items, item{Key: strconv.Itoa(i), Body: make([]byte, size)})
 	}
 	for _, piece := range []int{4 << 10, 32 << 10} {
 		b.Run(strconv.Itoa(piece>>10)+" KiB at once", func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 // Breaker returns the breaker of the sender, to look at, disable, enable or
 // reset, or to change its options. It is nil with FailSoon. Reset does not end a pause that the
 // service has asked for with Retry-After; that is MaxRetryAfter at the most.
-func (s *BufferedSender[T]) Breaker() *breaker.Breaker { return s.options.held().Breaker }
+func (s *sender) Breaker() *breaker.Breaker { return s.options.held().Breaker }
 
 // longestWait is the longest Retry-After that is obeyed now, negative for any.
 func longestWait(b *breaker.Breaker) func() time.Duration {

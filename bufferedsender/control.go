@@ -14,11 +14,11 @@ import (
 // accepted as long as there is room, and Flush and Close wait: when their
 // context ends, ErrPaused is in the chain of their error. Pausing twice is the
 // same as once.
-func (s *BufferedSender[T]) Pause() { s.publisher.Pause() }
+func (s *sender) Pause() { s.publisher.Pause() }
 
 // Resume ends a Pause, and the wait that the service has asked for with Retry-After
 // or that follows a failed request. It does not close the breaker.
-func (s *BufferedSender[T]) Resume() {
+func (s *sender) Resume() {
 	s.publisher.Resume()
 	if s.feed != nil {
 		s.feed.wake() // the publisher may not have seen the Pause, which the feed has
@@ -31,7 +31,7 @@ func (s *BufferedSender[T]) Resume() {
 // is behind it for the same key. It returns how many were given up: none while the breaker is closed, with
 // a Queue, which keeps what it has, or with FailSoon. It waits for a callback of this sender that is
 // running, until ctx ends; then, and when it is called in one, it takes effect after the callback and returns 0.
-func (s *BufferedSender[T]) Purge(ctx context.Context, most int) int {
+func (s *sender) Purge(ctx context.Context, most int) int {
 	if s.feed != nil {
 		return 0
 	}
@@ -43,7 +43,7 @@ func (s *BufferedSender[T]) Purge(ctx context.Context, most int) int {
 // then. It reports no failures: callbacks do, and the next Flush. The error is ErrClosed; or that of
 // ctx, with ErrCircuitOpen or ErrPaused in its chain if sending was held; with a Queue it is refused, because
 // others may have reserved the keys. Use it before a partition is handed over.
-func (s *BufferedSender[T]) FlushKeys(ctx context.Context, keys ...string) error {
+func (s *sender) FlushKeys(ctx context.Context, keys ...string) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ type Health struct {
 }
 
 // Health returns how the sender is. It is cheap and never waits.
-func (s *BufferedSender[T]) Health() Health {
+func (s *sender) Health() Health {
 	h := healthOf(s.publisher.Condition())
 	if q, ok := s.options.Queue.(queue.Faulty); ok && h.Err == nil {
 		if h.Err = q.Fault(); h.Err != nil {

@@ -7,10 +7,10 @@ import (
 	"reflect"
 )
 
-// checkDocumentType returns an error if no value of T is a JSON object, which is
+// checkDocumentType returns an error if no value of a type is a JSON object, which is
 // what a document is.
-func checkDocumentType[T any]() error {
-	t := reflect.TypeFor[T]()
+func checkDocumentType(t reflect.Type) error {
+	of := t
 	if t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
 		return nil // it may be
 	}
@@ -24,5 +24,5 @@ func checkDocumentType[T any]() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("documents of type %s are no JSON objects: use a struct, a map, json.RawMessage or models.Patch, or set Encoder", reflect.TypeFor[T]())
+	return fmt.Errorf("documents of type %s are no JSON objects: use a struct, a map, json.RawMessage or models.Patch, or set Encoder", of)
 }

@@ -2,6 +2,7 @@ package bufferedsender
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -19,16 +20,18 @@ type plain struct{ ID string }
 
 func TestOnlyWhatIsAnObjectInJSONIsADocument(t *testing.T) {
 	for name, err := range map[string]error{
-		"string": checkDocumentType[string](), "int": checkDocumentType[int](), "bool": checkDocumentType[*bool](),
-		"slice": checkDocumentType[[]plain](), "text": checkDocumentType[textOnly](), "pointer to text": checkDocumentType[*textOnly](),
+		"string": of[string](), "int": of[int](), "bool": of[*bool](),
+		"slice": of[[]plain](), "text": of[textOnly](), "pointer to text": of[*textOnly](),
 	} {
 		assert.ErrorContains(t, err, "are no JSON objects", name)
 	}
 	for name, err := range map[string]error{
-		"struct": checkDocumentType[plain](), "pointer": checkDocumentType[*plain](), "map": checkDocumentType[map[string]any](),
-		"any": checkDocumentType[any](), "raw": checkDocumentType[json.RawMessage](), "patch": checkDocumentType[*models.Patch](),
-		"document": checkDocumentType[models.Document](),
+		"struct": of[plain](), "pointer": of[*plain](), "map": of[map[string]any](),
+		"any": of[any](), "raw": of[json.RawMessage](), "patch": of[*models.Patch](),
+		"document": of[models.Document](),
 	} {
 		assert.NoError(t, err, name)
 	}
 }
+
+func of[T any]() error { return checkDocumentType(reflect.TypeFor[T]()) }

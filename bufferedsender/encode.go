@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 	"go.opentelemetry.io/otel/trace"
@@ -35,10 +34,10 @@ const (
 )
 
 // payload is what travels with an encoded action.
-type payload[T any] struct {
+type payload struct {
 	typ models.ActionType
-	// action is kept only if a handler wants it.
-	action *models.IndexDocumentsAction[T]
+	// action is a *models.IndexDocumentsAction, and kept only if a handler wants it.
+	action any
 	// origin is the span of the adding call, shared by all its actions; nil if
 	// it is not recorded.
 	origin *trace.SpanContext
@@ -46,9 +45,9 @@ type payload[T any] struct {
 	waiter *waiter
 	// own is what the action has of its own beside the document, nil if nothing.
 	own     *own
-	from    reserved[T] // the lease that it came with, none without a queue
-	version int64       // see Folding.Version; 0: none
-	newest  int64       // of an outdated action: the version that it is older than
+	from    reserved // the lease that it came with, none without a queue
+	version int64    // see Folding.Version; 0: none
+	newest  int64    // of an outdated action: the version that it is older than
 }
 
 // own is what belongs to an action and is not kept with its document.
@@ -58,11 +57,11 @@ type own struct {
 	until     func() time.Duration // see models.RawAction
 }
 
-// tag returns the tag of the action.
-func (p *payload[T]) tag() any {
+// tag returns the tag of an action.
+func (o *observer) tag(p *payload) any {
 	switch {
 	case p.action != nil:
-		return p.action.Tag
+		return o.documents.tag(p.action)
 	case p.own != nil:
 		return p.own.tag
 	}
@@ -71,19 +70,20 @@ func (p *payload[T]) tag() any {
 
 // chunk collects encoded actions until they are accepted together. Chunks are
 // pooled by their sender.
-type chunk[T any] struct {
-	s       *BufferedSender[T]
-	origin  *trace.SpanContext
-	class   uint8                          // of service
-	action  models.IndexDocumentsAction[T] // that is being added; a copy, of which there are no more
-	scratch bytes.Buffer
-	ends    []int // of each body in scratch
-	items   []item[T]
-	size    int               // of a chunk, in actions
-	bytes   int               // and in bytes
-	waiters []waiter          // of the actions to come, in order; nil if nobody waits
-	patch   *models.Patch     // that is added in place of the document of action, or nil
-	raw     *models.RawAction // whose document is, or nil
+type chunk struct {
+	s        *sender
+	origin   *trace.SpanContext
+	class    uint8    // of service
+	header   header   // of the action that is being added
+	document document // and what it is made of, unless patch or raw is set
+	scratch  bytes.Buffer
+	ends     []int // of each body in scratch
+	items    []item
+	size     int               // of a chunk, in actions
+	bytes    int               // and in bytes
+	waiters  []waiter          // of the actions to come, in order; nil if nobody waits
+	patch    *models.Patch     // or nil
+	raw      *models.RawAction // or nil
 
 	// A context, and as a handler gets it.
 	unmarked, marked context.Context
@@ -91,7 +91,7 @@ type chunk[T any] struct {
 
 // mark returns ctx with the mark of a handler. Calls that are made with one
 // context after the other, as most are, share what that costs.
-func (c *chunk[T]) mark(ctx context.Context) context.Context {
+func (c *chunk) mark(ctx context.Context) context.Context {
 	// A context that is no pointer may not be comparable.
 	same := reflect.TypeOf(ctx).Kind() == reflect.Pointer || ctx == context.Background()
 	if !same || ctx != c.unmarked {
@@ -100,10 +100,10 @@ func (c *chunk[T]) mark(ctx context.Context) context.Context {
 	return c.marked
 }
 
-func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T] {
-	c, ok := s.chunks.Get().(*chunk[T])
+func (s *sender) newChunk(ctx context.Context, expected int) *chunk {
+	c, ok := s.chunks.Get().(*chunk)
 	if !ok {
-		c = &chunk[T]{s: s}
+		c = &chunk{s: s, document: s.documents.newDocument()}
 	}
 	c.size, c.bytes = min(expected, chunkActions), chunkBytes
 	if s.feed != nil {
@@ -120,7 +120,7 @@ func (s *BufferedSender[T]) newChunk(ctx context.Context, expected int) *chunk[T
 // free gives the chunk back, unless one giant document made it so large that
 // keeping it would be waste. What is still in it was not accepted: a handler or
 // a sequence has ended the goroutine or panicked.
-func (c *chunk[T]) free() {
+func (c *chunk) free() {
 	c.clear()
 	c.origin, c.waiters, c.patch, c.raw = nil, nil, nil, nil
 	if c.scratch.Cap() <= 1<<20 {
@@ -128,22 +128,22 @@ func (c *chunk[T]) free() {
 	}
 }
 
-func (c *chunk[T]) full() bool {
+func (c *chunk) full() bool {
 	return len(c.items) >= c.size || c.scratch.Len() >= c.bytes
 }
 
-// add checks and encodes c.action and asks the ActionAdded handler. The error is
-// about this action; those before it stay in the chunk.
-func (c *chunk[T]) add(ctx context.Context) (key string, err error) {
-	action := &c.action
-	if !action.Type.Valid() {
-		return "", unknownType(action.Type)
+// add checks and encodes the action of header and document and asks the ActionAdded
+// handler. The error is about this action; those before it stay in the chunk.
+func (c *chunk) add(ctx context.Context) (key string, err error) {
+	if !c.header.typ.Valid() {
+		return "", unknownType(c.header.typ)
 	}
-	key, err = c.s.keyOf.get(ctx, action.Type, &action.Document)
-	if err != nil {
-		if errors.Is(err, ErrNoKeyField) || ctx.Err() != nil {
-			return "", err
+	if !c.s.options.keyFunc {
+		if _, err := c.s.keyField.resolve(ctx); err != nil {
+			return "", err // only the service can say it
 		}
+	}
+	if key, err = c.document.key(c.header.typ); err != nil {
 		return "", unfit(err)
 	}
 	return key, c.addKeyed(ctx, key)
@@ -154,20 +154,14 @@ func unknownType(typ models.ActionType) error {
 }
 
 // addKeyed is add for an action whose key is known.
-func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
-	action := &c.action
+func (c *chunk) addKeyed(ctx context.Context, key string) error {
+	h := &c.header
 	if err := keys.Validate(key); err != nil {
 		return unfit(err)
 	}
-	var version int64
-	switch {
-	case c.raw != nil:
-		version = c.s.options.rawVersion(c.raw)
-	case c.patch == nil:
-		var err error
-		if version, err = c.s.options.version(action); err != nil {
-			return unfit(err)
-		}
+	version, err := c.s.options.versionOf(c)
+	if err != nil {
+		return unfit(err)
 	}
 	before := c.scratch.Len()
 	if err := c.encode(key); err != nil {
@@ -178,19 +172,18 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 		c.scratch.Truncate(before)
 		return unfit(&DocumentTooLargeError{Size: size + envelopeBytes, Limit: limit})
 	}
-	if c.s.observer.handlers.ActionAdded != nil {
+	if c.s.observer.handled.added {
 		if c.s.publisher.Closing() { // while the document was encoded
 			c.scratch.Truncate(before)
 			return ErrClosed
 		}
-		event := &events.ActionAdded[T]{Action: *action, Key: key, Bytes: size}
-		if err := c.s.observer.added(c.mark(ctx), event); err != nil {
+		if err := c.s.observer.added(c.mark(ctx), c, key, size); err != nil {
 			c.scratch.Truncate(before)
 			return err
 		}
 	}
-	value := payload[T]{typ: action.Type, origin: c.origin, version: version}
-	if action.OnOutcome != nil && c.s.feed != nil && !c.s.feed.sends {
+	value := payload{typ: h.typ, origin: c.origin, version: version}
+	if h.onOutcome != nil && c.s.feed != nil && !c.s.feed.sends {
 		c.scratch.Truncate(before)
 		return errAdderOnly
 	}
@@ -198,51 +191,42 @@ func (c *chunk[T]) addKeyed(ctx context.Context, key string) error {
 	if c.raw != nil {
 		until = c.raw.Until
 	}
-	if action.OnOutcome != nil || until != nil || action.Tag != nil && !c.s.observer.wantsActions {
-		value.own = &own{tag: action.Tag, onOutcome: action.OnOutcome, until: until}
+	if h.onOutcome != nil || until != nil || h.tag != nil && !c.s.observer.wantsActions {
+		value.own = &own{tag: h.tag, onOutcome: h.onOutcome, until: until}
 	}
 	if len(c.waiters) > 0 {
 		value.waiter, c.waiters = &c.waiters[0], c.waiters[1:]
 	}
 	if c.s.observer.wantsActions {
-		kept := *action // allocates only here
-		value.action = &kept
+		value.action = c.document.keep(*h) // allocates only here
 	}
-	c.items = append(c.items, item[T]{Key: key, Value: value, Class: c.class})
+	c.items = append(c.items, item{Key: key, Value: value, Class: c.class})
 	c.ends = append(c.ends, c.scratch.Len())
 	return nil
 }
 
-// encode appends the wire form of c.action to scratch.
-func (c *chunk[T]) encode(key string) error {
-	action := &c.action
+// encode appends the wire form of the action to scratch.
+func (c *chunk) encode(key string) error {
+	typ := c.header.typ
 	buffer := c.scratch.AvailableBuffer()
 	var err error
-	switch field := c.s.keyOf.field.Load(); {
+	switch field := c.s.keyField.name(); {
 	case c.patch != nil:
-		buffer, err = models.AppendActionFrom(buffer, action.Type, c.patch)
-	case action.Type == models.ActionTypeDelete && field != nil:
-		buffer = models.AppendDelete(buffer, field.Name, key) // the service ignores the rest
+		buffer, err = models.AppendActionFrom(buffer, typ, c.patch)
+	case typ == models.ActionTypeDelete && field != "":
+		buffer = models.AppendDelete(buffer, field, key) // the service ignores the rest
 	case c.raw != nil:
-		buffer, err = models.AppendEncoded(buffer, action.Type, c.raw.Document)
-		if err == nil && field != nil {
-			err = sameKey("the JSON has", field.Name, c.raw.Document, key)
-		}
-	case c.s.options.Documents.Encode != nil:
-		var doc []byte
-		if doc, err = encodeBy(c.s.options.Documents.Encode, action.Document); err == nil {
-			buffer, err = models.AppendEncoded(buffer, action.Type, doc)
-		}
-		if err == nil && field != nil {
-			err = sameKey("the Encoder writes", field.Name, doc, key)
+		buffer, err = models.AppendEncoded(buffer, typ, c.raw.Document)
+		if err == nil && field != "" {
+			err = sameKey("the JSON has", field, c.raw.Document, key)
 		}
 	default:
-		buffer, err = models.AppendActionFrom(buffer, action.Type, &action.Document)
+		buffer, err = c.document.encode(buffer, typ, field, key)
 	}
 	if err != nil {
 		return err
 	}
-	if action.Type == models.ActionTypeMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
+	if typ == models.ActionTypeMerge && c.s.options.OnMergeMissing == MergeMissingUpload {
 		buffer = widen(buffer, 0)
 	}
 	c.scratch.Write(buffer)
@@ -291,7 +275,7 @@ func documentOf(action []byte) []byte {
 
 // accept hands the chunk over to the publisher and returns how many of its
 // actions were accepted. The chunk is empty afterwards, and a turn to encode ended.
-func (c *chunk[T]) accept(ctx context.Context, wait, turn bool) (int, error) {
+func (c *chunk) accept(ctx context.Context, wait, turn bool) (int, error) {
 	if len(c.items) == 0 {
 		if turn {
 			c.s.publisher.EndTurn()
@@ -315,7 +299,7 @@ func (c *chunk[T]) accept(ctx context.Context, wait, turn bool) (int, error) {
 // cut sets the bodies of the items. They lie in scratch, and the publisher, or the queue,
 // copies those that it accepts. For the publisher large ones get memory of their own here, where no
 // lock is held, and all do if they may be folded, which makes new bodies of old ones.
-func (c *chunk[T]) cut() {
+func (c *chunk) cut() {
 	encoded, start := c.scratch.Bytes(), 0
 	for i, end := range c.ends {
 		it := &c.items[i]
@@ -327,9 +311,10 @@ func (c *chunk[T]) cut() {
 }
 
 // clear empties the chunk.
-func (c *chunk[T]) clear() {
+func (c *chunk) clear() {
 	clear(c.items)
 	c.items, c.ends = c.items[:0], c.ends[:0]
-	c.action = models.IndexDocumentsAction[T]{}
+	c.header = header{}
+	c.document.clear()
 	c.scratch.Reset()
 }

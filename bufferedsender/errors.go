@@ -107,7 +107,7 @@ func unfit(err error) error { return unfitError{err} }
 
 // refusal returns the error of a call that has accepted n documents and refuses the
 // next, and counts the document if it is the reason.
-func (s *BufferedSender[T]) refusal(n int, key string, err error) *AddError {
+func (s *sender) refusal(n int, key string, err error) *AddError {
 	e := &AddError{Accepted: n, Key: key, Err: err}
 	if marked, ok := err.(unfitError); ok { //nolint:errorlint // it is never wrapped
 		e.Err, e.document = marked.error, true
@@ -348,7 +348,7 @@ func translate(err error) error {
 
 // translateClose is translate for calls that may return the result of Close,
 // which is the same value for everybody.
-func (s *BufferedSender[T]) translateClose(err error) error {
+func (s *sender) translateClose(err error) error {
 	var e *publisher.CloseError
 	if !errors.As(err, &e) {
 		return translate(err)

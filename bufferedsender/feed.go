@@ -23,12 +23,12 @@ import (
 // queue has nothing: an idle sender has none. Whoever may have changed that calls wake.
 //
 //archtest:long owed: a relay kit takes the line of a key, the leases and the load
-type feed[T any] struct {
-	s        *BufferedSender[T]
+type feed struct {
+	s        *sender
 	queue    queue.Queue
 	exchange func(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error)
-	appender appender[T]
-	locals   locals[T]
+	appender appender
+	locals   locals
 	sends    bool // it reserves; false: there is no client
 
 	lease, margin, shortest time.Duration // see Options.QueueLease
@@ -39,7 +39,7 @@ type feed[T any] struct {
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	held     map[*holding[T]]struct{}
+	held     map[*holding]struct{}
 	records  int // of them, in the buffer
 	bytes    int
 	ends     []queue.End
@@ -47,8 +47,8 @@ type feed[T any] struct {
 	again    bool // somebody has called wake
 	flushing int  // calls of Flush that wait
 	extender *time.Timer
-	poller   *time.Timer        // of locals that others may have settled
-	asked    map[*local[T]]bool // that the poller asks about, kept until askedAt
+	poller   *time.Timer     // of locals that others may have settled
+	asked    map[*local]bool // that the poller asks about, kept until askedAt
 	askedAt  queue.Position
 	repeat   *queue.Want // of a reservation whose answer was lost, since repeatOf
 	repeatOf time.Time
@@ -58,7 +58,7 @@ type feed[T any] struct {
 	unwatch     func()
 	adding      context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
 	probes      int                // that have failed, since sending is held
-	others      []other[T]         // that are to be told, see endOthers
+	others      []other            // that are to be told, see endOthers
 	closed      bool               // whoever is to be told something is told at once
 
 	unobserve func() // ends the metrics of the queue
@@ -70,12 +70,12 @@ type feed[T any] struct {
 	stats   atomic.Pointer[queue.Stats]
 }
 
-func newFeed[T any](s *BufferedSender[T], sends bool) *feed[T] {
+func newFeed(s *sender, sends bool) *feed {
 	o := &s.options
 	host, _ := os.Hostname()
-	f := &feed[T]{
+	f := &feed{
 		s: s, queue: o.Queue, sends: sends, lease: o.QueueLease, margin: o.QueueLease / leaseMargin, shortest: o.RequestTimeout / 10,
-		holder: queue.NewID(), name: fmt.Sprintf("process %d on %s", os.Getpid(), host), held: make(map[*holding[T]]struct{}),
+		holder: queue.NewID(), name: fmt.Sprintf("process %d on %s", os.Getpid(), host), held: make(map[*holding]struct{}),
 	}
 	f.locals.most, f.locals.mostBytes = o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes
 	f.ctx, f.cancel = context.WithCancel(context.Background())
@@ -83,7 +83,7 @@ func newFeed[T any](s *BufferedSender[T], sends bool) *feed[T] {
 	if both, ok := o.Queue.(queue.Exchanger); ok {
 		f.exchange = both.Exchange
 	}
-	f.appender = appender[T]{
+	f.appender = appender{
 		queue: o.Queue, ctx: f.ctx, adder: queue.NewID(), room: make(chan struct{}, 1),
 		keep: f.keep, drop: f.drop, kept: f.kept,
 	}
@@ -91,7 +91,7 @@ func newFeed[T any](s *BufferedSender[T], sends bool) *feed[T] {
 }
 
 // start begins to reserve.
-func (f *feed[T]) start() {
+func (f *feed) start() {
 	unwatch := func() {}
 	if f.sends {
 		unwatch = f.queue.Watch(f.wake)
@@ -103,7 +103,7 @@ func (f *feed[T]) start() {
 }
 
 // settleThenReserve is Exchange for queues that do not have it.
-func (f *feed[T]) settleThenReserve(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
+func (f *feed) settleThenReserve(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	if stale, failed, err = f.queue.Settle(ctx, ends...); err != nil {
 		return nil, stale, failed, err
 	}
@@ -113,7 +113,7 @@ func (f *feed[T]) settleThenReserve(ctx context.Context, want queue.Want, ends .
 
 // keep remembers what belongs to the records of an adding call that is about to be
 // appended: the answer may come after they were reserved.
-func (f *feed[T]) keep(c *appending[T], from int, number uint64, places []int) {
+func (f *feed) keep(c *appending, from int, number uint64, places []int) {
 	for i, at := range places {
 		if l := c.locals[from+i]; l != nil {
 			l.number, l.index = number, at
@@ -122,7 +122,7 @@ func (f *feed[T]) keep(c *appending[T], from int, number uint64, places []int) {
 	}
 }
 
-func (f *feed[T]) drop(c *appending[T], from, to int) {
+func (f *feed) drop(c *appending, from, to int) {
 	for i := from; c.locals != nil && i < to; i++ {
 		if l := c.locals[i]; l != nil {
 			f.locals.remove(c.records[i].Key, l)
@@ -131,7 +131,7 @@ func (f *feed[T]) drop(c *appending[T], from, to int) {
 }
 
 // kept notes that what belongs to these adding calls is in the queue.
-func (f *feed[T]) kept(calls []*appending[T], receipt *queue.Receipt) {
+func (f *feed) kept(calls []*appending, receipt *queue.Receipt) {
 	any := false
 	f.locals.mu.Lock()
 	for _, c := range calls {
@@ -151,7 +151,7 @@ func (f *feed[T]) kept(calls []*appending[T], receipt *queue.Receipt) {
 }
 
 // wake has the feed look what there is to do. It never blocks.
-func (f *feed[T]) wake() {
+func (f *feed) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.again = true
@@ -162,7 +162,7 @@ func (f *feed[T]) wake() {
 }
 
 // run settles and reserves until there is nothing to do.
-func (f *feed[T]) run() {
+func (f *feed) run() {
 	wait := 50 * time.Millisecond
 	for {
 		f.mu.Lock()
@@ -208,7 +208,7 @@ func (f *feed[T]) run() {
 // round settles ends, and reserves what is wanted. A reservation whose answer is lost is
 // repeated under its token before another is made: what it has leased would wait for the end
 // of the leases otherwise.
-func (f *feed[T]) round(want queue.Want, ends []queue.End) (err error) {
+func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	var leases, stale, failed []queue.Lease
 	began := time.Now()
 	if f.repeat != nil {
@@ -241,7 +241,7 @@ func (f *feed[T]) round(want queue.Want, ends []queue.End) (err error) {
 // settledEnds counts what has reached the queue, or has come too late. Ends that are repeated
 // because their answer was lost count as stale if they had reached it the first time: nobody
 // can tell.
-func (f *feed[T]) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
+func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	if len(stale) > 0 {
 		f.stale.Add(int64(len(stale)))
 		f.log("leases had ended when they were settled: others may send these keys again", nil, slog.Int("keys", len(stale)))
@@ -264,7 +264,7 @@ func (f *feed[T]) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 // unsettled puts back the ends of which it is not known whether they have reached the
 // queue: settled again they are stale at the worst, of which nobody is to be told. If the
 // keys that were reserved with them are not known either, their leases run out.
-func (f *feed[T]) unsettled(ends []queue.End, failed []queue.Lease, reserving bool) {
+func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, reserving bool) {
 	if failed != nil && !reserving {
 		ends = slices.DeleteFunc(slices.Clone(ends), func(e queue.End) bool {
 			return !slices.ContainsFunc(failed, func(l queue.Lease) bool { return l.Key == e.Lease.Key && l.Token == e.Lease.Token })
@@ -278,7 +278,7 @@ func (f *feed[T]) unsettled(ends []queue.End, failed []queue.Lease, reserving bo
 // want says how much there is room for. While the breaker is not closed that is one key, for
 // the probe. Otherwise as much as two requests for each that may be in flight: what stays
 // in the queue can still be folded, and others can have it. Called with the lock.
-func (f *feed[T]) want() queue.Want { //nolint:cyclop // one decision
+func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 	w := queue.Want{Token: queue.NewID(), Holder: f.holder, Name: f.name, For: f.lease, Uncertain: max(f.s.options.UnknownWait, 0)}
 	if f.stopped.Load() || !f.sends {
 		return w
@@ -316,13 +316,13 @@ func (f *feed[T]) want() queue.Want { //nolint:cyclop // one decision
 
 // isHeld reports whether a condition keeps everything from being sent, and not only what is
 // held apart from the others.
-func (f *feed[T]) isHeld(c publisher.Condition) bool {
+func (f *feed) isHeld(c publisher.Condition) bool {
 	return c.Held() != nil && (c.State != publisher.Held || !f.s.gate.closed())
 }
 
 // untried reports whether something is held that could be the next probe, or is on its way
 // back. Called with the lock.
-func (f *feed[T]) untried() bool {
+func (f *feed) untried() bool {
 	if len(f.held) > 1 {
 		return true
 	}
@@ -334,7 +334,7 @@ func (f *feed[T]) untried() bool {
 	return false
 }
 
-func (f *feed[T]) log(what string, err error, more ...slog.Attr) {
+func (f *feed) log(what string, err error, more ...slog.Attr) {
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return

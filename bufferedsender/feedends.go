@@ -10,7 +10,7 @@ import (
 
 // reported notes the end of a record that was in the buffer, after the handlers have run. It
 // runs on the publisher goroutine.
-func (f *feed[T]) reported(s *settlement[T], err error) {
+func (f *feed) reported(s *settlement, err error) {
 	v := &s.Item.Value
 	h := v.from.holding
 	if h == nil {
@@ -38,7 +38,7 @@ func (f *feed[T]) reported(s *settlement[T], err error) {
 }
 
 // follow gives a record that was replaced by another one the same end.
-func (f *feed[T]) follow(l *local[T], v *payload[T], s *settlement[T], err error) {
+func (f *feed) follow(l *local, v *payload, s *settlement, err error) {
 	if l == v.from.own {
 		return
 	}
@@ -65,16 +65,16 @@ func eachOnce(from, n int, do func(i int)) {
 
 // ended notes what became of a record. When it was the last one of its key the lease can be
 // settled, which the next round does.
-func (f *feed[T]) ended(v *payload[T], end recordEnd, unknown bool, reason string) {
+func (f *feed) ended(v *payload, end recordEnd, unknown bool, reason string) {
 	h := v.from.holding
 	if end == recordBack {
-		var late []item[T]
+		var late []item
 		for _, l := range h.locals[v.from.record] {
 			if w := l.value.waiter; w != nil {
 				w.state.CompareAndSwap(waiterQueued, waiterMaybe) // others may send it from now on
 			}
 			if !f.locals.add(h.lease.Key, l) {
-				late = append(late, item[T]{Key: h.lease.Key, Value: l.value})
+				late = append(late, item{Key: h.lease.Key, Value: l.value})
 			}
 		}
 		defer f.tell(late, errKept)
@@ -114,7 +114,7 @@ const (
 )
 
 // delivered is called when a batch has been reported.
-func (f *feed[T]) delivered() {
+func (f *feed) delivered() {
 	f.mu.Lock()
 	work := f.again
 	f.mu.Unlock()
@@ -125,7 +125,7 @@ func (f *feed[T]) delivered() {
 
 // conditionChanged gives back what is held when sending is held, and goes on when it is not.
 // It runs on the publisher goroutine.
-func (f *feed[T]) conditionChanged(to publisher.Condition) {
+func (f *feed) conditionChanged(to publisher.Condition) {
 	switch {
 	case to.State == publisher.Closing && to.Held() != nil, to.State != publisher.Ready && f.isHeld(to):
 		f.giveBack()
@@ -138,7 +138,7 @@ func (f *feed[T]) conditionChanged(to publisher.Condition) {
 }
 
 // cameBack notes that a request has not settled an item. It runs on the publisher goroutine.
-func (f *feed[T]) cameBack(v *payload[T]) {
+func (f *feed) cameBack(v *payload) {
 	h := v.from.holding
 	f.mu.Lock()
 	h.sent = true
@@ -150,7 +150,7 @@ func (f *feed[T]) cameBack(v *payload[T]) {
 }
 
 // giveBackTried gives back what has been a probe, but for these.
-func (f *feed[T]) giveBackTried(not []*holding[T]) {
+func (f *feed) giveBackTried(not []*holding) {
 	f.mu.Lock()
 	n := 0
 	for h := range f.held {
@@ -167,7 +167,7 @@ func (f *feed[T]) giveBackTried(not []*holding[T]) {
 }
 
 // giveBack has everything go back to the queue that is not in a request.
-func (f *feed[T]) giveBack() {
+func (f *feed) giveBack() {
 	f.mu.Lock()
 	for h := range f.held {
 		h.back.Store(true)

@@ -12,12 +12,12 @@ import (
 )
 
 // take puts what was reserved into the buffer.
-func (f *feed[T]) take(leases []queue.Lease, began time.Time, probe bool) {
+func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 	lasts := &span{began.Add(f.lease)}
 	f.mu.Lock()
-	holdings := make([]*holding[T], 0, len(leases))
+	holdings := make([]*holding, 0, len(leases))
 	for i := range leases {
-		h := newHolding[T](leases[i])
+		h := newHolding(leases[i])
 		h.span.Store(lasts)
 		for j := range h.lease.Records {
 			h.bytes += len(h.lease.Records[j].Body)
@@ -37,7 +37,7 @@ func (f *feed[T]) take(leases []queue.Lease, began time.Time, probe bool) {
 	f.adding = cancel
 	f.mu.Unlock()
 	items := f.items(holdings)
-	urgent := slices.ContainsFunc(items, func(it item[T]) bool { return it.Value.waiter != nil })
+	urgent := slices.ContainsFunc(items, func(it item) bool { return it.Value.waiter != nil })
 	for len(items) > 0 {
 		n, err := f.s.publisher.Add(ctx, items, true, false)
 		items = items[n:]
@@ -57,7 +57,7 @@ func (f *feed[T]) take(leases []queue.Lease, began time.Time, probe bool) {
 		f.giveBackTried(holdings)
 	case f.isHeld(c):
 		f.giveBack() // sending has come to be held in the meantime
-	case slices.ContainsFunc(holdings, func(h *holding[T]) bool { return h.back.Load() }):
+	case slices.ContainsFunc(holdings, func(h *holding) bool { return h.back.Load() }):
 		f.s.publisher.Sweep(f.s.gone) // that was so for a while
 	}
 	switch {
@@ -69,8 +69,8 @@ func (f *feed[T]) take(leases []queue.Lease, began time.Time, probe bool) {
 }
 
 // items makes items of the records that were reserved.
-func (f *feed[T]) items(holdings []*holding[T]) (items []item[T]) {
-	var unloaded []*holding[T]
+func (f *feed) items(holdings []*holding) (items []item) {
+	var unloaded []*holding
 	for _, h := range holdings {
 		for j := range h.lease.Records {
 			r := &h.lease.Records[j]
@@ -85,19 +85,19 @@ func (f *feed[T]) items(holdings []*holding[T]) (items []item[T]) {
 	for _, h := range holdings {
 		n += len(h.lease.Records)
 	}
-	items = make([]item[T], 0, n)
+	items = make([]item, 0, n)
 	for _, h := range holdings {
 		for j := range h.lease.Records {
 			r := &h.lease.Records[j]
-			it := item[T]{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(pool.BestEffort)), Own: true, Value: payload[T]{typ: r.Op}}
+			it := item{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(pool.BestEffort)), Own: true, Value: payload{typ: r.Op}}
 			if r.Op == "" { // the first: it replaces what was before it
 				l, ok := loaded[h]
 				if !ok {
 					break // it was released
 				}
-				it.Body, it.Value = l.body, payload[T]{typ: l.typ}
+				it.Body, it.Value = l.body, payload{typ: l.typ}
 			}
-			var own *local[T]
+			var own *local
 			h.locals[j], own = f.claim(r)
 			if own != nil {
 				typ := it.Value.typ
@@ -105,12 +105,12 @@ func (f *feed[T]) items(holdings []*holding[T]) (items []item[T]) {
 				it.Value.typ = typ
 			}
 			if f.s.observer.wantsActions && it.Value.action == nil {
-				it.Value.action = &models.IndexDocumentsAction[T]{Type: it.Value.typ}
+				it.Value.action = f.s.documents.blank(it.Value.typ)
 			}
 			if it.Value.typ == models.ActionTypeMerge && f.s.options.OnMergeMissing == MergeMissingUpload {
 				it.Body = widen(slices.Clone(it.Body), 0)
 			}
-			it.Value.from = reserved[T]{h, j, own}
+			it.Value.from = reserved{h, j, own}
 			items = append(items, it)
 		}
 	}
@@ -120,7 +120,7 @@ func (f *feed[T]) items(holdings []*holding[T]) (items []item[T]) {
 // claim takes what this process knows of a record: its own waiter, and those of the
 // records that it has replaced, which end like it. Earlier ones that it has not replaced were
 // dealt with by another process, or are part of it: nobody here can tell.
-func (f *feed[T]) claim(r *queue.Record) (all []*local[T], own *local[T]) {
+func (f *feed) claim(r *queue.Record) (all []*local, own *local) {
 	all = f.locals.take(r.Key, f.appender.adder, &r.From)
 	if n := len(all); n > 0 && all[n-1].number == r.From.Number && all[n-1].index == r.From.Index {
 		own = all[n-1]
@@ -128,15 +128,15 @@ func (f *feed[T]) claim(r *queue.Record) (all []*local[T], own *local[T]) {
 	if r.Replaces() {
 		return all, own
 	}
-	var others []item[T]
+	var others []item
 	for _, l := range all {
 		if l != own {
-			others = append(others, item[T]{Key: r.Key, Value: l.value})
+			others = append(others, item{Key: r.Key, Value: l.value})
 		}
 	}
 	f.tell(others, ErrElsewhere)
 	if own == nil {
 		return nil, nil
 	}
-	return []*local[T]{own}, own
+	return []*local{own}, own
 }

@@ -19,14 +19,14 @@ const (
 )
 
 // extend makes the leases of what is held last longer. It runs on the goroutine of a timer.
-func (f *feed[T]) extend() {
+func (f *feed) extend() {
 	f.mu.Lock()
 	if len(f.held)+len(f.ends) == 0 || f.unwatch == nil {
 		f.extender = nil
 		f.mu.Unlock()
 		return
 	}
-	holdings := make([]*holding[T], 0, len(f.held))
+	holdings := make([]*holding, 0, len(f.held))
 	leases := make([]queue.Lease, 0, len(f.held)+len(f.ends))
 	for h := range f.held {
 		if !h.lost.Load() {
@@ -56,7 +56,7 @@ func (f *feed[T]) extend() {
 	}
 }
 
-func (f *feed[T]) extended(holdings []*holding[T], lost []queue.Lease, lasts *span) {
+func (f *feed) extended(holdings []*holding, lost []queue.Lease, lasts *span) {
 	type one struct {
 		key   string
 		token queue.ID
@@ -84,7 +84,7 @@ func (f *feed[T]) extended(holdings []*holding[T], lost []queue.Lease, lasts *sp
 
 // pollLater asks after a while what became of the records that somebody here waits for. Called
 // with the lock.
-func (f *feed[T]) pollLater(after time.Duration) {
+func (f *feed) pollLater(after time.Duration) {
 	if f.poller == nil && f.unwatch != nil {
 		f.poller = time.AfterFunc(after, func() { f.poll(after) })
 	}
@@ -93,7 +93,7 @@ func (f *feed[T]) pollLater(after time.Duration) {
 // poll ends what others have settled. It runs on the goroutine of a timer. It asks about the
 // same records until they are settled: about the newest ones the answer would always be no
 // while more are added.
-func (f *feed[T]) poll(after time.Duration) {
+func (f *feed) poll(after time.Duration) {
 	f.mu.Lock()
 	asked, at := f.asked, f.askedAt
 	f.mu.Unlock()
@@ -123,20 +123,20 @@ func (f *feed[T]) poll(after time.Duration) {
 
 // other is a record that this process has appended, and another one, or people, have dealt
 // with, or nobody; with what is told about it.
-type other[T any] struct {
-	item item[T]
+type other struct {
+	item item
 	err  error
 }
 
 // tell ends such records for those who wait for them, soon, on the publisher goroutine.
 // Events are of the process that held them.
-func (f *feed[T]) tell(items []item[T], err error) {
+func (f *feed) tell(items []item, err error) {
 	if len(items) == 0 {
 		return
 	}
 	f.mu.Lock()
 	for i := range items {
-		f.others = append(f.others, other[T]{items[i], err})
+		f.others = append(f.others, other{items[i], err})
 	}
 	closed := f.closed
 	f.mu.Unlock()
@@ -147,7 +147,7 @@ func (f *feed[T]) tell(items []item[T], err error) {
 	f.s.publisher.Do(f.endOthers) // else Close does it
 }
 
-func (f *feed[T]) endOthers() {
+func (f *feed) endOthers() {
 	f.mu.Lock()
 	all := f.others
 	f.others = nil

@@ -15,18 +15,18 @@ const largestFold = 64 << 10
 
 // folder returns what the publisher asks about two actions of one key that are
 // not settled, or nil if it is not to ask.
-func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.Folding, item[T]) {
+func (o *settings) folder() func(older, newer *item, sent bool) (publisher.Folding, item) {
 	if o.Folding == nil {
 		return nil
 	}
-	return func(older, newer *item[T], sent bool) (publisher.Folding, item[T]) {
+	return func(older, newer *item, sent bool) (publisher.Folding, item) {
 		newest := older.Value.version
 		if older.Outdated {
 			newest = older.Value.newest
 		}
 		if newer.Value.version != 0 && newest != 0 && newer.Value.version < newest {
 			newer.Value.newest = newest
-			return publisher.Outdated, item[T]{}
+			return publisher.Outdated, item{}
 		}
 		if newer.Value.version == 0 {
 			// A delete has no version of its own: what it deletes must not come back.
@@ -34,11 +34,11 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 		}
 		replaces := newer.Value.typ == models.ActionTypeUpload || newer.Value.typ == models.ActionTypeDelete
 		if sent || !replaces && len(older.Body) > largestFold {
-			return publisher.Apart, item[T]{}
+			return publisher.Apart, item{}
 		}
 		typ, body, ok := fold.Actions(older.Value.typ, narrow(older.Body), newer.Value.typ, narrow(newer.Body))
 		if !ok || !foldWaiters(older.Value.waiter, newer.Value.waiter) {
-			return publisher.Apart, item[T]{}
+			return publisher.Apart, item{}
 		}
 		if typ == models.ActionTypeMerge && o.OnMergeMissing == MergeMissingUpload {
 			body = widen(body, 0)
@@ -50,28 +50,18 @@ func (o *Options[T]) folder() func(older, newer *item[T], sent bool) (publisher.
 	}
 }
 
-// rawVersion is version for an action that is JSON already.
-func (o *Options[T]) rawVersion(a *models.RawAction) int64 {
-	if !o.versioned(a.Type) {
-		return 0
-	}
-	return a.Version
-}
-
-// versioned reports whether actions of the type have versions.
-func (o *Options[T]) versioned(typ models.ActionType) bool {
-	return o.Folding != nil && o.Folding.Version != nil && typ != models.ActionTypeDelete
-}
-
-// version returns the version of an action, 0 if it has none.
-func (o *Options[T]) version(a *models.IndexDocumentsAction[T]) (version int64, err error) {
-	if !o.versioned(a.Type) {
+// versionOf returns the version of the action that is being added, 0 if it has none.
+func (o *settings) versionOf(c *chunk) (version int64, err error) {
+	switch {
+	case !o.versioned, c.header.typ == models.ActionTypeDelete, c.patch != nil:
 		return 0, nil
+	case c.raw != nil:
+		return c.raw.Version, nil
 	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the function Version panicked: %v", v)
 		}
 	}()
-	return o.Folding.Version(a.Document), nil
+	return c.document.version(), nil
 }

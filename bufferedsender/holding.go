@@ -9,7 +9,7 @@ import (
 )
 
 // holding is a key that is reserved, while its records are in the buffer.
-type holding[T any] struct {
+type holding struct {
 	lease queue.Lease
 	span  atomic.Pointer[span]
 	// back says that the records go back to the queue if they are not in a request; lost
@@ -20,20 +20,20 @@ type holding[T any] struct {
 	left    int // records that have not ended
 	ends    []recordEnd
 	bytes   int
-	locals  [][]*local[T] // by record; the last of each is the record's own if it has one
-	sent    bool          // a record has been in a request
-	reason  string        // why one was refused
-	unknown bool          // the last one that was cut may still be applied
+	locals  [][]*local // by record; the last of each is the record's own if it has one
+	sent    bool       // a record has been in a request
+	reason  string     // why one was refused
+	unknown bool       // the last one that was cut may still be applied
 
 	// What ends and locals are of a key with one record, which is most of them.
 	oneEnd   [1]recordEnd
-	oneLocal [1][]*local[T]
+	oneLocal [1][]*local
 }
 
-func newHolding[T any](l queue.Lease) *holding[T] {
-	h := &holding[T]{lease: l, left: len(l.Records)}
+func newHolding(l queue.Lease) *holding {
+	h := &holding{lease: l, left: len(l.Records)}
 	if h.ends, h.locals = h.oneEnd[:], h.oneLocal[:]; len(l.Records) != 1 {
-		h.ends, h.locals = make([]recordEnd, len(l.Records)), make([][]*local[T], len(l.Records))
+		h.ends, h.locals = make([]recordEnd, len(l.Records)), make([][]*local, len(l.Records))
 	}
 	return h
 }
@@ -58,7 +58,7 @@ func (s *span) left(now time.Time) time.Duration {
 }
 
 // end says what is to become of the lease when all records have ended.
-func (h *holding[T]) end(uncertain time.Duration, again time.Duration) queue.End {
+func (h *holding) end(uncertain time.Duration, again time.Duration) queue.End {
 	e := queue.End{Lease: queue.Lease{Key: h.lease.Key, Token: h.lease.Token}, Fate: queue.Commit}
 	if h.unknown {
 		e.Uncertain = uncertain
@@ -79,26 +79,26 @@ func (h *holding[T]) end(uncertain time.Duration, again time.Duration) queue.End
 }
 
 // reserved is what an item of the buffer knows of the lease it came with.
-type reserved[T any] struct {
-	holding *holding[T]
+type reserved struct {
+	holding *holding
 	record  int
-	own     *local[T] // what this process has kept of it, nil if another has appended it
+	own     *local // what this process has kept of it, nil if another has appended it
 }
 
 // goesBack says of an item that is taken back, or given up by Close, whether it returns to
 // the queue.
-func (f *feed[T]) goesBack(v *payload[T]) bool {
+func (f *feed) goesBack(v *payload) bool {
 	h := v.from.holding
 	return h != nil && (h.back.Load() || f.stopped.Load())
 }
 
 // goesBack says of an item whether its lease is given back.
-func (v *payload[T]) goesBack() bool { return v.from.holding != nil && v.from.holding.back.Load() }
+func (v *payload) goesBack() bool { return v.from.holding != nil && v.from.holding.back.Load() }
 
 // detach has an action of the queue travel although who waited for it has gone, and reports
 // whether it is one. It may have replaced others that nobody has taken back, so it cannot be
 // taken back itself; its caller was given that it is unknown.
-func (v *payload[T]) detach() bool {
+func (v *payload) detach() bool {
 	if v.from.holding == nil {
 		return false
 	}
@@ -107,7 +107,7 @@ func (v *payload[T]) detach() bool {
 }
 
 // mayTravel says of an item whether its lease lasts for another request.
-func (f *feed[T]) mayTravel(it *item[T]) bool {
+func (f *feed) mayTravel(it *item) bool {
 	h := it.Value.from.holding
 	if h == nil {
 		return true
@@ -121,9 +121,9 @@ func (f *feed[T]) mayTravel(it *item[T]) bool {
 
 // lasts returns how long a request with these items may take: nobody waits for one when
 // its leases end, but for a margin.
-func (f *feed[T]) lasts(batch *batch[T]) (time.Duration, bool) {
+func (f *feed) lasts(batch *batch) (time.Duration, bool) {
 	now, limit, reserved := time.Now(), time.Duration(0), false
-	see := func(v *payload[T]) {
+	see := func(v *payload) {
 		h := v.from.holding
 		if h == nil {
 			return
@@ -142,7 +142,7 @@ func (f *feed[T]) lasts(batch *batch[T]) (time.Duration, bool) {
 }
 
 // settledFor notes what became of a record.
-func fateOf[T any](s *settlement[T], lettersTaken bool) recordEnd {
+func fateOf(s *settlement, lettersTaken bool) recordEnd {
 	switch {
 	case s.Outcome == publisher.Completed:
 		return recordDone

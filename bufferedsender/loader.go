@@ -31,11 +31,11 @@ type loaded struct {
 // so; after an error all are released.
 //
 // After an error it is left alone for a while, whatever else is reserved meanwhile.
-func (f *feed[T]) load(holdings []*holding[T]) map[*holding[T]]loaded {
+func (f *feed) load(holdings []*holding) map[*holding]loaded {
 	if len(holdings) == 0 {
 		return nil
 	}
-	byKey := make(map[string]*holding[T], len(holdings))
+	byKey := make(map[string]*holding, len(holdings))
 	keys := make([]string, len(holdings))
 	for i, h := range holdings {
 		keys[i] = h.lease.Key
@@ -47,13 +47,14 @@ func (f *feed[T]) load(holdings []*holding[T]) map[*holding[T]]loaded {
 		}
 		return nil
 	}
-	actions, err := f.askLoader(keys)
-	found := make(map[*holding[T]]loaded, len(actions))
-	bad := make(map[*holding[T]]error)
+	n, put, err := f.askLoader(keys)
+	found := make(map[*holding]loaded, n)
+	bad := make(map[*holding]error)
 	c := f.s.newChunk(f.ctx, 1)
 	defer c.free()
-	for i := 0; err == nil && i < len(actions); i++ {
-		key, l, wrong := f.encodeLoaded(c, actions[i])
+	for i := 0; err == nil && i < n; i++ {
+		put(i, c)
+		key, l, wrong := encodeLoaded(c)
 		h := byKey[key]
 		switch {
 		case h == nil && wrong != nil:
@@ -84,10 +85,10 @@ func (f *feed[T]) load(holdings []*holding[T]) map[*holding[T]]loaded {
 		if _, ok := found[h]; ok {
 			continue
 		}
-		field := f.s.keyOf.field.Load()
+		field := f.s.keyField.name()
 		switch tries := h.lease.Tries; {
-		case f.s.options.DeleteMissing && field != nil && bad[h] == nil:
-			found[h] = loaded{models.ActionTypeDelete, models.AppendDelete(nil, field.Name, h.lease.Key)}
+		case f.s.options.DeleteMissing && field != "" && bad[h] == nil:
+			found[h] = loaded{models.ActionTypeDelete, models.AppendDelete(nil, field, h.lease.Key)}
 		case tries+1 >= unknownTries:
 			f.release(h, queue.End{Fate: queue.Park, Reason: parkedBecause(tries+1, bad[h])})
 		default:
@@ -98,14 +99,13 @@ func (f *feed[T]) load(holdings []*holding[T]) map[*holding[T]]loaded {
 }
 
 // askLoader calls the function of the program, whose panic is an error.
-func (f *feed[T]) askLoader(keys []string) (actions []models.IndexDocumentsAction[T], err error) {
-	load := f.s.options.Loader
-	if load == nil {
-		return nil, errors.New("there is no Options.Loader, and the queue has keys without documents")
+func (f *feed) askLoader(keys []string) (n int, put func(i int, c *chunk), err error) {
+	if !f.s.options.loads {
+		return 0, nil, errors.New("there is no Options.Loader, and the queue has keys without documents")
 	}
-	if f.s.options.DeleteMissing {
-		if _, err := f.s.keyOf.resolve(f.ctx); err != nil {
-			return nil, err
+	if f.s.options.DeleteMissing || !f.s.options.keyFunc {
+		if _, err := f.s.keyField.resolve(f.ctx); err != nil {
+			return 0, nil, err
 		}
 	}
 	// On a goroutine of its own, which it may end, and which is left behind if it does not
@@ -113,7 +113,6 @@ func (f *feed[T]) askLoader(keys []string) (actions []models.IndexDocumentsActio
 	err = errors.New("the Loader has ended its goroutine")
 	done := make(chan struct{})
 	asked := slices.Clone(keys)
-	var answer []models.IndexDocumentsAction[T]
 	var failure error
 	go func() {
 		defer close(done)
@@ -124,13 +123,13 @@ func (f *feed[T]) askLoader(keys []string) (actions []models.IndexDocumentsActio
 				failure = fmt.Errorf("the Loader panicked: %v", v)
 			}
 		}()
-		answer, failure = load(f.ctx, asked)
+		n, put, failure = f.s.documents.load(f.ctx, asked)
 	}()
 	select {
 	case <-done:
-		return answer, failure
+		return n, put, failure
 	case <-f.ctx.Done():
-		return nil, f.ctx.Err()
+		return 0, nil, f.ctx.Err()
 	}
 }
 
@@ -142,23 +141,23 @@ func parkedBecause(times int, bad error) string {
 }
 
 // encodeLoaded encodes an action of the Loader.
-func (f *feed[T]) encodeLoaded(c *chunk[T], action models.IndexDocumentsAction[T]) (key string, l loaded, err error) {
+func encodeLoaded(c *chunk) (key string, l loaded, err error) {
 	defer c.clear()
-	c.action = action
-	if key, err = f.s.keyOf.get(f.ctx, action.Type, &action.Document); err != nil {
+	typ := c.header.typ
+	if key, err = c.document.key(typ); err != nil {
 		return "", l, err
 	}
-	if !action.Type.Valid() {
-		return key, l, unknownType(action.Type)
+	if !typ.Valid() {
+		return key, l, unknownType(typ)
 	}
 	if err := c.encode(key); err != nil {
 		return key, l, err
 	}
-	return key, loaded{action.Type, slices.Clone(narrow(c.scratch.Bytes()))}, nil
+	return key, loaded{typ, slices.Clone(narrow(c.scratch.Bytes()))}, nil
 }
 
 // release ends a lease of which nothing was put into the buffer.
-func (f *feed[T]) release(h *holding[T], end queue.End) {
+func (f *feed) release(h *holding, end queue.End) {
 	end.Lease = queue.Lease{Key: h.lease.Key, Token: h.lease.Token}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,7 +181,7 @@ func backOff(tries int, first, last time.Duration) time.Duration {
 // is asked of Options.Loader when they are sent. So nothing of the order in which changes
 // happen can go wrong, and a key that changes often is read and sent once. It needs a
 // Queue and reports like UploadDocuments.
-func (s *BufferedSender[T]) IndexKeys(ctx context.Context, changed ...string) error {
+func (s *sender) IndexKeys(ctx context.Context, changed ...string) error {
 	if s.feed == nil {
 		return &AddError{Err: errors.New("IndexKeys needs Options.Queue, and a Loader where it is sent")}
 	}

@@ -11,8 +11,8 @@ import (
 
 // local is what this process keeps of a record that it has appended: who waits for it,
 // its tag and callback, and the document if handlers want it. None of it is in the queue.
-type local[T any] struct {
-	value  payload[T]
+type local struct {
+	value  payload
 	number uint64 // of the call that brought the record
 	index  int    // in that call
 	kept   queue.Position
@@ -20,19 +20,19 @@ type local[T any] struct {
 }
 
 // bare reports whether nobody waits for its end: it is only for handlers and Withdraw.
-func (l *local[T]) bare() bool {
+func (l *local) bare() bool {
 	return l.value.waiter == nil && (l.value.own == nil || l.value.own.onOutcome == nil)
 }
 
 // before reports whether the record came before another of its adder.
-func (l *local[T]) before(o *queue.Origin) bool {
+func (l *local) before(o *queue.Origin) bool {
 	return l.number < o.Number || l.number == o.Number && l.index <= o.Index
 }
 
 // locals are those of the records that this process has appended and does not hold.
-type locals[T any] struct {
+type locals struct {
 	mu    sync.Mutex
-	byKey map[string][]*local[T] // in the order in which they were appended
+	byKey map[string][]*local // in the order in which they were appended
 	n     int
 	ended bool // all was called
 
@@ -43,7 +43,7 @@ type locals[T any] struct {
 }
 
 // note notes one more, or with -1 one less.
-func (ls *locals[T]) note(l *local[T], n int) {
+func (ls *locals) note(l *local, n int) {
 	ls.n += n
 	if l.bare() {
 		ls.bare += n
@@ -53,7 +53,7 @@ func (ls *locals[T]) note(l *local[T], n int) {
 
 // room reports whether one may be kept, after dropping those that it has replaced and that
 // nobody waits for.
-func (ls *locals[T]) room(key string, l *local[T]) bool {
+func (ls *locals) room(key string, l *local) bool {
 	full := func() bool {
 		return l.bare() && ls.most > 0 && (ls.bare >= ls.most || ls.bareBytes+l.size > ls.mostBytes)
 	}
@@ -61,7 +61,7 @@ func (ls *locals[T]) room(key string, l *local[T]) bool {
 		return true
 	}
 	if typ := l.value.typ; typ == models.ActionTypeUpload || typ == models.ActionTypeDelete {
-		ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local[T]) bool {
+		ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local) bool {
 			return x.bare() && x.before(&queue.Origin{Number: l.number, Index: l.index})
 		}))
 	}
@@ -70,7 +70,7 @@ func (ls *locals[T]) room(key string, l *local[T]) bool {
 
 // add keeps one, and reports whether it could: not any more when all are told that the queue
 // keeps it.
-func (ls *locals[T]) add(key string, l *local[T]) bool {
+func (ls *locals) add(key string, l *local) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if ls.ended {
@@ -80,7 +80,7 @@ func (ls *locals[T]) add(key string, l *local[T]) bool {
 		return true
 	}
 	if ls.byKey == nil {
-		ls.byKey = make(map[string][]*local[T])
+		ls.byKey = make(map[string][]*local)
 	}
 	all := ls.byKey[key]
 	at := len(all)
@@ -92,13 +92,13 @@ func (ls *locals[T]) add(key string, l *local[T]) bool {
 	return true
 }
 
-func (ls *locals[T]) remove(key string, l *local[T]) {
+func (ls *locals) remove(key string, l *local) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local[T]) bool { return x == l }))
+	ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local) bool { return x == l }))
 }
 
-func (ls *locals[T]) set(key string, left []*local[T]) {
+func (ls *locals) set(key string, left []*local) {
 	for _, l := range ls.byKey[key] {
 		ls.note(l, -1)
 	}
@@ -114,7 +114,7 @@ func (ls *locals[T]) set(key string, left []*local[T]) {
 
 // take takes those that a reserved record is the end of: its own, last, and those of
 // earlier records that it has replaced, or that were folded into it.
-func (ls *locals[T]) take(key string, adder queue.ID, from *queue.Origin) []*local[T] {
+func (ls *locals) take(key string, adder queue.ID, from *queue.Origin) []*local {
 	if from.Adder != adder {
 		return nil
 	}
@@ -134,12 +134,12 @@ func (ls *locals[T]) take(key string, adder queue.ID, from *queue.Origin) []*loc
 }
 
 // all takes all of them.
-func (ls *locals[T]) all() (ended []item[T]) {
+func (ls *locals) all() (ended []item) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for key, all := range ls.byKey {
 		for _, l := range all {
-			ended = append(ended, item[T]{Key: key, Value: l.value})
+			ended = append(ended, item{Key: key, Value: l.value})
 		}
 	}
 	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.ended = nil, 0, 0, 0, true
@@ -147,13 +147,13 @@ func (ls *locals[T]) all() (ended []item[T]) {
 }
 
 // settled takes those that were kept until a position.
-func (ls *locals[T]) settled(until map[*local[T]]bool) (ended []item[T]) {
+func (ls *locals) settled(until map[*local]bool) (ended []item) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for key, all := range ls.byKey {
-		left := slices.DeleteFunc(slices.Clone(all), func(l *local[T]) bool {
+		left := slices.DeleteFunc(slices.Clone(all), func(l *local) bool {
 			if until[l] {
-				ended = append(ended, item[T]{Key: key, Value: l.value})
+				ended = append(ended, item{Key: key, Value: l.value})
 			}
 			return until[l]
 		})
@@ -164,10 +164,10 @@ func (ls *locals[T]) settled(until map[*local[T]]bool) (ended []item[T]) {
 
 // kept returns those whose append is known to have been kept, and the last position of
 // them.
-func (ls *locals[T]) kept() (all map[*local[T]]bool, last queue.Position) {
+func (ls *locals) kept() (all map[*local]bool, last queue.Position) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	all = make(map[*local[T]]bool, ls.n)
+	all = make(map[*local]bool, ls.n)
 	number := uint64(0)
 	for _, some := range ls.byKey {
 		for _, l := range some {
@@ -183,14 +183,14 @@ func (ls *locals[T]) kept() (all map[*local[T]]bool, last queue.Position) {
 	return all, last
 }
 
-func (ls *locals[T]) count() int {
+func (ls *locals) count() int {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	return ls.n
 }
 
 // localOf returns what is to be kept of an action that is appended, nil if nothing.
-func localOf[T any](v *payload[T], size int) *local[T] {
+func localOf(v *payload, size int) *local {
 	if v.waiter == nil && v.own == nil && v.action == nil {
 		return nil
 	}
@@ -198,12 +198,12 @@ func localOf[T any](v *payload[T], size int) *local[T] {
 		// Whoever reserves it may send it, so it cannot be taken back for certain.
 		v.waiter.state.CompareAndSwap(waiterQueued, waiterMaybe)
 	}
-	return &local[T]{value: *v, size: int64(size)}
+	return &local{value: *v, size: int64(size)}
 }
 
 // elsewhere is the end of an action that another holder has, or had.
-func elsewhere[T any](it *item[T], err error) *settlement[T] {
-	return &settlement[T]{
+func elsewhere(it *item, err error) *settlement {
+	return &settlement{
 		Item: it, Outcome: publisher.Failed, Unknown: true,
 		Result: &publisher.Result[models.IndexingResult]{Next: publisher.Fail, Err: err, Unknown: true},
 	}

@@ -41,7 +41,7 @@ func (l *lineLimit) allow(now time.Time) (leftOut int, ok bool) {
 
 // log writes a line for a request: at warning level if it failed, or if some of it
 // is to be sent again.
-func (o *observer[T]) log(e *events.Batch, r *reply) {
+func (o *observer) log(e *events.Batch, r *reply) {
 	level, message := slog.LevelDebug, "azsearch: request completed"
 	switch {
 	case errors.Is(e.Err, ErrNotSent):
@@ -103,7 +103,7 @@ func withLeftOut(attrs []slog.Attr, leftOut int) []slog.Attr {
 // service's own explanation, which quotes documents and their keys, but for the name
 // of a property that the index lacks. Where it has applied what it was sent the error
 // is not its own.
-func (o *observer[T]) loggable(status int, err error) string {
+func (o *observer) loggable(status int, err error) string {
 	malformed := errors.Is(err, models.ErrMalformedReply)
 	if !malformed && (status < 300 || o.logger.Enabled(o.ctx, slog.LevelDebug)) {
 		return err.Error()
@@ -139,7 +139,7 @@ func harmlessReason(status int, message string) string {
 	return ""
 }
 
-func (o *observer[T]) logPause(wait time.Duration) {
+func (o *observer) logPause(wait time.Duration) {
 	o.logger.LogAttrs(o.ctx, slog.LevelInfo, "azsearch: sending is held",
 		append(o.where(), slog.Duration("for", wait), slog.String("until", time.Now().Add(wait).Format(logTime)))...)
 }
@@ -148,7 +148,7 @@ func (o *observer[T]) logPause(wait time.Duration) {
 const logTime = "2006-01-02T15:04:05.000Z07:00"
 
 // logChange logs that sending stops, why and until when, and that it goes on.
-func (o *observer[T]) logChange(from, to publisher.Condition, change *events.HealthChange) {
+func (o *observer) logChange(from, to publisher.Condition, change *events.HealthChange) {
 	level, message := slog.LevelDebug, "azsearch: the condition of the sender has changed"
 	switch {
 	case to.State == publisher.Held:
@@ -180,7 +180,7 @@ func (o *observer[T]) logChange(from, to publisher.Condition, change *events.Hea
 
 // logFailure logs that a document has failed for good. What the program has taken
 // back is no failure.
-func (o *observer[T]) logFailure(s *settlement[T], err error) {
+func (o *observer) logFailure(s *settlement, err error) {
 	level := slog.LevelError
 	if s.Withdrawn {
 		level = slog.LevelDebug
@@ -214,7 +214,7 @@ func (o *observer[T]) logFailure(s *settlement[T], err error) {
 }
 
 // logLeftOut says how many lines were left out that nothing has followed.
-func (o *observer[T]) logLeftOut() {
+func (o *observer) logLeftOut() {
 	for _, left := range []struct {
 		limit *lineLimit
 		level slog.Level
@@ -228,7 +228,7 @@ func (o *observer[T]) logLeftOut() {
 }
 
 // where names the index and the endpoint, for every line.
-func (o *observer[T]) where() []slog.Attr {
+func (o *observer) where() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 16)
 	if o.index != "" {
 		attrs = append(attrs, slog.String("index", o.index))

@@ -17,15 +17,17 @@ import (
 )
 
 type (
-	item[T any]       = publisher.Item[payload[T]]
-	batch[T any]      = publisher.Batch[payload[T]]
-	settlement[T any] = publisher.Settlement[payload[T], models.IndexingResult]
+	item       = publisher.Item[payload]
+	batch      = publisher.Batch[payload]
+	settlement = publisher.Settlement[payload, models.IndexingResult]
 )
 
 // observer tells handlers, logger and telemetry what the publisher does. All
 // but added and accepted runs on the publisher goroutine.
-type observer[T any] struct {
-	handlers     events.Handlers[T]
+type observer struct {
+	handlers     events.Handlers[struct{}] // those that get no actions
+	documents    documents
+	handled      handled
 	wantsActions bool // some handler wants actions back
 	logger       *slog.Logger
 	warnings     lineLimit // log lines about requests
@@ -34,7 +36,7 @@ type observer[T any] struct {
 	deadLetters  deadletter.Sink                 // or nil
 	onPurged     func(context.Context, []string) // of Hold, or nil
 	onHeld       func()                          // nil: nobody wants to know
-	feed         *feed[T]                        // nil without a queue
+	feed         *feed                           // nil without a queue
 	index        string
 	panics       atomic.Int64 // recovered in handlers
 	letters      atomic.Int64 // that deadLetters has taken
@@ -51,11 +53,13 @@ type observer[T any] struct {
 	ctx  context.Context                       // marked, for handlers
 }
 
-func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
-	h := o.Handlers
-	return &observer[T]{
-		handlers:     h,
-		wantsActions: h.ActionSent != nil || h.ActionCompleted != nil || h.ActionFailed != nil || o.DeadLetters != nil,
+func newObserver(o *settings, d documents, t *telemetry) *observer {
+	h := d.handled()
+	return &observer{
+		handlers:     o.Handlers,
+		documents:    d,
+		handled:      h,
+		wantsActions: h.sent || h.completed || h.failed || o.DeadLetters != nil,
 		logger:       o.Logger,
 		telemetry:    t,
 		deadLetters:  o.DeadLetters,
@@ -64,12 +68,12 @@ func newObserver[T any](o *Options[T], t *telemetry) *observer[T] {
 	}
 }
 
-func (o *observer[T]) start(mark func(context.Context) context.Context) {
+func (o *observer) start(mark func(context.Context) context.Context) {
 	o.mark, o.ctx = mark, mark(context.Background())
 }
 
-func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult] {
-	return publisher.Hooks[payload[T], models.IndexingResult]{
+func (o *observer) hooks() publisher.Hooks[payload, models.IndexingResult] {
+	return publisher.Hooks[payload, models.IndexingResult]{
 		Accepted: func(n int) {
 			o.guard("MeterProvider", func() { o.telemetry.accepted(n) })
 		},
@@ -86,19 +90,19 @@ func (o *observer[T]) hooks() publisher.Hooks[payload[T], models.IndexingResult]
 }
 
 // guard calls a handler and contains its panic.
-func (o *observer[T]) guard(handler string, call func()) {
+func (o *observer) guard(handler string, call func()) {
 	defer o.contain(handler)
 	call()
 }
 
 // contain is to be deferred around the code of others.
-func (o *observer[T]) contain(handler string) {
+func (o *observer) contain(handler string) {
 	if v := recover(); v != nil {
 		o.panicked(handler, v)
 	}
 }
 
-func (o *observer[T]) panicked(handler string, v any) {
+func (o *observer) panicked(handler string, v any) {
 	o.panics.Add(1)
 	stack := string(debug.Stack())
 	defer func() { _ = recover() }() // a logger or a meter that panics too has been counted above
@@ -109,17 +113,17 @@ func (o *observer[T]) panicked(handler string, v any) {
 // added asks the ActionAdded handler, on the goroutine of the adding call and
 // with a marked context. A
 // handler that panics refuses the action: it cannot have checkpointed it.
-func (o *observer[T]) added(ctx context.Context, e *events.ActionAdded[T]) (err error) {
+func (o *observer) added(ctx context.Context, c *chunk, key string, size int) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			o.panicked("ActionAdded", v)
 			err = fmt.Errorf("the ActionAdded handler panicked: %v", v)
 		}
 	}()
-	return o.handlers.ActionAdded(ctx, e)
+	return c.document.added(ctx, c.header, key, size)
 }
 
-func (o *observer[T]) sent(b *batch[T]) {
+func (o *observer) sent(b *batch) {
 	if o.telemetry.timed {
 		o.guard("MeterProvider", func() {
 			for i := range b.Items {
@@ -129,14 +133,13 @@ func (o *observer[T]) sent(b *batch[T]) {
 			}
 		})
 	}
-	if o.handlers.ActionSent == nil {
+	if !o.handled.sent {
 		return
 	}
 	for i := range b.Items {
 		it := &b.Items[i]
-		report := func(v *payload[T]) {
-			event := &events.ActionSent[T]{Action: *v.action, Key: it.Key, Attempt: it.Attempt, BatchID: b.ID}
-			o.guard(events.KindActionSent.String(), func() { o.handlers.ActionSent(o.ctx, event) })
+		report := func(v *payload) {
+			o.guard(events.KindActionSent.String(), func() { o.documents.sent(o.ctx, v.action, it.Key, it.Attempt, b.ID) })
 		}
 		if it.Parts == nil {
 			report(&it.Value)
@@ -147,7 +150,7 @@ func (o *observer[T]) sent(b *batch[T]) {
 	}
 }
 
-func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publisher.Counts) {
+func (o *observer) replied(b *batch, r *reply, took time.Duration, n publisher.Counts) {
 	o.requestID = r.RequestID
 	event := &o.lastBatch
 	if o.handlers.BatchCompleted != nil {
@@ -180,7 +183,7 @@ func (o *observer[T]) replied(b *batch[T], r *reply, took time.Duration, n publi
 	}
 }
 
-func (o *observer[T]) countRetries(b *batch[T], r *reply) {
+func (o *observer) countRetries(b *batch, r *reply) {
 	if len(r.Results) != len(b.Items) {
 		o.telemetry.retried(r.Status, len(b.Items))
 		return
@@ -196,12 +199,12 @@ func (o *observer[T]) countRetries(b *batch[T], r *reply) {
 	}
 }
 
-func (o *observer[T]) paused(wait time.Duration) {
+func (o *observer) paused(wait time.Duration) {
 	o.guard("MeterProvider", func() { o.telemetry.paused(wait) })
 	o.guard("Logger", func() { o.logPause(wait) })
 }
 
-func (o *observer[T]) changed(from, to publisher.Condition) {
+func (o *observer) changed(from, to publisher.Condition) {
 	change := &events.HealthChange{From: healthStates[from.State], To: healthStates[to.State], At: to.Since, Err: to.Err}
 	if o.onHeld != nil && to.Held() != nil {
 		o.onHeld()
@@ -220,11 +223,11 @@ func (o *observer[T]) changed(from, to publisher.Condition) {
 }
 
 // policy returns a policy as the publisher sees it.
-func (o *observer[T]) policy(w WhenFull) publisher.Policy {
+func (o *observer) policy(w WhenFull) publisher.Policy {
 	return publisher.Policy{Overload: w.policy, Purged: func(keys []string) { o.purged(keys, w.onPurged) }}
 }
 
-func (o *observer[T]) purged(keys []string, onPurged func(context.Context, []string)) {
+func (o *observer) purged(keys []string, onPurged func(context.Context, []string)) {
 	o.guard("Logger", func() {
 		o.logger.LogAttrs(o.ctx, slog.LevelWarn, "azsearch: actions were purged to make room", append(o.where(), slog.Int("actions", len(keys)))...)
 	})
@@ -235,7 +238,7 @@ func (o *observer[T]) purged(keys []string, onPurged func(context.Context, []str
 	}
 }
 
-func (o *observer[T]) closed(ctx context.Context) (err error) {
+func (o *observer) closed(ctx context.Context) (err error) {
 	o.guard("Logger", o.logLeftOut)
 	if o.handlers.Closed != nil {
 		err = errors.New("the Closed handler panicked")
@@ -246,7 +249,7 @@ func (o *observer[T]) closed(ctx context.Context) (err error) {
 
 // ending writes the dead letters of the actions that have failed, before anybody
 // is notified of them.
-func (o *observer[T]) ending(all []settlement[T]) {
+func (o *observer) ending(all []settlement) {
 	o.lettersTaken = false
 	if o.deadLetters == nil {
 		return
@@ -268,7 +271,7 @@ func (o *observer[T]) ending(all []settlement[T]) {
 }
 
 // wrote counts n dead letters that were written, or could not be.
-func (o *observer[T]) wrote(n int, err error) {
+func (o *observer) wrote(n int, err error) {
 	o.guard("MeterProvider", func() { o.telemetry.deadLetters(n, err == nil) })
 	if o.lettersTaken = err == nil; err == nil {
 		o.letters.Add(int64(n))
@@ -280,7 +283,7 @@ func (o *observer[T]) wrote(n int, err error) {
 	})
 }
 
-func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
+func (o *observer) letter(s *settlement) deadletter.Letter {
 	now := time.Now()
 	err, ok := o.explain(s).(*ActionError) //nolint:errorlint // explain returns nothing else
 	if !ok {
@@ -294,12 +297,12 @@ func (o *observer[T]) letter(s *settlement[T]) deadletter.Letter {
 		Index: o.index, Key: s.Item.Key, Action: s.Carrier.Value.typ, Version: s.Carrier.Value.version, Document: documentOf(s.Carrier.Body),
 		Status: err.Status, Message: err.Message, RequestID: requestID, Attempts: s.Item.Attempt,
 		Unknown: s.Unknown, Unsent: s.Outcome == publisher.Unsent, Error: err.Error(),
-		First: now.Add(-s.Waited), Last: now, Tag: s.Item.Value.action.Tag,
+		First: now.Add(-s.Waited), Last: now, Tag: o.tag(&s.Item.Value),
 	}
 }
 
 // delivered runs when a batch has been reported.
-func (o *observer[T]) delivered() {
+func (o *observer) delivered() {
 	o.guard("MeterProvider", o.telemetry.flushSettled)
 	if o.feed != nil {
 		o.feed.delivered()
@@ -308,7 +311,7 @@ func (o *observer[T]) delivered() {
 
 // settled tells of the end of an action. err is its failure, or nil. It returns
 // true if a call of IndexDocumentsAndWait has been given it.
-func (o *observer[T]) settled(s *settlement[T], err error) (reported bool) {
+func (o *observer) settled(s *settlement, err error) (reported bool) {
 	if o.feed != nil {
 		defer o.feed.reported(s, err) // also when a handler ends the goroutine
 		if s.Outcome == publisher.Returned {
@@ -322,44 +325,31 @@ func (o *observer[T]) settled(s *settlement[T], err error) (reported bool) {
 }
 
 // notify tells of the end of an action that may not have been in the buffer.
-func (o *observer[T]) notify(s *settlement[T], err error) (reported bool) {
+func (o *observer) notify(s *settlement, err error) (reported bool) {
 	defer func() { // also when a handler ends the goroutine
 		defer func() { reported = o.endWaiter(s, err) }()
 		o.callBack(s, err)
 	}()
 	if err == nil {
-		if o.handlers.ActionCompleted != nil {
-			event := &events.ActionCompleted[T]{
-				Action: *s.Item.Value.action, Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
-				Folded: s.Folded, Superseded: s.Superseded,
-			}
-			o.guard(events.KindActionCompleted.String(), func() { o.handlers.ActionCompleted(o.ctx, event) })
+		if o.handled.completed {
+			o.guard(events.KindActionCompleted.String(), func() { o.documents.completed(o.ctx, s) })
 		}
 		return false
 	}
 	o.guard("Logger", func() { o.logFailure(s, err) })
-	if o.handlers.ActionFailed == nil {
-		return false
+	if o.handled.failed {
+		o.guard(events.KindActionFailed.String(), func() { o.documents.failed(o.ctx, s, err) })
 	}
-	e := &events.ActionFailed[T]{
-		Action: *s.Item.Value.action, Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
-		Unsent: s.Outcome == publisher.Unsent, Folded: s.Folded, Superseded: s.Superseded,
-	}
-	if s.Result.Value.StatusCode != 0 && s.Result.Err == nil {
-		answer := s.Result.Value
-		e.Result = &answer
-	}
-	o.guard(events.KindActionFailed.String(), func() { o.handlers.ActionFailed(o.ctx, e) })
 	return false
 }
 
 // callBack calls the OnOutcome of an action, after the handlers.
-func (o *observer[T]) callBack(s *settlement[T], err error) {
+func (o *observer) callBack(s *settlement, err error) {
 	v := &s.Item.Value
 	if v.own == nil || v.own.onOutcome == nil {
 		return
 	}
-	outcome := models.Outcome{Key: s.Item.Key, Tag: v.tag(), Status: s.Result.Value.StatusCode, Cut: s.Cut}
+	outcome := models.Outcome{Key: s.Item.Key, Tag: o.tag(v), Status: s.Result.Value.StatusCode, Cut: s.Cut}
 	switch failed := (*ActionError)(nil); {
 	case errors.As(err, &failed):
 		outcome.Reason, outcome.Unknown, outcome.Err = failed.Reason, failed.Unknown, failed
@@ -372,7 +362,7 @@ func (o *observer[T]) callBack(s *settlement[T], err error) {
 // endWaiter gives IndexDocumentsAndWait the end of an action, after everybody
 // else, and reports whether there is such a call. One that has left was given that
 // the action is withdrawn.
-func (o *observer[T]) endWaiter(s *settlement[T], err error) bool {
+func (o *observer) endWaiter(s *settlement, err error) bool {
 	w := s.Item.Value.waiter
 	if w == nil {
 		return false
@@ -391,7 +381,7 @@ func (o *observer[T]) endWaiter(s *settlement[T], err error) bool {
 }
 
 // explain is failure for an error of the client whose methods panic.
-func (o *observer[T]) explain(s *settlement[T]) (err error) {
+func (o *observer) explain(s *settlement) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			o.panicked("error of the client", v)
@@ -405,7 +395,7 @@ func (o *observer[T]) explain(s *settlement[T]) (err error) {
 }
 
 // failure says why an action was not completed.
-func failure[T any](s *settlement[T]) *ActionError {
+func failure(s *settlement) *ActionError {
 	cause := s.Result.Err
 	switch {
 	case errors.Is(cause, publisher.ErrNoResult):

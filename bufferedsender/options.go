@@ -235,15 +235,37 @@ type Waiting struct {
 	FailFast bool
 }
 
-// withDefaults returns a copy of o with every default filled in, or an error
-// that names every problem at once.
+// settings are options without what depends on the type of the documents.
+type settings struct {
+	Options[struct{}]              // Documents, Loader and Folding.Version are not set, nor the handlers that get actions
+	loads, versioned, keyFunc bool // Loader, Folding.Version and Documents.Key are
+}
+
+func (o *Options[T]) settings() settings {
+	s := settings{
+		Options: Options[struct{}]{
+			Handlers: events.Handlers[struct{}]{
+				BatchCompleted: o.Handlers.BatchCompleted, HealthChanged: o.Handlers.HealthChanged, Closed: o.Handlers.Closed,
+			},
+			Limits: o.Limits, DisableAutoFlush: o.DisableAutoFlush, AutoFlushInterval: o.AutoFlushInterval, Tuning: o.Tuning,
+			RequestTimeout: o.RequestTimeout, UnknownWait: o.UnknownWait, Retry: o.Retry, Outage: o.Outage,
+			Queue: o.Queue, QueueLease: o.QueueLease, DeleteMissing: o.DeleteMissing,
+			Share: o.Share, Class: o.Class,
+			OnMergeMissing: o.OnMergeMissing, DeadLetters: o.DeadLetters, Waiting: o.Waiting, Tap: o.Tap,
+			Logger: o.Logger, TracerProvider: o.TracerProvider, MeterProvider: o.MeterProvider,
+		},
+		loads: o.Loader != nil, keyFunc: o.Documents.Key != nil,
+	}
+	if o.Folding != nil {
+		s.Folding, s.versioned = &Folding[struct{}]{}, o.Folding.Version != nil
+	}
+	return s
+}
+
+// complete fills in every default. The error names every problem at once.
 //
 //archtest:long one line or two for each option
-func (o *Options[T]) withDefaults() (Options[T], error) {
-	var c Options[T]
-	if o != nil {
-		c = *o
-	}
+func (c *settings) complete() error {
 	var errs []error
 	positive := func(name string, v, standard int64) int64 {
 		if v < 0 {
@@ -331,7 +353,22 @@ func (o *Options[T]) withDefaults() (Options[T], error) {
 	if c.MeterProvider == nil {
 		c.MeterProvider = otel.GetMeterProvider()
 	}
-	return c, errors.Join(errs...)
+	return errors.Join(errs...)
+}
+
+// check says what is wrong with the indexer of a sender with these options.
+func (c *settings) check(indexer Indexer) error {
+	var errs []error
+	if isNil(indexer) && c.Queue == nil {
+		errs = append(errs, errors.New("indexer is nil: use a *search.Client"))
+	}
+	if routed, is := indexer.(models.TapRequirer); is && !isNil(indexer) && routed.NeedsTap() && c.Tap == nil {
+		errs = append(errs, errors.New("the indexer needs a tap (its NeedsTap is true) and Options.Tap is nil: set it to the Tap that the indexer belongs to, otherwise a rebuild misses what this sender writes"))
+	}
+	if tap, is := c.Tap.(models.TapWiring); is && c.Queue == nil && !isNil(c.Tap) {
+		errs = append(errs, tap.Unwired())
+	}
+	return errors.Join(errs...)
 }
 
 // isNil reports whether an interface holds nothing, or a nil of its type.

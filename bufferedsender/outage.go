@@ -113,4 +113,4 @@ func (w WhenFull) withQueue() error {
 
 // held returns what Outage holds sending with, after withDefaults: no breaker with
 // FailSoon.
-func (o *Options[T]) held() Hold { return o.Outage.hold() }
+func (o *settings) held() Hold { return o.Outage.hold() }

@@ -11,17 +11,17 @@ import (
 // the others as they are. Each patch holds the key of its document. Their events
 // carry the key and a zero document, and they are applied in order with the other
 // actions of their keys. It waits and reports like UploadDocuments.
-func (s *BufferedSender[T]) MergePatch(ctx context.Context, patches ...*models.Patch) error {
+func (s *sender) MergePatch(ctx context.Context, patches ...*models.Patch) error {
 	return s.addPatches(ctx, models.ActionTypeMerge, patches)
 }
 
 // MergeOrUploadPatch is MergePatch that creates a document that does not exist,
 // with the fields of the patch.
-func (s *BufferedSender[T]) MergeOrUploadPatch(ctx context.Context, patches ...*models.Patch) error {
+func (s *sender) MergeOrUploadPatch(ctx context.Context, patches ...*models.Patch) error {
 	return s.addPatches(ctx, models.ActionTypeMergeOrUpload, patches)
 }
 
-func (s *BufferedSender[T]) addPatches(ctx context.Context, typ models.ActionType, patches []*models.Patch) error {
+func (s *sender) addPatches(ctx context.Context, typ models.ActionType, patches []*models.Patch) error {
 	if len(patches) == 0 {
 		return nil
 	}
@@ -29,15 +29,15 @@ func (s *BufferedSender[T]) addPatches(ctx context.Context, typ models.ActionTyp
 	if err := ended(ctx); err != nil {
 		return &AddError{Err: err}
 	}
-	field, err := s.keyOf.resolve(ctx)
+	field, err := s.keyField.resolve(ctx)
 	if err != nil {
 		return &AddError{Err: err}
 	}
-	keyField, err := models.KeyFieldByName[*models.Patch](field.Name)
+	keyField, err := models.KeyFieldByName[*models.Patch](field)
 	if err != nil {
 		return &AddError{Err: err}
 	}
-	return s.addAll(ctx, len(patches), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
+	return s.addAll(ctx, len(patches), true, func(ctx context.Context, c *chunk, i int) (string, error) {
 		if patches[i] == nil {
 			return "", unfit(errors.New("the patch is nil: make one with models.NewPatch"))
 		}
@@ -45,7 +45,7 @@ func (s *BufferedSender[T]) addPatches(ctx context.Context, typ models.ActionTyp
 		if err != nil {
 			return "", unfit(err)
 		}
-		c.action.Type, c.patch = typ, patches[i]
+		c.header.typ, c.patch = typ, patches[i]
 		defer func() { c.patch = nil }()
 		return key, c.addKeyed(ctx, key)
 	})

@@ -21,8 +21,8 @@ const (
 )
 
 // append puts encoded actions into the queue, and returns how many it has kept.
-func (f *feed[T]) append(ctx context.Context, items []item[T], wait bool) (int, error) {
-	c := &appending[T]{wait: wait && !f.s.publisher.InsideHook(ctx), records: make([]queue.Record, len(items))}
+func (f *feed) append(ctx context.Context, items []item, wait bool) (int, error) {
+	c := &appending{wait: wait && !f.s.publisher.InsideHook(ctx), records: make([]queue.Record, len(items))}
 	for i := range items {
 		it := &items[i]
 		c.records[i] = queue.Record{Key: it.Key, Op: it.Value.typ, Body: narrow(it.Body), Class: it.Class}
@@ -32,7 +32,7 @@ func (f *feed[T]) append(ctx context.Context, items []item[T], wait bool) (int, 
 		}
 		if l := localOf(&it.Value, len(it.Key)+len(it.Body)); l != nil {
 			if c.locals == nil {
-				c.locals = make([]*local[T], len(items))
+				c.locals = make([]*local, len(items))
 			}
 			c.locals[i] = l
 		}
@@ -41,9 +41,9 @@ func (f *feed[T]) append(ctx context.Context, items []item[T], wait bool) (int, 
 }
 
 // appendKeys puts keys into the queue.
-func (f *feed[T]) appendKeys(ctx context.Context, changed []string) error {
+func (f *feed) appendKeys(ctx context.Context, changed []string) error {
 	for at := 0; at < len(changed); {
-		c := &appending[T]{wait: !f.s.publisher.InsideHook(ctx)}
+		c := &appending{wait: !f.s.publisher.InsideHook(ctx)}
 		var bad error
 		for _, key := range changed[at:min(len(changed), at+queuedActions)] {
 			if bad = keys.Validate(key); bad != nil {
@@ -64,7 +64,7 @@ func (f *feed[T]) appendKeys(ctx context.Context, changed []string) error {
 	return nil
 }
 
-func (f *feed[T]) add(ctx context.Context, c *appending[T]) (int, error) {
+func (f *feed) add(ctx context.Context, c *appending) (int, error) {
 	n, err := f.appender.add(ctx, c)
 	if unknown := (*unknownError)(nil); errors.As(err, &unknown) {
 		return n, &unknownAppend{unknown, len(c.records) - n, func(ctx context.Context) (int, error) {
@@ -85,7 +85,7 @@ type unknownAppend struct {
 func (e *unknownAppend) Unwrap() error { return e.unknownError }
 
 // addError makes the error of an adding call that has accepted n documents.
-func (s *BufferedSender[T]) addError(n int, err error) *AddError {
+func (s *sender) addError(n int, err error) *AddError {
 	e := &AddError{Accepted: n, Err: err}
 	if unknown := (*unknownAppend)(nil); errors.As(err, &unknown) {
 		e.Unknown, e.again = unknown.n, unknown.again
@@ -95,7 +95,7 @@ func (s *BufferedSender[T]) addError(n int, err error) *AddError {
 }
 
 // flush waits until nothing is unsettled in the queue that was appended before.
-func (f *feed[T]) flush(ctx context.Context) (parked int, err error) {
+func (f *feed) flush(ctx context.Context) (parked int, err error) {
 	position, _ := f.appender.state()
 	before, err := f.queue.Stats(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *feed[T]) flush(ctx context.Context) (parked int, err error) {
 }
 
 // stalled says why waiting for the queue is of no use.
-func (f *feed[T]) stalled(ctx context.Context, began time.Time) error {
+func (f *feed) stalled(ctx context.Context, began time.Time) error {
 	s, err := f.queue.Stats(ctx)
 	switch {
 	case err != nil:
@@ -165,7 +165,7 @@ const nobody = time.Minute
 // stop refuses further appends, waits for the one under way as long as ctx lasts, and
 // reserves nothing more. What the publisher does not send while it is being closed goes back
 // to the queue.
-func (f *feed[T]) stop(ctx context.Context) {
+func (f *feed) stop(ctx context.Context) {
 	f.appender.close(ctx)
 	f.stopped.Store(true)
 	if f.s.publisher.Condition().Held() != nil {
@@ -175,7 +175,7 @@ func (f *feed[T]) stop(ctx context.Context) {
 
 // close settles what is left, and ends all that the feed has started. The publisher is
 // closed.
-func (f *feed[T]) close(ctx context.Context) {
+func (f *feed) close(ctx context.Context) {
 	const patience = 2 * time.Second
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -211,12 +211,12 @@ var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
 
 // endLocals tells those who still wait for what they have appended that the queue keeps it.
 // A callback that does not return is left behind.
-func (f *feed[T]) endLocals(patience time.Duration) {
+func (f *feed) endLocals(patience time.Duration) {
 	all := f.locals.all()
 	f.mu.Lock()
 	f.closed = true
 	for i := range all {
-		f.others = append(f.others, other[T]{all[i], errKept})
+		f.others = append(f.others, other{all[i], errKept})
 	}
 	f.mu.Unlock()
 	done := make(chan struct{})
@@ -233,7 +233,7 @@ func (f *feed[T]) endLocals(patience time.Duration) {
 }
 
 // untilIdle waits until the goroutine has ended, or something comes from enough.
-func (f *feed[T]) untilIdle(enough <-chan time.Time) {
+func (f *feed) untilIdle(enough <-chan time.Time) {
 	for {
 		changed := f.changed.wait()
 		f.mu.Lock()
@@ -251,7 +251,7 @@ func (f *feed[T]) untilIdle(enough <-chan time.Time) {
 }
 
 // contains adds which keys are in the queue to those that are in the buffer.
-func (f *feed[T]) contains(keys []string, found []bool) {
+func (f *feed) contains(keys []string, found []bool) {
 	members, ok := f.queue.(queue.Membership)
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 	defer cancel()
@@ -267,7 +267,7 @@ func (f *feed[T]) contains(keys []string, found []bool) {
 }
 
 // look notes what is in the queue, for Stats and metrics.
-func (f *feed[T]) look() (queue.Stats, error) {
+func (f *feed) look() (queue.Stats, error) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 	defer cancel()
 	s, err := f.queue.Stats(ctx)

@@ -8,10 +8,10 @@ import (
 
 // checkQueue fills in the defaults of the options about a durable queue, and says which
 // options it makes no sense with. DESIGN.md has the table of all of them.
-func (o *Options[T]) checkQueue() (errs []error) {
+func (o *settings) checkQueue() (errs []error) {
 	if isNil(o.Queue) {
 		o.Queue = nil
-		if o.Loader != nil || o.DeleteMissing || o.QueueLease != 0 {
+		if o.loads || o.DeleteMissing || o.QueueLease != 0 {
 			errs = append(errs, errors.New("the options Loader, DeleteMissing and QueueLease are about a Queue: give one"))
 		}
 		return errs
@@ -32,7 +32,7 @@ func (o *Options[T]) checkQueue() (errs []error) {
 		"RequestTimeout is %v, and a QueueLease of %v leaves %v for a request: use at least %v",
 		o.RequestTimeout, o.QueueLease, longest.Round(time.Millisecond), (2 * o.RequestTimeout).Round(time.Millisecond))
 	refuse(o.DisableAutoFlush, "DisableAutoFlush would keep leases for as long as nobody calls Flush: with a Queue use Pause, of the sender or of the queue")
-	refuse(o.Folding != nil && o.Folding.Version != nil, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
+	refuse(o.versioned, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
 	hold := o.held()
 	refuse(hold.Breaker == nil, "FailSoon fails what a Queue is there to keep: use Hold")
 	errs = append(errs, hold.WhenFull.withQueue())

@@ -13,20 +13,10 @@ import (
 // letters. They share its buffer, its requests and the order of each key with all its
 // other actions, and end the same way. Events about them have a zero document. It is safe
 // for concurrent use.
-type RawSender struct{ sender rawTarget }
-
-// rawTarget is a BufferedSender of any T.
-type rawTarget interface {
-	addRaw(ctx context.Context, actions []models.RawAction) error
-	info() models.SenderInfo
-	addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
-	holdKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error
-	Contains(keys ...string) []bool
-	Withdraw(match func(key string, tag any) bool) int
-}
+type RawSender struct{ sender *sender }
 
 // Raw returns what takes actions that are encoded already.
-func (s *BufferedSender[T]) Raw() *RawSender { return &RawSender{s} }
+func (s *sender) Raw() *RawSender { return &RawSender{s} }
 
 // Add adds actions. It waits and reports like BufferedSender.UploadDocuments.
 func (r *RawSender) Add(ctx context.Context, actions ...models.RawAction) error {
@@ -86,13 +76,13 @@ func (r *RawSender) HoldKeys(ctx context.Context, keys []string, act func(ctx co
 	return r.sender.holdKeys(orBackground(ctx), keys, act)
 }
 
-func (s *BufferedSender[T]) addRaw(ctx context.Context, actions []models.RawAction) error {
-	return s.addAll(ctx, len(actions), true, rawAdder[T](actions))
+func (s *sender) addRaw(ctx context.Context, actions []models.RawAction) error {
+	return s.addAll(ctx, len(actions), true, rawAdder(actions))
 }
 
-func (s *BufferedSender[T]) info() models.SenderInfo {
+func (s *sender) info() models.SenderInfo {
 	limits := s.Limits()
-	endpoint, index := namesOf(s.keyOf.indexer)
+	endpoint, index := namesOf(s.keyField.indexer)
 	return models.SenderInfo{
 		Endpoint: endpoint, IndexName: index,
 		MaxBufferedActions: limits.MaxBufferedActions, MaxBufferedBytes: limits.MaxBufferedBytes,
@@ -102,14 +92,14 @@ func (s *BufferedSender[T]) info() models.SenderInfo {
 	}
 }
 
-func (s *BufferedSender[T]) addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
-	return s.addAndWait(ctx, len(actions), rawAdder[T](actions), func(i int) (string, models.ActionType) {
+func (s *sender) addRawAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
+	return s.addAndWait(ctx, len(actions), rawAdder(actions), func(i int) (string, models.ActionType) {
 		return actions[i].Key, actions[i].Type
 	})
 }
 
-func rawAdder[T any](actions []models.RawAction) addOne[T] {
-	return func(ctx context.Context, c *chunk[T], i int) (string, error) {
+func rawAdder(actions []models.RawAction) addOne {
+	return func(ctx context.Context, c *chunk, i int) (string, error) {
 		a := &actions[i]
 		if !a.Type.Valid() {
 			return "", unknownType(a.Type)
@@ -119,19 +109,19 @@ func rawAdder[T any](actions []models.RawAction) addOne[T] {
 		}
 		// The field is needed to write a delete that has no document, and to compare the keys
 		// where nobody has said that documents have them elsewhere.
-		if c.s.keyOf.accessor == nil || len(a.Document) == 0 {
-			if _, err := c.s.keyOf.resolve(ctx); err != nil {
+		if !c.s.options.keyFunc || len(a.Document) == 0 {
+			if _, err := c.s.keyField.resolve(ctx); err != nil {
 				return a.Key, err
 			}
 		}
-		c.action = models.IndexDocumentsAction[T]{Type: a.Type, Tag: a.Tag, OnOutcome: a.OnOutcome}
+		c.header = header{a.Type, a.Tag, a.OnOutcome}
 		c.raw = a
 		defer func() { c.raw = nil }()
 		return a.Key, c.addKeyed(ctx, a.Key)
 	}
 }
 
-func (s *BufferedSender[T]) holdKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
+func (s *sender) holdKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
 	if act == nil {
 		return errors.New("the function of HoldKeys is nil")
 	}
@@ -147,10 +137,10 @@ func (s *BufferedSender[T]) holdKeys(ctx context.Context, keys []string, act fun
 }
 
 // addHeld adds the actions of a hold: all or none.
-func (s *BufferedSender[T]) addHeld(ctx context.Context, h *publisher.Hold[payload[T], models.IndexingResult], actions []models.RawAction) error {
+func (s *sender) addHeld(ctx context.Context, h *publisher.Hold[payload, models.IndexingResult], actions []models.RawAction) error {
 	c := s.newChunk(ctx, len(actions))
 	defer c.free()
-	add := rawAdder[T](actions)
+	add := rawAdder(actions)
 	for i := range actions {
 		if key, err := add(ctx, c, i); err != nil {
 			return s.refusal(0, key, err)

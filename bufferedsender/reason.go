@@ -11,7 +11,7 @@ import (
 )
 
 // reasonOf returns whom or what it is up to that an action was not completed.
-func reasonOf[T any](s *settlement[T]) models.Reason {
+func reasonOf(s *settlement) models.Reason {
 	status, err := s.Result.Value.StatusCode, s.Result.Err
 	switch {
 	case s.Outcome == publisher.Unsent:

@@ -170,7 +170,7 @@ func missingProperty(message string) *publisher.Trait {
 }
 
 // refused judges a batch that got no results at all.
-func refused[T any](items []item[T], err error, holds bool) reply {
+func refused(items []item, err error, holds bool) reply {
 	said := read(err)
 	decision := said.decision(len(items), holds)
 	r := reply{

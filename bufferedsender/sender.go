@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/google/uuid"
 )
 
 // Indexer is what a sender needs from the service, and nothing more.
@@ -43,163 +40,32 @@ type Indexer interface {
 
 // BufferedSender sends actions to one index in batches. It is safe for
 // concurrent use. Make one with New, share it, and Close it.
-type BufferedSender[T any] struct {
-	options     Options[T]
-	largestBody atomic.Int64 // of a request; changed by SetControl only
-	keyOf       *keyOf[T]
-	observer    *observer[T]
-	publisher   *publisher.Publisher[payload[T], models.IndexingResult]
-	newLimits   atomic.Pointer[Limits] // for Options.Tuning
-	controls    controls
-	chunks      sync.Pool // of *chunk[T], empty ones
-	gate        *gate     // nil without a breaker
-	feed        *feed[T]  // nil without a queue
-	share       *share    // nil without a pool
-	unsubscribe func()    // from the breaker
-	held        signal    // sent when sending is held, with Options.Waiting
-
-	closeOnce sync.Once // guards closeErr
-	closeErr  *CloseError
-}
+type BufferedSender[T any] struct{ *sender }
 
 // New returns a sender that sends to indexer, usually a *search.Client. It
 // makes no request. The error names every problem of the options at once. Close
 // the sender to have everything sent, and to end what it watches: the breaker
 // and the meter. Its goroutine ends by itself while there is nothing to do.
-//
-//archtest:long owed: a sender is put together in one function
 func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
-	options, err := opts.withDefaults()
-	errs := []error{err}
-	if isNil(indexer) && options.Queue == nil {
-		errs = append(errs, errors.New("indexer is nil: use a *search.Client"))
+	if opts == nil {
+		opts = &Options[T]{}
 	}
-	if isNil(indexer) {
-		indexer = nil // and not a typed one
+	options := opts.settings()
+	errs := []error{options.complete()}
+	documents, name, err := newDocuments(opts)
+	if err == nil && name == "" && opts.Documents.Key == nil {
+		if _, asks := indexer.(models.KeyFieldNamer); !asks {
+			err = fmt.Errorf("%w for %T: tag the field with `search:\"key\"`, or set Documents.Key or Documents.KeyField", ErrNoKeyField, *new(T))
+		}
 	}
-	if routed, is := indexer.(models.TapRequirer); is && routed.NeedsTap() && options.Tap == nil {
-		errs = append(errs, errors.New("the indexer needs a tap (its NeedsTap is true) and Options.Tap is nil: set it to the Tap that the indexer belongs to, otherwise a rebuild misses what this sender writes"))
-	}
-	if tap, is := options.Tap.(models.TapWiring); is && options.Queue == nil && !isNil(options.Tap) {
-		errs = append(errs, tap.Unwired())
-	}
-	keyOf, err := newKeyOf(indexer, &options)
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(append(errs, options.check(indexer), err)...); err != nil {
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
-	telemetry, err := newTelemetry(indexer, &options)
+	s, err := newSender(indexer, options, documents, name)
 	if err != nil {
 		return nil, fmt.Errorf("bufferedsender: %w", err)
 	}
-	s := &BufferedSender[T]{
-		options:  options,
-		keyOf:    keyOf,
-		observer: newObserver(&options, telemetry),
-	}
-	if options.Queue != nil {
-		s.feed = newFeed(s, !isNil(indexer))
-		s.observer.feed = s.feed
-	}
-	hold := options.held()
-	s.gate = newGate(hold, s.observer.contain)
-	s.share = newShare(options.Share, options.Handlers.ActionSent != nil)
-	limits := options.Limits
-	s.controls.current = options.control()
-	s.largestBody.Store(int64(limits.largestBody()))
-	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
-	sending := &transport[T]{
-		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
-		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
-	}
-	sending.lasts = untilOf[T]
-	if s.feed != nil {
-		sending.lasts = s.feed.lasts // whose actions have no Until
-	}
-	s.publisher = publisher.New(publisher.Config[payload[T], models.IndexingResult]{
-		Transport:      sending,
-		Recycle:        sending.recycle,
-		Hooks:          s.observer.hooks(),
-		NewID:          uuid.NewString,
-		Limits:         limits.forPublisher(),
-		Envelope:       envelopeBytes,
-		Comma:          len(bodyComma),
-		Gate:           s.gate.forPublisher(),
-		Slots:          s.share.forPublisher(),
-		Room:           s.share.roomForPublisher(),
-		Tap:            options.Tap,
-		Tuner:          tuner,
-		Tuned:          tuned,
-		Overload:       s.observer.policy(hold.WhenFull),
-		Fold:           options.folder(),
-		KeepsDocuments: s.observer.wantsActions,
-		AutoFlush:      !options.DisableAutoFlush,
-		Interval:       options.AutoFlushInterval,
-		MaxAttempts:    options.Retry.MaxAttempts(),
-		Backoff:        options.Retry.Wait,
-		Delay:          max(options.Retry.Delay, 0),
-		RequestTimeout: options.RequestTimeout,
-		UnknownWait:    options.UnknownWait,
-		Ping:           pingOf(indexer),
-		Leave:          s.leave,
-		Back:           s.back,
-		Return:         s.goesBack,
-	})
-	if s.share != nil {
-		s.share.start(s.publisher.Wake)
-	}
-	if options.Waiting.FailFast {
-		s.observer.onHeld = s.held.send
-	}
-	s.observer.start(s.publisher.HookContext)
-	s.unsubscribe = s.gate.subscribe(s.observer.breakerChanged, s.publisher.Wake)
-	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, hold.Breaker); err != nil {
-		s.unsubscribe()
-		return nil, fmt.Errorf("bufferedsender: %w", err)
-	}
-	if s.feed != nil {
-		if s.feed.unobserve, err = telemetry.observeQueue(s.feed.look); err != nil {
-			telemetry.stop()
-			s.unsubscribe()
-			return nil, fmt.Errorf("bufferedsender: %w", err)
-		}
-	}
-	s.publisher.Start()
-	if s.feed != nil {
-		s.feed.start()
-	}
-	return s, nil
-}
-
-// goesBack says of an action that is taken back, or given up by Close, whether it returns to
-// the queue.
-func (s *BufferedSender[T]) goesBack(v *payload[T]) bool { return s.feed != nil && s.feed.goesBack(v) }
-
-// leave says of an action that is about to travel whether it may.
-func (s *BufferedSender[T]) leave(it *item[T]) bool {
-	if s.feed != nil && !s.feed.mayTravel(it) {
-		return false
-	}
-	if !lasting(it, s.options.RequestTimeout/10) {
-		return false
-	}
-	if leave(it) {
-		return true
-	}
-	return it.Value.detach()
-}
-
-// back notes that an action has come back, and says whether it is to travel again.
-func (s *BufferedSender[T]) back(it *item[T], unknown bool, err error) bool {
-	if it.Value.from.holding != nil {
-		s.feed.cameBack(&it.Value)
-		unknown = true // whoever leaves now takes nothing with it, see detach
-	}
-	return back(it, unknown, err) || it.Value.detach()
-}
-
-// gone says of an action that waits whether it is not to be sent any more.
-func (s *BufferedSender[T]) gone(_ string, v *payload[T]) bool {
-	return v.goesBack() || v.from.holding == nil && v.waiter.withdrawn()
+	return &BufferedSender[T]{s}, nil
 }
 
 // UploadDocuments adds actions that create or completely replace documents. It
@@ -236,16 +102,16 @@ func (s *BufferedSender[T]) DeleteDocuments(ctx context.Context, docs ...T) erro
 // The events of these actions carry the key and a zero document. If the name of
 // the key field is not known from the type or the options it is read from the
 // index definition, within ctx. It waits and reports like UploadDocuments.
-func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...string) error {
+func (s *sender) DeleteDocumentsByKey(ctx context.Context, keys ...string) error {
 	if len(keys) == 0 {
 		return nil
 	}
 	ctx = orBackground(ctx)
-	if _, err := s.keyOf.resolve(ctx); err != nil {
+	if _, err := s.keyField.resolve(ctx); err != nil {
 		return &AddError{Key: keys[0], Err: err}
 	}
-	return s.addAll(ctx, len(keys), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		c.action.Type = models.ActionTypeDelete
+	return s.addAll(ctx, len(keys), true, func(ctx context.Context, c *chunk, i int) (string, error) {
+		c.header.typ = models.ActionTypeDelete
 		return keys[i], c.addKeyed(ctx, keys[i])
 	})
 }
@@ -253,8 +119,8 @@ func (s *BufferedSender[T]) DeleteDocumentsByKey(ctx context.Context, keys ...st
 // IndexDocuments adds actions of any type, with tags if wanted. It waits and
 // reports like UploadDocuments.
 func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...models.IndexDocumentsAction[T]) error {
-	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		c.action = actions[i]
+	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk, i int) (string, error) {
+		putAction(c, &actions[i])
 		return c.add(ctx)
 	})
 }
@@ -265,8 +131,8 @@ func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...model
 // first call of all fetches the index definition.
 func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAction[T]) error {
 	ctx := context.Background()
-	return s.addAll(ctx, len(actions), false, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		c.action = actions[i]
+	return s.addAll(ctx, len(actions), false, func(ctx context.Context, c *chunk, i int) (string, error) {
+		putAction(c, &actions[i])
 		return c.add(ctx)
 	})
 }
@@ -287,7 +153,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	if err := ended(ctx); err != nil {
 		return &AddError{Err: err}
 	}
-	a := adding[T]{s: s, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, 1)}
+	a := adding{s: s.sender, ctx: ctx, wait: !s.options.DisableAutoFlush, chunk: s.newChunk(ctx, 1)}
 	defer a.end()
 	for action, err := range seq {
 		key := ""
@@ -298,7 +164,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 			if err := a.begin(); err != nil {
 				return err
 			}
-			a.chunk.action = action
+			putAction(a.chunk, &action)
 			key, err = a.chunk.add(ctx)
 		}
 		if err != nil {
@@ -336,7 +202,7 @@ func (o *IndexSeqOptions) leaveOut(err error) error {
 // meanwhile, ErrCircuitOpen or ErrPaused is in the chain too. After Close it
 // returns what Close returned. Callbacks behind an events.Async are queued when
 // it returns; Async.Flush waits for them.
-func (s *BufferedSender[T]) Flush(ctx context.Context, _ *FlushOptions) error {
+func (s *sender) Flush(ctx context.Context, _ *FlushOptions) error {
 	ctx = orBackground(ctx)
 	began := time.Now()
 	err := s.flush(ctx)
@@ -344,7 +210,7 @@ func (s *BufferedSender[T]) Flush(ctx context.Context, _ *FlushOptions) error {
 	return err
 }
 
-func (s *BufferedSender[T]) flush(ctx context.Context) error {
+func (s *sender) flush(ctx context.Context) error {
 	if s.feed == nil || s.publisher.InsideHook(ctx) || s.publisher.Closing() {
 		return s.translateClose(s.publisher.Flush(ctx))
 	}
@@ -366,7 +232,7 @@ func (s *BufferedSender[T]) flush(ctx context.Context) error {
 //
 // A callback or an Indexer that does not return cannot be stopped: Close leaves
 // it behind about two seconds after ctx has ended.
-func (s *BufferedSender[T]) Close(ctx context.Context) error {
+func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {
 		s.feed.stop(ctx)
@@ -401,9 +267,9 @@ func (s *BufferedSender[T]) Close(ctx context.Context) error {
 // are not written for what is withdrawn. Called from inside a callback, Withdraw
 // takes effect when the callback has returned, and returns 0. It must not be called
 // by a subscriber of the breaker or by the Indexer, whose request it would wait for.
-func (s *BufferedSender[T]) Withdraw(match func(key string, tag any) bool) int {
-	return s.publisher.Withdraw(func(key string, p *payload[T]) (wanted bool) {
-		s.observer.guard("Withdraw", func() { wanted = match(key, p.tag()) })
+func (s *sender) Withdraw(match func(key string, tag any) bool) int {
+	return s.publisher.Withdraw(func(key string, p *payload) (wanted bool) {
+		s.observer.guard("Withdraw", func() { wanted = match(key, s.observer.tag(p)) })
 		return wanted
 	})
 }
@@ -412,7 +278,7 @@ func (s *BufferedSender[T]) Withdraw(match func(key string, tag any) bool) int {
 // It waits for a callback that is running.
 // With a Queue it also asks the queue, for up to five seconds, and says true if that does
 // not answer.
-func (s *BufferedSender[T]) Contains(keys ...string) []bool {
+func (s *sender) Contains(keys ...string) []bool {
 	found := s.publisher.Contains(keys)
 	if s.feed != nil {
 		s.feed.contains(keys, found)
@@ -421,7 +287,7 @@ func (s *BufferedSender[T]) Contains(keys ...string) []bool {
 }
 
 // PendingActionCount returns how many actions are accepted and not settled.
-func (s *BufferedSender[T]) PendingActionCount() int {
+func (s *sender) PendingActionCount() int {
 	return s.publisher.Stats().Items
 }
 
@@ -435,8 +301,9 @@ func orBackground(ctx context.Context) context.Context {
 }
 
 func (s *BufferedSender[T]) addDocuments(ctx context.Context, typ models.ActionType, docs []T) error {
-	return s.addAll(ctx, len(docs), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		c.action.Type, c.action.Document = typ, docs[i]
+	return s.addAll(ctx, len(docs), true, func(ctx context.Context, c *chunk, i int) (string, error) {
+		c.header.typ = typ
+		putDocument(c, docs[i])
 		return c.add(ctx)
 	})
 }

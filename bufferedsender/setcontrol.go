@@ -41,7 +41,7 @@ type controls struct {
 }
 
 // control returns what can be changed as the options have it, after withDefaults.
-func (o *Options[T]) control() Control {
+func (o *settings) control() Control {
 	c := Control{Limits: o.Limits, AutoFlushInterval: o.AutoFlushInterval}
 	if o.DisableAutoFlush {
 		c.AutoFlushInterval = 0
@@ -54,7 +54,7 @@ func (o *Options[T]) control() Control {
 }
 
 // Control returns what is in force, with every default filled in.
-func (s *BufferedSender[T]) Control() Control {
+func (s *sender) Control() Control {
 	s.controls.mu.Lock()
 	defer s.controls.mu.Unlock()
 	return s.controls.current
@@ -71,7 +71,7 @@ func (s *BufferedSender[T]) Control() Control {
 // adds, and what waits. What was accepted under wider limits stays accepted: a document
 // that is larger than the new MaxBatchBytes is still sent, alone. It may be called in a
 // handler, and does nothing to a sender that is closed.
-func (s *BufferedSender[T]) SetControl(c Control) (old Control, err error) {
+func (s *sender) SetControl(c Control) (old Control, err error) {
 	s.controls.mu.Lock()
 	defer s.controls.mu.Unlock()
 	old = s.controls.current
@@ -101,7 +101,7 @@ func (c Control) with(other Control) Control {
 }
 
 // checkEffect refuses what would have no effect: whoever sets it expects one.
-func (s *BufferedSender[T]) checkEffect(c Control) error {
+func (s *sender) checkEffect(c Control) error {
 	var errs []error
 	if c.AutoFlushInterval != 0 && s.options.DisableAutoFlush {
 		errs = append(errs, errors.New("AutoFlushInterval is set, and the sender has DisableAutoFlush, with which it has no effect"))
@@ -119,10 +119,10 @@ func (s *BufferedSender[T]) checkEffect(c Control) error {
 }
 
 // Limits returns the limits in force, which Options.Tuning may narrow.
-func (s *BufferedSender[T]) Limits() Limits { return s.Control().Limits }
+func (s *sender) Limits() Limits { return s.Control().Limits }
 
 // SetLimits is SetControl of Limits alone, and returns the old ones.
-func (s *BufferedSender[T]) SetLimits(l Limits) (old Limits, err error) {
+func (s *sender) SetLimits(l Limits) (old Limits, err error) {
 	before, err := s.SetControl(Control{Limits: l})
 	return before.Limits, err
 }

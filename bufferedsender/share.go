@@ -14,7 +14,7 @@ const classesOfPool = int(pool.BestEffort) + 1
 
 // classFor returns the class of what an adding call with this context adds. One that
 // there is none of is served as Expedited.
-func (o *Options[T]) classFor(ctx context.Context) uint8 {
+func (o *settings) classFor(ctx context.Context) uint8 {
 	c, ok := pool.ClassOf(ctx)
 	if !ok {
 		c = o.Class

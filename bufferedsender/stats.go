@@ -83,7 +83,7 @@ type Stats struct {
 
 // Stats returns a snapshot of the sender's counters. It is cheap and never
 // waits for the service.
-func (s *BufferedSender[T]) Stats() Stats {
+func (s *sender) Stats() Stats {
 	p := s.publisher.Stats()
 	var appended, kept, stale int64
 	if s.feed != nil {

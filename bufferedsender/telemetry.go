@@ -72,7 +72,7 @@ type ending struct {
 	timing    []metric.RecordOption
 }
 
-func newTelemetry[T any](indexer any, o *Options[T]) (*telemetry, error) {
+func newTelemetry(indexer any, o *settings) (*telemetry, error) {
 	t := &telemetry{
 		tracer: o.TracerProvider.Tracer(scope),
 		meter:  o.MeterProvider.Meter(scope),

@@ -14,17 +14,17 @@ import (
 // the breaker. A meter that panics there is contained like on the publisher goroutine.
 
 // drained records a call of Flush or FlushKeys.
-func (o *observer[T]) drained(ctx context.Context, began time.Time, err error) {
+func (o *observer) drained(ctx context.Context, began time.Time, err error) {
 	o.guard("MeterProvider", func() { o.telemetry.drained(ctx, began, err) })
 }
 
 // rejected counts an action that was refused for what is in it.
-func (o *observer[T]) rejected(err error) {
+func (o *observer) rejected(err error) {
 	o.guard("MeterProvider", func() { o.telemetry.rejected(err) })
 }
 
 // breakerChanged counts changes of the breaker.
-func (o *observer[T]) breakerChanged(c breaker.Change) {
+func (o *observer) breakerChanged(c breaker.Change) {
 	if c.From != c.To { // else only a probe has ended
 		o.guard("MeterProvider", func() { o.telemetry.breakerChanged(c.To) })
 	}

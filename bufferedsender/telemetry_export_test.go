@@ -15,7 +15,11 @@ import (
 // outcomes. There is more in it than telemetry, because the calls are those of
 // the publisher: what an observer does that has nobody to tell.
 func ObservingABatch[T any](opts *Options[T], n int) (func(), error) {
-	o, err := opts.withDefaults()
+	o := opts.settings()
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	documents, _, err := newDocuments(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -23,19 +27,19 @@ func ObservingABatch[T any](opts *Options[T], n int) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	observer := newObserver(&o, telemetry)
+	observer := newObserver(&o, documents, telemetry)
 	observer.start(func(ctx context.Context) context.Context { return ctx })
 	hooks := observer.hooks()
 
-	b := &batch[T]{ID: "id", Bytes: 600 * n}
+	b := &batch{ID: "id", Bytes: 600 * n}
 	answers := make([]publisher.Result[models.IndexingResult], n)
-	ends := make([]settlement[T], n)
+	ends := make([]settlement, n)
 	for i := range n {
-		b.Items = append(b.Items, item[T]{Key: fmt.Sprint("k-", i), Value: payload[T]{typ: models.ActionTypeUpload}, Attempt: 1, Waited: time.Second})
+		b.Items = append(b.Items, item{Key: fmt.Sprint("k-", i), Value: payload{typ: models.ActionTypeUpload}, Attempt: 1, Waited: time.Second})
 		answers[i].Value = models.IndexingResult{Key: b.Items[i].Key, Succeeded: true, StatusCode: 200}
 	}
 	for i := range n {
-		ends[i] = settlement[T]{Item: &b.Items[i], Result: &answers[i], Waited: time.Second}
+		ends[i] = settlement{Item: &b.Items[i], Result: &answers[i], Waited: time.Second}
 	}
 	answer := &reply{Results: answers, Status: 200, RequestID: "id"}
 	return func() {

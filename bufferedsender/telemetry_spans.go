@@ -19,7 +19,7 @@ const maxLinks = 128
 
 // startBatch starts the span of a request. It is a root: a batch has no single
 // parent among the calls that added its actions, so it is linked to them.
-func startBatch[T any](ctx context.Context, t *telemetry, b *batch[T]) (context.Context, trace.Span) {
+func startBatch(ctx context.Context, t *telemetry, b *batch) (context.Context, trace.Span) {
 	start := t.spans.of(t, operationOf(b))
 	options := slices.Clone(start.options) // a Tracer may do with them what it likes
 	if links := origins(b); len(links) > 0 {
@@ -41,7 +41,7 @@ type operation struct {
 	batch bool // two actions or more: the conventions call only that a batch
 }
 
-func operationOf[T any](b *batch[T]) operation {
+func operationOf(b *batch) operation {
 	op := operation{typ: b.Items[0].Value.typ, batch: len(b.Items) > 1}
 	for i := range b.Items {
 		if b.Items[i].Value.typ != op.typ {
@@ -99,7 +99,7 @@ func (s *spanStarts) of(t *telemetry, op operation) *spanStart {
 
 // origins returns a link to each span that added actions of a batch, up to
 // maxLinks.
-func origins[T any](b *batch[T]) []trace.Link {
+func origins(b *batch) []trace.Link {
 	var links linkSet
 	for i := range b.Items {
 		if it := &b.Items[i]; it.Parts == nil {

@@ -17,7 +17,7 @@ import (
 
 // transport sends the batches of the publisher through an Indexer and turns the
 // answers into the next steps of actions, by the table of package retry.
-type transport[T any] struct {
+type transport struct {
 	indexer      Indexer
 	telemetry    *telemetry
 	mergeMissing MergeMissing
@@ -28,13 +28,13 @@ type transport[T any] struct {
 
 	// lasts says how long a request may take because of the leases of its actions, if
 	// they have any.
-	lasts func(batch *batch[T]) (time.Duration, bool)
+	lasts func(batch *batch) (time.Duration, bool)
 }
 
 type result = publisher.Result[models.IndexingResult]
 
 // newResults returns n empty results.
-func (t *transport[T]) newResults(n int) []result {
+func (t *transport) newResults(n int) []result {
 	if spare, ok := t.spare.Get().(*[]result); ok && cap(*spare) >= n {
 		return (*spare)[:n]
 	}
@@ -42,7 +42,7 @@ func (t *transport[T]) newResults(n int) []result {
 }
 
 // recycle takes back the results of a reply.
-func (t *transport[T]) recycle(results []result) {
+func (t *transport) recycle(results []result) {
 	clear(results)
 	t.spare.Put(&results)
 }
@@ -50,7 +50,7 @@ func (t *transport[T]) recycle(results []result) {
 type reply = publisher.Reply[models.IndexingResult]
 
 // Send implements publisher.Transport. It runs on the goroutine of a request.
-func (t *transport[T]) Send(ctx context.Context, batch *batch[T]) reply {
+func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	ctx = models.WithClientRequestID(ctx, batch.ID)
 	if t.lasts != nil {
 		if longest, limited := t.lasts(batch); limited && longest <= 0 {
@@ -94,25 +94,25 @@ func notSent(n int) reply {
 
 // startSpan starts the span of a request. A tracer that panics must not keep it
 // from being sent.
-func (t *transport[T]) startSpan(ctx context.Context, batch *batch[T]) (spanned context.Context, span trace.Span) {
+func (t *transport) startSpan(ctx context.Context, batch *batch) (spanned context.Context, span trace.Span) {
 	defer t.contain("TracerProvider")
 	spanned, span = ctx, trace.SpanFromContext(context.Background()) // which does nothing
 	return startBatch(ctx, t.telemetry, batch)
 }
 
-func (t *transport[T]) endSpan(span trace.Span, r *reply) {
+func (t *transport) endSpan(span trace.Span, r *reply) {
 	defer t.contain("TracerProvider")
 	endBatch(span, r.Status, r.RequestID, r.Err)
 }
 
 // index sends the request. When it returns nobody reads the actions any more.
-func (t *transport[T]) index(ctx context.Context, batch *batch[T]) (models.IndexDocumentsResult, error) {
+func (t *transport) index(ctx context.Context, batch *batch) (models.IndexDocumentsResult, error) {
 	b := newBody(batch)
 	defer b.retire() // also after a panic
 	return t.indexer.IndexDocumentsRaw(ctx, b)
 }
 
-func (t *transport[T]) judge(batch *batch[T], answer models.IndexDocumentsResult, err error) reply {
+func (t *transport) judge(batch *batch, answer models.IndexDocumentsResult, err error) reply {
 	if err != nil {
 		return refused(batch.Items, err, t.holds)
 	}

@@ -11,7 +11,7 @@ import (
 // There is none for a policy that never changes anything: then the publisher
 // slows down by itself. guard contains the panics of a controller. New limits
 // are sent to widened; a controller that is no tuning.Resizer is replaced.
-func (o *Options[T]) tuner(limits Limits, widened *atomic.Pointer[Limits], guard func(string, func())) (publisher.Tuner, publisher.Tuned) {
+func (o *settings) tuner(limits Limits, widened *atomic.Pointer[Limits], guard func(string, func())) (publisher.Tuner, publisher.Tuned) {
 	if o.Tuning == tuning.Fixed() {
 		return nil, publisher.Tuned{}
 	}

@@ -4,7 +4,7 @@ import "time"
 
 // lasting reports whether an action, and what was folded into it, may still be in a request
 // that takes at least so long: whoever has leased its key may have said until when.
-func lasting[T any](it *item[T], atLeast time.Duration) bool {
+func lasting(it *item, atLeast time.Duration) bool {
 	atLeast = max(atLeast, 1)
 	for i := range it.Parts {
 		if until := it.Parts[i].Value.until(); until != nil && until() < atLeast {
@@ -16,8 +16,8 @@ func lasting[T any](it *item[T], atLeast time.Duration) bool {
 }
 
 // untilOf returns how long a request with these actions may take, if there is a bound.
-func untilOf[T any](b *batch[T]) (limit time.Duration, limited bool) {
-	see := func(v *payload[T]) {
+func untilOf(b *batch) (limit time.Duration, limited bool) {
+	see := func(v *payload) {
 		until := v.until()
 		if until == nil {
 			return
@@ -35,7 +35,7 @@ func untilOf[T any](b *batch[T]) (limit time.Duration, limited bool) {
 	return limit, limited
 }
 
-func (p *payload[T]) until() func() time.Duration {
+func (p *payload) until() func() time.Duration {
 	if p.own == nil {
 		return nil
 	}

@@ -119,7 +119,7 @@ func (w *waiter) unfold() {
 }
 
 // leave notes that an action is about to travel, and reports whether it may.
-func leave[T any](it *item[T]) bool {
+func leave(it *item) bool {
 	w := it.Value.waiter
 	if w == nil {
 		return true
@@ -130,7 +130,7 @@ func leave[T any](it *item[T]) bool {
 
 // back notes that an action has come back, and reports whether it is to travel
 // again.
-func back[T any](it *item[T], unknown bool, err error) bool {
+func back(it *item, unknown bool, err error) bool {
 	w, to := it.Value.waiter, waiterQueued
 	if w == nil {
 		return true
@@ -219,15 +219,15 @@ func (e *WaitError) Unwrap() []error {
 // them; the next one that is applied closes it.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
-	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk[T], i int) (string, error) {
-		c.action = actions[i]
+	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk, i int) (string, error) {
+		putAction(c, &actions[i])
 		return c.add(ctx)
-	}, func(i int) (string, models.ActionType) { return s.keyFor(ctx, actions[i]), actions[i].Type })
+	}, func(i int) (string, models.ActionType) { return s.keyOf(&actions[i]), actions[i].Type })
 }
 
 // addAndWait is IndexDocumentsAndWait for n actions, the i-th of which add puts into a
 // chunk; name says which it is.
-func (s *BufferedSender[T]) addAndWait(ctx context.Context, n int, add addOne[T], name func(i int) (string, models.ActionType)) ([]models.IndexingResult, error) {
+func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i int) (string, models.ActionType)) ([]models.IndexingResult, error) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -296,7 +296,7 @@ func (s *BufferedSender[T]) addAndWait(ctx context.Context, n int, add addOne[T]
 
 // holds says why nothing is sent at the moment, if the calls that wait for an
 // outcome are to fail because of it.
-func (s *BufferedSender[T]) holds() error {
+func (s *sender) holds() error {
 	if !s.options.Waiting.FailFast {
 		return nil
 	}
@@ -320,7 +320,7 @@ func travels(waiters []waiter) bool {
 
 // addUnlessHeld is addWaiting that does not wait for room either while sending is
 // held, if the calls are to fail because of that.
-func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter, add addOne[T]) error {
+func (s *sender) addUnlessHeld(ctx context.Context, waiters []waiter, add addOne) error {
 	if !s.options.Waiting.FailFast {
 		return s.addWaiting(ctx, waiters, add)
 	}
@@ -341,11 +341,11 @@ func (s *BufferedSender[T]) addUnlessHeld(ctx context.Context, waiters []waiter,
 }
 
 // addWaiting adds the actions and has them sent soon.
-func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, add addOne[T]) error {
+func (s *sender) addWaiting(ctx context.Context, waiters []waiter, add addOne) error {
 	// Also while the call waits for room: what it has added already would wait
 	// for a full batch otherwise.
 	defer s.publisher.FlushAfter(max(s.options.Waiting.Interval, 0))
-	return s.addAll(ctx, len(waiters), true, func(ctx context.Context, c *chunk[T], i int) (string, error) {
+	return s.addAll(ctx, len(waiters), true, func(ctx context.Context, c *chunk, i int) (string, error) {
 		c.waiters = waiters[i : i+1]
 		return add(ctx, c, i)
 	})
@@ -354,7 +354,7 @@ func (s *BufferedSender[T]) addWaiting(ctx context.Context, waiters []waiter, ad
 // await waits until the actions of a call are settled, ctx ends, sending is held
 // and the call is to fail because of that, or the sender is closed without having
 // reported them.
-func (s *BufferedSender[T]) await(ctx context.Context, call *waitingCall, waiters []waiter, held <-chan struct{}) error {
+func (s *sender) await(ctx context.Context, call *waitingCall, waiters []waiter, held <-chan struct{}) error {
 	for {
 		select {
 		case <-call.done:
@@ -427,9 +427,10 @@ func (s *signal) send() {
 	}
 }
 
-// keyFor returns the key of an action that was accepted.
-func (s *BufferedSender[T]) keyFor(ctx context.Context, a models.IndexDocumentsAction[T]) string {
-	key, err := s.keyOf.get(context.WithoutCancel(ctx), a.Type, &a.Document)
+// keyOf returns the key of an action that was accepted.
+func (s *BufferedSender[T]) keyOf(a *models.IndexDocumentsAction[T]) string {
+	d := typedDocument[T]{of: s.documents.(*typedDocuments[T]), value: a.Document} //nolint:forcetypeassert // New has put them there
+	key, err := d.key(a.Type)
 	if err != nil {
 		return ""
 	}

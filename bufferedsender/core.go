@@ -1,0 +1,154 @@
+package bufferedsender
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/google/uuid"
+)
+
+// sender is a BufferedSender without what depends on the type of the documents.
+type sender struct {
+	options     settings
+	largestBody atomic.Int64 // of a request; changed by SetControl only
+	documents   documents
+	keyField    *keyField
+	observer    *observer
+	publisher   *publisher.Publisher[payload, models.IndexingResult]
+	newLimits   atomic.Pointer[Limits] // for Options.Tuning
+	controls    controls
+	chunks      sync.Pool // of *chunk, empty ones
+	gate        *gate     // nil without a breaker
+	feed        *feed     // nil without a queue
+	share       *share    // nil without a pool
+	unsubscribe func()    // from the breaker
+	held        signal    // sent when sending is held, with Options.Waiting
+
+	closeOnce sync.Once // guards closeErr
+	closeErr  *CloseError
+}
+
+// newSender puts a sender together. keyName is "" if the service has to be asked.
+//
+//archtest:long owed: a sender is put together in one function
+func newSender(indexer Indexer, options settings, documents documents, keyName string) (*sender, error) {
+	if isNil(indexer) {
+		indexer = nil // and not a typed one
+	}
+	telemetry, err := newTelemetry(indexer, &options)
+	if err != nil {
+		return nil, err
+	}
+	s := &sender{
+		options:   options,
+		documents: documents,
+		keyField:  newKeyField(indexer, documents.learn, keyName),
+		observer:  newObserver(&options, documents, telemetry),
+	}
+	if options.Queue != nil {
+		s.feed = newFeed(s, indexer != nil)
+		s.observer.feed = s.feed
+	}
+	hold := options.held()
+	s.gate = newGate(hold, s.observer.contain)
+	s.share = newShare(options.Share, documents.handled().sent)
+	limits := options.Limits
+	s.controls.current = options.control()
+	s.largestBody.Store(int64(limits.largestBody()))
+	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
+	sending := &transport{
+		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
+		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
+	}
+	sending.lasts = untilOf
+	if s.feed != nil {
+		sending.lasts = s.feed.lasts // whose actions have no Until
+	}
+	s.publisher = publisher.New(publisher.Config[payload, models.IndexingResult]{
+		Transport:      sending,
+		Recycle:        sending.recycle,
+		Hooks:          s.observer.hooks(),
+		NewID:          uuid.NewString,
+		Limits:         limits.forPublisher(),
+		Envelope:       envelopeBytes,
+		Comma:          len(bodyComma),
+		Gate:           s.gate.forPublisher(),
+		Slots:          s.share.forPublisher(),
+		Room:           s.share.roomForPublisher(),
+		Tap:            options.Tap,
+		Tuner:          tuner,
+		Tuned:          tuned,
+		Overload:       s.observer.policy(hold.WhenFull),
+		Fold:           options.folder(),
+		KeepsDocuments: s.observer.wantsActions,
+		AutoFlush:      !options.DisableAutoFlush,
+		Interval:       options.AutoFlushInterval,
+		MaxAttempts:    options.Retry.MaxAttempts(),
+		Backoff:        options.Retry.Wait,
+		Delay:          max(options.Retry.Delay, 0),
+		RequestTimeout: options.RequestTimeout,
+		UnknownWait:    options.UnknownWait,
+		Ping:           pingOf(indexer),
+		Leave:          s.leave,
+		Back:           s.back,
+		Return:         s.goesBack,
+	})
+	if s.share != nil {
+		s.share.start(s.publisher.Wake)
+	}
+	if options.Waiting.FailFast {
+		s.observer.onHeld = s.held.send
+	}
+	s.observer.start(s.publisher.HookContext)
+	s.unsubscribe = s.gate.subscribe(s.observer.breakerChanged, s.publisher.Wake)
+	if err := telemetry.observe(s.publisher.Stats, s.publisher.Condition, hold.Breaker); err != nil {
+		s.unsubscribe()
+		return nil, err
+	}
+	if s.feed != nil {
+		if s.feed.unobserve, err = telemetry.observeQueue(s.feed.look); err != nil {
+			telemetry.stop()
+			s.unsubscribe()
+			return nil, err
+		}
+	}
+	s.publisher.Start()
+	if s.feed != nil {
+		s.feed.start()
+	}
+	return s, nil
+}
+
+// goesBack says of an action that is taken back, or given up by Close, whether it returns to
+// the queue.
+func (s *sender) goesBack(v *payload) bool { return s.feed != nil && s.feed.goesBack(v) }
+
+// leave says of an action that is about to travel whether it may.
+func (s *sender) leave(it *item) bool {
+	if s.feed != nil && !s.feed.mayTravel(it) {
+		return false
+	}
+	if !lasting(it, s.options.RequestTimeout/10) {
+		return false
+	}
+	if leave(it) {
+		return true
+	}
+	return it.Value.detach()
+}
+
+// back notes that an action has come back, and says whether it is to travel again.
+func (s *sender) back(it *item, unknown bool, err error) bool {
+	if it.Value.from.holding != nil {
+		s.feed.cameBack(&it.Value)
+		unknown = true // whoever leaves now takes nothing with it, see detach
+	}
+	return back(it, unknown, err) || it.Value.detach()
+}
+
+// gone says of an action that waits whether it is not to be sent any more.
+func (s *sender) gone(_ string, v *payload) bool {
+	return v.goesBack() || v.from.holding == nil && v.waiter.withdrawn()
+}

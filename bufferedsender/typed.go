@@ -1,0 +1,234 @@
+package bufferedsender
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// All that depends on the type of the documents is in this file and in the methods of
+// BufferedSender that take documents. The rest of a sender is the same for all types: it is
+// compiled once, and not again for each type in each package that uses one.
+
+// documents is what a sender has to do with documents in their own type.
+type documents interface {
+	// newDocument returns what holds one document at a time, for a chunk.
+	newDocument() document
+	// learn is told the name of the key field, as the index definition has it.
+	learn(name string) error
+	// load asks Options.Loader, which must not be nil, for n actions. put puts one of them into a chunk.
+	load(ctx context.Context, keys []string) (n int, put func(i int, c *chunk), err error)
+	// blank returns an action with the zero document, for handlers.
+	blank(typ models.ActionType) any
+	// tag returns the tag of an action.
+	tag(action any) any
+
+	// The handlers of the program that get actions.
+	handled() handled
+	sent(ctx context.Context, action any, key string, attempt int, batch string)
+	completed(ctx context.Context, s *settlement)
+	failed(ctx context.Context, s *settlement, err error)
+}
+
+// handled says which of the handlers there are that get actions.
+type handled struct{ added, sent, completed, failed bool }
+
+// document is the document that is being added.
+type document interface {
+	// key returns its key. The name of the field must be known, unless Documents.Key is set.
+	key(typ models.ActionType) (string, error)
+	version() int64
+	// encode appends the wire form of an action. name is that of the key field, "" if it is
+	// not known.
+	encode(buffer []byte, typ models.ActionType, name, key string) ([]byte, error)
+	// added asks the handler ActionAdded.
+	added(ctx context.Context, h header, key string, size int) error
+	// keep returns a copy of the action for handlers, a *models.IndexDocumentsAction.
+	keep(h header) any
+	clear()
+}
+
+// header is an action without its document.
+type header struct {
+	typ       models.ActionType
+	tag       any
+	onOutcome func(models.Outcome)
+}
+
+// typedDocuments implements documents.
+type typedDocuments[T any] struct {
+	handlers events.Handlers[T]
+	Documents[T]
+	byVersion func(doc T) int64 // see Folding.Version; nil: none
+	loader    func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)
+	field     atomic.Pointer[models.KeyField[T]] // nil until it is known
+}
+
+// newDocuments returns the documents of a sender, and the name of their key field, if it is
+// known without asking the service.
+func newDocuments[T any](o *Options[T]) (*typedDocuments[T], string, error) {
+	d := &typedDocuments[T]{handlers: o.Handlers, Documents: o.Documents, loader: o.Loader}
+	if o.Folding != nil {
+		d.byVersion = o.Folding.Version
+	}
+	if err := checkDocumentType(reflect.TypeFor[T]()); err != nil && o.Documents.Encode == nil {
+		return nil, "", err
+	}
+	field, err := models.KeyFieldOf[T]()
+	if err != nil {
+		return nil, "", err
+	}
+	if d.Key != nil {
+		field = models.KeyField[T]{} // it may well read another one
+	}
+	if d.KeyField != "" && field.Name != d.KeyField {
+		if field.Name != "" {
+			return nil, "", fmt.Errorf("Documents.KeyField is %q but the struct tag of %T says %q", d.KeyField, *new(T), field.Name)
+		}
+		return d, d.KeyField, d.learn(d.KeyField)
+	}
+	if field.Name != "" {
+		d.field.Store(&field)
+	}
+	return d, field.Name, nil
+}
+
+func (d *typedDocuments[T]) learn(name string) error {
+	field, err := models.KeyFieldByName[T](name)
+	if err != nil {
+		if d.Key == nil {
+			return err
+		}
+		field = models.KeyField[T]{Name: name} // read from the JSON, and enough for deletes by key
+	}
+	d.field.Store(&field)
+	return nil
+}
+
+func (d *typedDocuments[T]) load(ctx context.Context, keys []string) (n int, put func(i int, c *chunk), err error) {
+	actions, err := d.loader(ctx, keys)
+	return len(actions), func(i int, c *chunk) { putAction(c, &actions[i]) }, err
+}
+
+func (d *typedDocuments[T]) blank(typ models.ActionType) any {
+	return &models.IndexDocumentsAction[T]{Type: typ}
+}
+
+func (d *typedDocuments[T]) tag(action any) any { return actionOf[T](action).Tag }
+
+func (d *typedDocuments[T]) handled() handled {
+	h := &d.handlers
+	return handled{h.ActionAdded != nil, h.ActionSent != nil, h.ActionCompleted != nil, h.ActionFailed != nil}
+}
+
+func (d *typedDocuments[T]) sent(ctx context.Context, action any, key string, attempt int, batch string) {
+	d.handlers.ActionSent(ctx, &events.ActionSent[T]{Action: actionOf[T](action), Key: key, Attempt: attempt, BatchID: batch})
+}
+
+func (d *typedDocuments[T]) completed(ctx context.Context, s *settlement) {
+	d.handlers.ActionCompleted(ctx, &events.ActionCompleted[T]{
+		Action: actionOf[T](s.Item.Value.action), Key: s.Item.Key, Result: s.Result.Value, Attempts: s.Item.Attempt,
+		Folded: s.Folded, Superseded: s.Superseded,
+	})
+}
+
+func (d *typedDocuments[T]) failed(ctx context.Context, s *settlement, err error) {
+	e := &events.ActionFailed[T]{
+		Action: actionOf[T](s.Item.Value.action), Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
+		Unsent: s.Outcome == publisher.Unsent, Folded: s.Folded, Superseded: s.Superseded,
+	}
+	if s.Result.Value.StatusCode != 0 && s.Result.Err == nil {
+		answer := s.Result.Value
+		e.Result = &answer
+	}
+	d.handlers.ActionFailed(ctx, e)
+}
+
+// actionOf returns an action that keep or blank has made.
+func actionOf[T any](action any) models.IndexDocumentsAction[T] {
+	return *action.(*models.IndexDocumentsAction[T]) //nolint:forcetypeassert // nothing else makes one
+}
+
+func (d *typedDocuments[T]) newDocument() document { return &typedDocument[T]{of: d} }
+
+// typedDocument implements document.
+type typedDocument[T any] struct {
+	of    *typedDocuments[T]
+	value T // a copy, of which there are no more: its address can be handed on without an allocation
+}
+
+// putAction puts an action into a chunk, to be added.
+func putAction[T any](c *chunk, a *models.IndexDocumentsAction[T]) {
+	c.header = header{a.Type, a.Tag, a.OnOutcome}
+	putDocument(c, a.Document)
+}
+
+func putDocument[T any](c *chunk, doc T) {
+	c.document.(*typedDocument[T]).value = doc //nolint:forcetypeassert // of this sender
+}
+
+func (d *typedDocument[T]) clear() { d.value = *new(T) }
+
+func (d *typedDocument[T]) version() int64 { return d.of.byVersion(d.value) }
+
+func (d *typedDocument[T]) key(typ models.ActionType) (string, error) {
+	field := d.of.field.Load()
+	if d.of.Key == nil {
+		return field.GetFrom(&d.value)
+	}
+	key, err := d.access()
+	// A key that is not the one in the document would have its result credited to another
+	// action, so the two are compared where that is possible.
+	if err == nil && field != nil && typ != models.ActionTypeDelete { // which is written with this key
+		written, err := field.GetFrom(&d.value)
+		if err != nil {
+			return key, err
+		}
+		if written != key {
+			return key, fmt.Errorf("Documents.Key returns %q, but the field %q of the document is %q", key, field.Name, written)
+		}
+	}
+	return key, err
+}
+
+// access calls Documents.Key.
+func (d *typedDocument[T]) access() (key string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("Documents.Key panicked: %v", v)
+		}
+	}()
+	return d.of.Key(d.value), nil
+}
+
+func (d *typedDocument[T]) encode(buffer []byte, typ models.ActionType, name, key string) ([]byte, error) {
+	if d.of.Encode == nil {
+		return models.AppendActionFrom(buffer, typ, &d.value)
+	}
+	doc, err := encodeBy(d.of.Encode, d.value)
+	if err == nil {
+		buffer, err = models.AppendEncoded(buffer, typ, doc)
+	}
+	if err == nil && name != "" {
+		err = sameKey("the Encoder writes", name, doc, key)
+	}
+	return buffer, err
+}
+
+func (d *typedDocument[T]) added(ctx context.Context, h header, key string, size int) error {
+	return d.of.handlers.ActionAdded(ctx, &events.ActionAdded[T]{Action: d.action(h), Key: key, Bytes: size})
+}
+
+func (d *typedDocument[T]) keep(h header) any {
+	kept := d.action(h)
+	return &kept
+}
+
+func (d *typedDocument[T]) action(h header) models.IndexDocumentsAction[T] {
+	return models.IndexDocumentsAction[T]{Type: h.typ, Document: d.value, Tag: h.tag, OnOutcome: h.onOutcome}
+}
